@@ -1,0 +1,74 @@
+/* -*- c++ -*- */
+/*
+ * Where the feature vectors of a stream of samples lie: strided views, never a copy.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+#pragma once
+
+#include <cstddef>
+#include <stdexcept>
+#include <string>
+
+namespace gr::adann::core {
+
+/*! `count` feature vectors of `dimension` floats; the next one starts `stride` floats later.
+ *
+ * With stride < dimension they overlap: windows on a sample stream. With stride == dimension
+ * they are separate vectors. */
+struct feature_view {
+    const float* data;
+    std::size_t stride;
+    std::size_t dimension;
+    std::size_t count;
+
+    const float* operator[](std::size_t i) const { return data + i * stride; }
+    feature_view from(std::size_t first, std::size_t n) const
+    {
+        return { data + first * stride, stride, dimension, n };
+    }
+};
+
+/*! The window of 2·half_window + 1 symbols around a symbol whose middle is sample i·sps.
+ *
+ * Symbol i owns the samples i·sps - ⌊sps/2⌋ … i·sps - ⌊sps/2⌋ + sps - 1, so the window is as
+ * symmetrical as a whole number of samples allows. Complex samples are interleaved I, Q floats.
+ * Source: the paper's v(i), Section II-A.
+ */
+class window_geometry
+{
+public:
+    window_geometry(unsigned sps, unsigned half_window, bool complex)
+        : d_sps(sps), d_half_window(half_window), d_floats(complex ? 2 : 1)
+    {
+        check("sps", sps, 1, 64);
+        check("half_window", half_window, 0, 255);
+    }
+
+    std::size_t floats_per_sample() const { return d_floats; }
+    //! Samples of one window: sps·(2·half_window + 1).
+    std::size_t samples() const { return d_sps * (2 * d_half_window + 1); }
+    //! Samples of the window that come before the symbol's middle.
+    std::size_t samples_before() const { return d_sps * d_half_window + d_sps / 2; }
+    //! Samples of the window after the symbol's middle: what a decision has to wait for.
+    std::size_t samples_after() const { return samples() - samples_before() - 1; }
+    //! Floats from one feature vector to the next.
+    std::size_t stride() const { return d_sps * d_floats; }
+    //! Floats of one feature vector.
+    std::size_t dimension() const { return samples() * d_floats; }
+
+private:
+    static void check(const char* name, unsigned value, unsigned low, unsigned high)
+    {
+        if (value < low || value > high)
+            throw std::invalid_argument(std::string(name) + " is " + std::to_string(value) +
+                                        ", allowed: " + std::to_string(low) + " to " +
+                                        std::to_string(high));
+    }
+
+    std::size_t d_sps;
+    std::size_t d_half_window;
+    std::size_t d_floats;
+};
+
+} // namespace gr::adann::core

@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""AdaNN: a neural-network equalizer that keeps learning on the signal it receives."""
+
+# GNU Radio's own types must be registered before the bindings that refer to them.
+from gnuradio import gr  # noqa: F401
+
+from . import core
+from .adann_python import feature_windower
+
+__all__ = ["core", "feature_windower"]
