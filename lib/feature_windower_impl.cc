@@ -19,17 +19,16 @@ feature_windower_impl::feature_windower_impl(const core::window_geometry& window
           "adann_feature_windower",
           gr::io_signature::make(1, 1, window.floats_per_sample() * sizeof(float)),
           gr::io_signature::make(1, 1, window.dimension() * sizeof(float))),
-      d_window(window),
-      d_sps(window.stride() / window.floats_per_sample())
+      d_window(window)
 {
     // The scheduler keeps the samples before the current symbol, zeros at first.
     set_history(d_window.samples_before() + 1);
-    set_relative_rate(1, d_sps);
+    set_relative_rate(1, d_window.sps());
 }
 
 void feature_windower_impl::forecast(int noutput_items, gr_vector_int& required)
 {
-    required[0] = (noutput_items - 1) * d_sps + d_window.samples();
+    required[0] = (noutput_items - 1) * d_window.sps() + d_window.samples();
 }
 
 int feature_windower_impl::general_work(int noutput_items,
@@ -38,7 +37,7 @@ int feature_windower_impl::general_work(int noutput_items,
                                         gr_vector_void_star& output_items)
 {
     const int available =
-        (ninput_items[0] - static_cast<int>(d_window.samples())) / static_cast<int>(d_sps) + 1;
+        (ninput_items[0] - static_cast<int>(d_window.samples())) / static_cast<int>(d_window.sps()) + 1;
     const int vectors = std::min(noutput_items, available);
     const core::feature_view view{ static_cast<const float*>(input_items[0]),
                                    d_window.stride(),
@@ -47,7 +46,7 @@ int feature_windower_impl::general_work(int noutput_items,
     auto out = static_cast<float*>(output_items[0]);
     for (std::size_t i = 0; i < view.count; ++i, out += view.dimension)
         std::copy_n(view[i], view.dimension, out);
-    consume_each(view.count * d_sps);
+    consume_each(view.count * d_window.sps());
     return view.count;
 }
 

@@ -24,7 +24,6 @@ public:
 
 private:
     const core::window_geometry d_window;
-    const std::size_t d_sps;
 };
 
 } // namespace adann

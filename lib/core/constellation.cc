@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "core/constellation.h"
 
-#include <map>
-#include <stdexcept>
+#include "core/checks.h"
 
 namespace gr::adann::core {
 
@@ -13,24 +12,12 @@ struct alphabet {
     bool complex;
 };
 
-const std::map<std::string, alphabet>& alphabets()
-{
-    static const std::map<std::string, alphabet> known{
-        { "pam2", { 1, false } }, { "pam4", { 2, false } },  { "pam8", { 3, false } },
-        { "qpsk", { 1, true } },  { "16qam", { 2, true } }, { "64qam", { 3, true } },
-    };
-    return known;
-}
+// In the order of constellation::names().
+constexpr alphabet alphabets[] = { { 1, false }, { 2, false }, { 3, false },
+                                   { 1, true },  { 2, true },  { 3, true } };
 
-std::string joined(const std::vector<std::string>& words)
-{
-    std::string text;
-    for (const auto& word : words)
-        text += (text.empty() ? "" : ", ") + word;
-    return text;
-}
-
-// Level of a Gray label: the position p with p ^ (p >> 1) == label, spread to -(m-1) ... m-1.
+// Level of a Gray label: the position p with p ^ (p >> 1) == label, spread to -(m-1) ...
+// m-1.
 float pam_level(unsigned label, unsigned bits)
 {
     unsigned position = label;
@@ -39,7 +26,8 @@ float pam_level(unsigned label, unsigned bits)
     return 2.0f * static_cast<float>(position) - static_cast<float>((1u << bits) - 1);
 }
 
-std::uint8_t label_of(const std::vector<std::complex<float>>& points, std::complex<float> point)
+std::uint8_t label_of(const std::vector<std::complex<float>>& points,
+                      std::complex<float> point)
 {
     for (std::size_t l = 0; l < points.size(); ++l)
         if (std::abs(points[l] - point) < 0.5f)
@@ -58,11 +46,7 @@ const std::vector<std::string>& constellation::names()
 
 constellation::constellation(const std::string& name) : d_name(name)
 {
-    const auto found = alphabets().find(name);
-    if (found == alphabets().end())
-        throw std::invalid_argument("constellation is '" + name + "', allowed: " +
-                                    joined(names()));
-    const auto [bits, complex] = found->second;
+    const auto [bits, complex] = alphabets[choice("constellation", name, names())];
     d_complex = complex;
     d_bits = complex ? 2 * bits : bits;
     const unsigned mask = (1u << bits) - 1;

@@ -15,9 +15,10 @@ namespace gr::adann::core {
 
 /*! A PAM or square QAM alphabet whose labels are Gray-coded bits.
  *
- * As in GNU Radio, a label *is* its packed bits, most significant first, and the order of the
- * points carries the Gray code: `pam4` is 0→-3, 1→-1, 3→+1, 2→+3. A square QAM label holds the
- * bits of I and then those of Q, each coded as a PAM label. Neighbouring levels are 2 apart.
+ * As in GNU Radio, a label *is* its packed bits, most significant first, and the order of
+ * the points carries the Gray code: `pam4` is 0→-3, 1→-1, 3→+1, 2→+3. A square QAM label
+ * holds the bits of I and then those of Q, each coded as a PAM label. Neighbouring levels
+ * are 2 apart.
  */
 class constellation
 {
@@ -36,10 +37,13 @@ public:
     //! M points; point l belongs to label l.
     const std::vector<std::complex<float>>& points() const { return d_points; }
 
-    /*! Label permutations under which the received signal looks the same: identity first, then
-     * inversion (PAM) or the rotations by 90°, 180° and 270° (QAM). Entry [s][l] is the label of
-     * the point of l after symmetry s. */
-    const std::vector<std::vector<std::uint8_t>>& symmetries() const { return d_symmetries; }
+    /*! Label permutations under which the received signal looks the same: identity first,
+     * then inversion (PAM) or the rotations by 90°, 180° and 270° (QAM). Entry [s][l] is
+     * the label of the point of l after symmetry s. */
+    const std::vector<std::vector<std::uint8_t>>& symmetries() const
+    {
+        return d_symmetries;
+    }
 
 private:
     std::string d_name;

@@ -6,16 +6,17 @@
  */
 #pragma once
 
+#include "core/checks.h"
+
 #include <cstddef>
-#include <stdexcept>
-#include <string>
 
 namespace gr::adann::core {
 
-/*! `count` feature vectors of `dimension` floats; the next one starts `stride` floats later.
+/*! `count` feature vectors of `dimension` floats; the next one starts `stride` floats
+ * later.
  *
- * With stride < dimension they overlap: windows on a sample stream. With stride == dimension
- * they are separate vectors. */
+ * With stride < dimension they overlap: windows on a sample stream. With stride ==
+ * dimension they are separate vectors. */
 struct feature_view {
     const float* data;
     std::size_t stride;
@@ -31,9 +32,9 @@ struct feature_view {
 
 /*! The window of 2·half_window + 1 symbols around a symbol whose middle is sample i·sps.
  *
- * Symbol i owns the samples i·sps - ⌊sps/2⌋ … i·sps - ⌊sps/2⌋ + sps - 1, so the window is as
- * symmetrical as a whole number of samples allows. Complex samples are interleaved I, Q floats.
- * Source: the paper's v(i), Section II-A.
+ * Symbol i owns the samples i·sps - ⌊sps/2⌋ … i·sps - ⌊sps/2⌋ + sps - 1, so the window is
+ * as symmetrical as a whole number of samples allows. Complex samples are interleaved I,
+ * Q floats. Source: the paper's v(i), Section II-A.
  */
 class window_geometry
 {
@@ -41,10 +42,11 @@ public:
     window_geometry(unsigned sps, unsigned half_window, bool complex)
         : d_sps(sps), d_half_window(half_window), d_floats(complex ? 2 : 1)
     {
-        check("sps", sps, 1, 64);
-        check("half_window", half_window, 0, 255);
+        check_range("sps", sps, 1u, 64u);
+        check_range("half_window", half_window, 0u, 255u);
     }
 
+    std::size_t sps() const { return d_sps; }
     std::size_t floats_per_sample() const { return d_floats; }
     //! Samples of one window: sps·(2·half_window + 1).
     std::size_t samples() const { return d_sps * (2 * d_half_window + 1); }
@@ -58,14 +60,6 @@ public:
     std::size_t dimension() const { return samples() * d_floats; }
 
 private:
-    static void check(const char* name, unsigned value, unsigned low, unsigned high)
-    {
-        if (value < low || value > high)
-            throw std::invalid_argument(std::string(name) + " is " + std::to_string(value) +
-                                        ", allowed: " + std::to_string(low) + " to " +
-                                        std::to_string(high));
-    }
-
     std::size_t d_sps;
     std::size_t d_half_window;
     std::size_t d_floats;

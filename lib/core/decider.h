@@ -1,0 +1,39 @@
+/* -*- c++ -*- */
+/*
+ * Equalization: labels and posteriors from feature vectors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+#pragma once
+
+#include "core/tile.h"
+
+#include <cstdint>
+
+namespace gr::adann::core {
+
+//! Runs networks of one shape; keeps the buffers, so that deciding allocates nothing.
+class decider
+{
+public:
+    explicit decider(const network& shape);
+
+    /*! Decides every vector of `view`.
+     *
+     * A vector that holds a NaN or an infinity, or overflows on its way, gets label 0 and
+     * the uniform posterior 1/M: it costs its own decision only. \param net a network of
+     * the shape given at construction \param labels view.count values 0 … M-1 \param
+     * posteriors null, or view.count × M floats
+     */
+    void decide(const network& net,
+                const feature_view& view,
+                std::uint8_t* labels,
+                float* posteriors = nullptr);
+
+private:
+    tile d_features;
+    activations d_activations;
+    tile d_posteriors;
+};
+
+} // namespace gr::adann::core

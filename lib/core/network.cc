@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "core/network.h"
+
+#include "core/checks.h"
+#include "core/noise.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace gr::adann::core {
+
+network::network(std::vector<std::size_t> sizes) : d_sizes(std::move(sizes))
+{
+    check_range<std::size_t>("number of layer sizes", d_sizes.size(), 2, 64);
+    for (const auto size : d_sizes)
+        check_range<std::size_t>("layer size", size, 1, 65536);
+    check_range<std::size_t>("size of the last layer", d_sizes.back(), 2, 256);
+
+    std::size_t offset = 0;
+    for (std::size_t k = 0; k + 1 < d_sizes.size(); ++k) {
+        const std::size_t in = d_sizes[k], out = d_sizes[k + 1];
+        d_layers.push_back({ in, out, offset, offset + in * out });
+        offset += in * out + out;
+    }
+    d_parameters.assign(offset, 0.0f);
+}
+
+std::size_t network::widest_layer() const
+{
+    return *std::max_element(d_sizes.begin() + 1, d_sizes.end());
+}
+
+void network::initialize(std::uint64_t seed)
+{
+    gaussian_noise noise(seed);
+    std::fill(d_parameters.begin(), d_parameters.end(), 0.0f);
+    for (const auto& layer : d_layers) {
+        float* weights = d_parameters.data() + layer.weights;
+        noise.fill(weights, layer.inputs * layer.outputs);
+        const float deviation = std::sqrt(2.0f / static_cast<float>(layer.inputs));
+        for (std::size_t i = 0; i < layer.inputs * layer.outputs; ++i)
+            weights[i] *= deviation;
+    }
+}
+
+} // namespace gr::adann::core

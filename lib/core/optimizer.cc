@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "core/optimizer.h"
+
+#include "core/checks.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace gr::adann::core {
+
+const std::vector<std::string>& optimizer::names()
+{
+    static const std::vector<std::string> all{ "sgd",     "momentum", "nesterov",
+                                               "adagrad", "rmsprop",  "adam" };
+    return all;
+}
+
+optimizer::optimizer(const std::string& name, float learning_rate, std::size_t parameters)
+    : d_kind(static_cast<kind>(choice("optimizer", name, names()))),
+      d_first(parameters),
+      d_second(parameters)
+{
+    set_learning_rate(learning_rate);
+}
+
+void optimizer::set_learning_rate(float learning_rate)
+{
+    check_range("learning_rate", learning_rate, 0.0f, 10.0f);
+    d_learning_rate = learning_rate;
+}
+
+void optimizer::update(std::vector<float>& parameters, const std::vector<float>& gradient)
+{
+    ++d_updates;
+    const float rate = d_learning_rate;
+    const double t = static_cast<double>(d_updates);
+    const float unbias1 = static_cast<float>(1.0 / (1.0 - std::pow(0.9, t)));
+    const float unbias2 = static_cast<float>(1.0 / (1.0 - std::pow(0.999, t)));
+
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+        const float g = gradient[i];
+        float& m = d_first[i];
+        float& v = d_second[i];
+        float& p = parameters[i];
+        switch (d_kind) {
+        case kind::sgd:
+            p -= rate * g;
+            break;
+        case kind::momentum:
+            m = 0.9f * m + g;
+            p -= rate * m;
+            break;
+        case kind::nesterov:
+            m = 0.9f * m + g;
+            p -= rate * (g + 0.9f * m);
+            break;
+        case kind::adagrad:
+            v += g * g;
+            p -= rate * g / (std::sqrt(v) + 1e-10f);
+            break;
+        case kind::rmsprop:
+            v = 0.99f * v + 0.01f * g * g;
+            p -= rate * g / (std::sqrt(v) + 1e-8f);
+            break;
+        case kind::adam:
+            m = 0.9f * m + 0.1f * g;
+            v = 0.999f * v + 0.001f * g * g;
+            p -= rate * (m * unbias1) / (std::sqrt(v * unbias2) + 1e-8f);
+            break;
+        }
+    }
+}
+
+void optimizer::reset()
+{
+    d_updates = 0;
+    std::fill(d_first.begin(), d_first.end(), 0.0f);
+    std::fill(d_second.begin(), d_second.end(), 0.0f);
+}
+
+} // namespace gr::adann::core
