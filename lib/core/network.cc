@@ -22,6 +22,7 @@ network::network(std::vector<std::size_t> sizes) : d_sizes(std::move(sizes))
         d_layers.push_back({ in, out, offset, offset + in * out });
         offset += in * out + out;
     }
+    check_range<std::size_t>("number of parameters", offset, 1, std::size_t{ 1 } << 26);
     d_parameters.assign(offset, 0.0f);
 }
 

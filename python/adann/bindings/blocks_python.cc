@@ -19,8 +19,10 @@ PYBIND11_MODULE(adann_python, m)
     py::class_<feature_windower, gr::block, gr::basic_block, feature_windower::sptr>(
         m,
         "feature_windower",
-        "Samples in, one vector of the sps*(2*half_window+1) samples around each symbol out.\n\n"
-        "Sample i*sps is the middle of symbol i; complex samples become interleaved floats.\n"
+        "Samples in, one vector of the sps*(2*half_window+1) samples around each symbol "
+        "out.\n\n"
+        "Sample i*sps is the middle of symbol i; complex samples become interleaved "
+        "floats.\n"
         "sps: 1 to 64; half_window: 0 to 255. Raises ValueError for anything else.")
         .def(py::init(&feature_windower::make),
              py::arg("sps") = 4,

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "core/adaptive_equalizer.h"
+
+#include "core/checks.h"
+
+#include <algorithm>
+
+namespace gr::adann::core {
+
+namespace {
+// One is being filled and one trained on; the others ride out a slow step.
+constexpr std::size_t queue_slots = 4;
+
+const adaptation_settings& checked(const adaptation_settings& settings)
+{
+    settings.check();
+    return settings;
+}
+} // namespace
+
+const std::vector<std::string>& adaptation_settings::modes()
+{
+    static const std::vector<std::string> all{ "lockstep", "live", "off" };
+    return all;
+}
+
+void adaptation_settings::check() const
+{
+    choice("mode", mode, modes());
+    check_range<std::size_t>("batch", batch, 16, std::size_t{ 1 } << 20);
+}
+
+adaptive_equalizer::adaptive_equalizer(
+    const model& initial,
+    const adaptation_settings& settings,
+    std::function<void(const adaptation_event&)> on_event)
+    : d_initial(initial),
+      d_batch(checked(settings).batch),
+      d_adapts(settings.mode != "off"),
+      d_lockstep(settings.mode == "lockstep"),
+      d_supervised(d_adapts && settings.training.loss.loss == "supervised"),
+      d_on_event(std::move(on_event)),
+      d_decider(initial.net),
+      d_queue(d_adapts ? queue_slots : 0,
+              { std::vector<float>((d_batch - 1) * initial.window.stride() +
+                                   initial.window.dimension()),
+                std::vector<std::uint8_t>(d_batch) }),
+      d_weights(initial.net),
+      d_loss(settings.training.loss),
+      d_learning_rate(settings.training.learning_rate),
+      d_trainer(initial.net, settings.training)
+{
+}
+
+adaptive_equalizer::~adaptive_equalizer() { stop(); }
+
+void adaptive_equalizer::start()
+{
+    if (d_thread.joinable())
+        return;
+    while (d_queue.filled_slot())
+        d_queue.pop();
+    d_filling = nullptr;
+    d_position = 0;
+    d_wake.clear();
+    d_done.clear();
+    d_stopping = false;
+    d_thread = std::thread([this] { run(); });
+}
+
+void adaptive_equalizer::stop()
+{
+    if (!d_thread.joinable())
+        return;
+    d_stopping = true;
+    d_wake.post();
+    d_thread.join();
+}
+
+void adaptive_equalizer::decide(const feature_view& view,
+                                const std::uint8_t* known_labels,
+                                std::uint8_t* labels,
+                                float* posteriors)
+{
+    if (d_supervised && !known_labels)
+        refuse("known labels",
+               "missing",
+               "one per feature vector for the loss 'supervised'");
+    for (std::size_t done = 0; done < view.count;) {
+        const std::size_t n = std::min(view.count - done, d_batch - d_position);
+        const feature_view part = view.from(done, n);
+        d_decider.decide(d_weights.newest(),
+                         part,
+                         labels + done,
+                         posteriors ? posteriors + done * d_initial.net.outputs()
+                                    : nullptr);
+        if (d_adapts && d_thread.joinable())
+            collect(part, known_labels ? known_labels + done : nullptr);
+        done += n;
+    }
+}
+
+void adaptive_equalizer::collect(const feature_view& view,
+                                 const std::uint8_t* known_labels)
+{
+    if (d_position == 0) {
+        d_filling = d_frozen ? nullptr : d_queue.free_slot();
+        if (!d_filling && !d_frozen)
+            ++d_dropped;
+    }
+    if (d_filling) {
+        // Windows overlap: this writes the end of the last call's samples once more.
+        std::copy_n(view.data,
+                    (view.count - 1) * view.stride + view.dimension,
+                    d_filling->samples.begin() + d_position * view.stride);
+        if (known_labels)
+            std::copy_n(known_labels, view.count, d_filling->labels.begin() + d_position);
+    }
+    d_position += view.count;
+    if (d_position < d_batch)
+        return;
+    d_position = 0;
+    if (d_filling) {
+        d_queue.push();
+        d_wake.post();
+        if (d_lockstep)
+            d_done.wait();
+    }
+}
+
+void adaptive_equalizer::request_reset()
+{
+    {
+        const std::lock_guard<std::mutex> lock(d_requests_mutex);
+        d_reset_requested = true;
+    }
+    d_wake.post();
+}
+
+void adaptive_equalizer::request_save(const std::string& path)
+{
+    {
+        const std::lock_guard<std::mutex> lock(d_requests_mutex);
+        d_save_requests.push_back(path);
+    }
+    d_wake.post();
+}
+
+void adaptive_equalizer::set_learning_rate(float rate)
+{
+    check_range("learning_rate", rate, 0.0f, 10.0f);
+    const std::lock_guard<std::mutex> lock(d_requests_mutex);
+    d_learning_rate = rate;
+}
+
+void adaptive_equalizer::set_sigma(float sigma)
+{
+    const std::lock_guard<std::mutex> lock(d_requests_mutex);
+    loss_settings changed = d_loss;
+    changed.sigma = sigma;
+    changed.check();
+    d_loss = changed;
+}
+
+void adaptive_equalizer::set_epsilon(float epsilon)
+{
+    const std::lock_guard<std::mutex> lock(d_requests_mutex);
+    loss_settings changed = d_loss;
+    changed.epsilon = epsilon;
+    changed.check();
+    d_loss = changed;
+}
+
+void adaptive_equalizer::run()
+{
+    for (d_wake.wait(); !d_stopping; d_wake.wait()) {
+        take_requests();
+        if (const batch* filled = d_queue.filled_slot()) {
+            train(*filled);
+            d_queue.pop();
+            if (d_lockstep)
+                d_done.post();
+        }
+    }
+}
+
+void adaptive_equalizer::take_requests()
+{
+    bool reset = false;
+    std::vector<std::string> paths;
+    {
+        const std::lock_guard<std::mutex> lock(d_requests_mutex);
+        d_trainer.set_loss(d_loss);
+        d_trainer.set_learning_rate(d_learning_rate);
+        std::swap(reset, d_reset_requested);
+        std::swap(paths, d_save_requests);
+    }
+    if (reset) {
+        d_trainer.reset(d_initial.net.parameters());
+        publish();
+        report("reset", "");
+    }
+    for (const auto& path : paths) {
+        try {
+            model saved = d_initial;
+            saved.net = d_trainer.net();
+            save_model(path, saved);
+            report("saved", path);
+        } catch (const std::exception& error) {
+            report("error", error.what());
+        }
+    }
+}
+
+void adaptive_equalizer::train(const batch& taken)
+{
+    try {
+        const feature_view view{ taken.samples.data(),
+                                 d_initial.window.stride(),
+                                 d_initial.window.dimension(),
+                                 d_batch };
+        const step_result result = d_trainer.step(view, taken.labels.data());
+        ++d_steps;
+        if (result.accepted) {
+            ++d_updates;
+            publish();
+        }
+        report("step", "", result);
+    } catch (const std::exception& error) {
+        ++d_steps;
+        report("error", error.what());
+    }
+}
+
+void adaptive_equalizer::publish()
+{
+    d_weights.writing().parameters() = d_trainer.net().parameters();
+    d_weights.publish();
+}
+
+void adaptive_equalizer::report(const std::string& what,
+                                const std::string& detail,
+                                step_result step)
+{
+    if (d_on_event)
+        d_on_event({ what, detail, step, d_steps, d_updates, d_dropped, rejected() });
+}
+
+} // namespace gr::adann::core

@@ -1,0 +1,153 @@
+/* -*- c++ -*- */
+/*
+ * The equalizer that keeps learning: decisions in the caller's thread, training in its
+ * own.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+#pragma once
+
+#include "core/decider.h"
+#include "core/handover.h"
+#include "core/model.h"
+#include "core/trainer.h"
+
+#include <atomic>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace gr::adann::core {
+
+//! When and how the equalizer adapts.
+struct adaptation_settings {
+    std::string mode = "lockstep"; //!< lockstep, live or off: see adaptive_equalizer
+    std::size_t batch = 8192;      //!< symbols of one step (N_b), 16 to 2^20
+    training_settings training;
+
+    static const std::vector<std::string>& modes();
+    //! \throws std::invalid_argument naming the setting that is out of range
+    void check() const;
+};
+
+//! What the adapter thread tells after each step and each request.
+struct adaptation_event {
+    std::string what;       //!< "step", "reset", "saved", "error"
+    std::string detail;     //!< of "saved" the path, of "error" the reason
+    step_result step;       //!< of "step"
+    std::uint64_t steps;    //!< batches trained on so far, the rejected ones included
+    std::uint64_t updates;  //!< of them, those that changed the weights
+    std::uint64_t dropped;  //!< batches that found the queue full
+    std::uint64_t rejected; //!< steps - updates
+};
+
+/*! Decides feature vectors and re-trains its network on them (Fig. 2 and Algorithm 2).
+ *
+ * decide() works on whole batches of `batch` consecutive vectors, counted from the first
+ * one after start(). It decides with the current weights and copies the batch's samples
+ * into a bounded queue; the adapter thread makes one step for each and publishes new
+ * weights.
+ * - live: decide() never waits. It takes new weights whenever there are some; a batch
+ * that finds the queue full is dropped and counted.
+ * - lockstep: batch t + 1 is decided with the weights that batch t produced, so decide()
+ * waits for the step at the end of each batch. The result is the same to the bit for a
+ * given seed, however the vectors are cut into calls.
+ * - off: the network stays as it is.
+ *
+ * Threads: decide() belongs to one thread. start() and stop() belong to it too, or come
+ * while it rests; stop() waits for the step in hand. Everything else may be called from
+ * any thread at any time: it may wait for another such call, but neither waits for a step
+ * nor makes decide() wait. Events come in the adapter thread.
+ */
+class adaptive_equalizer
+{
+public:
+    //! \throws std::invalid_argument naming the setting that is out of range
+    adaptive_equalizer(const model& initial,
+                       const adaptation_settings& settings,
+                       std::function<void(const adaptation_event&)> on_event = {});
+    ~adaptive_equalizer();
+
+    //! Starts the adapter thread, or does nothing if it runs. Weights and counters go on.
+    void start();
+    //! Ends it after the step in hand; batches in the queue are forgotten. Does nothing
+    //! if ended.
+    void stop();
+
+    /*! Decides every vector of `view`, which has the model's dimension.
+     * \param known_labels view.count labels 0 … M-1 for the loss "supervised", else null
+     * \param labels view.count decisions
+     * \param posteriors null, or view.count × M floats */
+    void decide(const feature_view& view,
+                const std::uint8_t* known_labels,
+                std::uint8_t* labels,
+                float* posteriors = nullptr);
+
+    //! Stops (true) or resumes learning; what was learnt stays in use.
+    void freeze(bool frozen) { d_frozen = frozen; }
+    //! Back to the initial weights and an empty optimizer. Needs start().
+    void request_reset();
+    //! Writes the weights in use as a model file. Needs start().
+    void request_save(const std::string& path);
+
+    //! \throws std::invalid_argument naming the value that is out of range
+    void set_learning_rate(float rate);
+    void set_sigma(float sigma);
+    void set_epsilon(float epsilon);
+
+    std::uint64_t steps() const { return d_steps; }
+    std::uint64_t updates() const { return d_updates; }
+    std::uint64_t dropped() const { return d_dropped; }
+    std::uint64_t rejected() const { return d_steps - d_updates; }
+
+private:
+    struct batch {
+        std::vector<float> samples;
+        std::vector<std::uint8_t> labels;
+    };
+
+    void collect(const feature_view& view, const std::uint8_t* known_labels);
+    void run();
+    void take_requests();
+    void train(const batch& taken);
+    void publish();
+    void
+    report(const std::string& what, const std::string& detail, step_result step = {});
+
+    const model d_initial;
+    const std::size_t d_batch;
+    const bool d_adapts;
+    const bool d_lockstep;
+    const bool d_supervised;
+    const std::function<void(const adaptation_event&)> d_on_event;
+
+    // The deciding thread's.
+    decider d_decider;
+    batch* d_filling = nullptr; // null while the current batch is not learnt from
+    std::size_t d_position = 0; // in the current batch
+
+    // Handed over.
+    slot_queue<batch> d_queue;
+    latest_value<network> d_weights;
+    semaphore d_wake; // the adapter: a batch, a request, or stop
+    semaphore d_done; // decide() in lockstep: the batch has been trained on
+    std::atomic<bool> d_frozen{ false };
+    std::atomic<bool> d_stopping{ false };
+    std::atomic<std::uint64_t> d_steps{ 0 }, d_updates{ 0 }, d_dropped{ 0 };
+
+    // From anyone to the adapter: neither decide() nor a step holds this lock.
+    std::mutex d_requests_mutex;
+    loss_settings d_loss;
+    float d_learning_rate;
+    bool d_reset_requested = false;
+    std::vector<std::string> d_save_requests;
+
+    // The adapter thread's.
+    trainer d_trainer;
+
+    std::thread d_thread;
+};
+
+} // namespace gr::adann::core

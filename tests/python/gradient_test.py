@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The core's losses and gradients against torch autograd, on the same inputs and noise."""
+
+import numpy as np
+import pytest
+import torch
+
+from gnuradio.adann import core
+
+SIGMA, EPSILON, XI = 0.15, 0.3, 0.1
+
+
+def torch_network(net):
+    """The same network in float64, as a function of its parameters."""
+    parameters = [(torch.tensor(net.weight(k), dtype=torch.float64, requires_grad=True),
+                   torch.tensor(net.bias(k), dtype=torch.float64, requires_grad=True))
+                  for k in range(len(net.sizes) - 1)]
+
+    def logits(x):
+        for k, (weight, bias) in enumerate(parameters):
+            x = x @ weight.T + bias
+            if k + 1 < len(parameters):
+                x = torch.relu(x)
+        return x
+
+    return logits, [p for pair in parameters for p in pair]
+
+
+def adversarial(logits, v, reference, moved):
+    """Algorithm 1 of the paper with torch's own gradient; `moved` = v + xi d (+ noise)."""
+    moved = moved.detach().requires_grad_()
+    o = torch.softmax(logits(reference), dim=1).detach()
+    divergence = (o * (o.log() - torch.log_softmax(logits(moved), dim=1))).sum()
+    gradient, = torch.autograd.grad(divergence, moved)
+    return EPSILON * gradient / gradient.norm(dim=1, keepdim=True).clamp(min=1e-30)
+
+
+def torch_loss(logits, v, loss, pseudo_label, noise, labels):
+    """Each loss written out as the paper's text and Algorithm 2 have it."""
+    noise = iter(noise)
+
+    def g(x):
+        return x + SIGMA * next(noise)
+
+    if loss == "supervised":
+        return torch.nn.functional.cross_entropy(logits(v), labels)
+    if loss == "self_training":
+        labelled = trained = v
+    elif loss == "pi_model" and pseudo_label == "clean":
+        labelled, trained = v, g(v)
+    elif loss == "pi_model":
+        trained, labelled = g(v), g(v)
+    elif loss == "vat":
+        r = adversarial(logits, v, v, v + XI * next(noise))
+        labelled, trained = (v, v + r) if pseudo_label == "clean" else (v + r, v)
+    elif pseudo_label == "clean":
+        r = adversarial(logits, v, v, g(v + XI * next(noise)))
+        labelled, trained = v, g(v + r)
+    else:
+        trained = g(v)
+        r = adversarial(logits, v, trained, g(v + XI * next(noise)))
+        labelled = g(v + r)
+    return torch.nn.functional.cross_entropy(logits(trained), logits(labelled).argmax(dim=1))
+
+
+@pytest.mark.parametrize("pseudo_label", core.pseudo_labels)
+@pytest.mark.parametrize("loss", core.losses)
+@pytest.mark.parametrize("classes, sps, half_window, floats", [
+    (2, 1, 3, 1), (4, 4, 5, 1), (4, 2, 3, 2), (16, 4, 5, 2)])
+def test_the_gradient_is_torchs(loss, pseudo_label, classes, sps, half_window, floats):
+    dimension = sps * (2 * half_window + 1) * floats
+    count = 1000  # no multiple of the tile
+    random = np.random.default_rng(classes)
+    net = core.network([dimension, 10, 10, 10, 10, classes])
+    net.initialize(classes)
+    net.parameters[:] += 0.05 * random.standard_normal(net.parameters.size)
+    # Overlapping windows on one stream, as the equalizer takes them.
+    stream = random.standard_normal((count - 1) * sps * floats + dimension).astype(np.float32)
+    features = np.lib.stride_tricks.sliding_window_view(stream, dimension)[::sps * floats]
+    noise = random.standard_normal((4, count, dimension)).astype(np.float32)
+    labels = random.integers(0, classes, count).astype(np.uint8)
+
+    value, gradient = core.loss_gradient(
+        net, features, loss, noise, labels, pseudo_label, SIGMA, EPSILON, XI)
+
+    # The core adds its noise in float32; a sum rounded otherwise may lie on the other side of a
+    # ReLU or of a decision boundary in a few of the 1000 symbols, which is not an error. So torch
+    # gets float64 throughout and the comparison is of the whole gradient's length.
+    logits, parameters = torch_network(net)
+    expected = torch_loss(logits, torch.tensor(features, dtype=torch.float64), loss, pseudo_label,
+                          torch.tensor(noise, dtype=torch.float64), torch.tensor(labels).long())
+    expected.backward()
+    reference = np.concatenate([p.grad.numpy().ravel() for p in parameters])
+    assert value == pytest.approx(expected.item(), rel=1e-5)
+    assert np.linalg.norm(gradient - reference) < 1e-5 * np.linalg.norm(reference)
+
+
+def test_a_dead_network_has_a_finite_gradient():
+    """All ReLUs off: the adversarial gradient is zero, and r/|r| must not become NaN."""
+    net = core.network([8, 4, 4, 2])
+    net.initialize(0)
+    net.bias(0)[:] = -1000
+    features = np.ones((50, 8), np.float32)
+    noise = np.ones((4, 50, 8), np.float32)
+    for loss in core.losses:
+        value, gradient = core.loss_gradient(
+            net, features, loss, noise, np.zeros(50, np.uint8))
+        assert np.isfinite(value) and np.isfinite(gradient).all()
+
+
+@pytest.mark.parametrize("name, torch_optimizer", [
+    ("sgd", lambda p, lr: torch.optim.SGD(p, lr)),
+    ("momentum", lambda p, lr: torch.optim.SGD(p, lr, momentum=0.9)),
+    ("nesterov", lambda p, lr: torch.optim.SGD(p, lr, momentum=0.9, nesterov=True)),
+    ("adagrad", lambda p, lr: torch.optim.Adagrad(p, lr)),
+    ("rmsprop", lambda p, lr: torch.optim.RMSprop(p, lr)),
+    ("adam", lambda p, lr: torch.optim.Adam(p, lr))])
+def test_the_optimizers_follow_torchs(name, torch_optimizer):
+    random = np.random.default_rng(5)
+    net = core.network([12, 10, 4])
+    net.initialize(3)
+    logits, parameters = torch_network(net)
+    optimizer = torch_optimizer(parameters, 0.01)
+    trainer = core.trainer(net, loss="supervised", optimizer=name, learning_rate=0.01)
+    for _ in range(20):
+        features = random.standard_normal((64, 12)).astype(np.float32)
+        labels = random.integers(0, 4, 64).astype(np.uint8)
+        trainer.step(features, labels)
+        optimizer.zero_grad()
+        torch.nn.functional.cross_entropy(
+            logits(torch.tensor(features, dtype=torch.float64)),
+            torch.tensor(labels).long()).backward()
+        optimizer.step()
+    expected = np.concatenate([p.detach().numpy().ravel() for p in parameters])
+    change = np.linalg.norm(expected - net.parameters)
+    assert np.linalg.norm(trainer.network.parameters - expected) < 1e-4 * change
+
+
+def test_posteriors_and_labels_are_torchs():
+    net = core.network([44, 10, 10, 10, 10, 4])
+    net.initialize(1)
+    features = np.random.default_rng(2).standard_normal((777, 44)).astype(np.float32)
+    labels, posteriors = net.decide(features)
+    logits, _ = torch_network(net)
+    expected = torch.softmax(logits(torch.tensor(features, dtype=torch.float64)), dim=1)
+    np.testing.assert_allclose(posteriors, expected.detach().numpy(), rtol=1e-5, atol=1e-7)
+    np.testing.assert_array_equal(labels, expected.argmax(dim=1).numpy())
