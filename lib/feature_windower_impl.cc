@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "feature_windower_impl.h"
 
-#include <gnuradio/io_signature.h>
 #include <algorithm>
+#include <gnuradio/io_signature.h>
 
 namespace gr {
 namespace adann {
@@ -15,10 +15,9 @@ feature_windower::make(unsigned sps, unsigned half_window, bool complex)
 }
 
 feature_windower_impl::feature_windower_impl(const core::window_geometry& window)
-    : gr::block(
-          "adann_feature_windower",
-          gr::io_signature::make(1, 1, window.floats_per_sample() * sizeof(float)),
-          gr::io_signature::make(1, 1, window.dimension() * sizeof(float))),
+    : gr::block("adann_feature_windower",
+                gr::io_signature::make(1, 1, window.floats_per_sample() * sizeof(float)),
+                gr::io_signature::make(1, 1, window.dimension() * sizeof(float))),
       d_window(window)
 {
     // The scheduler keeps the samples before the current symbol, zeros at first.
@@ -36,8 +35,9 @@ int feature_windower_impl::general_work(int noutput_items,
                                         gr_vector_const_void_star& input_items,
                                         gr_vector_void_star& output_items)
 {
-    const int available =
-        (ninput_items[0] - static_cast<int>(d_window.samples())) / static_cast<int>(d_window.sps()) + 1;
+    const int available = (ninput_items[0] - static_cast<int>(d_window.samples())) /
+                              static_cast<int>(d_window.sps()) +
+                          1;
     const int vectors = std::min(noutput_items, available);
     const core::feature_view view{ static_cast<const float*>(input_items[0]),
                                    d_window.stride(),

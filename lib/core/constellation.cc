@@ -3,6 +3,8 @@
 
 #include "core/checks.h"
 
+#include <numeric>
+
 namespace gr::adann::core {
 
 namespace {
@@ -63,6 +65,12 @@ constellation::constellation(const std::string& name) : d_name(name)
             permutation.push_back(label_of(d_points, point * rotation));
         d_symmetries.push_back(std::move(permutation));
     }
+}
+
+std::complex<float> constellation::mean(const float* posteriors) const
+{
+    return std::inner_product(
+        d_points.begin(), d_points.end(), posteriors, std::complex<float>());
 }
 
 } // namespace gr::adann::core

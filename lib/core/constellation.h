@@ -45,6 +45,9 @@ public:
         return d_symmetries;
     }
 
+    //! Posterior mean of a symbol: the points weighted with its M posteriors.
+    std::complex<float> mean(const float* posteriors) const;
+
 private:
     std::string d_name;
     unsigned d_bits;

@@ -1,0 +1,88 @@
+/* -*- c++ -*- */
+/*
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+#pragma once
+
+#include <gnuradio/adann/api.h>
+#include <gnuradio/block.h>
+
+#include <cstdint>
+#include <string>
+
+namespace gr {
+namespace adann {
+
+//! What an equalizer takes, and when and how it adapts.
+struct equalizer_settings {
+    std::string input = "samples"; //!< "samples", or "vectors" of a feature windower
+    std::string mode = "live";     //!< "lockstep", "live" or "off"
+    std::string loss =
+        "aug_vat"; //!< "self_training", "pi_model", "vat", "aug_vat", "supervised"
+    std::string pseudo_label =
+        "clean";              //!< "clean", or "perturbed": Algorithm 2 as printed
+    std::size_t batch = 8192; //!< symbols of one step (N_b), 16 to 2^20
+    std::string optimizer =
+        "adam"; //!< "sgd", "momentum", "nesterov", "adagrad", "rmsprop", "adam"
+    float learning_rate = 0.002f; //!< 0 to 10
+    float sigma = 0.1f;           //!< deviation of the augmentation noise, 0 to 10
+    float epsilon = 0.1f;         //!< length of the adversarial perturbation, 0 to 10
+    float xi = 0.1f;              //!< its finite-difference step, 1e-6 to 10
+    std::uint64_t seed = 0;       //!< of the noise
+};
+
+/*! \brief Neural-network equalizer that re-trains itself on the signal it receives.
+ * \ingroup adann
+ *
+ * Decides each symbol from the samples around it with a fully-connected network and,
+ * while it does, trains that network on the decisions in a thread of its own, without
+ * known labels.
+ *
+ * Input 0: float or complex samples, as the model says, at the model's samples per
+ * symbol, zero mean and unit power, sample i·sps the middle of symbol i; or feature
+ * vectors. Input 1, only for the loss "supervised": known labels (byte). Output 0: labels
+ * 0 … M-1 (byte); output i belongs to symbol i. Output 1, optional: posteriors, M floats.
+ * Output 2, optional: soft symbol (posterior mean; neighbouring levels are 2 apart), of
+ * the samples' type. A symbol is decided once its window is complete, half_window symbols
+ * later. Tags move from sample j to symbol ⌊j/sps⌋.
+ *
+ * Modes: "live": work() never waits; it takes new weights when there are some, and
+ * batches that come while the adapter is busy are dropped and counted. "lockstep": batch
+ * t + 1 is decided with the weights that batch t produced: the same to the bit for the
+ * same seed. "off": the network stays as it is.
+ *
+ * A NaN or infinite sample costs the decisions whose windows hold it (label 0, uniform
+ * posteriors) and the adaptation step of its batch, and nothing after that.
+ *
+ * Message port `status`: a dictionary per step with event ("step", "reset", "saved",
+ * "error"), detail, step, loss, confidence (mean largest posterior), updates, dropped and
+ * rejected. Message port `control`: the symbols freeze, resume and reset, or the pair
+ * (save . path). Source: the paper, Section II, Fig. 2 and Algorithm 2.
+ */
+class ADANN_API equalizer : virtual public gr::block
+{
+public:
+    typedef std::shared_ptr<equalizer> sptr;
+
+    /*! \param model path of a model file
+     * \throws std::runtime_error if the model file cannot be read
+     * \throws std::invalid_argument naming the setting that is out of range */
+    static sptr make(const std::string& model, const equalizer_settings& settings = {});
+
+    // All of these are safe while the flowgraph runs.
+    //! \throws std::invalid_argument if out of range, as the other setters
+    virtual void set_learning_rate(float learning_rate) = 0;
+    virtual void set_sigma(float sigma) = 0;
+    virtual void set_epsilon(float epsilon) = 0;
+    //! Stops (true) or resumes learning; what was learnt stays in use.
+    virtual void set_frozen(bool frozen) = 0;
+
+    virtual std::uint64_t steps() const = 0; //!< batches trained on
+    virtual std::uint64_t
+    updates() const = 0; //!< of them, those that changed the weights
+    virtual std::uint64_t rejected() const = 0; //!< of them, those that did not
+    virtual std::uint64_t dropped() const = 0;  //!< batches that found the adapter busy
+};
+
+} // namespace adann
+} // namespace gr

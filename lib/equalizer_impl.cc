@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "equalizer_impl.h"
+
+#include <algorithm>
+#include <complex>
+#include <gnuradio/io_signature.h>
+
+namespace gr {
+namespace adann {
+
+namespace {
+
+const pmt::pmt_t status_port = pmt::mp("status");
+const pmt::pmt_t control_port = pmt::mp("control");
+
+std::size_t item_floats(const core::window_geometry& window,
+                        const equalizer_settings& settings)
+{
+    const bool vectors =
+        core::choice("input", settings.input, { "samples", "vectors" }) == 1;
+    return vectors ? window.dimension() : window.floats_per_sample();
+}
+
+core::adaptation_settings adaptation(const equalizer_settings& s)
+{
+    return { s.mode,
+             s.batch,
+             { { s.loss, s.pseudo_label, s.sigma, s.epsilon, s.xi },
+               s.optimizer,
+               s.learning_rate,
+               s.seed } };
+}
+
+} // namespace
+
+equalizer::sptr equalizer::make(const std::string& model,
+                                const equalizer_settings& settings)
+{
+    return gnuradio::make_block_sptr<equalizer_impl>(core::load_model(model), settings);
+}
+
+equalizer_impl::equalizer_impl(const core::model& model,
+                               const equalizer_settings& settings)
+    : gr::block(
+          "adann_equalizer",
+          gr::io_signature::make2(1,
+                                  2,
+                                  item_floats(model.window, settings) * sizeof(float),
+                                  sizeof(std::uint8_t)),
+          gr::io_signature::make3(1,
+                                  3,
+                                  sizeof(std::uint8_t),
+                                  model.symbols.size() * sizeof(float),
+                                  model.window.floats_per_sample() * sizeof(float))),
+      d_vectors(settings.input == "vectors"),
+      d_supervised(settings.loss == "supervised" && settings.mode != "off"),
+      d_window(model.window),
+      d_constellation(model.symbols),
+      d_items_per_symbol(d_vectors ? 1 : d_window.sps()),
+      d_items_per_window(d_vectors ? 1 : d_window.samples()),
+      d_core(model, adaptation(settings), [this](const auto& event) { publish(event); })
+{
+    // The scheduler keeps the samples before the current symbol, zeros at first.
+    set_history(d_vectors ? 1 : d_window.samples_before() + 1);
+    set_relative_rate(1, d_items_per_symbol);
+    message_port_register_out(status_port);
+    message_port_register_in(control_port);
+    set_msg_handler(control_port,
+                    [this](const pmt::pmt_t& message) { control(message); });
+}
+
+bool equalizer_impl::check_topology(int ninputs, int)
+{
+    if (d_supervised && ninputs < 2)
+        d_logger->error("loss 'supervised' needs the known labels at input 1");
+    return !d_supervised || ninputs == 2;
+}
+
+bool equalizer_impl::start()
+{
+    d_core.start();
+    return true;
+}
+
+bool equalizer_impl::stop()
+{
+    d_core.stop();
+    return true;
+}
+
+void equalizer_impl::forecast(int noutput_items, gr_vector_int& required)
+{
+    required[0] = (noutput_items - 1) * d_items_per_symbol + d_items_per_window;
+    if (required.size() > 1)
+        required[1] = noutput_items + history() - 1;
+}
+
+int equalizer_impl::general_work(int noutput_items,
+                                 gr_vector_int& ninput_items,
+                                 gr_vector_const_void_star& input_items,
+                                 gr_vector_void_star& output_items)
+{
+    const int past = history() - 1; // the scheduler keeps as many known labels, unused
+    int symbols = (ninput_items[0] - static_cast<int>(d_items_per_window)) /
+                      static_cast<int>(d_items_per_symbol) +
+                  1;
+    const std::uint8_t* known_labels = nullptr;
+    if (input_items.size() > 1) {
+        known_labels = static_cast<const std::uint8_t*>(input_items[1]) + past;
+        symbols = std::min(symbols, ninput_items[1] - past);
+    }
+    symbols = std::clamp(symbols, 0, noutput_items);
+
+    const core::feature_view view{ static_cast<const float*>(input_items[0]),
+                                   d_vectors ? d_window.dimension() : d_window.stride(),
+                                   d_window.dimension(),
+                                   static_cast<std::size_t>(symbols) };
+    auto posteriors =
+        output_items.size() > 1 ? static_cast<float*>(output_items[1]) : nullptr;
+    d_core.decide(
+        view, known_labels, static_cast<std::uint8_t*>(output_items[0]), posteriors);
+    if (output_items.size() > 2)
+        write_soft_symbols(posteriors, view.count, static_cast<float*>(output_items[2]));
+
+    consume(0, symbols * d_items_per_symbol);
+    if (known_labels)
+        consume(1, symbols);
+    return symbols;
+}
+
+void equalizer_impl::write_soft_symbols(const float* posteriors,
+                                        std::size_t n,
+                                        float* out) const
+{
+    const std::size_t classes = d_constellation.size();
+    for (std::size_t i = 0; i < n; ++i, posteriors += classes) {
+        const std::complex<float> mean = d_constellation.mean(posteriors);
+        *out++ = mean.real();
+        if (d_window.floats_per_sample() == 2)
+            *out++ = mean.imag();
+    }
+}
+
+// In the block's thread, between two calls of work().
+void equalizer_impl::control(const pmt::pmt_t& message)
+{
+    const bool pair = pmt::is_pair(message);
+    const pmt::pmt_t command = pair ? pmt::car(message) : message;
+    const std::string word =
+        pmt::is_symbol(command) ? pmt::symbol_to_string(command) : "";
+    if (word == "freeze" || word == "resume")
+        d_core.freeze(word == "freeze");
+    else if (word == "reset")
+        d_core.request_reset();
+    else if (word == "save" && pair && pmt::is_symbol(pmt::cdr(message)))
+        d_core.request_save(pmt::symbol_to_string(pmt::cdr(message)));
+    else
+        d_logger->warn(
+            "control message is {:s}, allowed: freeze, resume, reset, (save . path)",
+            pmt::write_string(message));
+}
+
+// In the adapter thread.
+void equalizer_impl::publish(const core::adaptation_event& event)
+{
+    if (event.what == "error")
+        d_logger->error("adaptation: {:s}", event.detail);
+    pmt::pmt_t status = pmt::make_dict();
+    const auto add = [&status](const char* key, const pmt::pmt_t& value) {
+        status = pmt::dict_add(status, pmt::mp(key), value);
+    };
+    add("event", pmt::mp(event.what));
+    if (!event.detail.empty())
+        add("detail", pmt::mp(event.detail));
+    if (event.what == "step") {
+        add("loss", pmt::from_double(event.step.loss));
+        add("confidence", pmt::from_double(event.step.confidence));
+    }
+    add("step", pmt::from_uint64(event.steps));
+    add("updates", pmt::from_uint64(event.updates));
+    add("dropped", pmt::from_uint64(event.dropped));
+    add("rejected", pmt::from_uint64(event.rejected));
+    message_port_pub(status_port, status);
+}
+
+} // namespace adann
+} // namespace gr

@@ -1,0 +1,51 @@
+/* -*- c++ -*- */
+/*
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+#pragma once
+
+#include "core/adaptive_equalizer.h"
+#include <gnuradio/adann/equalizer.h>
+
+namespace gr {
+namespace adann {
+
+class equalizer_impl : public equalizer
+{
+public:
+    equalizer_impl(const core::model& model, const equalizer_settings& settings);
+
+    void set_learning_rate(float rate) override { d_core.set_learning_rate(rate); }
+    void set_sigma(float sigma) override { d_core.set_sigma(sigma); }
+    void set_epsilon(float epsilon) override { d_core.set_epsilon(epsilon); }
+    void set_frozen(bool frozen) override { d_core.freeze(frozen); }
+    std::uint64_t steps() const override { return d_core.steps(); }
+    std::uint64_t updates() const override { return d_core.updates(); }
+    std::uint64_t rejected() const override { return d_core.rejected(); }
+    std::uint64_t dropped() const override { return d_core.dropped(); }
+
+    bool check_topology(int ninputs, int noutputs) override;
+    bool start() override;
+    bool stop() override;
+    void forecast(int noutput_items, gr_vector_int& ninput_items_required) override;
+    int general_work(int noutput_items,
+                     gr_vector_int& ninput_items,
+                     gr_vector_const_void_star& input_items,
+                     gr_vector_void_star& output_items) override;
+
+private:
+    void control(const pmt::pmt_t& message);
+    void publish(const core::adaptation_event& event);
+    void write_soft_symbols(const float* posteriors, std::size_t n, float* out) const;
+
+    const bool d_vectors;
+    const bool d_supervised;
+    const core::window_geometry d_window;
+    const core::constellation d_constellation;
+    const std::size_t d_items_per_symbol; // input items: samples, or one vector
+    const std::size_t d_items_per_window;
+    core::adaptive_equalizer d_core;
+};
+
+} // namespace adann
+} // namespace gr
