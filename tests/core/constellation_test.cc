@@ -31,7 +31,8 @@ BOOST_AUTO_TEST_CASE(nearest_neighbours_differ_in_one_bit_and_symmetries_keep_di
                         BOOST_TEST(__builtin_popcount(a ^ b) == 1);
                     for (const auto& s : c.symmetries())
                         BOOST_TEST(std::abs(distance - std::abs(c.points()[s[a]] -
-                                                                c.points()[s[b]])) < 1e-6f);
+                                                                c.points()[s[b]])) <
+                                   1e-6f);
                 }
             for (std::size_t l = 0; l < c.size(); ++l)
                 BOOST_TEST(c.symmetries()[0][l] == l);
@@ -41,10 +42,11 @@ BOOST_AUTO_TEST_CASE(nearest_neighbours_differ_in_one_bit_and_symmetries_keep_di
 
 BOOST_AUTO_TEST_CASE(an_unknown_name_is_refused_with_the_allowed_ones)
 {
-    BOOST_CHECK_EXCEPTION(constellation("pam5"), std::invalid_argument, [](const auto& e) {
-        const std::string what = e.what();
-        return what.find("pam5") != what.npos && what.find("16qam") != what.npos;
-    });
+    BOOST_CHECK_EXCEPTION(
+        constellation("pam5"), std::invalid_argument, [](const auto& e) {
+            const std::string what = e.what();
+            return what.find("pam5") != what.npos && what.find("16qam") != what.npos;
+        });
 }
 
 BOOST_AUTO_TEST_SUITE_END()

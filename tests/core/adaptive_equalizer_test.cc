@@ -1,0 +1,290 @@
+/* The equalizer that learns: modes, hand-over, bad samples. Runs under the sanitizers
+ * too. SPDX-License-Identifier: GPL-3.0-or-later */
+#include "core/adaptive_equalizer.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+#include <random>
+
+using namespace gr::adann::core;
+
+namespace {
+
+constexpr std::size_t symbols = 40'000;
+
+// A binary channel with one echo, and a network that solves it roughly.
+struct fixture {
+    fixture() : initial(make_model())
+    {
+        std::mt19937 random(1);
+        std::normal_distribution<float> noise(0.0f, 0.2f);
+        sent.resize(symbols);
+        samples.resize(symbols + 2);
+        for (std::size_t i = 0; i < symbols; ++i) {
+            sent[i] = random() & 1;
+            const float now = sent[i] ? 1.0f : -1.0f;
+            const float before = i && sent[i - 1] ? 1.0f : -1.0f;
+            samples[i + 1] = now + 0.4f * before + noise(random);
+        }
+        settings.batch = 512;
+        settings.training.loss.loss = "aug_vat";
+    }
+
+    static model make_model()
+    {
+        network net({ 3, 8, 2 });
+        net.initialize(7);
+        return model(net, 1, 1, false, "pam2");
+    }
+
+    feature_view view() const { return { samples.data(), 1, 3, symbols }; }
+
+    // Decides everything in pieces of the sizes that `piece` gives.
+    template <typename Piece>
+    std::vector<float> posteriors(adaptive_equalizer& equalizer, Piece piece)
+    {
+        std::vector<float> result(symbols * 2);
+        labels.resize(symbols);
+        for (std::size_t done = 0; done < symbols;) {
+            const std::size_t n = std::min<std::size_t>(piece(), symbols - done);
+            equalizer.decide(view().from(done, n),
+                             sent.data() + done,
+                             labels.data() + done,
+                             result.data() + 2 * done);
+            done += n;
+        }
+        return result;
+    }
+
+    std::size_t errors(std::size_t from) const
+    {
+        std::size_t count = 0;
+        for (std::size_t i = from; i < symbols; ++i)
+            count += labels[i] != sent[i];
+        return count;
+    }
+
+    model initial;
+    adaptation_settings settings;
+    std::vector<std::uint8_t> sent, labels;
+    std::vector<float> samples;
+};
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(adapting, fixture)
+
+BOOST_AUTO_TEST_CASE(lockstep_gives_the_same_bits_however_the_stream_is_cut)
+{
+    adaptive_equalizer whole(initial, settings);
+    whole.start();
+    const auto expected = posteriors(whole, [] { return symbols; });
+    for (unsigned seed : { 1, 2, 3 }) {
+        std::mt19937 random(seed);
+        adaptive_equalizer cut(initial, settings);
+        cut.start();
+        const auto found = posteriors(cut, [&] { return 1 + random() % 1500; });
+        BOOST_TEST((found == expected));
+        BOOST_TEST(cut.steps() == symbols / settings.batch);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(lockstep_is_the_trainer_batch_by_batch)
+{
+    adaptive_equalizer equalizer(initial, settings);
+    equalizer.start();
+    const auto found = posteriors(equalizer, [] { return 1000; });
+
+    trainer reference(initial.net, settings.training);
+    decider decide(initial.net);
+    std::vector<std::uint8_t> decided(settings.batch);
+    std::vector<float> expected(settings.batch * 2);
+    for (std::size_t first = 0; first + settings.batch <= symbols;
+         first += settings.batch) {
+        const auto batch = view().from(first, settings.batch);
+        decide.decide(reference.net(), batch, decided.data(), expected.data());
+        BOOST_TEST(
+            std::equal(expected.begin(), expected.end(), found.begin() + 2 * first));
+        reference.step(batch);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(known_labels_teach_an_untrained_network)
+{
+    settings.training.loss.loss = "supervised";
+    settings.training.learning_rate = 0.02f;
+    adaptive_equalizer equalizer(initial, settings);
+    equalizer.start();
+    posteriors(equalizer, [] { return 777; });
+    // One echo of 0.4 and noise of 0.2: a matched slicer errs with Q(3) = 1.3e-3 or less.
+    BOOST_TEST(errors(symbols / 2) < 60u);
+    BOOST_TEST(errors(0) > errors(symbols / 2));
+}
+
+BOOST_AUTO_TEST_CASE(off_and_frozen_keep_the_network)
+{
+    settings.mode = "off";
+    adaptive_equalizer off(initial, settings);
+    off.start();
+    const auto expected = posteriors(off, [] { return 1000; });
+    settings.mode = "lockstep";
+    adaptive_equalizer frozen(initial, settings);
+    frozen.start();
+    frozen.freeze(true);
+    BOOST_TEST((posteriors(frozen, [] { return 1000; }) == expected));
+    BOOST_TEST(frozen.steps() == 0u);
+    BOOST_TEST(frozen.dropped() == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(live_counts_every_batch_as_trained_dropped_or_waiting)
+{
+    settings.mode = "live";
+    adaptive_equalizer equalizer(initial, settings);
+    equalizer.start();
+    for (int round = 0; round < 20; ++round)
+        posteriors(equalizer, [] { return 4096; });
+    const std::uint64_t batches = 20 * symbols / settings.batch;
+    BOOST_TEST(equalizer.steps() > 0u);
+    BOOST_TEST(equalizer.steps() + equalizer.dropped() <= batches);
+    BOOST_TEST(equalizer.steps() + equalizer.dropped() + 4 >= batches);
+}
+
+BOOST_AUTO_TEST_CASE(live_never_waits_for_the_adapter)
+{
+    // The adapter is held inside its first step's event until all decisions are made: if
+    // decide() ever waited for it, this test would never end.
+    settings.mode = "live";
+    semaphore release;
+    adaptive_equalizer equalizer(initial, settings, [&](const auto&) { release.wait(); });
+    equalizer.start();
+    posteriors(equalizer, [] { return 4096; });
+    BOOST_TEST(equalizer.steps() <= 1u);
+    BOOST_TEST(equalizer.dropped() >= symbols / settings.batch - 5);
+    for (int i = 0; i < 100; ++i)
+        release.post();
+}
+
+BOOST_AUTO_TEST_CASE(bad_samples_cost_their_windows_and_their_batch_only)
+{
+    settings.mode = "lockstep";
+    constexpr std::size_t bad = 5 * 512 + 100; // in batch 5
+    auto clean_settings = settings;
+    adaptive_equalizer clean(initial, clean_settings);
+    clean.start();
+    posteriors(clean, [] { return 1000; });
+    const auto expected = labels;
+    for (const float value : { std::numeric_limits<float>::quiet_NaN(),
+                               std::numeric_limits<float>::infinity(),
+                               3e38f }) {
+        const float kept = samples[bad];
+        samples[bad] = value;
+        adaptive_equalizer equalizer(initial, settings);
+        equalizer.start();
+        const auto found = posteriors(equalizer, [] { return 1000; });
+        for (const float p : found)
+            BOOST_REQUIRE(std::isfinite(p));
+        BOOST_TEST(
+            std::equal(labels.begin(), labels.begin() + bad - 2, expected.begin()));
+        BOOST_TEST(equalizer.rejected() == 1u);
+        BOOST_TEST(equalizer.updates() == symbols / 512 - 1);
+        samples[bad] = kept;
+    }
+}
+
+BOOST_AUTO_TEST_CASE(reset_and_save_take_effect_and_are_told)
+{
+    std::vector<std::string> told;
+    semaphore event;
+    adaptive_equalizer equalizer(initial, settings, [&](const adaptation_event& e) {
+        if (e.what != "step") {
+            told.push_back(e.what);
+            event.post();
+        }
+    });
+    equalizer.start();
+    posteriors(equalizer, [] { return 1000; });
+    const std::string path = "adaptive_equalizer_test.safetensors";
+    equalizer.request_save(path);
+    event.wait();
+    const auto learnt = load_model(path).net.parameters();
+    BOOST_TEST((learnt != initial.net.parameters()));
+    equalizer.request_reset();
+    event.wait();
+    equalizer.request_save(path);
+    event.wait();
+    BOOST_TEST((load_model(path).net.parameters() == initial.net.parameters()));
+    equalizer.request_save("no/such/directory/model.safetensors");
+    event.wait();
+    equalizer.stop();
+    const std::vector<std::string> expected{ "saved", "reset", "saved", "error" };
+    BOOST_TEST(told == expected, boost::test_tools::per_element());
+    std::remove(path.c_str());
+}
+
+BOOST_AUTO_TEST_CASE(a_hundred_restarts_with_the_adapter_busy)
+{
+    for (const char* mode : { "live", "lockstep" }) {
+        settings.mode = mode;
+        adaptive_equalizer equalizer(initial, settings);
+        std::vector<std::uint8_t> decided(symbols);
+        for (int round = 0; round < 100; ++round) {
+            equalizer.start();
+            equalizer.start();
+            equalizer.decide(view().from(0, 3 * 512 + 17), nullptr, decided.data());
+            equalizer.stop();
+            equalizer.stop();
+        }
+        BOOST_TEST(equalizer.steps() <= 300u);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(setters_are_safe_while_it_runs)
+{
+    settings.mode = "live";
+    adaptive_equalizer equalizer(initial, settings);
+    equalizer.start();
+    std::atomic<bool> done{ false };
+    std::thread user([&] {
+        for (int i = 0; !done; ++i) {
+            equalizer.set_learning_rate(0.001f * (1 + i % 3));
+            equalizer.set_sigma(0.1f);
+            equalizer.set_epsilon(0.2f);
+            equalizer.freeze(i % 2);
+            if (i % 50 == 0)
+                equalizer.request_reset();
+        }
+    });
+    posteriors(equalizer, [] { return 100; });
+    done = true;
+    user.join();
+    BOOST_CHECK_THROW(equalizer.set_sigma(-1.0f), std::invalid_argument);
+    BOOST_CHECK_THROW(equalizer.set_learning_rate(NAN), std::invalid_argument);
+}
+
+BOOST_AUTO_TEST_CASE(settings_out_of_range_are_named)
+{
+    const auto refused = [&](const adaptation_settings& bad, const std::string& name) {
+        BOOST_CHECK_EXCEPTION(
+            adaptive_equalizer(initial, bad), std::invalid_argument, [&](const auto& e) {
+                return std::string(e.what()).find(name + " is") == 0;
+            });
+    };
+    auto bad = settings;
+    bad.mode = "on";
+    refused(bad, "mode");
+    bad = settings;
+    bad.batch = 15;
+    refused(bad, "batch");
+    bad = settings;
+    bad.training.loss.xi = 0;
+    refused(bad, "xi");
+    bad = settings;
+    bad.training.optimizer = "adamw";
+    refused(bad, "optimizer");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
