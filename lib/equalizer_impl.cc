@@ -58,7 +58,10 @@ equalizer_impl::equalizer_impl(const core::model& model,
       d_constellation(model.symbols),
       d_items_per_symbol(d_vectors ? 1 : d_window.sps()),
       d_items_per_window(d_vectors ? 1 : d_window.samples()),
-      d_core(model, adaptation(settings), [this](const auto& event) { publish(event); })
+      d_stride(d_vectors ? d_window.dimension() : d_window.stride()),
+      d_core(model, d_stride, adaptation(settings), [this](const auto& event) {
+          publish(event);
+      })
 {
     // The scheduler keeps the samples before the current symbol, zeros at first.
     set_history(d_vectors ? 1 : d_window.samples_before() + 1);
@@ -101,18 +104,17 @@ int equalizer_impl::general_work(int noutput_items,
                                  gr_vector_void_star& output_items)
 {
     const int past = history() - 1; // the scheduler keeps as many known labels, unused
-    int symbols = (ninput_items[0] - static_cast<int>(d_items_per_window)) /
-                      static_cast<int>(d_items_per_symbol) +
-                  1;
+    int symbols =
+        std::min<int>(noutput_items,
+                      d_vectors ? ninput_items[0] : d_window.windows_in(ninput_items[0]));
     const std::uint8_t* known_labels = nullptr;
     if (input_items.size() > 1) {
         known_labels = static_cast<const std::uint8_t*>(input_items[1]) + past;
-        symbols = std::min(symbols, ninput_items[1] - past);
+        symbols = std::clamp(ninput_items[1] - past, 0, symbols);
     }
-    symbols = std::clamp(symbols, 0, noutput_items);
 
     const core::feature_view view{ static_cast<const float*>(input_items[0]),
-                                   d_vectors ? d_window.dimension() : d_window.stride(),
+                                   d_stride,
                                    d_window.dimension(),
                                    static_cast<std::size_t>(symbols) };
     auto posteriors =

@@ -44,6 +44,7 @@ private:
     const core::constellation d_constellation;
     const std::size_t d_items_per_symbol; // input items: samples, or one vector
     const std::size_t d_items_per_window;
+    const std::size_t d_stride; // floats from one feature vector to the next
     core::adaptive_equalizer d_core;
 };
 

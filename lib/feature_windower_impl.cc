@@ -35,14 +35,12 @@ int feature_windower_impl::general_work(int noutput_items,
                                         gr_vector_const_void_star& input_items,
                                         gr_vector_void_star& output_items)
 {
-    const int available = (ninput_items[0] - static_cast<int>(d_window.samples())) /
-                              static_cast<int>(d_window.sps()) +
-                          1;
-    const int vectors = std::min(noutput_items, available);
+    const std::size_t vectors =
+        std::min<std::size_t>(noutput_items, d_window.windows_in(ninput_items[0]));
     const core::feature_view view{ static_cast<const float*>(input_items[0]),
                                    d_window.stride(),
                                    d_window.dimension(),
-                                   static_cast<std::size_t>(std::max(vectors, 0)) };
+                                   vectors };
     auto out = static_cast<float*>(output_items[0]);
     for (std::size_t i = 0; i < view.count; ++i, out += view.dimension)
         std::copy_n(view[i], view.dimension, out);

@@ -32,9 +32,11 @@ void adaptation_settings::check() const
 
 adaptive_equalizer::adaptive_equalizer(
     const model& initial,
+    std::size_t stride,
     const adaptation_settings& settings,
     std::function<void(const adaptation_event&)> on_event)
     : d_initial(initial),
+      d_stride(stride),
       d_batch(checked(settings).batch),
       d_adapts(settings.mode != "off"),
       d_lockstep(settings.mode == "lockstep"),
@@ -42,8 +44,7 @@ adaptive_equalizer::adaptive_equalizer(
       d_on_event(std::move(on_event)),
       d_decider(initial.net),
       d_queue(d_adapts ? queue_slots : 0,
-              { std::vector<float>((d_batch - 1) * initial.window.stride() +
-                                   initial.window.dimension()),
+              { std::vector<float>((d_batch - 1) * stride + initial.window.dimension()),
                 std::vector<std::uint8_t>(d_batch) }),
       d_weights(initial.net),
       d_loss(settings.training.loss),
@@ -215,10 +216,9 @@ void adaptive_equalizer::take_requests()
 void adaptive_equalizer::train(const batch& taken)
 {
     try {
-        const feature_view view{ taken.samples.data(),
-                                 d_initial.window.stride(),
-                                 d_initial.window.dimension(),
-                                 d_batch };
+        const feature_view view{
+            taken.samples.data(), d_stride, d_initial.window.dimension(), d_batch
+        };
         const step_result result = d_trainer.step(view, taken.labels.data());
         ++d_steps;
         if (result.accepted) {

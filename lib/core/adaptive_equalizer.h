@@ -64,8 +64,11 @@ struct adaptation_event {
 class adaptive_equalizer
 {
 public:
-    //! \throws std::invalid_argument naming the setting that is out of range
+    /*! \param stride of all the views to come: initial.window.stride() for windows on a
+     * stream, or initial.window.dimension() for separate vectors \throws
+     * std::invalid_argument naming the setting that is out of range */
     adaptive_equalizer(const model& initial,
+                       std::size_t stride,
                        const adaptation_settings& settings,
                        std::function<void(const adaptation_event&)> on_event = {});
     ~adaptive_equalizer();
@@ -76,10 +79,10 @@ public:
     //! if ended.
     void stop();
 
-    /*! Decides every vector of `view`, which has the model's dimension.
-     * \param known_labels view.count labels 0 … M-1 for the loss "supervised", else null
-     * \param labels view.count decisions
-     * \param posteriors null, or view.count × M floats */
+    /*! Decides every vector of `view`, which has the model's dimension and the stride
+     * given. \param known_labels view.count labels 0 … M-1 for the loss "supervised",
+     * else null \param labels view.count decisions \param posteriors null, or view.count
+     * × M floats */
     void decide(const feature_view& view,
                 const std::uint8_t* known_labels,
                 std::uint8_t* labels,
@@ -117,6 +120,7 @@ private:
     report(const std::string& what, const std::string& detail, step_result step = {});
 
     const model d_initial;
+    const std::size_t d_stride;
     const std::size_t d_batch;
     const bool d_adapts;
     const bool d_lockstep;

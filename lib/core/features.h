@@ -54,6 +54,11 @@ public:
     std::size_t samples_before() const { return d_sps * d_half_window + d_sps / 2; }
     //! Samples of the window after the symbol's middle: what a decision has to wait for.
     std::size_t samples_after() const { return samples() - samples_before() - 1; }
+    //! Windows that are complete in so many samples.
+    std::size_t windows_in(std::size_t available) const
+    {
+        return available < samples() ? 0 : (available - samples()) / d_sps + 1;
+    }
     //! Floats from one feature vector to the next.
     std::size_t stride() const { return d_sps * d_floats; }
     //! Floats of one feature vector.

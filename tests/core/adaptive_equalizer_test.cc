@@ -80,12 +80,12 @@ BOOST_FIXTURE_TEST_SUITE(adapting, fixture)
 
 BOOST_AUTO_TEST_CASE(lockstep_gives_the_same_bits_however_the_stream_is_cut)
 {
-    adaptive_equalizer whole(initial, settings);
+    adaptive_equalizer whole(initial, 1, settings);
     whole.start();
     const auto expected = posteriors(whole, [] { return symbols; });
     for (unsigned seed : { 1, 2, 3 }) {
         std::mt19937 random(seed);
-        adaptive_equalizer cut(initial, settings);
+        adaptive_equalizer cut(initial, 1, settings);
         cut.start();
         const auto found = posteriors(cut, [&] { return 1 + random() % 1500; });
         BOOST_TEST((found == expected));
@@ -95,7 +95,7 @@ BOOST_AUTO_TEST_CASE(lockstep_gives_the_same_bits_however_the_stream_is_cut)
 
 BOOST_AUTO_TEST_CASE(lockstep_is_the_trainer_batch_by_batch)
 {
-    adaptive_equalizer equalizer(initial, settings);
+    adaptive_equalizer equalizer(initial, 1, settings);
     equalizer.start();
     const auto found = posteriors(equalizer, [] { return 1000; });
 
@@ -117,7 +117,7 @@ BOOST_AUTO_TEST_CASE(known_labels_teach_an_untrained_network)
 {
     settings.training.loss.loss = "supervised";
     settings.training.learning_rate = 0.02f;
-    adaptive_equalizer equalizer(initial, settings);
+    adaptive_equalizer equalizer(initial, 1, settings);
     equalizer.start();
     posteriors(equalizer, [] { return 777; });
     // One echo of 0.4 and noise of 0.2: a matched slicer errs with Q(3) = 1.3e-3 or less.
@@ -128,11 +128,11 @@ BOOST_AUTO_TEST_CASE(known_labels_teach_an_untrained_network)
 BOOST_AUTO_TEST_CASE(off_and_frozen_keep_the_network)
 {
     settings.mode = "off";
-    adaptive_equalizer off(initial, settings);
+    adaptive_equalizer off(initial, 1, settings);
     off.start();
     const auto expected = posteriors(off, [] { return 1000; });
     settings.mode = "lockstep";
-    adaptive_equalizer frozen(initial, settings);
+    adaptive_equalizer frozen(initial, 1, settings);
     frozen.start();
     frozen.freeze(true);
     BOOST_TEST((posteriors(frozen, [] { return 1000; }) == expected));
@@ -143,7 +143,7 @@ BOOST_AUTO_TEST_CASE(off_and_frozen_keep_the_network)
 BOOST_AUTO_TEST_CASE(live_counts_every_batch_as_trained_dropped_or_waiting)
 {
     settings.mode = "live";
-    adaptive_equalizer equalizer(initial, settings);
+    adaptive_equalizer equalizer(initial, 1, settings);
     equalizer.start();
     for (int round = 0; round < 20; ++round)
         posteriors(equalizer, [] { return 4096; });
@@ -159,7 +159,8 @@ BOOST_AUTO_TEST_CASE(live_never_waits_for_the_adapter)
     // decide() ever waited for it, this test would never end.
     settings.mode = "live";
     semaphore release;
-    adaptive_equalizer equalizer(initial, settings, [&](const auto&) { release.wait(); });
+    adaptive_equalizer equalizer(
+        initial, 1, settings, [&](const auto&) { release.wait(); });
     equalizer.start();
     posteriors(equalizer, [] { return 4096; });
     BOOST_TEST(equalizer.steps() <= 1u);
@@ -173,7 +174,7 @@ BOOST_AUTO_TEST_CASE(bad_samples_cost_their_windows_and_their_batch_only)
     settings.mode = "lockstep";
     constexpr std::size_t bad = 5 * 512 + 100; // in batch 5
     auto clean_settings = settings;
-    adaptive_equalizer clean(initial, clean_settings);
+    adaptive_equalizer clean(initial, 1, clean_settings);
     clean.start();
     posteriors(clean, [] { return 1000; });
     const auto expected = labels;
@@ -182,7 +183,7 @@ BOOST_AUTO_TEST_CASE(bad_samples_cost_their_windows_and_their_batch_only)
                                3e38f }) {
         const float kept = samples[bad];
         samples[bad] = value;
-        adaptive_equalizer equalizer(initial, settings);
+        adaptive_equalizer equalizer(initial, 1, settings);
         equalizer.start();
         const auto found = posteriors(equalizer, [] { return 1000; });
         for (const float p : found)
@@ -199,7 +200,7 @@ BOOST_AUTO_TEST_CASE(reset_and_save_take_effect_and_are_told)
 {
     std::vector<std::string> told;
     semaphore event;
-    adaptive_equalizer equalizer(initial, settings, [&](const adaptation_event& e) {
+    adaptive_equalizer equalizer(initial, 1, settings, [&](const adaptation_event& e) {
         if (e.what != "step") {
             told.push_back(e.what);
             event.post();
@@ -229,7 +230,7 @@ BOOST_AUTO_TEST_CASE(a_hundred_restarts_with_the_adapter_busy)
 {
     for (const char* mode : { "live", "lockstep" }) {
         settings.mode = mode;
-        adaptive_equalizer equalizer(initial, settings);
+        adaptive_equalizer equalizer(initial, 1, settings);
         std::vector<std::uint8_t> decided(symbols);
         for (int round = 0; round < 100; ++round) {
             equalizer.start();
@@ -245,7 +246,7 @@ BOOST_AUTO_TEST_CASE(a_hundred_restarts_with_the_adapter_busy)
 BOOST_AUTO_TEST_CASE(setters_are_safe_while_it_runs)
 {
     settings.mode = "live";
-    adaptive_equalizer equalizer(initial, settings);
+    adaptive_equalizer equalizer(initial, 1, settings);
     equalizer.start();
     std::atomic<bool> done{ false };
     std::thread user([&] {
@@ -269,9 +270,9 @@ BOOST_AUTO_TEST_CASE(settings_out_of_range_are_named)
 {
     const auto refused = [&](const adaptation_settings& bad, const std::string& name) {
         BOOST_CHECK_EXCEPTION(
-            adaptive_equalizer(initial, bad), std::invalid_argument, [&](const auto& e) {
-                return std::string(e.what()).find(name + " is") == 0;
-            });
+            adaptive_equalizer(initial, 1, bad),
+            std::invalid_argument,
+            [&](const auto& e) { return std::string(e.what()).find(name + " is") == 0; });
     };
     auto bad = settings;
     bad.mode = "on";

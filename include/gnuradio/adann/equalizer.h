@@ -65,7 +65,7 @@ public:
     typedef std::shared_ptr<equalizer> sptr;
 
     /*! \param model path of a model file
-     * \throws std::runtime_error if the model file cannot be read
+     * \throws std::runtime_error if the model file cannot be read (Python: ValueError)
      * \throws std::invalid_argument naming the setting that is out of range */
     static sptr make(const std::string& model, const equalizer_settings& settings = {});
 

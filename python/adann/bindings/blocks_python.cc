@@ -37,9 +37,9 @@ void bind_equalizer(py::module& m)
         "optimizer: 'sgd', 'momentum', 'nesterov', 'adagrad', 'rmsprop' or 'adam'\n"
         "learning_rate: 0 to 10; sigma, epsilon: 0 to 10; xi: 1e-6 to 10; seed: of the "
         "noise\n\n"
-        "Raises ValueError naming the parameter that is out of range, RuntimeError if "
-        "the model\n"
-        "file cannot be read.")
+        "Raises ValueError naming the parameter that is out of range, core.ModelFileError "
+        "(a\n"
+        "ValueError) if the model file cannot be read.")
         .def(py::init([](const std::string& model,
                          const std::string& input,
                          const std::string& mode,

@@ -1,0 +1,278 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The equalizer block in real flowgraphs, against the core on numpy arrays."""
+
+import threading
+import time
+
+import numpy as np
+import pmt
+import pytest
+
+from gnuradio import adann, blocks, gr
+from gnuradio.adann import core
+
+SPS, HALF_WINDOW, SYMBOLS = 2, 3, 20_000
+
+
+class Signal:
+    """Random labels, a two-tap channel with noise, and a network for it: float or complex."""
+
+    def __init__(self, directory, kind):
+        self.kind = kind
+        self.constellation = core.constellation("pam4" if kind == "float" else "16qam")
+        random = np.random.default_rng(4)
+        self.sent = random.integers(0, self.constellation.size, SYMBOLS).astype(np.uint8)
+        points = self.constellation.points[self.sent]
+        samples = np.repeat(points / np.sqrt(np.mean(abs(points) ** 2)), SPS)
+        samples = samples + 0.2 * np.roll(samples, SPS)
+        noise = random.standard_normal((2, samples.size))
+        samples = samples + 0.05 * (noise[0] + 1j * noise[1])
+        if kind == "float":
+            self.samples = samples.real.astype(np.float32)
+        else:
+            self.samples = samples.astype(np.complex64)
+        floats = 2 if kind == "complex" else 1
+        self.dimension = SPS * (2 * HALF_WINDOW + 1) * floats
+        net = core.network([self.dimension, 12, self.constellation.size])
+        net.initialize(1)
+        self.model = str(directory / f"{kind}.safetensors")
+        core.save_model(self.model, core.model(
+            net, SPS, HALF_WINDOW, kind == "complex", self.constellation.name))
+        self.network = net
+
+    def source(self, samples=None):
+        samples = self.samples if samples is None else samples
+        return (blocks.vector_source_f if self.kind == "float" else blocks.vector_source_c)(samples)
+
+    def features(self):
+        """All windows that are complete, zeros before the first sample."""
+        before = SPS * HALF_WINDOW + SPS // 2
+        padded = np.concatenate([np.zeros(before, self.samples.dtype), self.samples])
+        floats = padded.view(np.float32)
+        stride = SPS * (2 if self.kind == "complex" else 1)
+        return np.lib.stride_tricks.sliding_window_view(floats, self.dimension)[::stride]
+
+
+@pytest.fixture(params=["float", "complex"])
+def signal(request, tmp_path):
+    return Signal(tmp_path, request.param)
+
+
+def run(source, equalizer, *between, items=None):
+    """Runs source -> ... -> equalizer with sinks on all outputs: labels, posteriors, soft."""
+    classes = equalizer.output_signature().sizeof_stream_item(1) // 4
+    soft_item = equalizer.output_signature().sizeof_stream_item(2)
+    sinks = [blocks.vector_sink_b(), blocks.vector_sink_f(classes),
+             blocks.vector_sink_f() if soft_item == 4 else blocks.vector_sink_c()]
+    top = gr.top_block()
+    top.connect(source, *between, equalizer)
+    for port, sink in enumerate(sinks):
+        top.connect((equalizer, port), sink)
+    if items:
+        top.run(items)
+    else:
+        top.run()
+    return (np.array(sinks[0].data(), np.uint8),
+            np.reshape(sinks[1].data(), (-1, classes)), np.array(sinks[2].data()))
+
+
+def test_frozen_decisions_are_the_networks(signal):
+    labels, posteriors, soft = run(signal.source(), adann.equalizer(signal.model, mode="off"))
+    expected_labels, expected = signal.network.decide(signal.features())
+    np.testing.assert_array_equal(labels, expected_labels)
+    np.testing.assert_array_equal(posteriors, expected)
+    points = signal.constellation.points
+    np.testing.assert_allclose(soft, expected @ (points if signal.kind == "complex"
+                                                 else points.real), atol=1e-5)
+    assert labels.size == SYMBOLS - HALF_WINDOW  # the last ones wait for samples to come
+
+
+def test_lockstep_is_the_trainer_whatever_the_buffers(signal):
+    settings = dict(loss="aug_vat", learning_rate=0.003, seed=11)
+    trainer = core.trainer(signal.network, **settings)
+    features, expected, batch = signal.features(), [], 1024
+    for first in range(0, len(features), batch):
+        piece = features[first:first + batch]
+        expected.append(trainer.network.decide(piece)[1])
+        if len(piece) == batch:
+            trainer.step(piece)
+    expected = np.concatenate(expected)
+    for items in (None, 1, 37, 4096):
+        equalizer = adann.equalizer(signal.model, mode="lockstep", batch=batch, **settings)
+        _, posteriors, _ = run(signal.source(), equalizer, items=items)
+        np.testing.assert_array_equal(posteriors, expected)
+        assert equalizer.steps() == equalizer.updates() == SYMBOLS // batch
+
+
+def test_feature_vectors_give_the_same_as_samples(signal):
+    settings = dict(mode="lockstep", batch=512, seed=3)
+    expected = run(signal.source(), adann.equalizer(signal.model, **settings))
+    found = run(signal.source(), adann.equalizer(signal.model, input="vectors", **settings),
+                adann.feature_windower(SPS, HALF_WINDOW, signal.kind == "complex"))
+    for a, b in zip(found, expected):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_known_labels_train_it(signal):
+    equalizer = adann.equalizer(signal.model, mode="lockstep", loss="supervised", batch=256,
+                                learning_rate=0.02)
+    sink = blocks.vector_sink_b()
+    top = gr.top_block()
+    top.connect(signal.source(), equalizer, sink)
+    top.connect(blocks.vector_source_b(signal.sent), (equalizer, 1))
+    top.run()
+    labels = np.array(sink.data(), np.uint8)
+    late = slice(SYMBOLS * 3 // 4, labels.size)
+    assert np.mean(labels[late] != signal.sent[late]) < 0.03
+    assert equalizer.steps() == labels.size // 256
+
+
+def test_supervised_without_labels_is_refused(tmp_path):
+    signal = Signal(tmp_path, "float")
+    equalizer = adann.equalizer(signal.model, loss="supervised")
+    top = gr.top_block()
+    top.connect(signal.source(), equalizer, blocks.null_sink(1))
+    with pytest.raises(RuntimeError, match="topology"):
+        top.run()
+
+
+def test_a_nan_burst_costs_the_symbols_it_touches_and_one_batch(tmp_path):
+    signal = Signal(tmp_path, "float")
+    expected = run(signal.source(), adann.equalizer(signal.model, mode="off"))[0]
+    samples = signal.samples.copy()
+    burst = slice(10_001, 10_011)
+    samples[burst] = [np.nan, np.inf] * 5
+    found, posteriors, soft = run(signal.source(samples), adann.equalizer(signal.model, mode="off"))
+    touched = np.abs(np.arange(found.size) - 10_005 / SPS) <= HALF_WINDOW + 10 / SPS
+    np.testing.assert_array_equal(found[~touched], expected[~touched])
+    assert np.isfinite(posteriors).all() and np.isfinite(soft).all()
+
+    adaptive = adann.equalizer(signal.model, mode="lockstep", batch=500)
+    _, posteriors, _ = run(signal.source(samples), adaptive)
+    assert np.isfinite(posteriors).all()
+    # Symbol 5000 opens a batch, so its windows and those of the batch before hold the burst.
+    assert adaptive.rejected() == 2
+    assert adaptive.updates() == adaptive.steps() - 2
+
+
+class StatusSink(gr.sync_block):
+    """Keeps every message it gets."""
+
+    def __init__(self):
+        gr.sync_block.__init__(self, "status sink", None, None)
+        self.messages = []
+        self.message_port_register_in(pmt.intern("in"))
+        self.set_msg_handler(pmt.intern("in"), self.keep)
+
+    def keep(self, message):
+        self.messages.append(pmt.to_python(message))
+
+
+def wait_until(condition, seconds=30):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.01)
+
+
+def test_status_and_control_while_it_runs(tmp_path):
+    signal = Signal(tmp_path, "float")
+    source = blocks.vector_source_f(signal.samples, True)
+    throttle = blocks.throttle(gr.sizeof_float, 2e6)
+    equalizer = adann.equalizer(signal.model, batch=256, mode="live")
+    status = StatusSink()
+    top = gr.top_block()
+    top.connect(source, throttle, equalizer, blocks.null_sink(1))
+    top.msg_connect(equalizer, "status", status, "in")
+    control = equalizer.to_basic_block()
+
+    def send(message):
+        control._post(pmt.intern("control"), message)
+
+    def told(event):
+        return [m for m in status.messages if m["event"] == event]
+
+    top.start()
+    wait_until(lambda: len(told("step")) > 5)
+    step = told("step")[-1]
+    assert set(step) == {"event", "loss", "confidence", "step", "updates", "dropped", "rejected"}
+    assert 0 < step["confidence"] <= 1 and step["loss"] > 0
+    saved = tmp_path / "saved.safetensors"
+    send(pmt.cons(pmt.intern("save"), pmt.intern(str(saved))))
+    wait_until(lambda: told("saved"))
+    learnt = core.load_model(str(saved)).network.parameters
+    assert not np.array_equal(learnt, signal.network.parameters)
+    send(pmt.intern("freeze"))
+    send(pmt.intern("reset"))
+    wait_until(lambda: told("reset"))
+    send(pmt.cons(pmt.intern("save"), pmt.intern(str(tmp_path / "no" / "such" / "file"))))
+    wait_until(lambda: told("error"))
+    assert "no/such/file" in told("error")[0]["detail"]
+    send(pmt.intern("nonsense"))  # logged, and nothing else
+    send(pmt.intern("resume"))
+    before = equalizer.steps()
+    wait_until(lambda: equalizer.steps() > before + 5)
+    top.stop()
+    top.wait()
+
+
+def test_live_at_full_speed_drops_batches_rather_than_wait(tmp_path):
+    signal = Signal(tmp_path, "float")
+    equalizer = adann.equalizer(signal.model, batch=1024, mode="live")
+    head = blocks.head(gr.sizeof_float, 200 * SYMBOLS * SPS)
+    sink = blocks.null_sink(1)
+    top = gr.top_block()
+    top.connect(blocks.vector_source_f(signal.samples, True), head, equalizer, sink)
+    top.run()
+    batches = 200 * SYMBOLS // 1024
+    assert equalizer.steps() > 0
+    assert batches - 5 <= equalizer.steps() + equalizer.dropped() <= batches
+
+
+def test_a_hundred_restarts_leave_no_thread(tmp_path):
+    signal = Signal(tmp_path, "float")
+    equalizer = adann.equalizer(signal.model, batch=128, mode="live")
+    source = blocks.vector_source_f(signal.samples, True)
+    top = gr.top_block()
+    top.connect(source, equalizer, blocks.null_sink(1))
+
+    def threads():
+        with open("/proc/self/status") as status:
+            return next(int(line.split()[1]) for line in status if line.startswith("Threads"))
+
+    top.start()
+    top.stop()
+    top.wait()
+    before, busy = threads(), 0
+    for _ in range(100):
+        steps = equalizer.steps()
+        top.start()
+        if busy < 10:  # some of them with steps made for sure
+            wait_until(lambda: equalizer.steps() > steps)
+            busy += 1
+        top.stop()
+        top.wait()
+    assert threads() <= before
+    assert threading.active_count() < 10
+
+
+@pytest.mark.parametrize("argument, message", [
+    (dict(mode="on"), "mode is 'on', allowed: lockstep, live, off"),
+    (dict(input="bits"), "input is 'bits'"),
+    (dict(loss="mse"), "loss is 'mse'"),
+    (dict(pseudo_label="soft"), "pseudo_label is 'soft'"),
+    (dict(optimizer="adamw"), "optimizer is 'adamw'"),
+    (dict(batch=15), "batch is 15, allowed: 16 to 1048576"),
+    (dict(learning_rate=-1), "learning_rate is -1"),
+    (dict(sigma=float("nan")), "sigma is nan"),
+    (dict(epsilon=11), "epsilon is 11"),
+    (dict(xi=0), "xi is 0")])
+def test_a_setting_out_of_range_is_named(tmp_path, argument, message):
+    signal = Signal(tmp_path, "float")
+    with pytest.raises(ValueError, match=message):
+        adann.equalizer(signal.model, **argument)
+
+
+def test_a_missing_model_is_named():
+    with pytest.raises(core.ModelFileError, match="model file no/such: No such file"):
+        adann.equalizer("no/such")
