@@ -59,17 +59,11 @@ error_counter::error_counter(const constellation& alphabet, std::size_t batch, u
 
 void error_counter::reset()
 {
-    d_decided.clear();
-    d_sent.clear();
-    d_lacks_decided = d_lacks_sent = true;
+    if (d_locked)
+        d_checked = d_counted;
     d_locked = false;
-    d_lock = {};
     d_locks = 0;
-    d_counted = d_due = d_checked = 0;
-    d_ends_at_due = false;
-    d_upcoming.reset();
-    d_window = first_window;
-    d_stride = longest_window;
+    end_alignment(d_counted, std::nullopt, 0);
     d_batch = {};
     d_recent = {};
     d_totals = {};

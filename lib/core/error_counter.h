@@ -79,6 +79,10 @@ public:
     std::size_t append_decided(const std::uint8_t* labels, std::size_t count);
     std::size_t append_sent(const std::uint8_t* labels, std::size_t count);
 
+    //! How many labels append takes now.
+    std::size_t room_decided() const { return d_decided.room(); }
+    std::size_t room_sent() const { return d_sent.room(); }
+
     //! The stream ends here: what is left of a probe or a window is used as it is.
     void end_decided() { d_decided.finish(); }
     void end_sent() { d_sent.finish(); }
@@ -98,7 +102,7 @@ public:
     //! Everything counted, the unfinished batch included.
     const error_counts& totals() const { return d_totals; }
 
-    //! Back to the start: counts, streams and lock.
+    //! Forgets counts and lock, and aligns anew what was not counted yet.
     void reset();
 
 private:
@@ -125,25 +129,25 @@ private:
     alignment_search d_search;
     label_stream d_decided;
     label_stream d_sent;
-    bool d_lacks_decided;
-    bool d_lacks_sent;
+    bool d_lacks_decided = true;
+    bool d_lacks_sent = true;
 
-    bool d_locked;
-    lock d_lock;
-    std::uint64_t d_locks;
+    bool d_locked = false;
+    lock d_lock{};
+    std::uint64_t d_locks = 0;
     // Decided labels before d_counted are done with; those before d_due are to be counted; those
     // before d_checked agree, or, unlocked, were passed over.
-    std::int64_t d_counted;
-    std::int64_t d_due;
-    std::int64_t d_checked;
-    bool d_ends_at_due;             // the alignment does
+    std::int64_t d_counted = 0;
+    std::int64_t d_due = 0;
+    std::int64_t d_checked = 0;
+    bool d_ends_at_due = false;     // the alignment does
     std::optional<lock> d_upcoming; // and this one follows
-    std::int64_t d_upcoming_start;
+    std::int64_t d_upcoming_start = 0;
     std::int64_t d_window; // unlocked: labels to look at
     std::int64_t d_stride; // and how far to go on if nothing is found in them
 
-    batch_result d_batch;
-    std::array<error_counts, 8> d_recent;
+    batch_result d_batch{};
+    std::array<error_counts, 8> d_recent{};
     error_counts d_totals;
 };
 

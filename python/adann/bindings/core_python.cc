@@ -47,11 +47,6 @@ public:
         collect();
     }
     std::vector<batch_result> batches() { return std::exchange(d_batches, {}); }
-    void reset()
-    {
-        error_counter::reset();
-        d_batches.clear();
-    }
 
 private:
     static void check(const char* name, const labels& array)
@@ -121,7 +116,6 @@ void bind_error_counter(py::module& m)
         .def("batches",
              &collecting_counter::batches,
              "The batches completed since the last call.")
-        .def("reset", &collecting_counter::reset, "Starts over.")
         .def_property_readonly("locked", &collecting_counter::locked)
         .def_property_readonly(
             "delay",
