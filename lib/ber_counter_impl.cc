@@ -92,7 +92,8 @@ ber_counter_impl::input_state ber_counter_impl::look_at(int input) const
     return { reader->done(), reader->items_available() };
 }
 
-// Each input is taken as it comes. If there is nothing to do, this names the input to wait for.
+// Each input is taken as it comes. If there is nothing to do, this names the input to
+// wait for.
 void ber_counter_impl::forecast(int, gr_vector_int& required)
 {
     std::scoped_lock guard(d_mutex);

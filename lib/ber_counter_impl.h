@@ -5,8 +5,8 @@
 #pragma once
 
 #include "core/error_counter.h"
-#include <gnuradio/adann/ber_counter.h>
 #include <array>
+#include <gnuradio/adann/ber_counter.h>
 #include <memory>
 #include <mutex>
 
@@ -16,7 +16,9 @@ namespace adann {
 class ber_counter_impl : public ber_counter
 {
 public:
-    ber_counter_impl(const std::string& constellation, std::size_t batch, unsigned search);
+    ber_counter_impl(const std::string& constellation,
+                     std::size_t batch,
+                     unsigned search);
 
     bool locked() const override;
     long delay() const override;
@@ -52,9 +54,9 @@ private:
     mutable std::mutex d_mutex; // guards the counter
     std::unique_ptr<core::error_counter> d_counter;
 
-    // The scheduler ends a block without outputs as soon as one input is finished and empty, even
-    // if the other has more to come. So the last label of each input stays in its buffer when
-    // it was taken: of the labels there, this many were.
+    // The scheduler ends a block without outputs as soon as one input is finished and
+    // empty, even if the other has more to come. So the last label of each input stays in
+    // its buffer when it was taken: of the labels there, this many were.
     std::array<int, 2> d_taken{};
     std::array<bool, 2> d_ended{};
     bool d_more = false; // batches, but the output was full

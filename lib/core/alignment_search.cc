@@ -11,7 +11,8 @@ std::size_t agreements(const std::uint8_t* a, const std::uint8_t* b, std::size_t
 {
     std::size_t total = 0;
     while (n) {
-        // Counted in bytes, which the compiler turns into vectors, as long as they hold it.
+        // Counted in bytes, which the compiler turns into vectors, as long as they hold
+        // it.
         const std::size_t piece = std::min<std::size_t>(n, 240);
         std::uint8_t count = 0;
         for (std::size_t i = 0; i < piece; ++i)
@@ -119,9 +120,12 @@ std::optional<alignment_search::match> alignment_search::find(const label_stream
                 pairs += decided_counts[l] * sent_counts[d_undo[s][l]];
             const double chance = pairs / n / n;
             const double found = evidence(
-                agreements(d_undone[s].data() + (low - from), sent.at(low - delay), n), n, chance);
-            if (found > best_evidence || (best && found == best_evidence &&
-                                          distance(delay) < distance(best->where.delay))) {
+                agreements(d_undone[s].data() + (low - from), sent.at(low - delay), n),
+                n,
+                chance);
+            if (found > best_evidence ||
+                (best && found == best_evidence &&
+                 distance(delay) < distance(best->where.delay))) {
                 best = match{ { delay, s }, chance };
                 best_evidence = found;
             }

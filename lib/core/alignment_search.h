@@ -25,20 +25,22 @@ struct alignment {
     }
 };
 
-/*! Natural logarithm of one over (a bound of) the probability that `matches` or more of `n`
- * independent pairs agree where each does so with probability `chance`: n·KL(matches/n ‖ chance),
- * Chernoff's bound of the binomial tail. 0 where they agree no more than by chance. */
+/*! Natural logarithm of one over (a bound of) the probability that `matches` or more of
+ * `n` independent pairs agree where each does so with probability `chance`:
+ * n·KL(matches/n ‖ chance), Chernoff's bound of the binomial tail. 0 where they agree no
+ * more than by chance. */
 double evidence(std::uint64_t matches, std::uint64_t n, double chance);
 
 /*! Correlates a window of decided labels with sent ones at every delay and symmetry.
  *
- * The best of the 2·search + 1 delays times S symmetries counts as found if its agreement has,
- * by Chernoff's bound and Bonferroni's correction for having tried them all, a probability
- * below `false_alarm` on streams that have nothing to do with each other. The agreement by chance is that
- * of the very labels compared, randomly paired, so that constant or unevenly used labels
- * do not look like an alignment. One of the streams must look random (scrambled data): two
- * different repeating patterns do not. Of alignments that explain the labels equally well
- * (a short repeating pattern) the one nearest to the centre wins.
+ * The best of the 2·search + 1 delays times S symmetries counts as found if its agreement
+ * has, by Chernoff's bound and Bonferroni's correction for having tried them all, a
+ * probability below `false_alarm` on streams that have nothing to do with each other. The
+ * agreement by chance is that of the very labels compared, randomly paired, so that
+ * constant or unevenly used labels do not look like an alignment. One of the streams must
+ * look random (scrambled data): two different repeating patterns do not. Of alignments
+ * that explain the labels equally well (a short repeating pattern) the one nearest to the
+ * centre wins.
  */
 class alignment_search
 {
@@ -56,8 +58,8 @@ public:
         double chance; //!< agreement of unrelated labels
     };
 
-    /*! Looks for decided labels `from` … `from + length - 1`, at delays around `centre`. Pairs
-     * whose sent label is not there are left out. */
+    /*! Looks for decided labels `from` … `from + length - 1`, at delays around `centre`.
+     * Pairs whose sent label is not there are left out. */
     std::optional<match> find(const label_stream& decided,
                               std::int64_t from,
                               std::size_t length,

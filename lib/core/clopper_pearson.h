@@ -17,9 +17,9 @@ struct interval {
 
 /*! Exact two-sided interval of a probability of which `errors` in `trials` were seen.
  *
- * It never covers less than it says, also with few or no errors (the upper end then is the
- * "rule of three", about 3.7/trials at 95 %). Without a trial it is 0 … 1.
- * Source: Clopper and Pearson, Biometrika 26 (1934) 404.
+ * It never covers less than it says, also with few or no errors (the upper end then is
+ * the "rule of three", about 3.7/trials at 95 %). Without a trial it is 0 … 1. Source:
+ * Clopper and Pearson, Biometrika 26 (1934) 404.
  *
  * \param errors 0 to trials
  * \param trials number of independent trials

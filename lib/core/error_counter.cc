@@ -45,7 +45,9 @@ error_counts& error_counts::operator+=(const error_counts& other)
     return *this;
 }
 
-error_counter::error_counter(const constellation& alphabet, std::size_t batch, unsigned search)
+error_counter::error_counter(const constellation& alphabet,
+                             std::size_t batch,
+                             unsigned search)
     : d_batch_size(checked<std::size_t>("batch", batch, 1, 1u << 30)),
       d_search_range(checked<unsigned>("search", search, 0, 16384)),
       d_bits(alphabet.bits_per_symbol()),
@@ -115,9 +117,9 @@ std::optional<batch_result> error_counter::next()
     return std::nullopt;
 }
 
-// How many of the decided labels `from` … `from + wanted - 1` there are to compare with sent ones
-// at all delays within `spread` of the present one: all, or what is left before the end of a
-// stream. Nothing if more are to come.
+// How many of the decided labels `from` … `from + wanted - 1` there are to compare with
+// sent ones at all delays within `spread` of the present one: all, or what is left before
+// the end of a stream. Nothing if more are to come.
 std::optional<std::int64_t>
 error_counter::available(std::int64_t from, std::int64_t wanted, std::int64_t spread)
 {
@@ -133,7 +135,8 @@ error_counter::available(std::int64_t from, std::int64_t wanted, std::int64_t sp
     return wanted;
 }
 
-// Locked: does the alignment hold? False if that takes more labels or the end was reached.
+// Locked: does the alignment hold? False if that takes more labels or the end was
+// reached.
 bool error_counter::probe()
 {
     const auto n = available(d_checked, probe_length, 0);
@@ -167,7 +170,8 @@ bool error_counter::probe()
     return true;
 }
 
-// Unlocked: looks for an alignment. False if that takes more labels or the end was reached.
+// Unlocked: looks for an alignment. False if that takes more labels or the end was
+// reached.
 bool error_counter::acquire()
 {
     const auto window = available(d_checked, d_window, d_search_range);
@@ -177,7 +181,8 @@ bool error_counter::acquire()
     if (const auto found = d_search.find(d_decided, d_checked, *window, d_sent, centre)) {
         std::int64_t start = std::max(d_checked, d_sent.begin() + found->where.delay);
         // Not what came before the agreement began.
-        const std::int64_t end = std::min(d_checked + *window, d_sent.end() + found->where.delay);
+        const std::int64_t end =
+            std::min(d_checked + *window, d_sent.end() + found->where.delay);
         while (start + probe_length <= end && !passes(*found, start, probe_length))
             start += probe_length;
         begin_alignment(*found, start);
@@ -218,8 +223,8 @@ bool error_counter::passes(const lock& at, std::int64_t from, std::int64_t n) co
     return evidence(n - counts.symbol_errors, n, at.chance) > probe_threshold;
 }
 
-// Where, before `to`, the present alignment gives way to `next` with the fewest errors; `next`
-// starts after what was inserted.
+// Where, before `to`, the present alignment gives way to `next` with the fewest errors;
+// `next` starts after what was inserted.
 std::int64_t error_counter::split(const alignment& next, std::int64_t to) const
 {
     const alignment& old = d_lock.where;

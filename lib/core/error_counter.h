@@ -20,7 +20,10 @@ struct error_counts {
     std::uint64_t bit_errors = 0;
 
     //! Bit error rate; not a number before the first bit.
-    double ber() const { return static_cast<double>(bit_errors) / static_cast<double>(bits); }
+    double ber() const
+    {
+        return static_cast<double>(bit_errors) / static_cast<double>(bits);
+    }
     //! Exact 95 % interval of ber(), with each bit taken as an independent trial.
     interval ci95() const { return clopper_pearson(bit_errors, bits); }
 
@@ -31,32 +34,32 @@ struct error_counts {
  *
  * It has `batch` symbols, or fewer if the alignment, or the stream, ended within. */
 struct batch_result {
-    std::uint64_t index;  //!< 0, 1, 2 …
-    std::uint64_t first;  //!< number of its first decided label in the stream
-    alignment where;      //!< decided label i belongs to sent label i - where.delay
+    std::uint64_t index; //!< 0, 1, 2 …
+    std::uint64_t first; //!< number of its first decided label in the stream
+    alignment where;     //!< decided label i belongs to sent label i - where.delay
     error_counts counts;
     error_counts smoothed; //!< of the latest 8 batches, this one included
 };
 
 /*! Counts errors in a stream of decided labels, given the stream of sent ones.
  *
- * It finds by itself which delay (up to `search` symbols) and which inversion or rotation relate
- * them (see alignment_search), and until then counts nothing. Every pair of
- * the window that it found them in counts too: two aligned files are compared in full.
+ * It finds by itself which delay (up to `search` symbols) and which inversion or rotation
+ * relate them (see alignment_search), and until then counts nothing. Every pair of the
+ * window that it found them in counts too: two aligned files are compared in full.
  *
- * **Slips.** Locked, it takes the labels in probes of 1024. One that agrees no better than by
- * chance (probability of passing by chance below 1e-6) starts a search in the next 2048 labels, around
- * the present delay. If the alignment is the old one it was a burst of errors, and counts. If
- * it is a new one, the old one ends and the new one begins where that gives the fewest errors; only
- * inserted or deleted symbols stay uncounted. If there is none, the lock is
- * lost: neither the probe nor the one before it, in which the agreement may have
- * ended, is counted, nor what follows until an alignment is found. Errors are counted
- * exactly if slips are 4096 symbols or more apart.
+ * **Slips.** Locked, it takes the labels in probes of 1024. One that agrees no better
+ * than by chance (probability of passing by chance below 1e-6) starts a search in the
+ * next 2048 labels, around the present delay. If the alignment is the old one it was a
+ * burst of errors, and counts. If it is a new one, the old one ends and the new one
+ * begins where that gives the fewest errors; only inserted or deleted symbols stay
+ * uncounted. If there is none, the lock is lost: neither the probe nor the one before it,
+ * in which the agreement may have ended, is counted, nor what follows until an alignment
+ * is found. Errors are counted exactly if slips are 4096 symbols or more apart.
  *
- * **Unlocked**, it looks at 2048 labels and then 8192; if that fails, further on: 8192 labels
- * later, then 16384 and so on to 131072, which bounds the work. What it has passed is not counted.
- * The longest window sees agreement some 0.05 (pam2: 0.07) above chance; to stay locked
- * it takes about 0.1.
+ * **Unlocked**, it looks at 2048 labels and then 8192; if that fails, further on: 8192
+ * labels later, then 16384 and so on to 131072, which bounds the work. What it has passed
+ * is not counted. The longest window sees agreement some 0.05 (pam2: 0.07) above chance;
+ * to stay locked it takes about 0.1.
  *
  * Use: append what has come to either stream, then call next() until it has nothing; and
  * again. Memory is constant: a stream can be about 65536 labels ahead of the other, then
@@ -74,8 +77,8 @@ public:
                            unsigned search = 1024);
 
     /*! Takes labels, of which the low bits_per_symbol bits count.
-     * \return how many; fewer than `count` if it is too far ahead of the other stream, none
-     * after its end. */
+     * \return how many; fewer than `count` if it is too far ahead of the other stream,
+     * none after its end. */
     std::size_t append_decided(const std::uint8_t* labels, std::size_t count);
     std::size_t append_sent(const std::uint8_t* labels, std::size_t count);
 
@@ -90,7 +93,8 @@ public:
     //! Counts on to the next complete batch; nothing if that takes more labels.
     std::optional<batch_result> next();
 
-    //! What next() found missing when it had no batch to give. Neither: the end was reached.
+    //! What next() found missing when it had no batch to give. Neither: the end was
+    //! reached.
     bool lacks_decided() const { return d_lacks_decided; }
     bool lacks_sent() const { return d_lacks_sent; }
 
@@ -135,8 +139,8 @@ private:
     bool d_locked = false;
     lock d_lock{};
     std::uint64_t d_locks = 0;
-    // Decided labels before d_counted are done with; those before d_due are to be counted; those
-    // before d_checked agree, or, unlocked, were passed over.
+    // Decided labels before d_counted are done with; those before d_due are to be
+    // counted; those before d_checked agree, or, unlocked, were passed over.
     std::int64_t d_counted = 0;
     std::int64_t d_due = 0;
     std::int64_t d_checked = 0;

@@ -13,10 +13,11 @@
 
 namespace gr::adann::core {
 
-/*! Labels begin() … end() - 1 of a stream, numbered from its start and contiguous in memory.
+/*! Labels begin() … end() - 1 of a stream, numbered from its start and contiguous in
+ * memory.
  *
- * The storage is twice the capacity, so that moving the labels back to its front costs less
- * than one copy of each label. */
+ * The storage is twice the capacity, so that moving the labels back to its front costs
+ * less than one copy of each label. */
 class label_stream
 {
 public:

@@ -15,24 +15,26 @@ namespace adann {
 /*! \brief Bit error rate of decided labels, given the sent ones.
  * \ingroup adann
  *
- * Input 0 takes the decided labels and input 1 the sent ones, one per byte, each at its own pace.
- * The block finds the delay between them and the inversion (PAM) or rotation (QAM) by itself.
- * Until it has locked, and after the streams no longer agree better than by chance, it counts
- * nothing and says so, rather than 0.5. A false lock on streams that have
- * nothing to do with each other has a probability below 1e-12 per window searched.
+ * Input 0 takes the decided labels and input 1 the sent ones, one per byte, each at its
+ * own pace. The block finds the delay between them and the inversion (PAM) or rotation
+ * (QAM) by itself. Until it has locked, and after the streams no longer agree better than
+ * by chance, it counts nothing and says so, rather than 0.5. A false lock on streams that
+ * have nothing to do with each other has a probability below 1e-12 per window searched.
  *
- * Output 0, optional, gives the bit error rate of each batch as it completes, one float per
- * batch. A slip (inserted or deleted symbols) ends a batch early, and so does the end of a
- * stream, after which the last batch is only in the messages and totals. Message port `ber`:
+ * Output 0, optional, gives the bit error rate of each batch as it completes, one float
+ * per batch. A slip (inserted or deleted symbols) ends a batch early, and so does the end
+ * of a stream, after which the last batch is only in the messages and totals. Message
+ * port `ber`:
  * - per batch a dictionary of `batch` (its number), `first` (number of its first
- *   decided label), `delay`, `symmetry`, `symbols`, `symbol_errors`, `bits`, `bit_errors`, `ber`,
- *   `ci95_low`, `ci95_high`, `smoothed_ber` (of the latest 8 batches), `total_bits`,
- *   `total_bit_errors` and `total_ber`;
- * - per change of the lock a dictionary of `locked` (bool), `delay` in symbols, `symmetry`
- *   (number of the inversion or rotation; 0: none) and `relocks`.
+ *   decided label), `delay`, `symmetry`, `symbols`, `symbol_errors`, `bits`,
+ * `bit_errors`, `ber`, `ci95_low`, `ci95_high`, `smoothed_ber` (of the latest 8 batches),
+ * `total_bits`, `total_bit_errors` and `total_ber`;
+ * - per change of the lock a dictionary of `locked` (bool), `delay` in symbols,
+ * `symmetry` (number of the inversion or rotation; 0: none) and `relocks`.
  *
- * One stream can be about 65536 labels ahead of the other before it has to wait. Starting the
- * flowgraph starts the count anew. The getters can be called at any time from any thread.
+ * One stream can be about 65536 labels ahead of the other before it has to wait. Starting
+ * the flowgraph starts the count anew. The getters can be called at any time from any
+ * thread.
  */
 class ADANN_API ber_counter : virtual public gr::block
 {

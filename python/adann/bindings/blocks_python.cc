@@ -21,10 +21,14 @@ PYBIND11_MODULE(adann_python, m)
         m,
         "ber_counter",
         "Bit error rate of decided labels (input 0), given the sent ones (input 1).\n\n"
-        "Finds delay and inversion or rotation itself and counts nothing until it has. Output,\n"
-        "optional: the rate of each batch; message port `ber`: a dictionary per batch and per\n"
-        "change of the lock. constellation: see core.constellation.names(); batch: symbols,\n"
-        "1 to 2**30; search: largest delay, 0 to 16384. Raises ValueError for anything else.")
+        "Finds delay and inversion or rotation itself and counts nothing until it has. "
+        "Output,\n"
+        "optional: the rate of each batch; message port `ber`: a dictionary per batch "
+        "and per\n"
+        "change of the lock. constellation: see core.constellation.names(); batch: "
+        "symbols,\n"
+        "1 to 2**30; search: largest delay, 0 to 16384. Raises ValueError for anything "
+        "else.")
         .def(py::init(&ber_counter::make),
              py::arg("constellation") = "pam4",
              py::arg("batch") = 8192,
@@ -42,7 +46,9 @@ PYBIND11_MODULE(adann_python, m)
         .def("errors", &ber_counter::errors, "Bit errors so far.")
         .def("bits", &ber_counter::bits, "Bits compared so far.")
         .def("ber", &ber_counter::ber, "errors() / bits(); nan before the first bit.")
-        .def("interval", &ber_counter::interval, "Exact 95 % interval (low, high) of ber().")
+        .def("interval",
+             &ber_counter::interval,
+             "Exact 95 % interval (low, high) of ber().")
         .def("reset",
              &ber_counter::reset,
              "Forgets counts and lock and aligns the labels that come from now on.");
@@ -50,8 +56,10 @@ PYBIND11_MODULE(adann_python, m)
     py::class_<feature_windower, gr::block, gr::basic_block, feature_windower::sptr>(
         m,
         "feature_windower",
-        "Samples in, one vector of the sps*(2*half_window+1) samples around each symbol out.\n\n"
-        "Sample i*sps is the middle of symbol i; complex samples become interleaved floats.\n"
+        "Samples in, one vector of the sps*(2*half_window+1) samples around each symbol "
+        "out.\n\n"
+        "Sample i*sps is the middle of symbol i; complex samples become interleaved "
+        "floats.\n"
         "sps: 1 to 64; half_window: 0 to 255. Raises ValueError for anything else.")
         .def(py::init(&feature_windower::make),
              py::arg("sps") = 4,

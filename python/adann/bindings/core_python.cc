@@ -30,9 +30,10 @@ public:
         check("sent", sent);
         std::size_t from_decided = 0, from_sent = 0, taken;
         do {
-            const std::size_t n =
-                append_decided(decided.data() + from_decided, decided.size() - from_decided);
-            const std::size_t m = append_sent(sent.data() + from_sent, sent.size() - from_sent);
+            const std::size_t n = append_decided(decided.data() + from_decided,
+                                                 decided.size() - from_decided);
+            const std::size_t m =
+                append_sent(sent.data() + from_sent, sent.size() - from_sent);
             from_decided += n;
             from_sent += m;
             taken = n + m;
@@ -67,7 +68,8 @@ private:
 
 void bind_error_counter(py::module& m)
 {
-    py::class_<error_counts>(m, "error_counts", "Compared symbols and bits, and errors in them.")
+    py::class_<error_counts>(
+        m, "error_counts", "Compared symbols and bits, and errors in them.")
         .def_readonly("symbols", &error_counts::symbols)
         .def_readonly("symbol_errors", &error_counts::symbol_errors)
         .def_readonly("bits", &error_counts::bits)
@@ -85,21 +87,27 @@ void bind_error_counter(py::module& m)
         m, "batch_result", "Errors of consecutive decided labels at one alignment.")
         .def_readonly("index", &batch_result::index, "0, 1, 2 ...")
         .def_readonly("first", &batch_result::first, "number of its first decided label")
-        .def_property_readonly("delay", [](const batch_result& b) { return b.where.delay; })
+        .def_property_readonly("delay",
+                               [](const batch_result& b) { return b.where.delay; })
         .def_property_readonly("symmetry",
                                [](const batch_result& b) { return b.where.symmetry; })
         .def_readonly("counts", &batch_result::counts)
-        .def_readonly("smoothed", &batch_result::smoothed, "counts of the latest 8 batches");
+        .def_readonly(
+            "smoothed", &batch_result::smoothed, "counts of the latest 8 batches");
 
-    py::class_<collecting_counter>(
-        m,
-        "error_counter",
-        "Counts errors between streams of decided and sent labels that it aligns itself.\n\n"
-        "It finds the delay (up to `search` symbols, either way) and the inversion or rotation;\n"
-        "until then, and after the alignment is lost, it counts nothing. Symbols inserted or\n"
-        "deleted end a batch early. batch: symbols of a result, 1 to 2**30; search: 0 to 16384.")
+    py::class_<collecting_counter>(m,
+                                   "error_counter",
+                                   "Counts errors between streams of decided and sent "
+                                   "labels that it aligns itself.\n\n"
+                                   "It finds the delay (up to `search` symbols, either "
+                                   "way) and the inversion or rotation;\n"
+                                   "until then, and after the alignment is lost, it "
+                                   "counts nothing. Symbols inserted or\n"
+                                   "deleted end a batch early. batch: symbols of a "
+                                   "result, 1 to 2**30; search: 0 to 16384.")
         .def(py::init([](const std::string& name, std::size_t batch, unsigned search) {
-                 return std::make_unique<collecting_counter>(constellation(name), batch, search);
+                 return std::make_unique<collecting_counter>(
+                     constellation(name), batch, search);
              }),
              py::arg("constellation"),
              py::arg("batch") = 8192,
@@ -108,7 +116,8 @@ void bind_error_counter(py::module& m)
              &collecting_counter::push,
              py::arg("decided").noconvert(),
              py::arg("sent").noconvert(),
-             "Takes uint8 labels of both streams, any number of each. Returns how many it took: "
+             "Takes uint8 labels of both streams, any number of each. Returns how many "
+             "it took: "
              "all, unless one stream is more than 65536 labels ahead of the other.")
         .def("finish",
              &collecting_counter::finish,
@@ -142,7 +151,8 @@ void bind_error_counter(py::module& m)
         py::arg("errors"),
         py::arg("trials"),
         py::arg("confidence") = 0.95,
-        "Exact interval (low, high) of the probability of which `errors` in `trials` were seen.");
+        "Exact interval (low, high) of the probability of which `errors` in `trials` "
+        "were seen.");
 }
 
 } // namespace
