@@ -1,0 +1,75 @@
+/* -*- c++ -*- */
+/*
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+#pragma once
+
+#include <gnuradio/adann/api.h>
+#include <gnuradio/block.h>
+#include <string>
+#include <utility>
+
+namespace gr {
+namespace adann {
+
+/*! \brief Bit error rate of decided labels, given the sent ones.
+ * \ingroup adann
+ *
+ * Input 0 takes the decided labels and input 1 the sent ones, one per byte, each at its
+ * own pace. The block finds the delay between them and the inversion (PAM) or rotation
+ * (QAM) by itself. Until it has locked, and after the streams no longer agree better than
+ * by chance, it counts nothing and says so, rather than 0.5. A false lock on streams that
+ * have nothing to do with each other has a probability below 1e-12 per window searched.
+ *
+ * Output 0, optional, gives the bit error rate of each batch as it completes, one float
+ * per batch. A slip (inserted or deleted symbols) ends a batch early, and so does the end
+ * of a stream, after which the last batch is only in the messages and totals. Message
+ * port `ber`:
+ * - per batch a dictionary of `batch` (its number), `first` (number of its first
+ *   decided label), `delay`, `symmetry`, `symbols`, `symbol_errors`, `bits`,
+ * `bit_errors`, `ber`, `ci95_low`, `ci95_high`, `smoothed_ber` (of the latest 8 batches),
+ * `total_bits`, `total_bit_errors` and `total_ber`;
+ * - per change of the lock a dictionary of `locked` (bool), `delay` in symbols,
+ * `symmetry` (number of the inversion or rotation; 0: none) and `relocks`.
+ *
+ * One stream can be about 65536 labels ahead of the other before it has to wait. Starting
+ * the flowgraph starts the count anew. The getters can be called at any time from any
+ * thread.
+ */
+class ADANN_API ber_counter : virtual public gr::block
+{
+public:
+    typedef std::shared_ptr<ber_counter> sptr;
+
+    /*!
+     * \param constellation pam2, pam4, pam8, qpsk, 16qam or 64qam
+     * \param batch symbols per result, 1 to 2^30
+     * \param search largest delay in symbols that is looked for, either way, 0 to 16384
+     * \throws std::invalid_argument if a parameter is out of range
+     */
+    static sptr make(const std::string& constellation = "pam4",
+                     std::size_t batch = 8192,
+                     unsigned search = 1024);
+
+    //! Whether the streams are aligned now.
+    virtual bool locked() const = 0;
+    //! Decided label i belongs to sent label i - delay; of the latest lock.
+    virtual long delay() const = 0;
+    //! Number of the inversion or rotation, 0 for none; of the latest lock.
+    virtual unsigned symmetry() const = 0;
+    //! How often the streams were aligned anew after the first lock.
+    virtual unsigned long relocks() const = 0;
+    //! Bit errors so far.
+    virtual unsigned long errors() const = 0;
+    //! Bits compared so far.
+    virtual unsigned long bits() const = 0;
+    //! errors() / bits(); not a number before the first bit.
+    virtual double ber() const = 0;
+    //! Exact (Clopper-Pearson) 95 % interval of ber(); 0 to 1 before the first bit.
+    virtual std::pair<double, double> interval() const = 0;
+    //! Forgets counts and lock and aligns the labels that come from now on.
+    virtual void reset() = 0;
+};
+
+} // namespace adann
+} // namespace gr

@@ -1,0 +1,56 @@
+/*
+ * numpy arrays as the core sees them: checked, never copied.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+#pragma once
+
+#include "core/checks.h"
+#include "core/features.h"
+
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+
+#include <cstdint>
+#include <optional>
+
+namespace py = pybind11;
+
+namespace gr::adann::core {
+
+using floats = py::array_t<float, py::array::c_style | py::array::forcecast>;
+using labels_array = py::array_t<std::uint8_t, py::array::c_style | py::array::forcecast>;
+
+// Rows of a (N, dimension) array, which may be a strided (sliding window) view: not
+// copied.
+inline feature_view view_of(const py::array_t<float>& features, std::size_t dimension)
+{
+    constexpr auto item = static_cast<py::ssize_t>(sizeof(float));
+    if (features.ndim() != 2 || features.shape(1) != static_cast<py::ssize_t>(dimension))
+        refuse("features' shape",
+               py::str(features.attr("shape")).cast<std::string>(),
+               "(N, " + std::to_string(dimension) + ")");
+    if (features.strides(1) != item || features.strides(0) < item ||
+        features.strides(0) % item != 0)
+        refuse("features' strides",
+               py::str(features.attr("strides")).cast<std::string>(),
+               "rows of neighbouring float32 values");
+    return { features.data(),
+             static_cast<std::size_t>(features.strides(0) / item),
+             dimension,
+             static_cast<std::size_t>(features.shape(0)) };
+}
+
+inline const std::uint8_t* labels_for(const std::optional<labels_array>& labels,
+                               std::size_t count)
+{
+    if (!labels)
+        return nullptr;
+    if (labels->ndim() != 1 || labels->shape(0) != static_cast<py::ssize_t>(count))
+        refuse("labels' shape",
+               py::str(labels->attr("shape")).cast<std::string>(),
+               "(" + std::to_string(count) + ",)");
+    return labels->data();
+}
+
+} // namespace gr::adann::core

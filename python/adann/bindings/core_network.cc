@@ -1,0 +1,127 @@
+/*
+ * gnuradio.adann.core: networks and model files.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+#include "arrays.h"
+#include "core_python.h"
+
+#include "core/decider.h"
+#include "core/model.h"
+
+#include <pybind11/stl.h>
+
+using namespace gr::adann::core;
+
+namespace {
+
+// An array that looks into `owner`'s memory and keeps it alive.
+py::array_t<float>
+look_into(py::object owner, float* data, std::vector<std::size_t> shape)
+{
+    return py::array_t<float>(shape, data, owner);
+}
+
+// Decides all rows; posteriors (N, M).
+template <typename Decide>
+py::tuple decide_all(const feature_view& view, std::size_t classes, Decide decide)
+{
+    labels_array labels(view.count);
+    floats posteriors({ view.count, classes });
+    std::uint8_t* labels_out = labels.mutable_data();
+    float* posteriors_out = posteriors.mutable_data();
+    {
+        const py::gil_scoped_release unlocked;
+        decide(labels_out, posteriors_out);
+    }
+    return py::make_tuple(labels, posteriors);
+}
+
+} // namespace
+
+void bind_network(py::module& m)
+{
+    py::class_<network>(
+        m,
+        "network",
+        "A fully-connected network: ReLU between the layers, softmax at the end.\n\nsizes: neurons of each layer, input first, e.g. [44, 10, 10, 10, 10, 4].\nAll parameters start at zero; see initialize().")
+        .def(py::init<std::vector<std::size_t>>(), py::arg("sizes"))
+        .def_property_readonly("sizes", &network::sizes)
+        .def_property_readonly(
+            "parameters",
+            [](py::object self) {
+                auto& p = self.cast<network&>().parameters();
+                return look_into(self, p.data(), { p.size() });
+            },
+            "float32 (P,), writable: per layer the weights (outputs, inputs), then the biases")
+        .def(
+            "weight",
+            [](py::object self, std::size_t k) {
+                auto& net = self.cast<network&>();
+                const auto& layer = net.layers().at(k);
+                return look_into(self,
+                                 net.parameters().data() + layer.weights,
+                                 { layer.outputs, layer.inputs });
+            },
+            py::arg("layer"),
+            "float32 (outputs, inputs), writable")
+        .def(
+            "bias",
+            [](py::object self, std::size_t k) {
+                auto& net = self.cast<network&>();
+                const auto& layer = net.layers().at(k);
+                return look_into(
+                    self, net.parameters().data() + layer.biases, { layer.outputs });
+            },
+            py::arg("layer"),
+            "float32 (outputs,), writable")
+        .def("initialize",
+             &network::initialize,
+             py::arg("seed"),
+             "He initialisation: normal weights of variance 2/inputs, zero biases.")
+        .def(
+            "decide",
+            [](const network& net, const py::array_t<float>& features) {
+                const auto view = view_of(features, net.inputs());
+                return decide_all(
+                    view, net.outputs(), [&](auto* labels, auto* posteriors) {
+                        decider(net).decide(net, view, labels, posteriors);
+                    });
+            },
+            py::arg("features"),
+            "Labels (N,) and posteriors (N, M) of float32 features (N, D).");
+}
+
+void bind_model(py::module& m)
+{
+    py::register_exception<model_file_error>(m, "ModelFileError", PyExc_ValueError);
+    py::class_<model>(m, "model", "A network and the signal that it was trained for.")
+        .def(py::init<network,
+                      unsigned,
+                      unsigned,
+                      bool,
+                      const std::string&,
+                      std::string>(),
+             py::arg("network"),
+             py::arg("sps"),
+             py::arg("half_window"),
+             py::arg("complex"),
+             py::arg("constellation"),
+             py::arg("training") = "")
+        .def_readonly("network", &model::net)
+        .def_readonly("sps", &model::sps)
+        .def_readonly("half_window", &model::half_window)
+        .def_readonly("complex", &model::complex)
+        .def_readonly(
+            "training", &model::training, "How it was trained: text for people.")
+        .def_readonly("constellation", &model::symbols);
+    m.def("load_model",
+          &load_model,
+          py::arg("path"),
+          "Reads a model file (safetensors, adann/1). Raises ModelFileError, a ValueError.");
+    m.def("save_model",
+          &save_model,
+          py::arg("path"),
+          py::arg("model"),
+          "Writes a model file; never half of one. Raises ModelFileError.");
+}

@@ -1,0 +1,135 @@
+/*
+ * gnuradio.adann.core: losses and the trainer.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+#include "arrays.h"
+#include "core_python.h"
+
+#include "core/adaptive_equalizer.h"
+
+#include <pybind11/stl.h>
+
+using namespace gr::adann::core;
+
+namespace {
+
+//! Noise given as an array (uses, N, dimension): what the tests feed to torch as well.
+class given_noise : public noise_source
+{
+public:
+    explicit given_noise(const floats& noise) : d_noise(noise)
+    {
+        if (noise.ndim() != 3)
+            refuse("noise dimensions", noise.ndim(), "3: (uses, N, dimension)");
+    }
+    void fill(unsigned use, std::size_t first, std::size_t rows, float* out) override
+    {
+        const auto numbers = d_noise.unchecked<3>();
+        if (use >= numbers.shape(0) || static_cast<py::ssize_t>(rows) != numbers.shape(2))
+            refuse("noise",
+                   py::str(d_noise.attr("shape")).cast<std::string>(),
+                   "one (N, dimension) array per use");
+        for (std::size_t k = 0; k < rows; ++k)
+            for (std::size_t l = 0; l < lanes; ++l)
+                out[k * lanes + l] = numbers(
+                    use, std::min<py::ssize_t>(first + l, numbers.shape(1) - 1), k);
+    }
+
+private:
+    floats d_noise;
+};
+
+loss_settings make_loss(const std::string& loss,
+                        const std::string& pseudo_label,
+                        float sigma,
+                        float epsilon,
+                        float xi)
+{
+    return { loss, pseudo_label, sigma, epsilon, xi };
+}
+
+} // namespace
+
+void bind_training(py::module& m)
+{
+    m.attr("losses") = loss_settings::losses();
+    m.attr("pseudo_labels") = loss_settings::pseudo_labels();
+    m.attr("optimizers") = optimizer::names();
+    m.attr("modes") = adaptation_settings::modes();
+
+    m.def(
+        "loss_gradient",
+        [](const network& net,
+           const py::array_t<float>& features,
+           const std::string& loss,
+           const floats& noise,
+           const std::optional<labels_array>& labels,
+           const std::string& pseudo_label,
+           float sigma,
+           float epsilon,
+           float xi) {
+            const auto view = view_of(features, net.inputs());
+            const auto settings = make_loss(loss, pseudo_label, sigma, epsilon, xi);
+            settings.check();
+            std::vector<float> gradient(net.parameters().size());
+            given_noise given(noise);
+            const auto value = loss_gradient(net).compute(
+                net, view, labels_for(labels, view.count), settings, given, gradient);
+            return py::make_tuple(value.loss, floats(gradient.size(), gradient.data()));
+        },
+        py::arg("network"),
+        py::arg("features"),
+        py::arg("loss"),
+        py::arg("noise"),
+        py::arg("labels") = py::none(),
+        py::arg("pseudo_label") = "clean",
+        py::arg("sigma") = 0.1f,
+        py::arg("epsilon") = 0.1f,
+        py::arg("xi") = 0.1f,
+        "Loss and its gradient (P,) with the noise given: float32 (uses, N, D).");
+
+    py::class_<trainer>(m, "trainer", "A network that learns, one batch a step.")
+        .def(py::init([](const network& net,
+                         const std::string& loss,
+                         const std::string& pseudo_label,
+                         const std::string& optimizer,
+                         float learning_rate,
+                         float sigma,
+                         float epsilon,
+                         float xi,
+                         std::uint64_t seed) {
+                 return trainer(net,
+                                { make_loss(loss, pseudo_label, sigma, epsilon, xi),
+                                  optimizer,
+                                  learning_rate,
+                                  seed });
+             }),
+             py::arg("network"),
+             py::arg("loss") = "aug_vat",
+             py::arg("pseudo_label") = "clean",
+             py::arg("optimizer") = "adam",
+             py::arg("learning_rate") = 0.002f,
+             py::arg("sigma") = 0.1f,
+             py::arg("epsilon") = 0.1f,
+             py::arg("xi") = 0.1f,
+             py::arg("seed") = 0)
+        .def(
+            "step",
+            [](trainer& self,
+               const py::array_t<float>& features,
+               const std::optional<labels_array>& labels) {
+                const auto view = view_of(features, self.net().inputs());
+                const auto* known = labels_for(labels, view.count);
+                const py::gil_scoped_release unlocked;
+                const auto result = self.step(view, known);
+                return std::make_tuple(result.loss, result.confidence, result.accepted);
+            },
+            py::arg("features"),
+            py::arg("labels") = py::none(),
+            "One step on float32 features (N, D): (loss, confidence, accepted).")
+        .def_property_readonly("network",
+                               &trainer::net,
+                               py::return_value_policy::copy,
+                               "A copy, as trained so far.");
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "blocks_python.h"
+
+#include <gnuradio/adann/equalizer.h>
+
+namespace py = pybind11;
+using namespace gr::adann;
+
+void bind_equalizer(py::module& m)
+{
+    const equalizer_settings defaults;
+    py::class_<equalizer, gr::block, gr::basic_block, equalizer::sptr>(
+        m,
+        "equalizer",
+        "Neural-network equalizer that re-trains itself on the signal it receives.\n\nInput: samples as the model says (sample i*sps the middle of symbol i, zero mean, unit\npower), or feature vectors; for the loss 'supervised' known labels at input 1.\nOutputs: labels (byte), optionally posteriors (M floats) and the soft symbol.\nMessage ports: status (a dictionary per step), control (freeze, resume, reset,\n(save . path)).\n\nmodel: path of a model file\ninput: 'samples' or 'vectors'\nmode: 'lockstep' (reproducible), 'live' (never waits) or 'off' (frozen)\nloss: 'self_training', 'pi_model', 'vat', 'aug_vat' or 'supervised'\npseudo_label: 'clean', or 'perturbed' (the paper's Algorithm 2 as printed)\nbatch: symbols of one step, 16 to 2**20\noptimizer: 'sgd', 'momentum', 'nesterov', 'adagrad', 'rmsprop' or 'adam'\nlearning_rate: 0 to 10; sigma, epsilon: 0 to 10; xi: 1e-6 to 10; seed: of the noise\n\nRaises ValueError naming the parameter that is out of range, core.ModelFileError (a\nValueError) if the model file cannot be read.")
+        .def(py::init([](const std::string& model,
+                         const std::string& input,
+                         const std::string& mode,
+                         const std::string& loss,
+                         const std::string& pseudo_label,
+                         std::size_t batch,
+                         const std::string& optimizer,
+                         float learning_rate,
+                         float sigma,
+                         float epsilon,
+                         float xi,
+                         std::uint64_t seed) {
+                 return equalizer::make(model,
+                                        { input,
+                                          mode,
+                                          loss,
+                                          pseudo_label,
+                                          batch,
+                                          optimizer,
+                                          learning_rate,
+                                          sigma,
+                                          epsilon,
+                                          xi,
+                                          seed });
+             }),
+             py::arg("model"),
+             py::arg("input") = defaults.input,
+             py::arg("mode") = defaults.mode,
+             py::arg("loss") = defaults.loss,
+             py::arg("pseudo_label") = defaults.pseudo_label,
+             py::arg("batch") = defaults.batch,
+             py::arg("optimizer") = defaults.optimizer,
+             py::arg("learning_rate") = defaults.learning_rate,
+             py::arg("sigma") = defaults.sigma,
+             py::arg("epsilon") = defaults.epsilon,
+             py::arg("xi") = defaults.xi,
+             py::arg("seed") = defaults.seed)
+        .def("set_learning_rate", &equalizer::set_learning_rate, py::arg("learning_rate"))
+        .def("set_sigma", &equalizer::set_sigma, py::arg("sigma"))
+        .def("set_epsilon", &equalizer::set_epsilon, py::arg("epsilon"))
+        .def("set_frozen",
+             &equalizer::set_frozen,
+             py::arg("frozen"),
+             "Stops (True) or resumes learning; what was learnt stays in use.")
+        .def("steps", &equalizer::steps, "Batches trained on.")
+        .def("updates", &equalizer::updates, "Batches that changed the weights.")
+        .def("rejected", &equalizer::rejected, "Batches that did not.")
+        .def("dropped", &equalizer::dropped, "Batches that found the adapter busy.");
+}
