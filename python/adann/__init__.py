@@ -5,6 +5,6 @@
 from gnuradio import gr  # noqa: F401
 
 from . import core
-from .adann_python import equalizer, feature_windower
+from .adann_python import equalizer, feature_windower, normalizer
 
-__all__ = ["core", "equalizer", "feature_windower"]
+__all__ = ["core", "equalizer", "feature_windower", "normalizer"]
