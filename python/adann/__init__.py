@@ -6,5 +6,7 @@ from gnuradio import gr  # noqa: F401
 
 from . import core
 from .adann_python import equalizer, feature_windower, normalizer
+from .resampler import record_statistics, resampler
 
-__all__ = ["core", "equalizer", "feature_windower", "normalizer"]
+__all__ = ["core", "equalizer", "feature_windower", "normalizer", "record_statistics",
+           "resampler"]
