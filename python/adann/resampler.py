@@ -52,8 +52,8 @@ class resampler(gr.hier_block2):
     Raises ValueError for anything else.
 
     Rates whose ratio sps*symbol_rate/sample_rate is a fraction of numbers up to 256 go through
-    `filter.rational_resampler`, others through `filter.pfb_arb_resampler`, equal ones through
-    none. The signal is kept flat up to 0.4 of the lower of the two rates.
+    `filter.rational_resampler`, others through `filter.pfb_arb_resampler`, which keeps the ratio
+    to 1e-7 (single precision), equal ones through none. The signal is kept flat up to 0.4 of the lower of the two rates.
 
     Without clock recovery, output sample 0 is at the time of input sample 0: the filter's delay
     is taken off. The last samples of a stream therefore come only when `tail()` more (zeros, say)
@@ -78,8 +78,8 @@ class resampler(gr.hier_block2):
         # not depend on the signal's level.
         running = normalization == "running"
         chain = [normalizer(complex, window) if running else normalizer.fixed(mean, rms, complex)]
-        # Gardner's detector and the interpolation want more than two samples per symbol.
-        resampled_sps = max(sps, 4) if clock_recovery else sps
+        # Gardner's detector halves the symbol; the interpolation wants 4 samples of it or more.
+        resampled_sps = max(math.lcm(2, sps), 4) if clock_recovery else sps
         resampling, self._tail = _resample(
             Fraction(resampled_sps) * Fraction(symbol_rate) / Fraction(sample_rate), complex, size)
         chain += resampling

@@ -45,10 +45,9 @@ def test_running_statistics_give_the_same_output_whatever_the_buffers(kind):
 @pytest.mark.parametrize("kind", ["float", "complex"])
 def test_fixed_statistics_are_applied_to_every_finite_sample(kind):
     x = samples(kind)
-    x[100] = np.inf
-    expected = (x - (3 - 1j if kind == "complex" else 3)) / 2
-    expected[100] = 0
     mean = 3 - 1j if kind == "complex" else 3
+    expected = (x - mean) / 2
+    x[100], expected[100] = np.inf, 0
     out, _ = run(adann.normalizer.fixed(mean, 2, kind == "complex"), x)
     np.testing.assert_allclose(out, expected, rtol=1e-6, atol=1e-6)
 
