@@ -13,7 +13,7 @@ from .adann_python import normalizer
 #: band, and at half of the lower rate it is 6 dB down.
 PASSBAND = 0.4
 _STOPBAND_DB = 80
-_LARGEST_RATIO = 256  # beyond it, as a numerator or denominator, the arbitrary resampler is used
+_LARGEST_RATIO = 256  # of the rates; as numerator or denominator, of the rational resampler
 _ARMS = 64  # of the arbitrary resampler; it interpolates linearly between them
 
 
@@ -38,7 +38,8 @@ def record_statistics(samples):
 class resampler(gr.hier_block2):
     """Samples at a capture's rate in, `sps` per symbol out, with zero mean and unit power.
 
-    sample_rate, symbol_rate: in the same unit, only their ratio counts.
+    sample_rate, symbol_rate: in the same unit, only their ratio counts; the sample rate is 1/256
+        to 256 times the output's.
     sps: samples per symbol at the output, 1 to 64.
     complex: whether the samples are complex.
     normalization: "running", by the statistics of the recent past, or "record", by `mean` and
@@ -80,8 +81,10 @@ class resampler(gr.hier_block2):
         chain = [normalizer(complex, window) if running else normalizer.fixed(mean, rms, complex)]
         # Gardner's detector halves the symbol; the interpolation wants 4 samples of it or more.
         resampled_sps = max(math.lcm(2, sps), 4) if clock_recovery else sps
-        resampling, self._tail = _resample(
-            Fraction(resampled_sps) * Fraction(symbol_rate) / Fraction(sample_rate), complex, size)
+        ratio = Fraction(resampled_sps) * Fraction(symbol_rate) / Fraction(sample_rate)
+        _check("sample_rate", sample_rate, 1 / _LARGEST_RATIO <= ratio <= _LARGEST_RATIO,
+               f"1/{_LARGEST_RATIO} to {_LARGEST_RATIO} times sps*symbol_rate")
+        resampling, self._tail = _resample(ratio, complex, size)
         chain += resampling
         if clock_recovery:
             synchronizer = digital.symbol_sync_cc if complex else digital.symbol_sync_ff

@@ -190,6 +190,7 @@ def test_a_measured_serdes_eye_is_as_open_at_4_samples_per_symbol_as_in_the_reco
 @pytest.mark.parametrize("changed, message", [
     ({"sample_rate": 0}, "sample_rate is 0, allowed: above 0"),
     ({"symbol_rate": float("nan")}, "symbol_rate is nan"),
+    ({"sample_rate": 40e9}, "sample_rate is 40000000000.0, allowed: 1/256 to 256 times"),
     ({"sps": 0}, "sps is 0, allowed: whole numbers from 1 to 64"),
     ({"sps": 2.5}, "sps is 2.5"),
     ({"normalization": "none"}, "normalization is none, allowed: 'running' or 'record'"),
