@@ -54,7 +54,8 @@ class resampler(gr.hier_block2):
 
     Rates whose ratio sps*symbol_rate/sample_rate is a fraction of numbers up to 256 go through
     `filter.rational_resampler`, others through `filter.pfb_arb_resampler`, which keeps the ratio
-    to 1e-7 (single precision), equal ones through none. The signal is kept flat up to 0.4 of the lower of the two rates.
+    to 1e-7 (single precision), equal ones through none. The signal is kept flat up to 0.4 of the
+    lower of the two rates.
 
     Without clock recovery, output sample 0 is at the time of input sample 0: the filter's delay
     is taken off. The last samples of a stream therefore come only when `tail()` more (zeros, say)

@@ -116,18 +116,25 @@ PYBIND11_MODULE(adann_python, m)
     py::class_<normalizer, gr::sync_block, gr::block, gr::basic_block, normalizer::sptr>(
         m,
         "normalizer",
-        "Zero mean and unit power by running statistics: of all samples so far until `window`\n"
-        "(1024 to 2^30) of them have come, then fading exponentially with that time constant.\n\n"
-        "A sample that is not finite comes out as 0 and never enters the statistics. What has\n"
-        "no power comes out as 0, what follows silence is limited to +-1000. Raises ValueError\n"
+        "Zero mean and unit power by running statistics: of all samples so far until "
+        "`window`\n"
+        "(1024 to 2^30) of them have come, then fading exponentially with that time "
+        "constant.\n\n"
+        "A sample that is not finite comes out as 0 and never enters the statistics. "
+        "What has\n"
+        "no power comes out as 0, what follows silence is limited to +-1000. Raises "
+        "ValueError\n"
         "for a window out of range.")
-        .def(py::init(&normalizer::make), py::arg("complex") = false, py::arg("window") = 65536)
-        .def_static("fixed",
-                    &normalizer::make_fixed,
-                    py::arg("mean"),
-                    py::arg("rms"),
-                    py::arg("complex") = false,
-                    "(x - mean) / rms for statistics measured beforehand, see\n"
-                    "record_statistics(). Raises ValueError unless mean is finite (and real\n"
-                    "for float samples) and rms is finite and above 0.");
+        .def(py::init(&normalizer::make),
+             py::arg("complex") = false,
+             py::arg("window") = 65536)
+        .def_static(
+            "fixed",
+            &normalizer::make_fixed,
+            py::arg("mean"),
+            py::arg("rms"),
+            py::arg("complex") = false,
+            "(x - mean) / rms for statistics measured beforehand, see\n"
+            "record_statistics(). Raises ValueError unless mean is finite (and real\n"
+            "for float samples) and rms is finite and above 0.");
 }
