@@ -5,6 +5,8 @@
 from gnuradio import gr  # noqa: F401
 
 from . import core
-from .adann_python import ber_counter, equalizer, feature_windower
+from .adann_python import ber_counter, equalizer, feature_windower, normalizer
+from .resampler import record_statistics, resampler
 
-__all__ = ["ber_counter", "core", "equalizer", "feature_windower"]
+__all__ = ["ber_counter", "core", "equalizer", "feature_windower", "normalizer",
+           "record_statistics", "resampler"]

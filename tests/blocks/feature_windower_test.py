@@ -37,18 +37,18 @@ def test_windows_equal_numpys_whatever_the_buffers(sps, half_window, kind, buffe
     np.testing.assert_array_equal(np.reshape(sink.data(), (-1, block.dimension())), expected)
 
 
-def test_a_tag_on_a_symbols_middle_sample_lands_on_its_vector():
-    sps = 4
-    tags = [gr.tag_utils.python_to_tag((i * sps, pmt.intern("symbol"), pmt.from_long(i)))
-            for i in (0, 1, 100, 250)]
-    source = blocks.vector_source_f(np.zeros(4000), False, 1, tags)
+@pytest.mark.parametrize("sps", [1, 3, 4])
+def test_a_tag_lands_on_the_vector_of_the_symbol_that_owns_its_sample(sps):
+    at = [0, 1, 2, 3, 4, 5, 6, 400, 1001]
+    tags = [gr.tag_utils.python_to_tag((j, pmt.intern("sample"), pmt.from_long(j))) for j in at]
+    source = blocks.vector_source_f(np.zeros(8000), False, 1, tags)
     block = adann.feature_windower(sps, 5)
     sink = blocks.vector_sink_f(block.dimension())
     top = gr.top_block()
     top.connect(source, block, sink)
     top.run()
     assert [(t.offset, pmt.to_long(t.value)) for t in sink.tags()] == [
-        (i, i) for i in (0, 1, 100, 250)]
+        ((j + sps // 2) // sps, j) for j in at]
 
 
 @pytest.mark.parametrize("arguments, named", [((0, 5), "sps is 0"), ((4, 256), "half_window is 256")])

@@ -17,8 +17,9 @@ namespace adann {
  * from the samples directly. Sample i·sps is the middle of symbol i. Its vector holds the
  * samples i·sps - ⌊sps/2⌋ - half_window·sps and on, sps·(2·half_window + 1) of them;
  * before the first sample there are zeros. Complex samples become interleaved I, Q
- * floats. Vector i appears once the last of its samples has come; tags move from sample j
- * to vector ⌊j/sps⌋. Source: the paper's v(i), Section II-A.
+ * floats. Vector i appears once the last of its samples has come; a tag moves to the
+ * vector of the symbol that owns its sample: from j to ⌊(j + ⌊sps/2⌋)/sps⌋.
+ * Source: the paper's v(i), Section II-A.
  */
 class ADANN_API feature_windower : virtual public gr::block
 {

@@ -1,0 +1,69 @@
+/* -*- c++ -*- */
+/*
+ * Zero mean and unit power for a stream of samples, whatever it holds.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+#pragma once
+
+#include <array>
+#include <complex>
+#include <cstddef>
+
+namespace gr::adann::core {
+
+/*! (x - mean) / rms, with the statistics of the recent past or with given ones.
+ *
+ * rms is the standard deviation, for complex samples the root of the mean of |x - mean|².
+ * A sample that is not finite comes out as 0 and never enters the statistics.
+ *
+ * Running statistics start with the first sample and weigh all samples alike until
+ * `window` of them have come; then older ones fade exponentially with `window` samples as
+ * time constant. The first 1024 samples are scaled with statistics that include
+ * themselves, so that |y| < sqrt(n) for the n-th; after that, statistics change after
+ * every 1024 samples, for the next ones. After n < window samples of noise the scale is
+ * right to about 1/sqrt(2n); a step in level is forgotten to 5 % after 3 windows. What
+ * has no power (rms below 1.2e-7·|mean|, the resolution of a float) comes out as 0, and
+ * what follows silence is limited to ±1000.
+ *
+ * The output does not depend on how the stream is cut into calls, to the bit. Nothing is
+ * allocated after construction.
+ */
+class normalizer
+{
+public:
+    //! Samples between two updates of the running statistics, and the shortest window.
+    static constexpr std::size_t block = 1024;
+
+    /*! Running statistics over `window` samples, 1024 to 2^30.
+     * \throws std::invalid_argument if it is out of range */
+    normalizer(bool complex, std::size_t window);
+
+    /*! Given statistics: finite, rms > 0, and for real samples a real mean.
+     * \throws std::invalid_argument otherwise */
+    normalizer(bool complex, std::complex<float> mean, float rms);
+
+    //! `samples` of them from `in` to `out`, complex ones as I, Q; no overlap.
+    void process(const float* in, float* out, std::size_t samples);
+
+private:
+    template <std::size_t parts>
+    void process_running(const float* in, float* out, std::size_t samples);
+    template <std::size_t parts>
+    void scale(const float* in, float* out, std::size_t samples) const;
+    template <std::size_t parts>
+    void update(const float* samples, std::size_t count);
+
+    const bool d_complex;
+    const double d_window; // 0: the statistics are given
+    double d_weight = 0;   // samples that the statistics stand for, up to the window
+    std::array<double, 2> d_mean{}; // the running statistics ...
+    double d_variance = 0;
+    std::array<float, 2> d_offset{}; // ... and how they are applied
+    float d_gain = 0;
+    float d_limit;
+    std::array<float, 2 * block> d_recent; // what has come since the last update
+    std::size_t d_filled = 0;
+};
+
+} // namespace gr::adann::core
