@@ -6,5 +6,6 @@ from gnuradio import gr  # noqa: F401
 
 from . import core
 from .adann_python import equalizer, feature_windower
+from .vcsel_mmf_link import vcsel_mmf_link
 
-__all__ = ["core", "equalizer", "feature_windower"]
+__all__ = ["core", "equalizer", "feature_windower", "vcsel_mmf_link"]
