@@ -7,6 +7,7 @@ from gnuradio import gr  # noqa: F401
 from . import core
 from .adann_python import ber_counter, equalizer, feature_windower, normalizer
 from .resampler import record_statistics, resampler
+from .vcsel_mmf_link import vcsel_mmf_link
 
 __all__ = ["ber_counter", "core", "equalizer", "feature_windower", "normalizer",
-           "record_statistics", "resampler"]
+           "record_statistics", "resampler", "vcsel_mmf_link"]
