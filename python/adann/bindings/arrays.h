@@ -42,7 +42,7 @@ inline feature_view view_of(const py::array_t<float>& features, std::size_t dime
 }
 
 inline const std::uint8_t* labels_for(const std::optional<labels_array>& labels,
-                               std::size_t count)
+                                      std::size_t count)
 {
     if (!labels)
         return nullptr;

@@ -13,7 +13,12 @@ void bind_ber_counter(py::module& m)
     py::class_<ber_counter, gr::block, gr::basic_block, ber_counter::sptr>(
         m,
         "ber_counter",
-        "Bit error rate of decided labels (input 0), given the sent ones (input 1).\n\nFinds delay and inversion or rotation itself and counts nothing until it has. Output,\noptional: the rate of each batch; message port `ber`: a dictionary per batch and per\nchange of the lock. constellation: see core.constellation.names(); batch: symbols,\n1 to 2**30; search: largest delay, 0 to 16384. Raises ValueError for anything else.")
+        R"(Bit error rate of decided labels (input 0), given the sent ones (input 1).
+
+Finds delay and inversion or rotation itself and counts nothing until it has. Output,
+optional: the rate of each batch; message port `ber`: a dictionary per batch and per
+change of the lock. constellation: see core.constellation.names(); batch: symbols,
+1 to 2**30; search: largest delay, 0 to 16384. Raises ValueError for anything else.)")
         .def(py::init(&ber_counter::make),
              py::arg("constellation") = "pam4",
              py::arg("batch") = 8192,

@@ -96,9 +96,14 @@ void bind_error_counter(py::module& m)
         .def_readonly(
             "smoothed", &batch_result::smoothed, "counts of the latest 8 batches");
 
-    py::class_<collecting_counter>(m,
-                                   "error_counter",
-                                   "Counts errors between streams of decided and sent labels that it aligns itself.\n\nIt finds the delay (up to `search` symbols, either way) and the inversion or rotation;\nuntil then, and after the alignment is lost, it counts nothing. Symbols inserted or\ndeleted end a batch early. batch: symbols of a result, 1 to 2**30; search: 0 to 16384.")
+    py::class_<collecting_counter>(
+        m,
+        "error_counter",
+        R"(Counts errors between streams of decided and sent labels that it aligns itself.
+
+It finds the delay (up to `search` symbols, either way) and the inversion or rotation;
+until then, and after the alignment is lost, it counts nothing. Symbols inserted or
+deleted end a batch early. batch: symbols of a result, 1 to 2**30; search: 0 to 16384.)")
         .def(py::init([](const std::string& name, std::size_t batch, unsigned search) {
                  return std::make_unique<collecting_counter>(
                      constellation(name), batch, search);
@@ -106,11 +111,13 @@ void bind_error_counter(py::module& m)
              py::arg("constellation"),
              py::arg("batch") = 8192,
              py::arg("search") = 1024)
-        .def("push",
-             &collecting_counter::push,
-             py::arg("decided").noconvert(),
-             py::arg("sent").noconvert(),
-             "Takes uint8 labels of both streams, any number of each. Returns how many it took: all, unless one stream is more than 65536 labels ahead of the other.")
+        .def(
+            "push",
+            &collecting_counter::push,
+            py::arg("decided").noconvert(),
+            py::arg("sent").noconvert(),
+            R"(Takes uint8 labels of both streams, any number of each. Returns how many it took: all,
+unless one stream is more than 65536 labels ahead of the other.)")
         .def("finish",
              &collecting_counter::finish,
              "Both streams end here: counts what is left, into a last, shorter batch.")
@@ -143,5 +150,5 @@ void bind_error_counter(py::module& m)
         py::arg("errors"),
         py::arg("trials"),
         py::arg("confidence") = 0.95,
-        "Exact interval (low, high) of the probability of which `errors` in `trials` were seen.");
+        R"(Exact interval (low, high) of the probability of which `errors` in `trials` were seen.)");
 }

@@ -44,7 +44,10 @@ void bind_network(py::module& m)
     py::class_<network>(
         m,
         "network",
-        "A fully-connected network: ReLU between the layers, softmax at the end.\n\nsizes: neurons of each layer, input first, e.g. [44, 10, 10, 10, 10, 4].\nAll parameters start at zero; see initialize().")
+        R"(A fully-connected network: ReLU between the layers, softmax at the end.
+
+sizes: neurons of each layer, input first, e.g. [44, 10, 10, 10, 10, 4].
+All parameters start at zero; see initialize().)")
         .def(py::init<std::vector<std::size_t>>(), py::arg("sizes"))
         .def_property_readonly("sizes", &network::sizes)
         .def_property_readonly(
@@ -115,10 +118,11 @@ void bind_model(py::module& m)
         .def_readonly(
             "training", &model::training, "How it was trained: text for people.")
         .def_readonly("constellation", &model::symbols);
-    m.def("load_model",
-          &load_model,
-          py::arg("path"),
-          "Reads a model file (safetensors, adann/1). Raises ModelFileError, a ValueError.");
+    m.def(
+        "load_model",
+        &load_model,
+        py::arg("path"),
+        "Reads a model file (safetensors, adann/1). Raises ModelFileError, a ValueError.");
     m.def("save_model",
           &save_model,
           py::arg("path"),

@@ -12,7 +12,25 @@ void bind_equalizer(py::module& m)
     py::class_<equalizer, gr::block, gr::basic_block, equalizer::sptr>(
         m,
         "equalizer",
-        "Neural-network equalizer that re-trains itself on the signal it receives.\n\nInput: samples as the model says (sample i*sps the middle of symbol i, zero mean, unit\npower), or feature vectors; for the loss 'supervised' known labels at input 1.\nOutputs: labels (byte), optionally posteriors (M floats) and the soft symbol.\nMessage ports: status (a dictionary per step), control (freeze, resume, reset,\n(save . path)).\n\nmodel: path of a model file\ninput: 'samples' or 'vectors'\nmode: 'lockstep' (reproducible), 'live' (never waits) or 'off' (frozen)\nloss: 'self_training', 'pi_model', 'vat', 'aug_vat' or 'supervised'\npseudo_label: 'clean', or 'perturbed' (the paper's Algorithm 2 as printed)\nbatch: symbols of one step, 16 to 2**20\noptimizer: 'sgd', 'momentum', 'nesterov', 'adagrad', 'rmsprop' or 'adam'\nlearning_rate: 0 to 10; sigma, epsilon: 0 to 10; xi: 1e-6 to 10; seed: of the noise\n\nRaises ValueError naming the parameter that is out of range, core.ModelFileError (a\nValueError) if the model file cannot be read.")
+        R"(Neural-network equalizer that re-trains itself on the signal it receives.
+
+Input: samples as the model says (sample i*sps the middle of symbol i, zero mean, unit
+power), or feature vectors; for the loss 'supervised' known labels at input 1.
+Outputs: labels (byte), optionally posteriors (M floats) and the soft symbol.
+Message ports: status (a dictionary per step), control (freeze, resume, reset,
+(save . path)).
+
+model: path of a model file
+input: 'samples' or 'vectors'
+mode: 'lockstep' (reproducible), 'live' (never waits) or 'off' (frozen)
+loss: 'self_training', 'pi_model', 'vat', 'aug_vat' or 'supervised'
+pseudo_label: 'clean', or 'perturbed' (the paper's Algorithm 2 as printed)
+batch: symbols of one step, 16 to 2**20
+optimizer: 'sgd', 'momentum', 'nesterov', 'adagrad', 'rmsprop' or 'adam'
+learning_rate: 0 to 10; sigma, epsilon: 0 to 10; xi: 1e-6 to 10; seed: of the noise
+
+Raises ValueError naming the parameter that is out of range, core.ModelFileError (a
+ValueError) if the model file cannot be read.)")
         .def(py::init([](const std::string& model,
                          const std::string& input,
                          const std::string& mode,

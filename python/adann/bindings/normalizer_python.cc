@@ -13,15 +13,21 @@ void bind_normalizer(py::module& m)
     py::class_<normalizer, gr::sync_block, gr::block, gr::basic_block, normalizer::sptr>(
         m,
         "normalizer",
-        "Zero mean and unit power by running statistics: of all samples so far until `window`\n(1024 to 2^30) of them have come, then fading exponentially with that time constant.\n\nA sample that is not finite comes out as 0 and never enters the statistics. What has\nno power comes out as 0, what follows silence is limited to +-1000. Raises ValueError\nfor a window out of range.")
+        R"(Zero mean and unit power by running statistics: of all samples so far until `window`
+(1024 to 2^30) of them have come, then fading exponentially with that time constant.
+
+A sample that is not finite comes out as 0 and never enters the statistics. What has
+no power comes out as 0, what follows silence is limited to +-1000. Raises ValueError
+for a window out of range.)")
         .def(py::init(&normalizer::make),
              py::arg("complex") = false,
              py::arg("window") = 65536)
-        .def_static(
-            "fixed",
-            &normalizer::make_fixed,
-            py::arg("mean"),
-            py::arg("rms"),
-            py::arg("complex") = false,
-            "(x - mean) / rms for statistics measured beforehand, see\nrecord_statistics(). Raises ValueError unless mean is finite (and real\nfor float samples) and rms is finite and above 0.");
+        .def_static("fixed",
+                    &normalizer::make_fixed,
+                    py::arg("mean"),
+                    py::arg("rms"),
+                    py::arg("complex") = false,
+                    R"((x - mean) / rms for statistics measured beforehand, see
+record_statistics(). Raises ValueError unless mean is finite (and real
+for float samples) and rms is finite and above 0.)");
 }
