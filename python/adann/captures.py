@@ -110,6 +110,7 @@ def record_statistics(samples):
 
 def normalized(samples):
     """The whole record with zero mean and unit power; samples that are not finite become 0."""
+    samples = np.asarray(samples)
     mean, rms = record_statistics(samples)
     with np.errstate(invalid="ignore"):
         scaled = (samples - samples.dtype.type(mean)) / np.float32(rms)
