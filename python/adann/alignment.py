@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Where a reference's labels lie in a capture, by correlation."""
+
+import numpy as np
+import scipy.fft
+
+
+def find_delay(samples, labels, points, sps):
+    """The whole delay d, in symbols: label j is the symbol whose middle is sample (j + d)*sps.
+
+    samples: normalised float or complex (n,); labels: integers (m,); points: complex (M,), the
+    constellation in label order. Complex samples are also correlated with the conjugate symbols,
+    so that neither a rotation nor an imbalance of I and Q hides the peak.
+    Raises ValueError where no delay stands out of the noise.
+    """
+    received = samples[::sps]
+    sent = points[labels]
+    if not np.iscomplexobj(samples):
+        sent = sent.real
+    # Long enough that the circular correlation does not wrap; scipy keeps single precision.
+    length = scipy.fft.next_fast_len(received.size + sent.size)
+    spectrum = scipy.fft.fft(received, length)
+    power = np.abs(scipy.fft.ifft(spectrum * scipy.fft.fft(sent, length).conj())) ** 2
+    if sent.imag.any():
+        power += np.abs(scipy.fft.ifft(spectrum * scipy.fft.fft(sent.conj(), length).conj())) ** 2
+    peak = int(power.argmax())
+    delay = peak if peak < received.size else peak - length
+    received = received[max(0, delay):sent.size + delay]
+    sent = sent[max(0, -delay):][:received.size]
+    energy = np.vdot(received, received).real * np.vdot(sent, sent).real
+    coefficient = np.sqrt(power[peak] / energy) if energy else 0
+    # Noise over n symbols correlates to 1/sqrt(n); the largest of a million lags, to 5.3 times that.
+    needed = 7 / np.sqrt(received.size)
+    if not coefficient > needed:
+        raise ValueError("the reference does not align with the capture: the largest correlation, at "
+                         f"a delay of {delay} symbols, is {coefficient:.2g} (needed: {needed:.2g})")
+    return delay

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Captures and reference labels in files: SigMF pairs, raw samples, raw labels.
+
+Whatever is wrong with a file is a ValueError of one line that names it.
+"""
+
+import contextlib
+import os
+import tempfile
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+RAW_TYPES = {".f32": np.dtype("<f4"), ".c64": np.dtype("<c8"), ".cfile": np.dtype("<c8")}
+SIGMF_SUFFIXES = (".sigmf-meta", ".sigmf-data")
+
+
+@dataclass
+class Capture:
+    """samples: float32 or complex64 (n,), memory-mapped where the file allows it; may be NaN or
+    infinite. sample_rate: samples per second, None where the file does not say."""
+
+    samples: np.ndarray
+    sample_rate: float | None
+    path: Path
+
+
+def read_capture(path):
+    """Open a capture.
+
+    path: a SigMF pair (its .sigmf-meta, its .sigmf-data or their common stem; float and integer
+    types, integers scaled to ±1), or raw little-endian float32 (.f32) or complex64 (.c64, .cfile).
+    Raises ValueError for a file that is missing, empty, truncated or of another kind.
+    """
+    path = Path(path)
+    if path.suffix in RAW_TYPES:
+        return Capture(_map_raw(path, RAW_TYPES[path.suffix]), None, path)
+    meta = path.with_suffix(".sigmf-meta") if path.suffix in SIGMF_SUFFIXES else Path(
+        f"{path}.sigmf-meta")
+    if meta.is_file():
+        return _read_sigmf(meta)
+    if path.is_file() and path.suffix not in SIGMF_SUFFIXES:
+        raise ValueError(f"{path}: not a capture; allowed: .sigmf-meta, .f32, .c64, .cfile")
+    raise ValueError(f"{meta if path.suffix in SIGMF_SUFFIXES else path}: no such file")
+
+
+def read_reference(path, size):
+    """The labels in a raw .u8 file as uint8 (n,); size: M, so that labels are 0 … M-1.
+
+    Raises ValueError for a file that is missing or empty, and for a label out of range.
+    """
+    labels = _map_raw(Path(path), np.dtype(np.uint8))
+    if labels.max() >= size:
+        first = int(np.argmax(labels >= size))
+        raise ValueError(f"{path}: label {first} is {labels[first]}, allowed: 0 to {size - 1}")
+    return labels
+
+
+def write_capture(meta_path, samples, sample_rate=None, description="", extra=None):
+    """Write a SigMF pair, rf32_le or cf32_le; nothing half-written is ever seen under its name.
+
+    meta_path: the .sigmf-meta or the stem; samples: (n,), written as float32 or complex64;
+    extra: further fields of the metadata's global object, e.g. {"core:hw": "DSA91604A"}.
+    Returns the path of the .sigmf-meta.
+    """
+    import sigmf
+
+    meta_path = Path(meta_path)
+    stem = meta_path.with_suffix("") if meta_path.suffix in SIGMF_SUFFIXES else meta_path
+    is_complex = np.iscomplexobj(samples)
+    fields = {"core:datatype": "cf32_le" if is_complex else "rf32_le", **(extra or {})}
+    if sample_rate is not None:
+        fields["core:sample_rate"] = float(sample_rate)
+    if description:
+        fields["core:description"] = description
+    with tempfile.TemporaryDirectory(dir=stem.parent, prefix=".adann-") as scratch:
+        data = Path(scratch, f"{stem.name}.sigmf-data")
+        np.asarray(samples, "<c8" if is_complex else "<f4").tofile(data)
+        record = sigmf.SigMFFile(data_file=data, global_info=fields)
+        record.add_capture(0)
+        record.tofile(data.with_suffix(".sigmf-meta"))
+        for suffix in (".sigmf-data", ".sigmf-meta"):
+            os.replace(data.with_suffix(suffix), f"{stem}{suffix}")
+    return Path(f"{stem}.sigmf-meta")
+
+
+@contextlib.contextmanager
+def atomic_output(path):
+    """Yield a temporary path next to `path` that becomes `path` if the block ends well."""
+    path = Path(path)
+    with tempfile.TemporaryDirectory(dir=path.parent, prefix=".adann-") as scratch:
+        temporary = Path(scratch, path.name)
+        yield temporary
+        os.replace(temporary, path)
+
+
+def record_statistics(samples):
+    """Mean and standard deviation of the finite samples: what normalises a whole record."""
+    finite = samples[np.isfinite(samples)]
+    if not finite.size:
+        raise ValueError("no sample is finite")
+    mean = finite.mean(dtype=np.complex128 if np.iscomplexobj(finite) else np.float64)
+    rms = float(np.sqrt(np.mean(np.abs(finite - mean) ** 2, dtype=np.float64)))
+    if not rms:
+        raise ValueError(f"all samples are {mean.real if not mean.imag else mean:g}")
+    return mean, rms
+
+
+def normalized(samples):
+    """The whole record with zero mean and unit power; samples that are not finite become 0."""
+    samples = np.asarray(samples)
+    mean, rms = record_statistics(samples)
+    with np.errstate(invalid="ignore"):
+        scaled = (samples - samples.dtype.type(mean)) / np.float32(rms)
+    scaled[~np.isfinite(scaled)] = 0
+    return scaled
+
+
+def _map_raw(path, dtype):
+    if not path.is_file():
+        raise ValueError(f"{path}: {'not a file' if path.exists() else 'no such file'}")
+    size = path.stat().st_size
+    if not size:
+        raise ValueError(f"{path}: empty")
+    if size % dtype.itemsize:
+        raise ValueError(f"{path}: truncated: {size} bytes are not a multiple of "
+                         f"{dtype.itemsize}, the size of a sample")
+    return np.memmap(path, dtype, "r")
+
+
+def _read_sigmf(meta):
+    import sigmf
+
+    data = meta.with_suffix(".sigmf-data")
+    if not data.is_file():
+        raise ValueError(f"{data}: no such file")
+    if not data.stat().st_size:
+        raise ValueError(f"{data}: empty")
+    try:
+        # sigmf only warns about data that end in the middle of a sample.
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", UserWarning)
+            record = sigmf.fromfile(meta)
+            record.validate()
+            samples = record[:]
+    except OSError as error:
+        raise ValueError(f"{meta}: {error.strerror}") from error
+    except Exception as error:  # sigmf lets json, jsonschema and numpy errors through
+        raise ValueError(f"{meta}: {_first_line(error)}") from error
+    if samples.ndim != 1:
+        raise ValueError(f"{meta}: {samples.shape[1]} channels, allowed: 1")
+    samples = samples.astype("<c8" if np.iscomplexobj(samples) else "<f4", copy=False)
+    return Capture(samples, record.get_global_field("core:sample_rate"), meta)
+
+
+def _first_line(error):
+    return (str(error).strip() or type(error).__name__).splitlines()[0]
