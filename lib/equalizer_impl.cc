@@ -25,7 +25,7 @@ core::adaptation_settings adaptation(const equalizer_settings& s)
 {
     return { s.mode,
              s.batch,
-             { { s.loss, s.pseudo_label, s.sigma, s.epsilon, s.xi },
+             { { s.loss, s.pseudo_label, s.sigma, s.epsilon, s.xi, "reduced" },
                s.optimizer,
                s.learning_rate,
                s.seed } };

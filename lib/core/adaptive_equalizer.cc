@@ -46,7 +46,7 @@ adaptive_equalizer::adaptive_equalizer(
       d_queue(d_adapts ? queue_slots : 0,
               { std::vector<float>((d_batch - 1) * stride + initial.window.dimension()),
                 std::vector<std::uint8_t>(d_batch) }),
-      d_weights(initial.net),
+      d_weights(prepared_network(initial.net)),
       d_loss(settings.training.loss),
       d_learning_rate(settings.training.learning_rate),
       d_trainer(initial.net, settings.training)
@@ -234,7 +234,7 @@ void adaptive_equalizer::train(const batch& taken)
 
 void adaptive_equalizer::publish()
 {
-    d_weights.writing().parameters() = d_trainer.net().parameters();
+    d_weights.writing().assign(d_trainer.net());
     d_weights.publish();
 }
 

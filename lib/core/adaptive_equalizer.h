@@ -134,7 +134,7 @@ private:
 
     // Handed over.
     slot_queue<batch> d_queue;
-    latest_value<network> d_weights;
+    latest_value<prepared_network> d_weights;
     semaphore d_wake; // the adapter: a batch, a request, or stop
     semaphore d_done; // decide() in lockstep: the batch has been trained on
     std::atomic<bool> d_frozen{ false };

@@ -2,37 +2,61 @@
 #include "core/decider.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace gr::adann::core {
 
-decider::decider(const network& shape)
-    : d_features(shape.inputs() * lanes),
-      d_activations(shape),
-      d_posteriors(shape.outputs() * lanes)
+using simd::activation;
+using simd::tile;
+
+decider::decider(const network& shape, const simd::kernels& kernels)
+    : d_kernels(kernels),
+      d_features(kernels, shape.inputs()),
+      d_dense(dense_rows(shape.widest_layer())),
+      d_hidden{ aligned_floats(shape.widest_layer() * tile),
+                aligned_floats(shape.widest_layer() * tile) },
+      d_posteriors(shape.outputs() * tile)
 {
 }
 
-void decider::decide(const network& net,
+const float* decider::logits(const prepared_network& net)
+{
+    tile_rows x = d_features.rows();
+    const std::size_t last = net.layers().size() - 1;
+    for (std::size_t k = 0; k <= last; ++k) {
+        float* y = d_hidden[k % 2].data();
+        d_kernels.affine(net.transposed(k),
+                         net.biases(k),
+                         net.layers()[k].inputs,
+                         net.layers()[k].outputs,
+                         x.data,
+                         x.row,
+                         k < last ? activation::relu : activation::none,
+                         nullptr,
+                         y);
+        x = { y, d_dense.data() };
+    }
+    return x.data;
+}
+
+void decider::decide(const prepared_network& net,
                      const feature_view& view,
                      std::uint8_t* labels,
                      float* posteriors)
 {
-    const std::size_t classes = net.outputs();
-    std::uint8_t decided[lanes];
-    for (std::size_t first = 0; first < view.count; first += lanes) {
-        const std::size_t n = std::min(lanes, view.count - first);
-        gather(view.from(first, n), d_features);
-        forward(net, d_features, d_activations);
-        softmax(d_activations.logits(), classes, d_posteriors.data());
-        argmax(d_activations.logits(), classes, decided);
-        for (std::size_t l = 0; l < n; ++l) {
-            const bool valid = std::isfinite(d_posteriors[l]);
-            labels[first + l] = valid ? decided[l] : 0;
-            if (posteriors)
+    const std::size_t classes = net.layers().back().outputs;
+    std::uint8_t decided[tile];
+    for (std::size_t first = 0; first < view.count; first += tile) {
+        const std::size_t n = std::min(tile, view.count - first);
+        d_features.load(view.from(first, n));
+        const float* rows = logits(net);
+        d_kernels.argmax(rows, classes, decided);
+        std::copy_n(decided, n, labels + first);
+        if (posteriors) {
+            d_kernels.softmax(rows, classes, d_posteriors.data());
+            float* out = posteriors + first * classes;
+            for (std::size_t t = 0; t < n; ++t)
                 for (std::size_t j = 0; j < classes; ++j)
-                    posteriors[(first + l) * classes + j] =
-                        valid ? d_posteriors[j * lanes + l] : 1.0f / classes;
+                    *out++ = d_posteriors[j * tile + t];
         }
     }
 }

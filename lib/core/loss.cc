@@ -5,8 +5,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace gr::adann::core {
+
+using simd::activation;
+using simd::lanes;
+using simd::tile;
 
 const std::vector<std::string>& loss_settings::losses()
 {
@@ -22,109 +27,165 @@ const std::vector<std::string>& loss_settings::pseudo_labels()
     return all;
 }
 
+const std::vector<std::string>& loss_settings::noises()
+{
+    static const std::vector<std::string> all{ "reduced", "literal" };
+    return all;
+}
+
 void loss_settings::check() const
 {
     choice("loss", loss, losses());
     choice("pseudo_label", pseudo_label, pseudo_labels());
+    choice("noise", noise, noises());
     check_range("sigma", sigma, 0.0f, 10.0f);
     check_range("epsilon", epsilon, 0.0f, 10.0f);
     check_range("xi", xi, 1e-6f, 10.0f);
 }
 
-loss_gradient::pass::pass(const network& shape)
-    : features(shape.inputs() * lanes), layers(shape), posteriors(shape.outputs() * lanes)
+//! The noise of one tile, use after use.
+class loss_gradient::tile_noise
 {
-}
+public:
+    tile_noise(noise_source& source, std::size_t first, aligned_floats& buffer)
+        : d_source(source), d_first(first), d_buffer(buffer)
+    {
+    }
+    const float* draw(std::size_t rows)
+    {
+        d_source.fill(d_use++, d_first, rows, d_buffer.data());
+        return d_buffer.data();
+    }
 
-loss_gradient::loss_gradient(const network& shape)
-    : d_reference(shape),
+private:
+    noise_source& d_source;
+    std::size_t d_first;
+    aligned_floats& d_buffer;
+    unsigned d_use = 0;
+};
+
+loss_gradient::loss_gradient(const network& shape, const simd::kernels& kernels)
+    : d_kernels(kernels),
+      d_inputs(shape.inputs()),
+      d_classes(shape.outputs()),
+      d_net(shape),
+      d_passes(kernels, shape),
+      d_clean(kernels, shape.inputs()),
+      d_reference(shape),
       d_partner(shape),
-      d_clean(shape.inputs() * lanes),
-      d_perturbation(shape.inputs() * lanes),
-      d_noise(shape.inputs() * lanes),
-      d_error(shape.widest_layer() * lanes),
-      d_scratch(shape.widest_layer() * lanes),
-      d_sum(shape.parameters().size())
+      d_reference_features(d_inputs * tile),
+      d_partner_features(d_inputs * tile),
+      d_perturbation(d_inputs * tile),
+      d_noise(std::max(d_inputs, shape.layers().front().outputs) * tile),
+      d_error(shape.widest_layer() * tile),
+      d_first_factor(shape.layers().front().outputs * shape.layers().front().outputs),
+      d_first_noise(shape.layers().front().outputs * tile),
+      d_sums(shape.parameters().size() * lanes)
 {
 }
 
-void loss_gradient::run(const network& net, pass& at)
+/* Cholesky's factor L of W₁W₁ᵀ, scaled, as the kernels read a matrix: transposed. A row
+ * that depends on those before it (a dead neuron) has nothing of its own left: its pivot
+ * is zero. */
+void loss_gradient::factor_first_layer(const network& net, float scale)
 {
-    forward(net, at.features, at.layers);
-    softmax(at.layers.logits(), net.outputs(), at.posteriors.data());
-}
-
-namespace {
-
-// y += scale · x
-void add_scaled(tile& y, float scale, const tile& x)
-{
-    for (std::size_t i = 0; i < y.size(); ++i)
-        y[i] += scale * x[i];
-}
-
-// ln softmax(logits)[label] of one lane
-double log_posterior(const float* logits, std::size_t classes, std::size_t label)
-{
-    double others = 0; // relative to the label's own
-    for (std::size_t j = 0; j < classes; ++j)
-        if (j != label)
-            others +=
-                std::exp(static_cast<double>(logits[j * lanes]) - logits[label * lanes]);
-    return -std::log1p(others);
-}
-
-} // namespace
-
-// Algorithm 1, lines 5 to 8: d_perturbation from o at d_reference and o' at d_partner.
-void loss_gradient::adversarial(const network& net, float epsilon)
-{
-    for (std::size_t i = 0; i < d_partner.posteriors.size(); ++i)
-        d_error[i] =
-            d_partner.posteriors[i] - d_reference.posteriors[i]; // dKL(o‖o')/dlogits
-    backward(net,
-             d_partner.features,
-             d_partner.layers,
-             d_error,
-             d_scratch,
-             nullptr,
-             &d_perturbation);
-
-    // A dead network has a zero gradient and a confident one a tiny one: dividing by the
-    // largest element first keeps the squares from vanishing, and zero stays zero.
-    for (std::size_t l = 0; l < lanes; ++l) {
-        float largest = 0;
-        for (std::size_t k = 0; k < net.inputs(); ++k)
-            largest = std::max(largest, std::abs(d_perturbation[k * lanes + l]));
-        float squares = 0;
-        for (std::size_t k = 0; largest > 0 && k < net.inputs(); ++k) {
-            const float g = d_perturbation[k * lanes + l] /= largest;
-            squares += g * g;
+    const auto& layer = net.layers().front();
+    const std::size_t size = layer.outputs;
+    const float* weights = net.parameters().data() + layer.weights;
+    const auto at = [&](std::size_t row, std::size_t column) -> float& {
+        return d_first_factor[column * size + row];
+    };
+    std::fill(d_first_factor.begin(), d_first_factor.end(), 0.0f);
+    for (std::size_t column = 0; column < size; ++column)
+        for (std::size_t row = column; row < size; ++row) {
+            const float* a = weights + row * layer.inputs;
+            const float* b = weights + column * layer.inputs;
+            double sum = std::inner_product(a, a + layer.inputs, b, 0.0);
+            const double whole = sum;
+            for (std::size_t k = 0; k < column; ++k)
+                sum -= static_cast<double>(at(row, k)) * at(column, k);
+            if (row == column)
+                at(row, column) = sum > 1e-6 * whole ? std::sqrt(sum) : 0.0;
+            else if (at(column, column) > 0)
+                at(row, column) = sum / at(column, column);
         }
-        const float scale = squares > 0 ? epsilon / std::sqrt(squares) : 0.0f;
-        for (std::size_t k = 0; k < net.inputs(); ++k)
-            d_perturbation[k * lanes + l] *= scale;
-    }
+    for (auto& element : d_first_factor)
+        element *= scale;
 }
 
-// Cross-entropy to `labels` and, in d_error, its gradient by the logits; lanes from n on
-// count nothing. The label's own p - 1 is taken from the other posteriors: it loses no
-// digits near 1.
-double
-loss_gradient::cross_entropy(const pass& at, const std::uint8_t* labels, std::size_t n)
+/* Algorithm 1, lines 1 to 8: r in d_perturbation, from o at d_reference. Leaves o' =
+ * NN(g(v + ξd)) in d_partner. With reduced noise d_first_factor has the deviation of ξd +
+ * σ·noise in it. */
+void loss_gradient::probe(const loss_settings& settings, tile_noise& noise)
 {
-    const std::size_t classes = at.posteriors.size() / lanes;
-    double loss = 0;
-    std::fill_n(d_error.begin(), classes * lanes, 0.0f);
-    for (std::size_t l = 0; l < n; ++l) {
-        float others = 0;
-        for (std::size_t j = 0; j < classes; ++j)
-            if (j != labels[l])
-                others += d_error[j * lanes + l] = at.posteriors[j * lanes + l];
-        d_error[labels[l] * lanes + l] = -others;
-        loss -= log_posterior(at.layers.logits() + l, classes, labels[l]);
+    const std::size_t first_rows = d_net.layers().front().outputs;
+    if (settings.noise == "literal") {
+        const tile_rows clean = d_clean.rows();
+        float* moved = d_partner_features.data();
+        d_kernels.compose(clean.data,
+                          clean.row,
+                          d_inputs,
+                          noise.draw(d_inputs),
+                          settings.xi,
+                          nullptr,
+                          0.0f,
+                          moved);
+        if (settings.loss == "aug_vat")
+            d_kernels.compose(moved,
+                              d_passes.dense(),
+                              d_inputs,
+                              noise.draw(d_inputs),
+                              settings.sigma,
+                              nullptr,
+                              0.0f,
+                              moved);
+        d_passes.forward(d_net, { moved, d_passes.dense() }, d_partner);
+    } else {
+        d_kernels.affine(d_first_factor.data(),
+                         nullptr,
+                         first_rows,
+                         first_rows,
+                         noise.draw(first_rows),
+                         d_passes.dense(),
+                         activation::none,
+                         nullptr,
+                         d_first_noise.data());
+        const float* first = d_reference.first.data();
+        if (settings.pseudo_label == "perturbed" && settings.loss == "aug_vat") {
+            d_passes.forward(
+                d_net, d_clean.rows(), d_partner); // the reference is not at v
+            first = d_partner.first.data();
+        }
+        d_passes.forward_from_first(d_net, first, d_first_noise.data(), d_partner);
     }
-    return loss;
+    d_kernels.compose(d_partner.posteriors.data(),
+                      d_passes.dense(),
+                      d_classes,
+                      d_reference.posteriors.data(),
+                      -1.0f,
+                      nullptr,
+                      0.0f,
+                      d_error.data()); // dKL(o‖o')/dlogits of o'
+    d_passes.backward(d_net, {}, d_partner, d_error, nullptr, d_perturbation.data());
+    d_kernels.set_length(d_perturbation.data(), d_inputs, settings.epsilon);
+}
+
+// v + r + sigma · noise; r null for none, sigma zero for none.
+tile_rows loss_gradient::perturbed(const float* r,
+                                   float sigma,
+                                   tile_noise& noise,
+                                   aligned_floats& out)
+{
+    const tile_rows clean = d_clean.rows();
+    d_kernels.compose(clean.data,
+                      clean.row,
+                      d_inputs,
+                      r,
+                      1.0f,
+                      sigma > 0 ? noise.draw(d_inputs) : nullptr,
+                      sigma,
+                      out.data());
+    return { out.data(), d_passes.dense() };
 }
 
 loss_value loss_gradient::compute(const network& net,
@@ -136,60 +197,66 @@ loss_value loss_gradient::compute(const network& net,
 {
     const bool supervised = settings.loss == "supervised";
     const bool augments = settings.loss == "pi_model" || settings.loss == "aug_vat";
-    const bool is_adversarial = settings.loss == "vat" || settings.loss == "aug_vat";
+    const bool adversarial = settings.loss == "vat" || settings.loss == "aug_vat";
+    const bool moves = augments || adversarial;
     const bool clean = settings.pseudo_label == "clean";
-    const bool moves = augments || is_adversarial;
-    const pass& labelled = clean || !moves ? d_reference : d_partner;
-    const pass& trained = clean && moves ? d_partner : d_reference;
+    const float sigma = augments ? settings.sigma : 0.0f;
 
-    std::fill(d_sum.begin(), d_sum.end(), 0.0);
+    d_net.assign(net);
+    if (adversarial && settings.noise == "reduced")
+        factor_first_layer(net, std::hypot(settings.xi, sigma));
+    std::fill(d_sums.begin(), d_sums.end(), 0.0f);
     double loss = 0, confidence = 0;
-    for (std::size_t first = 0; first < batch.count; first += lanes) {
-        const std::size_t n = std::min(lanes, batch.count - first);
-        unsigned use = 0;
-        const auto add_noise = [&](tile& features, float scale) {
-            noise.fill(use++, first, batch.dimension, d_noise.data());
-            add_scaled(features, scale, d_noise);
-        };
 
-        gather(batch.from(first, n), d_reference.features);
-        if (moves)
-            d_partner.features = d_reference.features;
+    for (std::size_t first = 0; first < batch.count; first += tile) {
+        const std::size_t n = std::min(tile, batch.count - first);
+        tile_noise draws(noise, first, d_noise);
+
+        d_clean.load(batch.from(first, n));
+        tile_rows reference = d_clean.rows();
         if (augments && !clean)
-            add_noise(d_reference.features, settings.sigma);
-        run(net, d_reference);
+            reference = perturbed(nullptr, sigma, draws, d_reference_features);
+        d_passes.forward(d_net, reference, d_reference);
 
-        if (is_adversarial) {
-            d_clean = d_partner.features;
-            add_noise(d_partner.features, settings.xi);
-            if (augments)
-                add_noise(d_partner.features, settings.sigma);
-            run(net, d_partner);
-            adversarial(net, settings.epsilon);
-            d_partner.features = d_clean;
-            add_scaled(d_partner.features, 1.0f, d_perturbation);
+        tile_rows partner = reference;
+        if (adversarial)
+            probe(settings, draws);
+        if (moves) {
+            partner = perturbed(adversarial ? d_perturbation.data() : nullptr,
+                                sigma,
+                                draws,
+                                d_partner_features);
+            d_passes.forward(d_net, partner, d_partner);
         }
-        if (augments)
-            add_noise(d_partner.features, settings.sigma);
-        if (moves)
-            run(net, d_partner);
 
-        std::uint8_t labels[lanes];
-        argmax(labelled.layers.logits(), net.outputs(), labels);
+        // One of the two gives the label, the other is trained.
+        const pass& labelled = clean || !moves ? d_reference : d_partner;
+        const pass& trained = clean && moves ? d_partner : d_reference;
+        std::uint8_t labels[tile] = {};
         if (supervised)
             std::copy_n(known_labels + first, n, labels);
-        loss += cross_entropy(trained, labels, n);
-        backward(
-            net, trained.features, trained.layers, d_error, d_scratch, &d_sum, nullptr);
+        else
+            d_kernels.argmax(labelled.logits(), d_classes, labels);
+        loss += d_kernels.cross_entropy(trained.logits(),
+                                        trained.posteriors.data(),
+                                        d_classes,
+                                        labels,
+                                        n,
+                                        d_error.data());
+        d_passes.backward(
+            d_net, clean ? partner : reference, trained, d_error, d_sums.data(), nullptr);
 
-        argmax(d_reference.layers.logits(), net.outputs(), labels);
-        for (std::size_t l = 0; l < n; ++l)
-            confidence += d_reference.posteriors[labels[l] * lanes + l];
+        for (std::size_t t = 0; t < n; ++t) {
+            float largest = 0;
+            for (std::size_t j = 0; j < d_classes; ++j)
+                largest = std::max(largest, d_reference.posteriors[j * tile + t]);
+            confidence += largest;
+        }
     }
     const double count = static_cast<double>(batch.count);
-    std::transform(d_sum.begin(), d_sum.end(), gradient.begin(), [count](double sum) {
-        return static_cast<float>(sum / count);
-    });
+    for (std::size_t p = 0; p < gradient.size(); ++p)
+        gradient[p] = static_cast<float>(
+            std::accumulate(&d_sums[p * lanes], &d_sums[p * lanes] + lanes, 0.0) / count);
     return { loss / count, confidence / count };
 }
 

@@ -7,8 +7,7 @@
  */
 #pragma once
 
-#include "core/noise.h"
-#include "core/tile.h"
+#include "core/passes.h"
 
 #include <string>
 #include <vector>
@@ -20,11 +19,13 @@ struct loss_settings {
     std::string loss = "aug_vat";       //!< one of losses()
     std::string pseudo_label = "clean"; //!< or "perturbed": see loss_gradient
     float sigma = 0.1f;                 //!< deviation of the augmentation noise, 0 to 10
-    float epsilon = 0.1f; //!< length of the adversarial perturbation, 0 to 10
-    float xi = 0.1f;      //!< its finite-difference step, 1e-6 to 10
+    float epsilon = 0.1f;          //!< length of the adversarial perturbation, 0 to 10
+    float xi = 0.1f;               //!< its finite-difference step, 1e-6 to 10
+    std::string noise = "reduced"; //!< or "literal": see loss_gradient
 
     static const std::vector<std::string>& losses();
     static const std::vector<std::string>& pseudo_labels();
+    static const std::vector<std::string>& noises();
     //! \throws std::invalid_argument naming the parameter that is out of range
     void check() const;
 };
@@ -34,9 +35,9 @@ class noise_source
 {
 public:
     virtual ~noise_source() = default;
-    /*! Fills `rows` rows of `lanes` numbers for the symbols first_symbol, first_symbol +
-     * 1, …. \param use 0, 1, 2, … : which of the loss's noise vectors, in the order they
-     * are needed */
+    /*! Fills `rows` rows of simd::tile numbers for the symbols first_symbol and
+     * following. \param use 0, 1, 2, … : which of the loss's noise vectors, in the order
+     * they are needed */
     virtual void
     fill(unsigned use, std::size_t first_symbol, std::size_t rows, float* out) = 0;
 };
@@ -62,11 +63,18 @@ struct loss_value {
  * o = NN(v) ("perturbed": NN(g(v))) and o' = NN(g(v + ξ·d)), d standard normal, it points
  * along the gradient of KL(o ‖ o') and has length ε. "supervised" takes known labels at
  * v.
+ *
+ * Noise "literal" draws every vector as written. "reduced", the default, draws what leads
+ * to o' in fewer numbers, exact in distribution: d only occurs in ξ·d + σ·noise, a normal
+ * vector of variance ξ² + σ²; and that is only seen through the first layer's W₁, as a
+ * normal vector of covariance (ξ² + σ²) W₁W₁ᵀ, drawn as a factor of W₁W₁ᵀ times as many
+ * numbers as W₁ has rows.
  */
 class loss_gradient
 {
 public:
-    explicit loss_gradient(const network& shape);
+    explicit loss_gradient(const network& shape,
+                           const simd::kernels& kernels = simd::active());
 
     /*! \param batch at least one feature vector, all finite
      * \param known_labels batch.count labels for "supervised", else not used
@@ -79,25 +87,29 @@ public:
                        std::vector<float>& gradient);
 
 private:
-    struct pass { // a point of feature space and what the network makes of it
-        explicit pass(const network& shape);
-        tile features;
-        activations layers;
-        tile posteriors;
-    };
+    class tile_noise;
 
-    void run(const network& net, pass& at);
-    void adversarial(const network& net, float epsilon);
-    double cross_entropy(const pass& at, const std::uint8_t* labels, std::size_t n);
+    void factor_first_layer(const network& net, float scale);
+    void probe(const loss_settings& settings, tile_noise& noise);
+    tile_rows
+    perturbed(const float* r, float sigma, tile_noise& noise, aligned_floats& out);
 
-    pass d_reference;    // v, or g(v)
-    pass d_partner;      // g(v + r), and on the way to it g(v + xi·d)
-    tile d_clean;        // v
-    tile d_perturbation; // r
-    tile d_noise;
-    tile d_error;
-    tile d_scratch;
-    std::vector<double> d_sum;
+    const simd::kernels& d_kernels;
+    const std::size_t d_inputs;
+    const std::size_t d_classes;
+    prepared_network d_net;
+    passes d_passes;
+    tile_features d_clean; // v
+    pass d_reference;      // at v, or g(v)
+    pass d_partner;        // at g(v + r), and on the way to it at g(v + ξ·d)
+    aligned_floats d_reference_features;
+    aligned_floats d_partner_features;
+    aligned_floats d_perturbation; // r
+    aligned_floats d_noise;
+    aligned_floats d_error;
+    aligned_floats d_first_factor; // (R, R): transposed factor of the first layer's noise
+    aligned_floats d_first_noise;
+    aligned_floats d_sums; // (parameters, lanes)
 };
 
 } // namespace gr::adann::core

@@ -7,34 +7,34 @@
  */
 #pragma once
 
-#include <array>
+#include "core/aligned.h"
+#include "core/simd/kernels.h"
+
 #include <cstddef>
 #include <cstdint>
 
 namespace gr::adann::core {
 
-/*! Independent standard normal numbers: xoshiro128++ (Blackman and Vigna, 2019) in as
- * many interleaved streams as a vector has lanes, and the Box–Muller transform.
+/*! Independent standard normal numbers: xoshiro128++ (Blackman and Vigna, 2019) in 16
+ * interleaved streams, seeded by SplitMix64, and the Box–Muller transform.
  *
- * The radius comes from 32 random bits, so no number is beyond ±6.77. Two generators with
- * different seeds are independent for any practical length. The same seed gives the same
- * numbers on one machine; another C library may round the last bit differently.
+ * The radius comes from 31 random bits, so no number is beyond ±6.66. Generators of
+ * different seeds, and the streams of one, do not overlap for any practical length. The
+ * same seed gives the same numbers with the same instruction set; with another one the
+ * last bits may differ.
  */
 class gaussian_noise
 {
 public:
-    static constexpr std::size_t lanes = 16;
+    explicit gaussian_noise(std::uint64_t seed,
+                            const simd::kernels& kernels = simd::active());
 
-    explicit gaussian_noise(std::uint64_t seed);
-
-    //! Writes n standard normal numbers. What is left of the last 2 × lanes is thrown
-    //! away.
+    //! Writes n standard normal numbers. Those left of the last 32 are thrown away.
     void fill(float* out, std::size_t n);
 
 private:
-    void draw_pairs(float* first, float* second);
-
-    std::array<std::array<std::uint32_t, lanes>, 4> d_state;
+    const simd::kernels& d_kernels;
+    simd::noise_state d_state;
 };
 
 } // namespace gr::adann::core

@@ -19,12 +19,14 @@ bool all_finite(const float* values, std::size_t n)
 
 } // namespace
 
-trainer::trainer(const network& initial, const training_settings& settings)
+trainer::trainer(const network& initial,
+                 const training_settings& settings,
+                 const simd::kernels& kernels)
     : d_network(initial),
-      d_loss_gradient(initial),
+      d_loss_gradient(initial, kernels),
       d_optimizer(
           settings.optimizer, settings.learning_rate, initial.parameters().size()),
-      d_noise(settings.seed),
+      d_noise(settings.seed, kernels),
       d_gradient(initial.parameters().size())
 {
     set_loss(settings.loss);

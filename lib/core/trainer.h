@@ -7,6 +7,7 @@
 #pragma once
 
 #include "core/loss.h"
+#include "core/noise.h"
 #include "core/optimizer.h"
 
 namespace gr::adann::core {
@@ -30,7 +31,9 @@ class trainer
 {
 public:
     //! \throws std::invalid_argument naming the setting that is out of range
-    trainer(const network& initial, const training_settings& settings);
+    trainer(const network& initial,
+            const training_settings& settings,
+            const simd::kernels& kernels = simd::active());
 
     const network& net() const { return d_network; }
 
@@ -53,10 +56,13 @@ private:
     class generated_noise : public noise_source
     {
     public:
-        explicit generated_noise(std::uint64_t seed) : d_generator(seed) {}
+        generated_noise(std::uint64_t seed, const simd::kernels& kernels)
+            : d_generator(seed, kernels)
+        {
+        }
         void fill(unsigned, std::size_t, std::size_t rows, float* out) override
         {
-            d_generator.fill(out, rows * lanes);
+            d_generator.fill(out, rows * simd::tile);
         }
 
     private:

@@ -106,7 +106,8 @@ BOOST_AUTO_TEST_CASE(lockstep_is_the_trainer_batch_by_batch)
     for (std::size_t first = 0; first + settings.batch <= symbols;
          first += settings.batch) {
         const auto batch = view().from(first, settings.batch);
-        decide.decide(reference.net(), batch, decided.data(), expected.data());
+        decide.decide(
+            prepared_network(reference.net()), batch, decided.data(), expected.data());
         BOOST_TEST(
             std::equal(expected.begin(), expected.end(), found.begin() + 2 * first));
         reference.step(batch);

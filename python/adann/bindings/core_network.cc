@@ -88,7 +88,8 @@ All parameters start at zero; see initialize().)")
                 const auto view = view_of(features, net.inputs());
                 return decide_all(
                     view, net.outputs(), [&](auto* labels, auto* posteriors) {
-                        decider(net).decide(net, view, labels, posteriors);
+                        decider(net).decide(
+                            prepared_network(net), view, labels, posteriors);
                     });
             },
             py::arg("features"),

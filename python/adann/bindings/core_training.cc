@@ -7,6 +7,7 @@
 #include "core_python.h"
 
 #include "core/adaptive_equalizer.h"
+#include "core/simd/kernels.h"
 
 #include <pybind11/stl.h>
 
@@ -31,9 +32,9 @@ public:
                    py::str(d_noise.attr("shape")).cast<std::string>(),
                    "one (N, dimension) array per use");
         for (std::size_t k = 0; k < rows; ++k)
-            for (std::size_t l = 0; l < lanes; ++l)
-                out[k * lanes + l] = numbers(
-                    use, std::min<py::ssize_t>(first + l, numbers.shape(1) - 1), k);
+            for (std::size_t t = 0; t < simd::tile; ++t)
+                out[k * simd::tile + t] = numbers(
+                    use, std::min<py::ssize_t>(first + t, numbers.shape(1) - 1), k);
     }
 
 private:
@@ -44,9 +45,10 @@ loss_settings make_loss(const std::string& loss,
                         const std::string& pseudo_label,
                         float sigma,
                         float epsilon,
-                        float xi)
+                        float xi,
+                        const std::string& noise)
 {
-    return { loss, pseudo_label, sigma, epsilon, xi };
+    return { loss, pseudo_label, sigma, epsilon, xi, noise };
 }
 
 } // namespace
@@ -56,6 +58,7 @@ void bind_training(py::module& m)
     m.attr("losses") = loss_settings::losses();
     m.attr("pseudo_labels") = loss_settings::pseudo_labels();
     m.attr("optimizers") = optimizer::names();
+    m.attr("noises") = loss_settings::noises();
     m.attr("modes") = adaptation_settings::modes();
 
     m.def(
@@ -70,7 +73,8 @@ void bind_training(py::module& m)
            float epsilon,
            float xi) {
             const auto view = view_of(features, net.inputs());
-            const auto settings = make_loss(loss, pseudo_label, sigma, epsilon, xi);
+            const auto settings =
+                make_loss(loss, pseudo_label, sigma, epsilon, xi, "literal");
             settings.check();
             std::vector<float> gradient(net.parameters().size());
             given_noise given(noise);
@@ -98,12 +102,14 @@ void bind_training(py::module& m)
                          float sigma,
                          float epsilon,
                          float xi,
+                         const std::string& noise,
                          std::uint64_t seed) {
-                 return trainer(net,
-                                { make_loss(loss, pseudo_label, sigma, epsilon, xi),
-                                  optimizer,
-                                  learning_rate,
-                                  seed });
+                 return trainer(
+                     net,
+                     { make_loss(loss, pseudo_label, sigma, epsilon, xi, noise),
+                       optimizer,
+                       learning_rate,
+                       seed });
              }),
              py::arg("network"),
              py::arg("loss") = "aug_vat",
@@ -113,6 +119,7 @@ void bind_training(py::module& m)
              py::arg("sigma") = 0.1f,
              py::arg("epsilon") = 0.1f,
              py::arg("xi") = 0.1f,
+             py::arg("noise") = "reduced",
              py::arg("seed") = 0)
         .def(
             "step",

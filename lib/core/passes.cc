@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "core/passes.h"
+
+#include <algorithm>
+
+namespace gr::adann::core {
+
+using simd::activation;
+using simd::lanes;
+using simd::tile;
+
+prepared_network::prepared_network(const network& net)
+    : d_layers(net.layers()),
+      d_parameters(net.parameters().size()),
+      d_transposed(net.parameters().size())
+{
+    assign(net);
+}
+
+void prepared_network::assign(const network& net)
+{
+    std::copy(net.parameters().begin(), net.parameters().end(), d_parameters.begin());
+    for (const auto& layer : d_layers)
+        for (std::size_t o = 0; o < layer.outputs; ++o)
+            for (std::size_t i = 0; i < layer.inputs; ++i)
+                d_transposed[layer.weights + i * layer.outputs + o] =
+                    d_parameters[layer.weights + o * layer.inputs + i];
+}
+
+std::vector<std::uint32_t> dense_rows(std::size_t count)
+{
+    std::vector<std::uint32_t> row(count);
+    for (std::size_t i = 0; i < count; ++i)
+        row[i] = static_cast<std::uint32_t>(i * tile);
+    return row;
+}
+
+tile_features::tile_features(const simd::kernels& kernels, std::size_t dimension)
+    : d_kernels(kernels), d_row(dimension)
+{
+}
+
+void tile_features::load(const feature_view& view)
+{
+    if (view.stride != d_stride) {
+        d_stride = view.stride;
+        d_columns = tile + (d_row.size() - 1) / d_stride;
+        d_pitch = (d_columns + lanes - 1) / lanes * lanes;
+        d_phases.resize(d_stride * d_pitch);
+        for (std::size_t k = 0; k < d_row.size(); ++k)
+            d_row[k] = static_cast<std::uint32_t>(k % d_stride * d_pitch + k / d_stride);
+    }
+    d_kernels.split(view.data,
+                    (view.count - 1) * view.stride + view.dimension,
+                    d_stride,
+                    d_columns,
+                    d_phases.data(),
+                    d_pitch);
+}
+
+pass::pass(const network& shape)
+    : first(shape.layers().front().outputs * tile), posteriors(shape.outputs() * tile)
+{
+    for (const auto& layer : shape.layers())
+        outputs.emplace_back(layer.outputs * tile);
+}
+
+passes::passes(const simd::kernels& kernels, const network& shape)
+    : d_kernels(kernels),
+      d_dense(dense_rows(std::max(shape.inputs(), shape.widest_layer()))),
+      d_scratch(shape.widest_layer() * tile)
+{
+}
+
+void passes::forward(const prepared_network& net, tile_rows x, pass& result) const
+{
+    const auto& layer = net.layers().front();
+    d_kernels.affine(net.transposed(0),
+                     net.biases(0),
+                     layer.inputs,
+                     layer.outputs,
+                     x.data,
+                     x.row,
+                     activation::none,
+                     nullptr,
+                     result.first.data());
+    forward_from_first(net, result.first.data(), nullptr, result);
+}
+
+void passes::forward_from_first(const prepared_network& net,
+                                const float* first,
+                                const float* more,
+                                pass& result) const
+{
+    const auto& layers = net.layers();
+    if (layers.size() == 1)
+        d_kernels.compose(first,
+                          dense(),
+                          layers[0].outputs,
+                          more,
+                          1.0f,
+                          nullptr,
+                          0.0f,
+                          result.outputs[0].data());
+    else
+        d_kernels.rectify(first, more, layers[0].outputs, result.outputs[0].data());
+    for (std::size_t k = 1; k < layers.size(); ++k)
+        d_kernels.affine(net.transposed(k),
+                         net.biases(k),
+                         layers[k].inputs,
+                         layers[k].outputs,
+                         result.outputs[k - 1].data(),
+                         dense(),
+                         k + 1 < layers.size() ? activation::relu : activation::none,
+                         nullptr,
+                         result.outputs[k].data());
+    d_kernels.softmax(result.logits(), layers.back().outputs, result.posteriors.data());
+}
+
+void passes::backward(const prepared_network& net,
+                      tile_rows x,
+                      const pass& passed,
+                      aligned_floats& error,
+                      float* parameter_sums,
+                      float* input_gradient)
+{
+    for (std::size_t k = net.layers().size(); k-- > 0;) {
+        const auto& layer = net.layers()[k];
+        const tile_rows in = k ? tile_rows{ passed.outputs[k - 1].data(), dense() } : x;
+        if (parameter_sums) {
+            d_kernels.outer(error.data(),
+                            layer.outputs,
+                            in.data,
+                            in.row,
+                            layer.inputs,
+                            parameter_sums + layer.weights * lanes);
+            d_kernels.row_sums(
+                error.data(), layer.outputs, parameter_sums + layer.biases * lanes);
+        }
+        if (k == 0 && !input_gradient)
+            break;
+        d_kernels.affine(net.weights(k),
+                         nullptr,
+                         layer.outputs,
+                         layer.inputs,
+                         error.data(),
+                         dense(),
+                         k ? activation::masked : activation::none,
+                         in.data,
+                         k ? d_scratch.data() : input_gradient);
+        if (k)
+            std::swap(error, d_scratch);
+    }
+}
+
+} // namespace gr::adann::core

@@ -1,0 +1,121 @@
+/* -*- c++ -*- */
+/*
+ * The network on one tile of symbols: features in, logits out, and the way back.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+#pragma once
+
+#include "core/aligned.h"
+#include "core/features.h"
+#include "core/network.h"
+#include "core/simd/kernels.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace gr::adann::core {
+
+//! A network's parameters as the kernels read them.
+class prepared_network
+{
+public:
+    explicit prepared_network(const network& net);
+
+    //! Takes the parameters of a network of the same shape; allocates nothing.
+    void assign(const network& net);
+
+    const std::vector<network::layer>& layers() const { return d_layers; }
+    const float* weights(std::size_t k) const
+    {
+        return &d_parameters[d_layers[k].weights];
+    }
+    const float* biases(std::size_t k) const { return &d_parameters[d_layers[k].biases]; }
+    //! Wᵀ (inputs, outputs) of layer k.
+    const float* transposed(std::size_t k) const
+    {
+        return &d_transposed[d_layers[k].weights];
+    }
+
+private:
+    std::vector<network::layer> d_layers;
+    aligned_floats d_parameters;
+    aligned_floats d_transposed;
+};
+
+//! Rows of a tile that lie anywhere behind `data`: row i starts at data[row[i]].
+struct tile_rows {
+    const float* data;
+    const std::uint32_t* row;
+};
+
+//! Rows one behind the other: 0, tile, 2·tile, …
+std::vector<std::uint32_t> dense_rows(std::size_t count);
+
+//! Up to `tile` feature vectors of a stream, sorted by phase instead of copied.
+class tile_features
+{
+public:
+    tile_features(const simd::kernels& kernels, std::size_t dimension);
+
+    /*! Allocates if the view's stride is another one than the last view's, and only then.
+     * \param view 1 to tile vectors of the dimension given at construction */
+    void load(const feature_view& view);
+    tile_rows rows() const { return { d_phases.data(), d_row.data() }; }
+
+private:
+    const simd::kernels& d_kernels;
+    std::size_t d_stride = 0;
+    std::size_t d_columns = 0;
+    std::size_t d_pitch = 0;
+    aligned_floats d_phases;
+    std::vector<std::uint32_t> d_row;
+};
+
+//! What a forward pass leaves behind.
+struct pass {
+    explicit pass(const network& shape);
+    const float* logits() const { return outputs.back().data(); }
+
+    aligned_floats first;                //!< the first layer before its ReLU
+    std::vector<aligned_floats> outputs; //!< of each layer; the last one's are the logits
+    aligned_floats posteriors;
+};
+
+//! Eqs. (1) and (2), and Algorithm 3, on a tile.
+class passes
+{
+public:
+    passes(const simd::kernels& kernels, const network& shape);
+
+    //! x through all layers, and softmax.
+    void forward(const prepared_network& net, tile_rows x, pass& result) const;
+
+    /*! The same from the first layer's sums: a pass's `first` plus, if not null, `more`.
+     */
+    void forward_from_first(const prepared_network& net,
+                            const float* first,
+                            const float* more,
+                            pass& result) const;
+
+    /*! Back-propagation of `error`, rows of dLoss/dlogits, which is used up.
+     * \param parameter_sums if not null, (parameters, lanes): partial sums of their
+     * gradient \param input_gradient if not null, dense rows of dLoss/dx */
+    void backward(const prepared_network& net,
+                  tile_rows x,
+                  const pass& passed,
+                  aligned_floats& error,
+                  float* parameter_sums,
+                  float* input_gradient);
+
+    const simd::kernels& kernels() const { return d_kernels; }
+    //! Dense rows, enough for the widest layer and the features.
+    const std::uint32_t* dense() const { return d_dense.data(); }
+
+private:
+    const simd::kernels& d_kernels;
+    std::vector<std::uint32_t> d_dense;
+    aligned_floats d_scratch;
+};
+
+} // namespace gr::adann::core

@@ -1,0 +1,10 @@
+/* The kernels for AVX2 and FMA.
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#define ADANN_VECTOR 8
+#define ADANN_REGISTERS 16
+#include "core/simd/vector_kernels.h"
+
+namespace gr::adann::core::simd::avx2 {
+extern const kernels table{ "avx2", split,         affine,  outer,   row_sums,   softmax,
+                            argmax, cross_entropy, rectify, compose, set_length, normal };
+} // namespace gr::adann::core::simd::avx2

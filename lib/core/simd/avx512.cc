@@ -1,0 +1,11 @@
+/* The kernels for: AVX-512 F, BW, DQ and VL.
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#define ADANN_VECTOR 16
+#define ADANN_REGISTERS 32
+#include "core/simd/vector_kernels.h"
+
+namespace gr::adann::core::simd::avx512 {
+extern const kernels table{ "avx512", split,   affine,     outer,
+                            row_sums, softmax, argmax,     cross_entropy,
+                            rectify,  compose, set_length, normal };
+} // namespace gr::adann::core::simd::avx512

@@ -1,0 +1,11 @@
+/* The kernels for: The instruction set that every machine of the kind has (x86-64: SSE2).
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#define ADANN_VECTOR 4
+#define ADANN_REGISTERS 16
+#include "core/simd/vector_kernels.h"
+
+namespace gr::adann::core::simd::baseline {
+extern const kernels table{ "baseline", split,   affine,     outer,
+                            row_sums,   softmax, argmax,     cross_entropy,
+                            rectify,    compose, set_length, normal };
+} // namespace gr::adann::core::simd::baseline

@@ -1,0 +1,124 @@
+/* -*- c++ -*- */
+/*
+ * The inner loops of inference and training: one table of functions per instruction set.
+ *
+ * All of them work on a tile: `tile` neighbouring symbols, one row per feature or neuron.
+ * A row is `tile` floats; where rows are not simply one behind the other, `row[i]` tells
+ * where row i starts. Every loop runs over symbols, so any number of neurons is as good
+ * as any other.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace gr::adann::core::simd {
+
+constexpr std::size_t tile = 128; //!< symbols
+constexpr std::size_t lanes =
+    16; //!< of partial sums and of noise, whatever the vector's length
+
+//! xoshiro128++ in `lanes` interleaved streams.
+struct noise_state {
+    std::uint32_t words[4][lanes];
+};
+
+//! What becomes of W x + b.
+enum class activation {
+    none,
+    relu,
+    masked, //!< kept where `active` is above zero, else zero: the way back through a ReLU
+};
+
+struct kernels {
+    const char* name;
+
+    /*! Sorts a stream by phase: phases[p * pitch + s] = samples[s * stride + p] for s <
+     * columns; zero from samples[available] on. Feature k of symbol t is then phases[(k %
+     * stride) * pitch + k / stride + t]: no feature vector is ever copied. */
+    void (*split)(const float* samples,
+                  std::size_t available,
+                  std::size_t stride,
+                  std::size_t columns,
+                  float* phases,
+                  std::size_t pitch);
+
+    /*! y = W x + b, `outputs` rows.
+     * \param weights (inputs, outputs): Wᵀ row by row
+     * \param biases null for none
+     * \param active rows as y, for activation::masked only */
+    void (*affine)(const float* weights,
+                   const float* biases,
+                   std::size_t inputs,
+                   std::size_t outputs,
+                   const float* x,
+                   const std::uint32_t* row,
+                   activation then,
+                   const float* active,
+                   float* y);
+
+    /*! Adds dy xᵀ to `sums`, (outputs, inputs, lanes): partial sums over the symbols, to
+     * be added up over the lanes when the batch is done. */
+    void (*outer)(const float* dy,
+                  std::size_t outputs,
+                  const float* x,
+                  const std::uint32_t* row,
+                  std::size_t inputs,
+                  float* sums);
+
+    //! Adds the rows of dy to `sums`, (outputs, lanes): the biases' gradient.
+    void (*row_sums)(const float* dy, std::size_t outputs, float* sums);
+
+    //! Softmax over `classes` rows. A symbol with a logit that is not finite gets 1 /
+    //! classes.
+    void (*softmax)(const float* logits, std::size_t classes, float* posteriors);
+
+    //! The row of the largest value, the first of equals; 0 if one is not finite.
+    void (*argmax)(const float* logits, std::size_t classes, std::uint8_t* labels);
+
+    /*! Cross-entropy of the first n symbols and its gradient by the logits; zero for the
+     * others. \return the sum of the losses, natural log */
+    double (*cross_entropy)(const float* logits,
+                            const float* posteriors,
+                            std::size_t classes,
+                            const std::uint8_t* labels,
+                            std::size_t n,
+                            float* error);
+
+    //! y = max(a + b, 0) for n whole rows; b null for none.
+    void (*rectify)(const float* a, const float* b, std::size_t rows, float* y);
+
+    //! y = x + a_scale · a + b_scale · b for n rows; a and b are dense, null for none.
+    void (*compose)(const float* x,
+                    const std::uint32_t* row,
+                    std::size_t rows,
+                    const float* a,
+                    float a_scale,
+                    const float* b,
+                    float b_scale,
+                    float* y);
+
+    //! Scales each symbol's column of n rows to the given length; a zero column stays
+    //! zero.
+    void (*set_length)(float* columns, std::size_t rows, float length);
+
+    //! Writes n standard normal numbers, n a multiple of 2 × lanes: see gaussian_noise.
+    void (*normal)(noise_state& state, float* out, std::size_t n);
+};
+
+//! The plain loops that everything else is compared with.
+extern const kernels plain;
+
+//! The tables that this machine can run: plain, baseline, and avx2, avx512 if it has
+//! them.
+const std::vector<const kernels*>& available();
+
+/*! The fastest of them, chosen at the first call. The environment variable ADANN_ISA
+ * names another one. \throws std::invalid_argument if this machine cannot run that */
+const kernels& active();
+
+} // namespace gr::adann::core::simd

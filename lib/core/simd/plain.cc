@@ -1,0 +1,211 @@
+/* The kernels as plain loops: as simple as possible, the reference in tests.
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "core/simd/kernels.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace gr::adann::core::simd {
+
+namespace {
+
+void split(const float* samples,
+           std::size_t available,
+           std::size_t stride,
+           std::size_t columns,
+           float* phases,
+           std::size_t pitch)
+{
+    for (std::size_t p = 0; p < stride; ++p)
+        for (std::size_t s = 0; s < columns; ++s)
+            phases[p * pitch + s] =
+                s * stride + p < available ? samples[s * stride + p] : 0.0f;
+}
+
+void affine(const float* weights,
+            const float* biases,
+            std::size_t inputs,
+            std::size_t outputs,
+            const float* x,
+            const std::uint32_t* row,
+            activation then,
+            const float* active,
+            float* y)
+{
+    for (std::size_t o = 0; o < outputs; ++o)
+        for (std::size_t t = 0; t < tile; ++t) {
+            float sum = biases ? biases[o] : 0.0f;
+            for (std::size_t i = 0; i < inputs; ++i)
+                sum += weights[i * outputs + o] * x[row[i] + t];
+            if ((then == activation::relu && !(sum > 0.0f)) ||
+                (then == activation::masked && !(active[o * tile + t] > 0.0f)))
+                sum = 0.0f;
+            y[o * tile + t] = sum;
+        }
+}
+
+void outer(const float* dy,
+           std::size_t outputs,
+           const float* x,
+           const std::uint32_t* row,
+           std::size_t inputs,
+           float* sums)
+{
+    for (std::size_t o = 0; o < outputs; ++o)
+        for (std::size_t i = 0; i < inputs; ++i)
+            for (std::size_t t = 0; t < tile; ++t)
+                sums[(o * inputs + i) * lanes + t % lanes] +=
+                    dy[o * tile + t] * x[row[i] + t];
+}
+
+void row_sums(const float* dy, std::size_t outputs, float* sums)
+{
+    for (std::size_t o = 0; o < outputs; ++o)
+        for (std::size_t t = 0; t < tile; ++t)
+            sums[o * lanes + t % lanes] += dy[o * tile + t];
+}
+
+bool all_finite(const float* logits, std::size_t classes, std::size_t t)
+{
+    for (std::size_t j = 0; j < classes; ++j)
+        if (!std::isfinite(logits[j * tile + t]))
+            return false;
+    return true;
+}
+
+std::size_t largest(const float* logits, std::size_t classes, std::size_t t)
+{
+    std::size_t best = 0;
+    for (std::size_t j = 1; j < classes; ++j)
+        if (logits[j * tile + t] > logits[best * tile + t])
+            best = j;
+    return best;
+}
+
+void softmax(const float* logits, std::size_t classes, float* posteriors)
+{
+    for (std::size_t t = 0; t < tile; ++t) {
+        const bool valid = all_finite(logits, classes, t);
+        const float top = logits[largest(logits, classes, t) * tile + t];
+        float sum = 0;
+        for (std::size_t j = 0; j < classes; ++j)
+            sum += posteriors[j * tile + t] =
+                valid ? std::exp(logits[j * tile + t] - top) : 1.0f;
+        for (std::size_t j = 0; j < classes; ++j)
+            posteriors[j * tile + t] /= sum;
+    }
+}
+
+void argmax(const float* logits, std::size_t classes, std::uint8_t* labels)
+{
+    for (std::size_t t = 0; t < tile; ++t)
+        labels[t] = all_finite(logits, classes, t) ? largest(logits, classes, t) : 0;
+}
+
+double cross_entropy(const float* logits,
+                     const float* posteriors,
+                     std::size_t classes,
+                     const std::uint8_t* labels,
+                     std::size_t n,
+                     float* error)
+{
+    double loss = 0;
+    std::fill_n(error, classes * tile, 0.0f);
+    for (std::size_t t = 0; t < n; ++t) {
+        const std::size_t label = labels[t];
+        // The label's own p - 1 is taken from the other posteriors: exact near 1.
+        double ratios = 0;
+        float others = 0;
+        for (std::size_t j = 0; j < classes; ++j)
+            if (j != label) {
+                ratios += std::exp(static_cast<double>(logits[j * tile + t]) -
+                                   logits[label * tile + t]);
+                others += error[j * tile + t] = posteriors[j * tile + t];
+            }
+        error[label * tile + t] = -others;
+        loss += std::log1p(ratios);
+    }
+    return loss;
+}
+
+void rectify(const float* a, const float* b, std::size_t rows, float* y)
+{
+    for (std::size_t i = 0; i < rows * tile; ++i)
+        y[i] = std::max(a[i] + (b ? b[i] : 0.0f), 0.0f);
+}
+
+void compose(const float* x,
+             const std::uint32_t* row,
+             std::size_t rows,
+             const float* a,
+             float a_scale,
+             const float* b,
+             float b_scale,
+             float* y)
+{
+    for (std::size_t k = 0; k < rows; ++k)
+        for (std::size_t t = 0; t < tile; ++t) {
+            const std::size_t i = k * tile + t;
+            y[i] =
+                x[row[k] + t] + (a ? a_scale * a[i] : 0.0f) + (b ? b_scale * b[i] : 0.0f);
+        }
+}
+
+void set_length(float* columns, std::size_t rows, float length)
+{
+    for (std::size_t t = 0; t < tile; ++t) {
+        // Dividing by the largest element first keeps the squares from vanishing.
+        float top = 0, squares = 0;
+        for (std::size_t k = 0; k < rows; ++k)
+            top = std::max(top, std::abs(columns[k * tile + t]));
+        if (!(top > 0))
+            continue;
+        for (std::size_t k = 0; k < rows; ++k) {
+            const float ratio = columns[k * tile + t] / top;
+            squares += ratio * ratio;
+        }
+        for (std::size_t k = 0; k < rows; ++k)
+            columns[k * tile + t] *= length / std::sqrt(squares) / top;
+    }
+}
+
+std::uint32_t rotate_left(std::uint32_t x, int bits)
+{
+    return x << bits | x >> (32 - bits);
+}
+
+// xoshiro128++ by Blackman and Vigna (2019), one stream.
+std::uint32_t next(noise_state& state, std::size_t l)
+{
+    auto& w = state.words;
+    const std::uint32_t result = rotate_left(w[0][l] + w[3][l], 7) + w[0][l];
+    const std::uint32_t t = w[1][l] << 9;
+    w[2][l] ^= w[0][l];
+    w[3][l] ^= w[1][l];
+    w[1][l] ^= w[2][l];
+    w[0][l] ^= w[3][l];
+    w[2][l] ^= t;
+    w[3][l] = rotate_left(w[3][l], 11);
+    return result;
+}
+
+// Box-Muller: 31 random bits give the radius, 32 the angle.
+void normal(noise_state& state, float* out, std::size_t n)
+{
+    for (std::size_t first = 0; first < n; first += 2 * lanes)
+        for (std::size_t l = 0; l < lanes; ++l) {
+            const auto bits = static_cast<std::int32_t>(next(state, l) >> 1);
+            const float uniform = (static_cast<float>(bits) + 0.5f) * 0x1p-31f;
+            const double angle = 2 * M_PI * 0x1p-32 * next(state, l);
+            const double radius = std::sqrt(-2 * std::log(static_cast<double>(uniform)));
+            out[first + l] = static_cast<float>(radius * std::cos(angle));
+            out[first + lanes + l] = static_cast<float>(radius * std::sin(angle));
+        }
+}
+
+} // namespace
+
+const kernels plain{ "plain", split,         affine,  outer,   row_sums,   softmax,
+                     argmax,  cross_entropy, rectify, compose, set_length, normal };
+
+} // namespace gr::adann::core::simd

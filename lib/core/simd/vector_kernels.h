@@ -1,0 +1,453 @@
+/* -*- c++ -*- */
+/*
+ * The kernels on vectors: one source, included once for each instruction set.
+ *
+ * The including file defines ADANN_VECTOR (floats per vector), ADANN_REGISTERS (how many
+ * vectors the machine holds) and ADANN_NAME, and is compiled with that machine's flags.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+#pragma once
+
+#include "core/simd/kernels.h"
+#include "core/simd/vector.h"
+
+namespace gr::adann::core::simd {
+namespace {
+
+static_assert(lanes % width == 0 && tile % (2 * width) == 0);
+
+// ---- Matrix products: blocks of results stay in registers over the whole inner loop.
+// ----
+
+// R rows of results, two vectors each, two vectors of x and one weight have to fit.
+constexpr std::size_t affine_block = ADANN_REGISTERS >= 32 ? 12 : 6;
+// The same for the outer product's R × C block with its R + C factors.
+constexpr std::size_t outer_rows = ADANN_REGISTERS >= 32 ? 5 : 3;
+constexpr std::size_t outer_columns = ADANN_REGISTERS >= 32 ? 4 : 3;
+
+struct affine_task {
+    const float* weights;
+    const float* biases;
+    std::size_t inputs;
+    std::size_t outputs;
+    const float* x;
+    const std::uint32_t* row;
+    activation then;
+    const float* active;
+    float* y;
+};
+
+// Rows o … o + R - 1 of y.
+template <std::size_t R>
+void affine_rows(const affine_task& task, std::size_t o)
+{
+    for (std::size_t t = 0; t < tile; t += 2 * width) {
+        vec sum[R][2];
+#pragma GCC unroll 16
+        for (std::size_t r = 0; r < R; ++r)
+            sum[r][0] = sum[r][1] = all(task.biases ? task.biases[o + r] : 0.0f);
+        const float* weight = task.weights + o;
+        for (std::size_t i = 0; i < task.inputs; ++i, weight += task.outputs) {
+            const float* x = task.x + task.row[i] + t;
+            const vec x0 = load(x), x1 = load(x + width);
+#pragma GCC unroll 16
+            for (std::size_t r = 0; r < R; ++r) {
+                const vec w = all(weight[r]);
+                sum[r][0] += w * x0;
+                sum[r][1] += w * x1;
+            }
+        }
+#pragma GCC unroll 16
+        for (std::size_t r = 0; r < R; ++r)
+            for (std::size_t half = 0; half < 2; ++half) {
+                const std::size_t at = (o + r) * tile + t + half * width;
+                vec result = sum[r][half];
+                if (task.then == activation::relu)
+                    result = larger(result, vec{});
+                else if (task.then == activation::masked)
+                    result = load(task.active + at) > 0.0f ? result : vec{};
+                store(task.y + at, result);
+            }
+    }
+}
+
+// affine_rows<rows>, for 1 <= rows <= R.
+template <std::size_t R = affine_block>
+void affine_some(const affine_task& task, std::size_t o, std::size_t rows)
+{
+    if constexpr (R > 1) {
+        if (rows < R)
+            return affine_some<R - 1>(task, o, rows);
+    }
+    affine_rows<R>(task, o);
+}
+
+void affine(const float* weights,
+            const float* biases,
+            std::size_t inputs,
+            std::size_t outputs,
+            const float* x,
+            const std::uint32_t* row,
+            activation then,
+            const float* active,
+            float* y)
+{
+    const affine_task task{ weights, biases, inputs, outputs, x, row, then, active, y };
+    // Blocks of nearly the same size: 16 rows are 8 + 8 rather than 12 + 4.
+    for (std::size_t o = 0, left = (outputs + affine_block - 1) / affine_block; left;
+         --left) {
+        const std::size_t rows = (outputs - o + left - 1) / left;
+        affine_some(task, o, rows);
+        o += rows;
+    }
+}
+
+template <std::size_t R, std::size_t C>
+void outer_part(const float* dy,
+                const float* x,
+                const std::uint32_t* row,
+                std::size_t inputs,
+                float* sums)
+{
+    vec sum[R][C] = {};
+    for (std::size_t t = 0; t < tile; t += width) {
+        vec d[R];
+#pragma GCC unroll 8
+        for (std::size_t r = 0; r < R; ++r)
+            d[r] = load(dy + r * tile + t);
+#pragma GCC unroll 8
+        for (std::size_t c = 0; c < C; ++c) {
+            const vec column = load(x + row[c] + t);
+#pragma GCC unroll 8
+            for (std::size_t r = 0; r < R; ++r)
+                sum[r][c] += d[r] * column;
+        }
+    }
+#pragma GCC unroll 8
+    for (std::size_t r = 0; r < R; ++r)
+#pragma GCC unroll 8
+        for (std::size_t c = 0; c < C; ++c) {
+            float* at = sums + (r * inputs + c) * lanes;
+            store(at, load(at) + sum[r][c]);
+        }
+}
+
+// outer_part<rows, columns>, for 1 <= rows <= R and 1 <= columns <= C.
+template <std::size_t R = outer_rows, std::size_t C = outer_columns>
+void outer_some(std::size_t rows,
+                std::size_t columns,
+                const float* dy,
+                const float* x,
+                const std::uint32_t* row,
+                std::size_t inputs,
+                float* sums)
+{
+    if constexpr (R > 1) {
+        if (rows < R)
+            return outer_some<R - 1, C>(rows, columns, dy, x, row, inputs, sums);
+    }
+    if constexpr (C > 1) {
+        if (columns < C)
+            return outer_some<R, C - 1>(rows, columns, dy, x, row, inputs, sums);
+    }
+    outer_part<R, C>(dy, x, row, inputs, sums);
+}
+
+std::size_t at_most(std::size_t a, std::size_t b) { return a < b ? a : b; }
+
+void outer(const float* dy,
+           std::size_t outputs,
+           const float* x,
+           const std::uint32_t* row,
+           std::size_t inputs,
+           float* sums)
+{
+    for (std::size_t o = 0; o < outputs; o += outer_rows)
+        for (std::size_t i = 0; i < inputs; i += outer_columns)
+            outer_some(at_most(outer_rows, outputs - o),
+                       at_most(outer_columns, inputs - i),
+                       dy + o * tile,
+                       x,
+                       row + i,
+                       inputs,
+                       sums + (o * inputs + i) * lanes);
+}
+
+void row_sums(const float* dy, std::size_t outputs, float* sums)
+{
+    for (std::size_t o = 0; o < outputs; ++o) {
+        vec sum = load(sums + o * lanes);
+        for (std::size_t t = 0; t < tile; t += width)
+            sum += load(dy + o * tile + t);
+        store(sums + o * lanes, sum);
+    }
+}
+
+// ---- The stream by phases ----
+
+// The even or the odd elements of a and b, one after the other.
+vec every_other(vec a, vec b, int first)
+{
+    ivec pick;
+    for (std::size_t l = 0; l < width; ++l)
+        pick[l] = static_cast<std::int32_t>(2 * l) + first;
+    return __builtin_shuffle(a, b, pick);
+}
+
+// S vectors of interleaved phases become one vector of each: halves of halves.
+template <std::size_t S>
+void split_vectors(const vec* in, vec* out, std::size_t step)
+{
+    if constexpr (S == 1) {
+        out[0] = in[0];
+    } else {
+        vec even[S / 2], odd[S / 2];
+#pragma GCC unroll 8
+        for (std::size_t i = 0; i < S / 2; ++i) {
+            even[i] = every_other(in[2 * i], in[2 * i + 1], 0);
+            odd[i] = every_other(in[2 * i], in[2 * i + 1], 1);
+        }
+        split_vectors<S / 2>(even, out, 2 * step);
+        split_vectors<S / 2>(odd, out + step, 2 * step);
+    }
+}
+
+template <std::size_t S>
+std::size_t split_whole_vectors(const float* samples,
+                                std::size_t whole,
+                                float* phases,
+                                std::size_t pitch)
+{
+    std::size_t s = 0;
+    for (; s + width <= whole; s += width) {
+        vec in[S], out[S];
+#pragma GCC unroll 8
+        for (std::size_t i = 0; i < S; ++i)
+            in[i] = load(samples + s * S + i * width);
+        split_vectors<S>(in, out, 1);
+#pragma GCC unroll 8
+        for (std::size_t p = 0; p < S; ++p)
+            store(phases + p * pitch + s, out[p]);
+    }
+    return s;
+}
+
+void split(const float* samples,
+           std::size_t available,
+           std::size_t stride,
+           std::size_t columns,
+           float* phases,
+           std::size_t pitch)
+{
+    const std::size_t whole = at_most(columns, available / stride);
+    std::size_t s = 0;
+    switch (stride) {
+    case 1:
+        s = split_whole_vectors<1>(samples, whole, phases, pitch);
+        break;
+    case 2:
+        s = split_whole_vectors<2>(samples, whole, phases, pitch);
+        break;
+    case 4:
+        s = split_whole_vectors<4>(samples, whole, phases, pitch);
+        break;
+    case 8:
+        s = split_whole_vectors<8>(samples, whole, phases, pitch);
+        break;
+    }
+    for (; s < whole; ++s)
+        for (std::size_t p = 0; p < stride; ++p)
+            phases[p * pitch + s] = samples[s * stride + p];
+    for (; s < columns; ++s)
+        for (std::size_t p = 0; p < stride; ++p)
+            phases[p * pitch + s] =
+                s * stride + p < available ? samples[s * stride + p] : 0.0f;
+}
+
+// ---- Softmax and what belongs to it ----
+
+struct logit_column {
+    vec top;    // the largest
+    ivec label; // where it is
+    ivec valid; // all are finite
+};
+
+logit_column survey(const float* logits, std::size_t classes)
+{
+    logit_column found{ load(logits), ivec{}, ivec{} };
+    vec zero = found.top * 0.0f; // NaN if not finite
+    for (std::size_t j = 1; j < classes; ++j) {
+        const vec value = load(logits + j * tile);
+        const ivec better = value > found.top;
+        found.top = better ? value : found.top;
+        found.label = better ? all(static_cast<std::int32_t>(j)) : found.label;
+        zero += value * 0.0f;
+    }
+    found.valid = zero == 0.0f;
+    return found;
+}
+
+void softmax(const float* logits, std::size_t classes, float* posteriors)
+{
+    for (std::size_t t = 0; t < tile; t += width) {
+        const logit_column column = survey(logits + t, classes);
+        vec sum = {};
+        for (std::size_t j = 0; j < classes; ++j) {
+            const vec e = exponential(load(logits + j * tile + t) - column.top);
+            const vec p = column.valid ? e : all(1.0f);
+            sum += p;
+            store(posteriors + j * tile + t, p);
+        }
+        const vec scale = 1.0f / sum;
+        for (std::size_t j = 0; j < classes; ++j)
+            store(posteriors + j * tile + t, load(posteriors + j * tile + t) * scale);
+    }
+}
+
+void argmax(const float* logits, std::size_t classes, std::uint8_t* labels)
+{
+    for (std::size_t t = 0; t < tile; t += width) {
+        const logit_column column = survey(logits + t, classes);
+        const ivec label = column.label & column.valid;
+        for (std::size_t l = 0; l < width; ++l)
+            labels[t + l] = static_cast<std::uint8_t>(label[l]);
+    }
+}
+
+double cross_entropy(const float* logits,
+                     const float* posteriors,
+                     std::size_t classes,
+                     const std::uint8_t* labels,
+                     std::size_t n,
+                     float* error)
+{
+    double loss = 0;
+    for (std::size_t t = 0; t < tile; t += width) {
+        ivec label, counts;
+        for (std::size_t l = 0; l < width; ++l) {
+            label[l] = labels[t + l];
+            counts[l] = t + l < n ? -1 : 0;
+        }
+        const vec top = survey(logits + t, classes).top;
+        vec own = {}, others = {}, other_posteriors = {};
+        for (std::size_t j = 0; j < classes; ++j) {
+            const ivec is_label = label == static_cast<std::int32_t>(j);
+            const vec e = exponential(load(logits + j * tile + t) - top);
+            const vec p = load(posteriors + j * tile + t);
+            own = is_label ? e : own;
+            others += is_label ? vec{} : e;
+            other_posteriors += is_label ? vec{} : p;
+            store(error + j * tile + t, is_label || ~counts ? vec{} : p);
+        }
+        for (std::size_t j = 0; j < classes; ++j) {
+            const ivec is_label = (label == static_cast<std::int32_t>(j)) & counts;
+            const vec e = load(error + j * tile + t);
+            store(error + j * tile + t, is_label ? -other_posteriors : e);
+        }
+        // ln(1 + ratio), with what 1 + ratio rounds away put back.
+        const vec ratio = others / own;
+        const vec rounded = 1.0f + ratio;
+        const vec value = logarithm(rounded) + (ratio - (rounded - 1.0f)) / rounded;
+        const vec counted = counts ? value : vec{};
+        for (std::size_t l = 0; l < width; ++l)
+            loss += counted[l];
+    }
+    return loss;
+}
+
+// ---- Rows ----
+
+void rectify(const float* a, const float* b, std::size_t rows, float* y)
+{
+    for (std::size_t i = 0; i < rows * tile; i += width)
+        store(y + i, larger(b ? load(a + i) + load(b + i) : load(a + i), vec{}));
+}
+
+void compose(const float* x,
+             const std::uint32_t* row,
+             std::size_t rows,
+             const float* a,
+             float a_scale,
+             const float* b,
+             float b_scale,
+             float* y)
+{
+    for (std::size_t k = 0; k < rows; ++k)
+        for (std::size_t t = 0; t < tile; t += width) {
+            const std::size_t i = k * tile + t;
+            vec sum = load(x + row[k] + t);
+            if (a)
+                sum += a_scale * load(a + i);
+            if (b)
+                sum += b_scale * load(b + i);
+            store(y + i, sum);
+        }
+}
+
+void set_length(float* columns, std::size_t rows, float length)
+{
+    for (std::size_t t = 0; t < tile; t += width) {
+        // Dividing by the largest element first keeps the squares from vanishing.
+        vec top = {}, squares = {};
+        for (std::size_t k = 0; k < rows; ++k)
+            top = larger(magnitude(load(columns + k * tile + t)), top);
+        const vec down = 1.0f / larger(top, all(1e-37f));
+        for (std::size_t k = 0; k < rows; ++k) {
+            const vec ratio = load(columns + k * tile + t) * down;
+            squares += ratio * ratio;
+        }
+        const vec scale = length / square_root(larger(squares, all(1e-37f)));
+        for (std::size_t k = 0; k < rows; ++k)
+            store(columns + k * tile + t, load(columns + k * tile + t) * down * scale);
+    }
+}
+
+// ---- Noise ----
+
+uvec rotate_left(uvec x, int bits) { return x << bits | x >> (32 - bits); }
+
+// xoshiro128++ (Blackman and Vigna, 2019) in every lane.
+struct streams {
+    uvec w0, w1, w2, w3;
+
+    uvec next()
+    {
+        const uvec result = rotate_left(w0 + w3, 7) + w0;
+        const uvec t = w1 << 9;
+        w2 ^= w0;
+        w3 ^= w1;
+        w1 ^= w2;
+        w0 ^= w3;
+        w2 ^= t;
+        w3 = rotate_left(w3, 11);
+        return result;
+    }
+};
+
+// Box-Muller: 31 random bits give the radius, 32 the angle.
+void normal(noise_state& state, float* out, std::size_t n)
+{
+    for (std::size_t l = 0; l < lanes; l += width) {
+        auto& words = state.words;
+        streams random{
+            load(words[0] + l), load(words[1] + l), load(words[2] + l), load(words[3] + l)
+        };
+        for (std::size_t i = l; i < n; i += 2 * lanes) {
+            const ivec bits = reinterpret_cast<ivec>(random.next() >> 1);
+            const vec uniform = (to_float(bits) + 0.5f) * 0x1p-31f;
+            const vec radius = square_root(-2.0f * logarithm(uniform));
+            vec sine, cosine;
+            sine_cosine(random.next(), sine, cosine);
+            store(out + i, radius * cosine);
+            store(out + i + lanes, radius * sine);
+        }
+        store(words[0] + l, random.w0);
+        store(words[1] + l, random.w1);
+        store(words[2] + l, random.w2);
+        store(words[3] + l, random.w3);
+    }
+}
+
+} // namespace
+} // namespace gr::adann::core::simd
