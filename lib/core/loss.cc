@@ -158,14 +158,11 @@ void loss_gradient::probe(const loss_settings& settings, tile_noise& noise)
         }
         d_passes.forward_from_first(d_net, first, d_first_noise.data(), d_partner);
     }
-    d_kernels.compose(d_partner.posteriors.data(),
-                      d_passes.dense(),
-                      d_classes,
-                      d_reference.posteriors.data(),
-                      -1.0f,
-                      nullptr,
-                      0.0f,
-                      d_error.data()); // dKL(o‖o')/dlogits of o'
+    // o' - o is dKL(o‖o')/dlogits.
+    d_kernels.posterior_change(d_partner.posteriors.data(),
+                               d_reference.posteriors.data(),
+                               d_classes,
+                               d_error.data());
     d_passes.backward(d_net, {}, d_partner, d_error, nullptr, d_perturbation.data());
     d_kernels.set_length(d_perturbation.data(), d_inputs, settings.epsilon);
 }

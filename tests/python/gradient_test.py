@@ -11,7 +11,11 @@ SIGMA, EPSILON, XI = 0.15, 0.3, 0.1
 
 
 def torch_network(net):
-    """The same network in float64, as a function of its parameters."""
+    """The same network in float64: its logits, its parameters, and how close it came to a kink.
+
+    The last is a list of (N,) arrays: each symbol's smallest distance of a ReLU from zero.
+    """
+    margins = []
     parameters = [(torch.tensor(net.weight(k), dtype=torch.float64, requires_grad=True),
                    torch.tensor(net.bias(k), dtype=torch.float64, requires_grad=True))
                   for k in range(len(net.sizes) - 1)]
@@ -20,10 +24,11 @@ def torch_network(net):
         for k, (weight, bias) in enumerate(parameters):
             x = x @ weight.T + bias
             if k + 1 < len(parameters):
+                margins.append(x.detach().abs().amin(dim=1))
                 x = torch.relu(x)
         return x
 
-    return logits, [p for pair in parameters for p in pair]
+    return logits, [p for pair in parameters for p in pair], margins
 
 
 def adversarial(logits, v, reference, moved):
@@ -63,6 +68,19 @@ def torch_loss(logits, v, loss, pseudo_label, noise, labels):
     return torch.nn.functional.cross_entropy(logits(trained), logits(labelled).argmax(dim=1))
 
 
+def torch_gradient(net, features, loss, pseudo_label, noise, labels):
+    """Loss and gradient by torch in float64, and each symbol's distance from any kink."""
+    logits, parameters, margins = torch_network(net)
+    features = torch.tensor(features, dtype=torch.float64)
+    value = torch_loss(logits, features, loss, pseudo_label,
+                       torch.tensor(noise, dtype=torch.float64), torch.tensor(labels).long())
+    value.backward()
+    best, second = logits(features).topk(2, dim=1).values.T
+    margins = torch.stack(margins + [(best - second).detach()])
+    return (value.item(), np.concatenate([p.grad.numpy().ravel() for p in parameters]),
+            margins.amin(dim=0).numpy())
+
+
 @pytest.mark.parametrize("pseudo_label", core.pseudo_labels)
 @pytest.mark.parametrize("loss", core.losses)
 @pytest.mark.parametrize("classes, sps, half_window, floats", [
@@ -80,19 +98,27 @@ def test_the_gradient_is_torchs(loss, pseudo_label, classes, sps, half_window, f
     noise = random.standard_normal((4, count, dimension)).astype(np.float32)
     labels = random.integers(0, classes, count).astype(np.uint8)
 
-    value, gradient = core.loss_gradient(
-        net, features, loss, noise, labels, pseudo_label, SIGMA, EPSILON, XI)
+    def gradient(features, noise, labels):
+        return core.loss_gradient(
+            net, features, loss, noise, labels, pseudo_label, SIGMA, EPSILON, XI)
 
-    # The core adds its noise in float32; a sum rounded otherwise may lie on the other side of a
-    # ReLU or of a decision boundary in a few of the 1000 symbols, which is not an error. So torch
-    # gets float64 throughout and the comparison is of the whole gradient's length.
-    logits, parameters = torch_network(net)
-    expected = torch_loss(logits, torch.tensor(features, dtype=torch.float64), loss, pseudo_label,
-                          torch.tensor(noise, dtype=torch.float64), torch.tensor(labels).long())
-    expected.backward()
-    reference = np.concatenate([p.grad.numpy().ravel() for p in parameters])
-    assert value == pytest.approx(expected.item(), rel=1e-5)
-    assert np.linalg.norm(gradient - reference) < 1e-5 * np.linalg.norm(reference)
+    # A float32 sum may lie on the other side of a ReLU's kink or of a decision boundary than
+    # torch's float64: no error, but one symbol in 1000. Those that are so close are left out.
+    margins = torch_gradient(net, features, loss, pseudo_label, noise, labels)[2]
+    clear = margins > 1e-4
+    assert clear.sum() > 0.9 * count
+    chosen = np.ascontiguousarray(features[clear]), noise[:, clear], labels[clear]
+    expected_value, expected, _ = torch_gradient(
+        net, chosen[0], loss, pseudo_label, chosen[1], chosen[2])
+    value, found = gradient(*chosen)
+    assert value == pytest.approx(expected_value, rel=1e-5)
+    assert np.linalg.norm(found - expected) < 1e-5 * np.linalg.norm(expected)
+
+    # Windows on the stream are the same vectors.
+    value, found = gradient(features, noise, labels)
+    copied_value, copied = gradient(np.ascontiguousarray(features), noise, labels)
+    assert value == copied_value
+    np.testing.assert_array_equal(found, copied)
 
 
 def test_a_dead_network_has_a_finite_gradient():
@@ -119,7 +145,7 @@ def test_the_optimizers_follow_torchs(name, torch_optimizer):
     random = np.random.default_rng(5)
     net = core.network([12, 10, 4])
     net.initialize(3)
-    logits, parameters = torch_network(net)
+    logits, parameters, _ = torch_network(net)
     optimizer = torch_optimizer(parameters, 0.01)
     trainer = core.trainer(net, loss="supervised", optimizer=name, learning_rate=0.01)
     for _ in range(20):
@@ -141,7 +167,7 @@ def test_posteriors_and_labels_are_torchs():
     net.initialize(1)
     features = np.random.default_rng(2).standard_normal((777, 44)).astype(np.float32)
     labels, posteriors = net.decide(features)
-    logits, _ = torch_network(net)
+    logits, _, _ = torch_network(net)
     expected = torch.softmax(logits(torch.tensor(features, dtype=torch.float64)), dim=1)
     np.testing.assert_allclose(posteriors, expected.detach().numpy(), rtol=1e-5, atol=1e-7)
     np.testing.assert_array_equal(labels, expected.argmax(dim=1).numpy())

@@ -5,7 +5,9 @@
 #include "core/simd/vector_kernels.h"
 
 namespace gr::adann::core::simd::baseline {
-extern const kernels table{ "baseline", split,   affine,     outer,
-                            row_sums,   softmax, argmax,     cross_entropy,
-                            rectify,    compose, set_length, normal };
+extern const kernels table{ "baseline", split,         affine,
+                            outer,      row_sums,      softmax,
+                            argmax,     cross_entropy, posterior_change,
+                            rectify,    compose,       set_length,
+                            normal };
 } // namespace gr::adann::core::simd::baseline

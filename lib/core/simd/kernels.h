@@ -89,6 +89,13 @@ struct kernels {
                             std::size_t n,
                             float* error);
 
+    /*! to - from of two softmaxes. That of the largest class of `from` is taken from the
+     * others: near 1 a difference of two posteriors would have lost its digits. */
+    void (*posterior_change)(const float* to,
+                             const float* from,
+                             std::size_t classes,
+                             float* change);
+
     //! y = max(a + b, 0) for n whole rows; b null for none.
     void (*rectify)(const float* a, const float* b, std::size_t rows, float* y);
 

@@ -128,6 +128,21 @@ double cross_entropy(const float* logits,
     return loss;
 }
 
+void posterior_change(const float* to,
+                      const float* from,
+                      std::size_t classes,
+                      float* change)
+{
+    for (std::size_t t = 0; t < tile; ++t) {
+        const std::size_t top = largest(from, classes, t);
+        float others = 0;
+        for (std::size_t j = 0; j < classes; ++j)
+            if (j != top)
+                others += change[j * tile + t] = to[j * tile + t] - from[j * tile + t];
+        change[top * tile + t] = -others;
+    }
+}
+
 void rectify(const float* a, const float* b, std::size_t rows, float* y)
 {
     for (std::size_t i = 0; i < rows * tile; ++i)
@@ -205,7 +220,10 @@ void normal(noise_state& state, float* out, std::size_t n)
 
 } // namespace
 
-const kernels plain{ "plain", split,         affine,  outer,   row_sums,   softmax,
-                     argmax,  cross_entropy, rectify, compose, set_length, normal };
+const kernels plain{ "plain", split,         affine,
+                     outer,   row_sums,      softmax,
+                     argmax,  cross_entropy, posterior_change,
+                     rectify, compose,       set_length,
+                     normal };
 
 } // namespace gr::adann::core::simd

@@ -329,31 +329,52 @@ double cross_entropy(const float* logits,
             label[l] = labels[t + l];
             counts[l] = t + l < n ? -1 : 0;
         }
-        const vec top = survey(logits + t, classes).top;
+        const logit_column column = survey(logits + t, classes);
         vec own = {}, others = {}, other_posteriors = {};
         for (std::size_t j = 0; j < classes; ++j) {
-            const ivec is_label = label == static_cast<std::int32_t>(j);
-            const vec e = exponential(load(logits + j * tile + t) - top);
+            const ivec this_one = all(static_cast<std::int32_t>(j));
+            const vec logit = load(logits + j * tile + t);
             const vec p = load(posteriors + j * tile + t);
-            own = is_label ? e : own;
-            others += is_label ? vec{} : e;
-            other_posteriors += is_label ? vec{} : p;
-            store(error + j * tile + t, is_label || ~counts ? vec{} : p);
+            own = label == this_one ? logit : own;
+            others += column.label == this_one ? vec{} : exponential(logit - column.top);
+            other_posteriors += label == this_one ? vec{} : p;
+            store(error + j * tile + t, counts ? p : vec{});
         }
         for (std::size_t j = 0; j < classes; ++j) {
-            const ivec is_label = (label == static_cast<std::int32_t>(j)) & counts;
+            const ivec own_row = (label == static_cast<std::int32_t>(j)) & counts;
             const vec e = load(error + j * tile + t);
-            store(error + j * tile + t, is_label ? -other_posteriors : e);
+            store(error + j * tile + t, own_row ? -other_posteriors : e);
         }
-        // ln(1 + ratio), with what 1 + ratio rounds away put back.
-        const vec ratio = others / own;
-        const vec rounded = 1.0f + ratio;
-        const vec value = logarithm(rounded) + (ratio - (rounded - 1.0f)) / rounded;
+        // ln(1 + others), with what 1 + others rounds away put back.
+        const vec sum = 1.0f + others;
+        const vec value =
+            column.top - own + logarithm(sum) + (others - (sum - 1.0f)) / sum;
         const vec counted = counts ? value : vec{};
         for (std::size_t l = 0; l < width; ++l)
             loss += counted[l];
     }
     return loss;
+}
+
+void posterior_change(const float* to,
+                      const float* from,
+                      std::size_t classes,
+                      float* change)
+{
+    for (std::size_t t = 0; t < tile; t += width) {
+        const ivec top = survey(from + t, classes).label;
+        vec others = {};
+        for (std::size_t j = 0; j < classes; ++j) {
+            const vec moved = load(to + j * tile + t) - load(from + j * tile + t);
+            others += top == static_cast<std::int32_t>(j) ? vec{} : moved;
+            store(change + j * tile + t, moved);
+        }
+        for (std::size_t j = 0; j < classes; ++j) {
+            const vec moved = load(change + j * tile + t);
+            store(change + j * tile + t,
+                  top == static_cast<std::int32_t>(j) ? -others : moved);
+        }
+    }
 }
 
 // ---- Rows ----
