@@ -24,44 +24,49 @@ class Received:
     rejected: int
 
 
-def equalize_captures(model, captures, receivers, references=None, progress=None):
+def prepare_capture(samples, model):
+    """Normalise a whole record and cut it to whole symbols, for equalize_captures.
+
+    samples: (n,) at the model's sps; model: core.model. Raises ValueError if they do not fit.
+    """
+    kinds = {False: "real", True: "complex"}
+    if np.iscomplexobj(samples) != model.complex:
+        raise ValueError(f"{kinds[not model.complex]} samples, the model is for "
+                         f"{kinds[model.complex]} ones")
+    window = model.sps * (2 * model.half_window + 1)
+    if samples.size < window:
+        raise ValueError(f"{samples.size} samples are fewer than the model's window of {window}")
+    return normalized(samples)[:samples.size // model.sps * model.sps]
+
+
+def equalize_captures(model_path, captures, receivers, references=None, progress=None):
     """Run captures, one after the other, through equalizers that work side by side.
 
-    model: path of the model file. captures: arrays of samples (n,) of the model's kind and sps;
-    each is normalised as a whole record, and samples after its last whole symbol are left out.
-    receivers: {name: settings of adann.equalizer, e.g. dict(mode="off")}. references: labels of
-    each capture, needed by the loss "supervised". progress: called as progress(symbols) of those
-    decided so far, every 0.1 s. Returns ({name: Received}, seconds).
-    Raises ValueError for what does not fit together.
+    captures: what prepare_capture made of each. receivers: {name: settings of adann.equalizer,
+    e.g. dict(mode="off")}. references: labels of each capture, needed by the loss "supervised".
+    progress: called as progress(symbols) of those decided so far, every 0.1 s.
+    Returns ({name: Received}, seconds). Raises ValueError for settings that are out of range.
     """
-    trained = core.load_model(str(model))
-    window = trained.sps * (2 * trained.half_window + 1)
-    kinds = {False: "real", True: "complex"}
-    for number, samples in enumerate(captures):
-        if np.iscomplexobj(samples) != trained.complex:
-            raise ValueError(f"capture {number} has {kinds[not trained.complex]} samples, the model "
-                             f"is for {kinds[trained.complex]} ones")
-        if samples.size < window:
-            raise ValueError(f"capture {number} has {samples.size} samples, fewer than the model's "
-                             f"window of {window}")
-    symbols = [samples.size // trained.sps for samples in captures]
-
+    model = core.load_model(str(model_path))
+    symbols = [samples.size // model.sps for samples in captures]
     top = gr.top_block("adann equalize")
-    source = _sample_source(captures, symbols, trained)
+    # The last symbols come out when the rest of their windows has come in.
+    flush = np.zeros(model.sps * (model.half_window + 1), captures[0].dtype)
+    source = _array_source([*captures, flush])
     known = None
-    sinks, blocks = {}, {}
+    sinks, equalizers = {}, {}
     for name, settings in receivers.items():
-        blocks[name] = equalizer(model=str(model), **settings)
+        equalizers[name] = equalizer(model=str(model_path), **settings)
         sinks[name] = _label_sink(sum(symbols))
-        top.connect(source, blocks[name], sinks[name])
+        top.connect(source, equalizers[name], sinks[name])
         if settings.get("loss") == "supervised" and settings.get("mode") != "off":
-            known = known or _known_labels(captures, symbols, references, trained)
-            top.connect(known, (blocks[name], 1))
+            known = known or _known_labels(captures, symbols, references, model)
+            top.connect(known, (equalizers[name], 1))
     seconds = _run(top, sinks.values(), progress)
 
     ends = np.cumsum(symbols)[:-1]
     return {name: Received(np.split(sinks[name].labels, ends), block.steps(), block.dropped(),
-                           block.rejected()) for name, block in blocks.items()}, seconds
+                           block.rejected()) for name, block in equalizers.items()}, seconds
 
 
 def count_errors(decided, sent, constellation, block):
@@ -101,14 +106,14 @@ def _run(top, sinks, progress):
 class _array_source(gr.sync_block):
     """The arrays one after the other."""
 
-    def __init__(self, arrays, dtype):
-        gr.sync_block.__init__(self, "array source", None, [dtype])
+    def __init__(self, arrays):
+        gr.sync_block.__init__(self, "array source", None, [arrays[0].dtype])
         self.arrays = [array for array in arrays if array.size]
         self.position = 0
 
     def work(self, _, outputs):
         if not self.arrays:
-            return gr.WORK_DONE
+            return -1  # done; GNU Radio 3.10.5 cannot take gr.WORK_DONE itself from Python
         part = self.arrays[0][self.position:self.position + len(outputs[0])]
         outputs[0][:part.size] = part
         self.position += part.size
@@ -133,24 +138,15 @@ class _label_sink(gr.sync_block):
         return len(inputs[0])
 
 
-def _sample_source(captures, symbols, trained):
-    dtype = np.complex64 if trained.complex else np.float32
-    # The last symbols come out when the rest of their windows has come in.
-    flush = np.zeros(trained.sps * (trained.half_window + 1), dtype)
-    return _array_source([normalized(samples)[:count * trained.sps]
-                          for samples, count in zip(captures, symbols)] + [flush], dtype)
-
-
-def _known_labels(captures, symbols, references, trained):
+def _known_labels(captures, symbols, references, model):
     if references is None:
         raise ValueError("loss supervised needs a reference for each capture")
     known = []
     for number, (samples, count, labels) in enumerate(zip(captures, symbols, references)):
-        delay = find_delay(normalized(samples), labels, trained.constellation.points, trained.sps)
+        delay = find_delay(samples, labels, model.constellation.points, model.sps)
         if delay > 0 or labels.size + delay < count:
             raise ValueError(f"loss supervised needs a label for each symbol; reference {number} has "
                              f"those of symbols {max(0, delay)} to {labels.size + delay - 1} only, "
                              f"its capture has {count}")
         known.append(labels[-delay:][:count])
-    flush = np.zeros(trained.half_window + 1, np.uint8)
-    return _array_source(known + [flush], np.uint8)
+    return _array_source([*known, np.zeros(model.half_window + 1, np.uint8)])

@@ -103,8 +103,8 @@ def train(samples, labels, constellation, sps, half_window, settings=None, progr
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(settings.seed)
         network = _make_network(sizes)
-        _fit(network, torch.from_numpy(features[:part]), torch.from_numpy(labels[:part]).long(),
-             settings, progress)
+        _fit(network, torch.from_numpy(features[:part]),
+             torch.from_numpy(labels[:part].astype(np.int64)), settings, progress)
     vector = torch.nn.utils.parameters_to_vector(network.parameters())
     model.network.parameters[:] = vector.detach().numpy()
     return Trained(model, delay, _score(model, features[:part], labels[:part]),

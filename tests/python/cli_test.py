@@ -128,8 +128,9 @@ BAD_TRAINING = {
     "a capture that is missing": (lambda t, s: {"--capture": t / "no.f32"}, "no such file"),
     "an empty capture": (lambda t, s: {"--capture": write(t / "a.f32", [])}, "empty"),
     "a truncated capture": (lambda t, s: {"--capture": write(t / "a.f32", range(9))}, "truncated"),
-    "a short capture": (lambda t, s: {"--capture": write(t / "a.f32", range(12))}, "one window"),
-    "a silent capture": (lambda t, s: {"--capture": write(t / "a.f32", 400)}, "all samples are 0"),
+    "a short capture": (lambda t, s: {"--capture": write(t / "a.f32", np.arange(3.0, dtype="f4"))},
+                        "fewer than one window"),
+    "a silent capture": (lambda t, s: {"--capture": write(t / "a.f32", 400)}, "a.f32, "),
     "a reference that is missing": (lambda t, s: {"--reference": t / "no.u8"}, "no such file"),
     "an empty reference": (lambda t, s: {"--reference": write(t / "a.u8", [])}, "empty"),
     "a label out of range": (lambda t, s: {"--reference": write(t / "a.u8", [0, 4])},
@@ -149,6 +150,7 @@ BAD_EQUALIZING = {
                                          "complex samples, the model is for real"),
     "a short capture": (lambda t, s: {"--capture": write(t / "a.f32", range(12))},
                         "fewer than the model's window of 10"),
+    "a silent capture": (lambda t, s: {"--capture": write(t / "a.f32", 400)}, "a.f32: samples is 0"),
     "another reference": (lambda t, s: {"--reference": s / "set2.u8"}, "does not align"),
     "a learning rate out of range": (lambda t, s: {"--lr": -1}, "learning_rate is -1"),
     "a batch out of range": (lambda t, s: {"--batch": 0}, "batch is 0"),
@@ -206,7 +208,7 @@ def test_wrong_usage_ends_with_2(arguments):
     assert adann(*arguments).exit_code == 2
 
 
-@pytest.mark.parametrize("command", [[], ["train"], ["equalize"], ["doctor"]])
+@pytest.mark.parametrize("command", [[], ["train"], ["equalize"], ["simulate"], ["doctor"]])
 def test_everything_has_help(command):
     result = adann(*command, "--help")
     assert result.exit_code == 0

@@ -6,6 +6,7 @@ import click
 from .. import core
 from .doctor import doctor
 from .equalize import equalize
+from .simulate import simulate
 from .train import train
 
 
@@ -29,5 +30,5 @@ def main():
     """AdaNN: a neural-network equalizer that keeps learning on the signal it receives."""
 
 
-for command in (train, equalize, doctor):
+for command in (train, equalize, simulate, doctor):
     main.add_command(command)

@@ -134,4 +134,4 @@ def doctor(context):
 
 
 if __name__ == "__main__":
-    doctor()
+    doctor(args=[], prog_name="adann doctor")

@@ -7,7 +7,7 @@ import click
 
 from .. import core
 from ..presets import PRESETS
-from .terminal import check_outputs, progress_bar
+from .terminal import about, check_outputs, progress_bar
 
 
 @click.command()
@@ -35,7 +35,7 @@ def equalize(model, captures, references, preset, mode, block, seed, output, rep
              **options):
     """Decide the symbols of captures while the network adapts to them."""
     from ..captures import read_capture, read_reference
-    from ..receive import equalize_captures
+    from ..receive import equalize_captures, prepare_capture
 
     if references and len(references) != len(captures):
         raise click.UsageError(f"{len(references)} --reference for {len(captures)} --capture; "
@@ -48,7 +48,11 @@ def equalize(model, captures, references, preset, mode, block, seed, output, rep
     settings = {**PRESETS[preset], "mode": mode, "seed": seed,
                 **{name: value for name, value in options.items() if value is not None}}
     trained = core.load_model(model)
-    samples = [read_capture(path).samples for path in captures]
+    samples = []
+    for path in captures:
+        capture = read_capture(path)
+        with about(path):
+            samples.append(prepare_capture(capture.samples, trained))
     sent = [read_reference(path, trained.constellation.size) for path in references] or None
 
     with progress_bar("equalizing", sum(len(part) // trained.sps for part in samples)) as update:
@@ -70,7 +74,6 @@ def _count_errors(trained, samples, decided, captures, sent, references, block):
     """Errors by block of each capture. Decisions that agree with no alignment of the reference are
     told on stderr, unless the reference is not this capture's at all: that is an error."""
     from ..alignment import find_delay
-    from ..captures import normalized
     from ..receive import count_errors
 
     if sent is None:
@@ -79,11 +82,8 @@ def _count_errors(trained, samples, decided, captures, sent, references, block):
     for number, labels in enumerate(decided):
         errors.append(count_errors(labels, sent[number], trained.constellation.name, block))
         if errors[-1] is None:
-            try:
-                find_delay(normalized(samples[number]), sent[number], trained.constellation.points,
-                           trained.sps)
-            except ValueError as error:
-                raise ValueError(f"{references[number]} and {captures[number]}: {error}") from error
+            with about(references[number], captures[number]):
+                find_delay(samples[number], sent[number], trained.constellation.points, trained.sps)
             click.echo(f"adann: {captures[number]}: the decisions agree with the reference no better "
                        "than by chance; errors are not counted", err=True)
     return errors

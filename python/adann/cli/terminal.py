@@ -12,12 +12,23 @@ def progress_bar(description, total):
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     console = Console(stderr=True)
+    if not console.is_terminal:
+        yield lambda completed, note="": None
+        return
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[note]}"),
                TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True,
-                  disable=not console.is_terminal) as progress:
+    with Progress(*columns, console=console, transient=True) as progress:
         task = progress.add_task(description, total=total, note="")
         yield lambda completed, note="": progress.update(task, completed=completed, note=note)
+
+
+@contextlib.contextmanager
+def about(*paths):
+    """Put the files' names before what is said to be wrong with their contents."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"{', '.join(map(str, paths))}: {error}") from error
 
 
 def check_outputs(*paths):

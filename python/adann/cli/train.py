@@ -4,7 +4,7 @@
 import click
 
 from .. import core
-from .terminal import check_outputs, progress_bar
+from .terminal import about, check_outputs, progress_bar
 
 
 def _sizes(ctx, parameter, value):
@@ -49,7 +49,7 @@ def train(capture, reference, constellation, sps, half_window, hidden, fraction,
     settings = TrainingSettings(hidden, fraction, epochs, batch, optimizer, lr, seed)
     samples = read_capture(capture).samples
     labels = read_reference(reference, core.constellation(constellation).size)
-    with progress_bar("training", epochs) as update:
+    with about(capture, reference), progress_bar("training", epochs) as update:
         trained = train_network(samples, labels, constellation, sps, half_window, settings,
                                 lambda epoch, loss: update(epoch, f"loss {loss:.2e}"))
     core.save_model(output, trained.model)
