@@ -74,12 +74,26 @@ def count_errors(decided, sent, constellation, block):
 
     decided, sent: uint8 labels; constellation: its name. Returns a list, or None if no delay,
     inversion or rotation aligns the two.
+
+    core.error_counter finds the alignment. A file does not slip, so that one holds throughout:
+    blocks where the equalizer fails count, where the counter would lose its lock and skip them.
     """
-    counter = core.error_counter(constellation, batch=block)
+    counter = core.error_counter(constellation, batch=block, search=16384)
     counter.push(decided, sent)
     counter.finish()
-    counts = [result.counts for result in counter.batches()]
-    return [(c.symbols, c.symbol_errors, c.bit_errors) for c in counts] or None
+    batches = counter.batches()
+    if not batches:
+        return None
+    delay = batches[0].delay
+    undo = np.argsort(core.constellation(constellation).symmetries[batches[0].symmetry])
+    rows = []
+    for start in range(max(0, delay) // block * block, decided.size, block):
+        first, last = max(start, delay), min(start + block, decided.size, sent.size + delay)
+        if first < last:
+            wrong = undo.astype(np.uint8)[decided[first:last]] ^ sent[first - delay:last - delay]
+            rows.append((last - first, int(np.count_nonzero(wrong)),
+                         int(np.unpackbits(wrong).sum())))
+    return rows
 
 
 def _run(top, sinks, progress):
@@ -113,7 +127,7 @@ class _array_source(gr.sync_block):
 
     def work(self, _, outputs):
         if not self.arrays:
-            return -1  # done; GNU Radio 3.10.5 cannot take gr.WORK_DONE itself from Python
+            return -1  # WORK_DONE, which a Python source of GNU Radio 3.10.5 cannot return
         part = self.arrays[0][self.position:self.position + len(outputs[0])]
         outputs[0][:part.size] = part
         self.position += part.size

@@ -45,7 +45,7 @@ def _gnuradio():
 
 def _near_package(*places):
     """The folder that holds one of `places`, seen from where the package lies: below the prefix it
-    was installed into, or in the source tree around the build; else the word PREFIX and the first."""
+    was installed into, or in the source tree around the build; else PREFIX and the first."""
     from importlib.util import find_spec
     spec = find_spec("gnuradio.adann")
     for parent in Path(spec.origin).parents if spec else ():
@@ -109,7 +109,8 @@ CHECKS = (
     ("scipy", False, _module("scipy", "sudo apt-get install python3-scipy")),
     ("rich", False, _module("rich", "sudo apt-get install python3-rich")),
     ("torch, for adann train", True, _module("torch", "sudo apt-get install python3-torch")),
-    ("matplotlib, for --plot", True, _module("matplotlib", "sudo apt-get install python3-matplotlib")),
+    ("matplotlib, for --plot", True,
+     _module("matplotlib", "sudo apt-get install python3-matplotlib")),
     ("instructions", True, _instructions),
 )
 

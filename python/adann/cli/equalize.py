@@ -26,7 +26,8 @@ from .terminal import about, check_outputs, progress_bar
 @click.option("--lr", "learning_rate", type=float, help="Learning rate.")
 @click.option("--sigma", type=float, help="Deviation of the augmentation noise.")
 @click.option("--epsilon", type=float, help="Length of the adversarial perturbation.")
-@click.option("--block", default=8192, type=click.IntRange(1), help="Symbols of one reported block.")
+@click.option("--block", default=8192, type=click.IntRange(1),
+              help="Symbols of one reported block.")
 @click.option("--seed", default=0, type=click.IntRange(0), help="Of the noise.")
 @click.option("-o", "--output", metavar="FILE", help="The decided labels of all captures: .u8.")
 @click.option("--report", "report_path", metavar="FILE", help="Everything counted: .json.")
@@ -84,8 +85,8 @@ def _count_errors(trained, samples, decided, captures, sent, references, block):
         if errors[-1] is None:
             with about(references[number], captures[number]):
                 find_delay(samples[number], sent[number], trained.constellation.points, trained.sps)
-            click.echo(f"adann: {captures[number]}: the decisions agree with the reference no better "
-                       "than by chance; errors are not counted", err=True)
+            click.echo(f"adann: {captures[number]}: the decisions agree with the reference no "
+                       "better than by chance; errors are not counted", err=True)
     return errors
 
 
@@ -125,8 +126,10 @@ def _print_table(entries, report):
                       shown(entry["ci95"], "{0[0]:.1e} to {0[1]:.1e}"),
                       shown(entry["convergence_blocks"], "{}"), shown(entry["final_ber"]))
     console = Console()
+    if not console.is_terminal:
+        console = Console(width=120)  # a file has no width
     console.print(table)
     counts = report["adaptation"]
-    console.print(f"{counts['mode']}, {counts['loss']}: {counts['steps']} steps of {counts['batch']} "
-                  f"symbols, {counts['dropped']} dropped, {counts['rejected']} rejected; "
-                  f"{report['msymbols_per_second']:.2f} Msymbols/s", highlight=False)
+    click.echo(f"{counts['mode']}, {counts['loss']}: {counts['steps']} steps of {counts['batch']} "
+               f"symbols, {counts['dropped']} dropped, {counts['rejected']} rejected; "
+               f"{report['msymbols_per_second']:.2f} Msymbols/s")
