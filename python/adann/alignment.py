@@ -29,9 +29,9 @@ def find_delay(samples, labels, points, sps):
     sent = sent[max(0, -delay):][:received.size]
     energy = np.vdot(received, received).real * np.vdot(sent, sent).real
     coefficient = np.sqrt(power[peak] / energy) if energy else 0
-    # Noise over n symbols correlates to 1/sqrt(n); the largest of a million lags, to 5.3 times that.
+    # Noise over n symbols correlates to 1/sqrt(n); the largest of 10^6 lags, to 5.3 times that.
     needed = 7 / np.sqrt(received.size)
     if not coefficient > needed:
-        raise ValueError("the reference does not align with the capture: the largest correlation, at "
-                         f"a delay of {delay} symbols, is {coefficient:.2g} (needed: {needed:.2g})")
+        raise ValueError("the reference does not align with the capture: the largest correlation, "
+                         f"at a delay of {delay} symbols, is {coefficient:.2g} (needed: {needed:.2g})")
     return delay

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
+from .resampler import record_statistics
+
 RAW_TYPES = {".f32": np.dtype("<f4"), ".c64": np.dtype("<c8"), ".cfile": np.dtype("<c8")}
 SIGMF_SUFFIXES = (".sigmf-meta", ".sigmf-data")
 
@@ -96,20 +98,11 @@ def atomic_output(path):
         os.replace(temporary, path)
 
 
-def record_statistics(samples):
-    """Mean and standard deviation of the finite samples: what normalises a whole record."""
-    finite = samples[np.isfinite(samples)]
-    if not finite.size:
-        raise ValueError("no sample is finite")
-    mean = finite.mean(dtype=np.complex128 if np.iscomplexobj(finite) else np.float64)
-    rms = float(np.sqrt(np.mean(np.abs(finite - mean) ** 2, dtype=np.float64)))
-    if not rms:
-        raise ValueError(f"all samples are {mean.real if not mean.imag else mean:g}")
-    return mean, rms
-
-
 def normalized(samples):
-    """The whole record with zero mean and unit power; samples that are not finite become 0."""
+    """The whole record with zero mean and unit power; samples that are not finite become 0.
+
+    samples: float32 or complex64 (n,). Raises ValueError as record_statistics does.
+    """
     samples = np.asarray(samples)
     mean, rms = record_statistics(samples)
     with np.errstate(invalid="ignore"):

@@ -4,6 +4,7 @@
 The paper's Section II-A: cross-entropy, momentum SGD, batches drawn at random.
 """
 
+import contextlib
 import math
 from dataclasses import dataclass
 
@@ -100,11 +101,11 @@ def train(samples, labels, constellation, sps, half_window, settings=None, progr
     labels = labels[max(0, -delay):][:len(features)]
     part = max(1, round(settings.fraction * labels.size))
 
-    with torch.random.fork_rng(devices=[]):
+    with torch.random.fork_rng(devices=[]), _one_thread():
         torch.manual_seed(settings.seed)
         network = _make_network(sizes)
-        _fit(network, torch.from_numpy(features[:part]), torch.from_numpy(labels[:part]).long(),
-             settings, progress)
+        _fit(network, torch.from_numpy(features[:part]),
+             torch.from_numpy(labels[:part].astype(np.int64)), settings, progress)
     vector = torch.nn.utils.parameters_to_vector(network.parameters())
     model.network.parameters[:] = vector.detach().numpy()
     return Trained(model, delay, _score(model, features[:part], labels[:part]),
@@ -124,6 +125,20 @@ def feature_view(samples, sps, half_window):
     floats = padded.size // (samples.size + before + length)
     windows = np.lib.stride_tricks.sliding_window_view(padded, length * floats, writeable=True)
     return windows[::sps * floats][:samples.size // sps]
+
+
+@contextlib.contextmanager
+def _one_thread():
+    """Layers this small gain nothing from more threads, lose a lot to them on a busy machine, and
+    sum in an order that depends on their number."""
+    import torch
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
 
 
 def _make_network(sizes):

@@ -17,6 +17,7 @@ using namespace gr::adann::core;
 PYBIND11_MODULE(core, m)
 {
     m.doc() = "The mathematics of gr-adann on numpy arrays; no flowgraph needed.";
+    m.attr("__version__") = ADANN_VERSION;
 
     py::class_<constellation>(
         m, "constellation", "A Gray-labelled PAM or square QAM alphabet.")

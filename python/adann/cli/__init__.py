@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The command `adann`."""
+
+import click
+
+from .. import core
+from .doctor import doctor
+from .equalize import equalize
+from .simulate import simulate
+from .train import train
+
+
+class _Program(click.Group):
+    """Tells a user's mistake in one line, with status 1; click itself gives wrong usage 2."""
+
+    def invoke(self, ctx):
+        try:
+            return super().invoke(ctx)
+        except (click.Abort, click.exceptions.Exit, BrokenPipeError):
+            raise  # click's own ways out; some are RuntimeErrors
+        except (ValueError, RuntimeError, OSError, ImportError) as error:
+            click.echo(f"adann: {' '.join(str(error).split())}", err=True)
+            ctx.exit(1)
+
+
+@click.group(cls=_Program, context_settings={"help_option_names": ["-h", "--help"],
+                                             "show_default": True})
+@click.version_option(core.__version__, prog_name="adann", message="%(prog)s %(version)s")
+def main():
+    """AdaNN: a neural-network equalizer that keeps learning on the signal it receives."""
+
+
+for command in (train, equalize, simulate, doctor):
+    main.add_command(command)

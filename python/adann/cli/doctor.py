@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""adann doctor: what is missing, and the command that mends it.
+
+The program runs this file on its own when the package does not load, so that it imports nothing
+of the package while it is itself imported.
+"""
+
+import importlib
+import os
+import sys
+from pathlib import Path
+
+import click
+
+
+class _Missing(Exception):
+    """Carries what was found and what mends it."""
+
+
+def _python():
+    return f"{sys.version.split()[0]}, {sys.executable}"
+
+
+def _module(name, mend):
+    def check():
+        try:
+            module = importlib.import_module(name)
+        except Exception as error:  # a broken package may raise anything
+            raise _Missing(" ".join(str(error).split()), mend) from error
+        return f"{getattr(module, '__version__', '')} {Path(module.__file__).parent}".strip()
+    return check
+
+
+def _gnuradio():
+    try:
+        from gnuradio import gr
+    except Exception as error:
+        import numpy
+        if int(numpy.__version__.split(".")[0]) >= 2:
+            raise _Missing(f"does not load with numpy {numpy.__version__}",
+                           f"{sys.executable} -m pip install 'numpy<2'") from error
+        raise _Missing(" ".join(str(error).split()), "sudo apt-get install gnuradio") from error
+    return f"{gr.version()}, {gr.prefix()}"
+
+
+def _near_package(*places):
+    """The folder that holds one of `places`, seen from where the package lies: below the prefix it
+    was installed into, or in the source tree around the build; else PREFIX and the first."""
+    from importlib.util import find_spec
+    spec = find_spec("gnuradio.adann")
+    for parent in Path(spec.origin).parents if spec else ():
+        for place in places:
+            if any(parent.glob(place)):
+                return str((parent / place).parent)
+    return str(Path("PREFIX", places[0]).parent)
+
+
+def _bindings():
+    try:
+        package = importlib.import_module("gnuradio.adann")
+    except Exception as error:
+        said = " ".join(str(error).split())
+        if "libgnuradio-adann" in said:
+            folder = _near_package("lib/libgnuradio-adann.so*", "lib/*/libgnuradio-adann.so*")
+            mend = f"sudo ldconfig, or export LD_LIBRARY_PATH={folder}"
+        else:
+            mend = "build and install gr-adann again for this Python and GNU Radio"
+        raise _Missing(said, mend) from error
+    return str(Path(package.__file__).parent)
+
+
+def _library():
+    """The library that the bindings have loaded."""
+    importlib.import_module("gnuradio.adann")
+    return next(line.split(maxsplit=5)[-1]
+                for line in Path("/proc/self/maps").read_text().splitlines()
+                if "libgnuradio-adann" in line)
+
+
+def _grc_blocks():
+    from gnuradio import gr
+    preferences = gr.prefs()
+    folders = os.environ.get("GRC_BLOCKS_PATH", "").split(os.pathsep) + [
+        folder for name in ("local_blocks_path", "global_blocks_path")
+        for folder in preferences.get_string("grc", name, "").split(os.pathsep)]
+    block = "adann_feature_windower.block.yml"
+    for folder in filter(None, folders):
+        if Path(folder, block).is_file():
+            return folder
+    place = _near_package(f"share/gnuradio/grc/blocks/{block}", f"grc/{block}")
+    raise _Missing("GRC does not search their folder", f"export GRC_BLOCKS_PATH={place}")
+
+
+def _instructions():
+    flags = Path("/proc/cpuinfo").read_text().split()
+    return next((name for name, flag in (("AVX-512", "avx512f"), ("AVX2 and FMA", "avx2"))
+                 if flag in flags), "baseline")
+
+
+# What, whether the rest works without it, and how it is checked.
+CHECKS = (
+    ("Python", False, _python),
+    ("numpy", False, _module("numpy", "sudo apt-get install python3-numpy")),
+    ("GNU Radio", False, _gnuradio),
+    ("Python package", False, _bindings),
+    ("library", False, _library),
+    ("GRC blocks", False, _grc_blocks),
+    ("sigmf", False, _module("sigmf", f"{sys.executable} -m pip install sigmf 'numpy<2'")),
+    ("scipy", False, _module("scipy", "sudo apt-get install python3-scipy")),
+    ("rich", False, _module("rich", "sudo apt-get install python3-rich")),
+    ("torch, for adann train", True, _module("torch", "sudo apt-get install python3-torch")),
+    ("matplotlib, for --plot", True,
+     _module("matplotlib", "sudo apt-get install python3-matplotlib")),
+    ("instructions", True, _instructions),
+)
+
+
+@click.command()
+@click.pass_context
+def doctor(context):
+    """Check the installation, and tell what mends it."""
+    healthy = True
+    for what, optional, check in CHECKS:
+        try:
+            click.echo(f"ok       {what}: {check()}")
+        except _Missing as missing:
+            found, mend = missing.args
+            click.echo(f"{'optional' if optional else 'missing '} {what}: {found}\n"
+                       f"         mend it with: {mend}")
+            healthy = healthy and optional
+        except Exception as error:  # what an earlier line has told already
+            click.echo(f"unknown  {what}: {' '.join(str(error).split())}")
+            healthy = healthy and optional
+    context.exit(0 if healthy else 1)
+
+
+if __name__ == "__main__":
+    doctor(args=[], prog_name="adann doctor")

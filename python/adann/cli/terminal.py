@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the commands share: progress bars, and the check of where they will write."""
+
+import contextlib
+from pathlib import Path
+
+
+@contextlib.contextmanager
+def progress_bar(description, total):
+    """Yield update(completed, note=""): a bar on stderr if that is a terminal, else nothing."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield lambda completed, note="": None
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[note]}"),
+               TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True) as progress:
+        task = progress.add_task(description, total=total, note="")
+        yield lambda completed, note="": progress.update(task, completed=completed, note=note)
+
+
+@contextlib.contextmanager
+def about(*paths):
+    """Put the files' names before what is said to be wrong with their contents."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"{', '.join(map(str, paths))}: {error}") from error
+
+
+def check_outputs(*paths):
+    """Refuse before hours of work what could not be written after them; None is skipped."""
+    for path in filter(None, paths):
+        if not Path(path).parent.is_dir():
+            raise ValueError(f"{path}: its folder does not exist")
+        if Path(path).is_dir():
+            raise ValueError(f"{path}: a folder")

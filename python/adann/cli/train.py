@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""adann train"""
+
+import click
+
+from .. import core
+from .terminal import about, check_outputs, progress_bar
+
+
+def _sizes(ctx, parameter, value):
+    try:
+        return tuple(int(size) for size in value.split(","))
+    except ValueError:
+        raise click.BadParameter(f"{value!r} is not a list of numbers such as 10,10") from None
+
+
+@click.command()
+@click.option("--capture", required=True, metavar="FILE",
+              help="Received samples: SigMF pair, .f32, .c64 or .cfile.")
+@click.option("--reference", required=True, metavar="FILE", help="The labels sent: .u8.")
+@click.option("--constellation", required=True, type=click.Choice(core.constellation.names()))
+@click.option("--sps", required=True, type=click.IntRange(1, 64), help="Samples per symbol.")
+@click.option("--half-window", required=True, type=click.IntRange(0, 255),
+              help="Symbols on each side of the one decided.")
+@click.option("--hidden", default="10,10,10,10", callback=_sizes, metavar="N,N,...",
+              help="Neurons of the hidden layers.")
+@click.option("--fraction", default=0.25,
+              help="Part of the capture, from its start, that is trained on; the rest tests.")
+@click.option("--optimizer", default="momentum", type=click.Choice(["momentum", "adam"]),
+              help="momentum is SGD with momentum 0.9, as in the paper.")
+@click.option("--lr", type=float,
+              help="Learning rate; if not given, 0.004 for momentum and 0.005 for adam.")
+@click.option("--epochs", default=200)
+@click.option("--batch", default=16384, help="Symbols of one training step.")
+@click.option("--seed", default=0, help="Of the first weights and the order of the symbols.")
+@click.option("-o", "--output", required=True, metavar="FILE", help="The model: .safetensors.")
+def train(capture, reference, constellation, sps, half_window, hidden, fraction, optimizer, lr,
+          epochs, batch, seed, output):
+    """Train an equalizer's network on a capture whose symbols are known.
+
+    Sample i*sps of the capture is the middle of symbol i, up to a whole number of symbols that is
+    found by correlation.
+    """
+    from ..captures import read_capture, read_reference
+    from ..training import TrainingSettings
+    from ..training import train as train_network
+
+    check_outputs(output)
+    settings = TrainingSettings(hidden, fraction, epochs, batch, optimizer, lr, seed)
+    samples = read_capture(capture).samples
+    labels = read_reference(reference, core.constellation(constellation).size)
+    with about(capture, reference), progress_bar("training", epochs) as update:
+        trained = train_network(samples, labels, constellation, sps, half_window, settings,
+                                lambda epoch, loss: update(epoch, f"loss {loss:.2e}"))
+    core.save_model(output, trained.model)
+    click.echo(f"reference found at a delay of {trained.delay} symbols")
+    for name, score in ("trained", trained.train), ("tested", trained.test):
+        if score:
+            low, high = core.clopper_pearson(score.bit_errors, score.bits)
+            click.echo(f"{name} on {score.symbols} symbols: loss {score.loss:.2e}, "
+                       f"BER {score.bit_errors / score.bits:.2e} (95 %: {low:.1e} to {high:.1e}), "
+                       f"{score.symbol_errors} symbol errors")
+    click.echo(f"wrote {output}")

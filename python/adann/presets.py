@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Named settings of the equalizer, as `adann equalize --preset` takes them."""
+
+PRESETS = {
+    "default": dict(loss="aug_vat", pseudo_label="clean", batch=1024, optimizer="adam",
+                    learning_rate=0.002, sigma=0.1, epsilon=0.1),
+    # The paper's Section III: Aug-VAT by Algorithm 2 as printed, Adam from 0.01.
+    "paper": dict(loss="aug_vat", pseudo_label="perturbed", batch=8192, optimizer="adam",
+                  learning_rate=0.01, sigma=0.15, epsilon=0.3),
+}
