@@ -42,7 +42,7 @@ def main():
     train_and_equalize(
         arguments.directory, received.astype(np.complex64), SYMBOL_RATE, labels, TRAINED_ON,
         ["--constellation", "16qam", "--sps", 1, "--half-window", 7, "--hidden", "10,10,10,10",
-         "--optimizer", "adam", "--lr", 0.003, "--batch", 2048, "--epochs", 100,
+         "--optimizer", "adam", "--lr", 0.005, "--batch", 4096, "--epochs", 200,
          "--seed", arguments.seed])
 
 
