@@ -26,7 +26,7 @@ TRAINED_ON = 50_000  # symbols
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("capture", metavar="CAPTURE")
+    parser.add_argument("capture", metavar="CAPTURE", type=argparse.FileType("rb"))
     parser.add_argument("-o", metavar="DIR", dest="directory", required=True,
                         help="where capture, labels, model and reports go")
     parser.add_argument("--seed", type=int, default=0, help="of the training (default: 0)")

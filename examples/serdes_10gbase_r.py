@@ -15,7 +15,6 @@ import zlib
 
 import numpy as np
 from gnuradio import adann, blocks, gr
-from gnuradio.adann.resampler import record_statistics
 from measured import train_and_equalize
 
 SAMPLE_RATE = 40e9
@@ -30,7 +29,7 @@ END = bytes.fromhex("8799aab4ccd2e1ff")  # types: 0, 1, ... 7 octets of the fram
 
 def resample(volts):
     """4 samples a symbol, zero mean and unit power."""
-    mean, rms = record_statistics(volts)
+    mean, rms = adann.record_statistics(volts)
     resampler = adann.resampler(SAMPLE_RATE, SYMBOL_RATE, SPS, normalization="record", mean=mean,
                                 rms=rms)
     source = blocks.vector_source_f(np.append(volts, np.zeros(resampler.tail(), np.float32)))
@@ -92,7 +91,7 @@ def check_payload(aligned):
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("capture", metavar="CAPTURE")
+    parser.add_argument("capture", metavar="CAPTURE", type=argparse.FileType("rb"))
     parser.add_argument("-o", metavar="DIR", dest="directory", required=True,
                         help="where capture, labels, model and reports go")
     arguments = parser.parse_args()
