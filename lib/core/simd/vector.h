@@ -38,7 +38,8 @@ inline uvec load(const std::uint32_t* p)
 }
 inline void store(std::uint32_t* p, uvec v) { *reinterpret_cast<loose_uvec*>(p) = v; }
 
-inline vec all(float x) { return vec{} + x; }
+// x - 0 is x for every x, so this is a broadcast and no arithmetic; 0 + x would turn -0 into 0.
+inline vec all(float x) { return x - vec{}; }
 inline ivec all(std::int32_t x) { return ivec{} + x; }
 
 inline vec as_float(ivec bits) { return reinterpret_cast<vec>(bits); }
