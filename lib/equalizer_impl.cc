@@ -25,7 +25,8 @@ core::adaptation_settings adaptation(const equalizer_settings& s)
 {
     return { s.mode,
              s.batch,
-             { { s.loss, s.pseudo_label, s.sigma, s.epsilon, s.xi, "reduced" },
+             s.average,
+             { { s.loss, s.pseudo_label, s.sigma, s.epsilon, s.xi, "reduced", s.balance },
                s.optimizer,
                s.learning_rate,
                s.seed } };

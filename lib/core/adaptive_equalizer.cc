@@ -28,6 +28,7 @@ void adaptation_settings::check() const
 {
     choice("mode", mode, modes());
     check_range<std::size_t>("batch", batch, 16, std::size_t{ 1 } << 20);
+    check_range<std::size_t>("average", average, 0, 1'000'000'000);
 }
 
 adaptive_equalizer::adaptive_equalizer(
@@ -38,6 +39,8 @@ adaptive_equalizer::adaptive_equalizer(
     : d_initial(initial),
       d_stride(stride),
       d_batch(checked(settings).batch),
+      d_approach(static_cast<float>(d_batch) /
+                 static_cast<float>(settings.average + d_batch)),
       d_adapts(settings.mode != "off"),
       d_lockstep(settings.mode == "lockstep"),
       d_supervised(d_adapts && settings.training.loss.loss == "supervised"),
@@ -49,7 +52,8 @@ adaptive_equalizer::adaptive_equalizer(
       d_weights(prepared_network(initial.net)),
       d_loss(settings.training.loss),
       d_learning_rate(settings.training.learning_rate),
-      d_trainer(initial.net, settings.training)
+      d_trainer(initial.net, settings.training),
+      d_average(initial.net)
 {
 }
 
@@ -198,13 +202,13 @@ void adaptive_equalizer::take_requests()
     }
     if (reset) {
         d_trainer.reset(d_initial.net.parameters());
-        publish();
+        publish(1.0f);
         report("reset", "");
     }
     for (const auto& path : paths) {
         try {
             model saved = d_initial;
-            saved.net = d_trainer.net();
+            saved.net = d_average;
             save_model(path, saved);
             report("saved", path);
         } catch (const std::exception& error) {
@@ -223,7 +227,7 @@ void adaptive_equalizer::train(const batch& taken)
         ++d_steps;
         if (result.accepted) {
             ++d_updates;
-            publish();
+            publish(d_approach);
         }
         report("step", "", result);
     } catch (const std::exception& error) {
@@ -232,9 +236,13 @@ void adaptive_equalizer::train(const batch& taken)
     }
 }
 
-void adaptive_equalizer::publish()
+void adaptive_equalizer::publish(float approach)
 {
-    d_weights.writing().assign(d_trainer.net());
+    const auto& trained = d_trainer.net().parameters();
+    auto& average = d_average.parameters();
+    for (std::size_t i = 0; i < average.size(); ++i)
+        average[i] = (1.0f - approach) * average[i] + approach * trained[i];
+    d_weights.writing().assign(d_average);
     d_weights.publish();
 }
 

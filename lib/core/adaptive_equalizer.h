@@ -24,7 +24,9 @@ namespace gr::adann::core {
 //! When and how the equalizer adapts.
 struct adaptation_settings {
     std::string mode = "lockstep"; //!< lockstep, live or off: see adaptive_equalizer
-    std::size_t batch = 8192;      //!< symbols of one step (N_b), 16 to 2^20
+    std::size_t batch = 512;       //!< symbols of one step (N_b), 16 to 2^20
+    std::size_t average =
+        10000; //!< symbols that the weights in use average over, 0 to 10^9
     training_settings training;
 
     static const std::vector<std::string>& modes();
@@ -55,6 +57,10 @@ struct adaptation_event {
  * waits for the step at the end of each batch. The result is the same to the bit for a
  * given seed, however the vectors are cut into calls.
  * - off: the network stays as it is.
+ *
+ * The weights in use are a running average of those that the trainer goes on from: each
+ * step of N_b symbols brings them nearer by N_b / (average + N_b). The noise of single
+ * steps is averaged out of the decisions, which `average` = 0 takes as they are.
  *
  * Threads: decide() belongs to one thread. start() and stop() belong to it too, or come
  * while it rests; stop() waits for the step in hand. Everything else may be called from
@@ -115,13 +121,14 @@ private:
     void run();
     void take_requests();
     void train(const batch& taken);
-    void publish();
+    void publish(float approach);
     void
     report(const std::string& what, const std::string& detail, step_result step = {});
 
     const model d_initial;
     const std::size_t d_stride;
     const std::size_t d_batch;
+    const float d_approach; // how far a step brings the average to the trained weights
     const bool d_adapts;
     const bool d_lockstep;
     const bool d_supervised;
@@ -150,6 +157,7 @@ private:
 
     // The adapter thread's.
     trainer d_trainer;
+    network d_average; // the weights in use
 
     std::thread d_thread;
 };

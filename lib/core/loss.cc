@@ -41,6 +41,7 @@ void loss_settings::check() const
     check_range("sigma", sigma, 0.0f, 10.0f);
     check_range("epsilon", epsilon, 0.0f, 10.0f);
     check_range("xi", xi, 1e-6f, 10.0f);
+    check_range("balance", balance, 0.0f, 10.0f);
 }
 
 //! The noise of one tile, use after use.
@@ -80,7 +81,8 @@ loss_gradient::loss_gradient(const network& shape, const simd::kernels& kernels)
       d_error(shape.widest_layer() * tile),
       d_first_factor(shape.layers().front().outputs * shape.layers().front().outputs),
       d_first_noise(shape.layers().front().outputs * tile),
-      d_sums(shape.parameters().size() * lanes)
+      d_sums(shape.parameters().size() * lanes),
+      d_balance(shape.outputs())
 {
 }
 
@@ -204,6 +206,9 @@ loss_value loss_gradient::compute(const network& net,
         factor_first_layer(net, std::hypot(settings.xi, sigma));
     std::fill(d_sums.begin(), d_sums.end(), 0.0f);
     double loss = 0, confidence = 0;
+    const bool balances = settings.balance > 0 && !supervised;
+    if (balances)
+        d_balance.begin_step(batch.count);
 
     for (std::size_t first = 0; first < batch.count; first += tile) {
         const std::size_t n = std::min(tile, batch.count - first);
@@ -240,6 +245,12 @@ loss_value loss_gradient::compute(const network& net,
                                         labels,
                                         n,
                                         d_error.data());
+        if (balances) {
+            std::uint8_t decided[tile];
+            d_kernels.argmax(d_reference.logits(), d_classes, decided);
+            d_balance.add(
+                decided, n, trained.posteriors.data(), settings.balance, d_error.data());
+        }
         d_passes.backward(
             d_net, clean ? partner : reference, trained, d_error, d_sums.data(), nullptr);
 

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "core/passes.h"
+#include "core/pattern_balance.h"
 
 #include <string>
 #include <vector>
@@ -19,9 +20,10 @@ struct loss_settings {
     std::string loss = "aug_vat";       //!< one of losses()
     std::string pseudo_label = "clean"; //!< or "perturbed": see loss_gradient
     float sigma = 0.1f;                 //!< deviation of the augmentation noise, 0 to 10
-    float epsilon = 0.1f;          //!< length of the adversarial perturbation, 0 to 10
+    float epsilon = 0.2f;          //!< length of the adversarial perturbation, 0 to 10
     float xi = 0.1f;               //!< its finite-difference step, 1e-6 to 10
     std::string noise = "reduced"; //!< or "literal": see loss_gradient
+    float balance = 1.0f; //!< weight of pattern_balance beside the loss, 0 (off) to 10
 
     static const std::vector<std::string>& losses();
     static const std::vector<std::string>& pseudo_labels();
@@ -86,6 +88,9 @@ public:
                        noise_source& noise,
                        std::vector<float>& gradient);
 
+    //! Forgets what pattern_balance has seen.
+    void reset() { d_balance.reset(); }
+
 private:
     class tile_noise;
 
@@ -110,6 +115,7 @@ private:
     aligned_floats d_first_factor; // (R, R): transposed factor of the first layer's noise
     aligned_floats d_first_noise;
     aligned_floats d_sums; // (parameters, lanes)
+    pattern_balance d_balance;
 };
 
 } // namespace gr::adann::core

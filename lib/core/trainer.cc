@@ -71,6 +71,7 @@ void trainer::reset(const std::vector<float>& parameters)
 {
     d_network.parameters() = parameters;
     d_optimizer.reset();
+    d_loss_gradient.reset();
 }
 
 } // namespace gr::adann::core

@@ -121,6 +121,55 @@ def test_the_gradient_is_torchs(loss, pseudo_label, classes, sps, half_window, f
     np.testing.assert_array_equal(found, copied)
 
 
+@pytest.mark.parametrize("classes", [4, 16])
+def test_pattern_balances_gradient_is_torchs(classes):
+    """The second step's gradient: the first one's mean posteriors, by context, judge it."""
+    tile, weight = 128, 0.7
+    random = np.random.default_rng(classes)
+    first, second = random.standard_normal((2, 1000, 12)).astype(np.float32)
+    net = core.network([12, 10, classes])
+    net.initialize(9)
+    trainer = core.trainer(net, loss="self_training", balance=weight, optimizer="sgd",
+                           learning_rate=1)
+    trainer.step(first)
+    before = trainer.network
+    trainer.step(second)
+    found = before.parameters - trainer.network.parameters
+
+    def levels(labels, dimension):
+        return labels if classes == 4 else labels // 4 if dimension == 0 else labels % 4
+
+    def contexts(labels, dimension):
+        """(symbols, 2): level before and after; and which symbols have both in their tile."""
+        at = np.arange(1, labels.size - 1)
+        at = at[(at % tile > 0) & (at % tile < tile - 1)]
+        level = levels(labels, dimension)
+        return at, level[at - 1], level[at + 1]
+
+    def posteriors_of_levels(posteriors, dimension):
+        return (posteriors if classes == 4
+                else posteriors.reshape(-1, 4, 4).sum(2 - dimension))
+
+    labels, posteriors = net.decide(first)
+    slopes = np.zeros((2, 4, 4, 4))
+    for d in range(1 if classes == 4 else 2):
+        at, previous, following = contexts(labels, d)
+        sums = np.ones((4, 4, 4))  # one symbol of each level more than was seen
+        np.add.at(sums, (previous, following), posteriors_of_levels(posteriors, d)[at])
+        slopes[d] = np.log(4 * sums / sums.sum(axis=2, keepdims=True))
+
+    logits, parameters, _ = torch_network(before)
+    output = logits(torch.tensor(second, dtype=torch.float64))
+    loss = torch.nn.functional.cross_entropy(output, output.argmax(dim=1))
+    for d in range(1 if classes == 4 else 2):
+        at, previous, following = contexts(output.argmax(dim=1).numpy(), d)
+        mine = posteriors_of_levels(torch.softmax(output, dim=1), d)[at]
+        loss = loss + weight * (mine * torch.tensor(slopes[d][previous, following])).sum() / 1000
+    loss.backward()
+    expected = np.concatenate([p.grad.numpy().ravel() for p in parameters])
+    assert np.linalg.norm(found - expected) < 1e-5 * np.linalg.norm(expected)
+
+
 def test_a_dead_network_has_a_finite_gradient():
     """All ReLUs off: the adversarial gradient is zero, and r/|r| must not become NaN."""
     net = core.network([8, 4, 4, 2])

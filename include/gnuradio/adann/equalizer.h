@@ -20,15 +20,18 @@ struct equalizer_settings {
     std::string loss =
         "aug_vat"; //!< "self_training", "pi_model", "vat", "aug_vat", "supervised"
     std::string pseudo_label =
-        "clean";              //!< "clean", or "perturbed": Algorithm 2 as printed
-    std::size_t batch = 8192; //!< symbols of one step (N_b), 16 to 2^20
+        "clean";             //!< "clean", or "perturbed": Algorithm 2 as printed
+    std::size_t batch = 512; //!< symbols of one step (N_b), 16 to 2^20
+    std::size_t average =
+        10000; //!< symbols that the weights in use average over, 0 to 10^9
     std::string optimizer =
         "adam"; //!< "sgd", "momentum", "nesterov", "adagrad", "rmsprop", "adam"
     float learning_rate = 0.002f; //!< 0 to 10
     float sigma = 0.1f;           //!< deviation of the augmentation noise, 0 to 10
-    float epsilon = 0.1f;         //!< length of the adversarial perturbation, 0 to 10
+    float epsilon = 0.2f;         //!< length of the adversarial perturbation, 0 to 10
     float xi = 0.1f;              //!< its finite-difference step, 1e-6 to 10
-    std::uint64_t seed = 0;       //!< of the noise
+    float balance = 1.0f;   //!< weight of pattern balance beside the loss, 0 (off) to 10
+    std::uint64_t seed = 0; //!< of the noise
 };
 
 /*! \brief Neural-network equalizer that re-trains itself on the signal it receives.
@@ -50,6 +53,9 @@ struct equalizer_settings {
  * batches that come while the adapter is busy are dropped and counted. "lockstep": batch
  * t + 1 is decided with the weights that batch t produced: the same to the bit for the
  * same seed. "off": the network stays as it is.
+ *
+ * Pattern balance assumes scrambled data, uniform and independent from symbol to symbol:
+ * set its weight to 0 for a link whose payload is not.
  *
  * A NaN or infinite sample costs the decisions whose windows hold it (label 0, uniform
  * posteriors) and the adaptation step of its batch, and nothing after that.

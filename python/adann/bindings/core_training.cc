@@ -46,9 +46,10 @@ loss_settings make_loss(const std::string& loss,
                         float sigma,
                         float epsilon,
                         float xi,
-                        const std::string& noise)
+                        const std::string& noise,
+                        float balance)
 {
-    return { loss, pseudo_label, sigma, epsilon, xi, noise };
+    return { loss, pseudo_label, sigma, epsilon, xi, noise, balance };
 }
 
 } // namespace
@@ -74,7 +75,7 @@ void bind_training(py::module& m)
            float xi) {
             const auto view = view_of(features, net.inputs());
             const auto settings =
-                make_loss(loss, pseudo_label, sigma, epsilon, xi, "literal");
+                make_loss(loss, pseudo_label, sigma, epsilon, xi, "literal", 0);
             settings.check();
             std::vector<float> gradient(net.parameters().size());
             given_noise given(noise);
@@ -89,7 +90,7 @@ void bind_training(py::module& m)
         py::arg("labels") = py::none(),
         py::arg("pseudo_label") = "clean",
         py::arg("sigma") = 0.1f,
-        py::arg("epsilon") = 0.1f,
+        py::arg("epsilon") = 0.2f,
         py::arg("xi") = 0.1f,
         "Loss and its gradient (P,) with the noise given: float32 (uses, N, D).");
 
@@ -103,10 +104,11 @@ void bind_training(py::module& m)
                          float epsilon,
                          float xi,
                          const std::string& noise,
+                         float balance,
                          std::uint64_t seed) {
                  return trainer(
                      net,
-                     { make_loss(loss, pseudo_label, sigma, epsilon, xi, noise),
+                     { make_loss(loss, pseudo_label, sigma, epsilon, xi, noise, balance),
                        optimizer,
                        learning_rate,
                        seed });
@@ -117,9 +119,10 @@ void bind_training(py::module& m)
              py::arg("optimizer") = "adam",
              py::arg("learning_rate") = 0.002f,
              py::arg("sigma") = 0.1f,
-             py::arg("epsilon") = 0.1f,
+             py::arg("epsilon") = 0.2f,
              py::arg("xi") = 0.1f,
              py::arg("noise") = "reduced",
+             py::arg("balance") = 1.0f,
              py::arg("seed") = 0)
         .def(
             "step",

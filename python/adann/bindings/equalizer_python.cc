@@ -26,8 +26,10 @@ mode: 'lockstep' (reproducible), 'live' (never waits) or 'off' (frozen)
 loss: 'self_training', 'pi_model', 'vat', 'aug_vat' or 'supervised'
 pseudo_label: 'clean', or 'perturbed' (the paper's Algorithm 2 as printed)
 batch: symbols of one step, 16 to 2**20
+average: symbols that the weights in use average over, 0 to 10**9
 optimizer: 'sgd', 'momentum', 'nesterov', 'adagrad', 'rmsprop' or 'adam'
 learning_rate: 0 to 10; sigma, epsilon: 0 to 10; xi: 1e-6 to 10; seed: of the noise
+balance: weight of pattern balance, 0 to 10; 0 for payload that is not scrambled
 
 Raises ValueError naming the parameter that is out of range, core.ModelFileError (a
 ValueError) if the model file cannot be read.)")
@@ -37,11 +39,13 @@ ValueError) if the model file cannot be read.)")
                          const std::string& loss,
                          const std::string& pseudo_label,
                          std::size_t batch,
+                         std::size_t average,
                          const std::string& optimizer,
                          float learning_rate,
                          float sigma,
                          float epsilon,
                          float xi,
+                         float balance,
                          std::uint64_t seed) {
                  return equalizer::make(model,
                                         { input,
@@ -49,11 +53,13 @@ ValueError) if the model file cannot be read.)")
                                           loss,
                                           pseudo_label,
                                           batch,
+                                          average,
                                           optimizer,
                                           learning_rate,
                                           sigma,
                                           epsilon,
                                           xi,
+                                          balance,
                                           seed });
              }),
              py::arg("model"),
@@ -62,11 +68,13 @@ ValueError) if the model file cannot be read.)")
              py::arg("loss") = defaults.loss,
              py::arg("pseudo_label") = defaults.pseudo_label,
              py::arg("batch") = defaults.batch,
+             py::arg("average") = defaults.average,
              py::arg("optimizer") = defaults.optimizer,
              py::arg("learning_rate") = defaults.learning_rate,
              py::arg("sigma") = defaults.sigma,
              py::arg("epsilon") = defaults.epsilon,
              py::arg("xi") = defaults.xi,
+             py::arg("balance") = defaults.balance,
              py::arg("seed") = defaults.seed)
         .def("set_learning_rate", &equalizer::set_learning_rate, py::arg("learning_rate"))
         .def("set_sigma", &equalizer::set_sigma, py::arg("sigma"))

@@ -26,6 +26,8 @@ from .terminal import about, check_outputs, progress_bar
 @click.option("--lr", "learning_rate", type=float, help="Learning rate.")
 @click.option("--sigma", type=float, help="Deviation of the augmentation noise.")
 @click.option("--epsilon", type=float, help="Length of the adversarial perturbation.")
+@click.option("--balance", type=float, help="Weight of pattern balance; 0 for unscrambled data.")
+@click.option("--average", type=int, help="Symbols that the weights in use average over.")
 @click.option("--block", default=8192, type=click.IntRange(1),
               help="Symbols of one reported block.")
 @click.option("--seed", default=0, type=click.IntRange(0), help="Of the noise.")
