@@ -254,12 +254,11 @@ loss_value loss_gradient::compute(const network& net,
         d_passes.backward(
             d_net, clean ? partner : reference, trained, d_error, d_sums.data(), nullptr);
 
-        for (std::size_t t = 0; t < n; ++t) {
-            float largest = 0;
-            for (std::size_t j = 0; j < d_classes; ++j)
-                largest = std::max(largest, d_reference.posteriors[j * tile + t]);
-            confidence += largest;
-        }
+        float largest[tile] = {};
+        for (std::size_t j = 0; j < d_classes; ++j)
+            for (std::size_t t = 0; t < tile; ++t)
+                largest[t] = std::max(largest[t], d_reference.posteriors[j * tile + t]);
+        confidence = std::accumulate(largest, largest + n, confidence);
     }
     const double count = static_cast<double>(batch.count);
     for (std::size_t p = 0; p < gradient.size(); ++p)

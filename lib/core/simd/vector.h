@@ -38,12 +38,20 @@ inline uvec load(const std::uint32_t* p)
 }
 inline void store(std::uint32_t* p, uvec v) { *reinterpret_cast<loose_uvec*>(p) = v; }
 
-// x - 0 is x for every x, so this is a broadcast and no arithmetic; 0 + x would turn -0 into 0.
+// x - 0 is x for every x, so this is a broadcast and no arithmetic; 0 + x would turn -0
+// into 0.
 inline vec all(float x) { return x - vec{}; }
 inline ivec all(std::int32_t x) { return ivec{} + x; }
 
 inline vec as_float(ivec bits) { return reinterpret_cast<vec>(bits); }
 inline ivec as_bits(vec v) { return reinterpret_cast<ivec>(v); }
+inline ivec from_bytes(const std::uint8_t* p)
+{
+    typedef std::uint8_t bytes __attribute__((vector_size(width)));
+    bytes loaded;
+    __builtin_memcpy(&loaded, p, sizeof loaded);
+    return __builtin_convertvector(loaded, ivec);
+}
 inline vec to_float(ivec v) { return __builtin_convertvector(v, vec); }
 
 inline vec larger(vec a, vec b) { return a > b ? a : b; }

@@ -322,13 +322,14 @@ double cross_entropy(const float* logits,
                      std::size_t n,
                      float* error)
 {
-    double loss = 0;
+    ivec lane;
+    for (std::size_t l = 0; l < width; ++l)
+        lane[l] = static_cast<std::int32_t>(l);
+    vec losses = {};
     for (std::size_t t = 0; t < tile; t += width) {
-        ivec label, counts;
-        for (std::size_t l = 0; l < width; ++l) {
-            label[l] = labels[t + l];
-            counts[l] = t + l < n ? -1 : 0;
-        }
+        const ivec label = from_bytes(labels + t);
+        const ivec counts =
+            lane + static_cast<std::int32_t>(t) < static_cast<std::int32_t>(n);
         const logit_column column = survey(logits + t, classes);
         vec own = {}, others = {}, other_posteriors = {};
         for (std::size_t j = 0; j < classes; ++j) {
@@ -349,10 +350,11 @@ double cross_entropy(const float* logits,
         const vec sum = 1.0f + others;
         const vec value =
             column.top - own + logarithm(sum) + (others - (sum - 1.0f)) / sum;
-        const vec counted = counts ? value : vec{};
-        for (std::size_t l = 0; l < width; ++l)
-            loss += counted[l];
+        losses += counts ? value : vec{};
     }
+    double loss = 0;
+    for (std::size_t l = 0; l < width; ++l)
+        loss += losses[l];
     return loss;
 }
 
@@ -408,19 +410,30 @@ void compose(const float* x,
 
 void set_length(float* columns, std::size_t rows, float length)
 {
-    for (std::size_t t = 0; t < tile; t += width) {
+    // Several vectors of symbols at once: one alone would wait for its own sums.
+    constexpr std::size_t block = 4;
+    static_assert(tile % (block * width) == 0);
+    for (std::size_t t = 0; t < tile; t += block * width) {
+        const auto at = [&](std::size_t k, std::size_t v) {
+            return columns + k * tile + t + v * width;
+        };
         // Dividing by the largest element first keeps the squares from vanishing.
-        vec top = {}, squares = {};
+        vec top[block] = {}, squares[block] = {}, down[block], scale[block];
         for (std::size_t k = 0; k < rows; ++k)
-            top = larger(magnitude(load(columns + k * tile + t)), top);
-        const vec down = 1.0f / larger(top, all(1e-37f));
-        for (std::size_t k = 0; k < rows; ++k) {
-            const vec ratio = load(columns + k * tile + t) * down;
-            squares += ratio * ratio;
-        }
-        const vec scale = length / square_root(larger(squares, all(1e-37f)));
+            for (std::size_t v = 0; v < block; ++v)
+                top[v] = larger(magnitude(load(at(k, v))), top[v]);
+        for (std::size_t v = 0; v < block; ++v)
+            down[v] = 1.0f / larger(top[v], all(1e-37f));
         for (std::size_t k = 0; k < rows; ++k)
-            store(columns + k * tile + t, load(columns + k * tile + t) * down * scale);
+            for (std::size_t v = 0; v < block; ++v) {
+                const vec ratio = load(at(k, v)) * down[v];
+                squares[v] += ratio * ratio;
+            }
+        for (std::size_t v = 0; v < block; ++v)
+            scale[v] = length / square_root(larger(squares[v], all(1e-37f)));
+        for (std::size_t k = 0; k < rows; ++k)
+            for (std::size_t v = 0; v < block; ++v)
+                store(at(k, v), load(at(k, v)) * down[v] * scale[v]);
     }
 }
 
