@@ -22,13 +22,10 @@ std::size_t levels_of(std::size_t classes)
 } // namespace
 
 pattern_balance::pattern_balance(std::size_t classes)
-    : d_classes(classes),
-      d_levels(levels_of(classes)),
+    : d_levels(levels_of(classes)),
       d_dimensions(d_levels == classes ? 1 : 2),
-      d_contexts(d_levels * d_levels),
-      d_sums(d_dimensions * d_contexts * d_levels),
-      d_slopes(d_sums.size()),
-      d_slope(classes)
+      d_sums(d_dimensions * d_levels * d_levels * d_levels),
+      d_slopes(d_sums.size())
 {
 }
 
@@ -36,15 +33,14 @@ void pattern_balance::begin_step(std::size_t symbols)
 {
     constexpr float window = 1024;
     const float memory = window / (window + static_cast<float>(symbols));
-    for (std::size_t c = 0; c < d_dimensions * d_contexts; ++c) {
-        float* sums = &d_sums[c * d_levels];
+    for (std::size_t row = 0; row < d_sums.size(); row += d_levels) {
         // One symbol of each level more than was seen: an empty context pulls nowhere.
         float count = static_cast<float>(d_levels);
-        for (std::size_t j = 0; j < d_levels; ++j)
-            count += sums[j];
-        for (std::size_t j = 0; j < d_levels; ++j) {
-            d_slopes[c * d_levels + j] = std::log((sums[j] + 1) / count * d_levels);
-            sums[j] *= memory;
+        for (std::size_t k = 0; k < d_levels; ++k)
+            count += d_sums[row + k];
+        for (std::size_t k = 0; k < d_levels; ++k) {
+            d_slopes[row + k] = std::log((d_sums[row + k] + 1) / count * d_levels);
+            d_sums[row + k] *= memory;
         }
     }
 }
@@ -55,29 +51,34 @@ void pattern_balance::add(const std::uint8_t* decided,
                           float weight,
                           float* error)
 {
+    // A label is i·others + q: the level i of I or of a PAM, and q of Q, if there is one.
+    const std::size_t others = d_dimensions == 2 ? d_levels : 1;
+    const std::size_t contexts = d_levels * d_levels;
     for (std::size_t t = 1; t + 1 < n; ++t) {
-        std::fill(d_slope.begin(), d_slope.end(), 0.0f);
-        for (std::size_t d = 0; d < d_dimensions; ++d) {
-            // I is the label's upper half, Q its lower one.
-            const auto level = [&](std::size_t label) {
-                return d_dimensions == 1 ? label
-                       : d == 0          ? label / d_levels
-                                         : label % d_levels;
-            };
-            const std::size_t context =
-                level(decided[t - 1]) * d_levels + level(decided[t + 1]);
-            const std::size_t row = (d * d_contexts + context) * d_levels;
-            for (std::size_t j = 0; j < d_classes; ++j) {
-                d_sums[row + level(j)] += posteriors[j * tile + t];
-                d_slope[j] += d_slopes[row + level(j)];
-            }
-        }
+        const std::size_t before = decided[t - 1], after = decided[t + 1];
+        const std::size_t row_i =
+            (before / others * d_levels + after / others) * d_levels;
+        const std::size_t row_q =
+            others == 1
+                ? 0
+                : (contexts + before % others * d_levels + after % others) * d_levels;
+        const auto slope = [&](std::size_t i, std::size_t q) {
+            return d_slopes[row_i + i] + (others == 1 ? 0.0f : d_slopes[row_q + q]);
+        };
         float mean = 0;
-        for (std::size_t j = 0; j < d_classes; ++j)
-            mean += posteriors[j * tile + t] * d_slope[j];
-        for (std::size_t j = 0; j < d_classes; ++j)
-            error[j * tile + t] +=
-                weight * posteriors[j * tile + t] * (d_slope[j] - mean);
+        const float* p = posteriors + t;
+        for (std::size_t i = 0; i < d_levels; ++i)
+            for (std::size_t q = 0; q < others; ++q, p += tile) {
+                d_sums[row_i + i] += *p;
+                if (others > 1)
+                    d_sums[row_q + q] += *p;
+                mean += *p * slope(i, q);
+            }
+        p = posteriors + t;
+        float* e = error + t;
+        for (std::size_t i = 0; i < d_levels; ++i)
+            for (std::size_t q = 0; q < others; ++q, p += tile, e += tile)
+                *e += weight * *p * (slope(i, q) - mean);
     }
 }
 

@@ -6,8 +6,6 @@
  */
 #pragma once
 
-#include "core/aligned.h"
-
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -61,13 +59,11 @@ public:
     void reset();
 
 private:
-    const std::size_t d_classes;
     const std::size_t d_levels;     // K
     const std::size_t d_dimensions; // 1, or I and Q
-    const std::size_t d_contexts;   // K²
-    std::vector<float> d_sums;      // (dimensions, contexts, levels) of posteriors
-    std::vector<float> d_slopes;    // the same: ln(m K)
-    std::vector<float> d_slope;     // (classes) of one symbol
+    std::vector<float>
+        d_sums; // (dimensions, K, K, K) of posteriors: before, after, level
+    std::vector<float> d_slopes; // the same: ln(m K)
 };
 
 } // namespace gr::adann::core
