@@ -41,4 +41,5 @@ PYBIND11_MODULE(core, m)
     bind_model(m);
     bind_training(m);
     bind_error_counter(m);
+    bind_mlse(m);
 }

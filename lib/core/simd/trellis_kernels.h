@@ -1,0 +1,77 @@
+/* -*- c++ -*- */
+/*
+ * The inner loop of the Viterbi algorithm: what it works on.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <vector>
+
+namespace gr::adann::core::simd {
+
+//! Floats that a row of states is filled up to: the longest vector.
+constexpr std::size_t trellis_lanes = 16;
+
+//! Allocates on the boundaries of cache lines.
+template <typename T>
+struct line_allocator {
+    using value_type = T;
+    line_allocator() = default;
+    template <typename U>
+    line_allocator(const line_allocator<U>&)
+    {
+    }
+    T* allocate(std::size_t n)
+    {
+        return static_cast<T*>(::operator new (n * sizeof(T), std::align_val_t{ 64 }));
+    }
+    void deallocate(T* p, std::size_t) { ::operator delete (p, std::align_val_t{ 64 }); }
+    template <typename U>
+    bool operator==(const line_allocator<U>&) const
+    {
+        return true;
+    }
+    template <typename U>
+    bool operator!=(const line_allocator<U>&) const
+    {
+        return false;
+    }
+};
+using aligned_floats = std::vector<float, line_allocator<float>>;
+
+//! See class trellis.
+struct trellis_tables {
+    unsigned label_bits;       //!< M = 2^label_bits branches lead into a state
+    std::size_t states;        //!< padded to a multiple of trellis_lanes
+    std::size_t oldest_stride; //!< between states that differ by 1 in their oldest symbol
+    std::size_t floats;        //!< of a symbol's samples
+    std::size_t axes;          //!< 1 for real points, 2 for complex ones
+    const float* expected;     //!< (floats, states)
+    const float* energy;       //!< (states)
+    const float* slope;        //!< (axes, states)
+    const float* last_tap;     //!< (axes, floats)
+    const float* points;       //!< (axes, M)
+};
+
+/*! Takes `steps` steps of the trellis: for each new state s, with w = slope - last_tap·x,
+ *
+ *     next[s] = min over b of (now[b·oldest_stride + ⌊s/M⌋] + points[b]·w[s])
+ *               + energy[s] - 2 Σ x·expected[s]
+ *
+ * \param samples (steps, floats)
+ * \param metrics [0] holds now; the two are exchanged with every step, so that [0] holds
+ * the last; states + trellis_lanes floats each \param survivors (steps, states): the b of
+ * each minimum, the lowest of equals */
+using add_compare_select = void(const trellis_tables& tables,
+                                const float* samples,
+                                std::size_t steps,
+                                float* metrics[2],
+                                std::uint8_t* survivors);
+
+add_compare_select plain_add_compare_select;
+
+} // namespace gr::adann::core::simd
