@@ -167,7 +167,9 @@ void lms_tracker::update(const float* samples,
         power += std::norm(x);
         expected_power += std::norm(expected);
     }
-    if (decided && power < 1e-6f * expected_power)
+    d_power += (power - d_power) / 16;
+    d_expected_power += (expected_power - d_expected_power) / 16;
+    if (decided && d_power < 0.01f * d_expected_power)
         return;
     for (std::size_t p = 0; p < d_channel.sps; ++p)
         for (std::size_t k = 0; k < memory; ++k)

@@ -93,16 +93,19 @@ public:
      * \param newest points to the label of symbol i + ahead(); memory - 1 earlier ones
      * lie before it
      * \param step 0 to 1
-     * \param decided the labels are decisions: samples with less than 1e-6 of the power
-     * that the response makes of them are left out, for silence would teach a response of
-     * zero */
-    void update(const float* samples, const std::uint8_t* newest, float step, bool decided);
+     * \param decided the labels are decisions, which silence would teach a response of
+     * zero: the taps stay while the samples of the latest 16 symbols or so have less than
+     * 1 % of the power that the response makes of their labels */
+    void
+    update(const float* samples, const std::uint8_t* newest, float step, bool decided);
 
 private:
     const channel_model d_channel;
     response_taps d_taps;
     std::vector<std::complex<float>> d_symbols; // a(i + ahead() - k)
     std::vector<std::complex<float>> d_errors;  // by phase
+    float d_power = 0;                          // of the samples,
+    float d_expected_power = 0;                 // and of the response to the labels
 };
 
 } // namespace gr::adann::core

@@ -201,20 +201,21 @@ def test_a_training_sequence_teaches_what_decisions_alone_cannot():
 
 
 @pytest.mark.parametrize("adaptation", ["supervised", "decision_directed"])
-def test_nan_silence_and_gain_leave_the_response_finite_and_it_recovers(adaptation):
+def test_nan_silence_and_a_hundredfold_gain_are_survived(adaptation):
     link = Link("pam4", 2, 3, 100_000, 0.1)
     link.samples[10_000:12_000] = np.nan
     link.samples[15_000, 1] = -np.inf
     link.samples[20_000:30_000] = 0
-    link.samples[40_000:50_000] *= 100
-    link.samples[60_000] = 3e38
+    link.samples[40_000] = 3e38
+    link.samples[60_000:] *= 100
     known = link.labels if adaptation == "supervised" else None
     mlse = link.mlse(adaptation=adaptation, update_interval=512)
     decided = link.decide(mlse, known=known)
-    assert np.isfinite(mlse.response).all()
-    np.testing.assert_allclose(mlse.response, link.response, atol=0.05)
-    for good in (slice(0, 9900), slice(12_100, 19_900), slice(70_000, 100_000)):
-        assert np.mean(decided[good] != link.labels[good]) < 1e-3
+    np.testing.assert_allclose(mlse.response, 100 * link.response, atol=5)
+    for good in ((0, 9990), (12_010, 14_990), (15_010, 19_990), (33_000, 39_990), (40_010, 59_990),
+                 (65_000, 100_000)):
+        good = slice(*good)
+        assert np.mean(decided[good] != link.labels[good]) < 1e-3, good
 
 
 def test_a_lost_symbol_is_decided_by_its_neighbours():
@@ -296,5 +297,4 @@ def test_the_error_rate_lies_between_the_matched_filter_and_the_union_bound(name
         deviation = 5 * np.sqrt(6 * decided.size * np.array([lower, upper])) + 5
         assert errors > decided.size * lower - deviation[0], decibel
         assert errors < decided.size * upper + deviation[1], decibel
-        assert upper < 2.5 * lower or decibel < 3, "the bounds tell something"
         print(decibel, errors / decided.size, lower, upper)
