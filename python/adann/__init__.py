@@ -5,9 +5,9 @@
 from gnuradio import gr  # noqa: F401
 
 from . import core
-from .adann_python import ber_counter, equalizer, feature_windower, normalizer
+from .adann_python import ber_counter, equalizer, feature_windower, mlse, normalizer
 from .resampler import record_statistics, resampler
 from .vcsel_mmf_link import vcsel_mmf_link
 
-__all__ = ["ber_counter", "core", "equalizer", "feature_windower", "normalizer",
+__all__ = ["ber_counter", "core", "equalizer", "feature_windower", "mlse", "normalizer",
            "record_statistics", "resampler", "vcsel_mmf_link"]

@@ -11,5 +11,6 @@ PYBIND11_MODULE(adann_python, m)
     bind_ber_counter(m);
     bind_equalizer(m);
     bind_feature_windower(m);
+    bind_mlse(m);
     bind_normalizer(m);
 }

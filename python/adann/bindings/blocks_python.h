@@ -10,4 +10,5 @@
 void bind_ber_counter(pybind11::module& m);
 void bind_equalizer(pybind11::module& m);
 void bind_feature_windower(pybind11::module& m);
+void bind_mlse(pybind11::module& m);
 void bind_normalizer(pybind11::module& m);
