@@ -37,8 +37,8 @@ struct mlse_options {
  * Input 0: float or complex samples at `sps` per symbol, sample i·sps the middle of
  * symbol i. Input 1, optional: known labels (byte), one per symbol; M or more where not
  * known. Output: labels 0 … M-1 (byte); output i belongs to symbol i, and comes out up to
- * 5·traceback_depth symbols later, or with its block. Tags move from sample j to symbol
- * ⌊j/sps⌋.
+ * 5·traceback_depth symbols later, or with its block. Tags move to the symbol that has
+ * their sample.
  *
  * The samples of symbol i are i·sps - ⌊sps/2⌋ + p, p = 0 … sps - 1. Without noise each is
  *
