@@ -2,6 +2,7 @@
 #include "core/mlse.h"
 
 #include "core/checks.h"
+#include "core/simd/kernels.h"
 
 #include <algorithm>
 #include <cmath>
@@ -229,12 +230,12 @@ void mlse::step(const simd::trellis_tables& tables, std::size_t row, std::size_t
     for (std::size_t n; symbols > 0; row += n, symbols -= n) {
         n = std::min(symbols, d_until_renormalised);
         float* metrics[2] = { d_metrics[d_now].data(), d_metrics[1 - d_now].data() };
-        simd::plain_add_compare_select(tables,
-                                       d_samples.data() + row * tables.floats,
-                                       n,
-                                       metrics,
-                                       d_survivors.data() +
-                                           (row - d_margin) * tables.states);
+        simd::active().add_compare_select(tables,
+                                          d_samples.data() + row * tables.floats,
+                                          n,
+                                          metrics,
+                                          d_survivors.data() +
+                                              (row - d_margin) * tables.states);
         d_now = (d_now + n) % 2;
         d_until_renormalised -= n;
         if (d_until_renormalised == 0) {

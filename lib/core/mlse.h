@@ -113,13 +113,13 @@ private:
     const std::size_t d_margin;  // rows of decided symbols that the LMS still needs
 
     // A row for each symbol: d_margin of them, then those decided last, then the others.
-    simd::aligned_floats d_samples;
+    aligned_floats d_samples;
     std::vector<std::uint8_t> d_usable;
     std::vector<std::uint8_t> d_known; // label, or `unknown`
     std::vector<std::uint8_t> d_labels;
-    std::vector<std::uint8_t> d_taught;    // what the LMS takes: known or else decided
+    std::vector<std::uint8_t> d_taught;       // what the LMS takes: known or else decided
     std::vector<std::uint8_t> d_survivors; // from row d_margin on
-    std::array<simd::aligned_floats, 2> d_metrics;
+    std::array<aligned_floats, 2> d_metrics;
     std::size_t d_now = 0; // which of them holds the present ones
 
     std::size_t d_rows;    // taken,

@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include "core/aligned.h"
 #include "core/channel_response.h"
 #include "core/simd/trellis_kernels.h"
 
@@ -70,7 +71,7 @@ public:
     static std::size_t bytes(const channel_model& channel, std::size_t states);
 
 private:
-    using row = simd::aligned_floats;
+    using row = aligned_floats;
 
     const channel_model d_channel;
     const unsigned d_bits;

@@ -11,6 +11,8 @@
  */
 #pragma once
 
+#include "core/simd/trellis_kernels.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -115,6 +117,9 @@ struct kernels {
 
     //! Writes n standard normal numbers, n a multiple of 2 × lanes: see gaussian_noise.
     void (*normal)(noise_state& state, float* out, std::size_t n);
+
+    //! Steps of the Viterbi algorithm: see trellis_kernels.h.
+    trellis_kernel* add_compare_select;
 };
 
 //! The plain loops that everything else is compared with.

@@ -220,10 +220,12 @@ void normal(noise_state& state, float* out, std::size_t n)
 
 } // namespace
 
-const kernels plain{ "plain", split,         affine,
-                     outer,   row_sums,      softmax,
-                     argmax,  cross_entropy, posterior_change,
-                     rectify, compose,       set_length,
-                     normal };
+const kernels plain{ "plain",          split,
+                     affine,           outer,
+                     row_sums,         softmax,
+                     argmax,           cross_entropy,
+                     posterior_change, rectify,
+                     compose,          set_length,
+                     normal,           plain_add_compare_select };
 
 } // namespace gr::adann::core::simd

@@ -8,40 +8,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <new>
-#include <vector>
 
 namespace gr::adann::core::simd {
 
 //! Floats that a row of states is filled up to: the longest vector.
 constexpr std::size_t trellis_lanes = 16;
-
-//! Allocates on the boundaries of cache lines.
-template <typename T>
-struct line_allocator {
-    using value_type = T;
-    line_allocator() = default;
-    template <typename U>
-    line_allocator(const line_allocator<U>&)
-    {
-    }
-    T* allocate(std::size_t n)
-    {
-        return static_cast<T*>(::operator new (n * sizeof(T), std::align_val_t{ 64 }));
-    }
-    void deallocate(T* p, std::size_t) { ::operator delete (p, std::align_val_t{ 64 }); }
-    template <typename U>
-    bool operator==(const line_allocator<U>&) const
-    {
-        return true;
-    }
-    template <typename U>
-    bool operator!=(const line_allocator<U>&) const
-    {
-        return false;
-    }
-};
-using aligned_floats = std::vector<float, line_allocator<float>>;
 
 //! See class trellis.
 struct trellis_tables {
@@ -64,14 +35,15 @@ struct trellis_tables {
  *
  * \param samples (steps, floats)
  * \param metrics [0] holds now; the two are exchanged with every step, so that [0] holds
- * the last; states + trellis_lanes floats each \param survivors (steps, states): the b of
- * each minimum, the lowest of equals */
-using add_compare_select = void(const trellis_tables& tables,
-                                const float* samples,
-                                std::size_t steps,
-                                float* metrics[2],
-                                std::uint8_t* survivors);
+ * the last; states + trellis_lanes floats each
+ * \param survivors (steps, states): the b of each minimum, the lowest of equals */
+using trellis_kernel = void(const trellis_tables& tables,
+                            const float* samples,
+                            std::size_t steps,
+                            float* metrics[2],
+                            std::uint8_t* survivors);
 
-add_compare_select plain_add_compare_select;
+//! The plain loops that the others are compared with.
+trellis_kernel plain_add_compare_select;
 
 } // namespace gr::adann::core::simd
