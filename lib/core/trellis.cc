@@ -13,7 +13,7 @@ trellis::trellis(const channel_model& channel)
       d_padded(std::max(d_states, simd::trellis_lanes)),
       d_oldest_stride(d_states >> d_bits),
       d_axes(channel.alphabet.is_complex() ? 2 : 1),
-      d_expected(channel.floats() * d_padded),
+      d_correlator(channel.floats() * d_padded),
       d_energy(d_padded),
       d_slope(d_axes * d_padded),
       d_pending(d_padded),
@@ -50,7 +50,7 @@ void trellis::set_response(const response_taps& taps)
         const float turned[2] = { -last.imag(), last.real() };
         for (std::size_t part = 0; part < parts; ++part) {
             const std::size_t c = p * parts + part;
-            float* const y = d_expected.data() + c * d_padded;
+            float* const y = d_correlator.data() + c * d_padded;
             // One digit after the other, the lowest first: known(s) + what the digit
             // adds.
             y[0] = 0;
@@ -69,6 +69,8 @@ void trellis::set_response(const response_taps& taps)
             for (std::size_t axis = 0; axis < d_axes; ++axis)
                 for (std::size_t s = 0; s < d_states; ++s)
                     d_slope[axis * d_padded + s] += d_last_tap[axis * floats + c] * y[s];
+            for (std::size_t s = 0; s < d_states; ++s)
+                y[s] *= -2;
         }
     }
     for (std::size_t s = 0; s < d_states; ++s) {
@@ -84,7 +86,7 @@ simd::trellis_tables trellis::tables() const
              d_oldest_stride,
              d_channel.floats(),
              d_axes,
-             d_expected.data(),
+             d_correlator.data(),
              d_energy.data(),
              d_slope.data(),
              d_last_tap.data(),
@@ -94,7 +96,7 @@ simd::trellis_tables trellis::tables() const
 simd::trellis_tables trellis::erased_tables() const
 {
     auto result = tables();
-    result.expected = result.slope = d_zero.data();
+    result.correlator = result.slope = d_zero.data();
     result.energy = d_pending.data();
     return result;
 }

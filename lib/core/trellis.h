@@ -80,7 +80,7 @@ private:
     const std::size_t d_padded;
     const std::size_t d_oldest_stride;
     const std::size_t d_axes; // real dimensions of a point
-    row d_expected;           // (floats(), padded): y(s)
+    row d_correlator;         // (floats(), padded): -2 y(s)
     row d_energy;             // |y(s)|² + pending
     row d_slope;              // (axes, padded): 2 Re[conj(g)·y(s)], and Im
     row d_pending;

@@ -21,7 +21,7 @@ struct trellis_tables {
     std::size_t oldest_stride; //!< between states that differ by 1 in their oldest symbol
     std::size_t floats;        //!< of a symbol's samples
     std::size_t axes;          //!< 1 for real points, 2 for complex ones
-    const float* expected;     //!< (floats, states)
+    const float* correlator;   //!< (floats, states)
     const float* energy;       //!< (states)
     const float* slope;        //!< (axes, states)
     const float* last_tap;     //!< (axes, floats)
@@ -31,7 +31,7 @@ struct trellis_tables {
 /*! Takes `steps` steps of the trellis: for each new state s, with w = slope - last_tap·x,
  *
  *     next[s] = min over b of (now[b·oldest_stride + ⌊s/M⌋] + points[b]·w[s])
- *               + energy[s] - 2 Σ x·expected[s]
+ *               + energy[s] + Σ x·correlator[s]
  *
  * \param samples (steps, floats)
  * \param metrics [0] holds now; the two are exchanged with every step, so that [0] holds

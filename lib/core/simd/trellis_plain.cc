@@ -35,7 +35,7 @@ void plain_add_compare_select(const trellis_tables& t,
             }
             best += t.energy[s];
             for (std::size_t c = 0; c < t.floats; ++c)
-                best -= 2 * x[c] * t.expected[c * t.states + s];
+                best += x[c] * t.correlator[c * t.states + s];
             next[s] = best;
         }
         std::swap(metrics[0], metrics[1]);

@@ -16,8 +16,6 @@ namespace {
 
 static_assert(trellis_lanes % width == 0);
 
-typedef std::uint8_t bytes __attribute__((vector_size(width), aligned(1), may_alias));
-
 template <std::size_t n>
 struct number {
     static constexpr std::size_t value = n;
@@ -51,6 +49,33 @@ inline vec load_spread(const float* p)
         return spread<M, 0>(load(p), typename make_lanes<width>::list{});
 }
 
+#if defined(__AVX2__) && !defined(__AVX512F__)
+template <std::size_t... byte>
+inline ivec gather_bytes(ivec v, lane_list<byte...>)
+{
+    // Within each 16 bytes, which is as far as one instruction reaches.
+    typedef std::uint8_t bytes __attribute__((vector_size(4 * width)));
+    const bytes b = reinterpret_cast<bytes>(v);
+    return reinterpret_cast<ivec>(
+        __builtin_shufflevector(b, b, (byte / 16 * 16 + 4 * (byte % 4))...));
+}
+#endif
+
+//! Writes the lanes' low bytes, one behind the other.
+inline void store_bytes(std::uint8_t* p, ivec v)
+{
+#if defined(__AVX2__) && !defined(__AVX512F__)
+    // GCC 12 does the general case element by element here.
+    typedef std::int32_t loose __attribute__((aligned(1), may_alias));
+    const ivec fours = gather_bytes(v, make_lanes<4 * width>::list{});
+    for (std::size_t l = 0; l < width; l += 4)
+        *reinterpret_cast<loose*>(p + l) = fours[l];
+#else
+    typedef std::uint8_t bytes __attribute__((vector_size(width), aligned(1), may_alias));
+    *reinterpret_cast<bytes*>(p) = __builtin_convertvector(v, bytes);
+#endif
+}
+
 struct survivor {
     vec metric;
     ivec branch;
@@ -70,46 +95,54 @@ inline survivor best_of(const Candidate& candidate)
     }
 }
 
-//! What a step's samples put into the branch metrics.
-template <std::size_t A>
-struct step_terms {
-    step_terms(const trellis_tables& t, const float* x)
+//! What all states share, in registers where they suffice: the stores cannot change it.
+template <std::size_t M, std::size_t A>
+struct shared_terms {
+    explicit shared_terms(const trellis_tables& tables) : t(tables)
     {
-        for (std::size_t axis = 0; axis < A; ++axis) {
-            slope[axis] = 0;
-            for (std::size_t c = 0; c < t.floats; ++c)
-                slope[axis] -= t.last_tap[axis * t.floats + c] * x[c];
-        }
-        for (std::size_t c = 0; c < t.floats; ++c)
-            twice[c] = -2 * x[c];
+        for (std::size_t axis = 0; axis < A; ++axis)
+            for (std::size_t b = 0; b < M; ++b)
+                point[axis][b] = all(t.points[axis * M + b]);
     }
-    float slope[A];
-    float twice[128]; // 64 complex samples
+    void begin_step(const float* samples)
+    {
+        x = samples;
+        first = all(x[0]);
+        for (std::size_t axis = 0; axis < A; ++axis) {
+            slope[axis] = vec{};
+            for (std::size_t c = 0; c < t.floats; ++c)
+                slope[axis] -= all(t.last_tap[axis * t.floats + c]) * all(x[c]);
+        }
+    }
+    const trellis_tables t;
+    vec point[A][M];
+    const float* x;
+    vec first;    // sample
+    vec slope[A]; // the samples' part of w
 };
 
 /*! New states s … s + width - 1.
  * \param now now(number<b>) tells the metrics of their predecessors over branch b */
 template <std::size_t M, std::size_t A, typename Now>
-inline vec new_states(const trellis_tables& t,
-                      const step_terms<A>& terms,
+inline vec new_states(const shared_terms<M, A>& shared,
                       std::size_t s,
                       const Now& now,
                       std::uint8_t* survivors)
 {
+    const trellis_tables& t = shared.t;
     vec w[A];
     for (std::size_t axis = 0; axis < A; ++axis)
-        w[axis] = load(t.slope + axis * t.states + s) + all(terms.slope[axis]);
+        w[axis] = load(t.slope + axis * t.states + s) + shared.slope[axis];
     const survivor best = best_of<0, M>([&](auto b) {
         vec metric = now(b);
         for (std::size_t axis = 0; axis < A; ++axis)
-            metric += all(t.points[axis * M + b.value]) * w[axis];
+            metric += shared.point[axis][b.value] * w[axis];
         return metric;
     });
-    vec own = load(t.energy + s);
-    for (std::size_t c = 0; c < t.floats; ++c)
-        own += all(terms.twice[c]) * load(t.expected + c * t.states + s);
-    *reinterpret_cast<bytes*>(survivors + s) =
-        __builtin_convertvector(best.branch, bytes);
+    vec own = load(t.energy + s) + shared.first * load(t.correlator + s);
+    for (std::size_t c = 1; c < t.floats; ++c)
+        own += all(shared.x[c]) * load(t.correlator + c * t.states + s);
+    store_bytes(survivors + s, best.branch);
     return best.metric + own;
 }
 
@@ -121,24 +154,28 @@ void run_in_memory(const trellis_tables& t,
                    float* metrics[2],
                    std::uint8_t* survivors)
 {
-    for (; steps > 0; --steps, x += t.floats, survivors += t.states) {
-        const step_terms<A> terms(t, x);
-        const float* now = metrics[0];
-        float* next = metrics[1];
-        for (std::size_t s = 0; s < t.states; s += width) {
-            const float* first = now + s / M;
+    shared_terms<M, A> shared(t);
+    float* now = metrics[0];
+    float* next = metrics[1];
+    for (std::size_t i = 0; i < steps; ++i) {
+        shared.begin_step(x + i * shared.t.floats);
+        for (std::size_t s = 0; s < shared.t.states; s += width) {
             const auto before = [&](auto b) {
-                return load_spread<M>(first + b.value * t.oldest_stride);
+                return load_spread<M>(now + b.value * shared.t.oldest_stride + s / M);
             };
-            store(next + s, new_states<M, A>(t, terms, s, before, survivors));
+            store(next + s, new_states(shared, s, before, survivors));
         }
-        metrics[0] = next;
-        metrics[1] = const_cast<float*>(now);
+        survivors += shared.t.states;
+        float* const last = now;
+        now = next;
+        next = last;
     }
+    metrics[0] = now;
+    metrics[1] = next;
 }
 
-//! Exactly V vectors of states, V and M at most `width`: the metrics stay in registers,
-//! as a step is too short for their way through memory.
+//! Exactly V vectors of states, M at most `width`: the metrics stay in registers, as a
+//! step is too short for their way through memory.
 template <std::size_t M, std::size_t A, std::size_t V>
 void run_in_registers(const trellis_tables& t,
                       const float* x,
@@ -147,12 +184,12 @@ void run_in_registers(const trellis_tables& t,
                       std::uint8_t* survivors)
 {
     constexpr std::size_t group = width / M; // predecessors of a vector over one branch
+    shared_terms<M, A> shared(t);
     vec now[V];
     for (std::size_t v = 0; v < V; ++v)
         now[v] = load(metrics[0] + v * width);
-    const bool odd = steps % 2;
-    for (; steps > 0; --steps, x += t.floats, survivors += t.states) {
-        const step_terms<A> terms(t, x);
+    for (std::size_t i = 0; i < steps; ++i) {
+        shared.begin_step(x + i * shared.t.floats);
         vec next[V];
         const auto fill = [&](auto v) {
             const auto before = [&](auto b) {
@@ -160,8 +197,7 @@ void run_in_registers(const trellis_tables& t,
                 return spread<M, at % M * group>(now[at / M],
                                                  typename make_lanes<width>::list{});
             };
-            next[v.value] =
-                new_states<M, A>(t, terms, v.value * width, before, survivors);
+            next[v.value] = new_states(shared, v.value * width, before, survivors);
         };
         fill(number<0>{});
         if constexpr (V > 1)
@@ -172,14 +208,15 @@ void run_in_registers(const trellis_tables& t,
         }
         for (std::size_t v = 0; v < V; ++v)
             now[v] = next[v];
+        survivors += shared.t.states;
     }
-    if (odd) {
+    for (std::size_t v = 0; v < V; ++v)
+        store(metrics[steps % 2] + v * width, now[v]);
+    if (steps % 2) {
         float* const last = metrics[0];
         metrics[0] = metrics[1];
         metrics[1] = last;
     }
-    for (std::size_t v = 0; v < V; ++v)
-        store(metrics[0] + v * width, now[v]);
 }
 
 template <std::size_t M, std::size_t A>
