@@ -53,7 +53,7 @@ def test_tails(numbers):
 
 
 def are_uncorrelated(columns, others, pairs):
-    """Whether columns of two (n, k) arrays are, and their squares: the pairs (k, k) that are set."""
+    """Whether columns of two (n, k) arrays are, and their squares: the set ones of pairs (k, k)."""
     n = len(columns)
 
     def values_and_squares(x):
