@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include <algorithm>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -38,12 +39,12 @@ inline std::size_t choice(const std::string& name,
                           const std::string& word,
                           const std::vector<std::string>& words)
 {
+    const auto found = std::find(words.begin(), words.end(), word);
+    if (found != words.end())
+        return found - words.begin();
     std::string allowed;
-    for (std::size_t i = 0; i < words.size(); ++i) {
-        if (words[i] == word)
-            return i;
-        allowed += (i ? ", " : "") + words[i];
-    }
+    for (const auto& each : words)
+        allowed += (allowed.empty() ? "" : ", ") + each;
     refuse(name, "'" + word + "'", allowed);
 }
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Offline training with torch: a network from a capture and the labels that were sent.
+"""Offline training: a network from a capture and the labels that were sent.
 
-The paper's Section II-A: cross-entropy, momentum SGD, batches drawn at random.
+The paper's Section II-A: cross-entropy, momentum SGD, batches drawn at random. The core does it, or
+torch as the reference, and on a GPU if it finds one.
 """
 
 import contextlib
@@ -14,6 +15,7 @@ from . import core
 from .alignment import find_delay
 from .captures import normalized
 
+BACKENDS = ("core", "torch")
 LEARNING_RATES = {"momentum": 0.004, "adam": 0.005}
 
 
@@ -21,7 +23,8 @@ LEARNING_RATES = {"momentum": 0.004, "adam": 0.005}
 class TrainingSettings:
     """hidden: neurons of each hidden layer. fraction: the part of the labelled symbols, from the
     first on, that is trained on; the rest tests. optimizer: momentum (SGD, 0.9) or adam.
-    learning_rate: None takes the optimizer's own in LEARNING_RATES."""
+    learning_rate: None takes the optimizer's own in LEARNING_RATES. seed: of the first weights and
+    the order of the symbols, the same ones for both backends: core, the faster one, or torch."""
 
     hidden: tuple = (10, 10, 10, 10)
     fraction: float = 0.25
@@ -30,25 +33,28 @@ class TrainingSettings:
     optimizer: str = "momentum"
     learning_rate: float | None = None
     seed: int = 0
+    backend: str = "core"
 
     def __post_init__(self):
-        if self.optimizer not in LEARNING_RATES:
-            raise ValueError(f"optimizer is {self.optimizer}, allowed: {', '.join(LEARNING_RATES)}")
+        for name, value, allowed in (("optimizer", self.optimizer, LEARNING_RATES),
+                                     ("backend", self.backend, BACKENDS)):
+            if value not in allowed:
+                raise ValueError(f"{name} is {value}, allowed: {', '.join(allowed)}")
         if self.learning_rate is None:
             self.learning_rate = LEARNING_RATES[self.optimizer]
-        for name, value, good in (
-            ("fraction", self.fraction, 0 < self.fraction <= 1),
-            ("epochs", self.epochs, self.epochs > 0),
-            ("batch", self.batch, self.batch > 0),
-            ("learning_rate", self.learning_rate, self.learning_rate > 0),
-        ):
-            if not good:
+        for name, value, most in (("fraction", self.fraction, 1), ("epochs", self.epochs, math.inf),
+                                  ("batch", self.batch, math.inf),
+                                  ("learning_rate", self.learning_rate, 10)):
+            if not 0 < value <= most:
                 raise ValueError(f"{name} is {value}, allowed: above 0"
-                                 + (" to 1" if name == "fraction" else ""))
+                                 + (f" to {most}" if most < math.inf else ""))
+        if not 0 <= self.seed < 2**64:
+            raise ValueError(f"seed is {self.seed}, allowed: 0 to 2^64 - 1")
 
     def __str__(self):
         return (f"{self.optimizer}, learning rate {self.learning_rate:g}, batch {self.batch}, "
-                f"{self.epochs} epochs, fraction {self.fraction:g}, seed {self.seed}")
+                f"{self.epochs} epochs, fraction {self.fraction:g}, seed {self.seed}, "
+                f"backend {self.backend}")
 
 
 @dataclass
@@ -82,8 +88,6 @@ def train(samples, labels, constellation, sps, half_window, settings=None, progr
     after each epoch, epoch from 1. Returns Trained.
     Raises ValueError for what does not fit together, RuntimeError if the loss diverges.
     """
-    import torch
-
     settings = settings or TrainingSettings()
     symbols = core.constellation(constellation)
     is_complex = np.iscomplexobj(samples)
@@ -101,13 +105,9 @@ def train(samples, labels, constellation, sps, half_window, settings=None, progr
     labels = labels[max(0, -delay):][:len(features)]
     part = max(1, round(settings.fraction * labels.size))
 
-    with torch.random.fork_rng(devices=[]), _one_thread():
-        torch.manual_seed(settings.seed)
-        network = _make_network(sizes)
-        _fit(network, torch.from_numpy(features[:part]),
-             torch.from_numpy(labels[:part].astype(np.int64)), settings, progress)
-    vector = torch.nn.utils.parameters_to_vector(network.parameters())
-    model.network.parameters[:] = vector.detach().numpy()
+    model.network.initialize(settings.seed)
+    fit = _fit_with_torch if settings.backend == "torch" else _fit_with_core
+    fit(model.network, features[:part], labels[:part], settings, progress)
     return Trained(model, delay, _score(model, features[:part], labels[:part]),
                    _score(model, features[part:], labels[part:]) if part < labels.size else None)
 
@@ -127,54 +127,78 @@ def feature_view(samples, sps, half_window):
     return windows[::sps * floats][:samples.size // sps]
 
 
-@contextlib.contextmanager
-def _one_thread():
-    """Layers this small gain nothing from more threads, lose a lot to them on a busy machine, and
-    sum in an order that depends on their number."""
+def _fit(step, count, settings, progress):
+    """Call step(index), which returns the loss, with the batches of all epochs in random order."""
+    random = np.random.default_rng(settings.seed)
+    for epoch in range(1, settings.epochs + 1):
+        order = random.permutation(count)
+        total = 0
+        for start in range(0, count, settings.batch):
+            index = order[start:start + settings.batch]
+            total += step(index) * index.size
+        if not math.isfinite(total):
+            raise RuntimeError(f"training diverged in epoch {epoch}; learning_rate is "
+                               f"{settings.learning_rate:g}, try a smaller one")
+        if progress:
+            progress(epoch, total / count)
+
+
+def _fit_with_core(network, features, labels, settings, progress):
+    trainer = core.trainer(network, "supervised", optimizer=settings.optimizer,
+                           learning_rate=settings.learning_rate)
+
+    def step(index):
+        # Only the batch's windows are copied out of the view.
+        loss, _, accepted = trainer.step(features[index], labels[index])
+        return loss if accepted else math.nan
+
+    _fit(step, labels.size, settings, progress)
+    network.parameters[:] = trainer.network.parameters
+
+
+def _fit_with_torch(network, features, labels, settings, progress):
     import torch
 
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    # On a GPU all windows, copied once; else still the view, whose batches are copied.
+    features = torch.from_numpy(features).to(device)
+    targets = torch.tensor(labels, dtype=torch.int64, device=device)
+    depth = len(network.sizes) - 1
+    parameters = [torch.tensor(array, device=device, requires_grad=True) for k in range(depth)
+                  for array in (network.weight(k), network.bias(k))]
+    if settings.optimizer == "adam":
+        optimizer = torch.optim.Adam(parameters, settings.learning_rate)
+    else:
+        optimizer = torch.optim.SGD(parameters, settings.learning_rate, momentum=0.9)
+
+    def logits(x):
+        for k in range(depth):
+            x = torch.nn.functional.linear(torch.relu(x) if k else x, *parameters[2 * k:2 * k + 2])
+        return x
+
+    def step(index):
+        index = torch.from_numpy(index).to(device)
+        loss = torch.nn.functional.cross_entropy(logits(features[index]), targets[index])
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        return loss.item()
+
+    with _one_thread(torch):
+        _fit(step, labels.size, settings, progress)
+    network.parameters[:] = torch.nn.utils.parameters_to_vector(parameters).detach().cpu().numpy()
+
+
+@contextlib.contextmanager
+def _one_thread(torch):
+    """Layers this small gain nothing from more threads, lose a lot to them on a busy machine, and
+    sum in an order that depends on their number."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
         yield
     finally:
         torch.set_num_threads(threads)
-
-
-def _make_network(sizes):
-    """He's initialisation, as core.network: weights normal of variance 2 / inputs, biases zero."""
-    import torch
-
-    layers = []
-    for inputs, outputs in zip(sizes, sizes[1:]):
-        layer = torch.nn.Linear(inputs, outputs)
-        torch.nn.init.kaiming_normal_(layer.weight, nonlinearity="relu")
-        torch.nn.init.zeros_(layer.bias)
-        layers += [layer, torch.nn.ReLU()]
-    return torch.nn.Sequential(*layers[:-1])
-
-
-def _fit(network, features, targets, settings, progress):
-    import torch
-
-    if settings.optimizer == "adam":
-        optimizer = torch.optim.Adam(network.parameters(), settings.learning_rate)
-    else:
-        optimizer = torch.optim.SGD(network.parameters(), settings.learning_rate, momentum=0.9)
-    for epoch in range(1, settings.epochs + 1):
-        total = 0
-        for index in torch.randperm(len(targets)).split(settings.batch):
-            # Only the batch's windows are copied out of the view.
-            loss = torch.nn.functional.cross_entropy(network(features[index]), targets[index])
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-            total += loss.item() * len(index)
-        if not math.isfinite(total):
-            raise RuntimeError(f"training diverged in epoch {epoch}; learning_rate is "
-                               f"{settings.learning_rate:g}, try a smaller one")
-        if progress:
-            progress(epoch, total / len(targets))
 
 
 def _score(model, features, labels):

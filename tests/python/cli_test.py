@@ -49,6 +49,26 @@ def sets(tmp_path_factory):
     return folder
 
 
+@pytest.mark.parametrize("backend", ["core", "torch"])
+def test_the_model_tells_what_trained_it(sets, tmp_path, backend):
+    result = adann("train", "--capture", sets / "set1", "--reference", sets / "set1.u8", *TRAIN,
+                   "--epochs", 1, "--backend", backend, "-o", tmp_path / "model")
+    assert result.exit_code == 0, result.stderr
+    assert f"backend {backend}" in core.load_model(str(tmp_path / "model")).training
+
+
+def test_only_the_backend_torch_needs_torch(sets, tmp_path):
+    """A torch that cannot be imported stands in the path's front."""
+    (tmp_path / "torch.py").write_text("raise ImportError('no torch here')")
+    environment = {**os.environ, "PYTHONPATH": f"{tmp_path}:{os.environ['PYTHONPATH']}"}
+    for backend, status, said in ("core", 0, ""), ("torch", 1, "adann: no torch here\n"):
+        program = subprocess.run(
+            ["adann", "train", "--capture", sets / "set1", "--reference", sets / "set1.u8",
+             *map(str, TRAIN), "--epochs", "1", "--backend", backend, "-o", tmp_path / "model"],
+            capture_output=True, text=True, env=environment)
+        assert (program.returncode, program.stderr) == (status, said)
+
+
 def equalize_two(sets, *options):
     return adann("equalize", "--model", sets / "model.safetensors", "--capture", sets / "set1",
                  "--capture", sets / "set2", "--reference", sets / "set1.u8", "--reference",

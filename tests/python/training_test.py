@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 from gnuradio.adann import core
-from gnuradio.adann.training import TrainingSettings, feature_view, train
+from gnuradio.adann.training import BACKENDS, TrainingSettings, feature_view, train
 from scipy.stats import norm
 
 QUICK = dict(epochs=20, batch=512, optimizer="adam", hidden=(10, 10), fraction=0.5)
@@ -58,15 +58,40 @@ def test_momentum_learns_too():
     assert score.symbol_errors / score.symbols < 2e-3
 
 
-def test_the_seed_decides_the_weights():
-    samples, labels = channel("pam2", 1, count=3000)
+def weights_after(epochs, seed=0, **settings):
+    samples, labels = channel("pam4", 2, count=3000)
+    settings = TrainingSettings(**{**QUICK, "epochs": epochs, "seed": seed, **settings})
+    return train(samples, labels, "pam4", 2, 1, settings).model.network.parameters
 
-    def weights(seed):
-        settings = TrainingSettings(**{**QUICK, "epochs": 2, "seed": seed})
-        return train(samples, labels, "pam2", 1, 1, settings).model.network.parameters
 
-    np.testing.assert_array_equal(weights(1), weights(1))
-    assert np.abs(weights(1) - weights(2)).max() > 0.1
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_the_seed_decides_the_weights(backend):
+    first = weights_after(2, seed=1, backend=backend)
+    np.testing.assert_array_equal(first, weights_after(2, seed=1, backend=backend))
+    assert np.abs(first - weights_after(2, seed=2, backend=backend)).max() > 0.1
+
+
+@pytest.mark.parametrize("optimizer", ["momentum", "adam"])
+def test_both_backends_take_the_same_steps(optimizer):
+    settings = dict(optimizer=optimizer, learning_rate=0.005, batch=100)  # 15 steps an epoch
+    start = core.network([6, 10, 10, 4])
+    start.initialize(0)
+    by_core, by_torch = (weights_after(2, backend=name, **settings) for name in BACKENDS)
+    change = np.linalg.norm(by_torch - start.parameters)
+    assert change > 0.1
+    assert np.linalg.norm(by_core - by_torch) < 1e-3 * change
+
+
+@pytest.mark.parametrize("optimizer", ["momentum", "adam"])
+def test_both_backends_reach_the_same_error_rate(optimizer):
+    samples, labels = channel("pam4", 2, count=40_000, noise=0.4)
+    scores = [train(samples, labels, "pam4", 2, 2, TrainingSettings(
+        **{**QUICK, "optimizer": optimizer, "batch": 128, "backend": name})).test
+        for name in BACKENDS]
+    for one, other in scores, scores[::-1]:
+        low, high = core.clopper_pearson(one.bit_errors, one.bits)
+        assert low < other.bit_errors / other.bits < high
+    assert scores[0].symbol_errors / scores[0].symbols < 1.3 * interference_free_ser("pam4", 0.44)
 
 
 @pytest.mark.parametrize("name, floats", [("pam4", 1), ("qpsk", 2)])
@@ -110,20 +135,31 @@ def test_what_does_not_fit_is_told(change, said):
         train(**{**arguments, **change})
 
 
-@pytest.mark.parametrize("setting, value", [("fraction", 0), ("fraction", 1.1), ("epochs", 0),
-                                            ("batch", 0), ("learning_rate", 0), ("optimizer", "x")])
+@pytest.mark.parametrize("setting, value", [
+    ("fraction", 0), ("fraction", 1.1), ("epochs", 0), ("batch", 0), ("learning_rate", 0),
+    ("learning_rate", 11), ("seed", -1), ("optimizer", "x"), ("backend", "x")])
 def test_a_setting_out_of_range_is_named(setting, value):
     with pytest.raises(ValueError, match=f"{setting} is {value}"):
         TrainingSettings(**{setting: value})
 
 
-def test_divergence_is_told():
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_divergence_is_told(backend):
     samples, labels = channel("pam2", 1, count=3000)
-    with pytest.raises(RuntimeError, match="diverged.*learning_rate is 1e"):
-        train(1e3 * samples, labels, "pam2", 1, 2,
-              TrainingSettings(**{**QUICK, "optimizer": "momentum", "learning_rate": 1e20}))
+    with pytest.raises(RuntimeError, match="diverged.*learning_rate is 10,"):
+        train(samples, labels, "pam2", 1, 2, TrainingSettings(
+            **{**QUICK, "optimizer": "momentum", "learning_rate": 10, "backend": backend,
+               "hidden": (30,) * 8}))
 
 
-def test_importing_the_package_does_not_import_torch():
-    subprocess.run([sys.executable, "-c", "import sys, gnuradio.adann, gnuradio.adann.training\n"
-                    "assert 'torch' not in sys.modules"], check=True)
+def test_torch_is_imported_for_its_own_backend_only():
+    subprocess.run([sys.executable, "-c", """
+import sys
+import gnuradio.adann
+import numpy as np
+from gnuradio.adann.training import TrainingSettings, train
+
+labels = np.random.default_rng(0).integers(0, 2, 1000).astype(np.uint8)
+train(2 * labels.astype(np.float32) - 1, labels, "pam2", 1, 0, TrainingSettings(epochs=1))
+assert "torch" not in sys.modules
+"""], check=True)

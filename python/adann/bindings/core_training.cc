@@ -62,6 +62,21 @@ void bind_training(py::module& m)
     m.attr("noises") = loss_settings::noises();
     m.attr("modes") = adaptation_settings::modes();
 
+    py::class_<gaussian_noise>(
+        m,
+        "gaussian_noise",
+        "Standard normal numbers: 16 interleaved streams of one seed.")
+        .def(py::init<std::uint64_t>(), py::arg("seed"))
+        .def(
+            "fill",
+            [](gaussian_noise& self, std::size_t count) {
+                floats numbers(count);
+                self.fill(numbers.mutable_data(), count);
+                return numbers;
+            },
+            py::arg("count"),
+            "The next float32 (count,); those left of the last 32 are thrown away.");
+
     m.def(
         "loss_gradient",
         [](const network& net,

@@ -33,9 +33,11 @@ def _sizes(ctx, parameter, value):
 @click.option("--epochs", default=200)
 @click.option("--batch", default=16384, help="Symbols of one training step.")
 @click.option("--seed", default=0, help="Of the first weights and the order of the symbols.")
+@click.option("--backend", default="core", show_default=True, type=click.Choice(["core", "torch"]),
+              help="core is the fast one; torch the reference, on a GPU if there is one.")
 @click.option("-o", "--output", required=True, metavar="FILE", help="The model: .safetensors.")
 def train(capture, reference, constellation, sps, half_window, hidden, fraction, optimizer, lr,
-          epochs, batch, seed, output):
+          epochs, batch, seed, backend, output):
     """Train an equalizer's network on a capture whose symbols are known.
 
     Sample i*sps of the capture is the middle of symbol i, up to a whole number of symbols that is
@@ -46,7 +48,7 @@ def train(capture, reference, constellation, sps, half_window, hidden, fraction,
     from ..training import train as train_network
 
     check_outputs(output)
-    settings = TrainingSettings(hidden, fraction, epochs, batch, optimizer, lr, seed)
+    settings = TrainingSettings(hidden, fraction, epochs, batch, optimizer, lr, seed, backend)
     samples = read_capture(capture).samples
     labels = read_reference(reference, core.constellation(constellation).size)
     with about(capture, reference), progress_bar("training", epochs) as update:

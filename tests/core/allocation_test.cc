@@ -1,0 +1,299 @@
+/* What runs for ever neither allocates nor waits for a lock: counted by replacing
+ * operator new and, with the linker's --wrap, what a thread can wait in.
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "core/adaptive_equalizer.h"
+#include "core/error_counter.h"
+#include "core/normalizer.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include <malloc.h>
+#include <pthread.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <random>
+
+namespace {
+
+// Of all threads: the adapter's steps count too.
+std::atomic<std::size_t> allocations{ 0 }, bytes_in_use{ 0 }, most_bytes{ 0 };
+// Of this thread only: the adapter may wait for work.
+thread_local std::size_t waits = 0;
+
+void* counted(void* p)
+{
+    if (!p)
+        throw std::bad_alloc();
+    ++allocations;
+    const std::size_t now = bytes_in_use += malloc_usable_size(p);
+    for (auto most = most_bytes.load();
+         now > most && !most_bytes.compare_exchange_weak(most, now);) {
+    }
+    return p;
+}
+
+void discard(void* p)
+{
+    bytes_in_use -= malloc_usable_size(p);
+    std::free(p);
+}
+
+} // namespace
+
+void* operator new(std::size_t n) { return counted(std::malloc(n)); }
+void* operator new(std::size_t n, std::align_val_t line)
+{
+    const auto alignment = static_cast<std::size_t>(line);
+    return counted(
+        std::aligned_alloc(alignment, (n + alignment - 1) / alignment * alignment));
+}
+void operator delete(void* p) noexcept { discard(p); }
+void operator delete(void* p, std::size_t) noexcept { discard(p); }
+void operator delete(void* p, std::align_val_t) noexcept { discard(p); }
+void operator delete(void* p, std::size_t, std::align_val_t) noexcept { discard(p); }
+
+extern "C" {
+int __real_pthread_mutex_lock(pthread_mutex_t* mutex);
+int __real_sem_wait(sem_t* semaphore);
+int __wrap_pthread_mutex_lock(pthread_mutex_t* mutex)
+{
+    ++waits;
+    return __real_pthread_mutex_lock(mutex);
+}
+int __wrap_sem_wait(sem_t* semaphore)
+{
+    ++waits;
+    return __real_sem_wait(semaphore);
+}
+}
+
+using namespace gr::adann::core;
+
+namespace {
+
+struct counts {
+    std::size_t allocations, waits;
+};
+
+template <typename Work>
+counts counted_in(Work work)
+{
+    const counts before{ allocations, waits };
+    work();
+    return { allocations - before.allocations, waits - before.waits };
+}
+
+std::vector<float> noise(std::size_t count)
+{
+    std::vector<float> values(count);
+    gaussian_noise(1).fill(values.data(), count);
+    return values;
+}
+
+model make_model(unsigned sps, bool complex, const char* alphabet)
+{
+    const std::size_t inputs = window_geometry(sps, 5, complex).dimension();
+    network net({ inputs, 10, 10, 10, 10, constellation(alphabet).size() });
+    net.initialize(1);
+    return model(net, sps, 5, complex, alphabet);
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(counting_allocations_and_waits)
+
+BOOST_AUTO_TEST_CASE(both_are_seen)
+{
+    std::mutex mutex;
+    const counts found = counted_in([&] {
+        const std::lock_guard<std::mutex> lock(mutex);
+        std::vector<float> plain(100);
+        aligned_floats aligned(100);
+        semaphore posted;
+        posted.post();
+        posted.wait();
+    });
+    BOOST_TEST(found.allocations == 2u);
+    BOOST_TEST(found.waits == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(deciding_allocates_in_its_first_call_only)
+{
+    const model initial = make_model(4, true, "16qam");
+    const prepared_network net(initial.net);
+    const auto samples = noise(8 * 1000 + 88);
+    std::vector<std::uint8_t> labels(1000);
+    std::vector<float> posteriors(16 * 1000);
+    decider decide(initial.net);
+    decide.decide(net, { samples.data(), 8, 88, 1 }, labels.data());
+    const counts found = counted_in([&] {
+        decide.decide(
+            net, { samples.data(), 8, 88, 1000 }, labels.data(), posteriors.data());
+    });
+    BOOST_TEST(found.allocations == 0u);
+    BOOST_TEST(found.waits == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(a_step_allocates_at_its_first_time_only)
+{
+    const model initial = make_model(2, false, "pam4");
+    const auto samples = noise(2 * 300 + 22);
+    const std::vector<std::uint8_t> labels(300);
+    for (const auto& optimizer : optimizer::names())
+        for (const auto& loss : loss_settings::losses())
+            for (const auto& pseudo_label : loss_settings::pseudo_labels())
+                for (const auto& noise : loss_settings::noises()) {
+                    training_settings settings;
+                    settings.optimizer = optimizer;
+                    settings.loss.loss = loss;
+                    settings.loss.pseudo_label = pseudo_label;
+                    settings.loss.noise = noise;
+                    trainer learner(initial.net, settings);
+                    const auto step = [&](std::size_t count) {
+                        learner.step({ samples.data(), 2, 22, count }, labels.data());
+                    };
+                    step(1);
+                    const counts found = counted_in([&] { step(300); });
+                    BOOST_TEST(found.allocations == 0u,
+                               loss << ' ' << pseudo_label << ' ' << noise);
+                    BOOST_TEST(found.waits == 0u);
+                }
+}
+
+BOOST_AUTO_TEST_CASE(a_live_equalizer_neither_allocates_nor_waits)
+{
+    constexpr std::size_t batch = 512, batches = 60;
+    const model initial = make_model(4, false, "pam4");
+    const auto samples = noise(4 * batch * batches + 44);
+    std::vector<std::uint8_t> labels(batch * batches);
+    std::vector<float> posteriors(4 * labels.size());
+    for (const auto& loss : loss_settings::losses()) {
+        adaptation_settings settings;
+        settings.mode = "live";
+        settings.batch = batch;
+        settings.training.loss.loss = loss;
+        std::atomic<std::uint64_t> told{ 0 };
+        adaptive_equalizer equalizer(initial, 4, settings, [&](const auto&) { ++told; });
+        equalizer.start();
+        std::size_t waited = 0;
+        const auto decide = [&](std::size_t first, std::size_t count) {
+            const std::size_t before = waits;
+            equalizer.decide({ samples.data() + 4 * first, 4, 44, count },
+                             labels.data() + first,
+                             labels.data() + first,
+                             posteriors.data() + 4 * first);
+            waited += waits - before;
+        };
+        const auto wait_for_steps = [&](std::uint64_t count) {
+            while (told + equalizer.dropped() < count)
+                std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        };
+        decide(0, batch);
+        wait_for_steps(1);
+        // From here on in both threads, until the last batch has been trained on.
+        const std::size_t before = allocations;
+        for (std::size_t i = 1; i < batches; ++i) {
+            decide(i * batch, batch);
+            if (i % 10 == 0)
+                wait_for_steps(i);
+        }
+        wait_for_steps(batches);
+        const std::size_t after = allocations;
+        BOOST_TEST(equalizer.steps() > batches / 4);
+        BOOST_TEST(after == before, loss);
+        BOOST_TEST(waited == 0u, loss);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(lockstep_allocates_nothing_and_waits_once_a_batch)
+{
+    constexpr std::size_t batch = 512, batches = 20;
+    const model initial = make_model(4, false, "pam4");
+    const auto samples = noise(4 * batch * batches + 44);
+    std::vector<std::uint8_t> labels(batch * batches);
+    adaptation_settings settings;
+    settings.batch = batch;
+    adaptive_equalizer equalizer(initial, 4, settings);
+    equalizer.start();
+    equalizer.decide({ samples.data(), 4, 44, batch }, nullptr, labels.data());
+    const counts found = counted_in([&] {
+        equalizer.decide(
+            { samples.data(), 4, 44, batch * batches }, nullptr, labels.data());
+    });
+    BOOST_TEST(found.allocations == 0u);
+    BOOST_TEST(found.waits == batches);
+}
+
+BOOST_AUTO_TEST_CASE(an_equalizers_memory_is_small_and_constant)
+{
+    struct kind {
+        unsigned sps;
+        bool complex;
+        const char* alphabet;
+        bool vectors; // separate ones need the most memory: their samples are repeated
+    };
+    for (const auto& [sps, complex, alphabet, vectors] :
+         { kind{ 4, false, "pam4", false }, { 4, true, "16qam", true } }) {
+        const model initial = make_model(sps, complex, alphabet);
+        const std::size_t dimension = initial.window.dimension();
+        const std::size_t stride = vectors ? dimension : initial.window.stride();
+        const auto samples = noise(8192 * stride + dimension);
+        std::vector<std::uint8_t> labels(8192);
+        adaptation_settings settings; // 8192 symbols a batch
+        const std::size_t before = bytes_in_use;
+        most_bytes = before;
+        adaptive_equalizer equalizer(initial, stride, settings);
+        equalizer.start();
+        const auto decide = [&] {
+            equalizer.decide(
+                { samples.data(), stride, dimension, 8192 }, nullptr, labels.data());
+            return bytes_in_use - before;
+        };
+        const std::size_t first = decide();
+        std::size_t last = 0;
+        for (int i = 0; i < 10; ++i)
+            last = decide();
+        BOOST_TEST(most_bytes - before < 20u << 20);
+        BOOST_TEST(first == last);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(the_normalizer_allocates_nothing)
+{
+    const auto samples = noise(20'000);
+    std::vector<float> out(samples.size());
+    for (const bool complex : { false, true }) {
+        normalizer normalize(complex, 4096);
+        const counts found = counted_in(
+            [&] { normalize.process(samples.data(), out.data(), samples.size() / 2); });
+        BOOST_TEST(found.allocations == 0u);
+        BOOST_TEST(found.waits == 0u);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(counting_errors_allocates_nothing)
+{
+    std::mt19937 random(1);
+    std::vector<std::uint8_t> sent(100'000);
+    for (auto& label : sent)
+        label = random() & 3;
+    auto decided = sent;
+    decided.erase(decided.begin() + 50'000, decided.begin() + 50'003); // a slip
+    error_counter counter(constellation("pam4"), 1024);
+    std::size_t batches = 0;
+    const counts found = counted_in([&] {
+        for (std::size_t i = 0; i + 500 <= decided.size(); i += 500) {
+            counter.append_decided(decided.data() + i, 500);
+            counter.append_sent(sent.data() + i, 500);
+            while (counter.next())
+                ++batches;
+        }
+    });
+    BOOST_TEST(batches > 90u);
+    BOOST_TEST(counter.relocks() == 1u);
+    BOOST_TEST(found.allocations == 0u);
+    BOOST_TEST(found.waits == 0u);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

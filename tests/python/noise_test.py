@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The noise is standard normal and its streams are independent; a step's reduced draws lead to what
+the literal ones lead to.
+
+Seeds are fixed. Every test is made so that right numbers from another seed would fail it with a
+probability of ALARM, Bonferroni's correction for its many comparisons included.
+"""
+
+import numpy as np
+import pytest
+from gnuradio.adann import core
+from scipy import stats
+
+ALARM = 1e-4
+LANES = 16  # streams of one generator: numbers l and 16 + l of every 32 come from stream l
+
+
+@pytest.fixture(scope="module")
+def numbers():
+    return core.gaussian_noise(1).fill(2**24)
+
+
+def double_factorial(n):
+    return np.prod(np.arange(n, 0, -2, dtype=float))
+
+
+@pytest.mark.parametrize("power", range(1, 7))
+def test_moments(numbers, power):
+    def moment(k):
+        return double_factorial(k - 1) if k % 2 == 0 else 0.0
+
+    deviation = np.sqrt((moment(2 * power) - moment(power)**2) / numbers.size)
+    error = np.mean(numbers.astype(np.float64)**power) - moment(power)
+    assert abs(error) < stats.norm.isf(ALARM / 2) * deviation
+
+
+def test_distribution(numbers):
+    """Kolmogorov and Smirnov's, on the whole and on each stream's cosines and sines."""
+    assert stats.kstest(numbers[:2**22], "norm").pvalue > ALARM / 2
+    columns = numbers[-2**22:].reshape(-1, 2 * LANES).T
+    assert min(stats.kstest(column, "norm").pvalue for column in columns) > ALARM / 2 / len(columns)
+
+
+def test_tails(numbers):
+    """The numbers beyond 1 to 4 deviations are binomial; none is beyond what 31 bits give."""
+    beyond = np.arange(1, 4.5, 0.5)
+    for side in numbers, -numbers:
+        count = np.array([np.count_nonzero(side > t) for t in beyond])
+        few = stats.binom.cdf(count, numbers.size, stats.norm.sf(beyond))
+        many = stats.binom.sf(count - 1, numbers.size, stats.norm.sf(beyond))
+        assert np.minimum(few, many).min() > ALARM / 4 / beyond.size
+    assert np.abs(numbers).max() < 6.67
+
+
+def are_uncorrelated(columns, others, pairs):
+    """Whether columns of two (n, k) arrays are, and their squares: the set ones of pairs (k, k)."""
+    n = len(columns)
+
+    def values_and_squares(x):
+        return np.hstack([x, (x.astype(np.float64)**2 - 1) / np.sqrt(2)])
+
+    # Sums of n products of variance 1.
+    z = values_and_squares(columns).T @ values_and_squares(others) / np.sqrt(n)
+    pairs = np.tile(pairs, (2, 2))
+    return np.abs(z[pairs]).max() < stats.norm.isf(ALARM / 2 / pairs.sum())
+
+
+def test_streams_are_independent(numbers):
+    """The cosines and sines of all streams, at the same time and at later ones."""
+    columns = numbers[:2**23].reshape(-1, 2 * LANES)
+    others = ~np.eye(2 * LANES, dtype=bool)
+    assert are_uncorrelated(columns, columns, others)
+    for lag in 1, 2, 3, 4:
+        assert are_uncorrelated(columns[:-lag], columns[lag:], np.full_like(others, True))
+    echo = columns.copy()
+    echo[:, 5] += 0.02 * columns[:, 20]
+    assert not are_uncorrelated(echo, echo, others)  # the test would see it
+
+
+def test_seeds_are_independent():
+    seeds = [*range(32), *(2**k for k in range(6, 64, 2))]
+    columns = np.stack([core.gaussian_noise(seed).fill(2**17) for seed in seeds], axis=1)
+    others = ~np.eye(len(seeds), dtype=bool)
+    assert are_uncorrelated(columns, columns, others)
+    assert are_uncorrelated(columns[:-2 * LANES], columns[2 * LANES:], others | True)
+
+
+def test_a_generator_goes_on_and_its_seed_decides():
+    once, twice = core.gaussian_noise(7), core.gaussian_noise(7)
+    np.testing.assert_array_equal(once.fill(96), np.concatenate([twice.fill(32), twice.fill(64)]))
+    assert np.abs(once.fill(96) - core.gaussian_noise(7).fill(96)).max() > 1
+    first = core.gaussian_noise(7).fill(64)
+    np.testing.assert_array_equal(core.gaussian_noise(7).fill(33), first[:33])
+
+
+def make_network(first_layer):
+    """10 inputs, 8 neurons behind them."""
+    net = core.network([10, 8, 6, 4])
+    net.initialize(3)
+    net.parameters[:] += 0.1 * core.gaussian_noise(4).fill(net.parameters.size)
+    if first_layer == "singular":
+        net.weight(0)[0] = 0  # a dead row, on by its bias
+        net.bias(0)[0] = 1
+        net.weight(0)[3] = net.weight(0)[2]
+        net.weight(0)[5] = net.weight(0)[1] - 2 * net.weight(0)[4]
+    return net
+
+
+def gradients(net, seeds, **settings):
+    """The gradient of the same batch with each seed's noise, (seeds, P): what one step changes."""
+    features = core.gaussian_noise(5).fill(128 * 10).reshape(128, 10)
+    changes = []
+    for seed in seeds:
+        trainer = core.trainer(net, optimizer="sgd", learning_rate=1, seed=seed, **settings)
+        assert trainer.step(features)[2]
+        changes.append(net.parameters - trainer.network.parameters)
+    return np.array(changes, np.float64)
+
+
+def agree(one, other):
+    """Whether each derivative has the same mean and spread in both (Welch's and Levene's tests)."""
+    moves = np.maximum(one.std(axis=0), other.std(axis=0)) > 1e-6  # by more than rounding
+    assert moves.mean() > 0.8
+    one, other = one[:, moves], other[:, moves]
+    means = stats.ttest_ind(one, other, equal_var=False).pvalue
+    spreads = [stats.levene(a, b).pvalue for a, b in zip(one.T, other.T)]
+    return min(*means, *spreads) > ALARM / 2 / moves.sum()
+
+
+@pytest.mark.parametrize("first_layer", ["regular", "singular"])
+@pytest.mark.parametrize("pseudo_label", core.pseudo_labels)
+@pytest.mark.parametrize("loss", ["vat", "aug_vat"])
+def test_reduced_noise_leads_to_the_literal_ones_gradients(loss, pseudo_label, first_layer):
+    net = make_network(first_layer)
+    settings = dict(loss=loss, pseudo_label=pseudo_label, xi=0.4, sigma=0.3, epsilon=1)
+    literal = gradients(net, range(2000), noise="literal", **settings)
+    assert agree(literal, gradients(net, range(2000, 4000), noise="reduced", **settings))
+    settings["xi"] *= 1.5  # the test would see it
+    assert not agree(literal, gradients(net, range(4000, 6000), noise="reduced", **settings))
