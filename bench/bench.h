@@ -1,0 +1,72 @@
+/* -*- c++ -*- */
+/*
+ * What the parts of kernels_bench share: the clock, the data and the networks.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+#pragma once
+
+#include "core/features.h"
+#include "core/network.h"
+#include "core/noise.h"
+#include "core/simd/kernels.h"
+
+#include <cstdint>
+#include <string>
+#include <time.h>
+#include <vector>
+
+namespace bench {
+
+//! Processor time of this thread: what else runs on the machine does not count.
+inline double thread_seconds()
+{
+    timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return now.tv_sec + 1e-9 * now.tv_nsec;
+}
+
+//! How many `items` a second go through calls of work(), each of which does so many.
+template <typename Work>
+double rate(double items, double seconds, Work work)
+{
+    // Caches, pages and the clock's frequency settle first.
+    for (const double end = thread_seconds() + seconds / 4; thread_seconds() < end;)
+        work();
+    const double start = thread_seconds();
+    double now = start, calls = 0;
+    for (; now < start + seconds; now = thread_seconds(), ++calls)
+        work();
+    return items * calls / (now - start);
+}
+
+//! A network with random weights and a stream of samples in front of it.
+struct scene {
+    /*! \param sizes neurons of each layer, input first
+     * \param stride floats from one feature vector to the next */
+    scene(const std::vector<std::size_t>& sizes, std::size_t stride, std::size_t count)
+        : net(sizes), samples((count - 1) * stride + sizes.front())
+    {
+        net.initialize(1);
+        gr::adann::core::gaussian_noise(2).fill(samples.data(), samples.size());
+        view = { samples.data(), stride, sizes.front(), count };
+    }
+
+    gr::adann::core::network net;
+    std::vector<float> samples;
+    gr::adann::core::feature_view view;
+};
+
+//! Floating-point operations per second of one core with nothing but multiply-adds.
+double peak(const std::string& isa, double seconds);
+
+/*! Labels by Eigen, sizes known to the compiler: 44-10-10-10-10-4 with stride 4 or
+ * 88-10-10-10-10-16 with stride 8. \return symbols per second */
+double eigen(const scene& data, double seconds);
+
+//! Prints where the time of inference and of the losses' steps goes, kernel by kernel.
+void profile(const gr::adann::core::simd::kernels& kernels,
+             const scene& data,
+             double seconds);
+
+} // namespace bench

@@ -1,0 +1,111 @@
+/*
+ * The core's speed without Python around it: one measurement per call.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+#include "bench.h"
+
+#include "core/checks.h"
+#include "core/decider.h"
+#include "core/trainer.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <sstream>
+
+using namespace gr::adann::core;
+
+namespace {
+
+constexpr auto usage = R"(usage: kernels_bench WHAT ...
+
+  isas                                               instruction sets that this machine runs
+  peak ISA SECONDS                                   flop/s of one core
+  inference ISA SIZES STRIDE COUNT SECONDS           symbols/s to labels
+  eigen SIZES STRIDE COUNT SECONDS                   the same by Eigen
+  step ISA LOSS NOISE SIZES STRIDE COUNT SECONDS     symbols/s of adaptation steps
+  profile ISA SIZES STRIDE COUNT SECONDS             ns per symbol of each kernel
+
+SIZES: neurons of each layer, e.g. 44-10-10-10-10-4. STRIDE: floats per symbol.
+COUNT: symbols of a call. SECONDS of processor time that one measurement takes.
+)";
+
+const simd::kernels& table(const std::string& isa)
+{
+    std::vector<std::string> names;
+    for (const auto* kernels : simd::available())
+        names.push_back(kernels->name);
+    return *simd::available()[choice("ISA", isa, names)];
+}
+
+//! SIZES STRIDE COUNT, as they stand at words[first].
+bench::scene scene(const std::vector<std::string>& words, std::size_t first)
+{
+    std::vector<std::size_t> sizes;
+    std::istringstream list(words[first]);
+    for (std::string size; std::getline(list, size, '-');)
+        sizes.push_back(std::stoul(size));
+    return { sizes, std::stoul(words[first + 1]), std::stoul(words[first + 2]) };
+}
+
+double inference(const simd::kernels& kernels, const bench::scene& data, double seconds)
+{
+    decider decide(data.net, kernels);
+    const prepared_network prepared(data.net);
+    std::vector<std::uint8_t> labels(data.view.count);
+    return bench::rate(data.view.count, seconds, [&] {
+        decide.decide(prepared, data.view, labels.data());
+    });
+}
+
+double step(const simd::kernels& kernels,
+            const std::string& loss,
+            const std::string& noise,
+            const bench::scene& data,
+            double seconds)
+{
+    training_settings settings;
+    settings.loss.loss = loss;
+    settings.loss.noise = noise;
+    trainer trained(data.net, settings, kernels);
+    return bench::rate(data.view.count, seconds, [&] { trained.step(data.view); });
+}
+
+bool measure(const std::vector<std::string>& words)
+{
+    const std::string what = words.empty() ? "" : words[0];
+    const double seconds = words.size() > 1 ? std::atof(words.back().c_str()) : 0;
+    if (what == "isas" && words.size() == 1)
+        for (const auto* kernels : simd::available())
+            std::printf("%s\n", kernels->name);
+    else if (what == "peak" && words.size() == 3)
+        std::printf("%.6g\n", bench::peak(table(words[1]).name, seconds));
+    else if (what == "inference" && words.size() == 6)
+        std::printf("%.6g\n", inference(table(words[1]), scene(words, 2), seconds));
+    else if (what == "eigen" && words.size() == 5)
+        std::printf("%.6g\n", bench::eigen(scene(words, 1), seconds));
+    else if (what == "step" && words.size() == 8)
+        std::printf("%.6g\n",
+                    step(table(words[1]), words[2], words[3], scene(words, 4), seconds));
+    else if (what == "profile" && words.size() == 6)
+        bench::profile(table(words[1]), scene(words, 2), seconds);
+    else
+        return false;
+    return true;
+}
+
+} // namespace
+
+int main(int argc, char** argv)
+{
+    try {
+        if (measure({ argv + 1, argv + argc }))
+            return 0;
+        std::fputs(usage, stderr);
+        return 2;
+    } catch (const std::exception& error) {
+        std::fprintf(stderr, "kernels_bench: %s\n", error.what());
+        return 1;
+    }
+}

@@ -1,0 +1,118 @@
+/* Where the time goes: every kernel of a table behind a stopwatch.
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "bench.h"
+
+#include "core/decider.h"
+#include "core/trainer.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <map>
+
+namespace bench {
+
+using namespace gr::adann::core;
+
+namespace {
+
+using clock = std::chrono::steady_clock;
+
+const simd::kernels* watched;
+std::map<std::string, double> nanoseconds;
+constexpr double interruption = 2e5; // ns: no kernel takes so long on a tile
+double overhead;                     // of looking at the clock, in ns
+
+double since(clock::time_point start)
+{
+    return std::chrono::duration<double, std::nano>(clock::now() - start).count();
+}
+
+// The function of `watched` that Member points to, timed into `slot`.
+template <auto Member>
+struct stopwatch;
+template <typename Result,
+          typename... Arguments,
+          Result (*simd::kernels::*Member)(Arguments...)>
+struct stopwatch<Member> {
+    static inline double* slot;
+    static Result run(Arguments... arguments)
+    {
+        struct timer {
+            clock::time_point start = clock::now();
+            ~timer()
+            {
+                const double spent = since(start) - overhead;
+                if (spent < interruption)
+                    *slot += spent;
+            }
+        } running;
+        return (watched->*Member)(arguments...);
+    }
+};
+
+template <auto Member>
+void watch(simd::kernels& table, const char* name)
+{
+    stopwatch<Member>::slot = &nanoseconds[name];
+    table.*Member = stopwatch<Member>::run;
+}
+
+template <typename Work>
+void print(const std::string& title, double items, double seconds, Work work)
+{
+    const double whole = 1e9 / rate(items, seconds, work);
+    for (auto& [name, spent] : nanoseconds)
+        spent = 0;
+    double calls = 0;
+    for (const double end = thread_seconds() + seconds; thread_seconds() < end; ++calls)
+        work();
+    std::printf("%s: %.2f ns/symbol with the stopwatch\n", title.c_str(), whole);
+    for (const auto& [name, spent] : nanoseconds)
+        if (spent > 0)
+            std::printf("    %-18s %6.2f\n", name.c_str(), spent / items / calls);
+}
+
+} // namespace
+
+void profile(const simd::kernels& kernels, const scene& data, double seconds)
+{
+    overhead = interruption;
+    for (int i = 0; i < 1000; ++i)
+        overhead = std::min(overhead, since(clock::now()));
+
+    watched = &kernels;
+    simd::kernels table = kernels;
+    watch<&simd::kernels::split>(table, "split");
+    watch<&simd::kernels::affine>(table, "affine");
+    watch<&simd::kernels::outer>(table, "outer");
+    watch<&simd::kernels::row_sums>(table, "row_sums");
+    watch<&simd::kernels::softmax>(table, "softmax");
+    watch<&simd::kernels::argmax>(table, "argmax");
+    watch<&simd::kernels::cross_entropy>(table, "cross_entropy");
+    watch<&simd::kernels::posterior_change>(table, "posterior_change");
+    watch<&simd::kernels::rectify>(table, "rectify");
+    watch<&simd::kernels::compose>(table, "compose");
+    watch<&simd::kernels::set_length>(table, "set_length");
+    watch<&simd::kernels::normal>(table, "normal");
+
+    decider decide(data.net, table);
+    const prepared_network prepared(data.net);
+    std::vector<std::uint8_t> labels(data.view.count);
+    print("inference", data.view.count, seconds, [&] {
+        decide.decide(prepared, data.view, labels.data());
+    });
+    for (const auto* loss : { "self_training", "pi_model", "vat", "aug_vat" })
+        for (const auto& noise : loss_settings::noises()) {
+            training_settings settings;
+            settings.loss.loss = loss;
+            settings.loss.noise = noise;
+            trainer trained(data.net, settings, table);
+            print(std::string(loss) + ", " + noise + " noise",
+                  data.view.count,
+                  seconds,
+                  [&] { trained.step(data.view); });
+        }
+}
+
+} // namespace bench

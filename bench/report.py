@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The measurements as Markdown and as a plot, and what they were made on."""
+
+import datetime
+import os
+import platform
+import subprocess
+from pathlib import Path
+
+import torch
+from measuring import SHAPES
+
+
+def load():
+    """What else ran: processes that wanted a core in the last minute, on average."""
+    return round(os.getloadavg()[0], 2)
+
+
+def machine(isas):
+    cpu = next((line.split(":")[1].strip()
+                for line in Path("/proc/cpuinfo").read_text().splitlines()
+                if line.startswith("model name")), platform.machine())
+    commit = subprocess.run(["git", "describe", "--always", "--dirty", "--exclude=*"],
+                            cwd=Path(__file__).parent, text=True, stdout=subprocess.PIPE).stdout
+    return dict(cpu=cpu, cores=os.cpu_count(), isa=isas[-1], torch=torch.__version__,
+                date=datetime.date.today().isoformat(), commit=commit.strip(),
+                load_before=load())
+
+
+def _table(header, rows):
+    lines = [header, ["---"] + ["---:"] * (len(header) - 1)] + rows
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def _rate(value):
+    return f"{value:.3g}"
+
+
+def _times(value):
+    return f"{value:.1f}×"
+
+
+def _percent(value):
+    return f"{100 * value:.0f} %"
+
+
+def _inference(result):
+    parts = []
+    for name, shape in SHAPES.items():
+        found = result["inference"][name]
+        best = result["machine"]["isa"]
+        title = {f"core {isa}": f"core, {isa}" for isa in result["isa"]} | {
+            "torch eager": "torch eager", "eigen": "Eigen, fixed sizes"}
+        core = found["contenders"][f"core {best}"]
+        rows = []
+        for contender, rate in sorted(found["contenders"].items(), key=lambda item: item[1]):
+            isa = contender.removeprefix("core ")
+            fraction = result["isa"].get(isa, {}).get("inference", {}).get(name, {}).get(
+                "fma_fraction")
+            rows.append([title.get(contender, contender), _rate(rate), _times(core / rate),
+                         _percent(fraction) if fraction else ""])
+        parts.append(f"### {shape.title}\n\n" + _table(
+            ["8192 symbols a call", "Msym/s", f"core, {best}, is", "of the FMA peak"], rows))
+        parts.append(
+            f"Round by round: {_times(found['vs_torch_eager'])} torch eager, "
+            f"{_times(found['vs_torch_best'])} the best torch ({found['torch_best']}), "
+            f"{_times(found['vs_eigen'])} Eigen, {_percent(found['fma_fraction'])} of the peak of "
+            f"{found['peak_gflops'][best]:.0f} Gflop/s.")
+        parts.append(_table(
+            ["symbols a call", "core", "torch eager", "best torch", "Eigen"],
+            [[count] + [_rate(row[key]) for key in ("core", "torch_eager", "torch_best", "eigen")]
+             for count, row in found["counts"].items()]))
+    return parts
+
+
+def _steps(result):
+    header = ["", "torch", "literal noise", "", "default noise", ""]
+
+    def row(name, found):
+        return [name, _rate(found["torch_msymbols_per_second"]),
+                _rate(found["literal_msymbols_per_second"]), _times(found["literal_vs_torch"]),
+                _rate(found["msymbols_per_second"]), _times(found["default_vs_torch"])]
+
+    return [_table(header, [row(loss, found) for loss, found in result["step"].items()]),
+            "Aug-VAT with each instruction set:",
+            _table(header, [row(isa, found["step"]["aug_vat"])
+                            for isa, found in result["isa"].items()])]
+
+
+def _flowgraph(found):
+    rates = found["msymbols_per_second"]
+    return [
+        _table(["", "Msym/s"], [[name, _rate(rate)] for name, rate in rates.items()]),
+        f"A memory source right in front of the equalizer: {_percent(found['off_vs_kernel'])} of "
+        f"the bare kernel's rate with adaptation off, and {_percent(found['live_vs_off'])} of that "
+        "with adaptation live. A file resampled from 7 to 4 samples per symbol: "
+        f"{_percent(found['file_off_vs_kernel'])} and {_percent(found['file_live_vs_off'])}.",
+        f"Live at {found['throttled_msymbols_per_second']:.2f} Msym/s: "
+        f"{found['throttled_steps']} steps, {found['dropped']} batches dropped."]
+
+
+def _mlse(found):
+    rows = []
+
+    def collect(prefix, value):
+        if isinstance(value, dict):
+            for key, inner in value.items():
+                collect(f"{prefix}.{key}" if prefix else key, inner)
+        else:
+            rows.append([prefix, _rate(value) if isinstance(value, float) else str(value)])
+
+    collect("", found)
+    return [_table(["", "value"], rows)]
+
+
+def markdown(result):
+    on = result["machine"]
+    parts = [
+        "# Measured speed",
+        f"{on['cpu']}, {on['cores']} cores, best instruction set {on['isa']}; torch {on['torch']}; "
+        f"{on['date']}, commit {on['commit']}; load {on['load_before']} before, "
+        f"{on['load_after']} after. Written by `./dev bench`.",
+        "One thread each; all contenders of a table in turn, 0.1 s each; medians over the rounds. "
+        "Rates in millions of symbols per second: of processor time, but for flowgraphs of "
+        "wall-clock time. Networks: D-10-10-10-10-M, float32. Batch and call: 8192 symbols.",
+        "![Inference and steps](results.png)",
+        "## Inference, samples to labels",
+        "torch takes the overlapping windows as a view; \"copied\": as a matrix made beforehand, "
+        "the copying not counted. Eigen is compiled for this machine and knows the sizes.",
+        *_inference(result),
+        "## Adaptation steps, D = 44, M = 4",
+        "Noise, gradient and Adam. torch does the literal work: for Aug-VAT three forward passes, "
+        "two backward, three noise vectors. \"Default\" draws noise of the same distribution in "
+        "fewer numbers (`lib/core/loss.h`).",
+        *_steps(result),
+        "## Flowgraphs, D = 44, M = 4",
+        *_flowgraph(result["flowgraph"])]
+    if "mlse" in result:
+        parts += ["## MLSE", *_mlse(result["mlse"])]
+    return "\n\n".join(parts) + "\n"
+
+
+def plot(result, path):
+    import matplotlib
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    figure, (left, right) = pyplot.subplots(1, 2, figsize=(10, 4), layout="constrained")
+    lines = {"core": "core", "eigen": "Eigen", "torch_best": "best torch",
+             "torch_eager": "torch eager"}
+    counts = result["inference"]["d44_m4"]["counts"]
+    for key, label in lines.items():
+        left.plot([int(count) for count in counts], [row[key] for row in counts.values()],
+                  marker="o", label=label)
+    left.set(xscale="log", yscale="log", xlabel="symbols a call", ylabel="Msym/s",
+             title="Inference, D = 44, M = 4")
+    left.legend()
+    left.grid(True, which="both", alpha=0.3)
+
+    bars = {"torch_msymbols_per_second": "torch", "literal_msymbols_per_second": "literal noise",
+            "msymbols_per_second": "default noise"}
+    for offset, (key, label) in enumerate(bars.items()):
+        found = [step[key] for step in result["step"].values()]
+        drawn = right.bar([x + 0.27 * (offset - 1) for x in range(len(found))], found, 0.27,
+                          label=label)
+        right.bar_label(drawn, fmt="%.1f", fontsize=8)
+    right.set_xticks(range(len(result["step"])), result["step"])
+    right.set(yscale="log", ylabel="Msym/s", title="Adaptation steps, batch 8192")
+    right.legend()
+    on = result["machine"]
+    figure.suptitle(f"{on['cpu']}, {on['isa']}, one thread, {on['date']}", fontsize=9)
+    figure.savefig(path, dpi=100)

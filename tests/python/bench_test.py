@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The bench in its quick form: every figure is there, finite and positive."""
+
+import json
+import math
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+BUILD = Path(os.environ.get("ADANN_BUILD", ROOT / "build"))
+
+
+@pytest.fixture(scope="module")
+def figures(tmp_path_factory):
+    if "Eigen3_DIR:PATH=Eigen3_DIR-NOTFOUND" in (BUILD / "CMakeCache.txt").read_text():
+        pytest.skip("libeigen3-dev is not installed; ./dev bench installs it")
+    subprocess.run(["cmake", "--build", BUILD, "--target", "kernels_bench"], check=True)
+    path = tmp_path_factory.mktemp("bench") / "figures.json"
+    subprocess.run([sys.executable, ROOT / "bench" / "bench.py", "--quick", "--json", path,
+                    "--kernels-bench", BUILD / "bench" / "kernels_bench"], check=True, timeout=120)
+    return json.loads(path.read_text())
+
+
+def positive(value):
+    return isinstance(value, (int, float)) and math.isfinite(value) and value > 0
+
+
+@pytest.mark.parametrize("shape", ["d44_m4", "d88_m16"])
+def test_inference_is_compared_with_torch_eigen_and_the_peak(figures, shape):
+    found = figures["inference"][shape]
+    for key in ("vs_torch_eager", "vs_torch_best", "vs_eigen", "msymbols_per_second"):
+        assert positive(found[key]), key
+    # More would mean that the peak is none, or that the work was not done.
+    assert 0 < found["fma_fraction"] < 1.05
+    for isa, per_isa in figures["isa"].items():
+        assert positive(per_isa["inference"][shape]["msymbols_per_second"]), isa
+
+
+@pytest.mark.parametrize("loss", ["self_training", "pi_model", "vat", "aug_vat"])
+def test_every_losss_step_is_compared_with_torch(figures, loss):
+    for key in ("literal_vs_torch", "default_vs_torch", "msymbols_per_second"):
+        assert positive(figures["step"][loss][key]), key
+
+
+def test_flowgraphs_are_compared_with_the_bare_kernel(figures):
+    found = figures["flowgraph"]
+    assert positive(found["off_vs_kernel"]) and positive(found["live_vs_off"])
+    assert found["dropped"] >= 0 and found["throttled_steps"] > 0
+
+
+def test_every_instruction_set_of_this_machine_is_measured(figures):
+    assert {"plain", "baseline"} <= set(figures["isa"])
+    for isa, found in figures["isa"].items():
+        assert positive(found["step"]["aug_vat"]["literal_vs_torch"]), isa
