@@ -77,11 +77,12 @@ def write_report(path, report):
         temporary.write_text(json.dumps(report, indent=1, allow_nan=False) + "\n")
 
 
-def write_plot(path, curves, block):
+def write_plot(path, curves, block, names=()):
     """Draw the running BER over blocks.
 
     curves: {label: [rows of report.json for each capture]}; the captures follow each other on the
-    axis and a line marks where the next one starts. path: .png, .pdf or .svg.
+    axis and a line marks where the next one starts. names: of the captures, written
+    above their starts. path: .png, .pdf or .svg.
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -101,6 +102,9 @@ def write_plot(path, curves, block):
                               color=f"C{color}", label=label)
                 label = None
             start += len(blocks)
+    lengths = [len(blocks) for blocks in next(iter(curves.values()))]
+    for name, start in zip(names, np.cumsum([0, *lengths])):
+        axes.text(start + 1, 1.01, name, transform=axes.get_xaxis_transform())
     axes.axhline(CONVERGED, color="0.7", linewidth=1)
     axes.set_xlabel(f"blocks of {block} symbols")
     axes.set_ylabel(f"bit error rate, latest {LATEST} blocks")
