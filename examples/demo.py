@@ -16,8 +16,8 @@ from gnuradio.adann.receive import count_errors, equalize_captures, prepare_capt
 from gnuradio.adann.report import capture_report, write_plot
 from gnuradio.adann.simulation import random_labels, simulate_vcsel
 
-ROOT = Path(__file__).resolve().parents[1]
-MODEL = ROOT / "examples/models/vcsel_pam4.safetensors"
+FOLDER = Path(__file__).resolve().parent
+MODEL = FOLDER / "models/vcsel_pam4.safetensors"
 SETS = {"set1": "none", "set2": "reference"}  # and their drifts, see simulation.VCSEL_DRIFTS
 BLOCK = 8192  # symbols of one point in the picture
 
@@ -25,7 +25,7 @@ BLOCK = 8192  # symbols of one point in the picture
 @click.command()
 @click.option("--symbols", default=2**20, show_default=True, type=click.IntRange(16 * BLOCK),
               help="Symbols in each of the two sets.")
-@click.option("-o", "--output", default=ROOT / "build/demo", metavar="DIR",
+@click.option("-o", "--output", default=FOLDER.parent / "build/demo", metavar="DIR",
               type=click.Path(file_okay=False, path_type=Path), help="Folder for the picture.")
 def demo(symbols, output):
     """Equalize a simulated 56 Gb/s PAM4 link before (set1) and after (set2) its fibre was moved.
