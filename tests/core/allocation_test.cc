@@ -240,7 +240,8 @@ BOOST_AUTO_TEST_CASE(an_equalizers_memory_is_small_and_constant)
         const std::size_t stride = vectors ? dimension : initial.window.stride();
         const auto samples = noise(8192 * stride + dimension);
         std::vector<std::uint8_t> labels(8192);
-        adaptation_settings settings; // 8192 symbols a batch
+        adaptation_settings settings;
+        settings.batch = 8192;
         const std::size_t before = bytes_in_use;
         most_bytes = before;
         adaptive_equalizer equalizer(initial, stride, settings);

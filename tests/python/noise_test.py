@@ -111,7 +111,8 @@ def gradients(net, seeds, **settings):
     features = core.gaussian_noise(5).fill(128 * 10).reshape(128, 10)
     changes = []
     for seed in seeds:
-        trainer = core.trainer(net, optimizer="sgd", learning_rate=1, seed=seed, **settings)
+        trainer = core.trainer(net, optimizer="sgd", learning_rate=1, balance=0, seed=seed,
+                               **settings)
         assert trainer.step(features)[2]
         changes.append(net.parameters - trainer.network.parameters)
     return np.array(changes, np.float64)
