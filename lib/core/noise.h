@@ -18,10 +18,10 @@ namespace gr::adann::core {
 /*! Independent standard normal numbers: xoshiro128++ (Blackman and Vigna, 2019) in 16
  * interleaved streams, seeded by SplitMix64, and the Box–Muller transform.
  *
- * The radius comes from 31 random bits, so no number is beyond ±6.66. Generators of
- * different seeds, and the streams of one, do not overlap for any practical length. The
- * same seed gives the same numbers with the same instruction set; with another one the
- * last bits may differ.
+ * The radius comes from 31 random bits, so no number is beyond ±6.66. Generators whose
+ * seeds differ by less than 2^32, and the streams of one, do not overlap for any
+ * practical length. The same seed gives the same numbers with the same instruction set;
+ * with another one the last bits may differ.
  */
 class gaussian_noise
 {
