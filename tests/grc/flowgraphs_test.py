@@ -64,7 +64,7 @@ def test_the_headless_flowgraph_equalizes_a_drifted_capture(tmp_path):
     assert sent.size - 16 < decided.size <= sent.size
     wrong = np.unpackbits(decided ^ sent[:decided.size]).reshape(-1, 8).sum(1)
     assert f"{wrong.sum()} of {2 * wrong.size} bits wrong" in done.stdout
-    assert wrong[wrong.size // 2:].mean() / 2 < 1e-3  # the frozen network: 1.2e-2
+    assert wrong[wrong.size // 2:].mean() / 2 < 1e-3  # the frozen network: 1.7e-2
 
 
 @pytest.mark.parametrize("kind", ["float", "complex"])

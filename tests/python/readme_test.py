@@ -25,7 +25,7 @@ def test_the_flowgraph_in_the_readme_equalizes_a_drifted_link(tmp_path):
     # As the README's last line prints them: errors and bits.
     errors, bits = map(int, re.findall(r"\d+", done.stdout))
     assert bits > 2**18 - 100
-    assert errors < 0.006 * bits  # the frozen network: 0.012
+    assert errors < 0.006 * bits  # the frozen network: 0.017
     decided = np.fromfile(tmp_path / "labels.u8", np.uint8)
     wrong = np.unpackbits(decided ^ sent[:decided.size]).sum()
     assert wrong == errors
