@@ -8,9 +8,6 @@
 namespace gr::adann::core {
 
 namespace {
-// One is being filled and one trained on; the others ride out a slow step.
-constexpr std::size_t queue_slots = 4;
-
 const adaptation_settings& checked(const adaptation_settings& settings)
 {
     settings.check();
@@ -46,7 +43,7 @@ adaptive_equalizer::adaptive_equalizer(
       d_supervised(d_adapts && settings.training.loss.loss == "supervised"),
       d_on_event(std::move(on_event)),
       d_decider(initial.net),
-      d_queue(d_adapts ? queue_slots : 0,
+      d_queue(d_adapts ? queue_slots(d_batch) : 0,
               { std::vector<float>((d_batch - 1) * stride + initial.window.dimension()),
                 std::vector<std::uint8_t>(d_batch) }),
       d_weights(prepared_network(initial.net)),

@@ -12,6 +12,7 @@
 #include "core/model.h"
 #include "core/trainer.h"
 
+#include <algorithm>
 #include <atomic>
 #include <functional>
 #include <mutex>
@@ -105,6 +106,14 @@ public:
     void set_learning_rate(float rate);
     void set_sigma(float sigma);
     void set_epsilon(float epsilon);
+
+    /*! Slots of the queue: one is being filled and one trained on; the others ride out a
+     * slow step and the bursts in which a scheduler hands over samples, some 32768
+     * symbols. */
+    static std::size_t queue_slots(std::size_t batch)
+    {
+        return std::max<std::size_t>(4, 32768 / batch);
+    }
 
     std::uint64_t steps() const { return d_steps; }
     std::uint64_t updates() const { return d_updates; }

@@ -227,7 +227,8 @@ def test_live_at_full_speed_drops_batches_rather_than_wait(tmp_path):
     top.run()
     batches = 200 * SYMBOLS // 1024
     assert equalizer.steps() > 0
-    assert batches - 5 <= equalizer.steps() + equalizer.dropped() <= batches
+    queue = 32768 // 1024
+    assert batches - queue - 1 <= equalizer.steps() + equalizer.dropped() <= batches
 
 
 def test_a_hundred_restarts_leave_no_thread(tmp_path):
