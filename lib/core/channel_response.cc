@@ -114,6 +114,8 @@ response_taps channel_model::least_squares(const float* samples,
                                            const std::uint8_t* labels,
                                            std::size_t symbols) const
 {
+    for (std::size_t i = 0; i < symbols; ++i)
+        check_range<unsigned>("a label", labels[i], 0, alphabet.size() - 1);
     matrix gram(memory * memory), moments(memory * sps);
     std::vector<std::complex<double>> a(memory);
     for (std::size_t i = memory - 1 - ahead(); i + ahead() < symbols; ++i) {

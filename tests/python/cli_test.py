@@ -264,3 +264,43 @@ def test_doctor_speaks_when_the_package_does_not_load(tmp_path):
     assert program.returncode == 1
     assert program.stderr == "adann: libgnuradio-adann.so: no such file\n"
     assert "missing  Python package" in program.stdout and "sudo ldconfig" in program.stdout
+
+
+def test_mlse_decides_two_captures_and_reports(sets, tmp_path):
+    arguments = ("mlse", "--constellation", "pam4", "--sps", SPS, "--memory", 3, "--capture",
+                 sets / "set1", "--capture", sets / "set2", "--reference", sets / "set1.u8",
+                 "--reference", sets / "set2.u8", "--update-interval", 2048)
+    result = adann(*arguments, "-o", tmp_path / "out.u8", "--report", tmp_path / "report.json",
+                   "--block", 4096)
+    assert result.exit_code == 0, result.stderr
+    assert result.stderr == ""
+    labels = np.fromfile(tmp_path / "out.u8", np.uint8)
+    sent = np.concatenate([np.fromfile(sets / f"set{n}.u8", np.uint8) for n in (1, 2)])
+    report = json.loads((tmp_path / "report.json").read_text())
+    errors = np.array([np.unpackbits(part).sum() for part in np.split(labels ^ sent, 2)])
+    assert [entry["bit_errors"] for entry in report["captures"]] == errors.tolist()
+    assert [row["index"] for row in report["blocks"]] == 2 * list(range(8))
+    assert report["adaptation"] == {"mode": "supervised", "batch": 2048, "steps": 29, "dropped": 0,
+                                    "rejected": 0}
+    # Normalised, the middle of a symbol has its own share and, after it, the interference.
+    last = np.array(report["response"]["last"])
+    assert last.shape == (SPS, 3)
+    assert last[1, 2] / last[1, 1] == pytest.approx(0.45, abs=0.05)
+    assert all(entry["ber"] < 2e-2 for entry in report["captures"])
+
+    frozen = adann(*arguments, "--adaptation", "off", "--report", tmp_path / "frozen.json")
+    assert frozen.exit_code == 0
+    frozen = json.loads((tmp_path / "frozen.json").read_text())
+    assert frozen["captures"][1]["ber"] > report["captures"][1]["ber"]
+
+
+@pytest.mark.parametrize("options, status, said", [
+    (("--memory", 11), 1, "memory is 11, allowed: 1 to 10 for pam4"),
+    (("--step", 2), 1, "step is 2, allowed: 0 to 1"),
+    (("--constellation", "qpsk"), 1, "qpsk with float samples"),
+    (("--capture", "another"), 2, "1 --reference for 2 --capture")])
+def test_mlse_says_what_is_wrong_in_one_line(sets, options, status, said):
+    result = adann("mlse", "--constellation", "pam4", "--sps", SPS, "--capture", sets / "set1",
+                   "--reference", sets / "set1.u8", *options)
+    assert result.exit_code == status
+    assert said in result.stderr

@@ -6,6 +6,7 @@ import click
 from .. import core
 from .doctor import doctor
 from .equalize import equalize
+from .mlse import mlse
 from .simulate import simulate
 from .train import train
 
@@ -30,5 +31,5 @@ def main():
     """AdaNN: a neural-network equalizer that keeps learning on the signal it receives."""
 
 
-for command in (train, equalize, simulate, doctor):
+for command in (train, equalize, mlse, simulate, doctor):
     main.add_command(command)

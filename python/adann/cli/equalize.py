@@ -7,6 +7,7 @@ import click
 
 from .. import core
 from ..presets import PRESETS
+from .results import count_all, write_results
 from .terminal import about, check_outputs, progress_bar
 
 
@@ -63,75 +64,15 @@ def equalize(model, captures, references, preset, mode, block, seed, output, rep
             model, samples, {"equalizer": settings}, sent,
             lambda symbols: update(symbols, f"{symbols:,} symbols"))
     received = received["equalizer"]
-    errors = _count_errors(trained, samples, received.labels, captures, sent, references, block)
-
-    _write(received, errors, trained, captures, block, output, report_path, plot, {
+    rate = sum(map(len, received.labels)) / seconds / 1e6
+    errors = count_all(trained.constellation, trained.sps, samples, received.labels, captures, sent,
+                       references, block)
+    write_results(received.labels, errors, trained.constellation, captures, block, output,
+                  report_path, plot, {
         "adaptation": {"mode": mode, "loss": settings["loss"], "batch": settings["batch"],
                        "steps": received.steps, "dropped": received.dropped,
                        "rejected": received.rejected},
-        "msymbols_per_second": sum(map(len, received.labels)) / seconds / 1e6,
+        "msymbols_per_second": rate,
         "model": str(model), "preset": preset, "settings": settings, "block": block})
-
-
-def _count_errors(trained, samples, decided, captures, sent, references, block):
-    """Errors by block of each capture. Decisions that agree with no alignment of the reference are
-    told on stderr, unless the reference is not this capture's at all: that is an error."""
-    from ..alignment import find_delay
-    from ..receive import count_errors
-
-    if sent is None:
-        return [None] * len(captures)
-    errors = []
-    for number, labels in enumerate(decided):
-        errors.append(count_errors(labels, sent[number], trained.constellation.name, block))
-        if errors[-1] is None:
-            with about(references[number], captures[number]):
-                find_delay(samples[number], sent[number], trained.constellation.points, trained.sps)
-            click.echo(f"adann: {captures[number]}: the decisions agree with the reference no "
-                       "better than by chance; errors are not counted", err=True)
-    return errors
-
-
-def _write(received, errors, trained, captures, block, output, report_path, plot, report):
-    from ..captures import atomic_output
-    from ..report import capture_report, write_plot, write_report
-
-    bits = trained.constellation.bits_per_symbol
-    parts = [capture_report(number, path, len(labels), bits, block, counted) for
-             number, (path, labels, counted) in enumerate(zip(captures, received.labels, errors))]
-    entries = [entry for entry, _ in parts]
-    blocks = [row for _, rows in parts for row in rows]
-    if output:
-        with atomic_output(output) as temporary:
-            with open(temporary, "wb") as file:
-                for labels in received.labels:
-                    labels.tofile(file)
-    if report_path:
-        write_report(report_path, {"blocks": blocks, "captures": entries, **report})
-    if plot:
-        write_plot(plot, {report["adaptation"]["mode"]: [rows for _, rows in parts]}, block)
-    _print_table(entries, report)
-
-
-def _print_table(entries, report):
-    from rich.console import Console
-    from rich.table import Column, Table
-
-    def shown(value, form="{:.2e}"):
-        return "–" if value is None else form.format(value)
-
-    table = Table("capture", *(Column(name, justify="right") for name in (
-        "symbols", "bit errors", "BER", "95 % interval", "blocks to 1e-3", "final BER")))
-    for entry in entries:
-        table.add_row(Path(entry["file"]).name, f"{entry['symbols']:,}",
-                      shown(entry["bit_errors"], "{:,}"), shown(entry["ber"]),
-                      shown(entry["ci95"], "{0[0]:.1e} to {0[1]:.1e}"),
-                      shown(entry["convergence_blocks"], "{}"), shown(entry["final_ber"]))
-    console = Console()
-    if not console.is_terminal:
-        console = Console(width=120)  # a file has no width
-    console.print(table)
-    counts = report["adaptation"]
-    click.echo(f"{counts['mode']}, {counts['loss']}: {counts['steps']} steps of {counts['batch']} "
-               f"symbols, {counts['dropped']} dropped, {counts['rejected']} rejected; "
-               f"{report['msymbols_per_second']:.2f} Msymbols/s")
+    click.echo(f"{mode}, {settings['loss']}: {received.steps} steps of {settings['batch']} symbols, "
+               f"{received.dropped} dropped, {received.rejected} rejected; {rate:.2f} Msymbols/s")
