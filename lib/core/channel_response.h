@@ -62,10 +62,12 @@ struct channel_model {
      * power at their middle. */
     response_taps straight_lines() const;
 
-    /*! The least-squares fit to known symbols.
-     * \param samples floats() for each symbol; symbols with samples that are not usable
-     * are left out \param labels of the same symbols \throws std::invalid_argument if
-     * they do not determine the response */
+    /*! The least-squares fit to known symbols; those with samples that are not usable
+     * are left out.
+     * \param samples floats() for each symbol
+     * \param labels of the same symbols
+     * \throws std::invalid_argument if one is no label, or they do not determine the
+     * response */
     response_taps least_squares(const float* samples,
                                 const std::uint8_t* labels,
                                 std::size_t symbols) const;

@@ -60,8 +60,9 @@ public:
         std::size_t labels;  //!< decided
     };
     /*! Takes up to `symbols` symbols, writes up to `room` labels. It takes fewer only if
-     * there is no room, and writes no fewer than it could. \param samples floats() for
-     * each symbol \param known their labels, M or more where not known; null: none */
+     * there is no room, and writes no fewer than it could.
+     * \param samples floats() for each symbol
+     * \param known their labels, M or more where not known; null: none */
     progress process(const float* samples,
                      const std::uint8_t* known,
                      std::size_t symbols,
@@ -117,7 +118,7 @@ private:
     std::vector<std::uint8_t> d_usable;
     std::vector<std::uint8_t> d_known; // label, or `unknown`
     std::vector<std::uint8_t> d_labels;
-    std::vector<std::uint8_t> d_taught;       // what the LMS takes: known or else decided
+    std::vector<std::uint8_t> d_taught;    // what the LMS takes: known or else decided
     std::vector<std::uint8_t> d_survivors; // from row d_margin on
     std::array<aligned_floats, 2> d_metrics;
     std::size_t d_now = 0; // which of them holds the present ones

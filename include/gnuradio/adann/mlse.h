@@ -64,10 +64,13 @@ public:
     typedef std::shared_ptr<mlse> sptr;
 
     /*! \param constellation pam2, pam4, pam8, qpsk, 16qam or 64qam; the last three for
-     * complex samples only \param sps samples per symbol, 1 to 64 \param memory symbols
-     * that a sample depends on; M^(memory-1) states and what they take are limited to 256
-     * MiB \param complex whether the samples are complex \param options see there \throws
-     * std::invalid_argument naming the parameter that is out of range */
+     * complex samples only
+     * \param sps samples per symbol, 1 to 64
+     * \param memory symbols that a sample depends on; the states, M^(memory-1), and
+     * what they need are limited to 256 MiB
+     * \param complex whether the samples are complex
+     * \param options see there
+     * \throws std::invalid_argument naming the parameter that is out of range */
     static sptr make(const std::string& constellation,
                      unsigned sps,
                      unsigned memory,
