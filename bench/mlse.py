@@ -19,7 +19,7 @@ from gnuradio import blocks, digital, gr, trellis  # noqa: E402
 from gnuradio.adann import core  # noqa: E402
 
 # memory: symbols of a turn for the MLSE, and for GNU Radio, which takes far too long for 7
-SYMBOLS = {3: (1_000_000, 40_000), 5: (200_000, 8_000), 7: (20_000, None)}
+SYMBOLS = {3: (1_000_000, 200_000), 5: (200_000, 20_000), 7: (20_000, None)}
 POINTS = core.constellation("pam4").points.real
 TURNS = 9
 

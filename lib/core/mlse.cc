@@ -240,10 +240,10 @@ void mlse::step(const simd::trellis_tables& tables, std::size_t row, std::size_t
         d_until_renormalised -= n;
         if (d_until_renormalised == 0) {
             auto& now = d_metrics[d_now];
-            const float least =
-                *std::min_element(now.begin(), now.begin() + d_trellis.states());
+            // Any state serves: all are reached by then, and never far from each other.
+            const float reference = now[0];
             for (auto& metric : now)
-                metric -= least;
+                metric -= reference;
             d_until_renormalised = renormalise_after;
         }
     }
