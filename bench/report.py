@@ -89,12 +89,16 @@ def _steps(result):
 
 def _flowgraph(found):
     rates = found["msymbols_per_second"]
+    rows = [[title, _rate(rates[f"{chain}, off"]), _percent(found[f"{key}off_vs_kernel"]),
+             _rate(rates[f"{chain}, live"]), _percent(found[f"{key}live_vs_off"])]
+            for title, chain, key in (
+                ("memory source, GNU Radio's default buffers", "memory", ""),
+                ("memory source with a buffer of 1 MiB", "memory, large buffer",
+                 "large_buffer_"),
+                ("file source, resampler 7 to 4", "file and resampler", "file_"))]
     return [
-        _table(["", "Msym/s"], [[name, _rate(rate)] for name, rate in rates.items()]),
-        f"A memory source right in front of the equalizer: {_percent(found['off_vs_kernel'])} of "
-        f"the bare kernel's rate with adaptation off, and {_percent(found['live_vs_off'])} of that "
-        "with adaptation live. A file resampled from 7 to 4 samples per symbol: "
-        f"{_percent(found['file_off_vs_kernel'])} and {_percent(found['file_live_vs_off'])}.",
+        _table(["in front of the equalizer", "off", "of the kernel", "live", "of off"], rows),
+        f"The bare kernel: {_rate(rates['kernel'])} Msym/s. Behind it all a null sink.",
         f"Live at {found['throttled_msymbols_per_second']:.2f} Msym/s: "
         f"{found['throttled_steps']} steps, {found['dropped']} batches dropped."]
 
