@@ -41,8 +41,9 @@ def measure_inference(kernels, shape, rounds, seconds):
         fma_fraction=shape.flops() * measured.ratio(core_best, f"peak {best}"),
         msymbols_per_second=measured.median(core_best) / 1e6,
         torch_best=torch_best,
-        contenders={name: measured.median(name) / 1e6 for name in contenders
-                    if not name.startswith("peak")},
+        contenders={name: dict(msymbols_per_second=measured.median(name) / 1e6,
+                               core_is=measured.ratio(core_best, name))
+                    for name in contenders if not name.startswith("peak")},
         peak_gflops={isa: measured.median(f"peak {isa}") / 1e9 for isa in kernels.isas
                      if isa != "plain"})
     per_isa = {}

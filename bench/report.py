@@ -51,21 +51,18 @@ def _inference(result):
         best = result["machine"]["isa"]
         title = {f"core {isa}": f"core, {isa}" for isa in result["isa"]} | {
             "torch eager": "torch eager", "eigen": "Eigen, fixed sizes"}
-        core = found["contenders"][f"core {best}"]
         rows = []
-        for contender, rate in sorted(found["contenders"].items(), key=lambda item: item[1]):
+        for contender, measured in sorted(found["contenders"].items(),
+                                          key=lambda item: -item[1]["core_is"]):
             isa = contender.removeprefix("core ")
             fraction = result["isa"].get(isa, {}).get("inference", {}).get(name, {}).get(
                 "fma_fraction")
-            rows.append([title.get(contender, contender), _rate(rate), _times(core / rate),
+            rows.append([title.get(contender, contender),
+                         _rate(measured["msymbols_per_second"]), _times(measured["core_is"]),
                          _percent(fraction) if fraction else ""])
         parts.append(f"### {shape.title}\n\n" + _table(
             ["8192 symbols a call", "Msym/s", f"core, {best}, is", "of the FMA peak"], rows))
-        parts.append(
-            f"Round by round: {_times(found['vs_torch_eager'])} torch eager, "
-            f"{_times(found['vs_torch_best'])} the best torch ({found['torch_best']}), "
-            f"{_times(found['vs_eigen'])} Eigen, {_percent(found['fma_fraction'])} of the peak of "
-            f"{found['peak_gflops'][best]:.0f} Gflop/s.")
+        parts.append(f"The FMA peak: {found['peak_gflops'][best]:.0f} Gflop/s.")
         parts.append(_table(
             ["symbols a call", "core", "torch eager", "best torch", "Eigen"],
             [[count] + [_rate(row[key]) for key in ("core", "torch_eager", "torch_best", "eigen")]
@@ -124,7 +121,8 @@ def markdown(result):
         f"{on['cpu']}, {on['cores']} cores, best instruction set {on['isa']}; torch {on['torch']}; "
         f"{on['date']}, commit {on['commit']}; load {on['load_before']} before, "
         f"{on['load_after']} after. Written by `./dev bench`.",
-        "One thread each; all contenders of a table in turn, 0.1 s each; medians over the rounds. "
+        "One thread each; all contenders of a table in turn, 0.1 s each; medians over the rounds, "
+        "of ratios too. "
         "Rates in millions of symbols per second: of processor time, but for flowgraphs of "
         "wall-clock time. Networks: D-10-10-10-10-M, float32. Batch and call: 8192 symbols.",
         "![Inference and steps](results.png)",
@@ -158,7 +156,8 @@ def plot(result, path):
                   marker="o", label=label)
     left.set(xscale="log", yscale="log", xlabel="symbols a call", ylabel="Msym/s",
              title="Inference, D = 44, M = 4")
-    left.legend()
+    left.set_ylim(bottom=1)
+    left.legend(loc="lower right", ncols=2)
     left.grid(True, which="both", alpha=0.3)
 
     bars = {"torch_msymbols_per_second": "torch", "literal_msymbols_per_second": "literal noise",
@@ -170,7 +169,9 @@ def plot(result, path):
         right.bar_label(drawn, fmt="%.1f", fontsize=8)
     right.set_xticks(range(len(result["step"])), result["step"])
     right.set(yscale="log", ylabel="Msym/s", title="Adaptation steps, batch 8192")
-    right.legend()
+    fastest = max(step["msymbols_per_second"] for step in result["step"].values())
+    right.set_ylim(top=4 * fastest)
+    right.legend(ncols=3)
     on = result["machine"]
     figure.suptitle(f"{on['cpu']}, {on['isa']}, one thread, {on['date']}", fontsize=9)
     figure.savefig(path, dpi=100)
