@@ -41,8 +41,9 @@ def measure_inference(kernels, shape, rounds, seconds):
         fma_fraction=shape.flops() * measured.ratio(core_best, f"peak {best}"),
         msymbols_per_second=measured.median(core_best) / 1e6,
         torch_best=torch_best,
-        contenders={name: measured.median(name) / 1e6 for name in contenders
-                    if not name.startswith("peak")},
+        contenders={name: dict(msymbols_per_second=measured.median(name) / 1e6,
+                               core_is=measured.ratio(core_best, name))
+                    for name in contenders if not name.startswith("peak")},
         peak_gflops={isa: measured.median(f"peak {isa}") / 1e9 for isa in kernels.isas
                      if isa != "plain"})
     per_isa = {}
@@ -101,13 +102,14 @@ def measure_flowgraph(kernels, shape, rounds, seconds, throttled_seconds):
         contenders["kernel"] = kernels.inference(kernels.isas[-1], shape, BATCH)
         measured = interleave(contenders, rounds)
     rate, steps, dropped = flowgraph.throttled(throttled_seconds)
-    return dict(
-        off_vs_kernel=measured.ratio("memory, off", "kernel"),
-        live_vs_off=measured.ratio("memory, live", "memory, off"),
-        dropped=dropped, throttled_steps=steps, throttled_msymbols_per_second=rate / 1e6,
-        file_off_vs_kernel=measured.ratio("file and resampler, off", "kernel"),
-        file_live_vs_off=measured.ratio("file and resampler, live", "file and resampler, off"),
-        msymbols_per_second={name: measured.median(name) / 1e6 for name in contenders})
+    result = dict(dropped=dropped, throttled_steps=steps,
+                  throttled_msymbols_per_second=rate / 1e6,
+                  msymbols_per_second={name: measured.median(name) / 1e6 for name in contenders})
+    for prefix, chain in (("", "memory"), ("large_buffer_", "memory, large buffer"),
+                          ("file_", "file and resampler")):
+        result[prefix + "off_vs_kernel"] = measured.ratio(f"{chain}, off", "kernel")
+        result[prefix + "live_vs_off"] = measured.ratio(f"{chain}, live", f"{chain}, off")
+    return result
 
 
 def measure_all(program, quick):

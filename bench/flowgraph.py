@@ -11,6 +11,7 @@ from gnuradio import adann, blocks, gr
 SYMBOL_RATE = 4e6  # of the throttled run
 SPS, HALF_WINDOW = 4, 5
 BATCH = 8192
+LARGE_BUFFER = 1 << 18  # floats
 
 
 def model_file(folder):
@@ -49,31 +50,35 @@ class Flowgraph(gr.top_block):
         return (after - before) / (end - start)
 
 
+def memory(large_buffer=False):
+    """Repeats without end. GNU Radio's buffers hold 16384 floats if nobody asks for more."""
+    source = blocks.vector_source_f(samples(), True)
+    if large_buffer:
+        source.set_min_output_buffer(LARGE_BUFFER)
+    return source
+
+
 def contenders(folder, seconds):
-    """{name: measure} of a memory source right in front of the equalizer, and of a file that is
-    resampled from 7 to 4 samples per symbol; both repeat without end."""
+    """{name: measure}: a memory source right in front of the equalizer, and a file that is
+    resampled from 7 to 4 samples per symbol and repeats without end."""
     model = model_file(folder)
     file = str(Path(folder, "samples.f32"))
     samples().tofile(file)
 
-    def from_memory(mode):
-        source = blocks.vector_source_f(samples(), True)
-        return lambda: Flowgraph(model, mode, source).rate(seconds)
+    def resampled():
+        return blocks.file_source(gr.sizeof_float, file, True), adann.resampler(7, 1, SPS)
 
-    def from_file(mode):
-        return lambda: Flowgraph(
-            model, mode, blocks.file_source(gr.sizeof_float, file, True),
-            adann.resampler(7, 1, SPS)).rate(seconds)
-
-    return {"memory, off": from_memory("off"), "memory, live": from_memory("live"),
-            "file and resampler, off": from_file("off"),
-            "file and resampler, live": from_file("live")}
+    chains = {"memory": lambda: [memory()], "memory, large buffer": lambda: [memory(True)],
+              "file and resampler": resampled}
+    return {f"{name}, {mode}": lambda mode=mode, chain=chain: Flowgraph(
+        model, mode, *chain()).rate(seconds)
+        for name, chain in chains.items() for mode in ("off", "live")}
 
 
 def throttled(seconds):
     """A live equalizer behind a source of SYMBOL_RATE: (symbols/s, steps, batches dropped)."""
     with tempfile.TemporaryDirectory() as folder:
-        graph = Flowgraph(model_file(folder), "live", blocks.vector_source_f(samples(), True),
+        graph = Flowgraph(model_file(folder), "live", memory(),
                           blocks.throttle(gr.sizeof_float, SYMBOL_RATE * SPS))
         rate = graph.rate(seconds)
         return rate, graph.equalizer.steps(), graph.equalizer.dropped()

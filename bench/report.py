@@ -51,21 +51,18 @@ def _inference(result):
         best = result["machine"]["isa"]
         title = {f"core {isa}": f"core, {isa}" for isa in result["isa"]} | {
             "torch eager": "torch eager", "eigen": "Eigen, fixed sizes"}
-        core = found["contenders"][f"core {best}"]
         rows = []
-        for contender, rate in sorted(found["contenders"].items(), key=lambda item: item[1]):
+        for contender, measured in sorted(found["contenders"].items(),
+                                          key=lambda item: -item[1]["core_is"]):
             isa = contender.removeprefix("core ")
             fraction = result["isa"].get(isa, {}).get("inference", {}).get(name, {}).get(
                 "fma_fraction")
-            rows.append([title.get(contender, contender), _rate(rate), _times(core / rate),
+            rows.append([title.get(contender, contender),
+                         _rate(measured["msymbols_per_second"]), _times(measured["core_is"]),
                          _percent(fraction) if fraction else ""])
         parts.append(f"### {shape.title}\n\n" + _table(
             ["8192 symbols a call", "Msym/s", f"core, {best}, is", "of the FMA peak"], rows))
-        parts.append(
-            f"Round by round: {_times(found['vs_torch_eager'])} torch eager, "
-            f"{_times(found['vs_torch_best'])} the best torch ({found['torch_best']}), "
-            f"{_times(found['vs_eigen'])} Eigen, {_percent(found['fma_fraction'])} of the peak of "
-            f"{found['peak_gflops'][best]:.0f} Gflop/s.")
+        parts.append(f"The FMA peak: {found['peak_gflops'][best]:.0f} Gflop/s.")
         parts.append(_table(
             ["symbols a call", "core", "torch eager", "best torch", "Eigen"],
             [[count] + [_rate(row[key]) for key in ("core", "torch_eager", "torch_best", "eigen")]
@@ -89,12 +86,16 @@ def _steps(result):
 
 def _flowgraph(found):
     rates = found["msymbols_per_second"]
+    rows = [[title, _rate(rates[f"{chain}, off"]), _percent(found[f"{key}off_vs_kernel"]),
+             _rate(rates[f"{chain}, live"]), _percent(found[f"{key}live_vs_off"])]
+            for title, chain, key in (
+                ("memory source, GNU Radio's default buffers", "memory", ""),
+                ("memory source with a buffer of 1 MiB", "memory, large buffer",
+                 "large_buffer_"),
+                ("file source, resampler 7 to 4", "file and resampler", "file_"))]
     return [
-        _table(["", "Msym/s"], [[name, _rate(rate)] for name, rate in rates.items()]),
-        f"A memory source right in front of the equalizer: {_percent(found['off_vs_kernel'])} of "
-        f"the bare kernel's rate with adaptation off, and {_percent(found['live_vs_off'])} of that "
-        "with adaptation live. A file resampled from 7 to 4 samples per symbol: "
-        f"{_percent(found['file_off_vs_kernel'])} and {_percent(found['file_live_vs_off'])}.",
+        _table(["in front of the equalizer", "off", "of the kernel", "live", "of off"], rows),
+        f"The bare kernel: {_rate(rates['kernel'])} Msym/s. Behind it all a null sink.",
         f"Live at {found['throttled_msymbols_per_second']:.2f} Msym/s: "
         f"{found['throttled_steps']} steps, {found['dropped']} batches dropped."]
 
@@ -120,7 +121,8 @@ def markdown(result):
         f"{on['cpu']}, {on['cores']} cores, best instruction set {on['isa']}; torch {on['torch']}; "
         f"{on['date']}, commit {on['commit']}; load {on['load_before']} before, "
         f"{on['load_after']} after. Written by `./dev bench`.",
-        "One thread each; all contenders of a table in turn, 0.1 s each; medians over the rounds. "
+        "One thread each; all contenders of a table in turn, 0.1 s each; medians over the rounds, "
+        "of ratios too. "
         "Rates in millions of symbols per second: of processor time, but for flowgraphs of "
         "wall-clock time. Networks: D-10-10-10-10-M, float32. Batch and call: 8192 symbols.",
         "![Inference and steps](results.png)",
@@ -154,7 +156,8 @@ def plot(result, path):
                   marker="o", label=label)
     left.set(xscale="log", yscale="log", xlabel="symbols a call", ylabel="Msym/s",
              title="Inference, D = 44, M = 4")
-    left.legend()
+    left.set_ylim(bottom=1)
+    left.legend(loc="lower right", ncols=2)
     left.grid(True, which="both", alpha=0.3)
 
     bars = {"torch_msymbols_per_second": "torch", "literal_msymbols_per_second": "literal noise",
@@ -166,7 +169,9 @@ def plot(result, path):
         right.bar_label(drawn, fmt="%.1f", fontsize=8)
     right.set_xticks(range(len(result["step"])), result["step"])
     right.set(yscale="log", ylabel="Msym/s", title="Adaptation steps, batch 8192")
-    right.legend()
+    fastest = max(step["msymbols_per_second"] for step in result["step"].values())
+    right.set_ylim(top=4 * fastest)
+    right.legend(ncols=3)
     on = result["machine"]
     figure.suptitle(f"{on['cpu']}, {on['isa']}, one thread, {on['date']}", fontsize=9)
     figure.savefig(path, dpi=100)
