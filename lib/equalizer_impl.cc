@@ -12,6 +12,7 @@ namespace {
 
 const pmt::pmt_t status_port = pmt::mp("status");
 const pmt::pmt_t control_port = pmt::mp("control");
+constexpr int symbols_per_call = 8192;
 
 std::size_t item_floats(const core::window_geometry& window,
                         const equalizer_settings& settings)
@@ -64,6 +65,10 @@ equalizer_impl::equalizer_impl(const core::model& model,
           publish(event);
       })
 {
+    // The buffer before this block is sized by its output multiple: long enough that the
+    // scheduler's work per call does not count. start() then allows any number of
+    // symbols.
+    set_output_multiple(symbols_per_call);
     // The scheduler keeps the samples before the current symbol, zeros at first.
     set_history(d_vectors ? 1 : d_window.samples_before() + 1);
     set_relative_rate(1, d_items_per_symbol);
@@ -82,6 +87,7 @@ bool equalizer_impl::check_topology(int ninputs, int)
 
 bool equalizer_impl::start()
 {
+    set_output_multiple(1);
     d_core.start();
     return true;
 }

@@ -37,37 +37,47 @@ void optimizer::update(std::vector<float>& parameters, const std::vector<float>&
     const float unbias1 = static_cast<float>(1.0 / (1.0 - std::pow(0.9, t)));
     const float unbias2 = static_cast<float>(1.0 / (1.0 - std::pow(0.999, t)));
 
-    for (std::size_t i = 0; i < parameters.size(); ++i) {
-        const float g = gradient[i];
-        float& m = d_first[i];
-        float& v = d_second[i];
-        float& p = parameters[i];
-        switch (d_kind) {
-        case kind::sgd:
-            p -= rate * g;
-            break;
-        case kind::momentum:
+    // One loop for each kind, so that it runs in vectors.
+    const auto each = [&](auto change) {
+        float* p = parameters.data();
+        float* m = d_first.data();
+        float* v = d_second.data();
+        const float* g = gradient.data();
+        for (std::size_t i = 0; i < parameters.size(); ++i)
+            p[i] -= rate * change(g[i], m[i], v[i]);
+    };
+    switch (d_kind) {
+    case kind::sgd:
+        each([](float g, float&, float&) { return g; });
+        break;
+    case kind::momentum:
+        each([](float g, float& m, float&) { return m = 0.9f * m + g; });
+        break;
+    case kind::nesterov:
+        each([](float g, float& m, float&) {
             m = 0.9f * m + g;
-            p -= rate * m;
-            break;
-        case kind::nesterov:
-            m = 0.9f * m + g;
-            p -= rate * (g + 0.9f * m);
-            break;
-        case kind::adagrad:
+            return g + 0.9f * m;
+        });
+        break;
+    case kind::adagrad:
+        each([](float g, float&, float& v) {
             v += g * g;
-            p -= rate * g / (std::sqrt(v) + 1e-10f);
-            break;
-        case kind::rmsprop:
+            return g / (std::sqrt(v) + 1e-10f);
+        });
+        break;
+    case kind::rmsprop:
+        each([](float g, float&, float& v) {
             v = 0.99f * v + 0.01f * g * g;
-            p -= rate * g / (std::sqrt(v) + 1e-8f);
-            break;
-        case kind::adam:
+            return g / (std::sqrt(v) + 1e-8f);
+        });
+        break;
+    case kind::adam:
+        each([=](float g, float& m, float& v) {
             m = 0.9f * m + 0.1f * g;
             v = 0.999f * v + 0.001f * g * g;
-            p -= rate * (m * unbias1) / (std::sqrt(v * unbias2) + 1e-8f);
-            break;
-        }
+            return m * unbias1 / (std::sqrt(v * unbias2) + 1e-8f);
+        });
+        break;
     }
 }
 
