@@ -31,7 +31,8 @@ def python_path(prefix):
 
 
 def test_a_cpp_project_finds_builds_and_runs(prefix, tmp_path):
-    run("cmake", "-S", str(CONSUMER), "-B", str(tmp_path), f"-DCMAKE_PREFIX_PATH={prefix}")
+    run("cmake", "-G", "Ninja", "-S", str(CONSUMER), "-B", str(tmp_path),
+        f"-DCMAKE_PREFIX_PATH={prefix}")
     run("cmake", "--build", str(tmp_path))
     out = run(str(tmp_path / "consumer"))
     assert out.splitlines() == ["44", "model file no-such-model: No such file or directory"]
