@@ -7,12 +7,12 @@ processor time, those of flowgraphs wall-clock time.
 """
 
 import argparse
-import importlib
 import json
 import tempfile
 from pathlib import Path
 
 import flowgraph
+import mlse
 import report
 import torch_network
 from measuring import SHAPES, KernelsBench, interleave
@@ -134,9 +134,9 @@ def measure_all(program, quick):
     print("flowgraphs", flush=True)
     result["flowgraph"] = measure_flowgraph(
         kernels, shape, rounds, 0.05 if quick else 0.5, 0.3 if quick else 5)
-    if not quick and (HERE / "mlse.py").exists():
+    if not quick:
         print("MLSE", flush=True)
-        result["mlse"] = importlib.import_module("mlse").measure()
+        result["mlse"] = mlse.measure()
     result["machine"]["load_after"] = report.load()
     return result
 

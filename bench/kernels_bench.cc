@@ -68,6 +68,7 @@ double step(const simd::kernels& kernels,
     training_settings settings;
     settings.loss.loss = loss;
     settings.loss.noise = noise;
+    settings.loss.balance = 0; // torch does without
     trainer trained(data.net, settings, kernels);
     return bench::rate(data.view.count, seconds, [&] { trained.step(data.view); });
 }

@@ -6,9 +6,7 @@ median of the turns counts, in time of this process alone. GNU Radio's decoder d
 channel; the last column is the MLSE with LMS on every symbol. usage: ./dev run python3 bench/mlse.py
 """
 
-import json
 import os
-import sys
 import time
 
 import numpy as np
@@ -75,7 +73,7 @@ def clock_rate():
         return next(float(line.split(":")[1]) * 1e6 for line in file if line.startswith("cpu MHz"))
 
 
-def measure(memory):
+def measure_memory(memory):
     ours, theirs = SYMBOLS[memory]
     taps = channel(memory)
     samples = received(taps, ours)
@@ -93,11 +91,13 @@ def measure(memory):
             "branch_metrics_per_cycle": rate * POINTS.size ** memory / clock_rate()}
 
 
+def measure():
+    """{"memory3": …, "memory5": …, "memory7": …}"""
+    return {f"memory{memory}": measure_memory(memory) for memory in SYMBOLS}
+
+
 def main():
-    results = {f"memory{memory}": measure(memory) for memory in SYMBOLS}
-    if "--json" in sys.argv[1:]:
-        print(json.dumps({"mlse": results}, indent=1))
-        return
+    results = measure()
     print("memory  Msymbols/s  viterbi_combined_fb  ratio  branch metrics/cycle  with LMS")
     for name, row in results.items():
         viterbi, ratio = ("–", "–") if row["vs_trellis"] is None else (

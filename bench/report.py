@@ -101,17 +101,15 @@ def _flowgraph(found):
 
 
 def _mlse(found):
-    rows = []
+    def optional(value, shown):
+        return "" if value is None else shown(value)
 
-    def collect(prefix, value):
-        if isinstance(value, dict):
-            for key, inner in value.items():
-                collect(f"{prefix}.{key}" if prefix else key, inner)
-        else:
-            rows.append([prefix, _rate(value) if isinstance(value, float) else str(value)])
-
-    collect("", found)
-    return [_table(["", "value"], rows)]
+    rows = [[name.removeprefix("memory"), _rate(row["msymbols_per_second"]),
+             optional(row["trellis_msymbols_per_second"], _rate),
+             optional(row["vs_trellis"], _times), f"{row['branch_metrics_per_cycle']:.2f}",
+             _rate(row["tracking_msymbols_per_second"])] for name, row in found.items()]
+    return [_table(["memory", "Msym/s", "viterbi_combined_fb", "", "branch metrics a cycle",
+                    "with LMS, Msym/s"], rows)]
 
 
 def markdown(result):
@@ -138,7 +136,7 @@ def markdown(result):
         "## Flowgraphs, D = 44, M = 4",
         *_flowgraph(result["flowgraph"])]
     if "mlse" in result:
-        parts += ["## MLSE", *_mlse(result["mlse"])]
+        parts += ["## MLSE, PAM4, one sample per symbol", *_mlse(result["mlse"])]
     return "\n\n".join(parts) + "\n"
 
 
