@@ -2,15 +2,8 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #define ADANN_VECTOR 16
 #define ADANN_REGISTERS 32
-#include "core/simd/trellis_vector.h"
 #include "core/simd/vector_kernels.h"
 
 namespace gr::adann::core::simd::avx512 {
-extern const kernels table{ "avx512",         split,
-                            affine,           outer,
-                            row_sums,         softmax,
-                            argmax,           cross_entropy,
-                            posterior_change, rectify,
-                            compose,          set_length,
-                            normal,           add_compare_select };
+extern const kernels table = vector_table("avx512");
 } // namespace gr::adann::core::simd::avx512

@@ -2,15 +2,8 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #define ADANN_VECTOR 4
 #define ADANN_REGISTERS 16
-#include "core/simd/trellis_vector.h"
 #include "core/simd/vector_kernels.h"
 
 namespace gr::adann::core::simd::baseline {
-extern const kernels table{ "baseline",       split,
-                            affine,           outer,
-                            row_sums,         softmax,
-                            argmax,           cross_entropy,
-                            posterior_change, rectify,
-                            compose,          set_length,
-                            normal,           add_compare_select };
+extern const kernels table = vector_table("baseline");
 } // namespace gr::adann::core::simd::baseline

@@ -9,6 +9,7 @@
  */
 #pragma once
 
+#include "core/simd/trellis_vector.h"
 #include "core/simd/vector_products.h"
 
 namespace gr::adann::core::simd {
@@ -311,6 +312,24 @@ void normal(noise_state& state, float* out, std::size_t n)
         store(words[2] + l, random.w2);
         store(words[3] + l, random.w3);
     }
+}
+
+constexpr kernels vector_table(const char* name)
+{
+    return { name,
+             split,
+             affine,
+             outer,
+             row_sums,
+             softmax,
+             argmax,
+             cross_entropy,
+             posterior_change,
+             rectify,
+             compose,
+             set_length,
+             normal,
+             add_compare_select };
 }
 
 } // namespace
