@@ -20,7 +20,7 @@ struct loss_settings {
     std::string loss = "aug_vat";       //!< one of losses()
     std::string pseudo_label = "clean"; //!< or "perturbed": see loss_gradient
     float sigma = 0.1f;                 //!< deviation of the augmentation noise, 0 to 10
-    float epsilon = 0.2f;          //!< length of the adversarial perturbation, 0 to 10
+    float epsilon = 0.1f;          //!< length of the adversarial perturbation, 0 to 10
     float xi = 0.1f;               //!< its finite-difference step, 1e-6 to 10
     std::string noise = "reduced"; //!< or "literal": see loss_gradient
     float balance = 1.0f; //!< weight of pattern_balance beside the loss, 0 (off) to 10

@@ -28,7 +28,7 @@ struct equalizer_settings {
         "adam"; //!< "sgd", "momentum", "nesterov", "adagrad", "rmsprop", "adam"
     float learning_rate = 0.002f; //!< 0 to 10
     float sigma = 0.1f;           //!< deviation of the augmentation noise, 0 to 10
-    float epsilon = 0.2f;         //!< length of the adversarial perturbation, 0 to 10
+    float epsilon = 0.1f;         //!< length of the adversarial perturbation, 0 to 10
     float xi = 0.1f;              //!< its finite-difference step, 1e-6 to 10
     float balance = 1.0f;   //!< weight of pattern balance beside the loss, 0 (off) to 10
     std::uint64_t seed = 0; //!< of the noise

@@ -105,7 +105,7 @@ void bind_training(py::module& m)
         py::arg("labels") = py::none(),
         py::arg("pseudo_label") = "clean",
         py::arg("sigma") = 0.1f,
-        py::arg("epsilon") = 0.2f,
+        py::arg("epsilon") = 0.1f,
         py::arg("xi") = 0.1f,
         "Loss and its gradient (P,) with the noise given: float32 (uses, N, D).");
 
@@ -134,7 +134,7 @@ void bind_training(py::module& m)
              py::arg("optimizer") = "adam",
              py::arg("learning_rate") = 0.002f,
              py::arg("sigma") = 0.1f,
-             py::arg("epsilon") = 0.2f,
+             py::arg("epsilon") = 0.1f,
              py::arg("xi") = 0.1f,
              py::arg("noise") = "reduced",
              py::arg("balance") = 1.0f,
