@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "core/adaptive_equalizer.h"
 #include "core/error_counter.h"
+#include "core/mlse.h"
 #include "core/normalizer.h"
 
 #include <boost/test/unit_test.hpp>
@@ -268,6 +269,35 @@ BOOST_AUTO_TEST_CASE(the_normalizer_allocates_nothing)
         normalizer normalize(complex, 4096);
         const counts found = counted_in(
             [&] { normalize.process(samples.data(), out.data(), samples.size() / 2); });
+        BOOST_TEST(found.allocations == 0u);
+        BOOST_TEST(found.waits == 0u);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(the_mlse_allocates_nothing_while_it_decides_and_tracks)
+{
+    const std::size_t symbols = 20'000;
+    const auto samples = noise(2 * symbols);
+    std::vector<std::uint8_t> labels(symbols);
+    for (const std::size_t block : { 0, 500 }) {
+        mlse_settings settings;
+        settings.adaptation = "decision_directed";
+        settings.update_interval = 100;
+        settings.block_length = block;
+        mlse decide({ constellation("pam4"), 2, 3, false }, settings);
+        std::size_t decided = 0;
+        const counts found = counted_in([&] {
+            for (std::size_t i = 0; i < symbols; i += 1000)
+                decided += decide
+                               .process(samples.data() + 2 * i,
+                                        nullptr,
+                                        1000,
+                                        labels.data() + decided,
+                                        symbols - decided)
+                               .labels;
+        });
+        BOOST_TEST(decided > symbols / 2);
+        BOOST_TEST(decide.updates() >= symbols / 500);
         BOOST_TEST(found.allocations == 0u);
         BOOST_TEST(found.waits == 0u);
     }
