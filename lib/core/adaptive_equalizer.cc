@@ -157,18 +157,19 @@ void adaptive_equalizer::set_learning_rate(float rate)
 
 void adaptive_equalizer::set_sigma(float sigma)
 {
-    const std::lock_guard<std::mutex> lock(d_requests_mutex);
-    loss_settings changed = d_loss;
-    changed.sigma = sigma;
-    changed.check();
-    d_loss = changed;
+    change_loss(&loss_settings::sigma, sigma);
 }
 
 void adaptive_equalizer::set_epsilon(float epsilon)
 {
+    change_loss(&loss_settings::epsilon, epsilon);
+}
+
+void adaptive_equalizer::change_loss(float loss_settings::*parameter, float value)
+{
     const std::lock_guard<std::mutex> lock(d_requests_mutex);
     loss_settings changed = d_loss;
-    changed.epsilon = epsilon;
+    changed.*parameter = value;
     changed.check();
     d_loss = changed;
 }

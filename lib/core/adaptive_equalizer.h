@@ -127,6 +127,7 @@ private:
     };
 
     void collect(const feature_view& view, const std::uint8_t* known_labels);
+    void change_loss(float loss_settings::*parameter, float value);
     void run();
     void take_requests();
     void train(const batch& taken);
