@@ -4,6 +4,7 @@
 import numpy as np
 from gnuradio import blocks, gr
 
+from .coherent_link import coherent_link
 from .vcsel_mmf_link import vcsel_mmf_link
 
 # What the second capture of an experiment differs in from the first.
@@ -15,15 +16,29 @@ VCSEL_DRIFTS = {
     "bias": {"bias": 3.5, "quadratic": -0.08, "skew": 3.0},  # the laser has aged
 }
 
+# The dispersion of 960 km of standard fibre grows by about 2.6 ps/nm for each kelvin it cools by:
+# 0.03 nm/K of zero-dispersion wavelength times a slope of 0.09 ps/(nm^2 km).
+COHERENT_DRIFTS = {
+    "none": {},
+    "reference": {"dispersion": 140.0, "polarization": 2.5},  # 15 K colder, and the fibre was moved
+    "strong": {"dispersion": 175.0},  # 29 K colder
+    "extreme": {"dispersion": 220.0},  # another route, 7 km longer
+    "timing": {"timing": 0.1},
+    "modulator": {"swing": 0.3, "bias": 0.08, "iq_phase": 10.0},  # its bias control is lost
+    "noise": {"snr": 21.0},
+    "gain": {"gain": 1.5, "offset": 0.1 + 0.05j},
+    "combined": {"dispersion": 130.0, "timing": 0.05, "rotation": 3.0, "bias": 0.05},
+}
 
-def random_labels(count, seed):
-    """uint8 (count,): uniform PAM4 labels from the signs of Gaussian noise, two for each label.
+
+def random_labels(count, seed, bits=2):
+    """uint8 (count,): uniform labels from the signs of Gaussian noise, bits of them for each.
 
     As in the paper; not a PRBS, which a network can learn to predict. seed: as of numpy's
-    default_rng.
+    default_rng. bits: 1 to 8; PAM4 has 2, 16QAM 4.
     """
-    bits = np.random.default_rng(seed).standard_normal((count, 2)) > 0
-    return (2 * bits[:, 0] + bits[:, 1]).astype(np.uint8)
+    signs = np.random.default_rng(seed).standard_normal((count, bits)) > 0
+    return (signs @ (1 << np.arange(bits)[::-1])).astype(np.uint8)
 
 
 def simulate_vcsel(labels, drift="none", seed=1, sps=4):
@@ -32,16 +47,33 @@ def simulate_vcsel(labels, drift="none", seed=1, sps=4):
     labels: (n,), 0 to 3; drift: a key of VCSEL_DRIFTS; seed and sps as of vcsel_mmf_link.
     Raises ValueError for anything else.
     """
-    if drift not in VCSEL_DRIFTS:
-        raise ValueError(f"drift is {drift!r}, allowed: {', '.join(VCSEL_DRIFTS)}")
+    sink = blocks.vector_sink_f
+    return _simulate(vcsel_mmf_link, VCSEL_DRIFTS, 4, sink, labels, drift, seed, sps)
+
+
+def simulate_coherent(labels, drift="none", seed=1, sps=4):
+    """What coherent_link makes of the labels: complex64 (sps*n,), symbol i's middle at i*sps.
+
+    labels: (n,), 0 to 15; drift: a key of COHERENT_DRIFTS; seed and sps as of coherent_link.
+    Raises ValueError for anything else.
+    """
+    sink = blocks.vector_sink_c
+    return _simulate(coherent_link, COHERENT_DRIFTS, 16, sink, labels, drift, seed, sps)
+
+
+def _simulate(make_link, drifts, size, make_sink, labels, drift, seed, sps):
+    if drift not in drifts:
+        raise ValueError(f"drift is {drift!r}, allowed: {', '.join(drifts)}")
     labels = np.asarray(labels)
-    if labels.size and not 0 <= labels.min() <= labels.max() <= 3:
-        raise ValueError(f"labels are {labels.min()} to {labels.max()}, allowed: 0 to 3")
-    link = vcsel_mmf_link(sps=sps, seed=seed, **VCSEL_DRIFTS[drift])
+    if labels.size and not 0 <= labels.min() <= labels.max() < size:
+        raise ValueError(
+            f"labels are {labels.min()} to {labels.max()}, allowed: 0 to {size - 1}")
+    link = make_link(sps=sps, seed=seed, **drifts[drift])
     followed = np.concatenate([labels, np.zeros(link.latency())]).astype(np.uint8)
     source = blocks.vector_source_b(followed)
-    sink = blocks.vector_sink_f(1, sps * labels.size)
+    sink = make_sink(1, sps * labels.size)
     top = gr.top_block()
     top.connect(source, link, sink)
     top.run()
-    return np.array(sink.data()[: sps * labels.size], dtype=np.float32)
+    samples = np.array(sink.data()[: sps * labels.size])
+    return samples.astype(np.complex64 if np.iscomplexobj(samples) else np.float32)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The GRC descriptions and example flowgraphs, compiled by the real grcc."""
 
+import inspect
 import pathlib
 import subprocess
 import sys
@@ -8,7 +9,7 @@ import sys
 import numpy as np
 import pytest
 import yaml
-from gnuradio import gr
+from gnuradio import adann, gr
 from gnuradio.adann.simulation import random_labels, simulate_vcsel
 from gnuradio.grc.core.platform import Platform
 
@@ -89,3 +90,19 @@ def test_grc_takes_every_form_of_the_equalizer(platform, kind, input, mode, loss
     assert labels.hidden == (loss != "supervised" or mode == "off")
     assert (block.params["batch"].hide == "all") == (mode == "off")
     assert [port.name for port in block.sources] == ["labels", "posteriors", "soft", "status"]
+
+
+@pytest.mark.parametrize("name", ["vcsel_mmf_link", "coherent_link"])
+def test_grc_makes_a_link_of_pythons_defaults_and_reaches_its_setters(platform, name):
+    flowgraph = platform.make_flow_graph()
+    block = flowgraph.new_block(f"adann_{name}")
+    flowgraph.rewrite()
+    for parameter, spec in inspect.signature(getattr(adann, name)).parameters.items():
+        assert block.params[parameter].get_evaluated() == spec.default
+    link = eval(block.templates.render("make"), {"adann": adann})
+    setters = [member for member in dir(getattr(adann, name))
+               if member.startswith("set_") and not hasattr(gr.hier_block2, member)]
+    calls = [callback[callback.index("set_"):] for callback in block.get_callbacks()]
+    assert {call.split("(")[0] for call in calls} == set(setters)
+    for call in calls:
+        eval(f"link.{call}", {"link": link})

@@ -7,8 +7,10 @@ import click
 from rich.console import Console
 
 from ..captures import atomic_output, write_capture
-from ..simulation import VCSEL_DRIFTS, random_labels, simulate_vcsel
-from ..vcsel_mmf_link import BAUD_RATE
+from ..coherent_link import BAUD_RATE as COHERENT_BAUD_RATE
+from ..simulation import (COHERENT_DRIFTS, VCSEL_DRIFTS, random_labels, simulate_coherent,
+                          simulate_vcsel)
+from ..vcsel_mmf_link import BAUD_RATE as VCSEL_BAUD_RATE
 
 
 @click.group()
@@ -16,18 +18,30 @@ def simulate():
     """Make captures of a simulated link that drifts."""
 
 
+def _link_options(drifts):
+    """The options that the commands of all links have."""
+    options = (
+        click.option("-o", "--output", metavar="DIR", required=True,
+                     type=click.Path(file_okay=False, path_type=Path),
+                     help="Folder for set1 and set2: .sigmf-meta, .sigmf-data and .u8 of each."),
+        click.option("--symbols", default=2**20, show_default=True, type=click.IntRange(1),
+                     help="Symbols in each of the two sets."),
+        click.option("--sps", default=4, show_default=True, type=click.IntRange(2, 16),
+                     help="Samples per symbol."),
+        click.option("--drift", default="reference", show_default=True,
+                     type=click.Choice(list(drifts)), help="What has changed in set2."),
+        click.option("--seed", default=0, show_default=True, type=click.IntRange(0, 2**30 - 2),
+                     help="Of the symbols and the noise; the same seed gives the same bytes."))
+
+    def decorate(command):
+        for option in reversed(options):
+            command = option(command)
+        return command
+    return decorate
+
+
 @simulate.command()
-@click.option("-o", "--output", metavar="DIR", required=True,
-              type=click.Path(file_okay=False, path_type=Path),
-              help="Folder for set1 and set2: .sigmf-meta, .sigmf-data and .u8 of each.")
-@click.option("--symbols", default=2**20, show_default=True, type=click.IntRange(1),
-              help="Symbols in each of the two sets.")
-@click.option("--sps", default=4, show_default=True, type=click.IntRange(2, 16),
-              help="Samples per symbol.")
-@click.option("--drift", default="reference", show_default=True,
-              type=click.Choice(list(VCSEL_DRIFTS)), help="What has changed in set2.")
-@click.option("--seed", default=0, show_default=True, type=click.IntRange(0, 2**30 - 2),
-              help="Of the symbols and the noise; the same seed gives the same bytes.")
+@_link_options(VCSEL_DRIFTS)
 def vcsel(output, symbols, sps, drift, seed):
     """56 Gb/s PAM4 over a VCSEL and 100 m of OM4 fibre.
 
@@ -35,18 +49,37 @@ def vcsel(output, symbols, sps, drift, seed):
     was moved and other modes are lit; timing, the sampling instant is 0.1 symbols late; noise,
     a quarter more; bias, the laser has aged.
     """
+    _write_sets(output, symbols, sps, drift, seed, 2, simulate_vcsel, VCSEL_BAUD_RATE,
+                "28 GBd PAM4 over a VCSEL and 100 m OM4")
+
+
+@simulate.command()
+@_link_options(COHERENT_DRIFTS)
+def coherent(output, symbols, sps, drift, seed):
+    """128 Gb/s 16QAM over 960 km of fibre: one polarisation at a coherent receiver.
+
+    set1 is for training; set2 holds other symbols, sent after the drift: reference, the fibre was
+    moved, and is 15 K colder; strong, it is 29 K colder; extreme, it is 7 km longer; timing, the
+    sampling instant is 0.1 symbols late; modulator, its bias control is lost; noise, 1 dB more;
+    gain, the receiver has another gain and offset; combined, dispersion, timing, carrier phase
+    and modulator bias have changed.
+    """
+    _write_sets(output, symbols, sps, drift, seed, 4, simulate_coherent, COHERENT_BAUD_RATE,
+                "32 GBd 16QAM over 960 km")
+
+
+def _write_sets(output, symbols, sps, drift, seed, bits, simulate_link, baud_rate, link):
     output.mkdir(parents=True, exist_ok=True)
     console = Console(stderr=True)
     sets = []
     for number, name in enumerate(("none", drift), 1):
         with console.status(f"set{number}: {symbols} symbols, drift {name}"):
-            labels = random_labels(symbols, [seed, number])
-            sets.append((name, labels, simulate_vcsel(labels, name, 2 * seed + number, sps)))
+            labels = random_labels(symbols, [seed, number], bits)
+            sets.append((name, labels, simulate_link(labels, name, 2 * seed + number, sps)))
     for number, (name, labels, samples) in enumerate(sets, 1):
         with atomic_output(output / f"set{number}.u8") as path:
             labels.tofile(path)
         meta = write_capture(
-            output / f"set{number}.sigmf-meta", samples, sps * BAUD_RATE,
-            f"simulated 28 GBd PAM4 over a VCSEL and 100 m OM4, {sps} samples/symbol, "
-            f"drift {name}, seed {seed}")
+            output / f"set{number}.sigmf-meta", samples, sps * baud_rate,
+            f"simulated {link}, {sps} samples/symbol, drift {name}, seed {seed}")
         click.echo(f"{meta}: {symbols} symbols, drift {name}")
