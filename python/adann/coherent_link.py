@@ -50,13 +50,14 @@ class coherent_link(gr.hier_block2):
     the dispersion and the carrier off: pulse shaping, IQ modulator, the other polarisation's
     crosstalk, residual dispersion, nonlinear phase, noise, matched filter. Sample i*sps is the
     middle of symbol i: the delay of the filters is taken off, so that a symbol's samples come once
-    latency() more symbols are there. The output has unit power with the default gain and offset.
-    The same seed and labels give the same samples, bit for bit, unless a parameter is changed
-    meanwhile. The model is that of a link in lumps: the fibre's nonlinearity acts in one place.
+    latency() more symbols are there. In the symbols' middles the output has unit power with the
+    default gain and offset. The same seed and labels give the same samples, bit for bit, unless a parameter is
+    changed meanwhile. The fibre is lumped: first it disperses, then its nonlinearity acts.
 
     sps: samples per symbol, 2 to 16
-    swing: rms of the voltage at each of the modulator's two arms over V_pi, 0.01 to 0.7. An arm's
-        field is sin(pi/2 * (V + V_bias) / V_pi), so a greater swing compresses more
+    swing: rms of the voltage at each of the modulator's two arms over V_pi, 0.01 to 0.7. The field
+        of an arm, a Mach-Zehnder interferometer, is sin(pi/2 * (V + V_bias) / V_pi): a greater
+        swing compresses more
     bias: V_bias / V_pi, how far the arms are from their null, -0.3 to 0.3: part of the carrier
         leaks and the levels of each arm are compressed unequally
     iq_gain: of Q over I in dB, -6 to 6. iq_phase: -45 to 45 degrees more than 90 between them.
@@ -64,11 +65,16 @@ class coherent_link(gr.hier_block2):
     polarization: angle in degrees, -90 to 90, by which the receiver's axes are turned against the
         sender's: cos of it is received of this polarisation, sin of the other, which carries
         independent 16QAM symbols
-    dispersion: what its compensation leaves, -500 to 500 ps/nm, at 1550 nm
+    dispersion: what its compensation leaves, -500 to 500 ps/nm, at 1550 nm. The default is 0.6 %
+        of 960 km of standard fibre, 17 ps/(nm km)
     nonlinear_phase: rotation in rad by self-phase modulation at mean power, -2 to 2: the field is
-        multiplied by exp(j*nonlinear_phase*(power - 1)); carrier recovery has taken off the mean
+        multiplied by exp(j*nonlinear_phase*(power - 1)); carrier recovery has taken off the
+        mean. 12 spans of 80 km launched with 1 mW give 0.33 (1.3 /(W km), 21 km effective length);
+        dispersion spreads the symbols, so that less acts at once
     timing: error of the sampling instant in symbols, -1 to 1; positive is late
-    snr: mean power of the signal over that of the noise in 32 GHz, in dB, -10 to 100
+    snr: mean power of the signal over that of the noise in 32 GHz, in dB, -10 to 100. Both
+        polarisations counted, the OSNR in 0.1 nm is 4.1 dB more; the 12 spans, 16 dB each, with
+        amplifiers of 5 dB noise figure, have one of 26 dB
     rotation: what carrier recovery leaves, -180 to 180 degrees
     gain, offset: of the receiver, 0.01 to 100 and a complex number of magnitude 0 to 100
     seed: of the noise and of the other polarisation's symbols, 1 to 2^31-2
@@ -78,7 +84,7 @@ class coherent_link(gr.hier_block2):
     """
 
     def __init__(self, sps=4, swing=0.2, bias=0.0, iq_gain=0.0, iq_phase=0.0, polarization=2.0,
-                 dispersion=100.0, nonlinear_phase=0.1, timing=0.0, snr=22.0, rotation=0.0,
+                 dispersion=100.0, nonlinear_phase=0.1, timing=0.0, snr=19.5, rotation=0.0,
                  gain=1.0, offset=0.0, seed=1):
         super().__init__("coherent_link", gr.io_signature(1, 1, gr.sizeof_char),
                          gr.io_signature(1, 1, gr.sizeof_gr_complex))
@@ -216,11 +222,15 @@ class coherent_link(gr.hier_block2):
         return 1 / np.sqrt(np.trace(imbalance @ moments @ imbalance.T))
 
     def _all_pass(self, dispersion):
-        """Response of residual dispersion in ps/nm: exp(j*pi*wavelength^2*D*f^2/c)."""
+        """Response of residual dispersion in ps/nm: exp(-j*pi*wavelength^2*D*f^2/c).
+
+        Source: Savory, "Digital filters for coherent optical receivers", Opt. Express 2008; the
+        sign goes with that of the nonlinear phase.
+        """
         frequency = np.fft.fftfreq(_DISPERSION_SPAN * self._sps, 1 / self._sps)
         # Beyond the symbol rate there is no signal: the delay grows no further, and the impulse
         # response fits into its span.
         within = np.clip(frequency, -1, 1)
         square = (2 * frequency * within - within**2) * (BAUD_RATE / 1e12)**2  # THz^2
         curvature = np.pi * _WAVELENGTH**2 / _SPEED_OF_LIGHT  # nm*ps
-        return np.exp(1j * curvature * dispersion * square)
+        return np.exp(-1j * curvature * dispersion * square)

@@ -20,14 +20,14 @@ VCSEL_DRIFTS = {
 # 0.03 nm/K of zero-dispersion wavelength times a slope of 0.09 ps/(nm^2 km).
 COHERENT_DRIFTS = {
     "none": {},
-    "reference": {"dispersion": 140.0, "polarization": 2.5},  # 15 K colder, and the fibre was moved
-    "strong": {"dispersion": 175.0},  # 29 K colder
-    "extreme": {"dispersion": 220.0},  # another route, 7 km longer
+    "reference": {"dispersion": 145.0, "polarization": 2.5},  # 17 K colder, and the fibre was moved
+    "strong": {"dispersion": 180.0},  # 31 K colder
+    "extreme": {"dispersion": 225.0},  # another route, 7 km longer
     "timing": {"timing": 0.1},
-    "modulator": {"swing": 0.3, "bias": 0.08, "iq_phase": 10.0},  # its bias control is lost
-    "noise": {"snr": 21.0},
+    "modulator": {"swing": 0.3, "bias": 0.1, "iq_phase": 12.0},  # its bias control is lost
+    "noise": {"snr": 18.5},
     "gain": {"gain": 1.5, "offset": 0.1 + 0.05j},
-    "combined": {"dispersion": 130.0, "timing": 0.05, "rotation": 3.0, "bias": 0.05},
+    "combined": {"dispersion": 145.0, "timing": 0.05, "rotation": 5.0, "bias": 0.05},
 }
 
 

@@ -93,7 +93,7 @@ def test_dispersion_is_an_all_pass_of_quadratic_phase(dispersion, sps):
         samples = run(np.tile(period, 4), link, sps).reshape(4, -1)
         spectra.append(np.fft.fft(samples[2]))
     frequency = np.fft.fftfreq(64 * sps, 1 / (sps * 32e9))
-    phase = np.pi * 1550e-9**2 * dispersion * 1e-3 / constants.c * frequency**2
+    phase = -np.pi * 1550e-9**2 * dispersion * 1e-3 / constants.c * frequency**2
     band = np.abs(frequency) < 15e9
     np.testing.assert_allclose((spectra[1] / spectra[0])[band], np.exp(1j * phase)[band],
                                atol=0.02)

@@ -59,7 +59,7 @@ def coherent(output, symbols, sps, drift, seed):
     """128 Gb/s 16QAM over 960 km of fibre: one polarisation at a coherent receiver.
 
     set1 is for training; set2 holds other symbols, sent after the drift: reference, the fibre was
-    moved, and is 15 K colder; strong, it is 29 K colder; extreme, it is 7 km longer; timing, the
+    moved, and is 17 K colder; strong, it is 31 K colder; extreme, it is 7 km longer; timing, the
     sampling instant is 0.1 symbols late; modulator, its bias control is lost; noise, 1 dB more;
     gain, the receiver has another gain and offset; combined, dispersion, timing, carrier phase
     and modulator bias have changed.
