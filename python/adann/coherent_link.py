@@ -51,8 +51,9 @@ class coherent_link(gr.hier_block2):
     crosstalk, residual dispersion, nonlinear phase, noise, matched filter. Sample i*sps is the
     middle of symbol i: the delay of the filters is taken off, so that a symbol's samples come once
     latency() more symbols are there. In the symbols' middles the output has unit power with the
-    default gain and offset. The same seed and labels give the same samples, bit for bit, unless a parameter is
-    changed meanwhile. The fibre is lumped: first it disperses, then its nonlinearity acts.
+    default gain and offset. The same seed and labels give the same samples, bit for bit, unless a
+    parameter is changed meanwhile. The fibre is lumped: first it disperses, then its nonlinearity
+    acts.
 
     sps: samples per symbol, 2 to 16
     swing: rms of the voltage at each of the modulator's two arms over V_pi, 0.01 to 0.7. The field
