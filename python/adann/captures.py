@@ -111,12 +111,18 @@ def normalized(samples):
     return scaled
 
 
-def _map_raw(path, dtype):
+def check_file(path):
+    """Its size in bytes. Raises ValueError if it is missing, empty or not a file."""
     if not path.is_file():
         raise ValueError(f"{path}: {'not a file' if path.exists() else 'no such file'}")
     size = path.stat().st_size
     if not size:
         raise ValueError(f"{path}: empty")
+    return size
+
+
+def _map_raw(path, dtype):
+    size = check_file(path)
     if size % dtype.itemsize:
         raise ValueError(f"{path}: truncated: {size} bytes are not a multiple of "
                          f"{dtype.itemsize}, the size of a sample")
@@ -141,12 +147,13 @@ def _read_sigmf(meta):
     except OSError as error:
         raise ValueError(f"{meta}: {error.strerror}") from error
     except Exception as error:  # sigmf lets json, jsonschema and numpy errors through
-        raise ValueError(f"{meta}: {_first_line(error)}") from error
+        raise ValueError(f"{meta}: {first_line(error)}") from error
     if samples.ndim != 1:
         raise ValueError(f"{meta}: {samples.shape[1]} channels, allowed: 1")
     samples = samples.astype("<c8" if np.iscomplexobj(samples) else "<f4", copy=False)
     return Capture(samples, record.get_global_field("core:sample_rate"), meta)
 
 
-def _first_line(error):
+def first_line(error):
+    """What an exception says, or else is."""
     return (str(error).strip() or type(error).__name__).splitlines()[0]

@@ -6,6 +6,7 @@ import click
 from .. import core
 from .doctor import doctor
 from .equalize import equalize
+from .import_capture import import_capture
 from .mlse import mlse
 from .simulate import simulate
 from .train import train
@@ -31,5 +32,5 @@ def main():
     """AdaNN: a neural-network equalizer that keeps learning on the signal it receives."""
 
 
-for command in (train, equalize, mlse, simulate, doctor):
+for command in (train, equalize, mlse, import_capture, simulate, doctor):
     main.add_command(command)
