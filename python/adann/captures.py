@@ -29,6 +29,17 @@ class Capture:
     path: Path
 
 
+@dataclass
+class StoredCapture:
+    """How a capture lies on disk. path: of the samples, which fill it; datatype: SigMF's name of
+    their type, as rf32_le; size: samples; sample_rate: as in Capture."""
+
+    path: Path
+    datatype: str
+    size: int
+    sample_rate: float | None
+
+
 def read_capture(path):
     """Open a capture.
 
@@ -39,10 +50,34 @@ def read_capture(path):
     path = Path(path)
     if path.suffix in RAW_TYPES:
         return Capture(_map_raw(path, RAW_TYPES[path.suffix]), None, path)
+    meta = _find_meta(path)
+    record = _open_sigmf(meta)
+    with _about_sigmf(meta):
+        samples = record[:]
+    samples = samples.astype("<c8" if np.iscomplexobj(samples) else "<f4", copy=False)
+    return Capture(samples, record.get_global_field("core:sample_rate"), meta)
+
+
+def stored_capture(path):
+    """Check a capture without reading its samples into memory, for who reads them himself.
+
+    path and errors as for read_capture.
+    """
+    path = Path(path)
+    if path.suffix in RAW_TYPES:
+        dtype = RAW_TYPES[path.suffix]
+        return StoredCapture(path, "cf32_le" if dtype.kind == "c" else "rf32_le",
+                             _map_raw(path, dtype).size, None)
+    record = _open_sigmf(_find_meta(path))
+    return StoredCapture(Path(record.data_file), record.get_global_field("core:datatype"),
+                         record.sample_count, record.get_global_field("core:sample_rate"))
+
+
+def _find_meta(path):
     meta = path.with_suffix(".sigmf-meta") if path.suffix in SIGMF_SUFFIXES else Path(
         f"{path}.sigmf-meta")
     if meta.is_file():
-        return _read_sigmf(meta)
+        return meta
     if path.is_file() and path.suffix not in SIGMF_SUFFIXES:
         raise ValueError(f"{path}: not a capture; allowed: .sigmf-meta, .f32, .c64, .cfile")
     raise ValueError(f"{meta if path.suffix in SIGMF_SUFFIXES else path}: no such file")
@@ -129,7 +164,7 @@ def _map_raw(path, dtype):
     return np.memmap(path, dtype, "r")
 
 
-def _read_sigmf(meta):
+def _open_sigmf(meta):
     import sigmf
 
     data = meta.with_suffix(".sigmf-data")
@@ -137,21 +172,25 @@ def _read_sigmf(meta):
         raise ValueError(f"{data}: no such file")
     if not data.stat().st_size:
         raise ValueError(f"{data}: empty")
+    # sigmf only warns about data that end in the middle of a sample.
+    with _about_sigmf(meta), warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        record = sigmf.fromfile(meta)
+        record.validate()
+    if record.num_channels != 1:
+        raise ValueError(f"{meta}: {record.num_channels} channels, allowed: 1")
+    return record
+
+
+@contextlib.contextmanager
+def _about_sigmf(meta):
+    """sigmf lets the errors of json, jsonschema and numpy through."""
     try:
-        # sigmf only warns about data that end in the middle of a sample.
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", UserWarning)
-            record = sigmf.fromfile(meta)
-            record.validate()
-            samples = record[:]
+        yield
     except OSError as error:
         raise ValueError(f"{meta}: {error.strerror}") from error
-    except Exception as error:  # sigmf lets json, jsonschema and numpy errors through
+    except Exception as error:
         raise ValueError(f"{meta}: {first_line(error)}") from error
-    if samples.ndim != 1:
-        raise ValueError(f"{meta}: {samples.shape[1]} channels, allowed: 1")
-    samples = samples.astype("<c8" if np.iscomplexobj(samples) else "<f4", copy=False)
-    return Capture(samples, record.get_global_field("core:sample_rate"), meta)
 
 
 def first_line(error):

@@ -2,6 +2,7 @@
 """The GRC descriptions and example flowgraphs, compiled by the real grcc."""
 
 import inspect
+import os
 import pathlib
 import subprocess
 import sys
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 import yaml
 from gnuradio import adann, gr
+from gnuradio.adann.captures import write_capture
 from gnuradio.adann.simulation import random_labels, simulate_vcsel
 from gnuradio.grc.core.platform import Platform
 
@@ -52,11 +54,11 @@ def compile_flowgraph(name, folder):
 
 def test_the_headless_flowgraph_equalizes_a_drifted_capture(tmp_path):
     sent = random_labels(2**18, 3)
-    simulate_vcsel(sent, "reference", seed=4).tofile(tmp_path / "capture.f32")
+    write_capture(tmp_path / "capture", simulate_vcsel(sent, "reference", seed=4), 112e9)
     sent.tofile(tmp_path / "sent.u8")
     done = subprocess.run(
         [sys.executable, str(compile_flowgraph("equalize_file", tmp_path)), "--capture",
-         "capture.f32", "--reference", "sent.u8", "--output", "labels.u8",
+         "capture.sigmf-meta", "--reference", "sent.u8", "--output", "labels.u8",
          "--model", str(ROOT / "examples/models/vcsel_pam4.safetensors")],
         cwd=tmp_path, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
@@ -66,6 +68,57 @@ def test_the_headless_flowgraph_equalizes_a_drifted_capture(tmp_path):
     wrong = np.unpackbits(decided ^ sent[:decided.size]).reshape(-1, 8).sum(1)
     assert f"{wrong.sum()} of {2 * wrong.size} bits wrong" in done.stdout
     assert wrong[wrong.size // 2:].mean() / 2 < 1e-3  # the frozen network: 1.7e-2
+
+
+# What a user sees on the screen, without one: the last points of the plot of both networks.
+CAPTURE_LIVE = """
+import time
+from gnuradio import blocks
+from PyQt5 import Qt
+application = Qt.QApplication([])
+from capture_live import capture_live
+top = capture_live(capture="capture.sigmf-meta", model=MODEL, pace=5e5)
+points = blocks.vector_sink_f(2)
+pairs = blocks.streams_to_vector(4, 2)
+top.connect(top.points_adaptive, pairs, points)
+top.connect(top.points_frozen, (pairs, 1))
+top.start()
+while len(points.data()) < 2 * 256:  # four times the capture
+    application.processEvents()
+    time.sleep(0.01)
+top.stop()
+top.wait()
+print(*points.data()[-2:])
+"""
+
+
+def test_a_looped_capture_is_learnt_live(tmp_path):
+    """The adaptive network becomes surer than the frozen one, whose errors show as doubts."""
+    write_capture(tmp_path / "capture", simulate_vcsel(random_labels(2**18, 3), "reference",
+                                                       seed=4), 112e9)
+    compile_flowgraph("capture_live", tmp_path)
+    model = str(ROOT / "examples/models/vcsel_pam4.safetensors")
+    done = subprocess.run([sys.executable, "-c", CAPTURE_LIVE.replace("MODEL", repr(model))],
+                          cwd=tmp_path, capture_output=True, text=True, timeout=120,
+                          env={**os.environ, "QT_QPA_PLATFORM": "offscreen"})
+    assert done.returncode == 0, done.stderr
+    adaptive, frozen = map(float, done.stdout.split()[-2:])
+    assert 0.9 < frozen < 0.99 < adaptive < 1
+
+
+@pytest.mark.parametrize("kind", ["float", "complex"])
+def test_grc_makes_the_capture_source_of_the_type_that_is_drawn(platform, kind):
+    flowgraph = platform.make_flow_graph()
+    block = flowgraph.new_block("adann_capture_source")
+    block.import_data("source", {}, dict(type=kind, file="a.sigmf-meta", repeat="False"))
+    flowgraph.rewrite()
+    assert block.templates.render("make") == (
+        f"adann.capture_source('a.sigmf-meta', complex={kind == 'complex'}, repeat=False, "
+        "sample_rate=0)")
+    assert not [error for parameter in block.params.values()
+                for error in parameter.get_error_messages()]
+    stream, end = block.sources
+    assert (stream.dtype, end.domain, end.key) == (kind, "message", "end")
 
 
 @pytest.mark.parametrize("kind", ["float", "complex"])
