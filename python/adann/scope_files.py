@@ -6,6 +6,7 @@ are imported only by the formats that need them.
 """
 
 import contextlib
+import importlib
 import io
 import re
 import warnings
@@ -99,6 +100,8 @@ def _read(path):
               ".wav": _read_wav, ".h5": _read_infiniium}.get(path.suffix.lower(), _read_rigolwfm)
     try:
         file = reader(path)
+    except ImportError:
+        raise
     except OSError as error:
         raise ValueError(f"{path}: {error.strerror or first_line(error)}") from error
     except Exception as error:  # the libraries let anything through
@@ -150,15 +153,14 @@ def _read_rigolwfm(path):
 
 
 def _lecroy_segments(path):
-    """SUBARRAY_COUNT of the WAVEDESC block: RigolWFM joins a sequence's segments silently.
-
-    Source: the template LECROY_2_3, which an oscilloscope gives when asked TEMPLATE?.
-    """
+    """How many segments a LeCroy file has, which RigolWFM joins silently."""
     content = path.read_bytes()
-    block = content[content.find(b"WAVEDESC"):][:346]
-    if not block[16:].startswith(b"LECROY_2_3"):
-        return 1  # the older template has no sequences
-    return int.from_bytes(block[144:148], "little" if block[34] else "big")
+    block = content[content.find(b"WAVEDESC"):]
+    template = "1_0" if block[16:].startswith(b"LECROY_1_0") else "2_3"
+    order = "le" if block[34] else "be"
+    module = importlib.import_module(f"RigolWFM.lecroy_{template}_{order}_trc")
+    parser = getattr(module, f"Lecroy{template.replace('_', '')}{order.title()}Trc")
+    return parser.from_bytes(block).wavedesc.subarray_count
 
 
 def _read_infiniium(path):
