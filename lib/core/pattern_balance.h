@@ -12,25 +12,31 @@
 
 namespace gr::adann::core {
 
-/*! A term beside any loss that frees patterns which are decided wrongly, confidently, for
- * ever.
+/*! Frees patterns which are decided wrongly, confidently, for ever: a term beside any
+ * loss, and a doubt about the pseudo-labels.
  *
  * Scrambled data is uniform and independent from symbol to symbol. So whatever the
- * decisions before and after a symbol are, the mean posterior of that symbol over all
- * places where they occur must be uniform. A network that has learnt to take one
- * three-symbol pattern for another breaks this; neither its confidence nor noise on its
- * input shows that.
+ * decisions around a symbol are, the mean posterior of that symbol over all places where
+ * they occur must be uniform. A network that has learnt to take one pattern for another
+ * breaks this; neither its confidence nor noise on its input shows that.
  *
- * The term is the KL divergence of those means to uniform, weighted by how often the pair
- * c of neighbouring decisions occurs: Σ_c (N_c/N) Σ_j m_cj ln(m_cj K), m_c the mean
- * posterior in the context c, K the number of levels. Its gradient by the posterior of a
- * symbol in context c is ln(m_cj K) / N. Here m is the mean over the steps before, which
- * fade within some 1024 symbols: a symbol does not weigh on the mean that it is judged
- * by, and one pass over the batch is enough.
+ * The contexts of symbol t are the decisions at t - 2, t - 1, t + 1 and at t - 1, t + 1,
+ * t + 2: with the nearest two only, a network can satisfy the term and stay wrong. Up to
+ * 8 classes are levels themselves. Larger ones are square QAM, whose label is the level
+ * of I and then that of Q: each is balanced on its own, for contexts of whole symbols
+ * would hold too few of them, and has two contexts more, which tie it to the other one:
+ * its own level at t - 1 or t + 1 and the other's at t.
  *
- * Up to 8 classes are levels themselves (M² contexts). Larger ones are square QAM, whose
- * label is the level of I and then that of Q: each is balanced on its own, given the
- * neighbours' levels in the same dimension, for M² contexts would hold too few symbols.
+ * The term is the KL divergence of the contexts' means to uniform, weighted by how often
+ * each occurs: Σ_c (N_c/N) Σ_k m_ck ln(m_ck K), m_c the mean posterior in context c, K
+ * the number of levels. Its gradient by the posterior of a symbol in context c is
+ * ln(m_ck K) / N. Here m is the mean over the steps before, which fade within some 8
+ * symbols a context: a symbol does not weigh on the mean that it is judged by, and one
+ * pass over the batch is enough.
+ *
+ * The doubt: where a context's divergence D_c shows a pattern that random data does not
+ * have, the decisions in it are bad teachers. A symbol's own loss is weighted with
+ * 1 / (1 + D_c / 0.2), D_c the largest of its contexts.
  *
  * Framing, idle patterns and unscrambled data break the assumption: the weight can be
  * zero.
@@ -44,11 +50,12 @@ public:
     //! by.
     void begin_step(std::size_t symbols);
 
-    /*! Takes the neighbouring symbols of a tile; the first and the last lack a neighbour.
+    /*! Takes a tile; its first and last two symbols lack neighbours.
      * \param decided n labels
      * \param posteriors rows of simd::tile, a row per class
      * \param weight of the term
-     * \param error rows: the term's gradient by the logits, times N, is added */
+     * \param error rows, the loss's gradient by the logits: each symbol's is weighted by
+     * its doubt, and the term's gradient, times N, is added */
     void add(const std::uint8_t* decided,
              std::size_t n,
              const float* posteriors,
@@ -59,11 +66,21 @@ public:
     void reset();
 
 private:
+    template <std::size_t K>
+    struct symbols;
+    template <std::size_t K>
+    void judge(symbols<K>&, const std::uint8_t*, std::size_t, std::size_t, float* doubt);
+    template <std::size_t K>
+    void add_pam(const std::uint8_t*, std::size_t, const float*, float, float*);
+    template <std::size_t K>
+    void add_qam(const std::uint8_t*, std::size_t, const float*, float, float*);
+
     const std::size_t d_levels;     // K
     const std::size_t d_dimensions; // 1, or I and Q
-    std::vector<float>
-        d_sums; // (dimensions, K, K, K) of posteriors: before, after, level
-    std::vector<float> d_slopes; // the same: ln(m K)
+    // For each dimension its tables, for each table its contexts, K numbers each.
+    std::vector<float> d_sums;       // of posteriors
+    std::vector<float> d_slopes;     // ln(m K)
+    std::vector<float> d_divergence; // one number a context
 };
 
 } // namespace gr::adann::core

@@ -4,6 +4,7 @@
 import numpy as np
 import pytest
 import torch
+from scipy.stats import entropy
 
 from gnuradio.adann import core
 
@@ -136,35 +137,48 @@ def test_pattern_balances_gradient_is_torchs(classes):
     trainer.step(second)
     found = before.parameters - trainer.network.parameters
 
+    dimensions = 1 if classes == 4 else 2
+
     def levels(labels, dimension):
         return labels if classes == 4 else labels // 4 if dimension == 0 else labels % 4
 
-    def contexts(labels, dimension):
-        """(symbols, 2): level before and after; and which symbols have both in their tile."""
-        at = np.arange(1, labels.size - 1)
-        at = at[(at % tile > 0) & (at % tile < tile - 1)]
-        level = levels(labels, dimension)
-        return at, level[at - 1], level[at + 1]
+    def tables(labels, dimension):
+        """(symbols that have the neighbours in their tile, number of each one's context)"""
+        own, other = levels(labels, dimension), levels(labels, 1 - dimension)
+        neighbours = [[(own, -2), (own, -1), (own, 1)], [(own, -1), (own, 1), (own, 2)]]
+        if dimensions == 2:
+            neighbours += [[(own, -1), (other, 0)], [(own, 1), (other, 0)]]
+        for context in neighbours:
+            at = np.arange(labels.size)
+            at = at[(at % tile >= 2) & (at % tile < tile - 2) & (at < labels.size - 2)]
+            yield at, np.ravel_multi_index(tuple(level[at + shift] for level, shift in context),
+                                           (4,) * len(context))
 
     def posteriors_of_levels(posteriors, dimension):
         return (posteriors if classes == 4
                 else posteriors.reshape(-1, 4, 4).sum(2 - dimension))
 
     labels, posteriors = net.decide(first)
-    slopes = np.zeros((2, 4, 4, 4))
-    for d in range(1 if classes == 4 else 2):
-        at, previous, following = contexts(labels, d)
-        sums = np.ones((4, 4, 4))  # one symbol of each level more than was seen
-        np.add.at(sums, (previous, following), posteriors_of_levels(posteriors, d)[at])
-        slopes[d] = np.log(4 * sums / sums.sum(axis=2, keepdims=True))
+    means = []
+    for d in range(dimensions):
+        for at, context in tables(labels, d):
+            sums = np.ones((64, 4))  # one symbol of each level more than was seen
+            np.add.at(sums, context, posteriors_of_levels(posteriors, d)[at])
+            means.append(sums / sums.sum(axis=1, keepdims=True))
 
     logits, parameters, _ = torch_network(before)
     output = logits(torch.tensor(second, dtype=torch.float64))
-    loss = torch.nn.functional.cross_entropy(output, output.argmax(dim=1))
-    for d in range(1 if classes == 4 else 2):
-        at, previous, following = contexts(output.argmax(dim=1).numpy(), d)
-        mine = posteriors_of_levels(torch.softmax(output, dim=1), d)[at]
-        loss = loss + weight * (mine * torch.tensor(slopes[d][previous, following])).sum() / 1000
+    labels = output.argmax(dim=1)
+    mean, doubt, term = iter(means), np.zeros(len(labels)), 0
+    for d in range(dimensions):
+        for at, context in tables(labels.numpy(), d):
+            m = next(mean)
+            mine = posteriors_of_levels(torch.softmax(output, dim=1), d)[at]
+            term += (mine * torch.tensor(np.log(4 * m[context]))).sum()
+            divergence = np.array([entropy(row, np.full(4, 0.25)) for row in m])
+            np.maximum.at(doubt, at, divergence[context])
+    own = torch.nn.functional.cross_entropy(output, labels, reduction="none")
+    loss = (own / (1 + torch.tensor(doubt) / 0.2)).mean() + weight * term / len(labels)
     loss.backward()
     expected = np.concatenate([p.grad.numpy().ravel() for p in parameters])
     assert np.linalg.norm(found - expected) < 1e-5 * np.linalg.norm(expected)
