@@ -2,6 +2,7 @@
 #include "equalizer_impl.h"
 
 #include <algorithm>
+#include <cmath>
 #include <complex>
 #include <gnuradio/io_signature.h>
 
@@ -30,7 +31,8 @@ core::adaptation_settings adaptation(const equalizer_settings& s)
              { { s.loss, s.pseudo_label, s.sigma, s.epsilon, s.xi, "reduced", s.balance },
                s.optimizer,
                s.learning_rate,
-               s.seed } };
+               s.seed },
+             s.guard };
 }
 
 } // namespace
@@ -150,6 +152,12 @@ void equalizer_impl::write_soft_symbols(const float* posteriors,
     }
 }
 
+ber_estimate equalizer_impl::estimated_ber() const
+{
+    const auto found = d_core.estimated();
+    return { found.ber, found.low, found.high, found.trustworthy };
+}
+
 // In the block's thread, between two calls of work().
 void equalizer_impl::control(const pmt::pmt_t& message)
 {
@@ -174,6 +182,8 @@ void equalizer_impl::publish(const core::adaptation_event& event)
 {
     if (event.what == "error")
         d_logger->error("adaptation: {:s}", event.detail);
+    else if (event.what == "paused" || event.what == "rollback")
+        d_logger->warn("adaptation: {:s}: {:s}", event.what, event.detail);
     pmt::pmt_t status = pmt::make_dict();
     const auto add = [&status](const char* key, const pmt::pmt_t& value) {
         status = pmt::dict_add(status, pmt::mp(key), value);
@@ -185,10 +195,18 @@ void equalizer_impl::publish(const core::adaptation_event& event)
         add("loss", pmt::from_double(event.step.loss));
         add("confidence", pmt::from_double(event.step.confidence));
     }
+    if (!std::isnan(event.estimated.ber)) {
+        add("ber", pmt::from_double(event.estimated.ber));
+        add("ber_low", pmt::from_double(event.estimated.low));
+        add("ber_high", pmt::from_double(event.estimated.high));
+        add("trustworthy", pmt::from_bool(event.estimated.trustworthy));
+    }
+    add("network", pmt::mp(event.network));
     add("step", pmt::from_uint64(event.steps));
     add("updates", pmt::from_uint64(event.updates));
     add("dropped", pmt::from_uint64(event.dropped));
     add("rejected", pmt::from_uint64(event.rejected));
+    add("rollbacks", pmt::from_uint64(event.rollbacks));
     message_port_pub(status_port, status);
 }
 

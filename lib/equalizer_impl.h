@@ -23,6 +23,8 @@ public:
     std::uint64_t updates() const override { return d_core.updates(); }
     std::uint64_t rejected() const override { return d_core.rejected(); }
     std::uint64_t dropped() const override { return d_core.dropped(); }
+    std::uint64_t rollbacks() const override { return d_core.rollbacks(); }
+    ber_estimate estimated_ber() const override;
 
     bool check_topology(int ninputs, int noutputs) override;
     bool start() override;

@@ -2,8 +2,10 @@
 #include "core/adaptive_equalizer.h"
 
 #include "core/checks.h"
+#include "core/clopper_pearson.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace gr::adann::core {
 
@@ -13,12 +15,25 @@ const adaptation_settings& checked(const adaptation_settings& settings)
     settings.check();
     return settings;
 }
+
+training_settings scaled(training_settings training, const model& to)
+{
+    training.loss = training.loss.scaled_to(to.symbols, to.sps);
+    return training;
+}
 } // namespace
 
 const std::vector<std::string>& adaptation_settings::modes()
 {
     static const std::vector<std::string> all{ "lockstep", "live", "off" };
     return all;
+}
+
+training_settings adaptation_settings::automatic_training()
+{
+    training_settings training;
+    training.loss.sigma = training.loss.epsilon = loss_settings::automatic;
+    return training;
 }
 
 void adaptation_settings::check() const
@@ -47,11 +62,13 @@ adaptive_equalizer::adaptive_equalizer(
               { std::vector<float>((d_batch - 1) * stride + initial.window.dimension()),
                 std::vector<std::uint8_t>(d_batch) }),
       d_weights(prepared_network(initial.net)),
-      d_loss(settings.training.loss),
+      d_loss(settings.training.loss.scaled_to(initial.symbols, initial.sps)),
       d_learning_rate(settings.training.learning_rate),
-      d_trainer(initial.net, settings.training),
+      d_trainer(initial.net, scaled(settings.training, initial)),
       d_average(initial.net)
 {
+    if (settings.guard && d_adapts && !d_supervised)
+        d_guard.emplace(initial, settings.training.loss.balance > 0);
 }
 
 adaptive_equalizer::~adaptive_equalizer() { stop(); }
@@ -97,13 +114,12 @@ void adaptive_equalizer::decide(const feature_view& view,
                          posteriors ? posteriors + done * d_initial.net.outputs()
                                     : nullptr);
         if (d_adapts && d_thread.joinable())
-            collect(part, known_labels ? known_labels + done : nullptr);
+            collect(part, d_supervised ? known_labels + done : labels + done);
         done += n;
     }
 }
 
-void adaptive_equalizer::collect(const feature_view& view,
-                                 const std::uint8_t* known_labels)
+void adaptive_equalizer::collect(const feature_view& view, const std::uint8_t* labels)
 {
     if (d_position == 0) {
         d_filling = d_frozen ? nullptr : d_queue.free_slot();
@@ -113,10 +129,9 @@ void adaptive_equalizer::collect(const feature_view& view,
     if (d_filling) {
         // Windows overlap: this writes the end of the last call's samples once more.
         std::copy_n(view.data,
-                    (view.count - 1) * view.stride + view.dimension,
+                    view.floats(),
                     d_filling->samples.begin() + d_position * view.stride);
-        if (known_labels)
-            std::copy_n(known_labels, view.count, d_filling->labels.begin() + d_position);
+        std::copy_n(labels, view.count, d_filling->labels.begin() + d_position);
     }
     d_position += view.count;
     if (d_position < d_batch)
@@ -170,6 +185,7 @@ void adaptive_equalizer::change_loss(float loss_settings::*parameter, float valu
     const std::lock_guard<std::mutex> lock(d_requests_mutex);
     loss_settings changed = d_loss;
     changed.*parameter = value;
+    changed = changed.scaled_to(d_initial.symbols, d_initial.sps);
     changed.check();
     d_loss = changed;
 }
@@ -200,13 +216,16 @@ void adaptive_equalizer::take_requests()
     }
     if (reset) {
         d_trainer.reset(d_initial.net.parameters());
-        publish(1.0f);
+        approach_trained(1.0f);
+        if (d_guard)
+            d_guard->reset();
+        publish();
         report("reset", "");
     }
     for (const auto& path : paths) {
         try {
             model saved = d_initial;
-            saved.net = d_average;
+            saved.net = in_use();
             save_model(path, saved);
             report("saved", path);
         } catch (const std::exception& error) {
@@ -221,26 +240,91 @@ void adaptive_equalizer::train(const batch& taken)
         const feature_view view{
             taken.samples.data(), d_stride, d_initial.window.dimension(), d_batch
         };
-        const step_result result = d_trainer.step(view, taken.labels.data());
         ++d_steps;
+        if (d_guard && !watch(view, taken.labels.data()))
+            return;
+        const step_result result = d_trainer.step(view, taken.labels.data());
         if (result.accepted) {
             ++d_updates;
-            publish(d_approach);
+            approach_trained(d_approach);
+            publish();
         }
         report("step", "", result);
     } catch (const std::exception& error) {
-        ++d_steps;
         report("error", error.what());
     }
 }
 
-void adaptive_equalizer::publish(float approach)
+// Has the guard look at a batch. Returns whether to train on it.
+bool adaptive_equalizer::watch(const feature_view& view, const std::uint8_t* decided)
+{
+    const std::string problem = d_guard->signal_problem(view, decided);
+    if (problem.empty() == d_paused) {
+        d_paused = !d_paused;
+        if (!d_paused)
+            d_guard->restart_estimates();
+        report(d_paused ? "paused" : "resumed", problem);
+    }
+    if (d_paused)
+        return false;
+    if (d_guard->judge(view, d_average)) {
+        d_trainer.reset(in_use().parameters());
+        approach_trained(1.0f);
+        ++d_rollbacks;
+        report("rollback",
+               std::string("training starts over from the weights '") +
+                   guard::name(d_guard->in_use()) + "'");
+    }
+    estimate_errors(view.count);
+    return true;
+}
+
+void adaptive_equalizer::estimate_errors(std::size_t more_symbols)
+{
+    constexpr std::size_t often_enough = 4096; // symbols: an interval takes microseconds
+    d_unestimated += more_symbols;
+    if (d_unestimated < often_enough)
+        return;
+    d_unestimated = 0;
+    const auto& estimate = d_guard->estimate();
+    const auto symbols = static_cast<std::uint64_t>(std::lround(estimate.symbols()));
+    const double rate = estimate.symbol_error_rate();
+    const double bits = d_initial.symbols.bits_per_symbol(); // Gray: one is wrong
+    error_rate found;
+    if (symbols > 0) {
+        const auto errors = static_cast<std::uint64_t>(std::lround(rate * symbols));
+        const auto interval = clopper_pearson(errors, symbols);
+        found = {
+            rate / bits, interval.low / bits, interval.high / bits, estimate.trustworthy()
+        };
+    }
+    const std::lock_guard<std::mutex> lock(d_requests_mutex);
+    d_estimated = found;
+}
+
+error_rate adaptive_equalizer::estimated() const
+{
+    const std::lock_guard<std::mutex> lock(d_requests_mutex);
+    return d_estimated;
+}
+
+// Brings the average nearer to the trained weights: wholly with part = 1.
+void adaptive_equalizer::approach_trained(float part)
 {
     const auto& trained = d_trainer.net().parameters();
     auto& average = d_average.parameters();
     for (std::size_t i = 0; i < average.size(); ++i)
-        average[i] = (1.0f - approach) * average[i] + approach * trained[i];
-    d_weights.writing().assign(d_average);
+        average[i] = (1.0f - part) * average[i] + part * trained[i];
+}
+
+const network& adaptive_equalizer::in_use() const
+{
+    return d_guard ? d_guard->choose(d_average) : d_average;
+}
+
+void adaptive_equalizer::publish()
+{
+    d_weights.writing().assign(in_use());
     d_weights.publish();
 }
 
@@ -249,7 +333,16 @@ void adaptive_equalizer::report(const std::string& what,
                                 step_result step)
 {
     if (d_on_event)
-        d_on_event({ what, detail, step, d_steps, d_updates, d_dropped, rejected() });
+        d_on_event({ what,
+                     detail,
+                     step,
+                     estimated(),
+                     guard::name(d_guard ? d_guard->in_use() : guard::adaptive),
+                     d_steps,
+                     d_updates,
+                     d_dropped,
+                     rejected(),
+                     d_rollbacks });
 }
 
 } // namespace gr::adann::core

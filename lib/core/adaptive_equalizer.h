@@ -8,6 +8,7 @@
 #pragma once
 
 #include "core/decider.h"
+#include "core/guard.h"
 #include "core/handover.h"
 #include "core/model.h"
 #include "core/trainer.h"
@@ -15,7 +16,9 @@
 #include <algorithm>
 #include <atomic>
 #include <functional>
+#include <limits>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -28,22 +31,37 @@ struct adaptation_settings {
     std::size_t batch = 512;       //!< symbols of one step (N_b), 16 to 2^20
     std::size_t average =
         10000; //!< symbols that the weights in use average over, 0 to 10^9
-    training_settings training;
+    //! Its sigma and epsilon may be loss_settings::automatic.
+    training_settings training = automatic_training();
+    bool guard = true; //!< whether a core::guard watches; with "supervised" none does
 
+    static training_settings automatic_training();
     static const std::vector<std::string>& modes();
     //! \throws std::invalid_argument naming the setting that is out of range
     void check() const;
 };
 
+//! A bit error rate estimated without labels: see error_estimate.
+struct error_rate {
+    double ber = std::numeric_limits<double>::quiet_NaN(); //!< NaN: not known
+    double low = ber;  //!< 95 % interval for as many errors among as many symbols,
+    double high = ber; //!< Clopper-Pearson
+    bool trustworthy = false;
+};
+
 //! What the adapter thread tells after each step and each request.
 struct adaptation_event {
-    std::string what;       //!< "step", "reset", "saved", "error"
-    std::string detail;     //!< of "saved" the path, of "error" the reason
-    step_result step;       //!< of "step"
-    std::uint64_t steps;    //!< batches trained on so far, the rejected ones included
-    std::uint64_t updates;  //!< of them, those that changed the weights
-    std::uint64_t dropped;  //!< batches that found the queue full
-    std::uint64_t rejected; //!< steps - updates
+    std::string what;        //!< "step", "paused", "resumed", "rollback", "reset",
+                             //!< "saved", "error"
+    std::string detail;      //!< of "saved" the path, of most others the reason
+    step_result step;        //!< of "step"
+    error_rate estimated;    //!< of the network in use
+    std::string network;     //!< which one that is: guard::name()
+    std::uint64_t steps;     //!< batches seen so far, the rejected ones included
+    std::uint64_t updates;   //!< of them, those that changed the weights
+    std::uint64_t dropped;   //!< batches that found the queue full
+    std::uint64_t rejected;  //!< steps - updates
+    std::uint64_t rollbacks; //!< times that training started over
 };
 
 /*! Decides feature vectors and re-trains its network on them (Fig. 2 and Algorithm 2).
@@ -59,9 +77,13 @@ struct adaptation_event {
  * given seed, however the vectors are cut into calls.
  * - off: the network stays as it is.
  *
- * The weights in use are a running average of those that the trainer goes on from: each
+ * The adaptive weights are a running average of those that the trainer goes on from: each
  * step of N_b symbols brings them nearer by N_b / (average + N_b). The noise of single
  * steps is averaged out of the decisions, which `average` = 0 takes as they are.
+ *
+ * The guard chooses which weights are in use, the adaptive ones or others; it pauses
+ * adaptation while the signal is away, and has the trainer start over from better weights
+ * (guard.h). A batch that is not learnt from is counted as rejected.
  *
  * Threads: decide() belongs to one thread. start() and stop() belong to it too, or come
  * while it rests; stop() waits for the step in hand. Everything else may be called from
@@ -119,19 +141,26 @@ public:
     std::uint64_t updates() const { return d_updates; }
     std::uint64_t dropped() const { return d_dropped; }
     std::uint64_t rejected() const { return d_steps - d_updates; }
+    std::uint64_t rollbacks() const { return d_rollbacks; }
+    //! Of the network in use; not known without a guard, and before the first batch.
+    error_rate estimated() const;
 
 private:
     struct batch {
         std::vector<float> samples;
-        std::vector<std::uint8_t> labels;
+        std::vector<std::uint8_t> labels; // known ones for "supervised", else decided
     };
 
-    void collect(const feature_view& view, const std::uint8_t* known_labels);
+    void collect(const feature_view& view, const std::uint8_t* labels);
     void change_loss(float loss_settings::*parameter, float value);
     void run();
     void take_requests();
     void train(const batch& taken);
-    void publish(float approach);
+    bool watch(const feature_view& view, const std::uint8_t* decided);
+    void estimate_errors(std::size_t more_symbols);
+    void approach_trained(float part);
+    const network& in_use() const;
+    void publish();
     void
     report(const std::string& what, const std::string& detail, step_result step = {});
 
@@ -156,10 +185,12 @@ private:
     semaphore d_done; // decide() in lockstep: the batch has been trained on
     std::atomic<bool> d_frozen{ false };
     std::atomic<bool> d_stopping{ false };
-    std::atomic<std::uint64_t> d_steps{ 0 }, d_updates{ 0 }, d_dropped{ 0 };
+    std::atomic<std::uint64_t> d_steps{ 0 }, d_updates{ 0 }, d_dropped{ 0 },
+        d_rollbacks{ 0 };
 
-    // From anyone to the adapter: neither decide() nor a step holds this lock.
-    std::mutex d_requests_mutex;
+    // Between anyone and the adapter: neither decide() nor a step holds this lock.
+    mutable std::mutex d_requests_mutex;
+    error_rate d_estimated;
     loss_settings d_loss;
     float d_learning_rate;
     bool d_reset_requested = false;
@@ -167,7 +198,10 @@ private:
 
     // The adapter thread's.
     trainer d_trainer;
-    network d_average; // the weights in use
+    network d_average; // the adaptive weights
+    std::optional<core::guard> d_guard;
+    bool d_paused = false;
+    std::size_t d_unestimated = 0; // symbols since d_estimated was made
 
     std::thread d_thread;
 };

@@ -23,12 +23,24 @@ struct feature_view {
     std::size_t dimension;
     std::size_t count;
 
+    //! From the first vector's first to the last one's last.
+    std::size_t floats() const { return (count - 1) * stride + dimension; }
     const float* operator[](std::size_t i) const { return data + i * stride; }
     feature_view from(std::size_t first, std::size_t n) const
     {
         return { data + first * stride, stride, dimension, n };
     }
 };
+
+//! Whether no float is NaN or infinite.
+inline bool all_finite(const float* values, std::size_t n)
+{
+    // x · 0 is NaN if x is not finite. Without an early end the loop becomes vectors.
+    unsigned bad = 0;
+    for (std::size_t i = 0; i < n; ++i)
+        bad |= !(values[i] * 0.0f == 0.0f);
+    return bad == 0;
+}
 
 /*! The window of 2·half_window + 1 symbols around a symbol whose middle is sample i·sps.
  *

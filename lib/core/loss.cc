@@ -44,6 +44,20 @@ void loss_settings::check() const
     check_range("balance", balance, 0.0f, 10.0f);
 }
 
+loss_settings loss_settings::scaled_to(const constellation& symbols, unsigned sps) const
+{
+    double power = 0; // neighbours are 2 apart
+    for (const auto& point : symbols.points())
+        power += std::norm(point) / static_cast<double>(symbols.size());
+    const float reach = static_cast<float>(std::sqrt(sps / power));
+    loss_settings scaled = *this;
+    if (sigma == automatic)
+        scaled.sigma = reach / 9;
+    if (epsilon == automatic)
+        scaled.epsilon = reach / 3;
+    return scaled;
+}
+
 namespace {
 
 // By halves: short chains of additions, which the compiler puts into vectors.

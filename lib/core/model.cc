@@ -120,6 +120,19 @@ public:
         return static_cast<unsigned>(std::stoul(text));
     }
 
+    float
+    metadata_number(const std::string& key, float low, float high, float unknown) const
+    {
+        if (!d_header["__metadata__"].contains(key))
+            return unknown;
+        const std::string text = metadata(key);
+        const json number = json::parse(text, nullptr, false);
+        if (!number.is_number() || !(number >= low && number <= high))
+            fail("has " + key + " '" + text + "', allowed: " + json(low).dump() + " to " +
+                 json(high).dump());
+        return number;
+    }
+
     std::vector<std::size_t> shape(const std::string& name, std::size_t dimensions) const
     {
         const json& about = tensor(name);
@@ -234,12 +247,17 @@ model load_model(const std::string& path)
     if (complex != "true" && complex != "false")
         file.fail("has complex '" + complex + "', which is neither true nor false");
     try {
-        return model(read_network(file),
+        model loaded(read_network(file),
                      file.metadata_number("sps"),
                      file.metadata_number("half_window"),
                      complex == "true",
                      file.metadata("constellation"),
                      file.metadata("training"));
+        loaded.symbol_error_rate = file.metadata_number("symbol_error_rate", 0, 1, 0);
+        loaded.temperature = file.metadata_number("temperature", 0.05f, 20, 1);
+        loaded.adapted_temperature =
+            file.metadata_number("adapted_temperature", 0.05f, 20, 1);
+        return loaded;
     } catch (const std::invalid_argument& error) {
         file.fail(error.what());
     }
@@ -248,12 +266,17 @@ model load_model(const std::string& path)
 void save_model(const std::string& path, const model& saved)
 {
     nlohmann::ordered_json header;
-    header["__metadata__"] = { { "format", format },
-                               { "sps", std::to_string(saved.sps) },
-                               { "half_window", std::to_string(saved.half_window) },
-                               { "complex", saved.complex ? "true" : "false" },
-                               { "constellation", saved.symbols.name() },
-                               { "training", saved.training } };
+    header["__metadata__"] = {
+        { "format", format },
+        { "sps", std::to_string(saved.sps) },
+        { "half_window", std::to_string(saved.half_window) },
+        { "complex", saved.complex ? "true" : "false" },
+        { "constellation", saved.symbols.name() },
+        { "training", saved.training },
+        { "symbol_error_rate", json(saved.symbol_error_rate).dump() },
+        { "temperature", json(saved.temperature).dump() },
+        { "adapted_temperature", json(saved.adapted_temperature).dump() }
+    };
     // The parameters' order is the tensors' order, so they are written in one piece.
     const auto describe = [&](const std::string& name,
                               std::vector<std::size_t> shape,

@@ -34,6 +34,15 @@ struct model {
     bool complex;
     core::constellation symbols;
     std::string training;
+
+    //! Of the network on the signal that it was trained on, as counted with labels; 0 if
+    //! unknown. 0 to 1.
+    float symbol_error_rate = 0;
+    /*! Logits divided by it give posteriors that say how often the network errs on the
+     * signal that it was trained on, as found with labels; 1 if unknown. 0.05 to 20. */
+    float temperature = 1;
+    //! The same for a network that has adapted without labels from this one.
+    float adapted_temperature = 1;
 };
 
 //! A model file that cannot be read, is damaged, or holds something else. Names the file.
@@ -49,7 +58,9 @@ public:
 /*! Reads a model from a safetensors file of format `adann/1`: float32 tensors
  * `layers.K.weight` (outputs, inputs) and `layers.K.bias`, K from 0, and the strings
  * `format`, `sps`, `half_window`, `complex` (true, false), `constellation`, `training` as
- * metadata. \throws model_file_error */
+ * metadata, and perhaps `symbol_error_rate`, `temperature` and
+ * `adapted_temperature`. \throws model_file_error
+ */
 model load_model(const std::string& path);
 
 //! Writes such a file: a temporary one first, then renamed. \throws model_file_error

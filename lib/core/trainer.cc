@@ -10,19 +10,6 @@
 
 namespace gr::adann::core {
 
-namespace {
-
-// x · 0 is NaN if x is not finite. Without an early end the loop becomes vectors.
-bool all_finite(const float* values, std::size_t n)
-{
-    unsigned bad = 0;
-    for (std::size_t i = 0; i < n; ++i)
-        bad |= !(values[i] * 0.0f == 0.0f);
-    return bad == 0;
-}
-
-} // namespace
-
 trainer::trainer(const network& initial,
                  const training_settings& settings,
                  const simd::kernels& kernels)
@@ -57,7 +44,7 @@ step_result trainer::step(const feature_view& batch, const std::uint8_t* known_l
             *std::max_element(known_labels, known_labels + batch.count),
             0,
             d_network.outputs() - 1);
-    if (!all_finite(batch.data, (batch.count - 1) * batch.stride + batch.dimension))
+    if (!all_finite(batch.data, batch.floats()))
         return { none, none, false };
 
     const auto value = d_loss_gradient.compute(

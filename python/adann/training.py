@@ -13,9 +13,11 @@ import numpy as np
 
 from . import core
 from .alignment import find_delay
+from .calibration import calibrate
 from .captures import normalized
 
 BACKENDS = ("core", "torch")
+_CALIBRATION = 4096  # symbols: of fewer that were not trained on, all are taken
 LEARNING_RATES = {"momentum": 0.004, "adam": 0.005}
 
 
@@ -108,6 +110,8 @@ def train(samples, labels, constellation, sps, half_window, settings=None, progr
     model.network.initialize(settings.seed)
     fit = _fit_with_torch if settings.backend == "torch" else _fit_with_core
     fit(model.network, features[:part], labels[:part], settings, progress)
+    untrained = slice(part if labels.size - part >= _CALIBRATION else 0, None)
+    calibrate(model, features[untrained], labels[untrained])
     return Trained(model, delay, _score(model, features[:part], labels[:part]),
                    _score(model, features[part:], labels[part:]) if part < labels.size else None)
 

@@ -27,11 +27,21 @@ struct equalizer_settings {
     std::string optimizer =
         "adam"; //!< "sgd", "momentum", "nesterov", "adagrad", "rmsprop", "adam"
     float learning_rate = 0.002f; //!< 0 to 10
-    float sigma = 0.1f;           //!< deviation of the augmentation noise, 0 to 10
-    float epsilon = 0.1f;         //!< length of the adversarial perturbation, 0 to 10
-    float xi = 0.1f;              //!< its finite-difference step, 1e-6 to 10
+    float sigma = -1; //!< deviation of the augmentation noise, 0 to 10, or -1: scaled
+    float epsilon =
+        -1;          //!< length of the adversarial perturbation, 0 to 10, or -1: scaled
+    float xi = 0.1f; //!< its finite-difference step, 1e-6 to 10
     float balance = 1.0f;   //!< weight of pattern balance beside the loss, 0 (off) to 10
+    bool guard = true;      //!< keep what adaptation makes worse from deciding
     std::uint64_t seed = 0; //!< of the noise
+};
+
+//! A bit error rate that is estimated without labels.
+struct ber_estimate {
+    double ber; //!< NaN: not known
+    double low; //!< 95 % interval for as many errors among as many symbols
+    double high;
+    bool trustworthy; //!< whether such estimates have been seen to be near the truth
 };
 
 /*! \brief Neural-network equalizer that re-trains itself on the signal it receives.
@@ -54,16 +64,29 @@ struct equalizer_settings {
  * t + 1 is decided with the weights that batch t produced: the same to the bit for the
  * same seed. "off": the network stays as it is.
  *
+ * Sigma and epsilon of -1 are scaled to half the distance h of two neighbours in the
+ * unit-power constellation: h·√sps/9 and h·√sps/3.
+ *
+ * The guard estimates the error rates of three networks without labels, and has the best
+ * decide: the offline one, the one that adapts, and a copy of that from when it was good.
+ * Training starts over from the better one when the adapting one stays worse. While the
+ * signal is constant, newly saturated or decided into patterns that random data does not
+ * show (absent, idle, another modulation), adaptation pauses.
+ *
  * Pattern balance assumes scrambled data, uniform and independent from symbol to symbol:
- * set its weight to 0 for a link whose payload is not.
+ * set its weight to 0 for a link whose payload is not; the guard then ignores patterns
+ * too.
  *
  * A NaN or infinite sample costs the decisions whose windows hold it (label 0, uniform
  * posteriors) and the adaptation step of its batch, and nothing after that.
  *
- * Message port `status`: a dictionary per step with event ("step", "reset", "saved",
- * "error"), detail, step, loss, confidence (mean largest posterior), updates, dropped and
- * rejected. Message port `control`: the symbols freeze, resume and reset, or the pair
- * (save . path). Source: the paper, Section II, Fig. 2 and Algorithm 2.
+ * Message port `status`: a dictionary per step with event ("step", "paused", "resumed",
+ * "rollback", "reset", "saved", "error"), detail (the reason), step, loss, confidence
+ * (mean largest posterior), ber, ber_low, ber_high and trustworthy (estimated without
+ * labels, from the first 4096 symbols on), network (offline, adaptive or last good: the
+ * one that decides), updates, dropped, rejected and rollbacks. Message port `control`:
+ * the symbols freeze, resume and reset, or the pair (save . path). Source: the paper,
+ * Section II, Fig. 2 and Algorithm 2.
  */
 class ADANN_API equalizer : virtual public gr::block
 {
@@ -88,6 +111,10 @@ public:
     updates() const = 0; //!< of them, those that changed the weights
     virtual std::uint64_t rejected() const = 0; //!< of them, those that did not
     virtual std::uint64_t dropped() const = 0;  //!< batches that found the adapter busy
+    //! Times that training started over from better weights.
+    virtual std::uint64_t rollbacks() const = 0;
+    //! Of the network in use; not known without guard, and before the first symbols.
+    virtual ber_estimate estimated_ber() const = 0;
 };
 
 } // namespace adann

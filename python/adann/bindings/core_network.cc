@@ -118,6 +118,15 @@ void bind_model(py::module& m)
         .def_readonly("complex", &model::complex)
         .def_readonly(
             "training", &model::training, "How it was trained: text for people.")
+        .def_readwrite("symbol_error_rate",
+                       &model::symbol_error_rate,
+                       "On the signal it was trained on; 0 to 1, 0 if unknown.")
+        .def_readwrite("temperature",
+                       &model::temperature,
+                       "Calibrates the posteriors; 0.05 to 20, 1 if unknown.")
+        .def_readwrite("adapted_temperature",
+                       &model::adapted_temperature,
+                       "The same for a network that has adapted from this one.")
         .def_readonly("constellation", &model::symbols);
     m.def(
         "load_model",

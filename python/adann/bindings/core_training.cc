@@ -109,6 +109,17 @@ void bind_training(py::module& m)
         py::arg("xi") = 0.1f,
         "Loss and its gradient (P,) with the noise given: float32 (uses, N, D).");
 
+    m.def(
+        "automatic_lengths",
+        [](const model& of) {
+            loss_settings loss;
+            loss.sigma = loss.epsilon = loss_settings::automatic;
+            loss = loss.scaled_to(of.symbols, of.sps);
+            return std::make_tuple(loss.sigma, loss.epsilon);
+        },
+        py::arg("model"),
+        "The sigma and the epsilon that adaptation takes unless told otherwise.");
+
     py::class_<trainer>(m, "trainer", "A network that learns, one batch a step.")
         .def(py::init([](const network& net,
                          const std::string& loss,

@@ -8,6 +8,13 @@ using namespace gr::adann;
 
 void bind_equalizer(py::module& m)
 {
+    py::class_<ber_estimate>(
+        m, "ber_estimate", "A bit error rate that is estimated without labels.")
+        .def_readonly("ber", &ber_estimate::ber, "nan: not known")
+        .def_readonly("low", &ber_estimate::low, "95 % interval")
+        .def_readonly("high", &ber_estimate::high)
+        .def_readonly("trustworthy", &ber_estimate::trustworthy);
+
     const equalizer_settings defaults;
     py::class_<equalizer, gr::block, gr::basic_block, equalizer::sptr>(
         m,
@@ -28,8 +35,10 @@ pseudo_label: 'clean', or 'perturbed' (the paper's Algorithm 2 as printed)
 batch: symbols of one step, 16 to 2**20
 average: symbols that the weights in use average over, 0 to 10**9
 optimizer: 'sgd', 'momentum', 'nesterov', 'adagrad', 'rmsprop' or 'adam'
-learning_rate: 0 to 10; sigma, epsilon: 0 to 10; xi: 1e-6 to 10; seed: of the noise
+learning_rate: 0 to 10; xi: 1e-6 to 10; seed: of the noise
+sigma, epsilon: 0 to 10, or -1: scaled to the constellation and the samples per symbol
 balance: weight of pattern balance, 0 to 10; 0 for payload that is not scrambled
+guard: have the best of the offline, the adapting and the last good network decide
 
 Raises ValueError naming the parameter that is out of range, core.ModelFileError (a
 ValueError) if the model file cannot be read.)")
@@ -46,6 +55,7 @@ ValueError) if the model file cannot be read.)")
                          float epsilon,
                          float xi,
                          float balance,
+                         bool guard,
                          std::uint64_t seed) {
                  return equalizer::make(model,
                                         { input,
@@ -60,6 +70,7 @@ ValueError) if the model file cannot be read.)")
                                           epsilon,
                                           xi,
                                           balance,
+                                          guard,
                                           seed });
              }),
              py::arg("model"),
@@ -75,6 +86,7 @@ ValueError) if the model file cannot be read.)")
              py::arg("epsilon") = defaults.epsilon,
              py::arg("xi") = defaults.xi,
              py::arg("balance") = defaults.balance,
+             py::arg("guard") = defaults.guard,
              py::arg("seed") = defaults.seed)
         .def("set_learning_rate", &equalizer::set_learning_rate, py::arg("learning_rate"))
         .def("set_sigma", &equalizer::set_sigma, py::arg("sigma"))
@@ -86,5 +98,11 @@ ValueError) if the model file cannot be read.)")
         .def("steps", &equalizer::steps, "Batches trained on.")
         .def("updates", &equalizer::updates, "Batches that changed the weights.")
         .def("rejected", &equalizer::rejected, "Batches that did not.")
-        .def("dropped", &equalizer::dropped, "Batches that found the adapter busy.");
+        .def("dropped", &equalizer::dropped, "Batches that found the adapter busy.")
+        .def("rollbacks",
+             &equalizer::rollbacks,
+             "Times that training started over from better weights.")
+        .def("estimated_ber",
+             &equalizer::estimated_ber,
+             "Of the network in use, a ber_estimate; nan without guard.");
 }

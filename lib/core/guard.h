@@ -1,0 +1,102 @@
+/* -*- c++ -*- */
+/*
+ * What keeps adaptation from making things worse.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+#pragma once
+
+#include "core/decider.h"
+#include "core/error_estimate.h"
+#include "core/model.h"
+
+#include <array>
+#include <string>
+
+namespace gr::adann::core {
+
+/*! Chooses, without labels, which network decides; it has three candidates.
+ *
+ * - offline: the network as it was loaded;
+ * - adaptive: the running average of the network that is being trained;
+ * - last good: a copy of the adaptive one from when its estimate could be trusted.
+ *
+ * Before a batch is trained on, all three decide a tile of it: symbols that none has
+ * learnt from. Another candidate is put into use when its estimated error rate is below
+ * 0.9 of that of the one in use. When the adaptive one is above twice that of the one in
+ * use for 16384 symbols, training starts over from the one in use: a rollback.
+ *
+ * signal_problem() looks at a batch as a whole, and tells a signal that is not worth
+ * learning from: not finite, constant, newly saturated, or decided into patterns that
+ * neither random data nor a drifted link shows (absent, idle or framing patterns, another
+ * modulation).
+ */
+class guard
+{
+public:
+    enum candidate { offline, adaptive, last_good };
+    static const char* name(candidate which);
+
+    /*! \param initial the offline network, and its temperatures
+     * \param scrambled whether the data is random: without that, patterns tell nothing */
+    guard(const model& initial, bool scrambled);
+
+    /*! Why not to learn from a batch, or an empty string. \param decided its labels, as
+     * the network in use decided them; batches of less than 512 symbols are looked at
+     * together with those before */
+    std::string signal_problem(const feature_view& batch, const std::uint8_t* decided);
+
+    //! The signal was away: begins with the last good network and nothing known of any.
+    void restart_estimates();
+
+    /*! Looks at the first symbols of a batch, and decides which candidate is in use.
+     * Returns whether training has to start over from it. */
+    bool judge(const feature_view& batch, const network& average);
+
+    candidate in_use() const { return d_in_use; }
+    //! The network in use; `average` if that is the adaptive one.
+    const network& choose(const network& average) const;
+    //! Of the network in use.
+    const error_estimate& estimate() const { return d_candidates[d_in_use].estimate; }
+    const error_estimate& estimate(candidate which) const
+    {
+        return d_candidates[which].estimate;
+    }
+
+    //! Back to the beginning.
+    void reset();
+
+private:
+    struct contender {
+        network net;
+        float temperature;
+        error_estimate estimate;
+    };
+
+    void look(contender& each, const feature_view& view);
+    double badness(candidate which) const;
+    void keep_good(const network& average);
+
+    const model d_initial;
+    const bool d_scrambled;
+    const symbol_levels d_levels;
+    std::array<contender, 3> d_candidates; // the adaptive one's network is given
+    candidate d_in_use = offline;
+    std::size_t d_unjudged;       // symbols since the last look
+    std::size_t d_declining = 0;  // symbols for which the adaptive network was bad
+    std::size_t d_since_good = 0; // symbols since the last good one was taken
+
+    double d_usual_extremes = 2; // part of the samples at the edges; 2: not known yet
+    // Triples of decisions, by dimension; pairs of 8 levels.
+    std::vector<float> d_patterns;
+    std::size_t d_pattern_symbols = 0;
+    std::string d_pattern_problem; // of the last whole sample
+
+    decider d_decider;
+    network d_scaled;
+    prepared_network d_prepared;
+    std::vector<std::uint8_t> d_labels;
+    std::vector<float> d_posteriors;
+};
+
+} // namespace gr::adann::core
