@@ -182,8 +182,9 @@ void equalizer_impl::publish(const core::adaptation_event& event)
 {
     if (event.what == "error")
         d_logger->error("adaptation: {:s}", event.detail);
-    else if (event.what == "paused" || event.what == "rollback")
+    else if (event.what == "rollback" || (event.what == "paused" && !d_paused))
         d_logger->warn("adaptation: {:s}: {:s}", event.what, event.detail);
+    d_paused = event.what == "paused";
     pmt::pmt_t status = pmt::make_dict();
     const auto add = [&status](const char* key, const pmt::pmt_t& value) {
         status = pmt::dict_add(status, pmt::mp(key), value);

@@ -47,6 +47,7 @@ private:
     const std::size_t d_items_per_symbol; // input items: samples, or one vector
     const std::size_t d_items_per_window;
     const std::size_t d_stride; // floats from one feature vector to the next
+    bool d_paused = false;      // as the adapter thread told last
     core::adaptive_equalizer d_core;
 };
 

@@ -67,7 +67,8 @@ adaptive_equalizer::adaptive_equalizer(
       d_trainer(initial.net, scaled(settings.training, initial)),
       d_average(initial.net)
 {
-    if (settings.guard && d_adapts && !d_supervised)
+    if (settings.guard && d_adapts && !d_supervised &&
+        !std::isnan(initial.symbol_error_rate))
         d_guard.emplace(initial, settings.training.loss.balance > 0);
 }
 
@@ -259,14 +260,16 @@ void adaptive_equalizer::train(const batch& taken)
 bool adaptive_equalizer::watch(const feature_view& view, const std::uint8_t* decided)
 {
     const std::string problem = d_guard->signal_problem(view, decided);
-    if (problem.empty() == d_paused) {
-        d_paused = !d_paused;
-        if (!d_paused)
-            d_guard->restart_estimates();
-        report(d_paused ? "paused" : "resumed", problem);
-    }
-    if (d_paused)
+    if (!problem.empty()) {
+        d_paused = true;
+        report("paused", problem);
         return false;
+    }
+    if (d_paused) {
+        d_paused = false;
+        d_guard->restart_estimates();
+        report("resumed", "");
+    }
     if (d_guard->judge(view, d_average)) {
         d_trainer.reset(in_use().parameters());
         approach_trained(1.0f);

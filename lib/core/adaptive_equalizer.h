@@ -33,7 +33,9 @@ struct adaptation_settings {
         10000; //!< symbols that the weights in use average over, 0 to 10^9
     //! Its sigma and epsilon may be loss_settings::automatic.
     training_settings training = automatic_training();
-    bool guard = true; //!< whether a core::guard watches; with "supervised" none does
+    //! Whether a core::guard watches. None does with "supervised", nor over a model of
+    //! unknown error rate: of that nobody knows what is normal.
+    bool guard = true;
 
     static training_settings automatic_training();
     static const std::vector<std::string>& modes();

@@ -147,7 +147,7 @@ double guard::badness(candidate which) const
 {
     const auto& estimate = d_candidates[which].estimate;
     const bool as_trained =
-        estimate.symbol_error_rate() < drifted * d_initial.symbol_error_rate;
+        estimate.symbol_error_rate() < drifted * (d_initial.symbol_error_rate + 1e-4);
     const double benefit = which == offline && as_trained ? benefit_of_the_doubt : 1;
     return benefit * (estimate.symbol_error_rate() * estimate.symbols() + 1) /
            (estimate.symbols() + 1);

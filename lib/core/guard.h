@@ -37,7 +37,7 @@ public:
     enum candidate { offline, adaptive, last_good };
     static const char* name(candidate which);
 
-    /*! \param initial the offline network, and its temperatures
+    /*! \param initial the offline network, its error rate and its temperatures
      * \param scrambled whether the data is random: without that, patterns tell nothing */
     guard(const model& initial, bool scrambled);
 

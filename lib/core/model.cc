@@ -253,7 +253,8 @@ model load_model(const std::string& path)
                      complex == "true",
                      file.metadata("constellation"),
                      file.metadata("training"));
-        loaded.symbol_error_rate = file.metadata_number("symbol_error_rate", 0, 1, 0);
+        loaded.symbol_error_rate =
+            file.metadata_number("symbol_error_rate", 0, 1, loaded.symbol_error_rate);
         loaded.temperature = file.metadata_number("temperature", 0.05f, 20, 1);
         loaded.adapted_temperature =
             file.metadata_number("adapted_temperature", 0.05f, 20, 1);
@@ -273,10 +274,14 @@ void save_model(const std::string& path, const model& saved)
         { "complex", saved.complex ? "true" : "false" },
         { "constellation", saved.symbols.name() },
         { "training", saved.training },
-        { "symbol_error_rate", json(saved.symbol_error_rate).dump() },
-        { "temperature", json(saved.temperature).dump() },
-        { "adapted_temperature", json(saved.adapted_temperature).dump() }
     };
+    if (!std::isnan(saved.symbol_error_rate)) {
+        header["__metadata__"]["symbol_error_rate"] =
+            json(saved.symbol_error_rate).dump();
+        header["__metadata__"]["temperature"] = json(saved.temperature).dump();
+        header["__metadata__"]["adapted_temperature"] =
+            json(saved.adapted_temperature).dump();
+    }
     // The parameters' order is the tensors' order, so they are written in one piece.
     const auto describe = [&](const std::string& name,
                               std::vector<std::size_t> shape,

@@ -10,6 +10,7 @@
 #include "core/features.h"
 #include "core/network.h"
 
+#include <limits>
 #include <stdexcept>
 #include <string>
 
@@ -35,9 +36,9 @@ struct model {
     core::constellation symbols;
     std::string training;
 
-    //! Of the network on the signal that it was trained on, as counted with labels; 0 if
-    //! unknown. 0 to 1.
-    float symbol_error_rate = 0;
+    //! Of the network on the signal that it was trained on, as counted with labels: 0 to
+    //! 1, NaN if unknown. A guard needs it.
+    float symbol_error_rate = std::numeric_limits<float>::quiet_NaN();
     /*! Logits divided by it give posteriors that say how often the network errs on the
      * signal that it was trained on, as found with labels; 1 if unknown. 0.05 to 20. */
     float temperature = 1;
@@ -58,7 +59,7 @@ public:
 /*! Reads a model from a safetensors file of format `adann/1`: float32 tensors
  * `layers.K.weight` (outputs, inputs) and `layers.K.bias`, K from 0, and the strings
  * `format`, `sps`, `half_window`, `complex` (true, false), `constellation`, `training` as
- * metadata, and perhaps `symbol_error_rate`, `temperature` and
+ * metadata, and if known `symbol_error_rate`, `temperature` and
  * `adapted_temperature`. \throws model_file_error
  */
 model load_model(const std::string& path);

@@ -88,7 +88,7 @@ def test_frozen_decisions_are_the_networks(signal):
 
 
 def test_lockstep_is_the_trainer_whatever_the_buffers(signal):
-    settings = dict(loss="aug_vat", learning_rate=0.003, seed=11)
+    settings = dict(loss="aug_vat", learning_rate=0.003, sigma=0.1, epsilon=0.1, seed=11)
     trainer = core.trainer(signal.network, **settings)
     features, expected, batch = signal.features(), [], 1024
     for first in range(0, len(features), batch):
@@ -196,7 +196,8 @@ def test_status_and_control_while_it_runs(tmp_path):
     top.start()
     wait_until(lambda: len(told("step")) > 5)
     step = told("step")[-1]
-    assert set(step) == {"event", "loss", "confidence", "step", "updates", "dropped", "rejected"}
+    assert set(step) == {"event", "loss", "confidence", "network", "step", "updates",
+                         "dropped", "rejected", "rollbacks"}
     assert 0 < step["confidence"] <= 1 and step["loss"] > 0
     saved = tmp_path / "saved.safetensors"
     send(pmt.cons(pmt.intern("save"), pmt.intern(str(saved))))

@@ -63,6 +63,9 @@ struct fixture {
     void lockstep_is_the_trainer(std::size_t average)
     {
         settings.average = average;
+        settings.guard = false;
+        settings.training.loss =
+            settings.training.loss.scaled_to(initial.symbols, initial.sps);
         adaptive_equalizer equalizer(initial, 1, settings);
         equalizer.start();
         const auto found = posteriors(equalizer, [] { return 1000; });
@@ -282,7 +285,7 @@ BOOST_AUTO_TEST_CASE(setters_are_safe_while_it_runs)
     posteriors(equalizer, [] { return 100; });
     done = true;
     user.join();
-    BOOST_CHECK_THROW(equalizer.set_sigma(-1.0f), std::invalid_argument);
+    BOOST_CHECK_THROW(equalizer.set_sigma(-0.5f), std::invalid_argument);
     BOOST_CHECK_THROW(equalizer.set_learning_rate(NAN), std::invalid_argument);
 }
 

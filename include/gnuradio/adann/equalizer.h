@@ -71,7 +71,8 @@ struct ber_estimate {
  * decide: the offline one, the one that adapts, and a copy of that from when it was good.
  * Training starts over from the better one when the adapting one stays worse. While the
  * signal is constant, newly saturated or decided into patterns that random data does not
- * show (absent, idle, another modulation), adaptation pauses.
+ * show (absent, idle, another modulation), adaptation pauses. It needs a model whose
+ * error rate is known, as `adann train` writes it.
  *
  * Pattern balance assumes scrambled data, uniform and independent from symbol to symbol:
  * set its weight to 0 for a link whose payload is not; the guard then ignores patterns

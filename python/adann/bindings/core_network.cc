@@ -120,7 +120,7 @@ void bind_model(py::module& m)
             "training", &model::training, "How it was trained: text for people.")
         .def_readwrite("symbol_error_rate",
                        &model::symbol_error_rate,
-                       "On the signal it was trained on; 0 to 1, 0 if unknown.")
+                       "On the signal it was trained on: 0 to 1, nan if unknown.")
         .def_readwrite("temperature",
                        &model::temperature,
                        "Calibrates the posteriors; 0.05 to 20, 1 if unknown.")
