@@ -7,10 +7,13 @@
 namespace gr::adann::core {
 
 namespace {
-constexpr double memory = 8192;           // symbols
-constexpr double latest = 512;            // symbols that a change is seen in
-constexpr double errors_per_nat = 3;      // of the pattern score
-constexpr double standard_deviations = 3; // beyond which a score is not chance
+constexpr double memory = 8192;      // symbols
+constexpr double latest = 512;       // symbols that a change is seen in
+constexpr double errors_per_nat = 3; // of the pattern score
+// Beyond which a score is not chance; contexts overlap, so that it is up to 1.3 times as
+// wide as that of independent ones.
+constexpr double standard_deviations = 5;
+constexpr double least_score = 0.003; // nats: few contexts have a chi-square of long tail
 } // namespace
 
 error_estimate::error_estimate(std::size_t classes, bool scrambled)
@@ -123,7 +126,7 @@ double error_estimate::beyond_chance() const
                                                d_levels.levels * (d_levels.levels - 1));
     const double deviation = std::sqrt(freedom / 2) / independent_symbols();
     const double score = pattern_score();
-    return score > standard_deviations * deviation ? score : 0;
+    return score > std::max(standard_deviations * deviation, least_score) ? score : 0;
 }
 
 double error_estimate::symbol_error_rate() const

@@ -24,7 +24,7 @@ namespace gr::adann::core {
  * which scrambled data makes zero; less its expectation by chance, half the degrees of
  * freedom over n. The decisions are those at t - 1 and t + 1, and for up to 4 levels at t
  * - 2 too; I and Q of a square QAM are scored on their own and added. Three times the
- * score, where it is beyond chance (three standard deviations), is added to the doubt:
+ * score, where it is beyond chance (five standard deviations), is added to the doubt:
  * that factor brought the sum near the counted rate on drifts of the VCSEL link.
  *
  * Symbols are forgotten exponentially, with a memory of 8192.

@@ -5,6 +5,7 @@
 #include "core/error_counter.h"
 #include "core/mlse.h"
 #include "core/normalizer.h"
+#include "receivers.h"
 
 #include <boost/test/unit_test.hpp>
 
@@ -90,41 +91,6 @@ std::vector<float> noise(std::size_t count)
     std::vector<float> values(count);
     gaussian_noise(1).fill(values.data(), count);
     return values;
-}
-
-model make_model(unsigned sps, bool complex, const char* alphabet)
-{
-    const std::size_t inputs = window_geometry(sps, 5, complex).dimension();
-    network net({ inputs, 10, 10, 10, 10, constellation(alphabet).size() });
-    net.initialize(1);
-    return model(net, sps, 5, complex, alphabet);
-}
-
-// Its four labels come equally often from white noise, and independently: they tell which
-// quarter of the normal distribution the middle sample lies in. So a guard takes noise
-// for a signal.
-model make_receiver()
-{
-    model receiver = make_model(4, false, "pam4");
-    auto& parameters = receiver.net.parameters();
-    std::fill(parameters.begin(), parameters.end(), 0.0f);
-    const auto weight =
-        [&](std::size_t layer, std::size_t out, std::size_t in) -> float& {
-        const auto& l = receiver.net.layers()[layer];
-        return parameters[l.weights + out * l.inputs + in];
-    };
-    weight(0, 0, 22) = 1; // the sample's positive part
-    weight(0, 1, 22) = -1;
-    for (std::size_t layer : { 1, 2, 3 })
-        weight(layer, 0, 0) = weight(layer, 1, 1) = 1;
-    for (std::size_t label = 0; label < 4; ++label) {
-        const float level = 0.6745f * (label - 1.5f); // the nearest wins
-        weight(4, label, 0) = 8 * level;
-        weight(4, label, 1) = -8 * level;
-        parameters[receiver.net.layers()[4].biases + label] = -4 * level * level;
-    }
-    receiver.symbol_error_rate = 0.1f; // a guard watches over calibrated models
-    return receiver;
 }
 
 } // namespace

@@ -1,0 +1,226 @@
+/* The error rate estimated without labels, and the guard that decides by it.
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "core/guard.h"
+#include "core/noise.h"
+#include "receivers.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include <cmath>
+#include <limits>
+#include <random>
+
+using namespace gr::adann::core;
+
+namespace {
+
+constexpr std::size_t batch = 512;
+
+// Random labels, and posteriors that give them all but `doubt`.
+struct decisions {
+    decisions(std::size_t n, std::size_t classes, float doubt, unsigned seed)
+        : labels(n), posteriors(n * classes)
+    {
+        std::mt19937 random(seed);
+        for (auto& label : labels)
+            label = random() % classes;
+        sharpen(doubt);
+    }
+    void sharpen(float doubt)
+    {
+        const std::size_t classes = posteriors.size() / labels.size();
+        for (std::size_t t = 0; t < labels.size(); ++t)
+            for (std::size_t j = 0; j < classes; ++j)
+                posteriors[t * classes + j] =
+                    j == labels[t] ? 1 - doubt : doubt / (classes - 1);
+    }
+    void give(error_estimate& to, std::size_t tile = 128)
+    {
+        const std::size_t classes = posteriors.size() / labels.size();
+        for (std::size_t t = 0; t + tile <= labels.size(); t += tile)
+            to.add(&labels[t], &posteriors[t * classes], tile);
+    }
+    std::vector<std::uint8_t> labels;
+    std::vector<float> posteriors;
+};
+
+struct noisy_signal {
+    noisy_signal() : samples(4 * batch * 200 + 44)
+    {
+        gaussian_noise(1).fill(samples.data(), samples.size());
+    }
+    feature_view next()
+    {
+        const feature_view view{
+            samples.data() + 4 * batch * (count % 200), 4, 44, batch
+        };
+        ++count;
+        return view;
+    }
+    std::vector<float> samples;
+    std::size_t count = 0;
+};
+
+std::string problem(guard& watching, const model& by, const feature_view& view)
+{
+    std::vector<std::uint8_t> decided(view.count);
+    decider(by.net).decide(prepared_network(by.net), view, decided.data());
+    return watching.signal_problem(view, decided.data());
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(estimating_errors)
+
+BOOST_AUTO_TEST_CASE(on_random_data_the_estimate_is_the_doubt)
+{
+    for (const std::size_t classes : { 2, 4, 8, 16, 64 }) {
+        error_estimate estimate(classes, true);
+        BOOST_TEST(estimate.symbol_error_rate() == 1.0);
+        BOOST_TEST(!estimate.trustworthy());
+        decisions(6 * 1024, classes, 0.01f, 5).give(estimate);
+        BOOST_TEST(estimate.symbol_error_rate() == 0.01,
+                   boost::test_tools::tolerance(1e-4));
+        BOOST_TEST(estimate.trustworthy());
+    }
+}
+
+BOOST_AUTO_TEST_CASE(the_score_of_random_data_is_zero_on_average)
+{
+    // Its deviation with 192 degrees of freedom and n symbols is sqrt(192 / 2) / n, and
+    // 1.16 times that because contexts overlap (400 simulated records). The mean of 50 is
+    // within 5 of its own deviations but for 6e-7.
+    const double deviation = 1.16 * std::sqrt(192 / 2.0) / 6144;
+    double sum = 0;
+    for (unsigned seed = 0; seed < 50; ++seed) {
+        error_estimate estimate(4, true);
+        decisions(6144, 4, 0.0f, seed).give(estimate, 6144);
+        sum += estimate.pattern_score();
+    }
+    BOOST_TEST(std::abs(sum / 50) < 5 * deviation / std::sqrt(50));
+}
+
+BOOST_AUTO_TEST_CASE(a_symbol_that_follows_from_its_neighbours_scores_ln_4)
+{
+    decisions stuck(6144, 4, 0.0f, 5);
+    for (std::size_t t = 1; t < stuck.labels.size(); ++t)
+        stuck.labels[t] = (stuck.labels[t - 1] + 1) % 4;
+    stuck.sharpen(0);
+    error_estimate estimate(4, true), unscrambled(4, false);
+    stuck.give(estimate, 6144);
+    stuck.give(unscrambled, 6144);
+    BOOST_TEST(estimate.pattern_score() == std::log(4.0),
+               boost::test_tools::tolerance(0.01));
+    BOOST_TEST(estimate.symbol_error_rate() == 1.0);
+    BOOST_TEST(!estimate.trustworthy());
+    BOOST_TEST(unscrambled.symbol_error_rate() == 0.0);
+}
+
+BOOST_AUTO_TEST_CASE(a_change_is_seen_and_the_past_forgotten)
+{
+    error_estimate estimate(4, true);
+    decisions(8192, 4, 0.05f, 1).give(estimate);
+    BOOST_TEST(!estimate.changed());
+    decisions(512, 4, 0.0005f, 2).give(estimate);
+    BOOST_TEST(estimate.changed());
+    estimate.keep_latest();
+    BOOST_TEST(estimate.symbols() == 512);
+    BOOST_TEST(estimate.symbol_error_rate() == 0.0005,
+               boost::test_tools::tolerance(1e-3));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_FIXTURE_TEST_SUITE(guarding, noisy_signal)
+
+BOOST_AUTO_TEST_CASE(signals_not_worth_learning_from_are_named)
+{
+    const model receiver = make_receiver();
+    guard watching(receiver, true);
+    for (int i = 0; i < 20; ++i)
+        BOOST_TEST(problem(watching, receiver, next()) == "");
+
+    std::vector<float> bad(samples.begin(), samples.begin() + 4 * batch + 44);
+    const auto found = [&](const std::vector<float>& in) {
+        return problem(watching, receiver, { in.data(), 4, 44, batch });
+    };
+    auto spoilt = bad;
+    spoilt[100] = std::numeric_limits<float>::quiet_NaN();
+    BOOST_TEST(found(spoilt) == "samples are NaN or infinite");
+    BOOST_TEST(found(std::vector<float>(bad.size(), 0.3f)) == "the samples are constant");
+    spoilt = bad;
+    for (auto& x : spoilt)
+        x = std::clamp(x, -0.5f, 0.5f);
+    BOOST_TEST(found(spoilt).find("the samples are saturated") == 0u);
+    spoilt = bad;
+    for (auto& x : spoilt)
+        x *= 0.2f;
+    BOOST_TEST(found(spoilt).find("the decisions are not those of random data") == 0u);
+    for (std::size_t i = 0; i < spoilt.size(); ++i)
+        spoilt[i] = 0.1f * bad[i] + (i / 4 % 2 ? 1.0f : -1.0f); // idle
+    BOOST_TEST(found(spoilt).find("the decisions are not those of random data") == 0u);
+    BOOST_TEST(found(bad) == "");
+
+    guard unscrambled(receiver, false);
+    BOOST_TEST(problem(unscrambled, receiver, { spoilt.data(), 4, 44, batch }) == "");
+}
+
+BOOST_AUTO_TEST_CASE(short_batches_are_judged_together)
+{
+    const model receiver = make_receiver();
+    guard watching(receiver, true);
+    std::vector<float> weak(4 * 128 + 44);
+    for (std::size_t i = 0; i < weak.size(); ++i)
+        weak[i] = 0.05f * samples[i];
+    const auto found = [&] {
+        return problem(watching, receiver, { weak.data(), 4, 44, 128 });
+    };
+    for (int i = 0; i < 3; ++i)
+        BOOST_TEST(found() == "");
+    for (int i = 0; i < 20; ++i)
+        BOOST_TEST(found() != "");
+}
+
+BOOST_AUTO_TEST_CASE(the_surer_network_decides)
+{
+    const model offline = make_receiver(8), sharp = make_receiver(40);
+    guard watching(offline, true);
+    BOOST_TEST(watching.in_use() == guard::offline);
+    for (int i = 0; i < 40; ++i)
+        BOOST_TEST(!watching.judge(next(), sharp.net));
+    BOOST_TEST(watching.in_use() == guard::adaptive);
+    BOOST_TEST(&watching.choose(sharp.net) == &sharp.net);
+}
+
+BOOST_AUTO_TEST_CASE(one_that_is_sure_of_patterns_that_cannot_be_does_not)
+{
+    const model offline = make_receiver(40), wrong = make_receiver(4000, 1.0f);
+    guard watching(offline, true);
+    std::size_t batches = 0;
+    while (!watching.judge(next(), wrong.net))
+        BOOST_REQUIRE(++batches < 100);
+    // A rollback needs 16384 symbols of decline, and some to see it.
+    BOOST_TEST(batches >= 16384 / batch - 1);
+    BOOST_TEST(batches < 3 * 16384 / batch);
+    BOOST_TEST(watching.in_use() != guard::adaptive);
+    BOOST_TEST(watching.choose(wrong.net).parameters() == offline.net.parameters(),
+               boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(what_was_good_is_kept)
+{
+    const model offline = make_receiver(8), good = make_receiver(1000),
+                wrong = make_receiver(4000, 1.0f);
+    guard watching(offline, true);
+    for (int i = 0; i < 100; ++i)
+        watching.judge(next(), good.net);
+    for (int i = 0; i < 20; ++i)
+        watching.judge(next(), wrong.net);
+    BOOST_TEST(watching.in_use() == guard::last_good);
+    BOOST_TEST(watching.choose(wrong.net).parameters() == good.net.parameters(),
+               boost::test_tools::per_element());
+    watching.reset();
+    BOOST_TEST(watching.in_use() == guard::offline);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,53 @@
+/* -*- c++ -*- */
+/*
+ * Models for tests.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+#pragma once
+
+#include "core/model.h"
+
+#include <algorithm>
+
+//! Untrained, half_window 5, four hidden layers of ten.
+inline gr::adann::core::model make_model(unsigned sps, bool complex, const char* alphabet)
+{
+    using namespace gr::adann::core;
+    const std::size_t inputs = window_geometry(sps, 5, complex).dimension();
+    network net({ inputs, 10, 10, 10, 10, constellation(alphabet).size() });
+    net.initialize(1);
+    return model(net, sps, 5, complex, alphabet);
+}
+
+/*! Its four labels come equally often from white noise, and independently: they tell
+ * which quarter of the normal distribution the middle sample lies in, so a guard takes
+ * noise for a signal. \param sharpness of its posteriors
+ * \param echo how much of the symbol before's middle sample it adds */
+inline gr::adann::core::model make_receiver(float sharpness = 8, float echo = 0)
+{
+    using namespace gr::adann::core;
+    model receiver = make_model(4, false, "pam4");
+    auto& parameters = receiver.net.parameters();
+    std::fill(parameters.begin(), parameters.end(), 0.0f);
+    const auto weight =
+        [&](std::size_t layer, std::size_t out, std::size_t in) -> float& {
+        const auto& l = receiver.net.layers()[layer];
+        return parameters[l.weights + out * l.inputs + in];
+    };
+    weight(0, 0, 22) = 1; // the positive part
+    weight(0, 0, 18) = echo;
+    weight(0, 1, 22) = -1;
+    weight(0, 1, 18) = -echo;
+    for (std::size_t layer : { 1, 2, 3 })
+        weight(layer, 0, 0) = weight(layer, 1, 1) = 1;
+    for (std::size_t label = 0; label < 4; ++label) {
+        const float level = 0.6745f * (label - 1.5f); // the nearest wins
+        weight(4, label, 0) = sharpness * level;
+        weight(4, label, 1) = -sharpness * level;
+        parameters[receiver.net.layers()[4].biases + label] =
+            -0.5f * sharpness * level * level;
+    }
+    receiver.symbol_error_rate = 0.1f; // a guard watches over calibrated models
+    return receiver;
+}
