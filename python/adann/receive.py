@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Captures through a headless flowgraph of equalizers: what `adann equalize` runs."""
 
+import math
 import threading
 import time
 from dataclasses import dataclass
@@ -16,12 +17,15 @@ from .captures import normalized
 
 @dataclass
 class Received:
-    """labels: decisions of each capture, uint8; the counters are the equalizer's."""
+    """labels: decisions of each capture, uint8; the counters are the equalizer's, at the end, and so
+    is estimated_ber: a dictionary of ber, low, high and trustworthy, or None if it is not known."""
 
     labels: list
     steps: int
     dropped: int
     rejected: int
+    rollbacks: int
+    estimated_ber: dict | None
 
 
 def prepare_capture(samples, model):
@@ -66,7 +70,8 @@ def equalize_captures(model_path, captures, receivers, references=None, progress
 
     ends = np.cumsum(symbols)[:-1]
     return {name: Received(np.split(sinks[name].labels, ends), block.steps(), block.dropped(),
-                           block.rejected()) for name, block in equalizers.items()}, seconds
+                           block.rejected(), block.rollbacks(), _estimate(block.estimated_ber()))
+            for name, block in equalizers.items()}, seconds
 
 
 def count_errors(decided, sent, constellation, block):
@@ -94,6 +99,12 @@ def count_errors(decided, sent, constellation, block):
             rows.append((last - first, int(np.count_nonzero(wrong)),
                          int(np.unpackbits(wrong).sum())))
     return rows
+
+
+def _estimate(estimate):
+    if math.isnan(estimate.ber):
+        return None
+    return {name: getattr(estimate, name) for name in ("ber", "low", "high", "trustworthy")}
 
 
 def _run(top, sinks, progress):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """adann equalize"""
 
+import math
 from pathlib import Path
 
 import click
@@ -25,8 +26,8 @@ from .terminal import about, check_outputs, progress_bar
 @click.option("--batch", type=int, help="Symbols of one adaptation step.")
 @click.option("--optimizer", type=click.Choice(core.optimizers))
 @click.option("--lr", "learning_rate", type=float, help="Learning rate.")
-@click.option("--sigma", type=float, help="Deviation of the augmentation noise.")
-@click.option("--epsilon", type=float, help="Length of the adversarial perturbation.")
+@click.option("--sigma", type=float, help="Deviation of the augmentation noise; -1: scaled to the constellation.")
+@click.option("--epsilon", type=float, help="Length of the adversarial perturbation; -1: scaled to the constellation.")
 @click.option("--balance", type=float, help="Weight of pattern balance; 0 for unscrambled data.")
 @click.option("--average", type=int, help="Symbols that the weights in use average over.")
 @click.option("--block", default=8192, type=click.IntRange(1),
@@ -72,7 +73,17 @@ def equalize(model, captures, references, preset, mode, block, seed, output, rep
         "adaptation": {"mode": mode, "loss": settings["loss"], "batch": settings["batch"],
                        "steps": received.steps, "dropped": received.dropped,
                        "rejected": received.rejected},
+        "rollbacks": received.rollbacks, "estimated_ber": received.estimated_ber,
         "msymbols_per_second": rate,
         "model": str(model), "preset": preset, "settings": settings, "block": block})
     click.echo(f"{mode}, {settings['loss']}: {received.steps} steps of {settings['batch']} symbols, "
-               f"{received.dropped} dropped, {received.rejected} rejected; {rate:.2f} Msymbols/s")
+               f"{received.dropped} dropped, {received.rejected} rejected, "
+               f"{received.rollbacks} rollbacks; {rate:.2f} Msymbols/s")
+    if received.estimated_ber:
+        click.echo("BER at the end, estimated without labels: {ber:.1e} ({low:.1e} to {high:.1e})"
+                   .format(**received.estimated_ber)
+                   + ("" if received.estimated_ber["trustworthy"] else ", not trustworthy"))
+    elif settings["guard"] and mode != "off" and settings["loss"] != "supervised":
+        click.echo(f"no guard and no estimated BER: {model} does not tell its error rate; "
+                   "adann train writes models that do" if math.isnan(trained.symbol_error_rate)
+                   else "no estimated BER: fewer than 4096 symbols were learnt from")
