@@ -35,18 +35,28 @@ struct affine_task {
     float* y;
 };
 
-// Rows o … o + R - 1 of y.
+// Rows o … o + R - 1 of y. What does not change is named outside of the loops: for all
+// the compiler knows, storing y could change the task.
 template <std::size_t R>
 void affine_rows(const affine_task& task, std::size_t o)
 {
+    const std::size_t inputs = task.inputs, outputs = task.outputs;
+    const std::uint32_t* const row = task.row;
+    const activation then = task.then;
+    vec bias[R];
+#pragma GCC unroll 16
+    for (std::size_t r = 0; r < R; ++r)
+        bias[r] = all(task.biases ? task.biases[o + r] : 0.0f);
+
     for (std::size_t t = 0; t < tile; t += 2 * width) {
         vec sum[R][2];
 #pragma GCC unroll 16
         for (std::size_t r = 0; r < R; ++r)
-            sum[r][0] = sum[r][1] = all(task.biases ? task.biases[o + r] : 0.0f);
+            sum[r][0] = sum[r][1] = bias[r];
         const float* weight = task.weights + o;
-        for (std::size_t i = 0; i < task.inputs; ++i, weight += task.outputs) {
-            const float* x = task.x + task.row[i] + t;
+        const float* const column = task.x + t;
+        for (std::size_t i = 0; i < inputs; ++i, weight += outputs) {
+            const float* x = column + row[i];
             const vec x0 = load(x), x1 = load(x + width);
 #pragma GCC unroll 16
             for (std::size_t r = 0; r < R; ++r) {
@@ -55,17 +65,24 @@ void affine_rows(const affine_task& task, std::size_t o)
                 sum[r][1] += w * x1;
             }
         }
+        float* const y = task.y + o * tile + t;
+        const float* const active = task.active + o * tile + t;
+        const auto finish = [&](auto function) {
 #pragma GCC unroll 16
-        for (std::size_t r = 0; r < R; ++r)
-            for (std::size_t half = 0; half < 2; ++half) {
-                const std::size_t at = (o + r) * tile + t + half * width;
-                vec result = sum[r][half];
-                if (task.then == activation::relu)
-                    result = larger(result, vec{});
-                else if (task.then == activation::masked)
-                    result = load(task.active + at) > 0.0f ? result : vec{};
-                store(task.y + at, result);
-            }
+            for (std::size_t r = 0; r < R; ++r)
+#pragma GCC unroll 2
+                for (std::size_t at = 0; at < 2; ++at)
+                    store(y + r * tile + at * width,
+                          function(sum[r][at], r * tile + at * width));
+        };
+        if (then == activation::relu)
+            finish([](vec value, std::size_t) { return larger(value, vec{}); });
+        else if (then == activation::masked)
+            finish([&](vec value, std::size_t at) {
+                return load(active + at) > 0.0f ? value : vec{};
+            });
+        else
+            finish([](vec value, std::size_t) { return value; });
     }
 }
 
