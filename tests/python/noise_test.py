@@ -94,8 +94,8 @@ def test_a_generator_goes_on_and_its_seed_decides():
 
 
 def make_network(first_layer):
-    """10 inputs, 8 neurons behind them."""
-    net = core.network([10, 8, 6, 4])
+    """20 inputs; 8 neurons behind them, which see less than half of the noise, or 24: all of it."""
+    net = core.network([20, 24 if first_layer == "wide" else 8, 6, 4])
     net.initialize(3)
     net.parameters[:] += 0.1 * core.gaussian_noise(4).fill(net.parameters.size)
     if first_layer == "singular":
@@ -107,19 +107,26 @@ def make_network(first_layer):
 
 
 def gradients(net, seeds, **settings):
-    """The gradient of the same batch with each seed's noise, (seeds, P): what one step changes."""
-    features = core.gaussian_noise(5).fill(128 * 10).reshape(128, 10)
+    """The gradient of the same batch with each seed's noise, (seeds, P): what one step changes. Behind
+    it sums of the first layer's over neurons and inputs, with random signs for both: how far they
+    spread tells which derivatives vary together."""
+    neurons, inputs = net.weight(0).shape
+    features = core.gaussian_noise(5).fill(128 * inputs).reshape(128, inputs)
+    signs = np.random.default_rng(6)
+    of_neurons, of_inputs = (signs.choice([-1, 1], (32, n)) for n in (neurons, inputs))
     changes = []
     for seed in seeds:
         trainer = core.trainer(net, optimizer="sgd", learning_rate=1, balance=0, seed=seed,
                                **settings)
         assert trainer.step(features)[2]
-        changes.append(net.parameters - trainer.network.parameters)
+        change = net.parameters - trainer.network.parameters
+        first = change[:neurons * inputs].reshape(neurons, inputs)
+        changes.append(np.append(change, (of_neurons @ first * of_inputs).sum(axis=1)))
     return np.array(changes, np.float64)
 
 
 def agree(one, other):
-    """Whether each derivative has the same mean and spread in both (Welch's and Levene's tests)."""
+    """Whether each column has the same mean and spread in both (Welch's and Levene's tests)."""
     moves = np.maximum(one.std(axis=0), other.std(axis=0)) > 1e-6  # by more than rounding
     assert moves.mean() > 0.8
     one, other = one[:, moves], other[:, moves]
@@ -128,13 +135,13 @@ def agree(one, other):
     return min(*means, *spreads) > ALARM / 2 / moves.sum()
 
 
-@pytest.mark.parametrize("first_layer", ["regular", "singular"])
+@pytest.mark.parametrize("first_layer", ["regular", "singular", "wide"])
 @pytest.mark.parametrize("pseudo_label", core.pseudo_labels)
-@pytest.mark.parametrize("loss", ["vat", "aug_vat"])
+@pytest.mark.parametrize("loss", ["pi_model", "vat", "aug_vat"])
 def test_reduced_noise_leads_to_the_literal_ones_gradients(loss, pseudo_label, first_layer):
     net = make_network(first_layer)
     settings = dict(loss=loss, pseudo_label=pseudo_label, xi=0.4, sigma=0.3, epsilon=1)
     literal = gradients(net, range(2000), noise="literal", **settings)
     assert agree(literal, gradients(net, range(2000, 4000), noise="reduced", **settings))
-    settings["xi"] *= 1.5  # the test would see it
+    settings["sigma" if loss == "pi_model" else "xi"] *= 1.5  # the test would see it
     assert not agree(literal, gradients(net, range(4000, 6000), noise="reduced", **settings))
