@@ -2,6 +2,7 @@
 #include "core/loss.h"
 
 #include "core/checks.h"
+#include "core/flush_denormals.h"
 
 #include <algorithm>
 #include <cmath>
@@ -80,6 +81,7 @@ loss_value loss_gradient::compute(const network& net,
                                   noise_source& noise,
                                   std::vector<float>& gradient)
 {
+    [[maybe_unused]] const flush_denormals flushing;
     const bool supervised = settings.loss == "supervised";
     const bool augments = settings.loss == "pi_model" || settings.loss == "aug_vat";
     const bool adversarial = settings.loss == "vat" || settings.loss == "aug_vat";
