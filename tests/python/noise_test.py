@@ -12,7 +12,8 @@ from gnuradio.adann import core
 from scipy import stats
 
 ALARM = 1e-4
-LANES = 16  # streams of one generator: numbers l and 16 + l of every 32 come from stream l
+LANES = 16  # streams of one generator: numbers l, 16 + l, … of every 64 come from stream l
+COLUMNS = 4 * LANES
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +38,7 @@ def test_moments(numbers, power):
 def test_distribution(numbers):
     """Kolmogorov and Smirnov's, on the whole and on each stream's cosines and sines."""
     assert stats.kstest(numbers[:2**22], "norm").pvalue > ALARM / 2
-    columns = numbers[-2**22:].reshape(-1, 2 * LANES).T
+    columns = numbers[-2**22:].reshape(-1, COLUMNS).T
     assert min(stats.kstest(column, "norm").pvalue for column in columns) > ALARM / 2 / len(columns)
 
 
@@ -67,8 +68,8 @@ def are_uncorrelated(columns, others, pairs):
 
 def test_streams_are_independent(numbers):
     """The cosines and sines of all streams, at the same time and at later ones."""
-    columns = numbers[:2**23].reshape(-1, 2 * LANES)
-    others = ~np.eye(2 * LANES, dtype=bool)
+    columns = numbers[:2**23].reshape(-1, COLUMNS)
+    others = ~np.eye(COLUMNS, dtype=bool)
     assert are_uncorrelated(columns, columns, others)
     for lag in 1, 2, 3, 4:
         assert are_uncorrelated(columns[:-lag], columns[lag:], np.full_like(others, True))
@@ -82,15 +83,15 @@ def test_seeds_are_independent():
     columns = np.stack([core.gaussian_noise(seed).fill(2**17) for seed in seeds], axis=1)
     others = ~np.eye(len(seeds), dtype=bool)
     assert are_uncorrelated(columns, columns, others)
-    assert are_uncorrelated(columns[:-2 * LANES], columns[2 * LANES:], others | True)
+    assert are_uncorrelated(columns[:-COLUMNS], columns[COLUMNS:], others | True)
 
 
 def test_a_generator_goes_on_and_its_seed_decides():
     once, twice = core.gaussian_noise(7), core.gaussian_noise(7)
-    np.testing.assert_array_equal(once.fill(96), np.concatenate([twice.fill(32), twice.fill(64)]))
-    assert np.abs(once.fill(96) - core.gaussian_noise(7).fill(96)).max() > 1
-    first = core.gaussian_noise(7).fill(64)
-    np.testing.assert_array_equal(core.gaussian_noise(7).fill(33), first[:33])
+    np.testing.assert_array_equal(once.fill(192), np.concatenate([twice.fill(64), twice.fill(128)]))
+    assert np.abs(once.fill(192) - core.gaussian_noise(7).fill(192)).max() > 1
+    first = core.gaussian_noise(7).fill(128)
+    np.testing.assert_array_equal(core.gaussian_noise(7).fill(65), first[:65])
 
 
 def make_network(first_layer):

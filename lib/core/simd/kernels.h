@@ -115,7 +115,7 @@ struct kernels {
     //! zero.
     void (*set_length)(float* columns, std::size_t rows, float length);
 
-    //! Writes n standard normal numbers, n a multiple of 2 × lanes: see gaussian_noise.
+    //! Writes n standard normal numbers, n a multiple of 4 × lanes: see gaussian_noise.
     void (*normal)(noise_state& state, float* out, std::size_t n);
 
     //! Steps of the Viterbi algorithm: see trellis_kernels.h.

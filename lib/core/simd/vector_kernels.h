@@ -290,7 +290,42 @@ struct streams {
     }
 };
 
-// Box-Muller: 31 random bits give the radius, 32 the angle.
+// √(-2 ln u), u from the upper 31 bits.
+vec random_radius(uvec bits)
+{
+    // u = (1 + m) · 2^e with 1 + m from √½ to √2; the polynomial is -2 ln(1 + m) / m.
+    const vec scaled = to_float(reinterpret_cast<ivec>(bits >> 1)) + 0.5f; // 2^31 u
+    const ivec split = as_bits(scaled) - (0x3f3504f3 + (31 << 23));
+    const vec e = to_float(split >> 23);
+    const vec m = as_float((split & 0x007fffff) + 0x3f3504f3) - 1.0f;
+    vec p = all(-0.353162477f);
+    p = p * m + 0.541893573f;
+    p = p * m - 0.672777595f;
+    p = p * m + 0.998901148f;
+    p = p * m - 1.99993238f;
+    return square_root(p * m - 1.38629436f * e);
+}
+
+/* A point on the unit circle from the upper 16 bits; the lower ones are not 0 but half
+ * of the last. They place it within 45 degrees of the x axis's positive end; the lower
+ * two of the 16 send it to the other three quarters of the circle. */
+void random_direction(uvec bits, vec& x, vec& y)
+{
+    const vec turn = to_float(reinterpret_cast<ivec>(bits)) * 0x1p-31f; // -1 to 1
+    const vec z = turn * turn;
+    vec s = all(0.00243562f);
+    s = s * z - 0.08072475f;
+    s = (s * z + 0.78539698f) * turn; // sin(π/4 turn)
+    vec c = all(0.01535819f);
+    c = c * z - 0.30823133f;
+    c = c * z + 0.99998824f; // cos(π/4 turn)
+    c = as_float(as_bits(c) ^ reinterpret_cast<ivec>(bits << 14 & 0x80000000u));
+    const ivec swapped = (bits & 0x10000u) != 0;
+    x = swapped ? s : c;
+    y = swapped ? c : s;
+}
+
+// Box-Muller: of three random words two give a radius each and one both angles.
 void normal(noise_state& state, float* out, std::size_t n)
 {
     for (std::size_t l = 0; l < lanes; l += width) {
@@ -298,14 +333,17 @@ void normal(noise_state& state, float* out, std::size_t n)
         streams random{
             load(words[0] + l), load(words[1] + l), load(words[2] + l), load(words[3] + l)
         };
-        for (std::size_t i = l; i < n; i += 2 * lanes) {
-            const ivec bits = reinterpret_cast<ivec>(random.next() >> 1);
-            const vec uniform = (to_float(bits) + 0.5f) * 0x1p-31f;
-            const vec radius = square_root(-2.0f * logarithm(uniform));
-            vec sine, cosine;
-            sine_cosine(random.next(), sine, cosine);
-            store(out + i, radius * cosine);
-            store(out + i + lanes, radius * sine);
+        for (float* to = out + l; to < out + n; to += 4 * lanes) {
+            const vec first = random_radius(random.next());
+            const vec second = random_radius(random.next());
+            const uvec angles = random.next();
+            vec x, y;
+            random_direction((angles & 0xffff0000u) | 0x8000u, x, y);
+            store(to, first * x);
+            store(to + lanes, first * y);
+            random_direction(angles << 16 | 0x8000u, x, y);
+            store(to + 2 * lanes, second * x);
+            store(to + 3 * lanes, second * y);
         }
         store(words[0] + l, random.w0);
         store(words[1] + l, random.w1);
