@@ -45,12 +45,17 @@ inline ivec all(std::int32_t x) { return ivec{} + x; }
 
 inline vec as_float(ivec bits) { return reinterpret_cast<vec>(bits); }
 inline ivec as_bits(vec v) { return reinterpret_cast<ivec>(v); }
+typedef std::uint8_t bytes __attribute__((vector_size(width)));
 inline ivec from_bytes(const std::uint8_t* p)
 {
-    typedef std::uint8_t bytes __attribute__((vector_size(width)));
     bytes loaded;
     __builtin_memcpy(&loaded, p, sizeof loaded);
     return __builtin_convertvector(loaded, ivec);
+}
+inline void to_bytes(std::uint8_t* p, ivec v)
+{
+    const bytes narrowed = __builtin_convertvector(v, bytes);
+    __builtin_memcpy(p, &narrowed, sizeof narrowed);
 }
 inline vec to_float(ivec v) { return __builtin_convertvector(v, vec); }
 

@@ -44,24 +44,49 @@ void split_vectors(const vec* in, vec* out, std::size_t step)
     }
 }
 
+// One vector of each of S phases, from S vectors that lie `step` floats apart.
 template <std::size_t S>
-std::size_t split_whole_vectors(const float* samples,
-                                std::size_t whole,
-                                float* phases,
-                                std::size_t pitch)
+[[gnu::always_inline]] inline void
+split_block(const float* samples, std::size_t step, float* phases, std::size_t pitch)
 {
-    std::size_t s = 0;
-    for (; s + width <= whole; s += width) {
-        vec in[S], out[S];
-#pragma GCC unroll 8
-        for (std::size_t i = 0; i < S; ++i)
-            in[i] = load(samples + s * S + i * width);
-        split_vectors<S>(in, out, 1);
-#pragma GCC unroll 8
-        for (std::size_t p = 0; p < S; ++p)
-            store(phases + p * pitch + s, out[p]);
+    vec in[S], out[S];
+#pragma GCC unroll 16
+    for (std::size_t i = 0; i < S; ++i)
+        in[i] = load(samples + i * step);
+    split_vectors<S>(in, out, 1);
+#pragma GCC unroll 16
+    for (std::size_t p = 0; p < S; ++p)
+        store(phases + p * pitch, out[p]);
+}
+
+// At stride S a block is so many whole vectors; the last one may overlap the one before.
+template <std::size_t S>
+void split_stream(const float* samples,
+                  std::size_t columns,
+                  float* phases,
+                  std::size_t pitch)
+{
+    for (std::size_t s = 0; s < columns; s += width) {
+        s = at_most(s, columns - width);
+        split_block<S>(samples + s * S, width, phases + s, pitch);
     }
-    return s;
+}
+
+// At longer strides it is `width` phases of `width` columns: a transposition.
+void split_wide(const float* samples,
+                std::size_t stride,
+                std::size_t columns,
+                float* phases,
+                std::size_t pitch)
+{
+    for (std::size_t s = 0; s < columns; s += width) {
+        s = at_most(s, columns - width);
+        for (std::size_t p = 0; p < stride; p += width) {
+            p = at_most(p, stride - width);
+            split_block<width>(
+                samples + s * stride + p, stride, phases + p * pitch + s, pitch);
+        }
+    }
 }
 
 void split(const float* samples,
@@ -72,24 +97,21 @@ void split(const float* samples,
            std::size_t pitch)
 {
     const std::size_t whole = at_most(columns, available / stride);
-    std::size_t s = 0;
-    switch (stride) {
-    case 1:
-        s = split_whole_vectors<1>(samples, whole, phases, pitch);
-        break;
-    case 2:
-        s = split_whole_vectors<2>(samples, whole, phases, pitch);
-        break;
-    case 4:
-        s = split_whole_vectors<4>(samples, whole, phases, pitch);
-        break;
-    case 8:
-        s = split_whole_vectors<8>(samples, whole, phases, pitch);
-        break;
-    }
-    for (; s < whole; ++s)
-        for (std::size_t p = 0; p < stride; ++p)
-            phases[p * pitch + s] = samples[s * stride + p];
+    std::size_t s = whole < width ? 0 : whole;
+    if (s == 0)
+        ;
+    else if (stride == 1)
+        split_stream<1>(samples, whole, phases, pitch);
+    else if (stride == 2)
+        split_stream<2>(samples, whole, phases, pitch);
+    else if (stride == 4)
+        split_stream<4>(samples, whole, phases, pitch);
+    else if (stride == 8)
+        split_stream<8>(samples, whole, phases, pitch);
+    else if (stride >= width)
+        split_wide(samples, stride, whole, phases, pitch);
+    else
+        s = 0;
     for (; s < columns; ++s)
         for (std::size_t p = 0; p < stride; ++p)
             phases[p * pitch + s] =
@@ -140,9 +162,7 @@ void argmax(const float* logits, std::size_t classes, std::uint8_t* labels)
 {
     for (std::size_t t = 0; t < tile; t += width) {
         const logit_column column = survey(logits + t, classes);
-        const ivec label = column.label & column.valid;
-        for (std::size_t l = 0; l < width; ++l)
-            labels[t + l] = static_cast<std::uint8_t>(label[l]);
+        to_bytes(labels + t, column.label & column.valid);
     }
 }
 
