@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 namespace gr::adann::core {
 
@@ -57,6 +56,24 @@ loss_settings loss_settings::scaled_to(const constellation& symbols, unsigned sp
         scaled.epsilon = reach / 3;
     return scaled;
 }
+
+namespace {
+
+// Over the first n symbols, the largest posterior.
+float sum_of_largest(const pass& passed, std::size_t classes, std::size_t n)
+{
+    float largest[tile] = {}, sums[lanes] = {};
+    for (std::size_t j = 0; j < classes; ++j)
+        for (std::size_t t = 0; t < tile; ++t)
+            largest[t] = std::max(largest[t], passed.posteriors[j * tile + t]);
+    std::fill(largest + n, largest + tile, 0.0f);
+    for (std::size_t t = 0; t < tile; t += lanes)
+        for (std::size_t l = 0; l < lanes; ++l)
+            sums[l] += largest[t + l];
+    return sum_of_lanes(sums);
+}
+
+} // namespace
 
 loss_gradient::loss_gradient(const network& shape, const simd::kernels& kernels)
     : d_kernels(kernels),
@@ -146,12 +163,7 @@ loss_value loss_gradient::compute(const network& net,
         d_passes.backward(d_net, trained.passed, d_error, d_sums.data());
         around->add_gradient(d_error, trained, d_sums.data());
 
-        float largest[tile] = {};
-        for (std::size_t j = 0; j < d_classes; ++j)
-            for (std::size_t t = 0; t < tile; ++t)
-                largest[t] =
-                    std::max(largest[t], d_reference.passed.posteriors[j * tile + t]);
-        confidence = std::accumulate(largest, largest + n, confidence);
+        confidence += sum_of_largest(d_reference.passed, d_classes, n);
     }
     tile_noise draws(noise, 0);
     around->end_step(draws, d_sums.data());

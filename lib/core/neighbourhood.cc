@@ -50,6 +50,7 @@ void literal_neighbourhood::direction(const aligned_floats& error, float length,
 {
     d_kernels.affine(d_net->weights(0),
                      nullptr,
+                     nullptr,
                      first_layer().outputs,
                      first_layer().inputs,
                      error.data(),

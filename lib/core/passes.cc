@@ -82,16 +82,23 @@ passes::passes(const simd::kernels& kernels, const network& shape)
 {
 }
 
+namespace {
+activation activation_of(std::size_t layer, const prepared_network& net)
+{
+    return layer + 1 < net.layers().size() ? activation::relu : activation::none;
+}
+} // namespace
+
 void passes::forward(const prepared_network& net, tile_rows x, pass& result) const
 {
-    const auto& layer = net.layers().front();
     d_kernels.affine(net.transposed(0),
                      net.biases(0),
-                     layer.inputs,
-                     layer.outputs,
+                     nullptr,
+                     net.layers()[0].inputs,
+                     net.layers()[0].outputs,
                      x.data,
                      x.row,
-                     net.layers().size() > 1 ? activation::relu : activation::none,
+                     activation_of(0, net),
                      nullptr,
                      result.outputs[0].data());
     forward_rest(net, result);
@@ -99,21 +106,32 @@ void passes::forward(const prepared_network& net, tile_rows x, pass& result) con
 
 void passes::forward_from_first(const prepared_network& net,
                                 const float* first,
-                                const float* more,
                                 pass& result) const
 {
-    const auto& layers = net.layers();
-    if (layers.size() == 1)
-        d_kernels.compose(first,
-                          dense(),
-                          layers[0].outputs,
-                          more,
-                          1.0f,
-                          nullptr,
-                          0.0f,
-                          result.outputs[0].data());
+    if (activation_of(0, net) == activation::relu)
+        d_kernels.rectify(first, net.layers()[0].outputs, result.outputs[0].data());
     else
-        d_kernels.rectify(first, more, layers[0].outputs, result.outputs[0].data());
+        std::copy_n(first, result.outputs[0].size(), result.outputs[0].data());
+    forward_rest(net, result);
+}
+
+void passes::forward_from_shift(const prepared_network& net,
+                                const float* first,
+                                const float* matrix,
+                                std::size_t count,
+                                const float* m,
+                                pass& result) const
+{
+    d_kernels.affine(matrix,
+                     nullptr,
+                     first,
+                     count,
+                     net.layers()[0].outputs,
+                     m,
+                     dense(),
+                     activation_of(0, net),
+                     nullptr,
+                     result.outputs[0].data());
     forward_rest(net, result);
 }
 
@@ -124,11 +142,12 @@ void passes::forward_rest(const prepared_network& net, pass& result) const
     for (std::size_t k = 1; k < layers.size(); ++k)
         d_kernels.affine(net.transposed(k),
                          net.biases(k),
+                         nullptr,
                          layers[k].inputs,
                          layers[k].outputs,
                          result.outputs[k - 1].data(),
                          dense(),
-                         k + 1 < layers.size() ? activation::relu : activation::none,
+                         activation_of(k, net),
                          nullptr,
                          result.outputs[k].data());
     d_kernels.softmax(result.logits(), layers.back().outputs, result.posteriors.data());
@@ -155,6 +174,7 @@ void passes::backward(const prepared_network& net,
                             layer.inputs,
                             parameter_sums + layer.weights * lanes);
         d_kernels.affine(net.weights(k),
+                         nullptr,
                          nullptr,
                          layer.outputs,
                          layer.inputs,

@@ -93,10 +93,19 @@ public:
     //! x through all layers, and softmax.
     void forward(const prepared_network& net, tile_rows x, pass& result) const;
 
-    /*! The same from the first layer's sums, rows: `first` plus, if not null, `more`. */
+    //! The same from the first layer's sums, rows: what it has before its ReLU.
     void forward_from_first(const prepared_network& net,
                             const float* first,
-                            const float* more,
+                            pass& result) const;
+
+    /*! The same where those sums are first + Aᵀm.
+     * \param matrix A (count, outputs of the first layer)
+     * \param m dense rows, `count` of them */
+    void forward_from_shift(const prepared_network& net,
+                            const float* first,
+                            const float* matrix,
+                            std::size_t count,
+                            const float* m,
                             pass& result) const;
 
     /*! Back-propagation of `error`, rows of dLoss/dlogits, which becomes that of the

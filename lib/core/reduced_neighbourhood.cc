@@ -68,7 +68,6 @@ reduced_neighbourhood::reduced_neighbourhood(const simd::kernels& kernels,
     d_first.resize(rows * tile);
     d_zero.resize(coordinates * tile);
     d_noise.resize(coordinates * tile);
-    d_shift.resize(rows * tile);
     d_moved_sums.resize(rows * coordinates * lanes);
     d_coefficients.resize(rows * coordinates);
     d_gradient.resize(rows * inputs);
@@ -94,6 +93,7 @@ void reduced_neighbourhood::load(const feature_view& tile)
     neighbourhood::load(tile);
     d_kernels.affine(d_net->transposed(0),
                      d_net->biases(0),
+                     nullptr,
                      first_layer().inputs,
                      first_layer().outputs,
                      d_clean.rows().data,
@@ -107,7 +107,7 @@ void reduced_neighbourhood::go(const displacement& by, tile_noise& noise, point&
 {
     to.from_v = by;
     if (by.is_none()) {
-        d_passes.forward_from_first(*d_net, d_first.data(), nullptr, to.passed);
+        d_passes.forward_from_first(*d_net, d_first.data(), to.passed);
         return;
     }
     const std::size_t coordinates = d_space.rank_bound();
@@ -122,21 +122,18 @@ void reduced_neighbourhood::go(const displacement& by, tile_noise& noise, point&
                       nullptr,
                       0.0f,
                       to.moved.data());
-    d_kernels.affine(d_space.transposed_factor(),
-                     nullptr,
-                     coordinates,
-                     first_layer().outputs,
-                     to.moved.data(),
-                     d_passes.dense(),
-                     activation::none,
-                     nullptr,
-                     d_shift.data());
-    d_passes.forward_from_first(*d_net, d_first.data(), d_shift.data(), to.passed);
+    d_passes.forward_from_shift(*d_net,
+                                d_first.data(),
+                                d_space.transposed_factor(),
+                                coordinates,
+                                to.moved.data(),
+                                to.passed);
 }
 
 void reduced_neighbourhood::direction(const aligned_floats& error, float length, float* r)
 {
     d_kernels.affine(d_space.factor(),
+                     nullptr,
                      nullptr,
                      first_layer().outputs,
                      d_space.rank_bound(),

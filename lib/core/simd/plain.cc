@@ -24,6 +24,7 @@ void split(const float* samples,
 
 void affine(const float* weights,
             const float* biases,
+            const float* start,
             std::size_t inputs,
             std::size_t outputs,
             const float* x,
@@ -35,6 +36,8 @@ void affine(const float* weights,
     for (std::size_t o = 0; o < outputs; ++o)
         for (std::size_t t = 0; t < tile; ++t) {
             float sum = biases ? biases[o] : 0.0f;
+            if (start)
+                sum += start[o * tile + t];
             for (std::size_t i = 0; i < inputs; ++i)
                 sum += weights[i * outputs + o] * x[row[i] + t];
             if ((then == activation::relu && !(sum > 0.0f)) ||
@@ -143,10 +146,10 @@ void posterior_change(const float* to,
     }
 }
 
-void rectify(const float* a, const float* b, std::size_t rows, float* y)
+void rectify(const float* x, std::size_t rows, float* y)
 {
     for (std::size_t i = 0; i < rows * tile; ++i)
-        y[i] = std::max(a[i] + (b ? b[i] : 0.0f), 0.0f);
+        y[i] = std::max(x[i], 0.0f);
 }
 
 void compose(const float* x,

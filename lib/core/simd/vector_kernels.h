@@ -182,13 +182,14 @@ double cross_entropy(const float* logits,
         const ivec counts =
             lane + static_cast<std::int32_t>(t) < static_cast<std::int32_t>(n);
         const logit_column column = survey(logits + t, classes);
-        vec own = {}, others = {}, other_posteriors = {};
+        vec own = {}, top = {}, below_top = {}, other_posteriors = {};
         for (std::size_t j = 0; j < classes; ++j) {
             const ivec this_one = all(static_cast<std::int32_t>(j));
             const vec logit = load(logits + j * tile + t);
             const vec p = load(posteriors + j * tile + t);
             own = label == this_one ? logit : own;
-            others += column.label == this_one ? vec{} : exponential(logit - column.top);
+            top = column.label == this_one ? p : top;
+            below_top += column.label == this_one ? vec{} : p;
             other_posteriors += label == this_one ? vec{} : p;
             store(error + j * tile + t, counts ? p : vec{});
         }
@@ -197,7 +198,8 @@ double cross_entropy(const float* logits,
             const vec e = load(error + j * tile + t);
             store(error + j * tile + t, own_row ? -other_posteriors : e);
         }
-        // ln(1 + others), with what 1 + others rounds away put back.
+        // ln(1 / top) = ln(1 + others), with what 1 + others rounds away put back.
+        const vec others = below_top / top;
         const vec sum = 1.0f + others;
         const vec value =
             column.top - own + logarithm(sum) + (others - (sum - 1.0f)) / sum;
@@ -232,10 +234,10 @@ void posterior_change(const float* to,
 
 // ---- Rows ----
 
-void rectify(const float* a, const float* b, std::size_t rows, float* y)
+void rectify(const float* x, std::size_t rows, float* y)
 {
     for (std::size_t i = 0; i < rows * tile; i += width)
-        store(y + i, larger(b ? load(a + i) + load(b + i) : load(a + i), vec{}));
+        store(y + i, larger(load(x + i), vec{}));
 }
 
 void compose(const float* x,

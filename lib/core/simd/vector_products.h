@@ -26,6 +26,7 @@ constexpr std::size_t outer_columns = ADANN_REGISTERS >= 32 ? 4 : 3;
 struct affine_task {
     const float* weights;
     const float* biases;
+    const float* start;
     std::size_t inputs;
     std::size_t outputs;
     const float* x;
@@ -43,6 +44,7 @@ void affine_rows(const affine_task& task, std::size_t o)
     const std::size_t inputs = task.inputs, outputs = task.outputs;
     const std::uint32_t* const row = task.row;
     const activation then = task.then;
+    const float* const start = task.start;
     vec bias[R];
 #pragma GCC unroll 16
     for (std::size_t r = 0; r < R; ++r)
@@ -53,6 +55,13 @@ void affine_rows(const affine_task& task, std::size_t o)
 #pragma GCC unroll 16
         for (std::size_t r = 0; r < R; ++r)
             sum[r][0] = sum[r][1] = bias[r];
+        if (start) {
+#pragma GCC unroll 16
+            for (std::size_t r = 0; r < R; ++r) {
+                sum[r][0] += load(start + (o + r) * tile + t);
+                sum[r][1] += load(start + (o + r) * tile + t + width);
+            }
+        }
         const float* weight = task.weights + o;
         const float* const column = task.x + t;
         for (std::size_t i = 0; i < inputs; ++i, weight += outputs) {
@@ -99,6 +108,7 @@ void affine_some(const affine_task& task, std::size_t o, std::size_t rows)
 
 void affine(const float* weights,
             const float* biases,
+            const float* start,
             std::size_t inputs,
             std::size_t outputs,
             const float* x,
@@ -107,7 +117,8 @@ void affine(const float* weights,
             const float* active,
             float* y)
 {
-    const affine_task task{ weights, biases, inputs, outputs, x, row, then, active, y };
+    const affine_task task{ weights, biases, start, inputs, outputs,
+                            x,       row,    then,  active, y };
     // Blocks of nearly the same size: 16 rows are 8 + 8 rather than 12 + 4.
     for (std::size_t o = 0, left = (outputs + affine_block - 1) / affine_block; left;
          --left) {
