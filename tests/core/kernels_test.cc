@@ -1,6 +1,7 @@
 /* Every instruction set's kernels against the plain ones, and the algorithms on top of
  * them. SPDX-License-Identifier: GPL-3.0-or-later */
 #include "core/decider.h"
+#include "core/flush_denormals.h"
 #include "core/trainer.h"
 
 #include <boost/test/unit_test.hpp>
@@ -252,6 +253,18 @@ BOOST_AUTO_TEST_CASE(noise_is_the_same_stream_everywhere)
         }
     });
 }
+
+#ifdef __SSE2__
+BOOST_AUTO_TEST_CASE(denormal_numbers_are_zero_for_as_long_as_asked)
+{
+    const volatile float tiny = 1e-39f;
+    {
+        const flush_denormals flushing;
+        BOOST_TEST((tiny * 1e10f == 0.0f));
+    }
+    BOOST_TEST((tiny * 1e10f > 0.0f));
+}
+#endif
 
 BOOST_AUTO_TEST_CASE(decisions_and_training_are_the_plain_ones)
 {
