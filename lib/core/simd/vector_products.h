@@ -21,7 +21,7 @@ static_assert(lanes % width == 0 && tile % (2 * width) == 0);
 constexpr std::size_t affine_block = ADANN_REGISTERS >= 32 ? 12 : 6;
 // The same for the outer product's R × C block with its R + C factors.
 constexpr std::size_t outer_rows = ADANN_REGISTERS >= 32 ? 5 : 3;
-constexpr std::size_t outer_columns = ADANN_REGISTERS >= 32 ? 4 : 3;
+constexpr std::size_t outer_columns = ADANN_REGISTERS >= 32 ? 5 : 4;
 
 struct affine_task {
     const float* weights;
