@@ -26,6 +26,7 @@ const float* decider::logits(const prepared_network& net)
         float* y = d_hidden[k % 2].data();
         d_kernels.affine(net.transposed(k),
                          net.biases(k),
+                         nullptr,
                          net.layers()[k].inputs,
                          net.layers()[k].outputs,
                          x.data,

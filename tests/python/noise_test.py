@@ -12,7 +12,8 @@ from gnuradio.adann import core
 from scipy import stats
 
 ALARM = 1e-4
-LANES = 16  # streams of one generator: numbers l and 16 + l of every 32 come from stream l
+LANES = 16  # streams of one generator: numbers l, 16 + l, … of every 64 come from stream l
+COLUMNS = 4 * LANES
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +38,7 @@ def test_moments(numbers, power):
 def test_distribution(numbers):
     """Kolmogorov and Smirnov's, on the whole and on each stream's cosines and sines."""
     assert stats.kstest(numbers[:2**22], "norm").pvalue > ALARM / 2
-    columns = numbers[-2**22:].reshape(-1, 2 * LANES).T
+    columns = numbers[-2**22:].reshape(-1, COLUMNS).T
     assert min(stats.kstest(column, "norm").pvalue for column in columns) > ALARM / 2 / len(columns)
 
 
@@ -67,8 +68,8 @@ def are_uncorrelated(columns, others, pairs):
 
 def test_streams_are_independent(numbers):
     """The cosines and sines of all streams, at the same time and at later ones."""
-    columns = numbers[:2**23].reshape(-1, 2 * LANES)
-    others = ~np.eye(2 * LANES, dtype=bool)
+    columns = numbers[:2**23].reshape(-1, COLUMNS)
+    others = ~np.eye(COLUMNS, dtype=bool)
     assert are_uncorrelated(columns, columns, others)
     for lag in 1, 2, 3, 4:
         assert are_uncorrelated(columns[:-lag], columns[lag:], np.full_like(others, True))
@@ -82,20 +83,20 @@ def test_seeds_are_independent():
     columns = np.stack([core.gaussian_noise(seed).fill(2**17) for seed in seeds], axis=1)
     others = ~np.eye(len(seeds), dtype=bool)
     assert are_uncorrelated(columns, columns, others)
-    assert are_uncorrelated(columns[:-2 * LANES], columns[2 * LANES:], others | True)
+    assert are_uncorrelated(columns[:-COLUMNS], columns[COLUMNS:], others | True)
 
 
 def test_a_generator_goes_on_and_its_seed_decides():
     once, twice = core.gaussian_noise(7), core.gaussian_noise(7)
-    np.testing.assert_array_equal(once.fill(96), np.concatenate([twice.fill(32), twice.fill(64)]))
-    assert np.abs(once.fill(96) - core.gaussian_noise(7).fill(96)).max() > 1
-    first = core.gaussian_noise(7).fill(64)
-    np.testing.assert_array_equal(core.gaussian_noise(7).fill(33), first[:33])
+    np.testing.assert_array_equal(once.fill(192), np.concatenate([twice.fill(64), twice.fill(128)]))
+    assert np.abs(once.fill(192) - core.gaussian_noise(7).fill(192)).max() > 1
+    first = core.gaussian_noise(7).fill(128)
+    np.testing.assert_array_equal(core.gaussian_noise(7).fill(65), first[:65])
 
 
 def make_network(first_layer):
-    """10 inputs, 8 neurons behind them."""
-    net = core.network([10, 8, 6, 4])
+    """20 inputs; 8 neurons behind them, which see less than half of the noise, or 24: all of it."""
+    net = core.network([20, 24 if first_layer == "wide" else 8, 6, 4])
     net.initialize(3)
     net.parameters[:] += 0.1 * core.gaussian_noise(4).fill(net.parameters.size)
     if first_layer == "singular":
@@ -107,19 +108,26 @@ def make_network(first_layer):
 
 
 def gradients(net, seeds, **settings):
-    """The gradient of the same batch with each seed's noise, (seeds, P): what one step changes."""
-    features = core.gaussian_noise(5).fill(128 * 10).reshape(128, 10)
+    """The gradient of the same batch with each seed's noise, (seeds, P): what one step changes. Behind
+    it sums of the first layer's over neurons and inputs, with random signs for both: how far they
+    spread tells which derivatives vary together."""
+    neurons, inputs = net.weight(0).shape
+    features = core.gaussian_noise(5).fill(128 * inputs).reshape(128, inputs)
+    signs = np.random.default_rng(6)
+    of_neurons, of_inputs = (signs.choice([-1, 1], (32, n)) for n in (neurons, inputs))
     changes = []
     for seed in seeds:
         trainer = core.trainer(net, optimizer="sgd", learning_rate=1, balance=0, seed=seed,
                                **settings)
         assert trainer.step(features)[2]
-        changes.append(net.parameters - trainer.network.parameters)
+        change = net.parameters - trainer.network.parameters
+        first = change[:neurons * inputs].reshape(neurons, inputs)
+        changes.append(np.append(change, (of_neurons @ first * of_inputs).sum(axis=1)))
     return np.array(changes, np.float64)
 
 
 def agree(one, other):
-    """Whether each derivative has the same mean and spread in both (Welch's and Levene's tests)."""
+    """Whether each column has the same mean and spread in both (Welch's and Levene's tests)."""
     moves = np.maximum(one.std(axis=0), other.std(axis=0)) > 1e-6  # by more than rounding
     assert moves.mean() > 0.8
     one, other = one[:, moves], other[:, moves]
@@ -128,13 +136,13 @@ def agree(one, other):
     return min(*means, *spreads) > ALARM / 2 / moves.sum()
 
 
-@pytest.mark.parametrize("first_layer", ["regular", "singular"])
+@pytest.mark.parametrize("first_layer", ["regular", "singular", "wide"])
 @pytest.mark.parametrize("pseudo_label", core.pseudo_labels)
-@pytest.mark.parametrize("loss", ["vat", "aug_vat"])
+@pytest.mark.parametrize("loss", ["pi_model", "vat", "aug_vat"])
 def test_reduced_noise_leads_to_the_literal_ones_gradients(loss, pseudo_label, first_layer):
     net = make_network(first_layer)
     settings = dict(loss=loss, pseudo_label=pseudo_label, xi=0.4, sigma=0.3, epsilon=1)
     literal = gradients(net, range(2000), noise="literal", **settings)
     assert agree(literal, gradients(net, range(2000, 4000), noise="reduced", **settings))
-    settings["xi"] *= 1.5  # the test would see it
+    settings["sigma" if loss == "pi_model" else "xi"] *= 1.5  # the test would see it
     assert not agree(literal, gradients(net, range(4000, 6000), noise="reduced", **settings))

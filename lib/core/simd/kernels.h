@@ -49,12 +49,14 @@ struct kernels {
                   float* phases,
                   std::size_t pitch);
 
-    /*! y = W x + b, `outputs` rows.
+    /*! y = W x + b + c, `outputs` rows.
      * \param weights (inputs, outputs): Wᵀ row by row
-     * \param biases null for none
+     * \param biases b, null for none
+     * \param start c, rows as y, null for none
      * \param active rows as y, for activation::masked only */
     void (*affine)(const float* weights,
                    const float* biases,
+                   const float* start,
                    std::size_t inputs,
                    std::size_t outputs,
                    const float* x,
@@ -98,8 +100,8 @@ struct kernels {
                              std::size_t classes,
                              float* change);
 
-    //! y = max(a + b, 0) for n whole rows; b null for none.
-    void (*rectify)(const float* a, const float* b, std::size_t rows, float* y);
+    //! y = max(x, 0) for whole rows.
+    void (*rectify)(const float* x, std::size_t rows, float* y);
 
     //! y = x + a_scale · a + b_scale · b for n rows; a and b are dense, null for none.
     void (*compose)(const float* x,
@@ -115,7 +117,7 @@ struct kernels {
     //! zero.
     void (*set_length)(float* columns, std::size_t rows, float length);
 
-    //! Writes n standard normal numbers, n a multiple of 2 × lanes: see gaussian_noise.
+    //! Writes n standard normal numbers, n a multiple of 4 × lanes: see gaussian_noise.
     void (*normal)(noise_state& state, float* out, std::size_t n);
 
     //! Steps of the Viterbi algorithm: see trellis_kernels.h.

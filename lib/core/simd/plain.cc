@@ -24,6 +24,7 @@ void split(const float* samples,
 
 void affine(const float* weights,
             const float* biases,
+            const float* start,
             std::size_t inputs,
             std::size_t outputs,
             const float* x,
@@ -35,6 +36,8 @@ void affine(const float* weights,
     for (std::size_t o = 0; o < outputs; ++o)
         for (std::size_t t = 0; t < tile; ++t) {
             float sum = biases ? biases[o] : 0.0f;
+            if (start)
+                sum += start[o * tile + t];
             for (std::size_t i = 0; i < inputs; ++i)
                 sum += weights[i * outputs + o] * x[row[i] + t];
             if ((then == activation::relu && !(sum > 0.0f)) ||
@@ -143,10 +146,10 @@ void posterior_change(const float* to,
     }
 }
 
-void rectify(const float* a, const float* b, std::size_t rows, float* y)
+void rectify(const float* x, std::size_t rows, float* y)
 {
     for (std::size_t i = 0; i < rows * tile; ++i)
-        y[i] = std::max(a[i] + (b ? b[i] : 0.0f), 0.0f);
+        y[i] = std::max(x[i], 0.0f);
 }
 
 void compose(const float* x,
@@ -204,17 +207,37 @@ std::uint32_t next(noise_state& state, std::size_t l)
     return result;
 }
 
-// Box-Muller: 31 random bits give the radius, 32 the angle.
+double radius(std::uint32_t bits)
+{
+    const auto upper = static_cast<std::int32_t>(bits >> 1);
+    const float uniform = (static_cast<float>(upper) + 0.5f) * 0x1p-31f;
+    return std::sqrt(-2 * std::log(static_cast<double>(uniform)));
+}
+
+/* Box-Muller: of three random words two give a radius each and one both angles. Of an
+ * angle's 16 bits, a number from -2^15 to 2^15 - 1, all say where within 45 degrees of
+ * the x axis's positive end the point lies; the last but one mirrors it to the other end,
+ * the last one to the other axis. */
 void normal(noise_state& state, float* out, std::size_t n)
 {
-    for (std::size_t first = 0; first < n; first += 2 * lanes)
+    for (std::size_t first = 0; first < n; first += 4 * lanes)
         for (std::size_t l = 0; l < lanes; ++l) {
-            const auto bits = static_cast<std::int32_t>(next(state, l) >> 1);
-            const float uniform = (static_cast<float>(bits) + 0.5f) * 0x1p-31f;
-            const double angle = 2 * M_PI * 0x1p-32 * next(state, l);
-            const double radius = std::sqrt(-2 * std::log(static_cast<double>(uniform)));
-            out[first + l] = static_cast<float>(radius * std::cos(angle));
-            out[first + lanes + l] = static_cast<float>(radius * std::sin(angle));
+            float* to = out + first + l;
+            const double radii[] = { radius(next(state, l)), radius(next(state, l)) };
+            const std::uint32_t angles = next(state, l);
+            const std::uint16_t halves[] = { static_cast<std::uint16_t>(angles >> 16),
+                                             static_cast<std::uint16_t>(angles) };
+            for (int i = 0; i < 2; ++i, to += 2 * lanes) {
+                const double angle =
+                    M_PI / 4 * 0x1p-15 * (static_cast<std::int16_t>(halves[i]) + 0.5);
+                double x = std::cos(angle), y = std::sin(angle);
+                if (halves[i] & 2)
+                    x = -x;
+                if (halves[i] & 1)
+                    std::swap(x, y);
+                to[0] = static_cast<float>(radii[i] * x);
+                to[lanes] = static_cast<float>(radii[i] * y);
+            }
         }
 }
 

@@ -45,12 +45,17 @@ inline ivec all(std::int32_t x) { return ivec{} + x; }
 
 inline vec as_float(ivec bits) { return reinterpret_cast<vec>(bits); }
 inline ivec as_bits(vec v) { return reinterpret_cast<ivec>(v); }
+typedef std::uint8_t bytes __attribute__((vector_size(width)));
 inline ivec from_bytes(const std::uint8_t* p)
 {
-    typedef std::uint8_t bytes __attribute__((vector_size(width)));
     bytes loaded;
     __builtin_memcpy(&loaded, p, sizeof loaded);
     return __builtin_convertvector(loaded, ivec);
+}
+inline void to_bytes(std::uint8_t* p, ivec v)
+{
+    const bytes narrowed = __builtin_convertvector(v, bytes);
+    __builtin_memcpy(p, &narrowed, sizeof narrowed);
 }
 inline vec to_float(ivec v) { return __builtin_convertvector(v, vec); }
 
@@ -106,28 +111,6 @@ inline vec logarithm(vec x)
     p = p * m + 3.3333331174e-1f;
     p = p * m * square - 2.12194440e-4f * e - 0.5f * square;
     return m + p + 0.693359375f * e;
-}
-
-//! Sine and cosine of 2π · turn / 2^32.
-inline void sine_cosine(uvec turn, vec& sine, vec& cosine)
-{
-    const uvec quadrant = (turn + 0x20000000u) >> 30;
-    const ivec rest = reinterpret_cast<ivec>(turn - (quadrant << 30));
-    const vec x = to_float(rest) * 1.46291807927e-9f; // -π/4 to π/4
-    const vec z = x * x;
-    vec s = all(-1.9515295891e-4f);
-    s = s * z + 8.3321608736e-3f;
-    s = s * z - 1.6666654611e-1f;
-    s = s * z * x + x;
-    vec c = all(2.443315711809948e-5f);
-    c = c * z - 1.388731625493765e-3f;
-    c = c * z + 4.166664568298827e-2f;
-    c = c * z * z - 0.5f * z + 1.0f;
-    const ivec swapped = (reinterpret_cast<ivec>(quadrant) & 1) != 0;
-    const ivec sine_sign = reinterpret_cast<ivec>((quadrant & 2) << 30);
-    const ivec cosine_sign = reinterpret_cast<ivec>(((quadrant + 1) & 2) << 30);
-    sine = as_float(as_bits(swapped ? c : s) ^ sine_sign);
-    cosine = as_float(as_bits(swapped ? s : c) ^ cosine_sign);
 }
 
 } // namespace

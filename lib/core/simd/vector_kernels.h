@@ -44,24 +44,49 @@ void split_vectors(const vec* in, vec* out, std::size_t step)
     }
 }
 
+// One vector of each of S phases, from S vectors that lie `step` floats apart.
 template <std::size_t S>
-std::size_t split_whole_vectors(const float* samples,
-                                std::size_t whole,
-                                float* phases,
-                                std::size_t pitch)
+[[gnu::always_inline]] inline void
+split_block(const float* samples, std::size_t step, float* phases, std::size_t pitch)
 {
-    std::size_t s = 0;
-    for (; s + width <= whole; s += width) {
-        vec in[S], out[S];
-#pragma GCC unroll 8
-        for (std::size_t i = 0; i < S; ++i)
-            in[i] = load(samples + s * S + i * width);
-        split_vectors<S>(in, out, 1);
-#pragma GCC unroll 8
-        for (std::size_t p = 0; p < S; ++p)
-            store(phases + p * pitch + s, out[p]);
+    vec in[S], out[S];
+#pragma GCC unroll 16
+    for (std::size_t i = 0; i < S; ++i)
+        in[i] = load(samples + i * step);
+    split_vectors<S>(in, out, 1);
+#pragma GCC unroll 16
+    for (std::size_t p = 0; p < S; ++p)
+        store(phases + p * pitch, out[p]);
+}
+
+// At stride S a block is so many whole vectors; the last one may overlap the one before.
+template <std::size_t S>
+void split_stream(const float* samples,
+                  std::size_t columns,
+                  float* phases,
+                  std::size_t pitch)
+{
+    for (std::size_t s = 0; s < columns; s += width) {
+        s = at_most(s, columns - width);
+        split_block<S>(samples + s * S, width, phases + s, pitch);
     }
-    return s;
+}
+
+// At longer strides it is `width` phases of `width` columns: a transposition.
+void split_wide(const float* samples,
+                std::size_t stride,
+                std::size_t columns,
+                float* phases,
+                std::size_t pitch)
+{
+    for (std::size_t s = 0; s < columns; s += width) {
+        s = at_most(s, columns - width);
+        for (std::size_t p = 0; p < stride; p += width) {
+            p = at_most(p, stride - width);
+            split_block<width>(
+                samples + s * stride + p, stride, phases + p * pitch + s, pitch);
+        }
+    }
 }
 
 void split(const float* samples,
@@ -72,24 +97,21 @@ void split(const float* samples,
            std::size_t pitch)
 {
     const std::size_t whole = at_most(columns, available / stride);
-    std::size_t s = 0;
-    switch (stride) {
-    case 1:
-        s = split_whole_vectors<1>(samples, whole, phases, pitch);
-        break;
-    case 2:
-        s = split_whole_vectors<2>(samples, whole, phases, pitch);
-        break;
-    case 4:
-        s = split_whole_vectors<4>(samples, whole, phases, pitch);
-        break;
-    case 8:
-        s = split_whole_vectors<8>(samples, whole, phases, pitch);
-        break;
-    }
-    for (; s < whole; ++s)
-        for (std::size_t p = 0; p < stride; ++p)
-            phases[p * pitch + s] = samples[s * stride + p];
+    std::size_t s = whole < width ? 0 : whole;
+    if (s == 0)
+        ;
+    else if (stride == 1)
+        split_stream<1>(samples, whole, phases, pitch);
+    else if (stride == 2)
+        split_stream<2>(samples, whole, phases, pitch);
+    else if (stride == 4)
+        split_stream<4>(samples, whole, phases, pitch);
+    else if (stride == 8)
+        split_stream<8>(samples, whole, phases, pitch);
+    else if (stride >= width)
+        split_wide(samples, stride, whole, phases, pitch);
+    else
+        s = 0;
     for (; s < columns; ++s)
         for (std::size_t p = 0; p < stride; ++p)
             phases[p * pitch + s] =
@@ -140,9 +162,7 @@ void argmax(const float* logits, std::size_t classes, std::uint8_t* labels)
 {
     for (std::size_t t = 0; t < tile; t += width) {
         const logit_column column = survey(logits + t, classes);
-        const ivec label = column.label & column.valid;
-        for (std::size_t l = 0; l < width; ++l)
-            labels[t + l] = static_cast<std::uint8_t>(label[l]);
+        to_bytes(labels + t, column.label & column.valid);
     }
 }
 
@@ -162,13 +182,14 @@ double cross_entropy(const float* logits,
         const ivec counts =
             lane + static_cast<std::int32_t>(t) < static_cast<std::int32_t>(n);
         const logit_column column = survey(logits + t, classes);
-        vec own = {}, others = {}, other_posteriors = {};
+        vec own = {}, top = {}, below_top = {}, other_posteriors = {};
         for (std::size_t j = 0; j < classes; ++j) {
             const ivec this_one = all(static_cast<std::int32_t>(j));
             const vec logit = load(logits + j * tile + t);
             const vec p = load(posteriors + j * tile + t);
             own = label == this_one ? logit : own;
-            others += column.label == this_one ? vec{} : exponential(logit - column.top);
+            top = column.label == this_one ? p : top;
+            below_top += column.label == this_one ? vec{} : p;
             other_posteriors += label == this_one ? vec{} : p;
             store(error + j * tile + t, counts ? p : vec{});
         }
@@ -177,7 +198,8 @@ double cross_entropy(const float* logits,
             const vec e = load(error + j * tile + t);
             store(error + j * tile + t, own_row ? -other_posteriors : e);
         }
-        // ln(1 + others), with what 1 + others rounds away put back.
+        // ln(1 / top) = ln(1 + others), with what 1 + others rounds away put back.
+        const vec others = below_top / top;
         const vec sum = 1.0f + others;
         const vec value =
             column.top - own + logarithm(sum) + (others - (sum - 1.0f)) / sum;
@@ -212,10 +234,10 @@ void posterior_change(const float* to,
 
 // ---- Rows ----
 
-void rectify(const float* a, const float* b, std::size_t rows, float* y)
+void rectify(const float* x, std::size_t rows, float* y)
 {
     for (std::size_t i = 0; i < rows * tile; i += width)
-        store(y + i, larger(b ? load(a + i) + load(b + i) : load(a + i), vec{}));
+        store(y + i, larger(load(x + i), vec{}));
 }
 
 void compose(const float* x,
@@ -290,7 +312,42 @@ struct streams {
     }
 };
 
-// Box-Muller: 31 random bits give the radius, 32 the angle.
+// √(-2 ln u), u from the upper 31 bits.
+vec random_radius(uvec bits)
+{
+    // u = (1 + m) · 2^e with 1 + m from √½ to √2; the polynomial is -2 ln(1 + m) / m.
+    const vec scaled = to_float(reinterpret_cast<ivec>(bits >> 1)) + 0.5f; // 2^31 u
+    const ivec split = as_bits(scaled) - (0x3f3504f3 + (31 << 23));
+    const vec e = to_float(split >> 23);
+    const vec m = as_float((split & 0x007fffff) + 0x3f3504f3) - 1.0f;
+    vec p = all(-0.353162477f);
+    p = p * m + 0.541893573f;
+    p = p * m - 0.672777595f;
+    p = p * m + 0.998901148f;
+    p = p * m - 1.99993238f;
+    return square_root(p * m - 1.38629436f * e);
+}
+
+/* A point on the unit circle from the upper 16 bits; the lower ones are not 0 but half
+ * of the last. They place it within 45 degrees of the x axis's positive end; the lower
+ * two of the 16 send it to the other three quarters of the circle. */
+void random_direction(uvec bits, vec& x, vec& y)
+{
+    const vec turn = to_float(reinterpret_cast<ivec>(bits)) * 0x1p-31f; // -1 to 1
+    const vec z = turn * turn;
+    vec s = all(0.00243562f);
+    s = s * z - 0.08072475f;
+    s = (s * z + 0.78539698f) * turn; // sin(π/4 turn)
+    vec c = all(0.01535819f);
+    c = c * z - 0.30823133f;
+    c = c * z + 0.99998824f; // cos(π/4 turn)
+    c = as_float(as_bits(c) ^ reinterpret_cast<ivec>(bits << 14 & 0x80000000u));
+    const ivec swapped = (bits & 0x10000u) != 0;
+    x = swapped ? s : c;
+    y = swapped ? c : s;
+}
+
+// Box-Muller: of three random words two give a radius each and one both angles.
 void normal(noise_state& state, float* out, std::size_t n)
 {
     for (std::size_t l = 0; l < lanes; l += width) {
@@ -298,14 +355,17 @@ void normal(noise_state& state, float* out, std::size_t n)
         streams random{
             load(words[0] + l), load(words[1] + l), load(words[2] + l), load(words[3] + l)
         };
-        for (std::size_t i = l; i < n; i += 2 * lanes) {
-            const ivec bits = reinterpret_cast<ivec>(random.next() >> 1);
-            const vec uniform = (to_float(bits) + 0.5f) * 0x1p-31f;
-            const vec radius = square_root(-2.0f * logarithm(uniform));
-            vec sine, cosine;
-            sine_cosine(random.next(), sine, cosine);
-            store(out + i, radius * cosine);
-            store(out + i + lanes, radius * sine);
+        for (float* to = out + l; to < out + n; to += 4 * lanes) {
+            const vec first = random_radius(random.next());
+            const vec second = random_radius(random.next());
+            const uvec angles = random.next();
+            vec x, y;
+            random_direction((angles & 0xffff0000u) | 0x8000u, x, y);
+            store(to, first * x);
+            store(to + lanes, first * y);
+            random_direction(angles << 16 | 0x8000u, x, y);
+            store(to + 2 * lanes, second * x);
+            store(to + 3 * lanes, second * y);
         }
         store(words[0] + l, random.w0);
         store(words[1] + l, random.w1);

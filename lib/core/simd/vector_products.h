@@ -21,11 +21,12 @@ static_assert(lanes % width == 0 && tile % (2 * width) == 0);
 constexpr std::size_t affine_block = ADANN_REGISTERS >= 32 ? 12 : 6;
 // The same for the outer product's R × C block with its R + C factors.
 constexpr std::size_t outer_rows = ADANN_REGISTERS >= 32 ? 5 : 3;
-constexpr std::size_t outer_columns = ADANN_REGISTERS >= 32 ? 4 : 3;
+constexpr std::size_t outer_columns = ADANN_REGISTERS >= 32 ? 5 : 4;
 
 struct affine_task {
     const float* weights;
     const float* biases;
+    const float* start;
     std::size_t inputs;
     std::size_t outputs;
     const float* x;
@@ -35,18 +36,36 @@ struct affine_task {
     float* y;
 };
 
-// Rows o … o + R - 1 of y.
+// Rows o … o + R - 1 of y. What does not change is named outside of the loops: for all
+// the compiler knows, storing y could change the task.
 template <std::size_t R>
 void affine_rows(const affine_task& task, std::size_t o)
 {
+    const std::size_t inputs = task.inputs, outputs = task.outputs;
+    const std::uint32_t* const row = task.row;
+    const activation then = task.then;
+    const float* const start = task.start;
+    vec bias[R];
+#pragma GCC unroll 16
+    for (std::size_t r = 0; r < R; ++r)
+        bias[r] = all(task.biases ? task.biases[o + r] : 0.0f);
+
     for (std::size_t t = 0; t < tile; t += 2 * width) {
         vec sum[R][2];
 #pragma GCC unroll 16
         for (std::size_t r = 0; r < R; ++r)
-            sum[r][0] = sum[r][1] = all(task.biases ? task.biases[o + r] : 0.0f);
+            sum[r][0] = sum[r][1] = bias[r];
+        if (start) {
+#pragma GCC unroll 16
+            for (std::size_t r = 0; r < R; ++r) {
+                sum[r][0] += load(start + (o + r) * tile + t);
+                sum[r][1] += load(start + (o + r) * tile + t + width);
+            }
+        }
         const float* weight = task.weights + o;
-        for (std::size_t i = 0; i < task.inputs; ++i, weight += task.outputs) {
-            const float* x = task.x + task.row[i] + t;
+        const float* const column = task.x + t;
+        for (std::size_t i = 0; i < inputs; ++i, weight += outputs) {
+            const float* x = column + row[i];
             const vec x0 = load(x), x1 = load(x + width);
 #pragma GCC unroll 16
             for (std::size_t r = 0; r < R; ++r) {
@@ -55,17 +74,24 @@ void affine_rows(const affine_task& task, std::size_t o)
                 sum[r][1] += w * x1;
             }
         }
+        float* const y = task.y + o * tile + t;
+        const float* const active = task.active + o * tile + t;
+        const auto finish = [&](auto function) {
 #pragma GCC unroll 16
-        for (std::size_t r = 0; r < R; ++r)
-            for (std::size_t half = 0; half < 2; ++half) {
-                const std::size_t at = (o + r) * tile + t + half * width;
-                vec result = sum[r][half];
-                if (task.then == activation::relu)
-                    result = larger(result, vec{});
-                else if (task.then == activation::masked)
-                    result = load(task.active + at) > 0.0f ? result : vec{};
-                store(task.y + at, result);
-            }
+            for (std::size_t r = 0; r < R; ++r)
+#pragma GCC unroll 2
+                for (std::size_t at = 0; at < 2; ++at)
+                    store(y + r * tile + at * width,
+                          function(sum[r][at], r * tile + at * width));
+        };
+        if (then == activation::relu)
+            finish([](vec value, std::size_t) { return larger(value, vec{}); });
+        else if (then == activation::masked)
+            finish([&](vec value, std::size_t at) {
+                return load(active + at) > 0.0f ? value : vec{};
+            });
+        else
+            finish([](vec value, std::size_t) { return value; });
     }
 }
 
@@ -82,6 +108,7 @@ void affine_some(const affine_task& task, std::size_t o, std::size_t rows)
 
 void affine(const float* weights,
             const float* biases,
+            const float* start,
             std::size_t inputs,
             std::size_t outputs,
             const float* x,
@@ -90,7 +117,8 @@ void affine(const float* weights,
             const float* active,
             float* y)
 {
-    const affine_task task{ weights, biases, inputs, outputs, x, row, then, active, y };
+    const affine_task task{ weights, biases, start, inputs, outputs,
+                            x,       row,    then,  active, y };
     // Blocks of nearly the same size: 16 rows are 8 + 8 rather than 12 + 4.
     for (std::size_t o = 0, left = (outputs + affine_block - 1) / affine_block; left;
          --left) {
