@@ -32,13 +32,17 @@ struct feature_view {
     }
 };
 
-//! Whether no float is NaN or infinite.
-inline bool all_finite(const float* values, std::size_t n)
+//! Samples have about unit power: a larger one is no signal, and would upset an optimizer
+//! for long.
+constexpr float largest_sample = 1000;
+
+//! Whether no sample is NaN, infinite or beyond ±largest_sample.
+inline bool all_usable(const float* samples, std::size_t n)
 {
-    // x · 0 is NaN if x is not finite. Without an early end the loop becomes vectors.
+    // Without an early end the loop becomes vectors.
     unsigned bad = 0;
     for (std::size_t i = 0; i < n; ++i)
-        bad |= !(values[i] * 0.0f == 0.0f);
+        bad |= !(samples[i] <= largest_sample && samples[i] >= -largest_sample);
     return bad == 0;
 }
 

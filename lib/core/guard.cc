@@ -60,8 +60,8 @@ guard::guard(const model& initial, bool scrambled)
 std::string guard::signal_problem(const feature_view& batch, const std::uint8_t* decided)
 {
     const float* samples = batch.data;
-    if (!all_finite(samples, batch.floats()))
-        return "samples are NaN or infinite";
+    if (!all_usable(samples, batch.floats()))
+        return "samples are NaN, infinite or beyond 1000";
     const auto [low, high] = std::minmax_element(samples, samples + batch.floats());
     const float margin = 0.01f * (*high - *low);
     if (!(margin > 0))

@@ -44,7 +44,7 @@ step_result trainer::step(const feature_view& batch, const std::uint8_t* known_l
             *std::max_element(known_labels, known_labels + batch.count),
             0,
             d_network.outputs() - 1);
-    if (!all_finite(batch.data, batch.floats()))
+    if (!all_usable(batch.data, batch.floats()))
         return { none, none, false };
 
     const auto value = d_loss_gradient.compute(

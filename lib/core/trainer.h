@@ -37,10 +37,11 @@ public:
 
     const network& net() const { return d_network; }
 
-    /*! One step: noise, gradient, optimizer. A batch with a NaN or infinite sample, or
-     * whose gradient is not finite, is rejected: the parameters and the optimizer stay as
-     * they are. \param batch feature vectors of the network's dimension, at least one
-     * \param known_labels batch.count labels 0 … M-1, needed by "supervised" only */
+    /*! One step: noise, gradient, optimizer. A batch with a sample that is NaN, infinite
+     * or beyond ±largest_sample, or whose gradient is not finite, is rejected: the
+     * parameters and the optimizer stay as they are. \param batch feature vectors of the
+     * network's dimension, at least one \param known_labels batch.count labels 0 … M-1,
+     * needed by "supervised" only */
     step_result step(const feature_view& batch,
                      const std::uint8_t* known_labels = nullptr);
 

@@ -164,12 +164,14 @@ BOOST_AUTO_TEST_CASE(live_counts_every_batch_as_trained_dropped_or_waiting)
     equalizer.start();
     for (int round = 0; round < 20; ++round)
         posteriors(equalizer, [] { return 4096; });
-    const std::uint64_t batches = 20 * symbols / settings.batch;
-    BOOST_TEST(equalizer.steps() > 0u);
-    BOOST_TEST(equalizer.steps() + equalizer.dropped() <= batches);
+    while (equalizer.steps() == 0) // the thread may take its time to begin
+        std::this_thread::yield();
+    // A batch is dropped when it begins, and trained on when it is whole.
+    const std::uint64_t whole = 20 * symbols / settings.batch;
+    BOOST_TEST(equalizer.steps() + equalizer.dropped() <= whole + 1);
     BOOST_TEST(equalizer.steps() + equalizer.dropped() +
                    adaptive_equalizer::queue_slots(settings.batch) >=
-               batches);
+               whole);
 }
 
 BOOST_AUTO_TEST_CASE(live_never_waits_for_the_adapter)
@@ -203,7 +205,7 @@ BOOST_AUTO_TEST_CASE(bad_samples_cost_their_windows_and_their_batch_only)
     const auto expected = labels;
     for (const float value : { std::numeric_limits<float>::quiet_NaN(),
                                std::numeric_limits<float>::infinity(),
-                               3e38f }) {
+                               1001.0f }) {
         const float kept = samples[bad];
         samples[bad] = value;
         adaptive_equalizer equalizer(initial, 1, settings);
@@ -213,12 +215,8 @@ BOOST_AUTO_TEST_CASE(bad_samples_cost_their_windows_and_their_batch_only)
             BOOST_REQUIRE(std::isfinite(p));
         BOOST_TEST(
             std::equal(labels.begin(), labels.begin() + bad - 2, expected.begin()));
-        // A finite one is rejected if its gradient overflows: that depends on the
-        // weights.
-        BOOST_TEST(equalizer.rejected() <= 1u);
-        if (!std::isfinite(value))
-            BOOST_TEST(equalizer.rejected() == 1u);
-        BOOST_TEST(equalizer.steps() == symbols / 512);
+        BOOST_TEST(equalizer.rejected() == 1u);
+        BOOST_TEST(equalizer.updates() == symbols / 512 - 1);
         samples[bad] = kept;
     }
 }

@@ -146,7 +146,7 @@ BOOST_AUTO_TEST_CASE(signals_not_worth_learning_from_are_named)
     };
     auto spoilt = bad;
     spoilt[100] = std::numeric_limits<float>::quiet_NaN();
-    BOOST_TEST(found(spoilt) == "samples are NaN or infinite");
+    BOOST_TEST(found(spoilt) == "samples are NaN, infinite or beyond 1000");
     BOOST_TEST(found(std::vector<float>(bad.size(), 0.3f)) == "the samples are constant");
     spoilt = bad;
     for (auto& x : spoilt)

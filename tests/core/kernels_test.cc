@@ -164,7 +164,7 @@ BOOST_AUTO_TEST_CASE(softmax_argmax_and_cross_entropy_are_the_plain_ones)
                 fast.softmax(logits.data(), classes, found.data());
                 simd::plain.softmax(logits.data(), classes, expected.data());
                 for (std::size_t i = 0; i < found.size(); ++i)
-                // Below e^-60 the fast ones stop: see vector.h.
+                    // Below e^-60 the fast ones stop: see vector.h.
                     BOOST_TEST(std::abs(found[i] - expected[i]) <
                                1e-6 * expected[i] + 9e-27);
                 auto moved = logits;

@@ -78,8 +78,9 @@ struct ber_estimate {
  * set its weight to 0 for a link whose payload is not; the guard then ignores patterns
  * too.
  *
- * A NaN or infinite sample costs the decisions whose windows hold it (label 0, uniform
- * posteriors) and the adaptation step of its batch, and nothing after that.
+ * A sample that is NaN, infinite or beyond ±1000 costs the decisions whose windows hold
+ * it (label 0, uniform posteriors) and the adaptation step of its batch, and nothing
+ * after that.
  *
  * Message port `status`: a dictionary per step with event ("step", "paused", "resumed",
  * "rollback", "reset", "saved", "error"), detail (the reason), step, loss, confidence
