@@ -2,7 +2,8 @@
 """Offline training: a network from a capture and the labels that were sent.
 
 The paper's Section II-A: cross-entropy, momentum SGD, batches drawn at random. The core does it, or
-torch as the reference, and on a GPU if it finds one.
+torch as the reference, and on a GPU if it finds one. Without known labels a blind linear
+equalizer's decisions take their place.
 """
 
 import contextlib
@@ -13,6 +14,7 @@ import numpy as np
 
 from . import core
 from .alignment import find_delay
+from .blind import blind_labels
 from .calibration import calibrate
 from .captures import normalized
 
@@ -72,20 +74,23 @@ class Score:
 
 @dataclass
 class Trained:
-    """model: core.model. delay: see alignment.find_delay. train, test: Score of the symbols trained
-    on and of the rest; test is None if there is no rest."""
+    """model: core.model. delay: see alignment.find_delay; 0 of a blind start. train, test: Score of
+    the symbols trained on and of the rest; test is None if there is no rest. blind_ratio: the
+    blind equalizer's modulation error ratio in dB, None if the labels were given."""
 
     model: object
     delay: int
     train: Score
     test: Score | None
+    blind_ratio: float | None
 
 
 def train(samples, labels, constellation, sps, half_window, settings=None, progress=None):
     """Train an equalizer on one capture.
 
     samples: float32 or complex64 (n,), sps a symbol, sample i*sps the middle of symbol i up to a
-    whole delay; they are normalised here as a whole record. labels: uint8 (m,), 0 … M-1.
+    whole delay; they are normalised here as a whole record. labels: uint8 (m,), 0 … M-1, or None
+    for those of blind.blind_labels, which the scores then count the differences from.
     constellation: a name of core.constellation.names(). progress: called as progress(epoch, loss)
     after each epoch, epoch from 1. Returns Trained.
     Raises ValueError for what does not fit together, RuntimeError if the loss diverges.
@@ -98,11 +103,16 @@ def train(samples, labels, constellation, sps, half_window, settings=None, progr
     if sps < 1:
         raise ValueError(f"sps is {sps}, allowed: 1 to 64")
     sizes = [sps * (2 * half_window + 1) * (1 + is_complex), *settings.hidden, symbols.size]
+    blind = labels is None
     model = core.model(core.network(sizes), sps, half_window, is_complex, constellation,
-                       str(settings))
+                       f"{settings}{', blind' * blind}")
     samples = normalized(samples)
     features = feature_view(samples, sps, half_window)
-    delay = find_delay(samples, labels, symbols.points, sps)
+    delay, blind_ratio = 0, None
+    if blind:
+        labels, blind_ratio = blind_labels(features, symbols, is_complex)
+    else:
+        delay = find_delay(samples, labels, symbols.points, sps)
     features = features[max(0, delay):labels.size + delay]
     labels = labels[max(0, -delay):][:len(features)]
     part = max(1, round(settings.fraction * labels.size))
@@ -110,10 +120,12 @@ def train(samples, labels, constellation, sps, half_window, settings=None, progr
     model.network.initialize(settings.seed)
     fit = _fit_with_torch if settings.backend == "torch" else _fit_with_core
     fit(model.network, features[:part], labels[:part], settings, progress)
-    untrained = slice(part if labels.size - part >= _CALIBRATION else 0, None)
-    calibrate(model, features[untrained], labels[untrained])
+    if not blind:  # a blind equalizer's own errors are no measure of what posteriors are worth
+        untrained = slice(part if labels.size - part >= _CALIBRATION else 0, None)
+        calibrate(model, features[untrained], labels[untrained])
     return Trained(model, delay, _score(model, features[:part], labels[:part]),
-                   _score(model, features[part:], labels[part:]) if part < labels.size else None)
+                   _score(model, features[part:], labels[part:]) if part < labels.size else None,
+                   blind_ratio)
 
 
 def feature_view(samples, sps, half_window):

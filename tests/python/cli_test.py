@@ -57,6 +57,26 @@ def test_the_model_tells_what_trained_it(sets, tmp_path, backend):
     assert f"backend {backend}" in core.load_model(str(tmp_path / "model")).training
 
 
+def test_a_blind_start_needs_no_reference(sets, tmp_path):
+    model = tmp_path / "model"
+    result = adann("train", "--capture", sets / "set2", "--blind", *TRAIN, "-o", model)
+    assert result.exit_code == 0, result.stderr
+    assert "labels are a linear equalizer's decisions, modulation error ratio" in result.stdout
+    bers = []
+    for network in model, sets / "model.safetensors":
+        adann("equalize", "--model", network, "--capture", sets / "set2", "--reference",
+              sets / "set2.u8", "--mode", "off", "--report", tmp_path / "report.json")
+        bers.append(json.loads((tmp_path / "report.json").read_text())["captures"][0]["ber"])
+    assert bers[0] < 0.5 * bers[1]  # that one knows the labels of set1
+
+
+@pytest.mark.parametrize("options", [(), ("--blind", "--reference", "set1.u8")])
+def test_train_takes_a_reference_or_starts_blindly(sets, options):
+    result = adann("train", "--capture", sets / "set1", *options, *TRAIN, "-o", "model")
+    assert result.exit_code == 2
+    assert "give --reference or --blind, and not both" in result.stderr
+
+
 def test_only_the_backend_torch_needs_torch(sets, tmp_path):
     """A torch that cannot be imported stands in the path's front."""
     (tmp_path / "torch.py").write_text("raise ImportError('no torch here')")
@@ -202,6 +222,13 @@ def test_train_tells_in_one_line(sets, tmp_path, case):
                **dict(zip(TRAIN[::2], TRAIN[1::2])), "-o": tmp_path / "model",
                **make(tmp_path, sets)}
     fails_in_one_line(tmp_path, said, ["train", *flat(options)])
+
+
+def test_a_blind_start_on_noise_tells_in_one_line(tmp_path):
+    noise = np.random.default_rng(0).standard_normal(9000).astype(np.float32)
+    fails_in_one_line(tmp_path, "no linear equalizer finds pam4 in the capture",
+                      ["train", "--capture", write(tmp_path / "a.f32", noise), "--blind", *TRAIN,
+                       "-o", tmp_path / "model"])
 
 
 @pytest.mark.parametrize("case", BAD_EQUALIZING)

@@ -17,7 +17,9 @@ def _sizes(ctx, parameter, value):
 @click.command()
 @click.option("--capture", required=True, metavar="FILE",
               help="Received samples: SigMF pair, .f32, .c64 or .cfile.")
-@click.option("--reference", required=True, metavar="FILE", help="The labels sent: .u8.")
+@click.option("--reference", metavar="FILE", help="The labels sent: .u8.")
+@click.option("--blind", is_flag=True,
+              help="No labels are known: train on the decisions of a blind linear equalizer.")
 @click.option("--constellation", required=True, type=click.Choice(core.constellation.names()))
 @click.option("--sps", required=True, type=click.IntRange(1, 64), help="Samples per symbol.")
 @click.option("--half-window", required=True, type=click.IntRange(0, 255),
@@ -36,26 +38,36 @@ def _sizes(ctx, parameter, value):
 @click.option("--backend", default="core", show_default=True, type=click.Choice(["core", "torch"]),
               help="core is the fast one; torch the reference, on a GPU if there is one.")
 @click.option("-o", "--output", required=True, metavar="FILE", help="The model: .safetensors.")
-def train(capture, reference, constellation, sps, half_window, hidden, fraction, optimizer, lr,
-          epochs, batch, seed, backend, output):
-    """Train an equalizer's network on a capture whose symbols are known.
+def train(capture, reference, blind, constellation, sps, half_window, hidden, fraction, optimizer,
+          lr, epochs, batch, seed, backend, output):
+    """Train an equalizer's network on a capture whose symbols are known, or with --blind are not.
 
     Sample i*sps of the capture is the middle of symbol i, up to a whole number of symbols that is
     found by correlation.
+
+    A blind start needs a linear equalizer of the network's window to open the eye, scrambled
+    symbols, and a carrier that has been recovered. It finds the labels up to an inversion (PAM) or
+    a rotation by 90 degrees (QAM), as in any receiver without a known word.
     """
     from ..captures import read_capture, read_reference
     from ..training import TrainingSettings
     from ..training import train as train_network
 
+    if blind == bool(reference):
+        raise click.UsageError("give --reference or --blind, and not both")
     check_outputs(output)
     settings = TrainingSettings(hidden, fraction, epochs, batch, optimizer, lr, seed, backend)
     samples = read_capture(capture).samples
-    labels = read_reference(reference, core.constellation(constellation).size)
-    with about(capture, reference), progress_bar("training", epochs) as update:
+    labels = None if blind else read_reference(reference, core.constellation(constellation).size)
+    with about(*filter(None, (capture, reference))), progress_bar("training", epochs) as update:
         trained = train_network(samples, labels, constellation, sps, half_window, settings,
                                 lambda epoch, loss: update(epoch, f"loss {loss:.2e}"))
     core.save_model(output, trained.model)
-    click.echo(f"reference found at a delay of {trained.delay} symbols")
+    if blind:
+        click.echo("labels are a linear equalizer's decisions, modulation error ratio "
+                   f"{trained.blind_ratio:.1f} dB; errors are differences from them")
+    else:
+        click.echo(f"reference found at a delay of {trained.delay} symbols")
     for name, score in ("trained", trained.train), ("tested", trained.test):
         if score:
             low, high = core.clopper_pearson(score.bit_errors, score.bits)

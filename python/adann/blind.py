@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Labels for a capture whose symbols nobody knows: the decisions of a blind linear equalizer.
+
+Its taps minimise Godard's constant-modulus cost, which opens the eye, and then the squared error
+of the decisions. Source: Godard, "Self-recovering equalization and carrier tracking in
+two-dimensional data communication systems", IEEE Trans. Commun., 1980.
+"""
+
+import numpy as np
+import scipy.optimize
+
+_FEWEST = 1000          # symbols
+_FITTED = 65536         # symbols at most: plenty for the taps of one window
+_ROUNDS = 20            # of decisions and least squares
+_LEAST_KURTOSIS = 0.5   # of the decided symbols, relative to the constellation's
+_LEAST_VARIANCE = 1e-6  # relative: directions below it are float32's rounding
+
+
+def blind_labels(features, constellation, is_complex):
+    """Decide every window with one linear equalizer as long as the windows.
+
+    features: float32 (n, dimension), as training.feature_view gives them; constellation:
+    core.constellation; is_complex: whether the samples are. The symbols must be uniform and
+    independent and the carrier recovered, but for a constant phase. QAM gets a complex tap for
+    each sample; PAM a real one for each of its parts.
+    Returns (labels, ratio): uint8 (n,), and the modulation error ratio in dB that the decisions
+    have by themselves. Labels are right up to the constellation's inversion or rotation, which
+    the signal does not tell. Raises ValueError where no such equalizer finds the constellation.
+    """
+    if len(features) < _FEWEST:
+        raise ValueError(f"{len(features)} symbols are too few for a blind start, allowed: from "
+                         f"{_FEWEST} on")
+    points = constellation.points if constellation.is_complex else constellation.points.real
+    points = points / np.sqrt(np.mean(abs(points) ** 2))
+    picked = np.unique(np.linspace(0, len(features) - 1, 2 * _FITTED).astype(int))
+    fitted, held_back = (_taps_inputs(features[picked[part::2]], constellation) for part in (0, 1))
+
+    whitening = _whitening(fitted)
+    white = fitted @ whitening
+    parts = 2 if is_complex and not constellation.is_complex else 1
+    middle = fitted.shape[1] // parts // 2 * parts
+    taps = _godard(white, fitted[:, middle:middle + parts], points)
+    _check_kurtosis(held_back @ (whitening @ taps), points, constellation.name)
+    if constellation.is_complex:  # of a square QAM the fourth power has a phase, 90 degrees apart
+        fourth = np.mean((white @ taps) ** 4) / np.mean(points**4)
+        taps = taps * np.exp(-0.25j * np.angle(fourth)).astype(taps.dtype)
+    taps, error = _least_squares(white, taps, points)
+
+    taps = whitening @ taps
+    decided = [_nearest(_taps_inputs(features[first:first + _FITTED], constellation) @ taps, points)
+               for first in range(0, len(features), _FITTED)]
+    return np.concatenate(decided), -10 * np.log10(error)
+
+
+def _taps_inputs(features, constellation):
+    """What each tap multiplies: of QAM complex samples, of PAM the real numbers of a window."""
+    features = np.ascontiguousarray(features)
+    return features.view(np.complex64) if constellation.is_complex else features
+
+
+def _whitening(x):
+    """The matrix (dimension, rank) that makes the columns of x uncorrelated, of power 1."""
+    double = np.result_type(x, np.float64)
+    power, directions = np.linalg.eigh((x.conj().T @ x / len(x)).astype(double))
+    kept = power > _LEAST_VARIANCE * power[-1]
+    return (directions[:, kept] / np.sqrt(power[kept])).astype(x.dtype)
+
+
+def _godard(white, starts, points):
+    """Taps on `white` of unit output power at the least mean of (|y|^2 - R)^2 that is found.
+
+    starts: (n, 1 or 2), the window's middle sample: of PAM in complex samples, I and Q.
+    """
+    radius = np.mean(abs(points) ** 4)
+    double = np.result_type(white, np.float64)
+
+    def cost(taps):
+        y = white @ taps.view(double).astype(white.dtype)
+        error = abs(y) ** 2 - radius
+        gradient = 4 / len(y) * ((error * y.conj()) @ white).conj()
+        return np.mean(error**2, dtype=np.float64), gradient.astype(double).view(np.float64)
+
+    found = [scipy.optimize.minimize(
+        cost, (white.conj().T @ start / start.size).astype(double).view(np.float64), jac=True,
+        method="L-BFGS-B") for start in starts.T]
+    taps = min(found, key=lambda result: result.fun).x.view(double)
+    return (taps / np.linalg.norm(taps)).astype(white.dtype)
+
+
+def _check_kurtosis(y, points, name):
+    """Noise has no kurtosis, and a sum of many symbols less than one symbol."""
+    of_noise = 2 if np.iscomplexobj(y) else 3  # a normal variable's fourth moment
+    moment = np.mean(abs(y) ** 4) / np.mean(abs(y) ** 2) ** 2
+    ratio = (of_noise - moment) / (of_noise - np.mean(abs(points) ** 4))
+    if not ratio > _LEAST_KURTOSIS:
+        raise ValueError(f"no linear equalizer finds {name} in the capture: the kurtosis behind "
+                         f"the best one is {max(ratio, 0):.2f} of that of {name} "
+                         f"(needed: {_LEAST_KURTOSIS})")
+
+
+def _least_squares(white, taps, points):
+    """Taps for their own decisions, and the mean squared error that is left."""
+    labels = None
+    for _ in range(_ROUNDS):
+        before, labels = labels, _nearest(white @ taps, points)
+        if np.array_equal(before, labels):
+            break
+        taps = (white.conj().T @ points[labels] / len(labels)).astype(white.dtype)
+    return taps, np.mean(abs(white @ taps - points[labels]) ** 2)
+
+
+def _nearest(y, points):
+    return abs(y[:, None] - points).argmin(axis=1).astype(np.uint8)
