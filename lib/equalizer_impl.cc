@@ -74,6 +74,7 @@ equalizer_impl::equalizer_impl(const core::model& model,
     // The scheduler keeps the samples before the current symbol, zeros at first.
     set_history(d_vectors ? 1 : d_window.samples_before() + 1);
     set_relative_rate(1, d_items_per_symbol);
+    set_tag_propagation_policy(TPP_CUSTOM); // it would take that rate for both inputs
     message_port_register_out(status_port);
     message_port_register_in(control_port);
     set_msg_handler(control_port,
@@ -133,10 +134,26 @@ int equalizer_impl::general_work(int noutput_items,
     if (output_items.size() > 2)
         write_soft_symbols(posteriors, view.count, static_cast<float*>(output_items[2]));
 
+    pass_tags(0, symbols, d_items_per_symbol, output_items.size());
     consume(0, symbols * d_items_per_symbol);
-    if (known_labels)
+    if (known_labels) {
+        pass_tags(1, symbols, 1, output_items.size());
         consume(1, symbols);
+    }
     return symbols;
+}
+
+void equalizer_impl::pass_tags(int input,
+                               std::size_t symbols,
+                               std::size_t items_per_symbol,
+                               std::size_t outputs)
+{
+    get_tags_in_window(d_tags, input, 0, symbols * items_per_symbol);
+    for (auto& tag : d_tags) {
+        tag.offset = (tag.offset + items_per_symbol / 2) / items_per_symbol;
+        for (std::size_t output = 0; output < outputs; ++output)
+            add_item_tag(output, tag);
+    }
 }
 
 void equalizer_impl::write_soft_symbols(const float* posteriors,

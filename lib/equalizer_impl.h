@@ -38,6 +38,10 @@ public:
 private:
     void control(const pmt::pmt_t& message);
     void publish(const core::adaptation_event& event);
+    void pass_tags(int input,
+                   std::size_t symbols,
+                   std::size_t items_per_symbol,
+                   std::size_t outputs);
     void write_soft_symbols(const float* posteriors, std::size_t n, float* out) const;
 
     const bool d_vectors;
@@ -48,6 +52,7 @@ private:
     const std::size_t d_items_per_window;
     const std::size_t d_stride; // floats from one feature vector to the next
     bool d_paused = false;      // as the adapter thread told last
+    std::vector<gr::tag_t> d_tags;
     core::adaptive_equalizer d_core;
 };
 

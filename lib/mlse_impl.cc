@@ -43,6 +43,7 @@ mlse_impl::mlse_impl(const core::channel_model& channel, const mlse_options& opt
     // The scheduler keeps the first half of the current symbol's samples, zeros at first.
     set_history(d_sps / 2 + 1);
     set_relative_rate(1, d_sps);
+    set_tag_propagation_policy(TPP_CUSTOM); // it would take that rate for both inputs
 }
 
 void mlse_impl::set_response(const std::vector<gr_complex>& response)
@@ -128,10 +129,22 @@ int mlse_impl::general_work(int noutput_items,
     if (room)
         process_to(symbols);
 
+    pass_tags(0, done.symbols, d_sps);
     consume(0, done.symbols * d_sps);
-    if (known)
+    if (known) {
+        pass_tags(1, done.symbols, 1);
         consume(1, done.symbols);
+    }
     return done.labels;
+}
+
+void mlse_impl::pass_tags(int input, std::size_t symbols, std::size_t items_per_symbol)
+{
+    get_tags_in_window(d_tags, input, 0, symbols * items_per_symbol);
+    for (auto& tag : d_tags) {
+        tag.offset = (tag.offset + items_per_symbol / 2) / items_per_symbol;
+        add_item_tag(0, tag);
+    }
 }
 
 } // namespace adann

@@ -30,6 +30,8 @@ public:
                      gr_vector_void_star& output_items) override;
 
 private:
+    void pass_tags(int input, std::size_t symbols, std::size_t items_per_symbol);
+
     const std::size_t d_sps;
     const std::size_t d_floats; // of a symbol's samples
     const pmt::pmt_t d_training_tag;

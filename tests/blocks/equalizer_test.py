@@ -128,6 +128,34 @@ def test_known_labels_train_it(signal):
     assert equalizer.steps() == labels.size // 256
 
 
+def tagged(name, offsets):
+    return [gr.tag_utils.python_to_tag((i, pmt.intern(name), pmt.from_long(i))) for i in offsets]
+
+
+@pytest.mark.parametrize("input", ["samples", "vectors"])
+@pytest.mark.parametrize("items", [None, 37])
+def test_tags_move_to_their_symbols_at_every_output(tmp_path, input, items):
+    """Those of sample j to symbol (j + sps//2)//sps, those of a known label to its symbol."""
+    signal = Signal(tmp_path, "float")
+    at, known = list(range(0, 300, 7)) + [15_001], [0, 1, 500, 9_999]
+    equalizer = adann.equalizer(signal.model, input=input, mode="lockstep", loss="supervised")
+    windows = [adann.feature_windower(SPS, HALF_WINDOW)] if input == "vectors" else []
+    sinks = [blocks.vector_sink_b(), blocks.vector_sink_f(4), blocks.vector_sink_f()]
+    top = gr.top_block()
+    top.connect(blocks.vector_source_f(signal.samples, False, 1, tagged("sample", at)), *windows,
+                equalizer)
+    top.connect(blocks.vector_source_b(signal.sent, False, 1, tagged("known", known)),
+                (equalizer, 1))
+    for port, sink in enumerate(sinks):
+        top.connect((equalizer, port), sink)
+    top.run(*[items] * bool(items))
+    for sink in sinks:
+        found = [(pmt.symbol_to_string(tag.key), tag.offset, pmt.to_long(tag.value))
+                 for tag in sink.tags()]
+        assert sorted(found) == sorted([("sample", (j + SPS // 2) // SPS, j) for j in at]
+                                       + [("known", j, j) for j in known])
+
+
 def test_supervised_without_labels_is_refused(tmp_path):
     signal = Signal(tmp_path, "float")
     equalizer = adann.equalizer(signal.model, loss="supervised")

@@ -37,14 +37,14 @@ class Signal:
     def arguments(self):
         return self.name, self.sps, 3, self.kind == "complex"
 
-    def run(self, block, known=None, tags=(), small=False):
+    def run(self, block, known=None, tags=(), small=False, known_tags=()):
         source = (blocks.vector_source_f if self.kind == "float" else blocks.vector_source_c)(
             self.samples, False, 1, list(tags))
         sink = blocks.vector_sink_b()
         top = gr.top_block()
         top.connect(source, block, sink)
         if known is not None:
-            top.connect(blocks.vector_source_b(known), (block, 1))
+            top.connect(blocks.vector_source_b(known, False, 1, list(known_tags)), (block, 1))
         if small:
             source.set_max_output_buffer(512)
             block.set_max_noutput_items(7)
@@ -117,6 +117,13 @@ def test_tags_move_to_the_symbol_that_has_the_sample(signal):
     _, passed = signal.run(adann.mlse(*signal.arguments), tags=tags)
     assert [(t.offset, pmt.to_long(t.value)) for t in passed] == [
         ((j + signal.sps // 2) // signal.sps, j) for j in range(0, 1000, 7)]
+
+
+def test_tags_of_known_labels_move_to_their_symbols(signal):
+    at = [0, 1, 500, 9_999]
+    tags = [gr.tag_utils.python_to_tag((i, pmt.intern("known"), pmt.from_long(i))) for i in at]
+    _, passed = signal.run(adann.mlse(*signal.arguments), signal.labels, known_tags=tags)
+    assert [(t.offset, pmt.to_long(t.value)) for t in passed] == [(i, i) for i in at]
 
 
 def test_blocks_are_decided_on_their_own(signal):

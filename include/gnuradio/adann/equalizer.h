@@ -57,7 +57,8 @@ struct ber_estimate {
  * 0 … M-1 (byte); output i belongs to symbol i. Output 1, optional: posteriors, M floats.
  * Output 2, optional: soft symbol (posterior mean; neighbouring levels are 2 apart), of
  * the samples' type. A symbol is decided once its window is complete, half_window symbols
- * later. Tags move from sample j to symbol ⌊(j + ⌊sps/2⌋)/sps⌋.
+ * later. Tags move from sample j to symbol ⌊(j + ⌊sps/2⌋)/sps⌋, those of known labels to
+ * their symbol.
  *
  * Modes: "live": work() never waits; it takes new weights when there are some, and
  * batches that come while the adapter is busy are dropped and counted. "lockstep": batch

@@ -38,7 +38,7 @@ struct mlse_options {
  * symbol i. Input 1, optional: known labels (byte), one per symbol; M or more where not
  * known. Output: labels 0 … M-1 (byte); output i belongs to symbol i, and comes out up to
  * 5·traceback_depth symbols later, or with its block. Tags move to the symbol that has
- * their sample.
+ * their sample, those of known labels to their symbol.
  *
  * The samples of symbol i are i·sps - ⌊sps/2⌋ + p, p = 0 … sps - 1. Without noise each is
  *
