@@ -13,4 +13,5 @@ PYBIND11_MODULE(adann_python, m)
     bind_feature_windower(m);
     bind_mlse(m);
     bind_normalizer(m);
+    bind_soft_bits(m);
 }

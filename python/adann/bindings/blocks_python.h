@@ -12,3 +12,4 @@ void bind_equalizer(pybind11::module& m);
 void bind_feature_windower(pybind11::module& m);
 void bind_mlse(pybind11::module& m);
 void bind_normalizer(pybind11::module& m);
+void bind_soft_bits(pybind11::module& m);

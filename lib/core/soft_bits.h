@@ -1,0 +1,40 @@
+/* -*- c++ -*- */
+/*
+ * Soft bits for a decoder of forward error correction, from the posteriors of symbols.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+#pragma once
+
+#include <cstddef>
+
+namespace gr::adann::core {
+
+/*! Log-likelihood ratios of the bits of labels, most significant bit first.
+ *
+ * Of bit b the ratio is ln(P(b = 1) / P(b = 0)), natural logarithm, where P is the sum of
+ * the posteriors of all labels with that bit: exact, no max-log. Positive is a 1. With
+ * symbols that are equally likely, as scrambled ones are, it is the likelihood ratio that
+ * decoders take. Limited to ±limit: a posterior of 0 says no more than 2e-9 would.
+ * Posteriors that are all 0 or not a number say nothing: 0.
+ */
+class soft_bits
+{
+public:
+    static constexpr float limit = 20;
+
+    //! \param size of the constellation (M): 2, 4, 8 ... 256. \throws
+    //! std::invalid_argument for another
+    explicit soft_bits(std::size_t size);
+
+    unsigned bits_per_symbol() const { return d_bits; }
+
+    //! \param posteriors symbols × M \param out symbols × bits_per_symbol()
+    void process(const float* posteriors, float* out, std::size_t symbols) const;
+
+private:
+    const std::size_t d_size;
+    unsigned d_bits = 0;
+};
+
+} // namespace gr::adann::core

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "blocks_python.h"
+
+#include <gnuradio/adann/soft_bits.h>
+
+namespace py = pybind11;
+using namespace gr::adann;
+
+void bind_soft_bits(py::module& m)
+{
+    py::class_<soft_bits,
+               gr::sync_interpolator,
+               gr::sync_block,
+               gr::block,
+               gr::basic_block,
+               soft_bits::sptr>(
+        m,
+        "soft_bits",
+        R"(Soft bits for a FEC decoder: M posteriors in, log2(M) log-likelihood ratios out.
+
+ln(P(1)/P(0)) of each bit of the label, most significant first, limited to +-20; positive
+is a 1. fec.ldpc_decoder takes them as they are with sigma = sqrt(2); before
+fec.extended_decoder with a convolutional code multiply by 0.25. size: of the
+constellation (M), a power of two from 2 to 256. Raises ValueError for another.)")
+        .def(py::init(&soft_bits::make), py::arg("size") = 4);
+}
