@@ -8,9 +8,10 @@ from . import core
 from .adann_python import ber_counter, equalizer, feature_windower, mlse, normalizer, soft_bits
 from .capture_source import capture_source
 from .coherent_link import coherent_link
+from .receiver import receiver
 from .resampler import record_statistics, resampler
 from .vcsel_mmf_link import vcsel_mmf_link
 
 __all__ = ["ber_counter", "capture_source", "coherent_link", "core", "equalizer",
-           "feature_windower", "mlse", "normalizer", "record_statistics", "resampler",
+           "feature_windower", "mlse", "normalizer", "receiver", "record_statistics", "resampler",
            "soft_bits", "vcsel_mmf_link"]

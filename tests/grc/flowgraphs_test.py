@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import yaml
 from gnuradio import adann, gr
+from gnuradio.adann import core
 from gnuradio.adann.captures import write_capture
 from gnuradio.adann.simulation import random_labels, simulate_vcsel
 from gnuradio.grc.core.platform import Platform
@@ -143,6 +144,34 @@ def test_grc_takes_every_form_of_the_equalizer(platform, kind, input, mode, loss
     assert labels.hidden == (loss != "supervised" or mode == "off")
     assert (block.params["batch"].hide == "all") == (mode == "off")
     assert [port.name for port in block.sources] == ["labels", "posteriors", "soft", "status"]
+
+
+@pytest.mark.parametrize("kind", ["float", "complex"])
+@pytest.mark.parametrize("count_errors", ["True", "False"])
+def test_grc_makes_a_receiver_with_the_ports_that_are_drawn(platform, tmp_path, kind, count_errors):
+    model = str(tmp_path / "model.safetensors")
+    network = core.network([2 * 5 * (1 + (kind == "complex")), 4])
+    core.save_model(model, core.model(network, 2, 2, kind == "complex", "pam4"))
+    flowgraph = platform.make_flow_graph()
+    block = flowgraph.new_block("adann_receiver")
+    block.import_data("receiver", {}, dict(type=kind, model=repr(model), count_errors=count_errors,
+                                           sample_rate="1e6", symbol_rate="2e5", mode="lockstep"))
+    flowgraph.rewrite()
+    assert not [error for parameter in block.params.values()
+                for error in parameter.get_error_messages()]
+    make, freeze = block.templates.render("make").split("self.receiver")
+    made = eval(make, {"adann": adann})
+    eval(f"made{freeze}")
+    eval(f"made.{block.get_callbacks()[0].split('receiver.')[1]}")
+    itemsize = {"byte": 1, "float": 4, "complex": 8}
+    for drawn, signature in (block.sinks, made.input_signature()), (block.sources,
+                                                                   made.output_signature()):
+        streams = [port for port in drawn if port.domain == "stream" and not port.hidden]
+        assert len(streams) == signature.max_streams()
+        assert [itemsize[port.dtype] * port.vlen for port in streams] == list(
+            signature.sizeof_stream_items())
+    assert [port.key for port in block.sources if port.domain == "message" and not port.hidden] == [
+        "status", *["ber"] * (count_errors == "True")]
 
 
 @pytest.mark.parametrize("name", ["vcsel_mmf_link", "coherent_link"])

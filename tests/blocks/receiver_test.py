@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The receiver in one block, against its parts and on a simulated link at another rate."""
+
+import time
+from pathlib import Path
+
+import numpy as np
+import pmt
+import pytest
+from gnuradio import adann, blocks, gr
+from gnuradio.adann import core
+from gnuradio.adann.simulation import random_labels, simulate_vcsel
+
+MODEL = str(Path(__file__).parents[2] / "examples/models/vcsel_pam4.safetensors")
+SPS, RATE = 6, 28e9  # of the link; the model takes 4 samples a symbol
+
+
+@pytest.fixture(scope="module")
+def link():
+    sent = random_labels(2**17, 3)
+    return sent, simulate_vcsel(sent, seed=4, sps=SPS)
+
+
+def test_it_receives_a_link_and_counts_the_errors(link):
+    sent, samples = link
+    receiver = adann.receiver(MODEL, SPS * RATE, RATE, clock_recovery=False, count_errors=True,
+                              mode="off")
+    labels, rates = blocks.vector_sink_b(), blocks.vector_sink_f()
+    top = gr.top_block()
+    top.connect(blocks.vector_source_f(samples), receiver, labels)
+    top.connect(blocks.vector_source_b(sent), (receiver, 1))
+    top.connect((receiver, 3), rates)
+    top.run()
+    decided = np.array(labels.data(), np.uint8)
+    assert decided.size > sent.size - 50
+    ber = np.unpackbits(decided ^ sent[:decided.size]).sum() / (2 * decided.size)
+    assert ber < 8e-4  # at 4 samples a symbol 5.8e-4
+    assert receiver.counter.bits() == 2 * decided.size
+    assert receiver.counter.ber() == pytest.approx(ber, rel=1e-6)
+    assert np.mean(rates.data()[:-1]) == pytest.approx(ber, rel=0.1)
+
+
+def test_with_clock_recovery_the_network_learns_where_the_clock_locks(link):
+    sent, samples = link
+    receiver = adann.receiver(MODEL, SPS * RATE, RATE, count_errors=True, mode="lockstep")
+    rates = blocks.vector_sink_f()
+    top = gr.top_block()
+    top.connect(blocks.vector_source_f(samples), receiver, blocks.null_sink(1))
+    top.connect(blocks.vector_source_b(sent), (receiver, 1))
+    top.connect((receiver, 3), rates)
+    top.run()
+    assert rates.data()[0] > 1e-2  # not in the middle of the eye
+    assert np.mean(rates.data()[-5:]) < 1e-3
+
+
+@pytest.mark.parametrize("is_complex", [False, True])
+def test_it_is_its_parts(tmp_path, is_complex):
+    model = str(tmp_path / "model.safetensors")
+    constellation = core.constellation("16qam" if is_complex else "pam4")
+    net = core.network([2 * 7 * (1 + is_complex), 12, constellation.size])
+    net.initialize(1)
+    core.save_model(model, core.model(net, 2, 3, is_complex, constellation.name))
+    noise = np.random.default_rng(1).standard_normal((2, 50_000))
+    samples = noise[0] + 1j * noise[1] * is_complex
+
+    def outputs(*path):
+        source = (blocks.vector_source_c(samples) if is_complex
+                  else blocks.vector_source_f(samples.real))
+        soft = blocks.vector_sink_c if is_complex else blocks.vector_sink_f
+        sinks = [blocks.vector_sink_b(), blocks.vector_sink_f(constellation.size), soft()]
+        top = gr.top_block()
+        top.connect(source, *path)
+        for port, sink in enumerate(sinks):
+            top.connect((path[-1], port), sink)
+        top.run()
+        return [sink.data() for sink in sinks]
+
+    options = dict(mode="lockstep", seed=5, sigma=0.2)
+    whole = outputs(adann.receiver(model, 3.2, 1, window=4096, loop_bandwidth=0.02, **options))
+    parts = outputs(adann.resampler(3.2, 1, 2, is_complex, window=4096, clock_recovery=True,
+                                    loop_bandwidth=0.02),
+                    adann.equalizer(model, **options))
+    assert len(whole[0]) > 15_000
+    assert whole == parts
+
+
+class Sender(gr.basic_block):
+    """Sends what it is told to."""
+
+    def __init__(self):
+        gr.basic_block.__init__(self, "sender", None, None)
+        self.message_port_register_out(pmt.intern("out"))
+
+    def send(self, word):
+        self.message_port_pub(pmt.intern("out"), pmt.intern(word))
+
+
+def received(sink, condition):
+    """The messages of a message_debug, once there is one that fits."""
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        messages = [pmt.to_python(sink.get_message(i)) for i in range(sink.num_messages())]
+        if any(map(condition, messages)):
+            return messages
+        time.sleep(0.01)
+    raise AssertionError("waited in vain")
+
+
+def test_its_messages_are_those_of_its_parts(link):
+    sent, samples = link
+    receiver = adann.receiver(MODEL, SPS * RATE, RATE, clock_recovery=False, count_errors=True)
+    status, errors, control = blocks.message_debug(), blocks.message_debug(), Sender()
+    top = gr.top_block()
+    top.connect(blocks.vector_source_f(samples, True), blocks.throttle(4, 6e6), receiver,
+                blocks.null_sink(1))
+    top.connect(blocks.vector_source_b(sent, True), (receiver, 1))
+    top.msg_connect(receiver, "status", status, "store")
+    top.msg_connect(receiver, "ber", errors, "store")
+    top.msg_connect(control, "out", receiver, "control")
+    top.start()
+    received(status, lambda message: message["event"] == "step")
+    control.send("reset")
+    received(status, lambda message: message["event"] == "reset")
+    received(errors, lambda message: message.get("ber", 1) < 1e-2)
+    top.stop()
+    top.wait()
+
+
+@pytest.mark.parametrize("clock_recovery", [False, True])
+def test_tags_go_to_their_symbols(link, clock_recovery):
+    sent, samples = link
+    at = range(5000, samples.size - 5000, 997)
+    tags = [gr.tag_utils.python_to_tag((i, pmt.intern("here"), pmt.from_long(i))) for i in at]
+    receiver = adann.receiver(MODEL, SPS * RATE, RATE, clock_recovery=clock_recovery,
+                              count_errors=True, mode="lockstep")
+    sink = blocks.vector_sink_b()
+    top = gr.top_block()
+    top.connect(blocks.vector_source_f(samples, False, 1, tags), receiver, sink)
+    top.connect(blocks.vector_source_b(sent), (receiver, 1))
+    top.run()
+    found = [(pmt.to_long(tag.value), tag.offset) for tag in sink.tags()]
+    assert sorted({i for i, _ in found}) == list(at)
+    # Symbols that the clock recovery dropped at the start shift all others.
+    delay = receiver.counter.delay()
+    late = np.array([offset - delay - (i + SPS / 2) / SPS for i, offset in found])
+    assert abs(late + 0.5).max() <= (1.5 if clock_recovery else 0.75)
+
+
+@pytest.mark.parametrize("changed, said", [
+    (dict(loss="supervised"), "loss is 'supervised', allowed: those without known labels"),
+    (dict(sample_rate=0), "sample_rate is 0, allowed: above 0"),
+    (dict(batch=1), "batch is 1, allowed: 16 to"),
+    (dict(model="no/such"), "model file no/such: No such file")])
+def test_a_parameter_out_of_range_is_named(changed, said):
+    with pytest.raises(ValueError, match=said):
+        adann.receiver(**{**dict(model=MODEL, sample_rate=4, symbol_rate=1), **changed})
