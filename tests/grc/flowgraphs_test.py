@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pmt
 import pytest
 import yaml
 from gnuradio import adann, gr
@@ -144,6 +145,13 @@ def test_grc_takes_every_form_of_the_equalizer(platform, kind, input, mode, loss
     assert labels.hidden == (loss != "supervised" or mode == "off")
     assert (block.params["batch"].hide == "all") == (mode == "off")
     assert [port.name for port in block.sources] == ["labels", "posteriors", "soft", "status"]
+
+
+def test_grc_finds_the_message_port_of_the_ber_counter(platform):
+    block = platform.make_flow_graph().new_block("adann_ber_counter")
+    made = adann.ber_counter().to_basic_block()
+    assert [port.key for port in block.sources if port.domain == "message"] == ["ber"]
+    assert made.has_msg_port(pmt.intern("ber"))
 
 
 @pytest.mark.parametrize("kind", ["float", "complex"])
