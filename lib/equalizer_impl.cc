@@ -225,6 +225,7 @@ void equalizer_impl::publish(const core::adaptation_event& event)
     add("dropped", pmt::from_uint64(event.dropped));
     add("rejected", pmt::from_uint64(event.rejected));
     add("rollbacks", pmt::from_uint64(event.rollbacks));
+    add("queued", pmt::from_uint64(event.queued));
     message_port_pub(status_port, status);
 }
 

@@ -23,6 +23,7 @@ public:
     std::uint64_t updates() const override { return d_core.updates(); }
     std::uint64_t rejected() const override { return d_core.rejected(); }
     std::uint64_t dropped() const override { return d_core.dropped(); }
+    std::uint64_t queued() const override { return d_core.queued(); }
     std::uint64_t rollbacks() const override { return d_core.rollbacks(); }
     ber_estimate estimated_ber() const override;
 

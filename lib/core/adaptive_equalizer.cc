@@ -345,7 +345,8 @@ void adaptive_equalizer::report(const std::string& what,
                      d_updates,
                      d_dropped,
                      rejected(),
-                     d_rollbacks });
+                     d_rollbacks,
+                     queued() });
 }
 
 } // namespace gr::adann::core

@@ -64,6 +64,7 @@ struct adaptation_event {
     std::uint64_t dropped;   //!< batches that found the queue full
     std::uint64_t rejected;  //!< steps - updates
     std::uint64_t rollbacks; //!< times that training started over
+    std::size_t queued;      //!< batches not yet trained on, that of a step included
 };
 
 /*! Decides feature vectors and re-trains its network on them (Fig. 2 and Algorithm 2).
@@ -144,6 +145,8 @@ public:
     std::uint64_t dropped() const { return d_dropped; }
     std::uint64_t rejected() const { return d_steps - d_updates; }
     std::uint64_t rollbacks() const { return d_rollbacks; }
+    //! How far the adapter lags: batches handed over and not yet trained on.
+    std::size_t queued() const { return d_queue.filled(); }
     //! Of the network in use; not known without a guard, and before the first batch.
     error_rate estimated() const;
 

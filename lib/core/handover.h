@@ -103,6 +103,13 @@ public:
     }
     void pop() { ++d_popped; }
 
+    //! Anyone: slots that are filled and not yet popped.
+    std::size_t filled() const
+    {
+        const std::size_t popped = d_popped.load(); // first: it never overtakes d_pushed
+        return d_pushed.load() - popped;
+    }
+
 private:
     std::vector<T> d_slots;
     std::atomic<std::size_t> d_pushed{ 0 };

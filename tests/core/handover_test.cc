@@ -41,11 +41,13 @@ BOOST_AUTO_TEST_CASE(a_queue_keeps_order_and_refuses_when_full)
         queue.push();
     }
     BOOST_TEST(queue.free_slot() == nullptr);
+    BOOST_TEST(queue.filled() == 3u);
     for (int i = 0; i < 3; ++i) {
         BOOST_TEST(*queue.filled_slot() == i);
         queue.pop();
     }
     BOOST_TEST(queue.filled_slot() == nullptr);
+    BOOST_TEST(queue.filled() == 0u);
 }
 
 BOOST_AUTO_TEST_CASE(a_queue_carries_everything_between_two_threads)

@@ -87,9 +87,10 @@ struct ber_estimate {
  * "rollback", "reset", "saved", "error"), detail (the reason), step, loss, confidence
  * (mean largest posterior), ber, ber_low, ber_high and trustworthy (estimated without
  * labels, from the first 4096 symbols on), network (offline, adaptive or last good: the
- * one that decides), updates, dropped, rejected and rollbacks. Message port `control`:
- * the symbols freeze, resume and reset, or the pair (save . path). Source: the paper,
- * Section II, Fig. 2 and Algorithm 2.
+ * one that decides), updates, dropped, rejected, rollbacks and queued (batches not yet
+ * trained on, that of this step included). Message port `control`: the symbols freeze,
+ * resume and reset, or the pair (save . path). Source: the paper, Section II, Fig. 2 and
+ * Algorithm 2.
  */
 class ADANN_API equalizer : virtual public gr::block
 {
@@ -114,6 +115,7 @@ public:
     updates() const = 0; //!< of them, those that changed the weights
     virtual std::uint64_t rejected() const = 0; //!< of them, those that did not
     virtual std::uint64_t dropped() const = 0;  //!< batches that found the adapter busy
+    virtual std::uint64_t queued() const = 0;   //!< batches that wait for the adapter now
     //! Times that training started over from better weights.
     virtual std::uint64_t rollbacks() const = 0;
     //! Of the network in use; not known without guard, and before the first symbols.

@@ -99,6 +99,7 @@ ValueError) if the model file cannot be read.)")
         .def("updates", &equalizer::updates, "Batches that changed the weights.")
         .def("rejected", &equalizer::rejected, "Batches that did not.")
         .def("dropped", &equalizer::dropped, "Batches that found the adapter busy.")
+        .def("queued", &equalizer::queued, "Batches that wait for the adapter now.")
         .def("rollbacks",
              &equalizer::rollbacks,
              "Times that training started over from better weights.")
