@@ -258,7 +258,7 @@ def test_live_at_full_speed_drops_batches_rather_than_wait(tmp_path):
     assert equalizer.steps() > 0
     assert 0 <= equalizer.queued() <= 32768 // 1024
     told = equalizer.steps() + equalizer.dropped() + equalizer.queued()
-    assert batches - 1 <= told <= batches
+    assert batches <= told <= batches + 1  # one is dropped as it begins
 
 
 def test_a_hundred_restarts_leave_no_thread(tmp_path):
