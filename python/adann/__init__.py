@@ -10,8 +10,9 @@ from .capture_source import capture_source
 from .coherent_link import coherent_link
 from .receiver import receiver
 from .resampler import record_statistics, resampler
+from .status_monitor import status_monitor
 from .vcsel_mmf_link import vcsel_mmf_link
 
 __all__ = ["ber_counter", "capture_source", "coherent_link", "core", "equalizer",
            "feature_windower", "mlse", "normalizer", "receiver", "record_statistics", "resampler",
-           "soft_bits", "vcsel_mmf_link"]
+           "soft_bits", "status_monitor", "vcsel_mmf_link"]

@@ -13,6 +13,7 @@ from . import core
 from .adann_python import equalizer
 from .alignment import find_delay
 from .captures import normalized
+from .status_monitor import status_listener
 
 
 @dataclass
@@ -43,12 +44,15 @@ def prepare_capture(samples, model):
     return normalized(samples)[:samples.size // model.sps * model.sps]
 
 
-def equalize_captures(model_path, captures, receivers, references=None, progress=None):
+def equalize_captures(model_path, captures, receivers, references=None, progress=None,
+                      on_status=None):
     """Run captures, one after the other, through equalizers that work side by side.
 
     captures: what prepare_capture made of each. receivers: {name: settings of adann.equalizer,
     e.g. dict(mode="off")}. references: labels of each capture, needed by the loss "supervised".
-    progress: called as progress(symbols) of those decided so far, every 0.1 s.
+    progress: called as progress(labels) with {name: those decided so far}, every 0.1 s.
+    on_status: called in another thread with status dictionaries of the equalizers, see
+    status_listener.
     Returns ({name: Received}, seconds). Raises ValueError for settings that are out of range.
     """
     model = core.load_model(str(model_path))
@@ -58,15 +62,18 @@ def equalize_captures(model_path, captures, receivers, references=None, progress
     flush = np.zeros(model.sps * (model.half_window + 1), captures[0].dtype)
     source = _array_source([*captures, flush])
     known = None
+    listener = status_listener(on_status) if on_status else None
     sinks, equalizers = {}, {}
     for name, settings in receivers.items():
         equalizers[name] = equalizer(model=str(model_path), **settings)
         sinks[name] = _label_sink(sum(symbols))
         top.connect(source, equalizers[name], sinks[name])
+        if listener:
+            top.msg_connect(equalizers[name], "status", listener, "status")
         if settings.get("loss") == "supervised" and settings.get("mode") != "off":
             known = known or _known_labels(captures, symbols, references, model)
             top.connect(known, (equalizers[name], 1))
-    seconds = _run(top, sinks.values(), progress)
+    seconds = _run(top, sinks, progress)
 
     ends = np.cumsum(symbols)[:-1]
     return {name: Received(np.split(sinks[name].labels, ends), block.steps(), block.dropped(),
@@ -117,11 +124,11 @@ def _run(top, sinks, progress):
         while waiter.is_alive():
             waiter.join(0.1)
             if progress:
-                progress(min(sink.filled for sink in sinks))
+                progress({name: sink.labels[:sink.filled] for name, sink in sinks.items()})
     finally:
         top.stop()
         waiter.join()
-    for sink in sinks:
+    for sink in sinks.values():
         if sink.filled < sink.labels.size:
             raise RuntimeError(f"the equalizer stopped after {sink.filled} of {sink.labels.size} "
                                "symbols; GNU Radio's log says why")

@@ -9,7 +9,8 @@ import click
 from .. import core
 from ..presets import PRESETS
 from .results import count_all, write_results
-from .terminal import about, check_outputs, progress_bar
+from .terminal import about, check_outputs
+from .watch import RunningErrors, watch
 
 
 @click.command()
@@ -33,11 +34,13 @@ from .terminal import about, check_outputs, progress_bar
 @click.option("--block", default=8192, type=click.IntRange(1),
               help="Symbols of one reported block.")
 @click.option("--seed", default=0, type=click.IntRange(0), help="Of the noise.")
+@click.option("--monitor", metavar="PORT", type=click.IntRange(1, 65535),
+              help="Publish the status as JSON over ZeroMQ PUB on this port of 127.0.0.1.")
 @click.option("-o", "--output", metavar="FILE", help="The decided labels of all captures: .u8.")
 @click.option("--report", "report_path", metavar="FILE", help="Everything counted: .json.")
 @click.option("--plot", metavar="FILE", help="BER over blocks: .png, .pdf or .svg.")
-def equalize(model, captures, references, preset, mode, block, seed, output, report_path, plot,
-             **options):
+def equalize(model, captures, references, preset, mode, block, seed, monitor, output, report_path,
+             plot, **options):
     """Decide the symbols of captures while the network adapts to them."""
     from ..captures import read_capture, read_reference
     from ..receive import equalize_captures, prepare_capture
@@ -60,10 +63,13 @@ def equalize(model, captures, references, preset, mode, block, seed, output, rep
             samples.append(prepare_capture(capture.samples, trained))
     sent = [read_reference(path, trained.constellation.size) for path in references] or None
 
-    with progress_bar("equalizing", sum(len(part) // trained.sps for part in samples)) as update:
+    sizes = [len(part) // trained.sps for part in samples]
+    errors = sent and RunningErrors(trained.constellation.name, sizes, sent, block)
+    with watch(sum(sizes), block, errors, monitor) as watching:
         received, seconds = equalize_captures(
             model, samples, {"equalizer": settings}, sent,
-            lambda symbols: update(symbols, f"{symbols:,} symbols"))
+            lambda labels: watching.wanted and watching.progress(labels["equalizer"]),
+            watching.status if watching.wanted else None)
     received = received["equalizer"]
     rate = sum(map(len, received.labels)) / seconds / 1e6
     errors = count_all(trained.constellation, trained.sps, samples, received.labels, captures, sent,

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What `adann equalize` tells while it runs: a live table, and JSON for other programs."""
+
+import contextlib
+import threading
+import time
+
+import numpy as np
+
+from .. import core
+
+REPORT_INTERVAL = 0.5   # s between two `progress` messages
+PORTION = 32768         # labels that the counter takes at once
+MEAN_BATCHES = 8        # of which `measured_ber` is the mean
+
+
+class RunningErrors:
+    """Counts the errors of captures, one after the other, while they are still being decided.
+
+    sizes: symbols of each capture; sent: its reference labels; block: symbols of one batch.
+    """
+
+    def __init__(self, constellation, sizes, sent, block):
+        self._new_counter = lambda: core.error_counter(constellation, batch=block, search=16384)
+        self._edges, self._sent = np.cumsum([0, *sizes]), sent
+        self._capture = self._done = 0
+        self._counter, self._latest = self._new_counter(), []
+
+    def update(self, labels):
+        """labels: all decided so far, of all captures. Returns the BER of the latest batches of the
+        current capture, None before there are any."""
+        while self._done < len(labels):
+            if self._done == self._edges[self._capture + 1]:
+                self._capture += 1
+                self._counter, self._latest = self._new_counter(), []
+            start, end = self._edges[self._capture:self._capture + 2]
+            until = min(len(labels), end, self._done + PORTION)
+            self._counter.push(labels[self._done:until],
+                               self._sent[self._capture][self._done - start:until - start])
+            self._latest = (self._latest + self._counter.batches())[-MEAN_BATCHES:]
+            self._done = until
+        bits = sum(batch.counts.bits for batch in self._latest)
+        return sum(batch.counts.bit_errors for batch in self._latest) / bits if bits else None
+
+
+class Watch:
+    """Shows and publishes the run of one equalizer; both are optional.
+
+    show: draws the rows of a table, {name: value}; None: nothing is shown.
+    publisher: a StatusPublisher or None. total: symbols to come. block: symbols of one block.
+    errors: a RunningErrors or None.
+    """
+
+    def __init__(self, show, publisher, total, block, errors):
+        self._show, self._publisher, self._errors = show, publisher, errors
+        self._total, self._block = total, block
+        self._lock = threading.Lock()
+        self._status = {}
+        self._started, self._reported = time.monotonic(), -REPORT_INTERVAL
+        #: Whether anyone watches; if not, nothing needs to be told.
+        self.wanted = bool(show or publisher)
+
+    def status(self, status):
+        """A status dictionary of the equalizer, in any thread."""
+        if self._publisher:
+            self._publisher.publish(status)
+        with self._lock:
+            self._status.update(status)
+
+    def progress(self, labels):
+        """The labels decided so far."""
+        seconds = time.monotonic() - self._started
+        told = {"symbols": len(labels), "total": self._total, "blocks": len(labels) // self._block,
+                "symbols_per_second": len(labels) / seconds}
+        if self._errors:
+            told["measured_ber"] = self._errors.update(labels)
+        due = seconds - self._reported >= REPORT_INTERVAL or len(labels) == self._total
+        if self._publisher and due:
+            self._reported = seconds
+            self._publisher.publish({"event": "progress", **told})
+        if self._show:
+            with self._lock:
+                self._show({**told, **self._status})
+
+
+@contextlib.contextmanager
+def watch(total, block, errors=None, port=None):
+    """Yield a Watch: a live table on stderr if that is a terminal, JSON over ZeroMQ PUB on `port`
+    of this machine if it is given. Raises ValueError if the port is not free."""
+    from rich.console import Console
+    from rich.live import Live
+
+    publisher = None
+    if port:
+        from ..status_monitor import StatusPublisher
+        publisher = StatusPublisher(f"tcp://127.0.0.1:{port}")
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield Watch(None, publisher, total, block, errors)
+        return
+    with Live(console=console, auto_refresh=False, transient=True) as live:
+        def show(rows):
+            live.update(_table(rows), refresh=True)
+        yield Watch(show, publisher, total, block, errors)
+
+
+def _table(rows):
+    from rich.progress_bar import ProgressBar
+    from rich.table import Column, Table
+
+    table = Table(Column("equalizing", no_wrap=True), Column(justify="right", min_width=24))
+    rows = dict(rows)
+    done, total = rows.pop("symbols"), rows.pop("total")
+    table.add_row("symbols", f"{done:,} of {total:,}")
+    table.add_row("", ProgressBar(total=total, completed=done, width=24))
+    table.add_row("Msymbols/s", f"{rows.pop('symbols_per_second') / 1e6:.2f}")
+    rows.pop("event", None)
+    for name, value in rows.items():
+        shown = "–" if value is None else f"{value:.3g}" if isinstance(value, float) else (
+            f"{value:,}" if type(value) is int else str(value))
+        table.add_row(name.replace("_", " "), shown)
+    return table

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The status monitor, heard by a real ZeroMQ subscriber."""
+
+import json
+import pathlib
+import re
+import time
+
+import pmt
+import pytest
+import zmq
+from gnuradio import adann, blocks, gr
+from gnuradio.adann.simulation import random_labels, simulate_vcsel
+
+MODEL = pathlib.Path(__file__).parents[2] / "examples/models/vcsel_pam4.safetensors"
+
+
+@pytest.fixture
+def address(tmp_path):
+    return f"ipc://{tmp_path}/status"
+
+
+def subscribe(address):
+    socket = zmq.Context.instance().socket(zmq.SUB)
+    socket.connect(address)
+    socket.subscribe("")
+    socket.rcvtimeo = 10_000  # ms
+    return socket
+
+
+def published(socket, wanted):
+    """What comes, up to the first message that `wanted` likes."""
+    messages = []
+    while not messages or not wanted(messages[-1]):
+        messages.append(json.loads(socket.recv_string(), parse_constant=pytest.fail))
+    return messages
+
+
+def handle(monitor, **entries):
+    """Give a dictionary to the port, as the flowgraph does."""
+    message = pmt.make_dict()
+    for key, value in entries.items():
+        message = pmt.dict_add(message, pmt.intern(key), pmt.to_pmt(value))
+    monitor._listen(message)
+
+
+def joined(address):
+    """A monitor and a subscriber that it knows."""
+    monitor, socket = adann.status_monitor(address), subscribe(address)
+    socket.rcvtimeo = 10
+    for attempt in range(1000):  # a subscription takes a while to arrive
+        handle(monitor, event="hello", attempt=attempt)
+        try:
+            published(socket, lambda message: message["attempt"] == attempt)
+            break
+        except zmq.Again:
+            pass
+    socket.rcvtimeo = 10_000
+    return monitor, socket
+
+
+def test_an_equalizer_and_a_counter_are_heard_while_they_run(address):
+    """Every key of the status arrives, with the values that the getters tell at the end."""
+    sent = random_labels(2**16, 1)
+    equalizer = adann.equalizer(str(MODEL), mode="lockstep")
+    counter = adann.ber_counter("pam4")
+    monitor = adann.status_monitor(address)
+    top = gr.top_block()
+    source = blocks.vector_source_f(simulate_vcsel(sent, seed=2), True)
+    labels = blocks.vector_source_b(sent.tolist(), True)
+    top.connect(source, equalizer, counter)
+    top.connect(labels, (counter, 1))
+    top.msg_connect(equalizer, "status", monitor, "status")
+    top.msg_connect(counter, "ber", monitor, "status")
+    socket = subscribe(address)
+    top.start()
+    messages = published(socket, lambda message: message.get("batch", 0) > 40)
+    top.stop()
+    top.wait()
+    steps = [message for message in messages if message.get("event") == "step"]
+    batches = [message for message in messages if "ber" in message and "batch" in message]
+    assert list(steps[0]) == ["time", "event", "loss", "confidence", "step", "updates", "dropped",
+                              "rejected", "queued"]
+    assert 0.9 < steps[-1]["confidence"] < 1 and 0 < steps[-1]["step"] <= equalizer.steps()
+    assert abs(steps[-1]["time"] - time.time()) < 60
+    assert 0 < batches[-1]["ber"] < 1e-2
+    assert batches[-1]["ber"] == batches[-1]["bit_errors"] / batches[-1]["bits"]
+
+
+def test_steps_are_thinned_out_and_everything_else_gets_through(address):
+    monitor, socket = joined(address)
+    start = time.monotonic()
+    for step in range(1000):
+        handle(monitor, event="step", step=step)
+        handle(monitor, ber=0.5, batch=step)
+        if step % 100 == 0:
+            handle(monitor, event="rejected", step=step)
+            handle(monitor, locked=True, delay=step)
+    seconds = time.monotonic() - start
+    handle(monitor, event="end")
+    messages = published(socket, lambda message: message["event" if "event" in message else
+                                                         "time"] == "end")
+    few = 10 * seconds + 1
+    assert 1 <= sum(message.get("event") == "step" for message in messages) <= few
+    assert 1 <= sum("ber" in message for message in messages) <= few
+    hundreds = list(range(0, 1000, 100))
+    assert [message["step"] for message in messages
+            if message.get("event") == "rejected"] == hundreds
+    assert [message["delay"] for message in messages if "locked" in message] == hundreds
+
+
+def test_json_has_no_nan_and_what_is_no_dictionary_is_passed_over(address):
+    monitor, socket = joined(address)
+    monitor._listen(pmt.intern("freeze"))
+    handle(monitor, event="rejected", loss=float("nan"), confidence=float("inf"), step=3,
+           trustworthy=False, detail="words")
+    message, = published(socket, lambda message: True)
+    del message["time"]
+    assert message == {"event": "rejected", "loss": None, "confidence": None, "step": 3,
+                       "trustworthy": False, "detail": "words"}
+
+
+def test_an_address_that_cannot_be_bound_is_named():
+    for bad in "here", ":", "tcp://*", "udp://127.0.0.1:5555":
+        with pytest.raises(ValueError, match=f"address is '{re.escape(bad)}': .*, allowed: a free one"):
+            adann.status_monitor(bad)
+    with zmq.Context.instance().socket(zmq.PUB) as taken:
+        port = taken.bind_to_random_port("tcp://127.0.0.1")
+        with pytest.raises(ValueError, match="Address already in use"):
+            adann.status_monitor(f"tcp://127.0.0.1:{port}")
