@@ -46,8 +46,9 @@ def demo(symbols, output):
     console.print("Equalizing both, frozen and adaptive side by side")
     receivers = {"frozen": {"mode": "off"}, "adaptive": {**PRESETS["default"], "mode": "lockstep"}}
     with progress_bar("equalizing", 2 * symbols) as update:
-        results, seconds = equalize_captures(MODEL, received, receivers,
-                                             progress=lambda done: update(done, f"{done:,} symbols"))
+        results, seconds = equalize_captures(
+            MODEL, received, receivers, progress=lambda labels: update(
+                len(labels["adaptive"]), f"{len(labels['adaptive']):,} symbols"))
 
     table = Table("set", "network", *(Column(name, justify="right", no_wrap=True) for name in (
         "BER", "95 % interval", "converged", "final BER")))
