@@ -4,6 +4,7 @@
 import inspect
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -15,19 +16,10 @@ from gnuradio import adann, gr
 from gnuradio.adann import core
 from gnuradio.adann.captures import write_capture
 from gnuradio.adann.simulation import random_labels, simulate_vcsel
-from gnuradio.grc.core.platform import Platform
 
 ROOT = pathlib.Path(__file__).parents[2]
 FLOWGRAPHS = sorted((ROOT / "examples").glob("*.grc"))
 BLOCKS = sorted((ROOT / "grc").glob("*.block.yml"))
-
-
-@pytest.fixture(scope="module")
-def platform():
-    made = Platform(name="GRC", prefs=gr.prefs(), version=gr.version(),
-                    version_parts=(gr.major_version(), gr.api_version(), gr.minor_version()))
-    made.build_library()
-    return made
 
 
 @pytest.mark.parametrize("path", FLOWGRAPHS, ids=lambda path: path.stem)
@@ -35,8 +27,8 @@ def test_grcc_compiles_the_flowgraph(path, tmp_path):
     done = subprocess.run(["grcc", "-o", str(tmp_path), str(path)],
                           capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
-    compiled, = tmp_path.glob("*.py")
-    subprocess.run([sys.executable, "-m", "py_compile", str(compiled)], check=True)
+    subprocess.run([sys.executable, "-m", "py_compile", *map(str, tmp_path.glob("*.py"))],
+                   check=True)
 
 
 @pytest.mark.parametrize("path", BLOCKS, ids=lambda path: path.name)
@@ -70,6 +62,43 @@ def test_the_headless_flowgraph_equalizes_a_drifted_capture(tmp_path):
     wrong = np.unpackbits(decided ^ sent[:decided.size]).reshape(-1, 8).sum(1)
     assert f"{wrong.sum()} of {2 * wrong.size} bits wrong" in done.stdout
     assert wrong[wrong.size // 2:].mean() / 2 < 1e-3  # the frozen network: 1.7e-2
+
+
+@pytest.mark.parametrize("name, lowest, highest", [
+    # The fibre was moved; 2**19 symbols, so that the adaptation's start weighs.
+    ("vcsel_headless", dict(frozen=1.6e-2, adaptive=0, MLSE=0),
+     dict(frozen=1.8e-2, adaptive=1e-3, MLSE=2e-3)),
+    ("coherent_headless", dict(frozen=5.5e-3, adaptive=0, MLSE=0),
+     dict(frozen=7.5e-3, adaptive=1e-3, MLSE=8e-3)),
+    ("own_block_headless", dict(own=5e-4, AdaNN=0), dict(own=2e-3, AdaNN=1e-3)),
+])
+def test_a_headless_twin_runs_to_its_error_rates(name, lowest, highest, tmp_path):
+    (tmp_path / "models").symlink_to(ROOT / "examples/models")
+    done = subprocess.run(
+        [sys.executable, str(compile_flowgraph(name, tmp_path)), "--symbols", str(2**19)],
+        cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    rates = {label: float(rate) for label, rate in re.findall(r"(\w+): BER (\S+)", done.stdout)}
+    assert rates.keys() == lowest.keys()
+    for label, rate in rates.items():
+        assert lowest[label] <= rate <= highest[label], done.stdout
+
+
+def test_the_radio_chain_keeps_its_frames_through_an_echo(tmp_path):
+    (tmp_path / "models").symlink_to(ROOT / "examples/models")
+    subprocess.run([sys.executable, str(ROOT / "examples/sdr_recording.py"), "-o", str(tmp_path)],
+                   capture_output=True, check=True)
+    program = str(compile_flowgraph("sdr_headless", tmp_path))
+    frames = {}
+    for recording in "clean", "echo":
+        done = subprocess.run([sys.executable, program, "--recording", recording], cwd=tmp_path,
+                              capture_output=True, text=True, timeout=120)
+        assert done.returncode == 0, done.stderr
+        frames[recording] = [int(count) for count in re.findall(r"\d+", done.stdout)]
+    adaptive, plain = frames["clean"]
+    assert adaptive >= 295 and plain >= 295  # of 300; clock and carrier lock during the first
+    adaptive, plain = frames["echo"]
+    assert adaptive >= 290 and 75 < plain < 150  # a quarter of them is without the echo
 
 
 # What a user sees on the screen, without one: the last points of the plot of both networks.

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Each block as GRC draws, checks and makes it."""
+
+import pathlib
+import types
+
+import numpy as np
+import pmt
+import pytest
+from gnuradio import adann, gr
+from gnuradio.adann.captures import write_capture
+
+ROOT = pathlib.Path(__file__).parents[2]
+NAMES = sorted(path.name.removesuffix(".block.yml") for path in (ROOT / "grc").glob("*.block.yml"))
+
+
+def new_block(platform, name, **parameters):
+    flowgraph = platform.make_flow_graph()
+    flowgraph.new_block("variable").import_data("samp_rate", {}, {"value": "32000"})
+    block = flowgraph.new_block(name)
+    block.import_data("block", {}, parameters)
+    flowgraph.rewrite()
+    block.validate()
+    return block
+
+
+def errors(block):
+    """What GRC says of the block and its parameters, not of its ports, which are unconnected."""
+    return [message for element, message in block.iter_error_messages()
+            if element is block or element in block.params.values()]
+
+
+def make(block):
+    """The block's object, made with the line that GRC writes into the program."""
+    names = {"self": types.SimpleNamespace(), "adann": adann, "samp_rate": 32000}
+    exec(f"self.block = {block.templates.render('make')}", names)
+    return names
+
+
+@pytest.fixture
+def given(tmp_path):
+    """What has no default, or none that is a setter's too."""
+    write_capture(tmp_path / "a", np.ones(100, np.float32), 1e6)
+    return {"adann_equalizer": {"model": ROOT / "examples/models/vcsel_pam4.safetensors"},
+            "adann_capture_source": {"file": tmp_path / "a.sigmf-meta"},
+            "adann_mlse": {"response": "(0, 1, 0)"},
+            "adann_status_monitor": {"address": f"ipc://{tmp_path}/status"}}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_block_as_it_is_dragged_in_is_made_and_its_callbacks_are_its_setters(
+        platform, given, name):
+    parameters = {key: str(value) for key, value in given.get(name, {}).items()}
+    block = new_block(platform, name, **parameters)
+    assert not errors(block)
+    names = make(block)
+    made = names["self"].block
+    setters = {member for member in dir(type(made))
+               if member.startswith("set_") and not hasattr(gr.block, member)
+               and not hasattr(gr.hier_block2, member)}
+    callbacks = block.get_callbacks()
+    assert {callback.split("self.block.")[1].split("(")[0] for callback in callbacks} == {
+        setter for setter in setters if setter != "set_msg_handler"}
+    for callback in callbacks:
+        exec(callback, names)
+    ports = {"in": [port for port in block.sinks if not port.hidden],
+             "out": [port for port in block.sources if not port.hidden]}
+    for signature, drawn in ((made.input_signature(), ports["in"]),
+                             (made.output_signature(), ports["out"])):
+        streams = [port for port in drawn if port.domain == "stream"]
+        required = [port for port in streams if not port.optional]
+        assert signature.min_streams() <= len(required)
+        assert len(streams) <= signature.max_streams()
+        sizes = {"byte": 1, "float": 4, "complex": 8}
+        for index, port in enumerate(streams):
+            assert signature.sizeof_stream_item(index) == sizes[port.dtype] * port.vlen
+    for direction in "in", "out":
+        for port in ports[direction]:
+            if port.domain == "message":
+                key = pmt.intern(port.key)
+                assert (port.key in pmt.to_python(getattr(made, f"message_ports_{direction}")())
+                        or getattr(made, f"message_port_is_hier_{direction}")(key))
+
+
+@pytest.mark.parametrize("name, parameters, expression", [
+    ("equalizer", {"model": ""}, "len(model) > 0"),
+    ("equalizer", {"batch": "8"}, "16 <= batch <= 2**20"),
+    ("equalizer", {"learning_rate": "-1"}, "0 <= learning_rate <= 10"),
+    ("ber_counter", {"batch": "0"}, "1 <= batch <= 2**30"),
+    ("capture_source", {"file": ""}, "len(file) > 0"),
+    ("coherent_link", {"snr": "200"}, "-10 <= snr <= 100"),
+    ("feature_windower", {"sps": "65"}, "1 <= sps <= 64"),
+    ("mlse", {"memory": "99"}, "memory <= traceback_depth <= 4096"),
+    ("mlse", {"constellation": "16qam"},
+     "type == 'complex' or constellation in ('pam2', 'pam4', 'pam8')"),
+    ("normalizer", {"window": "100"}, "statistics == 'fixed' or 1024 <= window <= 2**30"),
+    ("resampler", {"symbol_rate": "0"}, "symbol_rate > 0"),
+    ("status_monitor", {"address": "5555"}, "'://' in address"),
+    ("vcsel_mmf_link", {"mode_powers": "(1, 2)"}, "len(mode_powers) == len(mode_delays)"),
+])
+def test_grc_says_what_is_wrong_with_a_parameter(platform, name, parameters, expression):
+    block = new_block(platform, f"adann_{name}", **parameters)
+    assert any(expression in message for message in errors(block)), errors(block)
+
+
+@pytest.mark.parametrize("adaptation, known, drawn", [
+    ("decision_directed", "False", 1), ("supervised", "True", 2), ("off", "True", 1)])
+def test_the_mlse_shows_the_port_for_known_labels_when_it_learns_from_them(
+        platform, adaptation, known, drawn):
+    block = new_block(platform, "adann_mlse", adaptation=adaptation, known_labels=known)
+    assert sum(not port.hidden for port in block.sinks) == drawn
+    assert (block.params["step"].hide == "all") == (adaptation == "off")
