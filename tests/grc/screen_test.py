@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The examples on a screen: opened by the real GNU Radio Companion, and run."""
+
+import json
+import pathlib
+import subprocess
+import sys
+
+import pytest
+from gnuradio.adann.captures import write_capture
+from gnuradio.adann.simulation import random_labels, simulate_vcsel
+
+ROOT = pathlib.Path(__file__).parents[2]
+FLOWGRAPHS = sorted((ROOT / "examples").glob("*.grc"))
+
+
+def test_gnuradio_companion_opens_every_example_without_a_warning(screen):
+    """What its console shows goes to stdout too."""
+    program = subprocess.Popen(["gnuradio-companion", *map(str, FLOWGRAPHS)], env=screen, text=True,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    told = ""
+    try:
+        while told.count(">>> Done") < len(FLOWGRAPHS):
+            line = program.stdout.readline()
+            assert line, told + program.stderr.read()
+            told += line
+        assert program.poll() is None
+    finally:
+        program.terminate()
+        said = program.communicate()[1]
+    assert not any(word in told for word in ("Error", "Warning", "Failure")), told
+    assert said == ""
+    for path in FLOWGRAPHS:
+        assert f'Loading: "{path}"' in told
+
+
+# Runs a live flowgraph with the setters that are given, until its plots have moved.
+RUN = """
+import importlib, json, sys, time
+from PyQt5 import Qt
+name, options, rate, plots = json.loads(sys.argv[1])
+application = Qt.QApplication([])
+top = getattr(importlib.import_module(name), name)(**options)
+getattr(top, "set_" + rate[0])(rate[1])
+top.show()
+top.start()
+
+def show(until):
+    end = time.monotonic() + 30
+    while not until():
+        assert time.monotonic() < end, "the plots stand still"
+        application.processEvents()
+        time.sleep(0.01)
+
+def pictures():
+    return {plot: getattr(top, f"_{plot}_win").grab().toImage() for plot in plots}
+
+show(lambda: top.adaptive.steps() > 20)
+for turn in range(3):  # from an empty plot to one with curves, and on
+    start = pictures()
+    show(lambda: all(new != start[plot] for plot, new in pictures().items()))
+top.stop()
+top.wait()
+print(top.adaptive.steps())
+"""
+RUNS = {
+    "capture_live": (dict(capture="capture.sigmf-meta", model="models/vcsel_pam4.safetensors"),
+                     ("pace", 1e6), ["eye", "soft_symbols", "confidence"]),
+    "coherent_live": ({}, ("symbol_rate", 4e5),
+                      ["ber_history", "received", "soft_adaptive", "soft_frozen", "confidence"]),
+    "own_block_live": ({}, ("symbol_rate", 4e5), ["soft_symbols", "ber_now"]),
+    "sdr_live": (dict(recording="echo.sigmf-meta"), ("speed", 40),
+                 ["spectrum", "synchronized"]),
+}
+
+
+@pytest.fixture(scope="module")
+def recordings(compiled):
+    write_capture(compiled / "capture", simulate_vcsel(random_labels(2**18, 3), seed=4), 112e9)
+    subprocess.run([sys.executable, str(ROOT / "examples/sdr_recording.py"), "-o", str(compiled)],
+                   capture_output=True, check=True)
+    return compiled
+
+
+def run(program, arguments, folder, screen):
+    done = subprocess.run([sys.executable, "-c", program, json.dumps(arguments)], cwd=folder,
+                          env=screen, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])  # GNU Radio logs there too
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_the_plots_move(name, recordings, screen):
+    assert run(RUN, [name, *RUNS[name]], recordings, screen) > 20
+
+
+# Moves the fibre as the sliders do, and gives the error rates of the batches before and after.
+DRIVE = """
+import json, sys, time
+from gnuradio import blocks
+from PyQt5 import Qt
+application = Qt.QApplication([])
+from vcsel_live import vcsel_live
+top = vcsel_live()
+top.set_symbol_rate(1e6)
+top.resize(1200, 900)
+rates = {name: blocks.vector_sink_f() for name in ("adaptive", "frozen", "mlse")}
+for name, sink in rates.items():
+    top.connect(getattr(top, "ber_" + name), sink)
+top.show()
+top.start()
+
+def show(batches):
+    end = time.monotonic() + 30
+    while min(len(sink.data()) for sink in rates.values()) < batches:
+        assert time.monotonic() < end, "no batches come"
+        application.processEvents()
+        time.sleep(0.01)
+
+def red_heights():
+    # Rows of the plot in which the frozen network's curve is drawn.
+    image = top._ber_history_win.grab().toImage()
+    return [y for y in range(image.height()) for x in range(100, image.width() - 150)
+            if image.pixelColor(x, y) == Qt.QColor("red")]
+
+show(210)  # the plot shows the latest 201
+low = min(red_heights())
+drift = len(rates["adaptive"].data())
+top.set_power_first(0.14)
+top.set_power_main(0.46)
+top.set_power_late(0.40)
+show(drift + 120)
+top.set_frozen(True)
+show(drift + 130)
+frozen_steps = top.adaptive.steps()
+show(drift + 140)
+print(json.dumps(dict(
+    rates={name: sink.data() for name, sink in rates.items()}, drift=drift,
+    rise=low - min(red_heights()), stopped=frozen_steps == top.adaptive.steps(),
+    lag=top._lag_label.text(), dropped=top._dropped_label.text())))
+top.stop()
+top.wait()
+"""
+
+
+def test_the_frozen_network_fails_on_a_moved_fibre_and_adann_comes_back(compiled, screen):
+    told = run(DRIVE, None, compiled, screen)
+    drift = told["drift"]
+
+    def mean(name, start, end):
+        return sum(told["rates"][name][start:end]) / (end - start)
+
+    for name in "frozen", "adaptive", "mlse":
+        assert mean(name, drift - 50, drift) < 1e-3, name
+    after = slice(drift + 60, drift + 120)
+    assert 1.5e-2 < mean("frozen", after.start, after.stop) < 2e-2
+    assert max(told["rates"]["adaptive"][drift:drift + 20]) > 2e-3  # it was hit, ...
+    assert mean("adaptive", after.start, after.stop) < 5e-4         # ... and comes back
+    assert mean("mlse", after.start, after.stop) < 5e-4
+    assert told["rise"] > 50  # pixels, on a screen where a decade has some 55
+    assert told["stopped"]
+    assert told["lag"].isdigit() and told["dropped"].isdigit()
