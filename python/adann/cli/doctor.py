@@ -111,6 +111,8 @@ CHECKS = (
     ("RigolWFM, for adann import", True,
      _module("RigolWFM", f"{sys.executable} -m pip install RigolWFM 'numpy<2'")),
     ("h5py, for adann import", True, _module("h5py", "sudo apt-get install python3-h5py")),
+    ("zmq, for adann equalize --monitor", True,
+     _module("zmq", "sudo apt-get install python3-zmq")),
     ("torch, for adann train --backend torch", True,
      _module("torch", "sudo apt-get install python3-torch")),
     ("matplotlib, for --plot", True,

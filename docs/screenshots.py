@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Makes the screenshots of this folder: ./dev run python3 docs/screenshots.py (wants xvfb)."""
+
+import importlib
+import multiprocessing
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+DOCS = Path(__file__).resolve().parent
+EXAMPLES = DOCS.parent / "examples"
+
+# Size of the window, seconds before and after the sliders are moved, and where to.
+SCENES = {
+    "vcsel_live": ((1200, 860), 7, 3, dict(power_first=0.14, power_main=0.46, power_late=0.40)),
+    "coherent_live": ((1290, 960), 7, 3, dict(dispersion=145)),
+    "own_block_live": ((900, 480), 5, 5, dict(power_late=0.5)),
+    "sdr_live": ((1000, 960), 8, 0, {}),
+}
+
+
+def draw_flowgraph(name, folder, picture):
+    """Run a compiled flowgraph, move its sliders, and save what its window shows."""
+    from PyQt5 import Qt
+    os.chdir(folder)
+    sys.path.insert(0, str(folder))
+    application = Qt.QApplication([])
+    size, before, after, sliders = SCENES[name]
+    options = dict(recording=str(folder / "echo")) if name == "sdr_live" else {}
+    top = getattr(importlib.import_module(name), name)(**options)
+    top.resize(*size)
+    top.show()
+    top.start()
+
+    def show(seconds):
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            application.processEvents()
+            time.sleep(0.01)
+
+    show(before)
+    for variable, value in sliders.items():
+        getattr(top, f"_{variable}_win").d_widget.counter.setValue(value)
+    show(after)
+    top.grab().save(str(picture))
+    os._exit(0)  # past the flowgraph's own threads
+
+
+def draw_companion(flowgraph, picture):
+    """Save GNU Radio Companion's window with a flowgraph in it."""
+    import gi
+    gi.require_version("Gdk", "3.0")
+    gi.require_version("Gtk", "3.0")
+    gi.require_version("PangoCairo", "1.0")
+    from gi.repository import Gdk, GLib, Gtk
+    from gnuradio import gr
+    from gnuradio.grc.gui.Platform import Platform  # first: the two import each other
+    from gnuradio.grc.gui.Application import Application
+    platform = Platform(version=gr.version(), prefs=gr.prefs(), install_prefix=gr.prefix(),
+                        version_parts=(gr.major_version(), gr.api_version(), gr.minor_version()))
+    platform.build_library()
+    application = Application([str(flowgraph)], platform)
+
+    def arrange():
+        window = application.main_window
+        window.resize(1500, 640)
+        for panel in window.CONSOLE, window.VARIABLES:
+            window.update_panel_visibility(panel, False)
+        window.btwin.treeview.expand_row(Gtk.TreePath.new_first(), True)  # AdaNN's blocks
+
+    def save():
+        window = application.main_window.get_window()
+        Gdk.pixbuf_get_from_window(window, 0, 0, window.get_width(), window.get_height()).savev(
+            str(picture), "png", [], [])
+        os._exit(0)
+
+    GLib.timeout_add(2000, arrange)
+    GLib.timeout_add(4000, save)
+    application.run([])
+
+
+def main():
+    reader, writer = os.pipe()
+    server = subprocess.Popen(["Xvfb", "-displayfd", str(writer), "-screen", "0", "1600x1200x24"],
+                              pass_fds=[writer], stderr=subprocess.DEVNULL)
+    try:
+        os.environ.update(DISPLAY=f":{os.read(reader, 16).decode().strip()}",
+                          QT_QPA_PLATFORM="xcb")
+        with tempfile.TemporaryDirectory() as folder:
+            os.environ["HOME"] = os.environ["XDG_RUNTIME_DIR"] = folder  # fresh settings
+            draw_all(Path(folder))
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def draw_all(folder):
+    from PIL import Image
+    (folder / "models").symlink_to(EXAMPLES / "models")
+    subprocess.run([sys.executable, EXAMPLES / "sdr_recording.py", "-o", folder], check=True)
+    subprocess.run(["grcc", "-o", folder, *(EXAMPLES / f"{name}.grc" for name in SCENES)],
+                   check=True)
+    scenes = [(draw_companion, EXAMPLES / "own_block_live.grc", DOCS / "companion.png")]
+    scenes += [(draw_flowgraph, name, folder, DOCS / f"{name}.png") for name in SCENES]
+    for draw, *arguments in scenes:
+        process = multiprocessing.get_context("spawn").Process(target=draw, args=arguments)
+        process.start()
+        process.join(60)
+        if process.exitcode != 0:
+            process.kill()
+            sys.exit(f"screenshots: {draw.__name__} of {arguments[0]} failed")
+        picture = arguments[-1]
+        Image.open(picture).convert("RGB").quantize(64).save(picture, optimize=True)
+        print(f"{picture}: {picture.stat().st_size // 1000} kB")
+
+
+if __name__ == "__main__":
+    main()
