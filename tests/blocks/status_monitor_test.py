@@ -60,7 +60,7 @@ def joined(address):
 
 
 def test_an_equalizer_and_a_counter_are_heard_while_they_run(address):
-    """Every key of the status arrives, with the values that the getters tell at the end."""
+    """Every entry of the dictionaries arrives."""
     sent = random_labels(2**16, 1)
     equalizer = adann.equalizer(str(MODEL), mode="lockstep")
     counter = adann.ber_counter("pam4")
@@ -72,6 +72,8 @@ def test_an_equalizer_and_a_counter_are_heard_while_they_run(address):
     top.connect(labels, (counter, 1))
     top.msg_connect(equalizer, "status", monitor, "status")
     top.msg_connect(counter, "ber", monitor, "status")
+    sent_by = blocks.message_debug()
+    top.msg_connect(equalizer, "status", sent_by, "store")
     socket = subscribe(address)
     top.start()
     messages = published(socket, lambda message: message.get("batch", 0) > 40)
@@ -79,10 +81,10 @@ def test_an_equalizer_and_a_counter_are_heard_while_they_run(address):
     top.wait()
     steps = [message for message in messages if message.get("event") == "step"]
     batches = [message for message in messages if "ber" in message and "batch" in message]
-    assert list(steps[0]) == ["time", "event", "loss", "confidence", "step", "updates", "dropped",
-                              "rejected", "queued"]
-    assert 0.9 < steps[-1]["confidence"] < 1 and 0 < steps[-1]["step"] <= equalizer.steps()
     assert abs(steps[-1]["time"] - time.time()) < 60
+    for step in steps:
+        del step["time"]
+        assert step == pmt.to_python(sent_by.get_message(step["step"] - 1))
     assert 0 < batches[-1]["ber"] < 1e-2
     assert batches[-1]["ber"] == batches[-1]["bit_errors"] / batches[-1]["bits"]
 

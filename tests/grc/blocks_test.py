@@ -41,7 +41,8 @@ def make(block):
 def given(tmp_path):
     """What has no default, or none that is a setter's too."""
     write_capture(tmp_path / "a", np.ones(100, np.float32), 1e6)
-    return {"adann_equalizer": {"model": ROOT / "examples/models/vcsel_pam4.safetensors"},
+    model = {"model": ROOT / "examples/models/vcsel_pam4.safetensors"}
+    return {"adann_equalizer": model, "adann_receiver": model,
             "adann_capture_source": {"file": tmp_path / "a.sigmf-meta"},
             "adann_mlse": {"response": "(0, 1, 0)"},
             "adann_status_monitor": {"address": f"ipc://{tmp_path}/status"}}
@@ -55,12 +56,12 @@ def test_a_block_as_it_is_dragged_in_is_made_and_its_callbacks_are_its_setters(
     assert not errors(block)
     names = make(block)
     made = names["self"].block
-    setters = {member for member in dir(type(made))
-               if member.startswith("set_") and not hasattr(gr.block, member)
-               and not hasattr(gr.hier_block2, member)}
+    setters = {member for member in dir(type(made)) if member.startswith("set_") and not any(
+        hasattr(base, member) for base in (gr.sync_interpolator, gr.basic_block, gr.hier_block2))}
     callbacks = block.get_callbacks()
-    assert {callback.split("self.block.")[1].split("(")[0] for callback in callbacks} == {
-        setter for setter in setters if setter != "set_msg_handler"}
+    # Those of a part, as equalizer.set_frozen, are not the block's own.
+    called = {callback.split("self.block.")[1].split("(")[0] for callback in callbacks}
+    assert {name for name in called if "." not in name} == setters
     for callback in callbacks:
         exec(callback, names)
     ports = {"in": [port for port in block.sinks if not port.hidden],
@@ -69,7 +70,8 @@ def test_a_block_as_it_is_dragged_in_is_made_and_its_callbacks_are_its_setters(
                              (made.output_signature(), ports["out"])):
         streams = [port for port in drawn if port.domain == "stream"]
         required = [port for port in streams if not port.optional]
-        assert signature.min_streams() <= len(required)
+        if not isinstance(made, gr.hier_block2):  # which has no optional ports, but asks for none
+            assert signature.min_streams() <= len(required)
         assert len(streams) <= signature.max_streams()
         sizes = {"byte": 1, "float": 4, "complex": 8}
         for index, port in enumerate(streams):
