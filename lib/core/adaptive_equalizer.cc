@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <filesystem>
 
 namespace gr::adann::core {
 
@@ -22,14 +21,6 @@ training_settings scaled(training_settings training, const model& to)
 {
     training.loss = training.loss.scaled_to(to.symbols, to.sps);
     return training;
-}
-
-// A checkpoint's network as it was before it adapted; any other model as it is.
-model offline(model from)
-{
-    if (!from.state.tensors.empty())
-        archive::restoring(from.state, "state")("offline", from.net.parameters());
-    return from;
 }
 } // namespace
 
@@ -251,57 +242,6 @@ void adaptive_equalizer::take_requests()
     }
     for (const auto& path : paths)
         save(path, checkpoint());
-}
-
-model adaptive_equalizer::checkpoint()
-{
-    model saved = d_initial;
-    saved.net = in_use();
-    if (d_adapts) {
-        archive members = archive::saving(saved.state, "state");
-        state(members);
-    }
-    return saved;
-}
-
-void adaptive_equalizer::state(archive& members)
-{
-    members("offline", d_initial.net.parameters());
-    members("average", d_average.parameters());
-    members("trainer", d_trainer);
-    members("paused", d_paused);
-    members("unestimated", d_unestimated);
-    members("steps", d_steps);
-    members("updates", d_updates);
-    members("dropped", d_dropped);
-    members("rollbacks", d_rollbacks);
-    bool guarded = d_guard.has_value();
-    members("guarded", guarded);
-    if (guarded && d_guard)
-        members("guard", *d_guard);
-}
-
-void adaptive_equalizer::save(const std::string& path, const model& saved)
-{
-    try {
-        save_model(path, saved);
-        report("saved", path);
-    } catch (const std::exception& error) {
-        report("error", error.what());
-    }
-}
-
-void adaptive_equalizer::save_rollback()
-{
-    adaptation_settings settings = d_settings;
-    {
-        const std::lock_guard<std::mutex> lock(d_requests_mutex);
-        settings.training.loss = d_loss;
-        settings.training.learning_rate = d_learning_rate;
-    }
-    save(std::filesystem::path(d_settings.checkpoint)
-             .replace_extension(".rollback.safetensors"),
-         d_recorder->recorded(settings));
 }
 
 void adaptive_equalizer::learn(const float* samples, const std::uint8_t* labels)

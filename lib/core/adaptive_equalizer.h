@@ -161,6 +161,7 @@ private:
     void change_loss(float loss_settings::*parameter, float value);
     void run();
     void take_requests();
+    static model offline(model from);
     model checkpoint();
     void state(archive& members);
     void save(const std::string& path, const model& saved);
