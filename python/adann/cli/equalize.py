@@ -13,7 +13,7 @@ from .terminal import about, check_outputs, progress_bar
 
 
 @click.command()
-@click.option("--model", required=True, metavar="FILE", help="As written by adann train.")
+@click.option("--model", required=True, metavar="FILE", help="As written by adann train, or a checkpoint to go on from.")
 @click.option("--capture", "captures", required=True, multiple=True, metavar="FILE",
               help="Received samples; several are equalized one after the other.")
 @click.option("--reference", "references", multiple=True, metavar="FILE",
@@ -33,6 +33,8 @@ from .terminal import about, check_outputs, progress_bar
 @click.option("--block", default=8192, type=click.IntRange(1),
               help="Symbols of one reported block.")
 @click.option("--seed", default=0, type=click.IntRange(0), help="Of the noise.")
+@click.option("--checkpoint", metavar="FILE",
+              help="Written each minute and at the end; a later run with it as --model goes on.")
 @click.option("-o", "--output", metavar="FILE", help="The decided labels of all captures: .u8.")
 @click.option("--report", "report_path", metavar="FILE", help="Everything counted: .json.")
 @click.option("--plot", metavar="FILE", help="BER over blocks: .png, .pdf or .svg.")
@@ -49,7 +51,7 @@ def equalize(model, captures, references, preset, mode, block, seed, output, rep
         raise click.UsageError("--plot needs --reference")
     if plot and Path(plot).suffix not in (".png", ".pdf", ".svg"):
         raise click.UsageError(f"--plot {plot}: allowed: .png, .pdf, .svg")
-    check_outputs(output, report_path, plot)
+    check_outputs(output, report_path, plot, options["checkpoint"])
     settings = {**PRESETS[preset], "mode": mode, "seed": seed,
                 **{name: value for name, value in options.items() if value is not None}}
     trained = core.load_model(model)
