@@ -53,7 +53,8 @@ public:
     {
         T value = member;
         (*this)(name, value);
-        member = value;
+        if (!d_saves) // others may be counting
+            member = value;
     }
     template <typename T>
     void operator()(const std::string& name, std::vector<T>& member)
@@ -89,6 +90,7 @@ private:
     {
     }
 
+    // Unsigned numbers go as their bits: older torch has no name for them.
     template <typename T>
     static const char* dtype()
     {
@@ -97,7 +99,7 @@ private:
         else if constexpr (std::is_floating_point_v<T>)
             return sizeof(T) == 4 ? "F32" : "F64";
         else
-            return sizeof(T) == 1 ? "U8" : sizeof(T) == 4 ? "U32" : "U64";
+            return sizeof(T) == 1 ? "U8" : sizeof(T) == 4 ? "I32" : "I64";
     }
     std::string full(const std::string& name) const { return d_prefix + "." + name; }
     void move(const std::string& name,

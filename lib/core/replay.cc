@@ -72,10 +72,11 @@ void replay(const std::string& path,
         const std::size_t batches = members.shape("labels", { 0, 0 })[0];
         std::vector<std::uint8_t> labels(batches * settings.batch);
         members.numbers("labels", labels.data(), { batches, settings.batch });
-        if (std::any_of(labels.begin(), labels.end(), [&](std::size_t label) {
+        if (labels.empty() ||
+            std::any_of(labels.begin(), labels.end(), [&](std::size_t label) {
                 return label >= initial.symbols.size();
             }))
-            members.refuse("labels", "are not all of the constellation");
+            members.refuse("labels", "are none, or not all of the constellation");
         std::optional<adaptive_equalizer> equalizer;
         equalizer.emplace(initial, stride, settings, [&](const adaptation_event& event) {
             on_event(event, equalizer->badness());

@@ -42,6 +42,12 @@ std::string read_file(const std::string& path)
     return bytes;
 }
 
+std::size_t item_size(const std::string& dtype)
+{
+    const std::string bits = dtype.substr(std::min<std::size_t>(1, dtype.size()));
+    return bits == "64" ? 8 : bits == "32" ? 4 : 1;
+}
+
 bool write_all(int descriptor, const std::string& bytes)
 {
     for (std::size_t done = 0; done < bytes.size();) {
@@ -110,15 +116,21 @@ tensor_file tensor_file::load(const std::string& path)
 
 void tensor_file::save(const std::string& target) const
 {
+    std::vector<const tensor*> order;
+    for (const auto& each : tensors)
+        order.push_back(&each);
+    std::stable_sort(order.begin(), order.end(), [](const auto* a, const auto* b) {
+        return item_size(a->dtype) > item_size(b->dtype);
+    });
     nlohmann::ordered_json header;
     header["__metadata__"] = metadata;
     std::size_t end = 0;
-    for (const auto& each : tensors) {
+    for (const auto* each : order) {
         const std::size_t begin = end;
-        end += each.bytes.size();
-        header[each.name] = { { "dtype", each.dtype },
-                              { "shape", each.shape },
-                              { "data_offsets", { begin, end } } };
+        end += each->bytes.size();
+        header[each->name] = { { "dtype", each->dtype },
+                               { "shape", each->shape },
+                               { "data_offsets", { begin, end } } };
     }
     std::string text = header.dump(-1, ' ', false, json::error_handler_t::replace);
     text.resize((text.size() + 7) / 8 * 8, ' ');
@@ -133,8 +145,8 @@ void tensor_file::save(const std::string& target) const
     const mode_t mask = umask(0);
     umask(mask);
     bool good = fchmod(descriptor, 0666 & ~mask) == 0 && write_all(descriptor, text);
-    for (const auto& each : tensors)
-        good = good && write_all(descriptor, each.bytes);
+    for (const auto* each : order)
+        good = good && write_all(descriptor, each->bytes);
     good = good && fsync(descriptor) == 0;
     good = close(descriptor) == 0 && good;
     if (!good || std::rename(temporary.c_str(), target.c_str()) != 0) {

@@ -28,7 +28,7 @@ public:
 struct tensor_file {
     struct tensor {
         std::string name;
-        std::string dtype; //!< F32, F64, U8, U32, U64, BOOL, …
+        std::string dtype; //!< F32, F64, I32, I64, U8, BOOL, …
         std::vector<std::size_t> shape;
         std::string bytes; //!< row by row, little-endian
     };
@@ -36,6 +36,7 @@ struct tensor_file {
     //! Reads a file of up to 1 GiB. \throws model_file_error
     static tensor_file load(const std::string& path);
     //! Writes all to a temporary file, then renames it: a reader never sees half a file.
+    //! Wide numbers come first, so that all are aligned as other readers need it.
     //! \throws model_file_error
     void save(const std::string& path) const;
 

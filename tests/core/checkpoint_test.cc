@@ -266,7 +266,7 @@ BOOST_AUTO_TEST_CASE(a_checkpoint_that_does_not_fit_is_refused_in_one_line)
     damaged("average", [](auto& each) { each.bytes.resize(4); });
     refused("state.average has 4 bytes where");
     damaged("steps", [](auto& each) { each.dtype = "F64"; });
-    refused("state.steps has dtype 'F64', not U64");
+    refused("state.steps has dtype 'F64', not I64");
     damaged("guard.in_use", [](auto& each) { each.bytes[0] = 3; });
     refused("state.guard.in_use is 3, allowed: 0 to 2");
     damaged("paused", [](auto& each) { each.bytes[0] = 3; });
