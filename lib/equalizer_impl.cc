@@ -32,7 +32,9 @@ core::adaptation_settings adaptation(const equalizer_settings& s)
                s.optimizer,
                s.learning_rate,
                s.seed },
-             s.guard };
+             s.guard,
+             s.checkpoint,
+             s.checkpoint_interval };
 }
 
 } // namespace

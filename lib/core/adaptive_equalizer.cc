@@ -5,6 +5,7 @@
 #include "core/clopper_pearson.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 
 namespace gr::adann::core {
@@ -23,53 +24,45 @@ training_settings scaled(training_settings training, const model& to)
 }
 } // namespace
 
-const std::vector<std::string>& adaptation_settings::modes()
-{
-    static const std::vector<std::string> all{ "lockstep", "live", "off" };
-    return all;
-}
-
-training_settings adaptation_settings::automatic_training()
-{
-    training_settings training;
-    training.loss.sigma = training.loss.epsilon = loss_settings::automatic;
-    return training;
-}
-
-void adaptation_settings::check() const
-{
-    choice("mode", mode, modes());
-    check_range<std::size_t>("batch", batch, 16, std::size_t{ 1 } << 20);
-    check_range<std::size_t>("average", average, 0, 1'000'000'000);
-}
-
 adaptive_equalizer::adaptive_equalizer(
     const model& initial,
     std::size_t stride,
     const adaptation_settings& settings,
     std::function<void(const adaptation_event&)> on_event)
-    : d_initial(initial),
+    : d_settings(checked(settings)),
+      d_initial(settings.mode == "off" ? initial : offline(initial)),
       d_stride(stride),
-      d_batch(checked(settings).batch),
+      d_batch(settings.batch),
       d_approach(static_cast<float>(d_batch) /
                  static_cast<float>(settings.average + d_batch)),
       d_adapts(settings.mode != "off"),
       d_lockstep(settings.mode == "lockstep"),
       d_supervised(d_adapts && settings.training.loss.loss == "supervised"),
       d_on_event(std::move(on_event)),
-      d_decider(initial.net),
+      d_decider(d_initial.net),
       d_queue(d_adapts ? queue_slots(d_batch) : 0,
               { std::vector<float>((d_batch - 1) * stride + initial.window.dimension()),
                 std::vector<std::uint8_t>(d_batch) }),
-      d_weights(prepared_network(initial.net)),
+      d_weights(prepared_network(d_initial.net)),
       d_loss(settings.training.loss.scaled_to(initial.symbols, initial.sps)),
       d_learning_rate(settings.training.learning_rate),
-      d_trainer(initial.net, scaled(settings.training, initial)),
-      d_average(initial.net)
+      d_trainer(d_initial.net, scaled(settings.training, initial)),
+      d_average(d_initial.net)
 {
-    if (settings.guard && d_adapts && !d_supervised &&
-        !std::isnan(initial.symbol_error_rate))
-        d_guard.emplace(initial, settings.training.loss.balance > 0);
+    if (!d_adapts)
+        return;
+    tensor_file from;
+    std::swap(from, d_initial.state);
+    if (settings.guard && !d_supervised && !std::isnan(initial.symbol_error_rate))
+        d_guard.emplace(d_initial, settings.training.loss.balance > 0);
+    if (!settings.checkpoint.empty())
+        d_recorder.emplace(
+            stride, initial.window.dimension(), d_batch, queue_slots(d_batch));
+    if (!from.tensors.empty()) {
+        archive members = archive::restoring(from, "state");
+        state(members);
+        publish();
+    }
 }
 
 adaptive_equalizer::~adaptive_equalizer() { stop(); }
@@ -169,6 +162,7 @@ void adaptive_equalizer::set_learning_rate(float rate)
     check_range("learning_rate", rate, 0.0f, 10.0f);
     const std::lock_guard<std::mutex> lock(d_requests_mutex);
     d_learning_rate = rate;
+    d_settings_changed = true;
 }
 
 void adaptive_equalizer::set_sigma(float sigma)
@@ -189,32 +183,55 @@ void adaptive_equalizer::change_loss(float loss_settings::*parameter, float valu
     changed = changed.scaled_to(d_initial.symbols, d_initial.sps);
     changed.check();
     d_loss = changed;
+    d_settings_changed = true;
 }
 
 void adaptive_equalizer::run()
 {
+    using clock = std::chrono::steady_clock;
+    const bool saves = d_adapts && !d_settings.checkpoint.empty();
+    auto saved = clock::now();
     for (d_wake.wait(); !d_stopping; d_wake.wait()) {
         take_requests();
-        if (const batch* filled = d_queue.filled_slot()) {
-            train(*filled);
-            d_queue.pop();
-            if (d_lockstep)
-                d_done.post();
+        const batch* filled = d_queue.filled_slot();
+        if (!filled)
+            continue;
+        const std::uint64_t rollbacks = d_rollbacks;
+        if (d_recorder)
+            d_recorder->add(filled->samples.data(), filled->labels.data(), [this] {
+                return checkpoint();
+            });
+        learn(filled->samples.data(), filled->labels.data());
+        d_queue.pop();
+        if (d_lockstep)
+            d_done.post();
+        // While decide() goes on.
+        if (d_recorder && d_rollbacks > rollbacks)
+            save_rollback();
+        if (saves && clock::now() - saved >=
+                         std::chrono::seconds(d_settings.checkpoint_interval)) {
+            save(d_settings.checkpoint, checkpoint());
+            saved = clock::now();
         }
     }
+    if (saves)
+        save(d_settings.checkpoint, checkpoint());
 }
 
 void adaptive_equalizer::take_requests()
 {
-    bool reset = false;
+    bool reset = false, changed = false;
     std::vector<std::string> paths;
     {
         const std::lock_guard<std::mutex> lock(d_requests_mutex);
         d_trainer.set_loss(d_loss);
         d_trainer.set_learning_rate(d_learning_rate);
+        std::swap(changed, d_settings_changed);
         std::swap(reset, d_reset_requested);
         std::swap(paths, d_save_requests);
     }
+    if (d_recorder && (changed || reset))
+        d_recorder->clear();
     if (reset) {
         d_trainer.reset(d_initial.net.parameters());
         approach_trained(1.0f);
@@ -223,33 +240,25 @@ void adaptive_equalizer::take_requests()
         publish();
         report("reset", "");
     }
-    for (const auto& path : paths) {
-        try {
-            model saved = d_initial;
-            saved.net = in_use();
-            save_model(path, saved);
-            report("saved", path);
-        } catch (const std::exception& error) {
-            report("error", error.what());
-        }
-    }
+    for (const auto& path : paths)
+        save(path, checkpoint());
 }
 
-void adaptive_equalizer::train(const batch& taken)
+void adaptive_equalizer::learn(const float* samples, const std::uint8_t* labels)
 {
     try {
         const feature_view view{
-            taken.samples.data(), d_stride, d_initial.window.dimension(), d_batch
+            samples, d_stride, d_initial.window.dimension(), d_batch
         };
         ++d_steps;
-        if (d_guard && !watch(view, taken.labels.data()))
+        if (d_guard && !watch(view, labels))
             return;
-        const step_result result = d_trainer.step(view, taken.labels.data());
+        const step_result result = d_trainer.step(view, labels);
         if (result.accepted) {
             ++d_updates;
             approach_trained(d_approach);
-            publish();
         }
+        publish(); // whatever the step: the guard may have chosen another network
         report("step", "", result);
     } catch (const std::exception& error) {
         report("error", error.what());
@@ -318,6 +327,15 @@ void adaptive_equalizer::approach_trained(float part)
     auto& average = d_average.parameters();
     for (std::size_t i = 0; i < average.size(); ++i)
         average[i] = (1.0f - part) * average[i] + part * trained[i];
+}
+
+std::array<double, 3> adaptive_equalizer::badness() const
+{
+    constexpr double none = std::numeric_limits<double>::quiet_NaN();
+    return d_guard ? std::array{ d_guard->badness(guard::offline),
+                                 d_guard->badness(guard::adaptive),
+                                 d_guard->badness(guard::last_good) }
+                   : std::array{ none, none, none };
 }
 
 const network& adaptive_equalizer::in_use() const

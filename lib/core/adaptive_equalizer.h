@@ -7,13 +7,17 @@
  */
 #pragma once
 
+#include "core/adaptation_settings.h"
+#include "core/archive.h"
 #include "core/decider.h"
 #include "core/guard.h"
 #include "core/handover.h"
 #include "core/model.h"
+#include "core/replay.h"
 #include "core/trainer.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <functional>
 #include <limits>
@@ -24,24 +28,6 @@
 #include <vector>
 
 namespace gr::adann::core {
-
-//! When and how the equalizer adapts.
-struct adaptation_settings {
-    std::string mode = "lockstep"; //!< lockstep, live or off: see adaptive_equalizer
-    std::size_t batch = 512;       //!< symbols of one step (N_b), 16 to 2^20
-    std::size_t average =
-        10000; //!< symbols that the weights in use average over, 0 to 10^9
-    //! Its sigma and epsilon may be loss_settings::automatic.
-    training_settings training = automatic_training();
-    //! Whether a core::guard watches. None does with "supervised", nor over a model of
-    //! unknown error rate: of that nobody knows what is normal.
-    bool guard = true;
-
-    static training_settings automatic_training();
-    static const std::vector<std::string>& modes();
-    //! \throws std::invalid_argument naming the setting that is out of range
-    void check() const;
-};
 
 //! A bit error rate estimated without labels: see error_estimate.
 struct error_rate {
@@ -88,6 +74,16 @@ struct adaptation_event {
  * adaptation while the signal is away, and has the trainer start over from better weights
  * (guard.h). A batch that is not learnt from is counted as rejected.
  *
+ * A checkpoint is a model file of the weights in use, together with all that the next
+ * step depends on. An equalizer that is made from one goes on: in lockstep, with the same
+ * settings, as if it had never ended, to the bit. The batch, the loss and its parameters,
+ * the learning rate and the average may be others than before; another optimizer is
+ * refused. What belongs to the guard is left aside without one; a guard that was not
+ * there before begins anew. The mode "off" decides with the weights in use. Checkpoints
+ * are written between two steps: by request_save() and, if the setting `checkpoint` names
+ * a file, there each `checkpoint_interval` seconds and when the thread ends. With such a
+ * file, each rollback leaves another beside it, `.rollback.safetensors`, for replay().
+ *
  * Threads: decide() belongs to one thread. start() and stop() belong to it too, or come
  * while it rests; stop() waits for the step in hand. Everything else may be called from
  * any thread at any time: it may wait for another such call, but neither waits for a step
@@ -98,7 +94,8 @@ class adaptive_equalizer
 public:
     /*! \param stride of all the views to come: initial.window.stride() for windows on a
      * stream, or initial.window.dimension() for separate vectors \throws
-     * std::invalid_argument naming the setting that is out of range */
+     * std::invalid_argument naming the setting that is out of range, model_file_error if
+     * `initial` is a checkpoint that does not fit */
     adaptive_equalizer(const model& initial,
                        std::size_t stride,
                        const adaptation_settings& settings,
@@ -107,8 +104,8 @@ public:
 
     //! Starts the adapter thread, or does nothing if it runs. Weights and counters go on.
     void start();
-    //! Ends it after the step in hand; batches in the queue are forgotten. Does nothing
-    //! if ended.
+    //! Ends it after the step in hand, and writes the checkpoint; batches in the queue
+    //! are forgotten. Does nothing if ended.
     void stop();
 
     /*! Decides every vector of `view`, which has the model's dimension and the stride
@@ -122,10 +119,17 @@ public:
 
     //! Stops (true) or resumes learning; what was learnt stays in use.
     void freeze(bool frozen) { d_frozen = frozen; }
-    //! Back to the initial weights and an empty optimizer. Needs start().
+    //! Back to the offline weights and an empty optimizer. Needs start().
     void request_reset();
-    //! Writes the weights in use as a model file. Needs start().
+    //! Writes a checkpoint. Needs start().
     void request_save(const std::string& path);
+
+    /*! Makes the step of one batch in the caller's thread, while the adapter thread does
+     * not run: for replay(). */
+    void learn(const float* samples, const std::uint8_t* labels);
+    //! guard::badness() of the offline, the adaptive and the last good network, or NaN;
+    //! while the thread does not run.
+    std::array<double, 3> badness() const;
 
     //! \throws std::invalid_argument naming the value that is out of range
     void set_learning_rate(float rate);
@@ -160,7 +164,11 @@ private:
     void change_loss(float loss_settings::*parameter, float value);
     void run();
     void take_requests();
-    void train(const batch& taken);
+    static model offline(model from);
+    model checkpoint();
+    void state(archive& members);
+    void save(const std::string& path, const model& saved);
+    void save_rollback();
     bool watch(const feature_view& view, const std::uint8_t* decided);
     void estimate_errors(std::size_t more_symbols);
     void approach_trained(float part);
@@ -169,7 +177,8 @@ private:
     void
     report(const std::string& what, const std::string& detail, step_result step = {});
 
-    const model d_initial;
+    const adaptation_settings d_settings;
+    model d_initial; // offline
     const std::size_t d_stride;
     const std::size_t d_batch;
     const float d_approach; // how far a step brings the average to the trained weights
@@ -198,6 +207,7 @@ private:
     error_rate d_estimated;
     loss_settings d_loss;
     float d_learning_rate;
+    bool d_settings_changed = false;
     bool d_reset_requested = false;
     std::vector<std::string> d_save_requests;
 
@@ -205,6 +215,7 @@ private:
     trainer d_trainer;
     network d_average; // the adaptive weights
     std::optional<core::guard> d_guard;
+    std::optional<batch_recorder> d_recorder;
     bool d_paused = false;
     std::size_t d_unestimated = 0; // symbols since d_estimated was made
 

@@ -142,4 +142,18 @@ bool error_estimate::trustworthy() const
     return symbols() >= 2048 && beyond_chance() == 0 && symbol_error_rate() < 0.02;
 }
 
+void error_estimate::state(archive& members)
+{
+    members("past", d_past);
+    members("latest", d_latest);
+}
+
+void error_estimate::counts::state(archive& members)
+{
+    members("symbols", symbols);
+    members("squares", squares);
+    members("doubt", doubt);
+    members("posteriors", posteriors);
+}
+
 } // namespace gr::adann::core

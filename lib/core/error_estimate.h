@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "core/archive.h"
 #include "core/symbol_levels.h"
 
 #include <cstdint>
@@ -57,6 +58,8 @@ public:
      * least, a pattern score within chance, and an error rate below 2 %. */
     bool trustworthy() const;
 
+    void state(archive& members);
+
 private:
     struct counts {
         double symbols = 0;
@@ -66,6 +69,7 @@ private:
 
         void fade(double factor);
         void add(const counts& more);
+        void state(archive& members);
     };
 
     std::size_t contexts() const;       // of one dimension

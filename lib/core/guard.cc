@@ -142,7 +142,6 @@ void guard::look(contender& each, const feature_view& view)
         each.estimate.keep_latest();
 }
 
-// The estimated error rate as if one more symbol had been wrong: few symbols tell little.
 double guard::badness(candidate which) const
 {
     const auto& estimate = d_candidates[which].estimate;
@@ -202,6 +201,31 @@ void guard::reset()
     d_candidates[last_good].net = d_initial.net;
     d_in_use = offline;
     d_since_good = 0;
+}
+
+void guard::contender::state(archive& members)
+{
+    members("network", net.parameters());
+    members("estimate", estimate);
+}
+
+void guard::state(archive& members)
+{
+    members("offline", d_candidates[offline]);
+    members("adaptive", d_candidates[adaptive]);
+    members("last_good", d_candidates[last_good]);
+    auto in_use = static_cast<std::uint32_t>(d_in_use);
+    members("in_use", in_use);
+    if (in_use > last_good)
+        members.refuse("in_use", "is " + std::to_string(in_use) + ", allowed: 0 to 2");
+    d_in_use = static_cast<candidate>(in_use);
+    members("unjudged", d_unjudged);
+    members("declining", d_declining);
+    members("since_good", d_since_good);
+    members("usual_extremes", d_usual_extremes);
+    members("patterns", d_patterns);
+    members("pattern_symbols", d_pattern_symbols);
+    members("pattern_problem", d_pattern_problem);
 }
 
 } // namespace gr::adann::core

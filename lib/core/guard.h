@@ -63,18 +63,26 @@ public:
         return d_candidates[which].estimate;
     }
 
+    /*! What judge() compares: the estimated symbol error rate, 0 to 1, as if one more
+     * symbol had been wrong, for few symbols tell little; less for an offline network
+     * that does as well as when it was trained. */
+    double badness(candidate which) const;
+
     //! Back to the beginning.
     void reset();
+
+    void state(archive& members);
 
 private:
     struct contender {
         network net;
         float temperature;
         error_estimate estimate;
+
+        void state(archive& members);
     };
 
     void look(contender& each, const feature_view& view);
-    double badness(candidate which) const;
     void keep_good(const network& average);
 
     const model d_initial;

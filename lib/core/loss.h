@@ -86,6 +86,8 @@ public:
     //! Forgets what pattern_balance has seen.
     void reset() { d_balance.reset(); }
 
+    void state(archive& members) { members("balance", d_balance); }
+
 private:
     const simd::kernels& d_kernels;
     const std::size_t d_classes;

@@ -9,9 +9,9 @@
 #include "core/constellation.h"
 #include "core/features.h"
 #include "core/network.h"
+#include "core/tensor_file.h"
 
 #include <limits>
-#include <stdexcept>
 #include <string>
 
 namespace gr::adann::core {
@@ -44,27 +44,22 @@ struct model {
     float temperature = 1;
     //! The same for a network that has adapted without labels from this one.
     float adapted_temperature = 1;
-};
 
-//! A model file that cannot be read, is damaged, or holds something else. Names the file.
-class model_file_error : public std::runtime_error
-{
-public:
-    model_file_error(const std::string& path, const std::string& reason)
-        : std::runtime_error("model file " + path + ": " + reason)
-    {
-    }
+    //! The tensors of a file beside its network's: of a checkpoint, what an
+    //! adaptive_equalizer goes on from.
+    tensor_file state;
 };
 
 /*! Reads a model from a safetensors file of format `adann/1`: float32 tensors
  * `layers.K.weight` (outputs, inputs) and `layers.K.bias`, K from 0, and the strings
  * `format`, `sps`, `half_window`, `complex` (true, false), `constellation`, `training` as
  * metadata, and if known `symbol_error_rate`, `temperature` and
- * `adapted_temperature`. \throws model_file_error
- */
+ * `adapted_temperature`. What else there is becomes its `state`.
+ * \throws model_file_error */
 model load_model(const std::string& path);
 
-//! Writes such a file: a temporary one first, then renamed. \throws model_file_error
+//! Writes such a file, state included: a temporary one first, then renamed. \throws
+//! model_file_error
 void save_model(const std::string& path, const model& saved);
 
 } // namespace gr::adann::core

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "core/aligned.h"
+#include "core/archive.h"
 #include "core/simd/kernels.h"
 
 #include <cstddef>
@@ -45,6 +46,11 @@ public:
 
     //! Writes n standard normal numbers. Those left of the last 64 are thrown away.
     void fill(float* out, std::size_t n);
+
+    void state(archive& members)
+    {
+        members.numbers("words", d_state.words[0], { 4, simd::lanes });
+    }
 
 private:
     const simd::kernels& d_kernels;

@@ -88,4 +88,18 @@ void optimizer::reset()
     std::fill(d_second.begin(), d_second.end(), 0.0f);
 }
 
+void optimizer::state(archive& members)
+{
+    const std::string& name = names()[static_cast<std::size_t>(d_kind)];
+    std::string saved = name;
+    members("name", saved);
+    if (saved != name)
+        members.refuse("name",
+                       "is '" + saved + "', but the optimizer is set to '" + name +
+                           "': set it to '" + saved + "' to go on");
+    members("updates", d_updates);
+    members("first", d_first);
+    members("second", d_second);
+}
+
 } // namespace gr::adann::core

@@ -6,6 +6,8 @@
  */
 #pragma once
 
+#include "core/archive.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -39,6 +41,9 @@ public:
 
     //! Forgets all gradients.
     void reset();
+
+    //! Restores the state of an optimizer of the same name only.
+    void state(archive& members);
 
 private:
     kind d_kind;

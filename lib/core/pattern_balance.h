@@ -6,6 +6,8 @@
  */
 #pragma once
 
+#include "core/archive.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -64,6 +66,8 @@ public:
 
     //! Forgets all steps.
     void reset();
+
+    void state(archive& members) { members("sums", d_sums); }
 
 private:
     template <std::size_t K>

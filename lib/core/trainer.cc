@@ -65,4 +65,12 @@ void trainer::reset(const std::vector<float>& parameters)
     d_loss_gradient.reset();
 }
 
+void trainer::state(archive& members)
+{
+    members("network", d_network.parameters());
+    members("optimizer", d_optimizer);
+    members("loss", d_loss_gradient);
+    members("noise", d_noise);
+}
+
 } // namespace gr::adann::core

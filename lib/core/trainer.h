@@ -53,6 +53,9 @@ public:
     //! Starts over from `parameters`, the optimizer empty.
     void reset(const std::vector<float>& parameters);
 
+    //! What the next step depends on, beside the settings.
+    void state(archive& members);
+
 private:
     class generated_noise : public noise_source
     {
@@ -65,6 +68,7 @@ private:
         {
             d_generator.fill(out, rows * simd::tile);
         }
+        void state(archive& members) { d_generator.state(members); }
 
     private:
         gaussian_noise d_generator;

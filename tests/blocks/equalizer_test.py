@@ -246,6 +246,30 @@ def test_status_and_control_while_it_runs(tmp_path):
     top.wait()
 
 
+def test_a_flowgraph_goes_on_from_a_checkpoint_to_the_bit(signal, tmp_path):
+    settings = dict(input="vectors", mode="lockstep", batch=512, seed=3)
+    checkpoint = str(tmp_path / "checkpoint.safetensors")
+
+    def decide(model, features, **more):
+        equalizer = adann.equalizer(model, **settings, **more)
+        source = blocks.vector_source_f(features.ravel(), False, signal.dimension)
+        return run(source, equalizer), equalizer.steps()
+
+    features = signal.features()
+    expected, steps = decide(signal.model, features)
+    part = 20 * settings["batch"]
+    before, _ = decide(signal.model, features[:part], checkpoint=checkpoint)
+    # It is the next run's model and is written again.
+    after, all_steps = decide(checkpoint, features[part:], checkpoint=checkpoint)
+    for a, b, whole in zip(before, after, expected):
+        np.testing.assert_array_equal(np.concatenate([a, b]), whole)
+    assert all_steps == steps == len(features) // 512
+    assert adann.equalizer(checkpoint).steps() == steps
+    with pytest.raises(core.ModelFileError, match="'adam', but the optimizer is set to 'sgd'"):
+        adann.equalizer(checkpoint, optimizer="sgd")
+    assert adann.equalizer(checkpoint, optimizer="sgd", mode="off").steps() == 0
+
+
 def test_live_at_full_speed_drops_batches_rather_than_wait(tmp_path):
     signal = Signal(tmp_path, "float")
     equalizer = adann.equalizer(signal.model, batch=1024, mode="live")
@@ -300,7 +324,9 @@ def test_a_hundred_restarts_leave_no_thread(tmp_path):
     (dict(learning_rate=-1), "learning_rate is -1"),
     (dict(sigma=float("nan")), "sigma is nan"),
     (dict(epsilon=11), "epsilon is 11"),
-    (dict(xi=0), "xi is 0")])
+    (dict(xi=0), "xi is 0"),
+    (dict(checkpoint="no/such/file"), "checkpoint is 'no/such/file', allowed: a file in a folder"),
+    (dict(checkpoint_interval=10**10), "checkpoint_interval is 10000000000")])
 def test_a_setting_out_of_range_is_named(tmp_path, argument, message):
     signal = Signal(tmp_path, "float")
     with pytest.raises(ValueError, match=message):

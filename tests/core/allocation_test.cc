@@ -254,6 +254,28 @@ BOOST_AUTO_TEST_CASE(an_equalizers_memory_is_small_and_constant)
     }
 }
 
+BOOST_AUTO_TEST_CASE(an_equalizers_memory_stays_small_with_a_checkpoint)
+{
+    const model initial = make_model(4, true, "16qam");
+    const std::size_t dimension = initial.window.dimension();
+    const auto samples = noise(8192 * dimension);
+    std::vector<std::uint8_t> labels(8192);
+    adaptation_settings settings;
+    settings.batch = 8192;
+    settings.checkpoint = "allocation_test.safetensors";
+    const std::size_t before = bytes_in_use;
+    most_bytes = before;
+    {
+        adaptive_equalizer equalizer(initial, dimension, settings);
+        equalizer.start();
+        for (int i = 0; i < 10; ++i)
+            equalizer.decide(
+                { samples.data(), dimension, dimension, 8192 }, nullptr, labels.data());
+    }
+    BOOST_TEST(most_bytes - before < 20u << 20);
+    std::remove(settings.checkpoint.c_str());
+}
+
 BOOST_AUTO_TEST_CASE(the_normalizer_allocates_nothing)
 {
     const auto samples = noise(20'000);

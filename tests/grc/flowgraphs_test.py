@@ -153,6 +153,7 @@ def test_grc_takes_every_form_of_the_equalizer(platform, kind, input, mode, loss
                                             model="'m'"))
     flowgraph.rewrite()
     made = block.templates.render("make")
+    assert "checkpoint=''," in made
     assert f"mode='{mode}'" in made and f"loss='{loss}'" in made and f"input='{input}'" in made
     dimension = 4 * (2 * 5 + 1) * (2 if kind == "complex" else 1)
     samples = block.sinks[0]

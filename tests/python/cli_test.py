@@ -129,6 +129,48 @@ def test_lockstep_adapts_and_repeats_to_the_bit(sets, tmp_path):
     assert report["captures"][1]["final_ber"] < 0.8 * frozen["captures"][1]["final_ber"]
 
 
+def test_a_later_run_goes_on_from_a_checkpoint(sets, tmp_path):
+    checkpoint, report = tmp_path / "checkpoint.safetensors", tmp_path / "report.json"
+    first = adann("equalize", "--model", sets / "model.safetensors", "--capture", sets / "set1",
+                  "--checkpoint", checkpoint)
+    assert first.exit_code == 0, first.stderr
+    again = ("equalize", "--model", checkpoint, "--capture", sets / "set2", "--reference",
+             sets / "set2.u8", "--report", report)
+    for mode, steps in ("lockstep", 2 * (30_000 // 512)), ("off", 0):
+        result = adann(*again, "--mode", mode)
+        assert result.exit_code == 0, result.stderr
+        assert json.loads(report.read_text())["adaptation"]["steps"] == steps
+    result = adann(*again, "--optimizer", "sgd")
+    assert result.exit_code == 1
+    assert f"model file {checkpoint}: state.trainer.optimizer.name is 'adam'" in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+def test_a_rollback_is_replayed(sets, tmp_path):
+    result = equalize_two(sets, "--lr", 1, "--checkpoint", tmp_path / "checkpoint.safetensors")
+    assert result.exit_code == 0, result.stderr
+    recorded = tmp_path / "checkpoint.rollback.safetensors"
+    result = adann("replay", recorded)
+    assert result.exit_code == 0, result.stderr
+    rows = [line.split("│")[1:-1] for line in result.stdout.splitlines() if "│" in line]
+    steps = [int(row[1].replace(",", "")) for row in rows]
+    assert sorted(set(steps)) == list(range(steps[0], steps[-1] + 1)) and steps == sorted(steps)
+    assert [row[0].strip() for row in rows[-3:]] == ["step", "rollback", "step"]
+    offline, adaptive, _ = map(float, rows[-3][4:7])
+    assert adaptive > 2 * offline
+    last = result.stdout.splitlines()[-1]
+    assert last == f"step {steps[-1]}: rollback: training starts over from the weights 'offline'"
+
+
+@pytest.mark.parametrize("name, said", [
+    ("model.safetensors", "holds no recorded batches"), ("set1.u8", "not a safetensors file"),
+    ("no", "No such file")])
+def test_what_is_no_rollback_is_told_in_one_line(sets, name, said):
+    result = adann("replay", sets / name)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert said in result.stderr and result.stderr.count("\n") == 1
+
+
 def test_known_labels_can_teach(sets, tmp_path):
     result = equalize_two(sets, "--loss", "supervised", "--batch", 512, "--lr", 0.005, "--report",
                           tmp_path / "report.json")
@@ -197,6 +239,7 @@ BAD_EQUALIZING = {
     "supervised without a reference": (lambda t, s: {"--loss": "supervised", "--reference": None},
                                        "needs a reference"),
     "an output nowhere": (lambda t, s: {"-o": t / "no" / "out.u8"}, "does not exist"),
+    "a checkpoint nowhere": (lambda t, s: {"--checkpoint": t / "no" / "file"}, "does not exist"),
 }
 
 

@@ -34,6 +34,8 @@ struct equalizer_settings {
     float balance = 1.0f;   //!< weight of pattern balance beside the loss, 0 (off) to 10
     bool guard = true;      //!< keep what adaptation makes worse from deciding
     std::uint64_t seed = 0; //!< of the noise
+    std::string checkpoint = ""; //!< file in a folder that exists; empty for none
+    std::size_t checkpoint_interval = 60; //!< seconds, 0 (after each step) to 10^9
 };
 
 //! A bit error rate that is estimated without labels.
@@ -79,6 +81,14 @@ struct ber_estimate {
  * set its weight to 0 for a link whose payload is not; the guard then ignores patterns
  * too.
  *
+ * A checkpoint is a model file that also holds what the equalizer has learnt otherwise:
+ * optimizer, noise generator, guard, counters. An equalizer made from one goes on, in
+ * lockstep as if it had never ended; seed is then without effect. Batch, loss, rates and
+ * average may be others than before, another optimizer is refused. With `checkpoint` set,
+ * one is written there each `checkpoint_interval` seconds and when the flowgraph stops,
+ * never while work() waits; it may be the file that `model` names. After a rollback the
+ * latest batches lie beside it, in `.rollback.safetensors`, for `adann replay`.
+ *
  * A sample that is NaN, infinite or beyond ±1000 costs the decisions whose windows hold
  * it (label 0, uniform posteriors) and the adaptation step of its batch, and nothing
  * after that.
@@ -89,15 +99,15 @@ struct ber_estimate {
  * labels, from the first 4096 symbols on), network (offline, adaptive or last good: the
  * one that decides), updates, dropped, rejected, rollbacks and queued (batches not yet
  * trained on, that of this step included). Message port `control`: the symbols freeze,
- * resume and reset, or the pair (save . path). Source: the paper, Section II, Fig. 2 and
- * Algorithm 2.
+ * resume and reset (to the offline network), or the pair (save . path), which writes a
+ * checkpoint. Source: the paper, Section II, Fig. 2 and Algorithm 2.
  */
 class ADANN_API equalizer : virtual public gr::block
 {
 public:
     typedef std::shared_ptr<equalizer> sptr;
 
-    /*! \param model path of a model file
+    /*! \param model path of a model file, or of a checkpoint
      * \throws std::runtime_error if the model file cannot be read (Python: ValueError)
      * \throws std::invalid_argument naming the setting that is out of range */
     static sptr make(const std::string& model, const equalizer_settings& settings = {});

@@ -110,6 +110,34 @@ void bind_training(py::module& m)
         "Loss and its gradient (P,) with the noise given: float32 (uses, N, D).");
 
     m.def(
+        "replay",
+        [](const std::string& path) {
+            std::vector<std::pair<adaptation_event, std::array<double, 3>>> told;
+            {
+                const py::gil_scoped_release unlocked;
+                replay(path, [&](const auto& event, const auto& badness) {
+                    told.emplace_back(event, badness);
+                });
+            }
+            py::list events;
+            for (const auto& [event, badness] : told)
+                events.append(py::dict(py::arg("event") = event.what,
+                                       py::arg("detail") = event.detail,
+                                       py::arg("step") = event.steps,
+                                       py::arg("loss") = event.step.loss,
+                                       py::arg("confidence") = event.step.confidence,
+                                       py::arg("network") = event.network,
+                                       py::arg("badness") = badness));
+            return events;
+        },
+        py::arg("path"),
+        R"(Learns once more from the batches that a rollback left in a file.
+
+Returns a dictionary for each event: event, detail, step, loss, confidence (both of "step"
+only), network (the one that decides) and badness: the error rates that the guard compares,
+of the networks offline, adaptive and last good. Raises ModelFileError.)");
+
+    m.def(
         "automatic_lengths",
         [](const model& of) {
             loss_settings loss;

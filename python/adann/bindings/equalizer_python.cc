@@ -27,7 +27,7 @@ Outputs: labels (byte), optionally posteriors (M floats) and the soft symbol.
 Message ports: status (a dictionary per step), control (freeze, resume, reset,
 (save . path)).
 
-model: path of a model file
+model: path of a model file, or of a checkpoint, from which the equalizer goes on
 input: 'samples' or 'vectors'
 mode: 'lockstep' (reproducible), 'live' (never waits) or 'off' (frozen)
 loss: 'self_training', 'pi_model', 'vat', 'aug_vat' or 'supervised'
@@ -39,6 +39,8 @@ learning_rate: 0 to 10; xi: 1e-6 to 10; seed: of the noise
 sigma, epsilon: 0 to 10, or -1: scaled to the constellation and the samples per symbol
 balance: weight of pattern balance, 0 to 10; 0 for payload that is not scrambled
 guard: have the best of the offline, the adapting and the last good network decide
+checkpoint: file to write checkpoints to, in a folder that exists; '' for none
+checkpoint_interval: seconds, 0 (after each step) to 10**9
 
 Raises ValueError naming the parameter that is out of range, core.ModelFileError (a
 ValueError) if the model file cannot be read.)")
@@ -56,7 +58,9 @@ ValueError) if the model file cannot be read.)")
                          float xi,
                          float balance,
                          bool guard,
-                         std::uint64_t seed) {
+                         std::uint64_t seed,
+                         const std::string& checkpoint,
+                         std::size_t checkpoint_interval) {
                  return equalizer::make(model,
                                         { input,
                                           mode,
@@ -71,7 +75,9 @@ ValueError) if the model file cannot be read.)")
                                           xi,
                                           balance,
                                           guard,
-                                          seed });
+                                          seed,
+                                          checkpoint,
+                                          checkpoint_interval });
              }),
              py::arg("model"),
              py::arg("input") = defaults.input,
@@ -87,7 +93,9 @@ ValueError) if the model file cannot be read.)")
              py::arg("xi") = defaults.xi,
              py::arg("balance") = defaults.balance,
              py::arg("guard") = defaults.guard,
-             py::arg("seed") = defaults.seed)
+             py::arg("seed") = defaults.seed,
+             py::arg("checkpoint") = defaults.checkpoint,
+             py::arg("checkpoint_interval") = defaults.checkpoint_interval)
         .def("set_learning_rate", &equalizer::set_learning_rate, py::arg("learning_rate"))
         .def("set_sigma", &equalizer::set_sigma, py::arg("sigma"))
         .def("set_epsilon", &equalizer::set_epsilon, py::arg("epsilon"))

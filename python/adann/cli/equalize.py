@@ -14,7 +14,7 @@ from .watch import RunningErrors, watch
 
 
 @click.command()
-@click.option("--model", required=True, metavar="FILE", help="As written by adann train.")
+@click.option("--model", required=True, metavar="FILE", help="As written by adann train, or a checkpoint to go on from.")
 @click.option("--capture", "captures", required=True, multiple=True, metavar="FILE",
               help="Received samples; several are equalized one after the other.")
 @click.option("--reference", "references", multiple=True, metavar="FILE",
@@ -36,6 +36,8 @@ from .watch import RunningErrors, watch
 @click.option("--seed", default=0, type=click.IntRange(0), help="Of the noise.")
 @click.option("--monitor", metavar="PORT", type=click.IntRange(1, 65535),
               help="Publish the status as JSON over ZeroMQ PUB on this port of 127.0.0.1.")
+@click.option("--checkpoint", metavar="FILE",
+              help="Written each minute and at the end; a later run with it as --model goes on.")
 @click.option("-o", "--output", metavar="FILE", help="The decided labels of all captures: .u8.")
 @click.option("--report", "report_path", metavar="FILE", help="Everything counted: .json.")
 @click.option("--plot", metavar="FILE", help="BER over blocks: .png, .pdf or .svg.")
@@ -52,7 +54,7 @@ def equalize(model, captures, references, preset, mode, block, seed, monitor, ou
         raise click.UsageError("--plot needs --reference")
     if plot and Path(plot).suffix not in (".png", ".pdf", ".svg"):
         raise click.UsageError(f"--plot {plot}: allowed: .png, .pdf, .svg")
-    check_outputs(output, report_path, plot)
+    check_outputs(output, report_path, plot, options["checkpoint"])
     settings = {**PRESETS[preset], "mode": mode, "seed": seed,
                 **{name: value for name, value in options.items() if value is not None}}
     trained = core.load_model(model)

@@ -1,0 +1,67 @@
+/* -*- c++ -*- */
+/*
+ * Safetensors files: named arrays of numbers and strings about them.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace gr::adann::core {
+
+//! A model file that cannot be read, is damaged, or holds something else. Names the file.
+class model_file_error : public std::runtime_error
+{
+public:
+    model_file_error(const std::string& path, const std::string& reason)
+        : std::runtime_error("model file " + path + ": " + reason)
+    {
+    }
+};
+
+//! One safetensors file in memory; every access is checked, every error names the file.
+struct tensor_file {
+    struct tensor {
+        std::string name;
+        std::string dtype; //!< F32, F64, I32, I64, U8, BOOL, …
+        std::vector<std::size_t> shape;
+        std::string bytes; //!< row by row, little-endian
+    };
+
+    //! Reads a file of up to 1 GiB. \throws model_file_error
+    static tensor_file load(const std::string& path);
+    //! Writes all to a temporary file, then renames it: a reader never sees half a file.
+    //! Wide numbers come first, so that all are aligned as other readers need it.
+    //! \throws model_file_error
+    void save(const std::string& path) const;
+
+    bool has(const std::string& name) const { return find(name); }
+    /*! The numbers of a tensor. \param item bytes of one \param count of them
+     * \throws model_file_error if it is missing or another */
+    const std::string& bytes(const std::string& name,
+                             const std::string& dtype,
+                             std::size_t item,
+                             std::size_t count) const;
+    //! \throws model_file_error if it is missing, or not of so many dimensions
+    const std::vector<std::size_t>& shape(const std::string& name,
+                                          std::size_t dimensions) const;
+    void floats(const std::string& name, float* out, std::size_t count) const;
+    //! \throws model_file_error if it is missing
+    const std::string& text(const std::string& key) const;
+    [[noreturn]] void fail(const std::string& reason) const;
+
+    std::string path; //!< where it was read from
+    std::map<std::string, std::string> metadata;
+    std::vector<tensor> tensors;
+
+private:
+    const tensor* find(const std::string& name) const;
+    const tensor& named(const std::string& name) const;
+};
+
+} // namespace gr::adann::core
