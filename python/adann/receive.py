@@ -6,7 +6,8 @@ import time
 from dataclasses import dataclass
 
 import numpy as np
-from gnuradio import gr
+import pmt
+from gnuradio import blocks, gr
 
 from . import core
 from .adann_python import equalizer
@@ -16,12 +17,14 @@ from .captures import normalized
 
 @dataclass
 class Received:
-    """labels: decisions of each capture, uint8; the counters are the equalizer's."""
+    """labels: decisions of each capture, uint8; the counters are the equalizer's. events: its
+    status messages as dictionaries, or None if they were not wanted."""
 
     labels: list
     steps: int
     dropped: int
     rejected: int
+    events: list | None
 
 
 def prepare_capture(samples, model):
@@ -39,12 +42,14 @@ def prepare_capture(samples, model):
     return normalized(samples)[:samples.size // model.sps * model.sps]
 
 
-def equalize_captures(model_path, captures, receivers, references=None, progress=None):
+def equalize_captures(model_path, captures, receivers, references=None, progress=None,
+                      events=False):
     """Run captures, one after the other, through equalizers that work side by side.
 
     captures: what prepare_capture made of each. receivers: {name: settings of adann.equalizer,
     e.g. dict(mode="off")}. references: labels of each capture, needed by the loss "supervised".
     progress: called as progress(symbols) of those decided so far, every 0.1 s.
+    events: whether Received.events is wanted.
     Returns ({name: Received}, seconds). Raises ValueError for settings that are out of range.
     """
     model = core.load_model(str(model_path))
@@ -54,11 +59,14 @@ def equalize_captures(model_path, captures, receivers, references=None, progress
     flush = np.zeros(model.sps * (model.half_window + 1), captures[0].dtype)
     source = _array_source([*captures, flush])
     known = None
-    sinks, equalizers = {}, {}
+    sinks, equalizers, stores = {}, {}, {}
     for name, settings in receivers.items():
         equalizers[name] = equalizer(model=str(model_path), **settings)
         sinks[name] = _label_sink(sum(symbols))
         top.connect(source, equalizers[name], sinks[name])
+        if events:
+            stores[name] = blocks.message_debug()
+            top.msg_connect((equalizers[name], "status"), (stores[name], "store"))
         if settings.get("loss") == "supervised" and settings.get("mode") != "off":
             known = known or _known_labels(captures, symbols, references, model)
             top.connect(known, (equalizers[name], 1))
@@ -66,7 +74,8 @@ def equalize_captures(model_path, captures, receivers, references=None, progress
 
     ends = np.cumsum(symbols)[:-1]
     return {name: Received(np.split(sinks[name].labels, ends), block.steps(), block.dropped(),
-                           block.rejected()) for name, block in equalizers.items()}, seconds
+                           block.rejected(), _messages(stores.get(name)))
+            for name, block in equalizers.items()}, seconds
 
 
 def count_errors(decided, sent, constellation, block):
@@ -115,6 +124,10 @@ def _run(top, sinks, progress):
             raise RuntimeError(f"the equalizer stopped after {sink.filled} of {sink.labels.size} "
                                "symbols; GNU Radio's log says why")
     return time.perf_counter() - start
+
+
+def _messages(store):
+    return store and [pmt.to_python(store.get_message(i)) for i in range(store.num_messages())]
 
 
 class _array_source(gr.sync_block):

@@ -8,6 +8,7 @@ from .doctor import doctor
 from .equalize import equalize
 from .import_capture import import_capture
 from .mlse import mlse
+from .reproduce import reproduce
 from .simulate import simulate
 from .train import train
 
@@ -32,5 +33,5 @@ def main():
     """AdaNN: a neural-network equalizer that keeps learning on the signal it receives."""
 
 
-for command in (train, equalize, mlse, import_capture, simulate, doctor):
+for command in (train, equalize, mlse, import_capture, simulate, reproduce, doctor):
     main.add_command(command)
