@@ -34,7 +34,7 @@ ROWS = {
     "supervised online": dict(_OURS, loss="supervised", balance=0.0),
     "oracle": dict(mode="off"),  # another model
 }
-_QUICK = Scale(labelled=2**17, fraction=0.75, epochs=200, seeds=2, before=2**16, after=2**18,
+_QUICK = Scale(labelled=2**17, fraction=0.75, epochs=120, seeds=2, before=2**16, after=2**18,
                event=2**16, recovery=2**16)
 _QUICK_CASES = [("PAM4", "reference"), ("PAM4", "extreme"), ("16QAM", "reference")]
 _QUICK_ROWS = ["frozen", "self-training", "ours", "supervised online", "oracle"]
