@@ -123,6 +123,10 @@ def _ber(rate, interval=False):
     return text + " ({0[0]:.1e} to {0[1]:.1e})".format(rate["ci95"]) if interval else text
 
 
+def _short(figures):
+    return f"{figures['blocks'] or 'never'}, {_ber(figures['final'])}"
+
+
 def _markdown(head, rows):
     lines = ["| " + " | ".join(row) + " |" for row in [head, ["---"] * len(head), *rows]]
     return "\n".join(lines) + "\n"
@@ -133,7 +137,14 @@ def _table(results):
     parts = [f"Both links are simulated. Scale: {results['scale']}; blocks are of "
              f"{results['block']} symbols, the drifted captures of {sizes['after']}. Ours: the "
              f"worst of {sizes['seeds']} seeds, figure by figure. The final BER is that of the "
-             f"last {LATEST} blocks, with its 95 % interval.\n"]
+             f"last {LATEST} blocks, with its 95 % interval.\n", "### Overview\n",
+             _markdown(["link", "drift", "frozen", "self-training", "ours", "oracle"],
+                       [[entry["link"], entry["case"], _ber(entry["rows"]["frozen"]["whole"]),
+                         _short(entry["rows"]["self-training"]), _short(entry["rows"]["ours"]),
+                         _ber(entry["rows"]["oracle"]["whole"])]
+                        for entry in results["summary"]]),
+             "Frozen and oracle: BER over the whole run; else the blocks to 1e-3 and the final "
+             "BER.\n"]
     for entry in results["summary"]:
         frozen = entry["rows"]["frozen"]["whole"]
         parts.append(f"### {entry['link']}, {entry['case']}: frozen BER {_ber(frozen)}\n")
