@@ -57,7 +57,7 @@ class Scale:
     slow: int = 1221 * BLOCK  # 10^7
     switched: int = 2**18     # between two switches
     switches: int = 5
-    event: int = 10**6        # noise, idle, or a signal that is not the link's
+    event: int = 250_000      # 10^6 samples of noise, idle, or what is not the link's
     recovery: int = 2**18     # after the event
     long: int = 0             # without drift, repeating a record of 2^22
 
