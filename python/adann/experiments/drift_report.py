@@ -58,12 +58,11 @@ def _rate(wrong, bits):
 
 def _worst(summaries):
     """Of several seeds, figure by figure."""
-    blocks = [summary["blocks"] for summary in summaries]
+    never = any(summary["blocks"] is None for summary in summaries)
     worst = {name: max((summary[name] for summary in summaries), key=lambda rate: rate["ber"])
              for name in ("final", "whole", "before")}
-    return {"blocks": None if None in blocks else max(blocks), **worst,
-            "worst_block": max((summary["worst_block"] for summary in summaries
-                                if summary["worst_block"] is not None), default=None)}
+    return {**worst, **{name: None if never else max(summary[name] or 0 for summary in summaries)
+                        for name in ("blocks", "worst_block")}}
 
 
 def bars(results):
