@@ -20,7 +20,6 @@ from gnuradio.adann import core
 from measured import train_and_equalize
 
 SYMBOL_RATE = 1e9
-TRAINED_ON = 50_000  # symbols
 
 
 def main():
@@ -29,6 +28,8 @@ def main():
     parser.add_argument("capture", metavar="CAPTURE", type=argparse.FileType("rb"))
     parser.add_argument("-o", metavar="DIR", dest="directory", required=True,
                         help="where capture, labels, model and reports go")
+    parser.add_argument("--trained-on", metavar="SYMBOLS", type=int, default=50_000,
+                        help="how many, from the first on, are trained on (default: 50000)")
     parser.add_argument("--seed", type=int, default=0, help="of the training (default: 0)")
     arguments = parser.parse_args()
 
@@ -40,7 +41,8 @@ def main():
     print(f"{labels.size} sent symbols, at most {distances.min(axis=1).max():.1e} from a point")
 
     train_and_equalize(
-        arguments.directory, received.astype(np.complex64), SYMBOL_RATE, labels, TRAINED_ON,
+        arguments.directory, received.astype(np.complex64), SYMBOL_RATE, labels,
+        arguments.trained_on,
         ["--constellation", "16qam", "--sps", 1, "--half-window", 7, "--hidden", "10,10,10,10",
          "--optimizer", "adam", "--lr", 0.005, "--batch", 4096, "--epochs", 200,
          "--seed", arguments.seed])

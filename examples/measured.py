@@ -27,7 +27,7 @@ def train_and_equalize(directory, samples, sample_rate, labels, trained_on, mode
     network = ["--model", directory / "model.safetensors"]
 
     adann("train", *record, *model, "--fraction", trained_on / labels.size, "-o", network[1])
-    # A block as long as the part trained on: the first block is that part, the second the rest.
+    # A block as long as the part trained on: the first block is that part, the others the rest.
     for name, mode in MODES.items():
         adann("equalize", *network, *record, "--mode", mode, "--block", trained_on,
               *(adaptation if mode != "off" else ()), "--report", directory / f"{name}.json")
@@ -35,8 +35,9 @@ def train_and_equalize(directory, samples, sample_rate, labels, trained_on, mode
     print(f"\n{'network':10} {'symbols':24} {'errors':>6} {'symbol error rate':>18}")
     for name in MODES:
         blocks = json.loads((directory / f"{name}.json").read_text())["blocks"]
-        for part, block in zip(("trained on", "not trained on"), blocks):
-            symbols, errors = block["symbols"], block["symbol_errors"]
+        for part, some in ("trained on", blocks[:1]), ("not trained on", blocks[1:]):
+            symbols, errors = (sum(block[count] for block in some)
+                               for count in ("symbols", "symbol_errors"))
             print(f"{name:10} {f'{symbols} {part}':24} {errors:6} {errors / symbols:18.1e}")
 
 

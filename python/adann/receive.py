@@ -7,7 +7,8 @@ import time
 from dataclasses import dataclass
 
 import numpy as np
-from gnuradio import gr
+import pmt
+from gnuradio import blocks, gr
 
 from . import core
 from .adann_python import equalizer
@@ -19,7 +20,8 @@ from .status_monitor import status_listener
 @dataclass
 class Received:
     """labels: decisions of each capture, uint8; the counters are the equalizer's, at the end, and so
-    is estimated_ber: a dictionary of ber, low, high and trustworthy, or None if it is not known."""
+    is estimated_ber: a dictionary of ber, low, high and trustworthy, or None if it is not known.
+    events: all status messages as dictionaries, or None if they were not wanted."""
 
     labels: list
     steps: int
@@ -27,6 +29,7 @@ class Received:
     rejected: int
     rollbacks: int
     estimated_ber: dict | None
+    events: list | None
 
 
 def prepare_capture(samples, model):
@@ -45,7 +48,7 @@ def prepare_capture(samples, model):
 
 
 def equalize_captures(model_path, captures, receivers, references=None, progress=None,
-                      on_status=None):
+                      on_status=None, events=False):
     """Run captures, one after the other, through equalizers that work side by side.
 
     captures: what prepare_capture made of each. receivers: {name: settings of adann.equalizer,
@@ -53,6 +56,7 @@ def equalize_captures(model_path, captures, receivers, references=None, progress
     progress: called as progress(labels) with {name: those decided so far}, every 0.1 s.
     on_status: called in another thread with status dictionaries of the equalizers, see
     status_listener.
+    events: whether Received.events is wanted.
     Returns ({name: Received}, seconds). Raises ValueError for settings that are out of range.
     """
     model = core.load_model(str(model_path))
@@ -63,13 +67,16 @@ def equalize_captures(model_path, captures, receivers, references=None, progress
     source = _array_source([*captures, flush])
     known = None
     listener = status_listener(on_status) if on_status else None
-    sinks, equalizers = {}, {}
+    sinks, equalizers, stores = {}, {}, {}
     for name, settings in receivers.items():
         equalizers[name] = equalizer(model=str(model_path), **settings)
         sinks[name] = _label_sink(sum(symbols))
         top.connect(source, equalizers[name], sinks[name])
         if listener:
             top.msg_connect(equalizers[name], "status", listener, "status")
+        if events:
+            stores[name] = blocks.message_debug()
+            top.msg_connect((equalizers[name], "status"), (stores[name], "store"))
         if settings.get("loss") == "supervised" and settings.get("mode") != "off":
             known = known or _known_labels(captures, symbols, references, model)
             top.connect(known, (equalizers[name], 1))
@@ -77,7 +84,8 @@ def equalize_captures(model_path, captures, receivers, references=None, progress
 
     ends = np.cumsum(symbols)[:-1]
     return {name: Received(np.split(sinks[name].labels, ends), block.steps(), block.dropped(),
-                           block.rejected(), block.rollbacks(), _estimate(block.estimated_ber()))
+                           block.rejected(), block.rollbacks(), _estimate(block.estimated_ber()),
+                           _messages(stores.get(name)))
             for name, block in equalizers.items()}, seconds
 
 
@@ -133,6 +141,10 @@ def _run(top, sinks, progress):
             raise RuntimeError(f"the equalizer stopped after {sink.filled} of {sink.labels.size} "
                                "symbols; GNU Radio's log says why")
     return time.perf_counter() - start
+
+
+def _messages(store):
+    return store and [pmt.to_python(store.get_message(i)) for i in range(store.num_messages())]
 
 
 class _array_source(gr.sync_block):

@@ -12,8 +12,14 @@ VCSEL_DRIFTS = {
     "none": {},
     "reference": {"mode_powers": (0.14, 0.46, 0.40)},  # the fibre was moved: other modes are lit
     "timing": {"timing": 0.1},
-    "noise": {"noise": 0.14},
+    "noise": {"noise": 0.1234},  # 1 dB more
     "bias": {"bias": 3.5, "quadratic": -0.08, "skew": 3.0},  # the laser has aged
+    "strong": {"mode_powers": (0.08, 0.40, 0.52)},
+    "extreme": {"mode_powers": (0.06, 0.28, 0.66)},
+    "left": {"mode_powers": (0.62, 0.30, 0.08)},  # the early modes are lit, not the late ones
+    "gain": {"gain": 1.86, "offset": 0.1},  # half as much again
+    "combined": {"mode_powers": (0.14, 0.46, 0.40), "timing": 0.06, "bias": 4.0,
+                 "quadratic": -0.07, "skew": 2.6},
 }
 
 # The dispersion of 960 km of standard fibre grows by about 2.6 ps/nm for each kelvin it cools by:
@@ -47,8 +53,7 @@ def simulate_vcsel(labels, drift="none", seed=1, sps=4):
     labels: (n,), 0 to 3; drift: a key of VCSEL_DRIFTS; seed and sps as of vcsel_mmf_link.
     Raises ValueError for anything else.
     """
-    sink = blocks.vector_sink_f
-    return _simulate(vcsel_mmf_link, VCSEL_DRIFTS, 4, sink, labels, drift, seed, sps)
+    return simulate_changing(vcsel_mmf_link, labels, [_parameters(VCSEL_DRIFTS, drift)], seed, sps)
 
 
 def simulate_coherent(labels, drift="none", seed=1, sps=4):
@@ -57,23 +62,40 @@ def simulate_coherent(labels, drift="none", seed=1, sps=4):
     labels: (n,), 0 to 15; drift: a key of COHERENT_DRIFTS; seed and sps as of coherent_link.
     Raises ValueError for anything else.
     """
-    sink = blocks.vector_sink_c
-    return _simulate(coherent_link, COHERENT_DRIFTS, 16, sink, labels, drift, seed, sps)
+    return simulate_changing(coherent_link, labels, [_parameters(COHERENT_DRIFTS, drift)], seed,
+                             sps)
 
 
-def _simulate(make_link, drifts, size, make_sink, labels, drift, seed, sps):
-    if drift not in drifts:
-        raise ValueError(f"drift is {drift!r}, allowed: {', '.join(drifts)}")
+def simulate_changing(make_link, labels, parameters, seed=1, sps=4):
+    """What a link makes of the labels while its parameters change, the same for the same seed.
+
+    make_link: vcsel_mmf_link or coherent_link. labels: (n,). parameters: dictionaries of the
+    link's; each holds for one of as many equal parts of the labels, seed + k is that of the noise
+    in part k. Returns float32 or complex64 (sps*n,), as the link does. Raises ValueError for
+    labels and parameters that the link does not have.
+    """
+    size, kind, sink = ((4, np.float32, blocks.vector_sink_f) if make_link is vcsel_mmf_link else
+                        (16, np.complex64, blocks.vector_sink_c))
     labels = np.asarray(labels)
     if labels.size and not 0 <= labels.min() <= labels.max() < size:
         raise ValueError(
             f"labels are {labels.min()} to {labels.max()}, allowed: 0 to {size - 1}")
-    link = make_link(sps=sps, seed=seed, **drifts[drift])
-    followed = np.concatenate([labels, np.zeros(link.latency())]).astype(np.uint8)
-    source = blocks.vector_source_b(followed)
-    sink = make_sink(1, sps * labels.size)
-    top = gr.top_block()
-    top.connect(source, link, sink)
-    top.run()
-    samples = np.array(sink.data()[: sps * labels.size])
-    return samples.astype(np.complex64 if np.iscomplexobj(samples) else np.float32)
+    edges = np.linspace(0, labels.size, len(parameters) + 1).astype(int)
+    samples = np.empty(sps * labels.size, kind)
+    for part, (start, stop, values) in enumerate(zip(edges, edges[1:], parameters)):
+        link = make_link(sps=sps, seed=seed + part, **values)
+        first, last = max(0, start - link.latency()), stop + link.latency()
+        around = np.pad(labels[first:last], (0, max(0, last - labels.size))).astype(np.uint8)
+        skipped = sps * (start - first)
+        output = sink(1, skipped + sps * (stop - start))
+        top = gr.top_block()
+        top.connect(blocks.vector_source_b(around), link, output)
+        top.run()
+        samples[sps * start:sps * stop] = output.data()[skipped:skipped + sps * (stop - start)]
+    return samples
+
+
+def _parameters(drifts, drift):
+    if drift not in drifts:
+        raise ValueError(f"drift is {drift!r}, allowed: {', '.join(drifts)}")
+    return drifts[drift]

@@ -23,8 +23,8 @@ def run_example(name, record, directory, *options):
 
 
 def read_reports(directory):
-    """{network: its blocks}"""
-    return {network: json.loads((directory / f"{network}.json").read_text())["blocks"]
+    """{network: its report}"""
+    return {network: json.loads((directory / f"{network}.json").read_text())
             for network in ("frozen", "adaptive")}
 
 
@@ -33,7 +33,7 @@ def test_a_10gbase_r_line_is_received_without_an_error(tmp_path):
                          "serdes_10gbase_r/10Gbase-R_w1_40GSps_f32.bin", tmp_path)
     assert "all 780 headers valid, the first at bit 37" in output
     assert "647 idle blocks, 132 blocks of a frame" in output
-    for blocks in read_reports(tmp_path).values():
+    for blocks in (report["blocks"] for report in read_reports(tmp_path).values()):
         assert [block["symbols"] for block in blocks] == [25_740, 25_740]
         assert blocks[1]["symbol_errors"] == 0
 
@@ -41,9 +41,9 @@ def test_a_10gbase_r_line_is_received_without_an_error(tmp_path):
 def test_a_16qam_radio_over_fibre_link_is_received_with_few_errors(tmp_path):
     run_example("arof_mmwave_16qam.py", "arof_mmwave_16qam/10km_16QAM_28_3.mat", tmp_path)
     reports = read_reports(tmp_path)
-    for blocks in reports.values():
+    for blocks in (report["blocks"] for report in reports.values()):
         assert [block["symbols"] for block in blocks] == [50_000, 49_990]
-    rest = reports["frozen"][1]
+    rest = reports["frozen"]["blocks"][1]
     assert rest["symbol_errors"] <= 2e-4 * rest["symbols"]
 
 
@@ -60,3 +60,23 @@ def test_adann_keeps_the_frames_that_an_echo_takes_from_a_satellite_receiver(tmp
             assert set(frames) <= sent
     assert 10 <= len(found["0.4"]["slicer"]) <= 25  # 19
     assert not found["0.7"]["slicer"]
+
+
+def test_adaptation_helps_16qam_trained_on_a_fifth(tmp_path):
+    run_example("arof_mmwave_16qam.py", "arof_mmwave_16qam/10km_16QAM_28_3.mat",
+                tmp_path, "--trained-on", "20000")
+    reports = read_reports(tmp_path)
+    rest = {network: sum(block["symbol_errors"] for block in report["blocks"][1:])
+            for network, report in reports.items()}
+    assert 20 < rest["frozen"] < 100
+    assert rest["adaptive"] <= rest["frozen"]
+
+
+def test_adaptation_follows_a_line_onto_its_backplane(tmp_path):
+    run_example("backplane_pam4.py", "backplane_nrz_2g5", tmp_path)
+    reports = read_reports(tmp_path)
+    ber = {network: [capture["ber"] for capture in report["captures"]]
+           for network, report in reports.items()}
+    assert ber["frozen"][0] < 2e-4 and ber["frozen"][-1] > 0.1
+    assert ber["adaptive"][-1] < 1e-3
+    assert all(mine <= frozen for mine, frozen in zip(ber["adaptive"], ber["frozen"]))

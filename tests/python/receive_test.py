@@ -51,7 +51,7 @@ def test_receivers_side_by_side_decide_as_the_core(tmp_path):
     captures = [prepare_capture(random.standard_normal(3001).astype(np.float32), model)
                 for _ in range(2)]
     received, _ = equalize_captures(tmp_path / "model", captures, {
-        "frozen": dict(mode="off"), "adaptive": dict(mode="lockstep", batch=16)})
+        "frozen": dict(mode="off"), "adaptive": dict(mode="lockstep", batch=16)}, events=True)
     stream = np.concatenate([np.zeros(7, np.float32), *captures, np.zeros(15, np.float32)])
     windows = np.lib.stride_tricks.sliding_window_view(stream, 15)[:6000:3]
     expected, _ = network.decide(np.ascontiguousarray(windows))
@@ -59,3 +59,6 @@ def test_receivers_side_by_side_decide_as_the_core(tmp_path):
     assert [labels.size for labels in received["frozen"].labels] == [1000, 1000]
     assert received["frozen"].steps == 0 and received["adaptive"].steps == 2000 // 16
     assert (np.concatenate(received["adaptive"].labels) != expected).any()
+    assert received["frozen"].events == []
+    steps = [event["step"] for event in received["adaptive"].events if event["event"] == "step"]
+    assert steps == list(range(1, 2000 // 16 + 1))

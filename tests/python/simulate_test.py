@@ -9,8 +9,10 @@ from click.testing import CliRunner
 from gnuradio.adann import core
 from gnuradio.adann.captures import read_capture, read_reference
 from gnuradio.adann.cli.simulate import simulate
+from gnuradio.adann.coherent_link import coherent_link
 from gnuradio.adann.simulation import (COHERENT_DRIFTS, VCSEL_DRIFTS, random_labels,
-                                       simulate_coherent, simulate_vcsel)
+                                       simulate_changing, simulate_coherent, simulate_vcsel)
+from gnuradio.adann.vcsel_mmf_link import vcsel_mmf_link
 
 LEVELS = np.array([-3, -1, 3, 1]) / np.sqrt(5)
 POINTS = np.array(core.constellation("16qam").points) / np.sqrt(10)
@@ -84,6 +86,19 @@ def test_every_drift_changes_the_samples_but_not_the_alignment(make, drifts, poi
         samples = make(labels, drift)
         assert not np.array_equal(samples, still)
         assert correlation(samples[::4], points[labels]) > 0.8
+
+
+@pytest.mark.parametrize("link, points, silent", [
+    (vcsel_mmf_link, 4, {"noise": 0.0}), (coherent_link, 16, {"snr": 100.0, "polarization": 0.0})])
+def test_a_link_whose_parameters_change_goes_on_where_it_was(link, points, silent):
+    labels = np.random.default_rng(3).integers(0, points, 3001)
+    later = {**silent, "timing": 0.2}
+    whole, moved = (simulate_changing(link, labels, [values]) for values in (silent, later))
+    parts = simulate_changing(link, labels, [silent, silent, later])
+    edge = 4 * 2000
+    np.testing.assert_allclose(parts[:edge], whole[:edge], atol=1e-4)
+    np.testing.assert_allclose(parts[edge:], moved[edge:], atol=1e-4)
+    assert np.std(whole - moved) > 0.05
 
 
 @pytest.mark.parametrize("make, arguments, named", [

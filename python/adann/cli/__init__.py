@@ -9,6 +9,7 @@ from .equalize import equalize
 from .import_capture import import_capture
 from .mlse import mlse
 from .replay import replay
+from .reproduce import reproduce
 from .simulate import simulate
 from .train import train
 
@@ -33,5 +34,5 @@ def main():
     """AdaNN: a neural-network equalizer that keeps learning on the signal it receives."""
 
 
-for command in (train, equalize, replay, mlse, import_capture, simulate, doctor):
+for command in (train, equalize, replay, mlse, import_capture, simulate, reproduce, doctor):
     main.add_command(command)

@@ -46,8 +46,9 @@ def vcsel(output, symbols, sps, drift, seed):
     """56 Gb/s PAM4 over a VCSEL and 100 m of OM4 fibre.
 
     set1 is for training; set2 holds other symbols, sent after the drift: reference, the fibre
-    was moved and other modes are lit; timing, the sampling instant is 0.1 symbols late; noise,
-    a quarter more; bias, the laser has aged.
+    was moved and other modes are lit; strong, extreme, left, it was moved further; timing, the
+    sampling instant is 0.1 symbols late; noise, 1 dB more; bias, the laser has aged; gain, the
+    receiver has another gain and offset; combined, modes, timing and laser have changed.
     """
     _write_sets(output, symbols, sps, drift, seed, 2, simulate_vcsel, VCSEL_BAUD_RATE,
                 "28 GBd PAM4 over a VCSEL and 100 m OM4")

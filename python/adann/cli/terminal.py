@@ -7,19 +7,21 @@ from pathlib import Path
 
 @contextlib.contextmanager
 def progress_bar(description, total):
-    """Yield update(completed, note=""): a bar on stderr if that is a terminal, else nothing."""
+    """Yield update(completed, note="", total=total): a bar on stderr if that is a terminal, else
+    nothing. total: None if it is not known yet."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     console = Console(stderr=True)
     if not console.is_terminal:
-        yield lambda completed, note="": None
+        yield lambda completed, note="", total=total: None
         return
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[note]}"),
                TimeRemainingColumn())
     with Progress(*columns, console=console, transient=True) as progress:
         task = progress.add_task(description, total=total, note="")
-        yield lambda completed, note="": progress.update(task, completed=completed, note=note)
+        yield lambda completed, note="", total=total: progress.update(
+            task, completed=completed, note=note, total=total)
 
 
 @contextlib.contextmanager

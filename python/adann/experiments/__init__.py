@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The experiments that `adann reproduce` runs.
+
+Each is a function run(directory, scale, progress) that writes results.json, table.md and plots.
+scale: "quick", a small form for the tests; "full"; or "long", with what takes longest. progress:
+called as progress(cells done, all cells).
+"""
+
+from . import drift
+
+EXPERIMENTS = {"drift": drift.run}

@@ -1,0 +1,266 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the drift suite's runs come to: results.json, table.md and the plots."""
+
+import numpy as np
+
+from .. import core
+from ..captures import atomic_output
+from ..report import CONVERGED, LATEST, convergence_blocks, running_ber, write_report
+from .drift_signals import MOVING
+
+_GOOD_ORACLE = 6e-4  # BER below which an oracle's case has to be followed all the way
+_LARGE = 0.1         # frozen BER above which 24 blocks are allowed, else 16
+
+
+def write_results(directory, results):
+    """results: what drift.run collects. Adds their summary and the bars to results.json."""
+    directory.mkdir(parents=True, exist_ok=True)
+    results["summary"] = [
+        dict(link=link, case=case, rows={
+            row: _worst([summarize(run["errors"], results["bits"][link], results["block"])
+                         for run in results["runs"]
+                         if (run["link"], run["case"], run["row"]) == (link, case, row)])
+            for row in results["rows"]})
+        for link, case in dict.fromkeys((run["link"], run["case"]) for run in results["runs"])]
+    results["stress_summary"] = _stress_summary(results)
+    results["bars"] = bars(results)
+    write_report(directory / "results.json", results)
+    with atomic_output(directory / "table.md") as path:
+        path.write_text(_table(results))
+    for link in dict.fromkeys(entry["link"] for entry in results["summary"]):
+        _plot_runs(directory / f"ber_{link.lower()}.png", results, link)
+    _plot_estimates(directory / "estimate.png", results)
+
+
+def summarize(errors, bits, block):
+    """One run's figures.
+
+    errors: bit errors of the blocks of each capture, the first one not drifted. The blocks to 1e-3
+    are those of the slowest of the other captures, None if one never gets there; the final BER is
+    that of the last blocks of the last one.
+    """
+    drifted, size = errors[1:], block * bits
+    blocks, after = [], []
+    for part in drifted:
+        blocks.append(convergence_blocks(np.array(part), np.full(len(part), size)))
+        after += part[blocks[-1]:] if blocks[-1] else []
+    last, flat = drifted[-1][-LATEST:], sum(drifted, [])
+    return {"blocks": None if None in blocks else max(blocks),
+            "final": _rate(sum(last), size * len(last)),
+            "whole": _rate(sum(flat), size * len(flat)),
+            "before": _rate(sum(errors[0]), size * len(errors[0])),
+            "worst_block": max(after) / size if after else None}
+
+
+def _rate(wrong, bits):
+    return {"ber": wrong / bits, "ci95": list(core.clopper_pearson(wrong, bits))}
+
+
+def _worst(summaries):
+    """Of several seeds, figure by figure."""
+    never = any(summary["blocks"] is None for summary in summaries)
+    worst = {name: max((summary[name] for summary in summaries), key=lambda rate: rate["ber"])
+             for name in ("final", "whole", "before")}
+    return {**worst, **{name: None if never else max(summary[name] or 0 for summary in summaries)
+                        for name in ("blocks", "worst_block")}}
+
+
+def bars(results):
+    """What adaptation is meant to reach: [{link, case, bar, value, limit, met}]."""
+    found = []
+
+    def judge(entry, bar, value, limit, met):
+        found.append(dict(link=entry["link"], case=entry["case"], bar=bar, value=value,
+                          limit=limit, met=bool(met)))
+
+    for entry in results["summary"]:
+        rows = entry["rows"]
+        ours, frozen, oracle = rows["ours"], rows["frozen"], rows["oracle"]
+        # On a link that moves on, the oracle is one for its end only.
+        least = oracle["final" if entry["case"] in MOVING else "whole"]["ber"]
+        if least < _GOOD_ORACLE:
+            most = 24 if frozen["whole"]["ber"] > _LARGE else 16
+            judge(entry, "blocks to 1e-3", ours["blocks"], most,
+                  ours["blocks"] and ours["blocks"] <= most)
+            judge(entry, "final BER / oracle's", ours["final"]["ber"] / least, 1.25,
+                  ours["final"]["ci95"][0] <= 1.25 * least)
+        else:
+            judge(entry, "final BER / frozen's", ours["final"]["ber"] / frozen["whole"]["ber"], 0.5,
+                  ours["final"]["ber"] < 0.5 * frozen["whole"]["ber"])
+            if entry["case"] == "combined":
+                judge(entry, "final BER / oracle's", ours["final"]["ber"] / least, 2,
+                      ours["final"]["ci95"][0] <= 2 * least)
+        slower = rows["self-training"]["blocks"]
+        # The paper's figures on the reference drift are 72 and 16.
+        most = 1 / 4.5 if (entry["link"], entry["case"]) == ("PAM4", "reference") else 1
+        judge(entry, "blocks / self-training's", ours["blocks"] and slower and
+              ours["blocks"] / slower, most,
+              slower is None or (ours["blocks"] and ours["blocks"] <= most * slower))
+        for part in ("before", "whole"):
+            judge(entry, {"before": "BER before the drift / frozen's",
+                          "whole": "BER after it / frozen's"}[part],
+                  ours[part]["ber"] / max(frozen[part]["ber"], 1e-9), 1,
+                  ours[part]["ci95"][0] <= frozen[part]["ci95"][1])
+    return found
+
+
+def _stress_summary(results):
+    rows = []
+    for link, drift, event in dict.fromkeys(
+            (run["link"], run["drift"], run["event"]) for run in results["stress"]):
+        rates = {"frozen": [], "ours": []}
+        for run in results["stress"]:
+            if (run["link"], run["drift"], run["event"]) == (link, drift, event):
+                size = results["block"] * results["bits"][link] * len(run["errors"])
+                rates[run["row"]].append(_rate(sum(run["errors"]), size))
+        frozen, ours = (max(rates[row], key=lambda rate: rate["ber"]) for row in rates)
+        rows.append(dict(link=link, drift=drift, event=event, frozen=frozen, ours=ours,
+                         met=ours["ci95"][0] <= frozen["ci95"][1]))
+    return rows
+
+
+def _ber(rate, interval=False):
+    text = f"{rate['ber']:.1e}"
+    return text + " ({0[0]:.1e} to {0[1]:.1e})".format(rate["ci95"]) if interval else text
+
+
+def _short(figures):
+    return f"{figures['blocks'] or 'never'}, {_ber(figures['final'])}"
+
+
+def _markdown(head, rows):
+    lines = ["| " + " | ".join(row) + " |" for row in [head, ["---"] * len(head), *rows]]
+    return "\n".join(lines) + "\n"
+
+
+def _table(results):
+    sizes = results["sizes"]
+    parts = [f"Both links are simulated. Scale: {results['scale']}; blocks are of "
+             f"{results['block']} symbols, the drifted captures of {sizes['after']}. Ours: the "
+             f"worst of {sizes['seeds']} seeds, figure by figure. The final BER is that of the "
+             f"last {LATEST} blocks, with its 95 % interval.\n", "### Overview\n",
+             _markdown(["link", "drift", "frozen", "self-training", "ours", "oracle"],
+                       [[entry["link"], entry["case"], _ber(entry["rows"]["frozen"]["whole"]),
+                         _short(entry["rows"]["self-training"]), _short(entry["rows"]["ours"]),
+                         _ber(entry["rows"]["oracle"][
+                             "final" if entry["case"] in MOVING else "whole"])]
+                        for entry in results["summary"]]),
+             "Frozen and oracle: BER over the whole run, but where the link moves on the oracle's "
+             "final one; else the blocks to 1e-3 and the final BER.\n"]
+    for entry in results["summary"]:
+        frozen = entry["rows"]["frozen"]["whole"]
+        parts.append(f"### {entry['link']}, {entry['case']}: frozen BER {_ber(frozen)}\n")
+        parts.append(_markdown(
+            ["equalizer", "blocks to 1e-3", "final BER", "BER, whole run",
+             "worst block after convergence"],
+            [[row, str(figures["blocks"] or "never"), _ber(figures["final"], True),
+              _ber(figures["whole"]),
+              "–" if figures["worst_block"] is None else f"{figures['worst_block']:.1e}"]
+             for row, figures in entry["rows"].items()]))
+    parts.append("### BER after a disturbance\n")
+    parts.append(_markdown(
+        ["link", "signal", "disturbance", "frozen", "ours, worst seed", "no worse"],
+        [[row["link"], {"none": "undrifted", "reference": "drifted"}[row["drift"]],
+          "none, steps of 128 symbols" if row["event"] == "none" else row["event"],
+          _ber(row["frozen"], True), _ber(row["ours"], True), "yes" if row["met"] else "**no**"]
+         for row in results["stress_summary"]]))
+    for run in results["long"]:
+        bits = 2 * 2**22
+        parts.append(_markdown(
+            ["without drift", "symbols", "BER", "worst stretch of 2^22"],
+            [[row, f"{len(run[row]) * 2**22:,}", f"{sum(run[row]) / len(run[row]) / bits:.2e}",
+              f"{max(run[row]) / bits:.2e}"] for row in run]))
+    parts.append("### Estimated over counted BER, means over 8 blocks\n")
+    parts.append(_markdown(["link", "estimates", "number", "median", "5 %", "95 %"], [
+        [link, "trustworthy" if trusted else "not trustworthy", str(len(ratios)),
+         *(f"{part:.2f}" for part in np.percentile(ratios, [50, 5, 95]))]
+        for link in results["bits"] for trusted in (True, False)
+        if (ratios := [estimated / counted for counted, estimated, trustworthy
+                       in estimates_and_counts(results, link)
+                       if counted and trustworthy == trusted])]))
+    parts.append("### Bars\n")
+    parts.append(_markdown(
+        ["link", "drift", "bar", "value", "limit", "met"],
+        [[bar["link"], bar["case"], bar["bar"],
+          "–" if bar["value"] is None else f"{bar['value']:.3g}", f"{bar['limit']:.3g}",
+          "yes" if bar["met"] else "**no**"] for bar in results["bars"]]))
+    return "\n".join(parts)
+
+
+def _figure(*shape, size):
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=size, layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure, figure.subplots(*shape, squeeze=False)
+
+
+def _plot_runs(path, results, link):
+    """BER over blocks, a panel for each drift; of ours the seed that ends worst."""
+    cases = [entry["case"] for entry in results["summary"] if entry["link"] == link]
+    columns = 3
+    shape = len(cases) // columns + 1, columns  # one panel at least is left for the legend
+    figure, axes = _figure(*shape, size=(4.2 * columns, 2.6 * shape[0] + 0.6))
+    bits = results["bits"][link] * results["block"]
+    for axis, case in zip(axes.flat, cases):
+        for color, row in enumerate(results["rows"]):
+            run = max((run for run in results["runs"]
+                       if (run["link"], run["case"], run["row"]) == (link, case, row)),
+                      key=lambda run: sum(run["errors"][-1][-LATEST:]))
+            start = 0
+            for errors in run["errors"]:
+                ber = running_ber([{"bit_errors": wrong, "bits": bits} for wrong in errors])
+                axis.semilogy(start + np.arange(1, ber.size + 1), np.where(ber > 0, ber, np.nan),
+                              color=f"C{color}", linewidth=2 if row == "ours" else 1,
+                              label=None if start else row)
+                start += len(errors)
+                if start < sum(map(len, run["errors"])):
+                    axis.axvline(start + 0.5, color="0.5", linestyle="--", linewidth=0.8)
+        axis.axhline(CONVERGED, color="0.7", linewidth=0.8)
+        axis.set_title(f"{link}, {case}", fontsize="medium")
+        axis.grid(True, alpha=0.3)
+    for axis in axes.flat[len(cases):]:
+        axis.set_axis_off()
+    axes.flat[len(cases)].legend(*axes.flat[0].get_legend_handles_labels(), loc="center")
+    figure.supxlabel(f"blocks of {results['block']} symbols")
+    figure.supylabel(f"bit error rate, latest {LATEST} blocks")
+    with atomic_output(path) as temporary:
+        figure.savefig(temporary, dpi=110)
+
+
+def _plot_estimates(path, results):
+    """Estimated against counted BER, both means over 8 blocks."""
+    figure, ((axis,),) = _figure(1, 1, size=(6.5, 6))
+    for color, link in enumerate(results["bits"]):
+        points = estimates_and_counts(results, link)
+        for trusted in (True, False):
+            some = np.array([point[:2] for point in points if point[2] == trusted]).reshape(-1, 2)
+            axis.loglog(*some.T, "o", color=f"C{color}", markersize=3, zorder=2 + trusted,
+                        markerfacecolor=f"C{color}" if trusted else "none", markeredgewidth=0.5,
+                        label=f"{link}, {'' if trusted else 'not '}trustworthy")
+    axis.loglog([1e-5, 0.5], [1e-5, 0.5], color="0.3", linewidth=1)
+    axis.set_xlabel(f"counted bit error rate, {LATEST} blocks")
+    axis.set_ylabel("estimated without labels, their mean")
+    axis.grid(True, alpha=0.3)
+    axis.legend()
+    with atomic_output(path) as temporary:
+        figure.savefig(temporary, dpi=110)
+
+
+def estimates_and_counts(results, link):
+    """[(counted, estimated, trustworthy)] of every 8 blocks for which there are estimates. It
+    is trustworthy if all 8 estimates are."""
+    bits, points = results["bits"][link] * results["block"], []
+    for run in results["runs"]:
+        if run["link"] != link:
+            continue
+        told = {(capture, block): rest for capture, block, *rest in run["estimates"]}
+        for capture, errors in enumerate(run["errors"]):
+            for start in range(0, len(errors) - LATEST + 1, LATEST):
+                some = [told.get((capture, start + k)) for k in range(LATEST)]
+                if None not in some:
+                    points.append((sum(errors[start:start + LATEST]) / LATEST / bits,
+                                   float(np.mean([estimate[0] for estimate in some])),
+                                   all(estimate[3] for estimate in some)))
+    return points
