@@ -134,6 +134,10 @@ def test_a_later_run_goes_on_from_a_checkpoint(sets, tmp_path):
     first = adann("equalize", "--model", sets / "model.safetensors", "--capture", sets / "set1",
                   "--checkpoint", checkpoint)
     assert first.exit_code == 0, first.stderr
+    tensors = pytest.importorskip("safetensors.torch").load_file(checkpoint)
+    assert int(tensors["state.steps"]) == 30_000 // 512
+    np.testing.assert_array_equal(tensors["layers.0.weight"].numpy(),
+                                  core.load_model(str(checkpoint)).network.weight(0))
     again = ("equalize", "--model", checkpoint, "--capture", sets / "set2", "--reference",
              sets / "set2.u8", "--report", report)
     for mode, steps in ("lockstep", 2 * (30_000 // 512)), ("off", 0):
