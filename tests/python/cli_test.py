@@ -144,6 +144,7 @@ def test_a_later_run_goes_on_from_a_checkpoint(sets, tmp_path):
         result = adann(*again, "--mode", mode)
         assert result.exit_code == 0, result.stderr
         assert json.loads(report.read_text())["adaptation"]["steps"] == steps
+    assert adann(*again, "--mode", "off", "--checkpoint", checkpoint).exit_code == 2
     result = adann(*again, "--optimizer", "sgd")
     assert result.exit_code == 1
     assert f"model file {checkpoint}: state.trainer.optimizer.name is 'adam'" in result.stderr

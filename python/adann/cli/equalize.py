@@ -50,6 +50,8 @@ def equalize(model, captures, references, preset, mode, block, seed, monitor, ou
     if references and len(references) != len(captures):
         raise click.UsageError(f"{len(references)} --reference for {len(captures)} --capture; "
                                "give one for each, or none")
+    if options["checkpoint"] and mode == "off":
+        raise click.UsageError("--checkpoint needs --mode lockstep or live")
     if plot and not references:
         raise click.UsageError("--plot needs --reference")
     if plot and Path(plot).suffix not in (".png", ".pdf", ".svg"):
