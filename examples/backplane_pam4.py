@@ -47,7 +47,8 @@ def main():
         pam4 = 2 * mixture[APART * SAMPLES:] + mixture[:-APART * SAMPLES]
         files.append(arguments.directory / f"step{number}.sigmf-meta")
         write_capture(files[-1], pam4[::2].astype(np.float32), BIT_RATE * SAMPLES / 2)
-    reference, model = arguments.directory / "reference.u8", arguments.directory / "model.safetensors"
+    reference = arguments.directory / "reference.u8"
+    model = arguments.directory / "model.safetensors"
     labels.tofile(reference)
 
     adann("train", "--capture", files[0], "--reference", reference, "--constellation", "pam4",

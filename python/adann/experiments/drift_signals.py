@@ -40,8 +40,8 @@ LINKS = {"PAM4": Link(vcsel_mmf_link, "pam4", VCSEL_DRIFTS, "momentum"),
 
 # What moves, and the drift that the oracle is trained on.
 MOVING = {"slow": "strong", "switching": "reference"}
-EVENTS = ("none", "NaN burst", "white noise", "band-limited noise", "wrong constellation", "inverted",
-          "idle, two levels", "idle, 16 symbols")
+EVENTS = ("none", "NaN burst", "white noise", "band-limited noise", "wrong constellation",
+          "inverted", "idle, two levels", "idle, 16 symbols")
 
 
 @dataclass(frozen=True)
