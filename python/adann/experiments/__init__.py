@@ -6,6 +6,9 @@ scale: "quick", a small form for the tests; "full"; or "long", with what takes l
 called as progress(cells done, all cells).
 """
 
-from . import drift
+from . import drift, frozen, sweeps
 
-EXPERIMENTS = {"drift": drift.run}
+# On the VCSEL link.
+PAPER = {"frozen": frozen.run, "batch": sweeps.run_batch, "optimizers": sweeps.run_optimizers,
+         "losses": sweeps.run_losses}
+EXPERIMENTS = {**PAPER, "drift": drift.run}
