@@ -60,26 +60,18 @@ def run_losses(directory, scale="full", progress=None):
         f"the same of the project's default, self-training's step {STEP}",
         f"{ours['blocks'] or 'never'} against {slow or 'never'}",
         ours["blocks"] and (slow is None or slow >= 4.5 * ours["blocks"])))
-    printed = {name: (batches, final) for name, _, batches, final in table}
-    body, names = [], list(dict.fromkeys(key[0] for key in found))
-    for name in names:
-        cells = []
-        for label in ("clean", "perturbed"):
-            for step in (PAPER_STEP, STEP):
-                row = found.get((name, label, step))
-                cells += [str(row["blocks"] or "never"), ber_text(row["final"])] if row else ["", ""]
-        if name not in printed:
-            cells[2:4] = str(ours["blocks"] or "never"), ber_text(ours["final"])
-        body.append([name, *map(str, printed.get(name, ("–", "–"))), *cells])
-    head = ["loss", "paper: batches", "final BER, 1e-4"]
-    for label in ("clean", "perturbed"):
-        for step in (PAPER_STEP, STEP):
-            head += [f"label {label}, step {step}: batches", "final BER, 1e-4"]
+    columns = [(label, step) for label in ("clean", "perturbed") for step in (PAPER_STEP, STEP)]
+    body = [[name, f"{batches}; {final}",
+             *(_summary(found[name, *column]) if (name, *column) in found else "the same"
+               for column in columns)] for name, _, batches, final in table]
+    body.append(["the project's default, step 0.002", "–", _summary(ours), "–", "–", "–"])
+    head = ["loss: batches to 1e-3; final BER, 1e-4", "paper",
+            *(f"label {label}, step {step}" for label, step in columns)]
     write_page(directory, "Losses (Table I)", _results(scale, rows, found, errors, claims), head,
                body,
                "The pseudo-label is decided at the clean window and the loss taken at the "
                "perturbed one (label clean), or as the paper's Algorithm 2 prints it, the other "
-               "way about (label perturbed). The default's step is 0.002.")
+               "way about (label perturbed). Self-training has one reading.")
     plot_runs(directory / "ber.png", {
         f"{key[0]}, label {key[1]}": errors[key] for key in errors
         if key[0] in _PLOTTED and key[2] == STEP or key[0].startswith("the")})
@@ -162,6 +154,10 @@ def _results(scale, rows, found, errors, claims):
     return {"scale": scale, "claims": claims,
             "rows": [dict(row=key, settings=settings, errors=errors[key], **found[key])
                      for key, settings in rows.items()]}
+
+
+def _summary(row):
+    return f"{row['blocks'] or 'never'}; {ber_text(row['final'])}"
 
 
 def _rank(row):
