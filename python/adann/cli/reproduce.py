@@ -23,10 +23,15 @@ def reproduce(experiment, output, scale):
 
     \b
     The paper's experiments on its VCSEL link:
-    frozen      BER over both sets, adapting and not
+    frozen      the network that adapts, and the one that does not
+    taps        symbols that the network sees
     batch       batch sizes 128 to 32768
     optimizers  the six optimizers
-    losses      the losses of Table I
+    losses      Table I
+    mlse        maximum-likelihood sequence estimation
+    training    a network told the first symbols of each set
+    weights     how much adaptation changes each layer
+    complexity  what a step costs
     all         each of these, in a folder of its own
 
     drift: every drift of both links, and disturbances, for the frozen network, the losses, labels

@@ -35,14 +35,15 @@ FROZEN = dict(mode="off")
 
 @dataclass(frozen=True)
 class Size:
-    """Symbols of a set and of the record trained on; fraction of it that is, and epochs."""
+    """Symbols of a set and of the record trained on; fraction of it that is, epochs and batch."""
 
     symbols: int = 2**20
     fraction: float = 0.25
     epochs: int = 200
+    batch: int = 16384
 
 
-SIZES = {"full": Size(), "long": Size(), "quick": Size(2**18, 0.375, 120)}
+SIZES = {"full": Size(), "long": Size(), "quick": Size(2**18, 0.375, 120, 4096)}
 
 
 @functools.lru_cache(maxsize=2)
@@ -57,7 +58,7 @@ def training_record(size, noise=None):
 def offline_network(size, half_window=HALF_WINDOW, noise=None):
     """(bytes of the model file, BER on the record's rest): the paper's offline training."""
     samples, labels = training_record(size, noise)
-    settings = TrainingSettings(fraction=size.fraction, epochs=size.epochs)
+    settings = TrainingSettings(fraction=size.fraction, epochs=size.epochs, batch=size.batch)
     trained = train(samples, labels, CONSTELLATION, SPS, half_window, settings)
     with tempfile.TemporaryDirectory() as folder:
         core.save_model(f"{folder}/model", trained.model)
