@@ -25,7 +25,7 @@ TABLE_1 = [("self-training", dict(loss="self_training"), 72, "8.39 [6.32, 10.84]
     for sigma, batches, final in ((0.1, 16, "2.59 [1.51, 4.06]"), (0.15, 16, "2.29 [1.28, 3.68]"),
                                   (0.2, 16, "2.75 [1.63, 4.25]"), (0.3, 16, "3.36 [2.10, 4.99]"))]
 _PLOTTED = ("self-training", "Π, σ 0.3", "VAT, ε 0.3", "Aug-VAT, σ 0.15, ε 0.3")
-_QUICK_STEPS, _STEPS = (STEP, 0.03, 0.3), (0.001, STEP, PAPER_STEP, 0.03, 0.1, 0.3)
+_QUICK_STEPS, _STEPS = (0.001, STEP, 0.03), (0.001, STEP, PAPER_STEP, 0.03, 0.1, 0.3)
 
 
 def run_losses(directory, scale="full", progress=None):
@@ -87,12 +87,11 @@ def run_batch(directory, scale="full", progress=None):
     smallest, usual = found["paper", 128], found["paper", BLOCK]
     claims = [
         claim("with N_b = 128 it may fail to converge (the paper's step, 0.01)",
-              f"{smallest['blocks'] or 'never'} below 1e-3, final BER {smallest['final']['ber']:.1e}"
-              f"; with 8192 {usual['final']['ber']:.1e}",
+              f"{_symbols(smallest)} symbols to 1e-3, final BER {smallest['final']['ber']:.1e}; with "
+              f"8192 {_symbols(usual)} and {usual['final']['ber']:.1e}",
               not smallest["blocks"] or smallest["final"]["ci95"][0] > usual["final"]["ci95"][1]),
         claim("a smaller N_b updates more often and follows sooner (step 0.003, 2048 against 8192)",
-              f"{found['step', 2048]['blocks'] or 'never'} blocks against "
-              f"{found['step', BLOCK]['blocks'] or 'never'}",
+              f"{_symbols(found['step', 2048])} symbols against {_symbols(found['step', BLOCK])}",
               _sooner(found["step", 2048], found["step", BLOCK]))]
     head = ["N_b"]
     for kind in ("Aug-VAT, step 0.01", "Aug-VAT, step 0.003", "the defaults"):
