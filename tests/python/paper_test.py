@@ -24,7 +24,8 @@ def quick(tmp_path_factory):
                           capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     assert set(PAPER) == {path.name for path in folder.iterdir()}
-    return {name: json.loads((folder / name / "results.json").read_text()) for name in PAPER}, folder
+    return {name: json.loads((folder / name / "results.json").read_text())
+            for name in PAPER}, folder
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ _LOSSES = {"self_training": (1, 1, 3), "pi_model": (2, 1, 4), "aug_vat": (3, 2, 
 
 
 def run(directory, scale="full", progress=None):
-    """Write results.json, table.md and ratios.png to directory."""
+    """Write results.json, table.md and plot.png to directory."""
     model = load(offline_network(SIZES[scale])[0])
     forward, backward = multiplications(model.network.sizes)
     counted = {loss: (forwards * forward + backwards * backward) / forward
@@ -55,14 +55,13 @@ def run(directory, scale="full", progress=None):
             axes.bar(places + 0.2 * (k - 1.5), list(heights), 0.2, label=name)
         axes.set_xticks(places, list(_LOSSES))
         axes.set_ylabel("cost of a step, in decisions")
-    plot(directory / "ratios.png", draw)
+    plot(directory / "plot.png", draw)
 
 
 def multiplications(sizes):
     """(k_NN, k_back) of a fully-connected network: sizes of its layers, the input's first.
 
-    k_back by Appendix A, which leaves out the gradient at the input of a hidden layer's ReLU only
-    where there is none: each layer's g * act' (R), g h^T and W^T g (R R' each).
+    k_back by Appendix A: at each layer g * act' (as many as its neurons), g h^T and W^T g.
     """
     forward = sum(a * b for a, b in zip(sizes, sizes[1:]))
     return forward, 2 * forward + sum(sizes[1:])

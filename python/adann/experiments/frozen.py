@@ -17,7 +17,7 @@ ROWS = {
 
 
 def run(directory, scale="full", progress=None):
-    """Write results.json, table.md and ber.png to directory."""
+    """Write results.json, table.md and plot.png to directory."""
     size = SIZES[scale]
     total = len(ROWS) + 2
     models = {}
@@ -53,4 +53,4 @@ def run(directory, scale="full", progress=None):
                  ber_text(row["final"])] for name, row in rows.items()],
                "Self-training has the paper's settings but for its step of 0.01, which is 0.003. "
                "The network of -4.7 dBm is trained with the noise of 2 dB less light.")
-    plot_runs(directory / "ber.png", runs)
+    plot_runs(directory / "plot.png", runs)

@@ -13,7 +13,7 @@ _MEMORIES = (1, 3, 5, 7)
 
 
 def run(directory, scale="full", progress=None):
-    """Write results.json, table.md and ber.png to directory."""
+    """Write results.json, table.md and plot.png to directory."""
     size = SIZES[scale]
     cells = [(sps, memory, size) for sps in (1, SPS)
              for memory in (_MEMORIES[1:3] if scale == "quick" else _MEMORIES)]
@@ -45,7 +45,7 @@ def run(directory, scale="full", progress=None):
                "The paper does not say how many samples a symbol its MLSE had; with four it knows "
                "as much as the network. Its response starts with a least-squares fit to 8192 "
                "labels and follows by LMS, updated every 8192 symbols.")
-    plot_runs(directory / "ber.png", errors)
+    plot_runs(directory / "plot.png", errors)
 
 
 def run_mlse(sps, memory, size):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The page of an experiment of the paper: results.json, table.md and a plot."""
+"""The page of an experiment of the paper: results.json, table.md and plot.png."""
 
 import numpy as np
 
@@ -22,7 +22,7 @@ def write_page(directory, title, results, head, rows, note=""):
     directory.mkdir(parents=True, exist_ok=True)
     write_report(directory / "results.json", results)
     parts = [f"## {title}\n", _SIMULATED + (f" {note}" if note else "") + "\n",
-             f"Scale: {results['scale']}.\n", markdown(head, rows),
+             f"Scale: {results['scale']}.\n", markdown(head, rows), f"![{title}](plot.png)\n",
              markdown(["the paper's claim", "found here", "holds"],
                       [[one["claim"], one["found"], "yes" if one["holds"] else "**no**"]
                        for one in results["claims"]])]

@@ -29,7 +29,7 @@ _QUICK_STEPS, _STEPS = (0.001, STEP, 0.03), (0.001, STEP, PAPER_STEP, 0.03, 0.1,
 
 
 def run_losses(directory, scale="full", progress=None):
-    """Table I: write results.json, table.md and ber.png to directory."""
+    """Table I: write results.json, table.md and plot.png to directory."""
     table = [row for row in TABLE_1 if scale != "quick" or row[0] in _PLOTTED]
     rows = {}
     for name, loss, *_ in table:
@@ -72,13 +72,13 @@ def run_losses(directory, scale="full", progress=None):
                "The pseudo-label is decided at the clean window and the loss taken at the "
                "perturbed one (label clean), or as the paper's Algorithm 2 prints it, the other "
                "way about (label perturbed). Self-training has one reading.")
-    plot_runs(directory / "ber.png", {
+    plot_runs(directory / "plot.png", {
         f"{key[0]}, label {key[1]}": errors[key] for key in errors
         if key[0] in _PLOTTED and key[2] == STEP or key[0].startswith("the")})
 
 
 def run_batch(directory, scale="full", progress=None):
-    """The paper's figure of N_b: write results.json, table.md and ber.png to directory."""
+    """The paper's figure of N_b: write results.json, table.md and plot.png to directory."""
     batches = [128, 2048, BLOCK] if scale == "quick" else [2**k for k in range(7, 16)]
     rows = {(kind, batch): dict(settings, batch=batch) for batch in batches for kind, settings in
             (("paper", dict(AUG_VAT, learning_rate=PAPER_STEP)), ("step", AUG_VAT),
@@ -87,8 +87,8 @@ def run_batch(directory, scale="full", progress=None):
     smallest, usual = found["paper", 128], found["paper", BLOCK]
     claims = [
         claim("with N_b = 128 it may fail to converge (the paper's step, 0.01)",
-              f"{_symbols(smallest)} symbols to 1e-3, final BER {smallest['final']['ber']:.1e}; with "
-              f"8192 {_symbols(usual)} and {usual['final']['ber']:.1e}",
+              f"{_symbols(smallest)} symbols to 1e-3, final BER {smallest['final']['ber']:.1e}; "
+              f"with 8192 {_symbols(usual)} and {usual['final']['ber']:.1e}",
               not smallest["blocks"] or smallest["final"]["ci95"][0] > usual["final"]["ci95"][1]),
         claim("a smaller N_b updates more often and follows sooner (step 0.003, 2048 against 8192)",
               f"{_symbols(found['step', 2048])} symbols against {_symbols(found['step', BLOCK])}",
@@ -103,12 +103,12 @@ def run_batch(directory, scale="full", progress=None):
                "The paper gives curves only, of which it says that N_b = 128 may fail to "
                "converge. Aug-VAT has σ 0.15, ε 0.3 and the clean label; symbols are counted in "
                "blocks of 8192.")
-    plot_runs(directory / "ber.png", {f"N_b = {batch}, step 0.01": errors["paper", batch]
+    plot_runs(directory / "plot.png", {f"N_b = {batch}, step 0.01": errors["paper", batch]
                                       for batch in batches})
 
 
 def run_optimizers(directory, scale="full", progress=None):
-    """The six optimizers of Section II-B: write results.json, table.md and ber.png to directory."""
+    """Section II-B's optimizers: write results.json, table.md and plot.png to directory."""
     steps = _QUICK_STEPS if scale == "quick" else _STEPS
     rows = {(name, step): dict(AUG_VAT, optimizer=name, learning_rate=step)
             for name in core.optimizers for step in steps}
@@ -119,8 +119,8 @@ def run_optimizers(directory, scale="full", progress=None):
     adam = found[best["adam"]]
     second = min(others, key=_rank)
     claims = [claim("Adam performs best",
-                    f"{adam['blocks'] or 'never'} batches, final BER {adam['final']['ber']:.1e}; the "
-                    f"best of the others {second['blocks'] or 'never'} and "
+                    f"{adam['blocks'] or 'never'} batches, final BER {adam['final']['ber']:.1e}; "
+                    f"the best of the others {second['blocks'] or 'never'} and "
                     f"{second['final']['ber']:.1e}",
                     _rank(adam) <= _rank(second))]
     body = [[name, "best" if name == "adam" else "–", str(best[name][1]),
@@ -133,7 +133,7 @@ def run_optimizers(directory, scale="full", progress=None):
                "The paper names the best one and no figures. Aug-VAT has σ 0.15, ε 0.3, the clean "
                "label and batches of 8192; each optimizer is shown with the best of the steps "
                "tried, the soonest and then the lowest whole-run BER counting.")
-    plot_runs(directory / "ber.png", {f"{name}, step {best[name][1]}": errors[best[name]]
+    plot_runs(directory / "plot.png", {f"{name}, step {best[name][1]}": errors[best[name]]
                                       for name in core.optimizers})
 
 

@@ -7,7 +7,7 @@ from .vcsel import HALF_WINDOW, SIZES, SPS, offline_network
 
 
 def run(directory, scale="full", progress=None):
-    """Write results.json, table.md and ber.png to directory."""
+    """Write results.json, table.md and plot.png to directory."""
     widths = [1, 3, 5] if scale == "quick" else [1, 3, 5, 7, 9, 11]
     trained = run_cells(offline_network, [(SIZES[scale], half_window) for half_window in widths],
                         progress and (lambda done: progress(done, len(widths))))
@@ -28,7 +28,8 @@ def run(directory, scale="full", progress=None):
                "Errors are counted where the network was not trained.")
 
     def draw(axes):
-        axes.semilogy(widths, [rates[width]["ber"] for width in widths], "o-", label="frozen network")
+        axes.semilogy(widths, [rates[width]["ber"] for width in widths], "o-",
+                      label="frozen network")
         axes.set_xlabel("L, symbols on either side")
         axes.set_ylabel("bit error rate on the undrifted link")
-    plot(directory / "ber.png", draw)
+    plot(directory / "plot.png", draw)

@@ -12,7 +12,7 @@ _ITERATIONS = 100
 
 
 def run(directory, scale="full", progress=None):
-    """Write results.json, table.md and ber.png to directory."""
+    """Write results.json, table.md and plot.png to directory."""
     size = SIZES[scale]
     parts = [256, 8] if scale == "quick" else [256, 128, 64, 32, 16, 8]
     total = len(parts) + 2
@@ -49,7 +49,7 @@ def run(directory, scale="full", progress=None):
                f"Adam, {STEP}, each on the whole sequence at the beginning of a set; then the "
                "network is frozen until the next set. Blocks of the sequence are decided by the "
                "network trained on them.")
-    plot_runs(directory / "ber.png", errors)
+    plot_runs(directory / "plot.png", errors)
 
 
 def run_sequence(model, part, size):

@@ -18,7 +18,7 @@ ROWS = {"paper's step, 0.01": dict(AUG_VAT, learning_rate=PAPER_STEP),
 
 
 def run(directory, scale="full", progress=None):
-    """Write results.json, table.md and ratios.png to directory."""
+    """Write results.json, table.md and plot.png to directory."""
     model, _ = offline_network(SIZES[scale])
     if progress:
         progress(1, len(ROWS) + 1)
@@ -53,7 +53,7 @@ def run(directory, scale="full", progress=None):
         axes.set_xticks(layers)
         axes.set_xlabel("weight matrix k, from the input on")
         axes.set_ylabel("relative change r")
-    plot(directory / "ratios.png", draw)
+    plot(directory / "plot.png", draw)
 
 
 def weight_changes(model, settings, size):
