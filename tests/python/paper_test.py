@@ -51,16 +51,17 @@ def test_every_page_has_its_parts(quick):
 
 def test_adaptation_beats_the_frozen_network_and_self_training(quick):
     rows = quick[0]["frozen"]["rows"]
-    frozen, slow, ours, other = rows.values()
+    frozen, *slow, ours, other = rows.values()
     assert frozen["before"]["ber"] < 1e-3 < 5e-3 < frozen["whole"]["ber"] and not frozen["blocks"]
-    assert ours["final"]["ber"] < slow["final"]["ber"] < frozen["final"]["ber"]
-    assert slow["blocks"] is None or slow["blocks"] > 1.5 * ours["blocks"]
+    for row in slow:
+        assert ours["final"]["ber"] < row["final"]["ber"] < frozen["final"]["ber"]
+        assert row["blocks"] is None or row["blocks"] > 1.5 * ours["blocks"]
     for row in (ours, other):
         assert row["blocks"] <= 16 and row["final"]["ber"] < 0.1 * frozen["final"]["ber"]
     # The network of the weaker light comes to the same, but it is another one.
     assert ours["final"]["ci95"][0] < other["final"]["ber"] < ours["final"]["ci95"][1]
     errors = list(quick[0]["frozen"]["errors"].values())
-    assert errors[2] != errors[3]
+    assert errors[-2] != errors[-1]
 
 
 def test_losses_rank_as_in_the_paper_with_the_clean_label_only(quick):

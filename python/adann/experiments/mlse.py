@@ -40,7 +40,7 @@ def run(directory, scale="full", progress=None):
                ["equalizer", "told", "final BER, 1e-4: paper", "here", "set1: here"],
                [[name, "no label" if name.startswith("AdaNN") else "all labels",
                  "3.0" if name.startswith("AdaNN") else
-                 "24, the best memory" if " 1 sample " in name and "memory 5" in name else "–",
+                 "24, of a memory not told" if " 1 sample " in name else "–",
                  ber_text(row["final"]), ber_text(row["before"])] for name, row in rows.items()],
                "The paper does not say how many samples a symbol its MLSE had; with four it knows "
                "as much as the network. Its response starts with a least-squares fit to 8192 "

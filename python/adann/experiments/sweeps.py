@@ -55,6 +55,11 @@ def run_losses(directory, scale="full", progress=None):
                 f"(label {label}, step {step})",
                 f"{fast or 'never'} against {slow or 'never'}",
                 fast and (slow is None or slow >= 4.5 * fast)))
+            aug_vat = found["Aug-VAT, σ 0.15, ε 0.3", label, step]
+            claims.append(claim(
+                f"Aug-VAT with σ 0.15 takes 16 batches (label {label}, step {step}; to 20 allowed)",
+                f"{aug_vat['blocks'] or 'never'}, final BER {aug_vat['final']['ber']:.1e}",
+                aug_vat["blocks"] and aug_vat["blocks"] <= 20))
     slow = found["self-training", "clean", STEP]["blocks"]
     claims.append(claim(
         f"the same of the project's default, self-training's step {STEP}",
