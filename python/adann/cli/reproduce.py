@@ -5,12 +5,12 @@ from pathlib import Path
 
 import click
 
-from ..experiments import EXPERIMENTS
+from ..experiments import EXPERIMENTS, PAPER
 from .terminal import progress_bar
 
 
 @click.command()
-@click.argument("experiment", type=click.Choice(list(EXPERIMENTS)))
+@click.argument("experiment", type=click.Choice([*EXPERIMENTS, "all"]))
 @click.option("-o", "--output", required=True, metavar="DIR",
               type=click.Path(file_okay=False, path_type=Path),
               help="Folder for results.json, table.md and the plots.")
@@ -21,12 +21,27 @@ from .terminal import progress_bar
 def reproduce(experiment, output, scale):
     """Run an experiment on simulated links; its table and plots say how adaptation did.
 
+    \b
+    The paper's experiments on its VCSEL link:
+    frozen      the network that adapts, and the one that does not
+    taps        symbols that the network sees
+    batch       batch sizes 128 to 32768
+    optimizers  the six optimizers
+    losses      Table I
+    mlse        maximum-likelihood sequence estimation
+    training    a network told the first symbols of each set
+    weights     how much adaptation changes each layer
+    complexity  what a step costs
+    all         each of these, in a folder of its own
+
     drift: every drift of both links, and disturbances, for the frozen network, the losses, labels
     told, and the defaults.
     """
-    output.mkdir(parents=True, exist_ok=True)
-    with progress_bar(experiment, None) as update:
-        EXPERIMENTS[experiment](output, scale or "full", lambda done, total: update(
-            done, f"{done} of {total} cells", total))
-    click.echo((output / "table.md").read_text())
-    click.echo(f"wrote {output}")
+    for name in PAPER if experiment == "all" else [experiment]:
+        folder = output / name if experiment == "all" else output
+        folder.mkdir(parents=True, exist_ok=True)
+        with progress_bar(name, None) as update:
+            EXPERIMENTS[name](folder, scale or "full", lambda done, total: update(
+                done, f"{done} of {total} cells", total))
+        click.echo((folder / "table.md").read_text())
+        click.echo(f"wrote {folder}")

@@ -6,6 +6,11 @@ scale: "quick", a small form for the tests; "full"; or "long", with what takes l
 called as progress(cells done, all cells).
 """
 
-from . import drift
+from . import complexity, drift, frozen, mlse, sweeps, taps, training_sequence, weights
 
-EXPERIMENTS = {"drift": drift.run}
+# On the VCSEL link.
+PAPER = {
+    "frozen": frozen.run, "taps": taps.run, "batch": sweeps.run_batch,
+    "optimizers": sweeps.run_optimizers, "losses": sweeps.run_losses, "mlse": mlse.run,
+    "training": training_sequence.run, "weights": weights.run, "complexity": complexity.run}
+EXPERIMENTS = {**PAPER, "drift": drift.run}

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The page of an experiment of the paper: results.json, table.md and plot.png."""
+
+import numpy as np
+
+from ..captures import atomic_output
+from ..report import CONVERGED, LATEST, running_ber, write_report
+from .vcsel import BITS, BLOCK
+
+_SIMULATED = ("The link is simulated (`adann simulate vcsel`): no measured record of the paper's "
+              "links is public. The paper's figures are of its own measured link; what can be "
+              "compared is which equalizer does better, and by how much.")
+
+
+def claim(text, value, holds):
+    """What the paper says, what was found here, and whether that agrees."""
+    return {"claim": text, "found": value, "holds": bool(holds)}
+
+
+def write_page(directory, title, results, head, rows, note=""):
+    """results: all numbers, with "scale" and "claims"; head and rows: the table's, strings."""
+    directory.mkdir(parents=True, exist_ok=True)
+    write_report(directory / "results.json", results)
+    parts = [f"## {title}\n", _SIMULATED + (f" {note}" if note else "") + "\n",
+             f"Scale: {results['scale']}.\n", markdown(head, rows), f"![{title}](plot.png)\n",
+             markdown(["the paper's claim", "found here", "holds"],
+                      [[one["claim"], one["found"], "yes" if one["holds"] else "**no**"]
+                       for one in results["claims"]])]
+    with atomic_output(directory / "table.md") as path:
+        path.write_text("\n".join(parts))
+
+
+def markdown(head, rows):
+    """A table. head: (columns,) strings; rows: (rows, columns)."""
+    lines = ["| " + " | ".join(row) + " |" for row in [head, ["---"] * len(head), *rows]]
+    return "\n".join(lines) + "\n"
+
+
+def ber_text(rate):
+    """A BER and its interval, in units of 1e-4 as the paper's Table I has them."""
+    return "{:.2f} [{:.2f}, {:.2f}]".format(*(1e4 * x for x in [rate["ber"], *rate["ci95"]]))
+
+
+def plot(path, draw):
+    """Write what draw(axes) draws."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(8, 4.8), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.subplots()
+    draw(axes)
+    axes.grid(True, alpha=0.3)
+    axes.legend(fontsize="small")
+    with atomic_output(path) as temporary:
+        figure.savefig(temporary, dpi=110)
+
+
+def plot_runs(path, runs):
+    """BER over set1 and set2, the mean of 8 blocks. runs: {name: bit errors, of each set}."""
+    def draw(axes):
+        for color, (name, captures) in enumerate(runs.items()):
+            start = 0
+            for errors in captures:
+                ber = running_ber([{"bit_errors": wrong, "bits": BITS * BLOCK}
+                                   for wrong in errors])
+                axes.semilogy(start + np.arange(1, ber.size + 1), np.where(ber > 0, ber, np.nan),
+                              color=f"C{color % 10}", linestyle="-" if color < 10 else "--",
+                              label=None if start else name)
+                start += len(errors)
+                if start == len(errors):
+                    axes.axvline(start + 0.5, color="0.5", linestyle="--", linewidth=0.8)
+        axes.axhline(CONVERGED, color="0.7", linewidth=0.8)
+        axes.set_xlabel(f"blocks of {BLOCK} symbols, set1 and then set2")
+        axes.set_ylabel(f"bit error rate, latest {LATEST} blocks")
+    plot(path, draw)

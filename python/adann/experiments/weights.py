@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Appendix B: how much adaptation changes the weights of each layer."""
+
+import numpy as np
+
+from .. import core
+from ..training import feature_view
+from .cells import run_cells
+from .page import claim, plot, write_page
+from .vcsel import (AUG_VAT, DEFAULTS, HALF_WINDOW, PAPER_STEP, SIZES, SPS, load, offline_network,
+                    sets)
+
+# k: S(W), S(change), r
+_PAPER = [(71.122, 5.788, 0.081), (30.641, 0.929, 0.030), (31.368, 0.250, 0.008),
+          (34.080, 0.189, 0.006), (21.338, 0.172, 0.008)]
+ROWS = {"paper's step, 0.01": dict(AUG_VAT, learning_rate=PAPER_STEP),
+        "step 0.003": AUG_VAT, "the defaults": DEFAULTS}
+
+
+def run(directory, scale="full", progress=None):
+    """Write results.json, table.md and plot.png to directory."""
+    model, _ = offline_network(SIZES[scale])
+    if progress:
+        progress(1, len(ROWS) + 1)
+    changes = dict(zip(ROWS, run_cells(
+        weight_changes, [(model, settings, SIZES[scale]) for settings in ROWS.values()],
+        progress and (lambda done: progress(done + 1, len(ROWS) + 1)))))
+    claims = []
+    for name, layers in changes.items():
+        ratios = [ratio for *_, ratio in layers]
+        claims.append(claim(f"the first layer changes most ({name})",
+                            ", ".join(f"{ratio:.3f}" for ratio in ratios),
+                            ratios[0] == max(ratios)))
+        claims.append(claim(f"the changes are minor, at most 0.1 ({name})",
+                            f"{max(ratios):.3f}", max(ratios) <= 0.1))
+    write_page(directory, "Weight changes (Appendix B)",
+               {"scale": scale, "rows": changes, "claims": claims},
+               ["k", "S(W) paper", "S(ΔW)", "r", "S(W) here",
+                *sum(([f"{name}: S(ΔW)", "r"] for name in changes), [])],
+               [[str(k + 1), *(f"{number:.3f}" for number in _PAPER[k]),
+                 f"{next(iter(changes.values()))[k][0]:.3f}",
+                 *sum(([f"{layers[k][1]:.3f}", f"{layers[k][2]:.3f}"]
+                       for layers in changes.values()), [])] for k in range(len(_PAPER))],
+               "Aug-VAT with σ 0.15, ε 0.3 and the clean label adapts over set1 and set2; S sums "
+               "magnitudes, r = S(ΔW) / S(W). Of the defaults these are the weights that learn, "
+               "not their average, which decides.")
+
+    def draw(axes):
+        layers = np.arange(1, len(_PAPER) + 1)
+        axes.semilogy(layers, [ratio for *_, ratio in _PAPER], "ko--", label="paper")
+        for name, found in changes.items():
+            axes.semilogy(layers, [ratio for *_, ratio in found], "o-", label=f"here, {name}")
+        axes.set_xticks(layers)
+        axes.set_xlabel("weight matrix k, from the input on")
+        axes.set_ylabel("relative change r")
+    plot(directory / "plot.png", draw)
+
+
+def weight_changes(model, settings, size):
+    """[(S(W), S(change), r) of each layer] after a trainer with an equalizer's settings has gone
+    through both sets."""
+    model = load(model)
+    sigma, epsilon = core.automatic_lengths(model)
+    names = ("loss", "pseudo_label", "optimizer", "learning_rate", "balance")
+    trainer = core.trainer(
+        model.network, sigma=settings["sigma"] if settings["sigma"] >= 0 else sigma,
+        epsilon=settings["epsilon"] if settings["epsilon"] >= 0 else epsilon,
+        **{name: settings[name] for name in names})
+    for samples in sets(size)[0]:
+        features = feature_view(samples, SPS, HALF_WINDOW)
+        for start in range(0, len(features), settings["batch"]):
+            trainer.step(features[start:start + settings["batch"]])
+    before, after = model.network, trainer.network
+    sums = [(float(np.abs(before.weight(k)).sum()),
+             float(np.abs(after.weight(k) - before.weight(k)).sum()))
+            for k in range(len(before.sizes) - 1)]
+    return [(whole, change, change / whole) for whole, change in sums]
