@@ -87,7 +87,7 @@ loss_gradient::loss_gradient(const network& shape, const simd::kernels& kernels)
       d_perturbation(shape.inputs() * tile),
       d_error(shape.widest_layer() * tile),
       d_sums(shape.parameters().size() * lanes),
-      d_balance(shape.outputs())
+      d_balance(shape.outputs(), kernels)
 {
 }
 

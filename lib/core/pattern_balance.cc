@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "core/pattern_balance.h"
 
-#include "core/simd/kernels.h"
+#include "core/symbol_levels.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace gr::adann::core {
 
@@ -15,13 +14,6 @@ namespace {
 constexpr float symbols_per_context = 8;
 constexpr float doubtful_divergence = 0.2f;
 
-// The levels of one dimension: all classes, or the root of a square QAM's.
-std::size_t levels_of(std::size_t classes)
-{
-    return classes <= 8 ? classes
-                        : static_cast<std::size_t>(std::lround(std::sqrt(classes)));
-}
-
 // Contexts of a dimension: two tables of three neighbours and, if there is another
 // dimension, two of one neighbour and the other's level.
 std::size_t contexts_of(std::size_t levels, std::size_t dimensions)
@@ -29,78 +21,112 @@ std::size_t contexts_of(std::size_t levels, std::size_t dimensions)
     return 2 * levels * levels * (dimensions == 2 ? levels + 1 : levels);
 }
 
+// A symbol's or a context's K numbers, in one vector.
+template <std::size_t K>
+struct vector_of {
+    typedef float type __attribute__((vector_size(4 * K), aligned(4), may_alias));
+};
+
+template <std::size_t K>
+float total(const typename vector_of<K>::type& v)
+{
+    float sum = 0;
+    for (std::size_t k = 0; k < K; ++k)
+        sum += v[k];
+    return sum;
+}
+
 } // namespace
 
-pattern_balance::pattern_balance(std::size_t classes)
-    : d_levels(levels_of(classes)),
-      d_dimensions(d_levels == classes ? 1 : 2),
+pattern_balance::pattern_balance(std::size_t classes, const simd::kernels& kernels)
+    : d_kernels(kernels),
+      d_levels(symbol_levels(classes).levels),
+      d_dimensions(symbol_levels(classes).dimensions),
       d_sums(d_dimensions * contexts_of(d_levels, d_dimensions) * d_levels),
+      d_means(d_sums.size()),
       d_slopes(d_sums.size()),
       d_divergence(d_sums.size() / d_levels)
 {
 }
 
-void pattern_balance::begin_step(std::size_t symbols)
+template <std::size_t K>
+void pattern_balance::begin_step_of(std::size_t symbols)
 {
-    const std::size_t levels = d_levels;
-    const float window = symbols_per_context * levels * levels * levels;
+    using numbers = typename vector_of<K>::type;
+    auto* sums = reinterpret_cast<numbers*>(d_sums.data());
+    auto* means = reinterpret_cast<numbers*>(d_means.data());
+    const auto* slopes = reinterpret_cast<const numbers*>(d_slopes.data());
+    const float window = symbols_per_context * K * K * K;
     const float memory = window / (window + static_cast<float>(symbols));
     for (std::size_t context = 0; context < d_divergence.size(); ++context) {
-        float* sums = &d_sums[context * levels];
-        float* slopes = &d_slopes[context * levels];
         // One symbol of each level more than was seen: an empty context pulls nowhere.
-        float count = static_cast<float>(levels);
-        for (std::size_t k = 0; k < levels; ++k)
-            count += sums[k];
-        float divergence = 0;
-        for (std::size_t k = 0; k < levels; ++k) {
-            const float mean = (sums[k] + 1) / count;
-            slopes[k] = std::log(mean * levels);
-            divergence += mean * slopes[k];
-            sums[k] *= memory;
-        }
-        d_divergence[context] = divergence;
+        const numbers seen = sums[context] + 1.0f;
+        means[context] = seen * (K / total<K>(seen));
+        sums[context] *= memory;
     }
+    d_kernels.logarithm(d_means.data(), d_means.size(), d_slopes.data());
+    for (std::size_t context = 0; context < d_divergence.size(); ++context)
+        d_divergence[context] = total<K>(means[context] * slopes[context]) / K;
 }
 
-/* One dimension of a tile, symbol by symbol: the K numbers of a symbol are a vector. */
+// One dimension of a tile: levels, and rows of K.
 template <std::size_t K>
-struct pattern_balance::symbols {
-    std::uint8_t level[tile];
-    float posterior[tile][K] = {};
-    float slope[tile][K] = {};
+struct pattern_balance::tile_levels {
+    std::uint16_t level[tile] = {};
+    float posterior[K][tile] = {};
+    float slope[K][tile] = {};
 };
 
 /* All contexts of the dimension whose tables start at `first`. A context's number is
- * written with its neighbours' levels as digits. \param other the levels in the other
- * dimension, or null \param doubt receives the largest divergence */
-template <std::size_t K>
-void pattern_balance::judge(symbols<K>& s,
-                            const std::uint8_t* other,
+ * written with its neighbours' levels as digits. \tparam tables 2, or 4 with those of the
+ * other dimension \param other the levels there \param doubt the largest divergence
+ * becomes at least that of these contexts */
+template <std::size_t K, std::size_t tables>
+void pattern_balance::judge(tile_levels<K>& s,
+                            const std::uint16_t* other,
                             std::size_t n,
                             std::size_t first,
                             float* doubt)
 {
+    using numbers = typename vector_of<K>::type;
     constexpr std::size_t threes = K * K * K, twos = K * K;
-    const std::uint8_t* own = s.level;
-    for (std::size_t t = 2; t + 2 < n; ++t) {
-        const auto use = [&](std::size_t context) {
-            float* sums = &d_sums[context * K];
-            const float* slopes = &d_slopes[context * K];
-            for (std::size_t k = 0; k < K; ++k) {
-                sums[k] += s.posterior[t][k];
-                s.slope[t][k] += slopes[k];
-            }
-            doubt[t] = std::max(doubt[t], d_divergence[context]);
-        };
-        const std::size_t before = own[t - 1], after = own[t + 1];
-        use(first + (own[t - 2] * K + before) * K + after);
-        use(first + threes + (before * K + after) * K + own[t + 2]);
-        if (other) {
-            use(first + 2 * threes + before * K + other[t]);
-            use(first + 2 * threes + twos + after * K + other[t]);
+    std::uint16_t context[tables][tile];
+    for (std::size_t t = 2; t + 2 < tile; ++t) {
+        const std::uint16_t* own = s.level + t;
+        const std::size_t before = own[-1], after = own[1];
+        context[0][t] = first + (own[-2] * K + before) * K + after;
+        context[1][t] = first + threes + (before * K + after) * K + own[2];
+        if constexpr (tables == 4) {
+            context[2][t] = first + 2 * threes + before * K + other[t];
+            context[3][t] = first + 2 * threes + twos + after * K + other[t];
         }
     }
+
+    // From here on symbol by symbol: the same context may come again at the next one.
+    auto* sums = reinterpret_cast<numbers*>(d_sums.data());
+    const auto* slopes = reinterpret_cast<const numbers*>(d_slopes.data());
+    const float* divergence = d_divergence.data();
+    float column[tile][K];
+    for (std::size_t t = 0; t < tile; ++t)
+        for (std::size_t k = 0; k < K; ++k)
+            column[t][k] = s.posterior[k][t];
+    for (std::size_t t = 2; t + 2 < n; ++t) {
+        auto& symbol = reinterpret_cast<numbers&>(column[t]);
+        const numbers posterior = symbol;
+        numbers slope = {};
+        float largest = doubt[t];
+        for (std::size_t table = 0; table < tables; ++table) {
+            const std::size_t c = context[table][t];
+            sums[c] += posterior;
+            slope += slopes[c];
+            largest = std::max(largest, divergence[c]);
+        }
+        symbol = slope;
+        doubt[t] = largest;
+    }
+    for (std::size_t k = 0; k < K; ++k)
+        for (std::size_t t = 2; t + 2 < n; ++t)
+            s.slope[k][t] = column[t][k];
 }
 
 template <std::size_t K>
@@ -110,22 +136,21 @@ void pattern_balance::add_pam(const std::uint8_t* decided,
                               float weight,
                               float* error)
 {
-    symbols<K> s;
-    float doubt[tile] = {};
+    tile_levels<K> s;
+    float doubt[tile] = {}, mean[tile] = {}, trust[tile];
     std::copy_n(decided, n, s.level);
-    for (std::size_t t = 0; t < n; ++t)
-        for (std::size_t k = 0; k < K; ++k)
-            s.posterior[t][k] = posteriors[k * tile + t];
-    judge<K>(s, nullptr, n, 0, doubt);
-    for (std::size_t t = 0; t < n; ++t) {
-        float mean = 0;
-        for (std::size_t k = 0; k < K; ++k)
-            mean += s.posterior[t][k] * s.slope[t][k];
-        const float trust = 1 / (1 + doubt[t] / doubtful_divergence);
-        for (std::size_t k = 0; k < K; ++k) {
-            float& e = error[k * tile + t];
-            e = trust * e + weight * s.posterior[t][k] * (s.slope[t][k] - mean);
-        }
+    std::copy_n(posteriors, K * tile, s.posterior[0]);
+    judge<K, 2>(s, nullptr, n, 0, doubt);
+    for (std::size_t k = 0; k < K; ++k)
+        for (std::size_t t = 0; t < tile; ++t)
+            mean[t] += s.posterior[k][t] * s.slope[k][t];
+    for (std::size_t t = 0; t < tile; ++t)
+        trust[t] = doubtful_divergence / (doubtful_divergence + doubt[t]);
+    for (std::size_t k = 0; k < K; ++k) {
+        float* e = error + k * tile;
+        for (std::size_t t = 0; t < tile; ++t)
+            e[t] =
+                trust[t] * e[t] + weight * s.posterior[k][t] * (s.slope[k][t] - mean[t]);
     }
 }
 
@@ -137,47 +162,50 @@ void pattern_balance::add_qam(const std::uint8_t* decided,
                               float weight,
                               float* error)
 {
-    symbols<K> in_phase, quadrature;
-    float doubt[tile] = {};
+    tile_levels<K> in_phase, quadrature;
+    float doubt[tile] = {}, mean[tile] = {}, trust[tile];
     for (std::size_t t = 0; t < n; ++t) {
         in_phase.level[t] = decided[t] / K;
         quadrature.level[t] = decided[t] % K;
     }
-    for (std::size_t i = 0; i < K; ++i) {
-        float row[tile] = {}, column[tile] = {};
-        for (std::size_t q = 0; q < K; ++q)
-            for (std::size_t t = 0; t < n; ++t) {
-                row[t] += posteriors[(i * K + q) * tile + t];
-                column[t] += posteriors[(q * K + i) * tile + t];
+    for (std::size_t i = 0; i < K; ++i)
+        for (std::size_t q = 0; q < K; ++q) {
+            const float* p = posteriors + (i * K + q) * tile;
+            for (std::size_t t = 0; t < tile; ++t) {
+                in_phase.posterior[i][t] += p[t];
+                quadrature.posterior[q][t] += p[t];
             }
-        for (std::size_t t = 0; t < n; ++t) {
-            in_phase.posterior[t][i] = row[t];
-            quadrature.posterior[t][i] = column[t];
         }
-    }
-    judge<K>(in_phase, quadrature.level, n, 0, doubt);
-    judge<K>(quadrature, in_phase.level, n, d_divergence.size() / 2, doubt);
+    judge<K, 4>(in_phase, quadrature.level, n, 0, doubt);
+    judge<K, 4>(quadrature, in_phase.level, n, d_divergence.size() / 2, doubt);
 
-    float mean[tile] = {}, trust[tile] = {}, slope_i[K][tile], slope_q[K][tile];
-    for (std::size_t t = 0; t < n; ++t) {
-        float sum = 0;
-        for (std::size_t k = 0; k < K; ++k) {
-            sum += in_phase.posterior[t][k] * in_phase.slope[t][k] +
-                   quadrature.posterior[t][k] * quadrature.slope[t][k];
-            slope_i[k][t] = in_phase.slope[t][k];
-            slope_q[k][t] = quadrature.slope[t][k];
-        }
-        mean[t] = sum;
-        trust[t] = 1 / (1 + doubt[t] / doubtful_divergence);
-    }
+    for (const auto* s : { &in_phase, &quadrature })
+        for (std::size_t k = 0; k < K; ++k)
+            for (std::size_t t = 0; t < tile; ++t)
+                mean[t] += s->posterior[k][t] * s->slope[k][t];
+    for (std::size_t t = 0; t < tile; ++t)
+        trust[t] = doubtful_divergence / (doubtful_divergence + doubt[t]);
     for (std::size_t i = 0; i < K; ++i)
         for (std::size_t q = 0; q < K; ++q) {
             const float* p = posteriors + (i * K + q) * tile;
             float* e = error + (i * K + q) * tile;
-            for (std::size_t t = 0; t < n; ++t)
+            for (std::size_t t = 0; t < tile; ++t)
                 e[t] = trust[t] * e[t] +
-                       weight * p[t] * (slope_i[i][t] + slope_q[q][t] - mean[t]);
+                       weight * p[t] *
+                           (in_phase.slope[i][t] + quadrature.slope[q][t] - mean[t]);
         }
+}
+
+void pattern_balance::begin_step(std::size_t symbols)
+{
+    switch (d_levels) {
+    case 2:
+        return begin_step_of<2>(symbols);
+    case 4:
+        return begin_step_of<4>(symbols);
+    case 8:
+        return begin_step_of<8>(symbols);
+    }
 }
 
 void pattern_balance::add(const std::uint8_t* decided,

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "core/archive.h"
+#include "core/simd/kernels.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -46,7 +47,7 @@ namespace gr::adann::core {
 class pattern_balance
 {
 public:
-    explicit pattern_balance(std::size_t classes);
+    pattern_balance(std::size_t classes, const simd::kernels& kernels);
 
     //! The steps so far become the means that the next one, of so many symbols, is judged
     //! by.
@@ -71,18 +72,22 @@ public:
 
 private:
     template <std::size_t K>
-    struct symbols;
+    struct tile_levels;
     template <std::size_t K>
-    void judge(symbols<K>&, const std::uint8_t*, std::size_t, std::size_t, float* doubt);
+    void begin_step_of(std::size_t symbols);
+    template <std::size_t K, std::size_t tables>
+    void judge(tile_levels<K>&, const std::uint16_t*, std::size_t, std::size_t, float*);
     template <std::size_t K>
     void add_pam(const std::uint8_t*, std::size_t, const float*, float, float*);
     template <std::size_t K>
     void add_qam(const std::uint8_t*, std::size_t, const float*, float, float*);
 
+    const simd::kernels& d_kernels;
     const std::size_t d_levels;     // K
     const std::size_t d_dimensions; // 1, or I and Q
     // For each dimension its tables, for each table its contexts, K numbers each.
     std::vector<float> d_sums;       // of posteriors
+    std::vector<float> d_means;      // m K, m the mean posterior
     std::vector<float> d_slopes;     // ln(m K)
     std::vector<float> d_divergence; // one number a context
 };

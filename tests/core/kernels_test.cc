@@ -240,6 +240,22 @@ BOOST_AUTO_TEST_CASE(the_row_functions_are_the_plain_ones)
     });
 }
 
+BOOST_AUTO_TEST_CASE(logarithms_are_right_to_the_last_digits)
+{
+    std::vector<float> x(2 * lanes), found(x.size());
+    for (int i = 0; i < 12; ++i) {
+        x[i] = std::ldexp(1.0f, -i);
+        x[12 + i] = 1 + x[i];
+        x[20 + i] = 1 - std::ldexp(1.0f, -i - 1);
+    }
+    for_each_table([&](const auto& fast) {
+        fast.logarithm(x.data(), x.size(), found.data());
+        for (std::size_t i = 0; i < x.size(); ++i)
+            BOOST_TEST(std::abs(found[i] - std::log(double{ x[i] })) <=
+                       2e-7 * std::abs(std::log(double{ x[i] })));
+    });
+}
+
 BOOST_AUTO_TEST_CASE(noise_is_the_same_stream_everywhere)
 {
     for_each_table([](const auto& fast) {

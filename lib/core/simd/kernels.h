@@ -117,6 +117,9 @@ struct kernels {
     //! zero.
     void (*set_length)(float* columns, std::size_t rows, float length);
 
+    //! y = ln x for n normal numbers above zero, n a multiple of `lanes`.
+    void (*logarithm)(const float* x, std::size_t n, float* y);
+
     //! Writes n standard normal numbers, n a multiple of 4 × lanes: see gaussian_noise.
     void (*normal)(noise_state& state, float* out, std::size_t n);
 

@@ -187,6 +187,12 @@ void set_length(float* columns, std::size_t rows, float length)
     }
 }
 
+void logarithm(const float* x, std::size_t n, float* y)
+{
+    for (std::size_t i = 0; i < n; ++i)
+        y[i] = std::log(x[i]);
+}
+
 std::uint32_t rotate_left(std::uint32_t x, int bits)
 {
     return x << bits | x >> (32 - bits);
@@ -243,12 +249,10 @@ void normal(noise_state& state, float* out, std::size_t n)
 
 } // namespace
 
-const kernels plain{ "plain",          split,
-                     affine,           outer,
-                     row_sums,         softmax,
-                     argmax,           cross_entropy,
-                     posterior_change, rectify,
-                     compose,          set_length,
-                     normal,           plain_add_compare_select };
+const kernels plain{ "plain",   split,         affine,
+                     outer,     row_sums,      softmax,
+                     argmax,    cross_entropy, posterior_change,
+                     rectify,   compose,       set_length,
+                     logarithm, normal,        plain_add_compare_select };
 
 } // namespace gr::adann::core::simd

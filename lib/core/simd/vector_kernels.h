@@ -290,6 +290,12 @@ void set_length(float* columns, std::size_t rows, float length)
     }
 }
 
+void logarithm(const float* x, std::size_t n, float* y)
+{
+    for (std::size_t i = 0; i < n; i += width)
+        store(y + i, logarithm(load(x + i)));
+}
+
 // ---- Noise ----
 
 uvec rotate_left(uvec x, int bits) { return x << bits | x >> (32 - bits); }
@@ -376,20 +382,11 @@ void normal(noise_state& state, float* out, std::size_t n)
 
 constexpr kernels vector_table(const char* name)
 {
-    return { name,
-             split,
-             affine,
-             outer,
-             row_sums,
-             softmax,
-             argmax,
-             cross_entropy,
-             posterior_change,
-             rectify,
-             compose,
-             set_length,
-             normal,
-             add_compare_select };
+    return { name,      split,         affine,
+             outer,     row_sums,      softmax,
+             argmax,    cross_entropy, posterior_change,
+             rectify,   compose,       set_length,
+             logarithm, normal,        add_compare_select };
 }
 
 } // namespace
