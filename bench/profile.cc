@@ -94,6 +94,7 @@ void profile(const simd::kernels& kernels, const scene& data, double seconds)
     watch<&simd::kernels::rectify>(table, "rectify");
     watch<&simd::kernels::compose>(table, "compose");
     watch<&simd::kernels::set_length>(table, "set_length");
+    watch<&simd::kernels::logarithm>(table, "logarithm");
     watch<&simd::kernels::normal>(table, "normal");
 
     decider decide(data.net, table);
