@@ -8,6 +8,7 @@ of the package while it is itself imported.
 import importlib
 import os
 import sys
+import sysconfig
 from pathlib import Path
 
 import click
@@ -31,6 +32,15 @@ def _module(name, mend):
     return check
 
 
+def _pip(packages):
+    """The command that installs them for this Python, into the user's folder if it is the system's,
+    which takes no others (PEP 668)."""
+    managed = (sys.prefix == sys.base_prefix
+               and Path(sysconfig.get_path("stdlib"), "EXTERNALLY-MANAGED").exists())
+    return (f"{sys.executable} -m pip install {'--user --break-system-packages ' * managed}"
+            f"{packages}")
+
+
 def _gnuradio():
     try:
         from gnuradio import gr
@@ -38,7 +48,7 @@ def _gnuradio():
         import numpy
         if int(numpy.__version__.split(".")[0]) >= 2:
             raise _Missing(f"does not load with numpy {numpy.__version__}",
-                           f"{sys.executable} -m pip install 'numpy<2'") from error
+                           _pip("'numpy<2'")) from error
         raise _Missing(" ".join(str(error).split()), "sudo apt-get install gnuradio") from error
     return f"{gr.version()}, {gr.prefix()}"
 
@@ -105,11 +115,11 @@ CHECKS = (
     ("Python package", False, _bindings),
     ("library", False, _library),
     ("GRC blocks", False, _grc_blocks),
-    ("sigmf", False, _module("sigmf", f"{sys.executable} -m pip install sigmf 'numpy<2'")),
+    ("sigmf", False, _module("sigmf", _pip("sigmf 'numpy<2'"))),
     ("scipy", False, _module("scipy", "sudo apt-get install python3-scipy")),
     ("rich", False, _module("rich", "sudo apt-get install python3-rich")),
     ("RigolWFM, for adann import", True,
-     _module("RigolWFM", f"{sys.executable} -m pip install RigolWFM 'numpy<2'")),
+     _module("RigolWFM", _pip("RigolWFM 'numpy<2'"))),
     ("h5py, for adann import", True, _module("h5py", "sudo apt-get install python3-h5py")),
     ("zmq, for adann equalize --monitor", True,
      _module("zmq", "sudo apt-get install python3-zmq")),
