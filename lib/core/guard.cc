@@ -16,6 +16,13 @@ constexpr double clearly_worse = 2;
 constexpr double benefit_of_the_doubt = 0.75;
 constexpr double drifted = 1.5;   // error rate over the one with labels
 constexpr double saturated = 0.1; // of the samples, beyond three times their usual part
+// Kurtosis: of Gaussian noise 3, of PAM and QAM about 2 and more with intersymbol
+// interference.
+constexpr double gaussian = 3;
+constexpr double not_gaussian = 2.6;       // then noise can be told from the signal
+constexpr double almost_gaussian = 0.25;   // of the usual distance to it is left
+constexpr double kurtosis_memory = 2048;   // symbols
+constexpr double usual_memory = 65536;     // symbols
 constexpr std::size_t patience = 16384;     // symbols before a rollback
 constexpr std::size_t good_lasts = 8192;    // symbols until the next good one is kept
 constexpr std::size_t pattern_sample = 512; // symbols
@@ -26,6 +33,19 @@ constexpr double implausible_patterns = 0.4;
 std::size_t patterns_of(const symbol_levels& l)
 {
     return l.levels * l.levels * (l.levels <= 4 ? l.levels : 1);
+}
+
+double kurtosis(const float* samples, std::size_t n)
+{
+    double mean = 0, second = 0, fourth = 0;
+    for (std::size_t i = 0; i < n; ++i)
+        mean += samples[i] / static_cast<double>(n);
+    for (std::size_t i = 0; i < n; ++i) {
+        const double square = (samples[i] - mean) * (samples[i] - mean);
+        second += square;
+        fourth += square * square;
+    }
+    return n * fourth / (second * second);
 }
 
 } // namespace
@@ -75,6 +95,17 @@ std::string guard::signal_problem(const feature_view& batch, const std::uint8_t*
         return "the samples are saturated: " +
                std::to_string(std::lround(100 * extremes)) +
                " % at the edges of their range";
+    const double batch_kurtosis = kurtosis(samples, batch.floats());
+    const auto n = static_cast<double>(batch.count);
+    if (d_usual_kurtosis == 0)
+        d_kurtosis = d_usual_kurtosis = batch_kurtosis;
+    d_kurtosis += n / (n + kurtosis_memory) * (batch_kurtosis - d_kurtosis);
+    if (!getenv("NOKURT") && d_usual_kurtosis < not_gaussian &&
+        gaussian - d_kurtosis < almost_gaussian * (gaussian - d_usual_kurtosis))
+        return "the samples are distributed like noise: kurtosis " +
+               std::to_string(d_kurtosis).substr(0, 4) + ", usually " +
+               std::to_string(d_usual_kurtosis).substr(0, 4);
+    d_usual_kurtosis += n / (n + usual_memory) * (d_kurtosis - d_usual_kurtosis);
     d_usual_extremes =
         d_usual_extremes > 1 ? extremes : 0.9 * d_usual_extremes + 0.1 * extremes;
     if (!d_scrambled)
@@ -223,6 +254,8 @@ void guard::state(archive& members)
     members("declining", d_declining);
     members("since_good", d_since_good);
     members("usual_extremes", d_usual_extremes);
+    members("kurtosis", d_kurtosis);
+    members("usual_kurtosis", d_usual_kurtosis);
     members("patterns", d_patterns);
     members("pattern_symbols", d_pattern_symbols);
     members("pattern_problem", d_pattern_problem);

@@ -95,6 +95,7 @@ private:
     std::size_t d_since_good = 0; // symbols since the last good one was taken
 
     double d_usual_extremes = 2; // part of the samples at the edges; 2: not known yet
+    double d_kurtosis = 0, d_usual_kurtosis = 0; // of the samples; 0: not known yet
     // Triples of decisions, by dimension; pairs of 8 levels.
     std::vector<float> d_patterns;
     std::size_t d_pattern_symbols = 0;

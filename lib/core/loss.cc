@@ -143,6 +143,8 @@ loss_value loss_gradient::compute(const network& net,
         std::uint8_t labels[tile] = {};
         if (supervised)
             std::copy_n(known_labels + first, n, labels);
+        else if (balances)
+            d_balance.label(labelled.passed.logits(), n, labels);
         else
             d_kernels.argmax(labelled.passed.logits(), d_classes, labels);
         loss += d_kernels.cross_entropy(trained.passed.logits(),

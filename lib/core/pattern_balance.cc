@@ -4,6 +4,7 @@
 #include "core/symbol_levels.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 namespace gr::adann::core {
 
@@ -13,6 +14,8 @@ namespace {
 
 constexpr float symbols_per_context = 8;
 constexpr float doubtful_divergence = 0.2f;
+constexpr float telling_count = 32;
+static const float raise = getenv("RAISE") ? atof(getenv("RAISE")) : 16;
 
 // Contexts of a dimension: two tables of three neighbours and, if there is another
 // dimension, two of one neighbour and the other's level.
@@ -40,12 +43,15 @@ float total(const typename vector_of<K>::type& v)
 
 pattern_balance::pattern_balance(std::size_t classes, const simd::kernels& kernels)
     : d_kernels(kernels),
+      d_logits(classes * tile),
       d_levels(symbol_levels(classes).levels),
       d_dimensions(symbol_levels(classes).dimensions),
       d_sums(d_dimensions * contexts_of(d_levels, d_dimensions) * d_levels),
       d_means(d_sums.size()),
       d_slopes(d_sums.size()),
-      d_divergence(d_sums.size() / d_levels)
+      d_divergence(d_sums.size() / d_levels),
+      d_raised(classes),
+      d_labelled(classes)
 {
 }
 
@@ -196,8 +202,39 @@ void pattern_balance::add_qam(const std::uint8_t* decided,
         }
 }
 
+void pattern_balance::label(const float* logits, std::size_t n, std::uint8_t* labels)
+{
+    const std::size_t classes = d_raised.size();
+    if (d_raises) {
+        for (std::size_t k = 0; k < classes; ++k)
+            for (std::size_t t = 0; t < tile; ++t)
+                d_logits[k * tile + t] = logits[k * tile + t] + d_raised[k];
+        logits = d_logits.data();
+    }
+    d_kernels.argmax(logits, classes, labels);
+    for (std::size_t t = 0; t < n; ++t)
+        ++d_labelled[labels[t]];
+    d_labels += n;
+}
+
+void pattern_balance::raise_missing()
+{
+    const float usual = static_cast<float>(d_labels) / d_raised.size();
+    if (usual < telling_count)
+        return;
+    d_raises = false;
+    for (std::size_t k = 0; k < d_raised.size(); ++k) {
+        d_raised[k] += raise * (0.5f - d_labelled[k] / usual);
+        d_raised[k] = std::max(d_raised[k], 0.0f);
+        d_raises |= d_raised[k] > 0;
+        d_labelled[k] = 0;
+    }
+    d_labels = 0;
+}
+
 void pattern_balance::begin_step(std::size_t symbols)
 {
+    raise_missing();
     switch (d_levels) {
     case 2:
         return begin_step_of<2>(symbols);
@@ -227,6 +264,22 @@ void pattern_balance::add(const std::uint8_t* decided,
     }
 }
 
-void pattern_balance::reset() { std::fill(d_sums.begin(), d_sums.end(), 0.0f); }
+void pattern_balance::reset()
+{
+    std::fill(d_sums.begin(), d_sums.end(), 0.0f);
+    std::fill(d_raised.begin(), d_raised.end(), 0.0f);
+    std::fill(d_labelled.begin(), d_labelled.end(), 0.0f);
+    d_labels = 0;
+    d_raises = false;
+}
+
+void pattern_balance::state(archive& members)
+{
+    members("sums", d_sums);
+    members("raised", d_raised);
+    members("labelled", d_labelled);
+    members("labels", d_labels);
+    d_raises = std::any_of(d_raised.begin(), d_raised.end(), [](float nats) { return nats > 0; });
+}
 
 } // namespace gr::adann::core

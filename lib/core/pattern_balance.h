@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "core/aligned.h"
 #include "core/archive.h"
 #include "core/simd/kernels.h"
 
@@ -65,12 +66,20 @@ public:
              float weight,
              float* error);
 
+    /*! A tile's pseudo-labels: for each symbol the class of the largest logit, after that
+     * of a class which has gone missing is raised.
+     * \param logits rows of simd::tile, a row per class
+     * \param labels n of simd::tile */
+    void label(const float* logits, std::size_t n, std::uint8_t* labels);
+
     //! Forgets all steps.
     void reset();
 
-    void state(archive& members) { members("sums", d_sums); }
+    void state(archive& members);
 
 private:
+    void raise_missing();
+
     template <std::size_t K>
     struct tile_levels;
     template <std::size_t K>
@@ -83,6 +92,7 @@ private:
     void add_qam(const std::uint8_t*, std::size_t, const float*, float, float*);
 
     const simd::kernels& d_kernels;
+    aligned_floats d_logits;
     const std::size_t d_levels;     // K
     const std::size_t d_dimensions; // 1, or I and Q
     // For each dimension its tables, for each table its contexts, K numbers each.
@@ -90,6 +100,10 @@ private:
     std::vector<float> d_means;      // m K, m the mean posterior
     std::vector<float> d_slopes;     // ln(m K)
     std::vector<float> d_divergence; // one number a context
+    std::vector<float> d_raised;     // by class: what is added to its logits, in nats
+    std::vector<float> d_labelled;   // by class: pseudo-labels since d_raised was set
+    std::size_t d_labels = 0;        // all of them
+    bool d_raises = false;           // some class
 };
 
 } // namespace gr::adann::core
