@@ -16,6 +16,8 @@ const std::vector<std::string>& adaptation_settings::modes()
 training_settings adaptation_settings::automatic_training()
 {
     training_settings training;
+    training.loss.pseudo_label = "doubted";
+    training.learning_rate = training_settings::automatic;
     training.loss.sigma = training.loss.epsilon = loss_settings::automatic;
     return training;
 }

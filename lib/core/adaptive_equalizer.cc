@@ -16,12 +16,6 @@ const adaptation_settings& checked(const adaptation_settings& settings)
     settings.check();
     return settings;
 }
-
-training_settings scaled(training_settings training, const model& to)
-{
-    training.loss = training.loss.scaled_to(to.symbols, to.sps);
-    return training;
-}
 } // namespace
 
 adaptive_equalizer::adaptive_equalizer(
@@ -44,9 +38,8 @@ adaptive_equalizer::adaptive_equalizer(
               { std::vector<float>((d_batch - 1) * stride + initial.window.dimension()),
                 std::vector<std::uint8_t>(d_batch) }),
       d_weights(prepared_network(d_initial.net)),
-      d_loss(settings.training.loss.scaled_to(initial.symbols, initial.sps)),
-      d_learning_rate(settings.training.learning_rate),
-      d_trainer(d_initial.net, scaled(settings.training, initial)),
+      d_training(settings.training.scaled_to(initial.symbols, initial.sps)),
+      d_trainer(d_initial.net, d_training),
       d_average(d_initial.net)
 {
     if (!d_adapts)
@@ -159,30 +152,29 @@ void adaptive_equalizer::request_save(const std::string& path)
 
 void adaptive_equalizer::set_learning_rate(float rate)
 {
-    check_range("learning_rate", rate, 0.0f, 10.0f);
-    const std::lock_guard<std::mutex> lock(d_requests_mutex);
-    d_learning_rate = rate;
-    d_settings_changed = true;
+    change_training([rate](training_settings& t) { t.learning_rate = rate; });
 }
 
 void adaptive_equalizer::set_sigma(float sigma)
 {
-    change_loss(&loss_settings::sigma, sigma);
+    change_training([sigma](training_settings& t) { t.loss.sigma = sigma; });
 }
 
 void adaptive_equalizer::set_epsilon(float epsilon)
 {
-    change_loss(&loss_settings::epsilon, epsilon);
+    change_training([epsilon](training_settings& t) { t.loss.epsilon = epsilon; });
 }
 
-void adaptive_equalizer::change_loss(float loss_settings::*parameter, float value)
+template <typename change>
+void adaptive_equalizer::change_training(change make)
 {
     const std::lock_guard<std::mutex> lock(d_requests_mutex);
-    loss_settings changed = d_loss;
-    changed.*parameter = value;
+    training_settings changed = d_training;
+    make(changed);
     changed = changed.scaled_to(d_initial.symbols, d_initial.sps);
-    changed.check();
-    d_loss = changed;
+    changed.loss.check();
+    check_range("learning_rate", changed.learning_rate, 0.0f, 10.0f);
+    d_training = changed;
     d_settings_changed = true;
 }
 
@@ -224,8 +216,8 @@ void adaptive_equalizer::take_requests()
     std::vector<std::string> paths;
     {
         const std::lock_guard<std::mutex> lock(d_requests_mutex);
-        d_trainer.set_loss(d_loss);
-        d_trainer.set_learning_rate(d_learning_rate);
+        d_trainer.set_loss(d_training.loss);
+        d_trainer.set_learning_rate(d_training.learning_rate);
         std::swap(changed, d_settings_changed);
         std::swap(reset, d_reset_requested);
         std::swap(paths, d_save_requests);

@@ -161,7 +161,8 @@ private:
     };
 
     void collect(const feature_view& view, const std::uint8_t* labels);
-    void change_loss(float loss_settings::*parameter, float value);
+    template <typename change>
+    void change_training(change make);
     void run();
     void take_requests();
     static model offline(model from);
@@ -205,8 +206,7 @@ private:
     // Between anyone and the adapter: neither decide() nor a step holds this lock.
     mutable std::mutex d_requests_mutex;
     error_rate d_estimated;
-    loss_settings d_loss;
-    float d_learning_rate;
+    training_settings d_training;
     bool d_settings_changed = false;
     bool d_reset_requested = false;
     std::vector<std::string> d_save_requests;

@@ -56,8 +56,7 @@ void adaptive_equalizer::save_rollback()
     adaptation_settings settings = d_settings;
     {
         const std::lock_guard<std::mutex> lock(d_requests_mutex);
-        settings.training.loss = d_loss;
-        settings.training.learning_rate = d_learning_rate;
+        settings.training = d_training;
     }
     save(std::filesystem::path(d_settings.checkpoint)
              .replace_extension(".rollback.safetensors"),

@@ -67,6 +67,14 @@ constellation::constellation(const std::string& name) : d_name(name)
     }
 }
 
+float constellation::half_distance() const
+{
+    float power = 0;
+    for (const auto& point : d_points)
+        power += std::norm(point) / static_cast<float>(d_points.size());
+    return 1 / std::sqrt(power);
+}
+
 std::complex<float> constellation::mean(const float* posteriors) const
 {
     return std::inner_product(

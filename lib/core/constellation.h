@@ -45,6 +45,9 @@ public:
         return d_symmetries;
     }
 
+    //! Half the distance of two neighbours if the points have unit power.
+    float half_distance() const;
+
     //! Posterior mean of a symbol: the points weighted with its M posteriors.
     std::complex<float> mean(const float* posteriors) const;
 

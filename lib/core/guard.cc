@@ -12,8 +12,10 @@ constexpr std::size_t look_every = 512; // symbols, at a tile of them
 constexpr double clearly_better = 0.9;  // error rates' ratio
 constexpr double clearly_worse = 2;
 // The offline network has learnt from labels; what adapts is biased to its own decisions,
-// and to be surer of them. Until the signal drifts.
-constexpr double benefit_of_the_doubt = 0.75;
+// and surer of them. Until the signal drifts: then the offline one errs more often than it
+// doubts.
+constexpr double as_trained_benefit = 0.75;
+constexpr double drifted_burden = 1.5;
 constexpr double drifted = 1.5;   // error rate over the one with labels
 constexpr double saturated = 0.1; // of the samples, beyond three times their usual part
 // Kurtosis: of Gaussian noise 3, of PAM and QAM about 2 and more with intersymbol
@@ -100,7 +102,7 @@ std::string guard::signal_problem(const feature_view& batch, const std::uint8_t*
     if (d_usual_kurtosis == 0)
         d_kurtosis = d_usual_kurtosis = batch_kurtosis;
     d_kurtosis += n / (n + kurtosis_memory) * (batch_kurtosis - d_kurtosis);
-    if (!getenv("NOKURT") && d_usual_kurtosis < not_gaussian &&
+    if (d_usual_kurtosis < not_gaussian &&
         gaussian - d_kurtosis < almost_gaussian * (gaussian - d_usual_kurtosis))
         return "the samples are distributed like noise: kurtosis " +
                std::to_string(d_kurtosis).substr(0, 4) + ", usually " +
@@ -178,7 +180,9 @@ double guard::badness(candidate which) const
     const auto& estimate = d_candidates[which].estimate;
     const bool as_trained =
         estimate.symbol_error_rate() < drifted * (d_initial.symbol_error_rate + 1e-4);
-    const double benefit = which == offline && as_trained ? benefit_of_the_doubt : 1;
+    const double benefit = which != offline ? 1
+                           : as_trained     ? as_trained_benefit
+                                            : drifted_burden;
     return benefit * (estimate.symbol_error_rate() * estimate.symbols() + 1) /
            (estimate.symbols() + 1);
 }

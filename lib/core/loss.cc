@@ -22,7 +22,7 @@ const std::vector<std::string>& loss_settings::losses()
 
 const std::vector<std::string>& loss_settings::pseudo_labels()
 {
-    static const std::vector<std::string> all{ "clean", "perturbed" };
+    static const std::vector<std::string> all{ "clean", "doubted", "perturbed" };
     return all;
 }
 
@@ -45,10 +45,7 @@ void loss_settings::check() const
 
 loss_settings loss_settings::scaled_to(const constellation& symbols, unsigned sps) const
 {
-    double power = 0; // neighbours are 2 apart
-    for (const auto& point : symbols.points())
-        power += std::norm(point) / static_cast<double>(symbols.size());
-    const float reach = static_cast<float>(std::sqrt(sps / power));
+    const float reach = symbols.half_distance() * std::sqrt(static_cast<float>(sps));
     loss_settings scaled = *this;
     if (sigma == automatic)
         scaled.sigma = reach / 9;
@@ -73,6 +70,23 @@ float sum_of_largest(const pass& passed, std::size_t classes, std::size_t n)
     return sum_of_lanes(sums);
 }
 
+// Weights the columns of `error`, rows, with the labels' posteriors^(1/4).
+void doubt(const std::uint8_t* labels,
+           const pass& passed,
+           std::size_t classes,
+           std::size_t n,
+           float* error)
+{
+    float weight[tile] = {};
+    for (std::size_t t = 0; t < n; ++t)
+        weight[t] = passed.posteriors[labels[t] * tile + t];
+    for (std::size_t t = 0; t < tile; ++t)
+        weight[t] = std::sqrt(std::sqrt(weight[t]));
+    for (std::size_t k = 0; k < classes; ++k)
+        for (std::size_t t = 0; t < tile; ++t)
+            error[k * tile + t] *= weight[t];
+}
+
 } // namespace
 
 loss_gradient::loss_gradient(const network& shape, const simd::kernels& kernels)
@@ -87,7 +101,8 @@ loss_gradient::loss_gradient(const network& shape, const simd::kernels& kernels)
       d_perturbation(shape.inputs() * tile),
       d_error(shape.widest_layer() * tile),
       d_sums(shape.parameters().size() * lanes),
-      d_balance(shape.outputs(), kernels)
+      d_balance(shape.outputs(), kernels),
+      d_missing(shape.outputs(), kernels)
 {
 }
 
@@ -103,7 +118,8 @@ loss_value loss_gradient::compute(const network& net,
     const bool augments = settings.loss == "pi_model" || settings.loss == "aug_vat";
     const bool adversarial = settings.loss == "vat" || settings.loss == "aug_vat";
     const bool moves = augments || adversarial;
-    const bool clean = settings.pseudo_label == "clean";
+    const bool clean = settings.pseudo_label != "perturbed";
+    const bool doubted = settings.pseudo_label == "doubted" && !supervised;
     const float sigma = augments ? settings.sigma : 0.0f;
 
     neighbourhood* around = &d_literal;
@@ -114,8 +130,10 @@ loss_value loss_gradient::compute(const network& net,
     std::fill(d_sums.begin(), d_sums.end(), 0.0f);
     double loss = 0, confidence = 0;
     const bool balances = settings.balance > 0 && !supervised;
-    if (balances)
+    if (balances) {
         d_balance.begin_step(batch.count);
+        d_missing.begin_step();
+    }
 
     for (std::size_t first = 0; first < batch.count; first += tile) {
         const std::size_t n = std::min(tile, batch.count - first);
@@ -144,7 +162,7 @@ loss_value loss_gradient::compute(const network& net,
         if (supervised)
             std::copy_n(known_labels + first, n, labels);
         else if (balances)
-            d_balance.label(labelled.passed.logits(), n, labels);
+            d_missing.label(labelled.passed.logits(), n, labels);
         else
             d_kernels.argmax(labelled.passed.logits(), d_classes, labels);
         loss += d_kernels.cross_entropy(trained.passed.logits(),
@@ -153,6 +171,8 @@ loss_value loss_gradient::compute(const network& net,
                                         labels,
                                         n,
                                         d_error.data());
+        if (doubted)
+            doubt(labels, trained.passed, d_classes, n, d_error.data());
         if (balances) {
             std::uint8_t decided[tile];
             d_kernels.argmax(d_reference.passed.logits(), d_classes, decided);
@@ -174,6 +194,18 @@ loss_value loss_gradient::compute(const network& net,
     for (std::size_t p = 0; p < gradient.size(); ++p)
         gradient[p] = static_cast<float>(sum_of_lanes(&d_sums[p * lanes]) / count);
     return { loss / count, confidence / count };
+}
+
+void loss_gradient::reset()
+{
+    d_balance.reset();
+    d_missing.reset();
+}
+
+void loss_gradient::state(archive& members)
+{
+    members("balance", d_balance);
+    members("missing", d_missing);
 }
 
 } // namespace gr::adann::core

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "core/constellation.h"
+#include "core/missing_classes.h"
 #include "core/neighbourhood.h"
 #include "core/pattern_balance.h"
 #include "core/reduced_neighbourhood.h"
@@ -20,12 +21,13 @@ namespace gr::adann::core {
 //! Which loss, and its parameters (the paper's names).
 struct loss_settings {
     std::string loss = "aug_vat";       //!< one of losses()
-    std::string pseudo_label = "clean"; //!< or "perturbed": see loss_gradient
+    std::string pseudo_label = "clean"; //!< "doubted", "perturbed": see loss_gradient
     float sigma = 0.1f;                 //!< deviation of the augmentation noise, 0 to 10
     float epsilon = 0.1f;          //!< length of the adversarial perturbation, 0 to 10
     float xi = 0.1f;               //!< its finite-difference step, 1e-6 to 10
     std::string noise = "reduced"; //!< or "literal": see loss_gradient
-    float balance = 1.0f; //!< weight of pattern_balance beside the loss, 0 (off) to 10
+    //! weight of pattern_balance beside the loss, 0 to 10; 0: no missing_classes either
+    float balance = 1.0f;
 
     //! For sigma and epsilon: scaled to the constellation, see scaled_to().
     static constexpr float automatic = -1;
@@ -56,6 +58,10 @@ struct loss_value {
  * - pseudo_label "clean": the label is the decision at v; the loss is taken at g(v + r).
  * This is the paper's text ("always calculated based on the perturbed input vectors
  * rather than the clean ones") and Miyato's VAT. It is stable.
+ * - pseudo_label "doubted": as "clean", and each symbol's gradient is weighted with
+ * p^(1/4), p the label's posterior at g(v + r). That makes the cross-entropy the
+ * generalised one of Zhang and Sabuncu (2018), (1 - p^q) / q with q = 1/4, which wrong
+ * labels mislead less: cross-entropy learns most from what it believes least.
  * - pseudo_label "perturbed": the label is the decision at g(v + r); the loss is taken at
  * g(v). This is Algorithm 2 as printed. It draws boundaries into dense regions.
  *
@@ -83,10 +89,10 @@ public:
                        noise_source& noise,
                        std::vector<float>& gradient);
 
-    //! Forgets what pattern_balance has seen.
-    void reset() { d_balance.reset(); }
+    //! Forgets what pattern_balance and missing_classes have seen.
+    void reset();
 
-    void state(archive& members) { members("balance", d_balance); }
+    void state(archive& members);
 
 private:
     const simd::kernels& d_kernels;
@@ -101,6 +107,7 @@ private:
     aligned_floats d_error;
     aligned_floats d_sums; // (parameters, lanes)
     pattern_balance d_balance;
+    missing_classes d_missing;
 };
 
 } // namespace gr::adann::core

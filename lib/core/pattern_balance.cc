@@ -4,7 +4,6 @@
 #include "core/symbol_levels.h"
 
 #include <algorithm>
-#include <cstdlib>
 
 namespace gr::adann::core {
 
@@ -13,9 +12,6 @@ using simd::tile;
 namespace {
 
 constexpr float symbols_per_context = 8;
-constexpr float doubtful_divergence = 0.2f;
-constexpr float telling_count = 32;
-static const float raise = getenv("RAISE") ? atof(getenv("RAISE")) : 16;
 
 // Contexts of a dimension: two tables of three neighbours and, if there is another
 // dimension, two of one neighbour and the other's level.
@@ -43,15 +39,11 @@ float total(const typename vector_of<K>::type& v)
 
 pattern_balance::pattern_balance(std::size_t classes, const simd::kernels& kernels)
     : d_kernels(kernels),
-      d_logits(classes * tile),
       d_levels(symbol_levels(classes).levels),
       d_dimensions(symbol_levels(classes).dimensions),
       d_sums(d_dimensions * contexts_of(d_levels, d_dimensions) * d_levels),
       d_means(d_sums.size()),
-      d_slopes(d_sums.size()),
-      d_divergence(d_sums.size() / d_levels),
-      d_raised(classes),
-      d_labelled(classes)
+      d_slopes(d_sums.size())
 {
 }
 
@@ -61,18 +53,15 @@ void pattern_balance::begin_step_of(std::size_t symbols)
     using numbers = typename vector_of<K>::type;
     auto* sums = reinterpret_cast<numbers*>(d_sums.data());
     auto* means = reinterpret_cast<numbers*>(d_means.data());
-    const auto* slopes = reinterpret_cast<const numbers*>(d_slopes.data());
     const float window = symbols_per_context * K * K * K;
     const float memory = window / (window + static_cast<float>(symbols));
-    for (std::size_t context = 0; context < d_divergence.size(); ++context) {
+    for (std::size_t context = 0; context < d_sums.size() / K; ++context) {
         // One symbol of each level more than was seen: an empty context pulls nowhere.
         const numbers seen = sums[context] + 1.0f;
         means[context] = seen * (K / total<K>(seen));
         sums[context] *= memory;
     }
     d_kernels.logarithm(d_means.data(), d_means.size(), d_slopes.data());
-    for (std::size_t context = 0; context < d_divergence.size(); ++context)
-        d_divergence[context] = total<K>(means[context] * slopes[context]) / K;
 }
 
 // One dimension of a tile: levels, and rows of K.
@@ -85,14 +74,12 @@ struct pattern_balance::tile_levels {
 
 /* All contexts of the dimension whose tables start at `first`. A context's number is
  * written with its neighbours' levels as digits. \tparam tables 2, or 4 with those of the
- * other dimension \param other the levels there \param doubt the largest divergence
- * becomes at least that of these contexts */
+ * other dimension \param other the levels there */
 template <std::size_t K, std::size_t tables>
 void pattern_balance::judge(tile_levels<K>& s,
                             const std::uint16_t* other,
                             std::size_t n,
-                            std::size_t first,
-                            float* doubt)
+                            std::size_t first)
 {
     using numbers = typename vector_of<K>::type;
     constexpr std::size_t threes = K * K * K, twos = K * K;
@@ -111,7 +98,6 @@ void pattern_balance::judge(tile_levels<K>& s,
     // From here on symbol by symbol: the same context may come again at the next one.
     auto* sums = reinterpret_cast<numbers*>(d_sums.data());
     const auto* slopes = reinterpret_cast<const numbers*>(d_slopes.data());
-    const float* divergence = d_divergence.data();
     float column[tile][K];
     for (std::size_t t = 0; t < tile; ++t)
         for (std::size_t k = 0; k < K; ++k)
@@ -120,15 +106,11 @@ void pattern_balance::judge(tile_levels<K>& s,
         auto& symbol = reinterpret_cast<numbers&>(column[t]);
         const numbers posterior = symbol;
         numbers slope = {};
-        float largest = doubt[t];
         for (std::size_t table = 0; table < tables; ++table) {
-            const std::size_t c = context[table][t];
-            sums[c] += posterior;
-            slope += slopes[c];
-            largest = std::max(largest, divergence[c]);
+            sums[context[table][t]] += posterior;
+            slope += slopes[context[table][t]];
         }
         symbol = slope;
-        doubt[t] = largest;
     }
     for (std::size_t k = 0; k < K; ++k)
         for (std::size_t t = 2; t + 2 < n; ++t)
@@ -143,20 +125,17 @@ void pattern_balance::add_pam(const std::uint8_t* decided,
                               float* error)
 {
     tile_levels<K> s;
-    float doubt[tile] = {}, mean[tile] = {}, trust[tile];
+    float mean[tile] = {};
     std::copy_n(decided, n, s.level);
     std::copy_n(posteriors, K * tile, s.posterior[0]);
-    judge<K, 2>(s, nullptr, n, 0, doubt);
+    judge<K, 2>(s, nullptr, n, 0);
     for (std::size_t k = 0; k < K; ++k)
         for (std::size_t t = 0; t < tile; ++t)
             mean[t] += s.posterior[k][t] * s.slope[k][t];
-    for (std::size_t t = 0; t < tile; ++t)
-        trust[t] = doubtful_divergence / (doubtful_divergence + doubt[t]);
     for (std::size_t k = 0; k < K; ++k) {
         float* e = error + k * tile;
         for (std::size_t t = 0; t < tile; ++t)
-            e[t] =
-                trust[t] * e[t] + weight * s.posterior[k][t] * (s.slope[k][t] - mean[t]);
+            e[t] += weight * s.posterior[k][t] * (s.slope[k][t] - mean[t]);
     }
 }
 
@@ -169,7 +148,7 @@ void pattern_balance::add_qam(const std::uint8_t* decided,
                               float* error)
 {
     tile_levels<K> in_phase, quadrature;
-    float doubt[tile] = {}, mean[tile] = {}, trust[tile];
+    float mean[tile] = {};
     for (std::size_t t = 0; t < n; ++t) {
         in_phase.level[t] = decided[t] / K;
         quadrature.level[t] = decided[t] % K;
@@ -182,59 +161,25 @@ void pattern_balance::add_qam(const std::uint8_t* decided,
                 quadrature.posterior[q][t] += p[t];
             }
         }
-    judge<K, 4>(in_phase, quadrature.level, n, 0, doubt);
-    judge<K, 4>(quadrature, in_phase.level, n, d_divergence.size() / 2, doubt);
+    judge<K, 4>(in_phase, quadrature.level, n, 0);
+    judge<K, 4>(quadrature, in_phase.level, n, d_sums.size() / K / 2);
 
     for (const auto* s : { &in_phase, &quadrature })
         for (std::size_t k = 0; k < K; ++k)
             for (std::size_t t = 0; t < tile; ++t)
                 mean[t] += s->posterior[k][t] * s->slope[k][t];
-    for (std::size_t t = 0; t < tile; ++t)
-        trust[t] = doubtful_divergence / (doubtful_divergence + doubt[t]);
     for (std::size_t i = 0; i < K; ++i)
         for (std::size_t q = 0; q < K; ++q) {
             const float* p = posteriors + (i * K + q) * tile;
             float* e = error + (i * K + q) * tile;
             for (std::size_t t = 0; t < tile; ++t)
-                e[t] = trust[t] * e[t] +
-                       weight * p[t] *
-                           (in_phase.slope[i][t] + quadrature.slope[q][t] - mean[t]);
+                e[t] += weight * p[t] *
+                        (in_phase.slope[i][t] + quadrature.slope[q][t] - mean[t]);
         }
-}
-
-void pattern_balance::label(const float* logits, std::size_t n, std::uint8_t* labels)
-{
-    const std::size_t classes = d_raised.size();
-    if (d_raises) {
-        for (std::size_t k = 0; k < classes; ++k)
-            for (std::size_t t = 0; t < tile; ++t)
-                d_logits[k * tile + t] = logits[k * tile + t] + d_raised[k];
-        logits = d_logits.data();
-    }
-    d_kernels.argmax(logits, classes, labels);
-    for (std::size_t t = 0; t < n; ++t)
-        ++d_labelled[labels[t]];
-    d_labels += n;
-}
-
-void pattern_balance::raise_missing()
-{
-    const float usual = static_cast<float>(d_labels) / d_raised.size();
-    if (usual < telling_count)
-        return;
-    d_raises = false;
-    for (std::size_t k = 0; k < d_raised.size(); ++k) {
-        d_raised[k] += raise * (0.5f - d_labelled[k] / usual);
-        d_raised[k] = std::max(d_raised[k], 0.0f);
-        d_raises |= d_raised[k] > 0;
-        d_labelled[k] = 0;
-    }
-    d_labels = 0;
 }
 
 void pattern_balance::begin_step(std::size_t symbols)
 {
-    raise_missing();
     switch (d_levels) {
     case 2:
         return begin_step_of<2>(symbols);
@@ -264,22 +209,6 @@ void pattern_balance::add(const std::uint8_t* decided,
     }
 }
 
-void pattern_balance::reset()
-{
-    std::fill(d_sums.begin(), d_sums.end(), 0.0f);
-    std::fill(d_raised.begin(), d_raised.end(), 0.0f);
-    std::fill(d_labelled.begin(), d_labelled.end(), 0.0f);
-    d_labels = 0;
-    d_raises = false;
-}
-
-void pattern_balance::state(archive& members)
-{
-    members("sums", d_sums);
-    members("raised", d_raised);
-    members("labelled", d_labelled);
-    members("labels", d_labels);
-    d_raises = std::any_of(d_raised.begin(), d_raised.end(), [](float nats) { return nats > 0; });
-}
+void pattern_balance::reset() { std::fill(d_sums.begin(), d_sums.end(), 0.0f); }
 
 } // namespace gr::adann::core

@@ -10,6 +10,16 @@
 
 namespace gr::adann::core {
 
+training_settings training_settings::scaled_to(const constellation& symbols,
+                                               unsigned sps) const
+{
+    training_settings scaled = *this;
+    scaled.loss = loss.scaled_to(symbols, sps);
+    if (learning_rate == automatic)
+        scaled.learning_rate = 0.0045f * symbols.half_distance();
+    return scaled;
+}
+
 trainer::trainer(const network& initial,
                  const training_settings& settings,
                  const simd::kernels& kernels)

@@ -52,11 +52,10 @@ def calibrate(model, features, labels):
 def _adapted(model, features):
     """A copy of the network after the equalizer's adaptation to the features, unguarded."""
     settings = PRESETS["default"]
-    sigma, epsilon = core.automatic_lengths(model)
     network = core.network(model.network.sizes)
     network.parameters[:] = model.network.parameters
-    trainer = core.trainer(network, settings["loss"], learning_rate=settings["learning_rate"],
-                           sigma=sigma, epsilon=epsilon, balance=settings["balance"])
+    trainer = core.trainer(network, settings["loss"], settings["pseudo_label"], balance=settings["balance"],
+                           **core.automatic_training(model))
     batch = settings["batch"]
     approach = batch / (settings["average"] + batch)
     for start in range(0, len(features) - batch + 1, batch):

@@ -2,8 +2,8 @@
 """Named settings of the equalizer, as `adann equalize --preset` takes them."""
 
 PRESETS = {
-    "default": dict(loss="aug_vat", pseudo_label="clean", batch=512, average=10000,
-                    optimizer="adam", learning_rate=0.002, sigma=-1.0, epsilon=-1.0,
+    "default": dict(loss="aug_vat", pseudo_label="doubted", batch=512, average=10000,
+                    optimizer="adam", learning_rate=-1.0, sigma=-1.0, epsilon=-1.0,
                     balance=1.0, guard=True),
     # The paper's Section III: Aug-VAT by Algorithm 2 as printed, Adam from 0.01.
     "paper": dict(loss="aug_vat", pseudo_label="perturbed", batch=8192, average=0,

@@ -19,14 +19,15 @@ struct equalizer_settings {
     std::string mode = "live";     //!< "lockstep", "live" or "off"
     std::string loss =
         "aug_vat"; //!< "self_training", "pi_model", "vat", "aug_vat", "supervised"
-    std::string pseudo_label =
-        "clean";             //!< "clean", or "perturbed": Algorithm 2 as printed
+    //! "doubted": where the perturbed samples agree the label counts more; "clean"; or
+    //! "perturbed": Algorithm 2 as printed
+    std::string pseudo_label = "doubted";
     std::size_t batch = 512; //!< symbols of one step (N_b), 16 to 2^20
     std::size_t average =
         10000; //!< symbols that the weights in use average over, 0 to 10^9
     std::string optimizer =
         "adam"; //!< "sgd", "momentum", "nesterov", "adagrad", "rmsprop", "adam"
-    float learning_rate = 0.002f; //!< 0 to 10
+    float learning_rate = -1; //!< 0 to 10, or -1: scaled
     float sigma = -1; //!< deviation of the augmentation noise, 0 to 10, or -1: scaled
     float epsilon =
         -1;          //!< length of the adversarial perturbation, 0 to 10, or -1: scaled
@@ -67,8 +68,8 @@ struct ber_estimate {
  * t + 1 is decided with the weights that batch t produced: the same to the bit for the
  * same seed. "off": the network stays as it is.
  *
- * Sigma and epsilon of -1 are scaled to half the distance h of two neighbours in the
- * unit-power constellation: h·√sps/9 and h·√sps/3.
+ * Learning rate, sigma and epsilon of -1 are scaled to half the distance h of two
+ * neighbours in the unit-power constellation: 0.0045 h, h·√sps/9 and h·√sps/3.
  *
  * The guard estimates the error rates of three networks without labels, and has the best
  * decide: the offline one, the one that adapts, and a copy of that from when it was good.

@@ -138,15 +138,16 @@ only), network (the one that decides) and badness: the error rates that the guar
 of the networks offline, adaptive and last good. Raises ModelFileError.)");
 
     m.def(
-        "automatic_lengths",
+        "automatic_training",
         [](const model& of) {
-            loss_settings loss;
-            loss.sigma = loss.epsilon = loss_settings::automatic;
-            loss = loss.scaled_to(of.symbols, of.sps);
-            return std::make_tuple(loss.sigma, loss.epsilon);
+            const auto scaled = adaptation_settings::automatic_training().scaled_to(
+                of.symbols, of.sps);
+            return py::dict(py::arg("learning_rate") = scaled.learning_rate,
+                            py::arg("sigma") = scaled.loss.sigma,
+                            py::arg("epsilon") = scaled.loss.epsilon);
         },
         py::arg("model"),
-        "The sigma and the epsilon that adaptation takes unless told otherwise.");
+        "learning_rate, sigma and epsilon as adaptation takes them unless told otherwise.");
 
     py::class_<trainer>(m, "trainer", "A network that learns, one batch a step.")
         .def(py::init([](const network& net,

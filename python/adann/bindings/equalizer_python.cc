@@ -31,12 +31,14 @@ model: path of a model file, or of a checkpoint, from which the equalizer goes o
 input: 'samples' or 'vectors'
 mode: 'lockstep' (reproducible), 'live' (never waits) or 'off' (frozen)
 loss: 'self_training', 'pi_model', 'vat', 'aug_vat' or 'supervised'
-pseudo_label: 'clean', or 'perturbed' (the paper's Algorithm 2 as printed)
+pseudo_label: 'doubted' (counts less where the perturbed samples disagree), 'clean' (counts
+  always) or 'perturbed' (the paper's Algorithm 2 as printed)
 batch: symbols of one step, 16 to 2**20
 average: symbols that the weights in use average over, 0 to 10**9
 optimizer: 'sgd', 'momentum', 'nesterov', 'adagrad', 'rmsprop' or 'adam'
-learning_rate: 0 to 10; xi: 1e-6 to 10; seed: of the noise
+learning_rate: 0 to 10, or -1: scaled to the constellation
 sigma, epsilon: 0 to 10, or -1: scaled to the constellation and the samples per symbol
+xi: 1e-6 to 10; seed: of the noise
 balance: weight of pattern balance, 0 to 10; 0 for payload that is not scrambled
 guard: have the best of the offline, the adapting and the last good network decide
 checkpoint: file to write checkpoints to, in a folder that exists; '' for none

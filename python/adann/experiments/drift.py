@@ -20,8 +20,8 @@ from .drift_report import write_results
 from .drift_signals import (BLOCK, EVENTS, HALF_WINDOW, LINKS, MOVING, SPS, Scale, case_signal,
                             stress_signal, training_record)
 
-_PAPER = dict(mode="lockstep", batch=BLOCK, learning_rate=0.003, average=0, balance=0.0,
-              guard=False, sigma=0.1, epsilon=0.1)
+_PAPER = dict(mode="lockstep", pseudo_label="clean", batch=BLOCK, learning_rate=0.003,
+              average=0, balance=0.0, guard=False, sigma=0.1, epsilon=0.1)
 _OURS = dict(PRESETS["default"], mode="lockstep")
 ROWS = {
     "frozen": dict(mode="off"),

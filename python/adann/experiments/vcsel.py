@@ -26,10 +26,10 @@ DEFAULTS = dict(PRESETS["default"], mode="lockstep")
 # The paper's settings without the project's additions. Its step of 0.01 is the experiment
 # losses' to judge; the others take this one, with the stable reading of the pseudo-label.
 PAPER_STEP, STEP = 0.01, 0.003
-PLAIN = dict(mode="lockstep", batch=BLOCK, average=0, optimizer="adam", learning_rate=STEP,
-             balance=0.0, guard=False)
+PLAIN = dict(mode="lockstep", pseudo_label="clean", batch=BLOCK, average=0, optimizer="adam",
+             learning_rate=STEP, balance=0.0, guard=False)
 SELF_TRAINING = dict(PLAIN, loss="self_training")
-AUG_VAT = dict(PLAIN, loss="aug_vat", pseudo_label="clean", sigma=0.15, epsilon=0.3)
+AUG_VAT = dict(PLAIN, loss="aug_vat", sigma=0.15, epsilon=0.3)
 FROZEN = dict(mode="off")
 
 

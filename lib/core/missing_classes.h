@@ -1,0 +1,56 @@
+/* -*- c++ -*- */
+/*
+ * Pseudo-labels that bring back a class which is never decided.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+#pragma once
+
+#include "core/aligned.h"
+#include "core/archive.h"
+#include "core/simd/kernels.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace gr::adann::core {
+
+/*! The decisions as pseudo-labels, but where a class goes missing.
+ *
+ * After a drift a network may take all symbols of one class for another's. It then learns
+ * from its own decisions that the class does not exist, and the posterior is too small,
+ * e^-30, for any term on posteriors to have a gradient. Yet it is larger where the symbol
+ * was sent than where it was not. So the class's logit is raised, for pseudo-labels only:
+ * by 16 nats · (1/2 - its labels / an equal share) each time that classes have 32 labels
+ * on average, never below 0. A class that has half its share or more is not raised:
+ * scrambled data gives it that but by chance, once in 2000 times.
+ */
+class missing_classes
+{
+public:
+    missing_classes(std::size_t classes, const simd::kernels& kernels);
+
+    //! Between batches: what is raised follows the labels so far.
+    void begin_step();
+
+    /*! The pseudo-labels of a tile.
+     * \param logits rows of simd::tile, a row per class
+     * \param n symbols, of simd::tile, that count
+     * \param labels simd::tile */
+    void label(const float* logits, std::size_t n, std::uint8_t* labels);
+
+    //! Forgets all labels.
+    void reset();
+
+    void state(archive& members);
+
+private:
+    const simd::kernels& d_kernels;
+    std::vector<float> d_raised;    // by class, in nats
+    std::vector<float> d_labels;    // by class, since d_raised was changed
+    std::uint64_t d_all_labels = 0; // of all classes
+    aligned_floats d_logits;
+};
+
+} // namespace gr::adann::core
