@@ -7,6 +7,7 @@ import click
 
 from ..experiments import EXPERIMENTS, PAPER
 from ..experiments.cells import cluster
+from ..experiments.page import write_summary
 from .terminal import progress_bar
 
 
@@ -36,7 +37,7 @@ def reproduce(experiment, output, scale, scheduler):
     training    a network told the first symbols of each set
     weights     how much adaptation changes each layer
     complexity  what a step costs
-    all         each of these, in a folder of its own
+    all         each of these, in a folder of its own, and summary.md: all claims
 
     drift: every drift of both links, and disturbances, for the frozen network, the losses, labels
     told, and the defaults.
@@ -50,3 +51,6 @@ def reproduce(experiment, output, scale, scheduler):
                     done, f"{done} of {total} cells", total))
             click.echo((folder / "table.md").read_text())
             click.echo(f"wrote {folder}")
+    if experiment == "all":
+        write_summary(output, PAPER)
+        click.echo(f"wrote {output / 'summary.md'}")
