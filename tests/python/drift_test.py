@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from gnuradio.adann import core
 from gnuradio.adann.captures import normalized
-from gnuradio.adann.experiments.cells import run_cells
 from gnuradio.adann.experiments.drift import run_row
 from gnuradio.adann.experiments.drift_report import bars, estimates_and_counts, summarize
 from gnuradio.adann.experiments.drift_signals import (EVENTS, LINKS, Scale, case_signal,
@@ -97,14 +96,6 @@ def test_bars_are_judged():
     assert judged(row(16, 4e-4, 1e-3, before=7e-4)) == {"BER before the drift / frozen's"}
     assert judged(row(None, 5e-3, 1e-2), oracle=2e-3, case="combined") == {"final BER / oracle's"}
     assert judged(row(None, 1.1e-2, 1e-2), oracle=2e-3) == {"final BER / frozen's"}
-
-
-def test_cells_come_back_in_order_whatever_the_workers():
-    cells = [(n,) for n in range(-3, 4)]
-    counts = []
-    assert run_cells(abs, cells, counts.append, workers=3) == [3, 2, 1, 0, 1, 2, 3]
-    assert counts == [1, 2, 3, 4, 5, 6, 7]
-    assert run_cells(abs, cells, workers=1) == [3, 2, 1, 0, 1, 2, 3]
 
 
 @pytest.mark.parametrize("link", LINKS)

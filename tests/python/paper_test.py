@@ -20,10 +20,10 @@ SMALL = Size(symbols=32768)
 @pytest.fixture(scope="module")
 def quick(tmp_path_factory):
     folder = tmp_path_factory.mktemp("paper")
-    done = subprocess.run(["adann", "reproduce", "all", "--quick", "-o", folder],
-                          capture_output=True, text=True, timeout=600)
-    assert done.returncode == 0, done.stderr
-    assert set(PAPER) == {path.name for path in folder.iterdir()}
+    done = subprocess.run(["adann", "reproduce", "all", "--quick", "-o", "."],
+                          cwd=folder, capture_output=True, text=True, timeout=600)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert {*PAPER, "summary.md"} == {path.name for path in folder.iterdir()}
     return {name: json.loads((folder / name / "results.json").read_text())
             for name in PAPER}, folder
 
@@ -47,6 +47,27 @@ def test_every_page_has_its_parts(quick):
         assert plot.read_bytes().startswith(b"\x89PNG")
         for claim in results[name]["claims"]:
             assert f"| {claim['claim']} | {claim['found']} |" in page
+
+
+def test_summary_has_every_claim(quick):
+    results, folder = quick
+    page = (folder / "summary.md").read_text()
+    claims = [(name, result["title"], claim) for name, result in results.items()
+              for claim in result["claims"]]
+    for name, title, claim in claims:
+        assert f"| [{title}]({name}/table.md) | {claim['claim']} | {claim['found']} |" in page
+    held = sum(claim["holds"] for *_, claim in claims)
+    assert f"{held} of {len(claims)} claims hold" in page
+    assert page.count("| yes |") == held and page.count("| **no** |") == len(claims) - held
+
+
+def test_the_worst_of_the_seeds_counts(quick):
+    rows, runs = (quick[0]["frozen"][name] for name in ("rows", "errors"))
+    assert [len(seeds) for seeds in runs.values()] == [1, 1, 1, 2, 2]
+    for name, seeds in runs.items():
+        final = [sum(set2[-8:]) / (8 * 8192 * 2) for _, set2 in seeds]
+        assert rows[name]["final"]["ber"] == max(final)
+        assert len(set(final)) == len(final)
 
 
 def test_adaptation_beats_the_frozen_network_and_self_training(quick):
@@ -112,9 +133,28 @@ def test_cost_is_that_of_the_formulas(quick):
     found = quick[0]["complexity"]
     # Section III with 4 samples, L = 5, R = 10, M = 4, 6 layers: k_NN = 44*10 + 3*100 + 10*4.
     assert found["k_nn"] == 780 and found["k_back"] == 2 * 780 + 4 * 10 + 4
-    assert [round(ratio) for ratio in found["counted"].values()] == [3, 4, 7]
+    assert [round(ratio) for ratio in found["formula"].values()] == [3, 4, 7]
     assert found["timed"]["self_training, literal"] < found["timed"]["aug_vat, literal"]
     assert multiplications([2, 3]) == (6, 15)
+
+
+def test_multiplications_are_those_that_were_made(quick):
+    found = quick[0]["complexity"]
+    # Back: g hᵀ of every layer, Wᵀ g of all but the first, a ReLU's derivative being no product.
+    decide, to_first = 780, 3 * 100 + 10 * 4
+    learn = decide + to_first
+    perturb = to_first + 44 * 10 + 2 * 44  # to the input, and its length: squares, and scaling
+    assert (found["counted_k_nn"], found["counted_k_back"]) == (decide, learn)
+    # σ n; then ξ d and σ n, and r and σ n.
+    step = {"self_training": decide + learn, "pi_model": 2 * decide + 44 + learn,
+            "aug_vat": 3 * decide + 4 * 44 + perturb + learn}
+    for loss, count in step.items():
+        assert found["counted"][f"{loss}, literal"] == pytest.approx(count / decide)
+    # In the space of the first layer's 10 sums the noise has 10 coordinates, not 44.
+    assert found["counted"]["aug_vat, reduced"] < found["counted"]["aug_vat, literal"]
+    network = core.network([6, 3, 2])
+    features = np.ones((256, 6), np.float32)
+    assert core.multiplications(network, features) == 256 * (6 * 3 + 3 * 2)
 
 
 def test_a_response_learnt_from_all_labels_decides(model):

@@ -130,6 +130,11 @@ struct kernels {
 //! The plain loops that everything else is compared with.
 extern const kernels plain;
 
+/*! The same, which count what they multiply: products, and vectors scaled. Softmax, loss
+ * and the drawing of noise are not counted. */
+extern const kernels counting;
+extern thread_local std::size_t multiplications; //!< by `counting`, in this thread
+
 //! The tables that this machine can run: plain, baseline, and avx2, avx512 if it has
 //! them.
 const std::vector<const kernels*>& available();

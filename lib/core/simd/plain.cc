@@ -1,4 +1,4 @@
-/* The kernels as plain loops: as simple as possible, the reference in tests.
+/* The kernels as plain loops, the reference in tests; also with products counted.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "core/simd/kernels.h"
 
@@ -8,6 +8,16 @@
 namespace gr::adann::core::simd {
 
 namespace {
+
+float multiply(float a, float b) { return a * b; }
+
+float multiply_and_count(float a, float b)
+{
+    ++multiplications;
+    return a * b;
+}
+
+using product = float (*)(float, float);
 
 void split(const float* samples,
            std::size_t available,
@@ -22,6 +32,7 @@ void split(const float* samples,
                 s * stride + p < available ? samples[s * stride + p] : 0.0f;
 }
 
+template <product times>
 void affine(const float* weights,
             const float* biases,
             const float* start,
@@ -39,7 +50,7 @@ void affine(const float* weights,
             if (start)
                 sum += start[o * tile + t];
             for (std::size_t i = 0; i < inputs; ++i)
-                sum += weights[i * outputs + o] * x[row[i] + t];
+                sum += times(weights[i * outputs + o], x[row[i] + t]);
             if ((then == activation::relu && !(sum > 0.0f)) ||
                 (then == activation::masked && !(active[o * tile + t] > 0.0f)))
                 sum = 0.0f;
@@ -47,6 +58,7 @@ void affine(const float* weights,
         }
 }
 
+template <product times>
 void outer(const float* dy,
            std::size_t outputs,
            const float* x,
@@ -58,7 +70,7 @@ void outer(const float* dy,
         for (std::size_t i = 0; i < inputs; ++i)
             for (std::size_t t = 0; t < tile; ++t)
                 sums[(o * inputs + i) * lanes + t % lanes] +=
-                    dy[o * tile + t] * x[row[i] + t];
+                    times(dy[o * tile + t], x[row[i] + t]);
 }
 
 void row_sums(const float* dy, std::size_t outputs, float* sums)
@@ -152,6 +164,7 @@ void rectify(const float* x, std::size_t rows, float* y)
         y[i] = std::max(x[i], 0.0f);
 }
 
+template <product times>
 void compose(const float* x,
              const std::uint32_t* row,
              std::size_t rows,
@@ -164,11 +177,12 @@ void compose(const float* x,
     for (std::size_t k = 0; k < rows; ++k)
         for (std::size_t t = 0; t < tile; ++t) {
             const std::size_t i = k * tile + t;
-            y[i] =
-                x[row[k] + t] + (a ? a_scale * a[i] : 0.0f) + (b ? b_scale * b[i] : 0.0f);
+            y[i] = x[row[k] + t] + (a ? times(a_scale, a[i]) : 0.0f) +
+                   (b ? times(b_scale, b[i]) : 0.0f);
         }
 }
 
+template <product times>
 void set_length(float* columns, std::size_t rows, float length)
 {
     for (std::size_t t = 0; t < tile; ++t) {
@@ -180,10 +194,11 @@ void set_length(float* columns, std::size_t rows, float length)
             continue;
         for (std::size_t k = 0; k < rows; ++k) {
             const float ratio = columns[k * tile + t] / top;
-            squares += ratio * ratio;
+            squares += times(ratio, ratio);
         }
+        const float scale = length / std::sqrt(squares) / top;
         for (std::size_t k = 0; k < rows; ++k)
-            columns[k * tile + t] *= length / std::sqrt(squares) / top;
+            columns[k * tile + t] = times(columns[k * tile + t], scale);
     }
 }
 
@@ -247,12 +262,21 @@ void normal(noise_state& state, float* out, std::size_t n)
         }
 }
 
+template <product times>
+constexpr kernels table(const char* name)
+{
+    return { name,         split,          affine<times>,
+             outer<times>, row_sums,       softmax,
+             argmax,       cross_entropy,  posterior_change,
+             rectify,      compose<times>, set_length<times>,
+             logarithm,    normal,         plain_add_compare_select };
+}
+
 } // namespace
 
-const kernels plain{ "plain",   split,         affine,
-                     outer,     row_sums,      softmax,
-                     argmax,    cross_entropy, posterior_change,
-                     rectify,   compose,       set_length,
-                     logarithm, normal,        plain_add_compare_select };
+const kernels plain = table<multiply>("plain");
+const kernels counting = table<multiply_and_count>("counting");
+
+thread_local std::size_t multiplications = 0;
 
 } // namespace gr::adann::core::simd

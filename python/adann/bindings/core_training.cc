@@ -7,6 +7,7 @@
 #include "core_python.h"
 
 #include "core/adaptive_equalizer.h"
+#include "core/decider.h"
 #include "core/simd/kernels.h"
 
 #include <pybind11/stl.h>
@@ -148,6 +149,36 @@ of the networks offline, adaptive and last good. Raises ModelFileError.)");
         },
         py::arg("model"),
         "learning_rate, sigma and epsilon as adaptation takes them unless told otherwise.");
+
+    m.def(
+        "multiplications",
+        [](const network& net,
+           const py::array_t<float>& features,
+           const std::string& loss,
+           const std::string& noise) {
+            const auto view = view_of(features, net.inputs());
+            const auto before = simd::multiplications;
+            if (loss.empty()) {
+                std::vector<std::uint8_t> labels(view.count);
+                decider(net, simd::counting)
+                    .decide(prepared_network(net), view, labels.data());
+            } else {
+                trainer(net,
+                        { make_loss(loss, "clean", 0.1f, 0.1f, 0.1f, noise, 0) },
+                        simd::counting)
+                    .step(view);
+            }
+            return simd::multiplications - before;
+        },
+        py::arg("network"),
+        py::arg("features"),
+        py::arg("loss") = "",
+        py::arg("noise") = "literal",
+        R"(How many multiplications deciding float32 features (N, D) takes, or one step of a loss.
+
+Counted while the plain kernels run, N in tiles of 128: matrix products, and scaling of vectors
+of features. Softmax, the drawing of noise, and what a step does once per batch, the optimizer
+above all, are not counted.)");
 
     py::class_<trainer>(m, "trainer", "A network that learns, one batch a step.")
         .def(py::init([](const network& net,

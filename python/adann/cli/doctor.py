@@ -125,6 +125,8 @@ CHECKS = (
      _module("zmq", "sudo apt-get install python3-zmq")),
     ("torch, for adann train --backend torch", True,
      _module("torch", "sudo apt-get install python3-torch")),
+    ("distributed, for adann reproduce", True,
+     _module("distributed", "sudo apt-get install python3-distributed")),
     ("matplotlib, for --plot", True,
      _module("matplotlib", "sudo apt-get install python3-matplotlib")),
     ("instructions", True, _instructions),

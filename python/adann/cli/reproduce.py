@@ -6,6 +6,8 @@ from pathlib import Path
 import click
 
 from ..experiments import EXPERIMENTS, PAPER
+from ..experiments.cells import cluster
+from ..experiments.page import write_summary
 from .terminal import progress_bar
 
 
@@ -18,7 +20,10 @@ from .terminal import progress_bar
               help="A small form, in less than a minute.")
 @click.option("--long", "scale", flag_value="long", show_default=False,
               help="All, and 10^8 symbols without drift.")
-def reproduce(experiment, output, scale):
+@click.option("--scheduler", metavar="tcp://HOST:PORT",
+              help="A dask scheduler whose workers have gr-adann; by default one worker runs on each "
+              "core of this machine. Any number of workers gives the same results.")
+def reproduce(experiment, output, scale, scheduler):
     """Run an experiment on simulated links; its table and plots say how adaptation did.
 
     \b
@@ -32,16 +37,20 @@ def reproduce(experiment, output, scale):
     training    a network told the first symbols of each set
     weights     how much adaptation changes each layer
     complexity  what a step costs
-    all         each of these, in a folder of its own
+    all         each of these, in a folder of its own, and summary.md: all claims
 
     drift: every drift of both links, and disturbances, for the frozen network, the losses, labels
     told, and the defaults.
     """
-    for name in PAPER if experiment == "all" else [experiment]:
-        folder = output / name if experiment == "all" else output
-        folder.mkdir(parents=True, exist_ok=True)
-        with progress_bar(name, None) as update:
-            EXPERIMENTS[name](folder, scale or "full", lambda done, total: update(
-                done, f"{done} of {total} cells", total))
-        click.echo((folder / "table.md").read_text())
-        click.echo(f"wrote {folder}")
+    with cluster(scheduler):
+        for name in PAPER if experiment == "all" else [experiment]:
+            folder = output / name if experiment == "all" else output
+            folder.mkdir(parents=True, exist_ok=True)
+            with progress_bar(name, None) as update:
+                EXPERIMENTS[name](folder, scale or "full", lambda done, total: update(
+                    done, f"{done} of {total} cells", total))
+            click.echo((folder / "table.md").read_text())
+            click.echo(f"wrote {folder}")
+    if experiment == "all":
+        write_summary(output, PAPER)
+        click.echo(f"wrote {output / 'summary.md'}")

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The experiments that `adann reproduce` runs.
 
-Each is a function run(directory, scale, progress) that writes results.json, table.md and plots.
-scale: "quick", a small form for the tests; "full"; or "long", with what takes longest. progress:
-called as progress(cells done, all cells).
+Each is a function run(directory, scale, progress), to be called within cells.cluster(), that writes
+results.json, table.md and plots. scale: "quick", a small form for the tests; "full"; or "long",
+with what takes longest. progress: called as progress(cells done, all cells).
 """
 
 from . import complexity, drift, frozen, mlse, sweeps, taps, training_sequence, weights

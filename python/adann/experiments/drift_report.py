@@ -17,7 +17,7 @@ def write_results(directory, results):
     directory.mkdir(parents=True, exist_ok=True)
     results["summary"] = [
         dict(link=link, case=case, rows={
-            row: _worst([summarize(run["errors"], results["bits"][link], results["block"])
+            row: worst([summarize(run["errors"], results["bits"][link], results["block"])
                          for run in results["runs"]
                          if (run["link"], run["case"], run["row"]) == (link, case, row)])
             for row in results["rows"]})
@@ -56,7 +56,7 @@ def _rate(wrong, bits):
     return {"ber": wrong / bits, "ci95": list(core.clopper_pearson(wrong, bits))}
 
 
-def _worst(summaries):
+def worst(summaries):
     """Of several seeds, figure by figure."""
     never = any(summary["blocks"] is None for summary in summaries)
     worst = {name: max((summary[name] for summary in summaries), key=lambda rate: rate["ber"])

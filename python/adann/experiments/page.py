@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The page of an experiment of the paper: results.json, table.md and plot.png."""
+"""The page of an experiment of the paper: results.json, table.md and plot.png; and all claims on
+one page."""
+
+import json
 
 import numpy as np
 
@@ -11,6 +14,8 @@ _SIMULATED = ("The link is simulated (`adann simulate vcsel`): no measured recor
               "links is public. The paper's figures are of its own measured link; what can be "
               "compared is which equalizer does better, and by how much.")
 
+_CLAIM_HEAD = ["the paper's claim", "found here", "holds"]
+
 
 def claim(text, value, holds):
     """What the paper says, what was found here, and whether that agrees."""
@@ -20,14 +25,35 @@ def claim(text, value, holds):
 def write_page(directory, title, results, head, rows, note=""):
     """results: all numbers, with "scale" and "claims"; head and rows: the table's, strings."""
     directory.mkdir(parents=True, exist_ok=True)
-    write_report(directory / "results.json", results)
+    write_report(directory / "results.json", {"title": title, **results})
+    seeds = (f" Of an equalizer that draws noise the worst of {results['seeds']} seeds counts, "
+             "figure by figure, and the plot shows the one with most errors."
+             if "seeds" in results else "")
     parts = [f"## {title}\n", _SIMULATED + (f" {note}" if note else "") + "\n",
-             f"Scale: {results['scale']}.\n", markdown(head, rows), f"![{title}](plot.png)\n",
-             markdown(["the paper's claim", "found here", "holds"],
-                      [[one["claim"], one["found"], "yes" if one["holds"] else "**no**"]
-                       for one in results["claims"]])]
+             f"Scale: {results['scale']}.{seeds}\n", markdown(head, rows),
+             f"![{title}](plot.png)\n",
+             markdown(_CLAIM_HEAD, [_claim_row(one) for one in results["claims"]])]
     with atomic_output(directory / "table.md") as path:
         path.write_text("\n".join(parts))
+
+
+def write_summary(directory, names):
+    """Write summary.md: the claims of the experiments whose pages lie in folders of these names."""
+    found = {name: json.loads((directory / name / "results.json").read_text()) for name in names}
+    rows = [[f"[{page['title']}]({name}/table.md)", *_claim_row(one)]
+            for name, page in found.items() for one in page["claims"]]
+    held = sum(one["holds"] for page in found.values() for one in page["claims"])
+    parts = ["# The paper's claims, on simulated links\n",
+             "No measured record of the paper's links is public. Scale: "
+             f"{', '.join(dict.fromkeys(page['scale'] for page in found.values()))}. "
+             f"{held} of {len(rows)} claims hold.\n",
+             markdown(["experiment", *_CLAIM_HEAD], rows)]
+    with atomic_output(directory / "summary.md") as path:
+        path.write_text("\n".join(parts))
+
+
+def _claim_row(one):
+    return [one["claim"], one["found"], "yes" if one["holds"] else "**no**"]
 
 
 def markdown(head, rows):
@@ -57,9 +83,11 @@ def plot(path, draw):
 
 
 def plot_runs(path, runs):
-    """BER over set1 and set2, the mean of 8 blocks. runs: {name: bit errors, of each set}."""
+    """BER over set1 and set2, the mean of 8 blocks. runs: {name: bit errors, of each seed
+    and set}, of which that with most of them is drawn."""
     def draw(axes):
-        for color, (name, captures) in enumerate(runs.items()):
+        for color, (name, seeds) in enumerate(runs.items()):
+            captures = max(seeds, key=lambda errors: sum(map(sum, errors)))
             start = 0
             for errors in captures:
                 ber = running_ber([{"bit_errors": wrong, "bits": BITS * BLOCK}

@@ -20,7 +20,8 @@ def run(directory, scale="full", progress=None):
                   chosen["ber"] < 1e-3),
             claim("more taps than those gain little: the best L is at most 1.5 times better",
                   f"{least['ber']:.1e}", chosen["ber"] <= 1.5 * least["ber"])]}
-    write_page(directory, "Taps", results, ["L", "window, samples", "paper", "BER, 1e-4"],
+    write_page(directory, "Taps (Section IV-A)", results,
+               ["L", "window, samples", "paper", "BER, 1e-4"],
                [[str(width), str(SPS * (2 * width + 1)),
                  "chosen, below 10" if width == HALF_WINDOW else "–", ber_text(rate)]
                 for width, rate in rates.items()],

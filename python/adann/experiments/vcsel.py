@@ -16,7 +16,8 @@ from ..receive import equalize_captures
 from ..simulation import VCSEL_DRIFTS, random_labels, simulate_changing
 from ..training import TrainingSettings, train
 from ..vcsel_mmf_link import vcsel_mmf_link
-from .drift_report import summarize
+from .cells import run_cells
+from .drift_report import summarize, worst
 
 CONSTELLATION, SPS, HALF_WINDOW, BITS = "pam4", 4, 5, 2
 BLOCK = 8192  # symbols, the paper's batch: what errors are counted over
@@ -35,15 +36,17 @@ FROZEN = dict(mode="off")
 
 @dataclass(frozen=True)
 class Size:
-    """Symbols of a set and of the record trained on; fraction of it that is, epochs and batch."""
+    """Symbols of a set and of the record trained on; fraction of it that is, epochs and batch; and
+    how often an equalizer that draws noise is run."""
 
     symbols: int = 2**20
     fraction: float = 0.25
     epochs: int = 200
     batch: int = 16384
+    seeds: int = 3
 
 
-SIZES = {"full": Size(), "long": Size(), "quick": Size(2**18, 0.375, 120, 4096)}
+SIZES = {"full": Size(), "long": Size(), "quick": Size(2**18, 0.375, 120, 4096, 2)}
 
 
 @functools.lru_cache(maxsize=2)
@@ -91,15 +94,34 @@ def run_equalizer(model, settings, size):
     return [bit_errors(*pair) for pair in zip(received["it"].labels, sent)]
 
 
+def run_rows(rows, size, progress=None, done=0):
+    """Run each row's equalizer with each seed, once if it draws no noise.
+
+    rows: {name: (model, settings)}. progress: called as progress(cells done, all cells), `done` of
+    which came before. Returns {name: [what run_equalizer returns, of each seed]}.
+    """
+    cells = {name: [(model, dict(settings, seed=seed), size)
+                    for seed in range(1 if settings.get("loss") in (None, "self_training")
+                                      else size.seeds)]
+             for name, (model, settings) in rows.items()}
+    total = done + sum(map(len, cells.values()))
+    if progress:
+        progress(done, total)
+    runs = iter(run_cells(run_equalizer, sum(cells.values(), []),
+                          progress and (lambda more: progress(done + more, total))))
+    return {name: [next(runs) for _ in row] for name, row in cells.items()}
+
+
 def bit_errors(decided, sent):
     """Of each block. The alignment is known: a decision that is late or inverted is wrong."""
     wrong = np.unpackbits((decided ^ sent)[:, None], axis=1).sum(axis=1)
     return [int(wrong[start:start + BLOCK].sum()) for start in range(0, wrong.size, BLOCK)]
 
 
-def figures(errors):
-    """What a run comes to: see drift_report.summarize; "before" is set1, the rest set2."""
-    return summarize(errors, BITS, BLOCK)
+def figures(runs):
+    """What the runs of a row come to, the worst of its seeds figure by figure: see
+    drift_report.summarize; "before" is set1, the rest set2."""
+    return worst([summarize(errors, BITS, BLOCK) for errors in runs])
 
 
 def rate(wrong, bits):
