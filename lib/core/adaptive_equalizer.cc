@@ -46,8 +46,11 @@ adaptive_equalizer::adaptive_equalizer(
         return;
     tensor_file from;
     std::swap(from, d_initial.state);
-    if (settings.guard && !d_supervised && !std::isnan(initial.symbol_error_rate))
-        d_guard.emplace(d_initial, settings.training.loss.balance > 0);
+    if (settings.guard && !d_supervised && !std::isnan(initial.symbol_error_rate)) {
+        const bool scrambled = settings.training.loss.balance > 0;
+        d_signal.emplace(d_initial.symbols.size(), scrambled);
+        d_guard.emplace(d_initial, scrambled);
+    }
     if (!settings.checkpoint.empty())
         d_recorder.emplace(
             stride, initial.window.dimension(), d_batch, queue_slots(d_batch));
@@ -260,7 +263,7 @@ void adaptive_equalizer::learn(const float* samples, const std::uint8_t* labels)
 // Has the guard look at a batch. Returns whether to train on it.
 bool adaptive_equalizer::watch(const feature_view& view, const std::uint8_t* decided)
 {
-    const std::string problem = d_guard->signal_problem(view, decided);
+    const std::string problem = d_signal->problem(view, decided);
     if (!problem.empty()) {
         d_paused = true;
         report("paused", problem);

@@ -14,6 +14,7 @@
 #include "core/handover.h"
 #include "core/model.h"
 #include "core/replay.h"
+#include "core/signal_check.h"
 #include "core/trainer.h"
 
 #include <algorithm>
@@ -213,7 +214,8 @@ private:
 
     // The adapter thread's.
     trainer d_trainer;
-    network d_average; // the adaptive weights
+    network d_average;                    // the adaptive weights
+    std::optional<signal_check> d_signal; // beside a guard
     std::optional<core::guard> d_guard;
     std::optional<batch_recorder> d_recorder;
     bool d_paused = false;

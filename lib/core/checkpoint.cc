@@ -37,8 +37,10 @@ void adaptive_equalizer::state(archive& members)
     members("rollbacks", d_rollbacks);
     bool guarded = d_guard.has_value();
     members("guarded", guarded);
-    if (guarded && d_guard)
+    if (guarded && d_guard) {
+        members("signal", *d_signal);
         members("guard", *d_guard);
+    }
 }
 
 void adaptive_equalizer::save(const std::string& path, const model& saved)

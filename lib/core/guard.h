@@ -25,11 +25,6 @@ namespace gr::adann::core {
  * learnt from. Another candidate is put into use when its estimated error rate is below
  * 0.9 of that of the one in use. When the adaptive one is above twice that of the one in
  * use for 16384 symbols, training starts over from the one in use: a rollback.
- *
- * signal_problem() looks at a batch as a whole, and tells a signal that is not worth
- * learning from: not finite, constant, newly saturated, or decided into patterns that
- * neither random data nor a drifted link shows (absent, idle or framing patterns, another
- * modulation).
  */
 class guard
 {
@@ -40,11 +35,6 @@ public:
     /*! \param initial the offline network, its error rate and its temperatures
      * \param scrambled whether the data is random: without that, patterns tell nothing */
     guard(const model& initial, bool scrambled);
-
-    /*! Why not to learn from a batch, or an empty string. \param decided its labels, as
-     * the network in use decided them; batches of less than 512 symbols are looked at
-     * together with those before */
-    std::string signal_problem(const feature_view& batch, const std::uint8_t* decided);
 
     //! The signal was away: begins with the last good network and nothing known of any.
     void restart_estimates();
@@ -65,7 +55,7 @@ public:
 
     /*! What judge() compares: the estimated symbol error rate, 0 to 1, as if one more
      * symbol had been wrong, for few symbols tell little; less for an offline network
-     * that does as well as when it was trained. */
+     * that does as well as when it was trained, more for one that does not. */
     double badness(candidate which) const;
 
     //! Back to the beginning.
@@ -87,19 +77,12 @@ private:
 
     const model d_initial;
     const bool d_scrambled;
-    const symbol_levels d_levels;
     std::array<contender, 3> d_candidates; // the adaptive one's network is given
     candidate d_in_use = offline;
     std::size_t d_unjudged;       // symbols since the last look
     std::size_t d_declining = 0;  // symbols for which the adaptive network was bad
     std::size_t d_since_good = 0; // symbols since the last good one was taken
-
-    double d_usual_extremes = 2; // part of the samples at the edges; 2: not known yet
-    double d_kurtosis = 0, d_usual_kurtosis = 0; // of the samples; 0: not known yet
-    // Triples of decisions, by dimension; pairs of 8 levels.
-    std::vector<float> d_patterns;
-    std::size_t d_pattern_symbols = 0;
-    std::string d_pattern_problem; // of the last whole sample
+    bool d_kept = false;          // one was; until then it is the offline one
 
     decider d_decider;
     network d_scaled;

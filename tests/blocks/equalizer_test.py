@@ -88,7 +88,8 @@ def test_frozen_decisions_are_the_networks(signal):
 
 
 def test_lockstep_is_the_trainer_whatever_the_buffers(signal):
-    settings = dict(loss="aug_vat", learning_rate=0.003, sigma=0.1, epsilon=0.1, seed=11)
+    settings = dict(loss="aug_vat", pseudo_label="doubted", learning_rate=0.003, sigma=0.1,
+                    epsilon=0.1, seed=11)
     trainer = core.trainer(signal.network, **settings)
     features, expected, batch = signal.features(), [], 1024
     for first in range(0, len(features), batch):
@@ -321,7 +322,7 @@ def test_a_hundred_restarts_leave_no_thread(tmp_path):
     (dict(batch=15), "batch is 15, allowed: 16 to 1048576"),
     (dict(average=10**10), "average is 10000000000"),
     (dict(balance=-1), "balance is -1"),
-    (dict(learning_rate=-1), "learning_rate is -1"),
+    (dict(learning_rate=-2), "learning_rate is -2"),
     (dict(sigma=float("nan")), "sigma is nan"),
     (dict(epsilon=11), "epsilon is 11"),
     (dict(xi=0), "xi is 0"),

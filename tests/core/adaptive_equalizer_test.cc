@@ -64,8 +64,7 @@ struct fixture {
     {
         settings.average = average;
         settings.guard = false;
-        settings.training.loss =
-            settings.training.loss.scaled_to(initial.symbols, initial.sps);
+        settings.training = settings.training.scaled_to(initial.symbols, initial.sps);
         adaptive_equalizer equalizer(initial, 1, settings);
         equalizer.start();
         const auto found = posteriors(equalizer, [] { return 1000; });

@@ -1,7 +1,6 @@
 /* The error rate estimated without labels, and the guard that decides by it.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "core/guard.h"
-#include "core/noise.h"
 #include "receivers.h"
 
 #include <boost/test/unit_test.hpp>
@@ -13,8 +12,6 @@
 using namespace gr::adann::core;
 
 namespace {
-
-constexpr std::size_t batch = 512;
 
 // Random labels, and posteriors that give them all but `doubt`.
 struct decisions {
@@ -43,30 +40,6 @@ struct decisions {
     std::vector<std::uint8_t> labels;
     std::vector<float> posteriors;
 };
-
-struct noisy_signal {
-    noisy_signal() : samples(4 * batch * 200 + 44)
-    {
-        gaussian_noise(1).fill(samples.data(), samples.size());
-    }
-    feature_view next()
-    {
-        const feature_view view{
-            samples.data() + 4 * batch * (count % 200), 4, 44, batch
-        };
-        ++count;
-        return view;
-    }
-    std::vector<float> samples;
-    std::size_t count = 0;
-};
-
-std::string problem(guard& watching, const model& by, const feature_view& view)
-{
-    std::vector<std::uint8_t> decided(view.count);
-    decider(by.net).decide(prepared_network(by.net), view, decided.data());
-    return watching.signal_problem(view, decided.data());
-}
 
 } // namespace
 
@@ -132,54 +105,6 @@ BOOST_AUTO_TEST_CASE(a_change_is_seen_and_the_past_forgotten)
 BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_FIXTURE_TEST_SUITE(guarding, noisy_signal)
-
-BOOST_AUTO_TEST_CASE(signals_not_worth_learning_from_are_named)
-{
-    const model receiver = make_receiver();
-    guard watching(receiver, true);
-    for (int i = 0; i < 20; ++i)
-        BOOST_TEST(problem(watching, receiver, next()) == "");
-
-    std::vector<float> bad(samples.begin(), samples.begin() + 4 * batch + 44);
-    const auto found = [&](const std::vector<float>& in) {
-        return problem(watching, receiver, { in.data(), 4, 44, batch });
-    };
-    auto spoilt = bad;
-    spoilt[100] = std::numeric_limits<float>::quiet_NaN();
-    BOOST_TEST(found(spoilt) == "samples are NaN, infinite or beyond 1000");
-    BOOST_TEST(found(std::vector<float>(bad.size(), 0.3f)) == "the samples are constant");
-    spoilt = bad;
-    for (auto& x : spoilt)
-        x = std::clamp(x, -0.5f, 0.5f);
-    BOOST_TEST(found(spoilt).find("the samples are saturated") == 0u);
-    spoilt = bad;
-    for (auto& x : spoilt)
-        x *= 0.2f;
-    BOOST_TEST(found(spoilt).find("the decisions are not those of random data") == 0u);
-    for (std::size_t i = 0; i < spoilt.size(); ++i)
-        spoilt[i] = 0.1f * bad[i] + (i / 4 % 2 ? 1.0f : -1.0f); // idle
-    BOOST_TEST(found(spoilt).find("the decisions are not those of random data") == 0u);
-    BOOST_TEST(found(bad) == "");
-
-    guard unscrambled(receiver, false);
-    BOOST_TEST(problem(unscrambled, receiver, { spoilt.data(), 4, 44, batch }) == "");
-}
-
-BOOST_AUTO_TEST_CASE(short_batches_are_judged_together)
-{
-    const model receiver = make_receiver();
-    guard watching(receiver, true);
-    std::vector<float> weak(4 * 128 + 44);
-    for (std::size_t i = 0; i < weak.size(); ++i)
-        weak[i] = 0.05f * samples[i];
-    const auto found = [&] {
-        return problem(watching, receiver, { weak.data(), 4, 44, 128 });
-    };
-    for (int i = 0; i < 3; ++i)
-        BOOST_TEST(found() == "");
-    for (int i = 0; i < 20; ++i)
-        BOOST_TEST(found() != "");
-}
 
 BOOST_AUTO_TEST_CASE(the_surer_network_decides)
 {

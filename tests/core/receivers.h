@@ -1,14 +1,17 @@
 /* -*- c++ -*- */
 /*
- * Models for tests.
+ * Models and a signal for tests.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 #pragma once
 
+#include "core/features.h"
 #include "core/model.h"
+#include "core/noise.h"
 
 #include <algorithm>
+#include <vector>
 
 //! Untrained, half_window 5, four hidden layers of ten.
 inline gr::adann::core::model make_model(unsigned sps, bool complex, const char* alphabet)
@@ -51,3 +54,19 @@ inline gr::adann::core::model make_receiver(float sharpness = 8, float echo = 0)
     receiver.symbol_error_rate = 0.1f; // a guard watches over calibrated models
     return receiver;
 }
+
+//! Batches of 512 windows on white noise; 200 of them, then the first ones again.
+struct noisy_signal {
+    static constexpr std::size_t batch = 512;
+
+    noisy_signal() : samples(4 * batch * 200 + 44)
+    {
+        gr::adann::core::gaussian_noise(1).fill(samples.data(), samples.size());
+    }
+    gr::adann::core::feature_view next()
+    {
+        return { samples.data() + 4 * batch * (count++ % 200), 4, 44, batch };
+    }
+    std::vector<float> samples;
+    std::size_t count = 0;
+};

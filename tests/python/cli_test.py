@@ -239,7 +239,7 @@ BAD_EQUALIZING = {
                         "fewer than the model's window of 10"),
     "a silent capture": (lambda t, s: {"--capture": write(t / "a.f32", 400)}, "a.f32: samples is"),
     "another reference": (lambda t, s: {"--reference": s / "set2.u8"}, "does not align"),
-    "a learning rate out of range": (lambda t, s: {"--lr": -1}, "learning_rate is -1"),
+    "a learning rate out of range": (lambda t, s: {"--lr": -2}, "learning_rate is -2"),
     "a batch out of range": (lambda t, s: {"--batch": 0}, "batch is 0"),
     "supervised without a reference": (lambda t, s: {"--loss": "supervised", "--reference": None},
                                        "needs a reference"),

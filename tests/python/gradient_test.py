@@ -4,7 +4,6 @@
 import numpy as np
 import pytest
 import torch
-from scipy.stats import entropy
 
 from gnuradio.adann import core
 
@@ -42,40 +41,47 @@ def adversarial(logits, v, reference, moved):
 
 
 def torch_loss(logits, v, loss, pseudo_label, noise, labels):
-    """Each loss written out as the paper's text and Algorithm 2 have it."""
-    noise = iter(noise)
+    """Each loss written out as the paper's text and Algorithm 2 have it: (the cross-entropy, what
+    its gradient is taken of)."""
+    noise, clean = iter(noise), pseudo_label != "perturbed"
 
     def g(x):
         return x + SIGMA * next(noise)
 
     if loss == "supervised":
-        return torch.nn.functional.cross_entropy(logits(v), labels)
+        return (torch.nn.functional.cross_entropy(logits(v), labels),) * 2
     if loss == "self_training":
         labelled = trained = v
-    elif loss == "pi_model" and pseudo_label == "clean":
+    elif loss == "pi_model" and clean:
         labelled, trained = v, g(v)
     elif loss == "pi_model":
         trained, labelled = g(v), g(v)
     elif loss == "vat":
         r = adversarial(logits, v, v, v + XI * next(noise))
-        labelled, trained = (v, v + r) if pseudo_label == "clean" else (v + r, v)
-    elif pseudo_label == "clean":
+        labelled, trained = (v, v + r) if clean else (v + r, v)
+    elif clean:
         r = adversarial(logits, v, v, g(v + XI * next(noise)))
         labelled, trained = v, g(v + r)
     else:
         trained = g(v)
         r = adversarial(logits, v, trained, g(v + XI * next(noise)))
         labelled = g(v + r)
-    return torch.nn.functional.cross_entropy(logits(trained), logits(labelled).argmax(dim=1))
+    output, decided = logits(trained), logits(labelled).argmax(dim=1)
+    value = torch.nn.functional.cross_entropy(output, decided)
+    if pseudo_label != "doubted":
+        return value, value
+    own = torch.softmax(output, dim=1)[torch.arange(len(decided)), decided]
+    return value, ((1 - own ** 0.25) / 0.25).mean()
 
 
 def torch_gradient(net, features, loss, pseudo_label, noise, labels):
     """Loss and gradient by torch in float64, and each symbol's distance from any kink."""
     logits, parameters, margins = torch_network(net)
     features = torch.tensor(features, dtype=torch.float64)
-    value = torch_loss(logits, features, loss, pseudo_label,
-                       torch.tensor(noise, dtype=torch.float64), torch.tensor(labels).long())
-    value.backward()
+    value, objective = torch_loss(
+        logits, features, loss, pseudo_label, torch.tensor(noise, dtype=torch.float64),
+        torch.tensor(labels).long())
+    objective.backward()
     best, second = logits(features).topk(2, dim=1).values.T
     margins = torch.stack(margins + [(best - second).detach()])
     return (value.item(), np.concatenate([p.grad.numpy().ravel() for p in parameters]),
@@ -124,7 +130,8 @@ def test_the_gradient_is_torchs(loss, pseudo_label, classes, sps, half_window, f
 
 @pytest.mark.parametrize("classes", [2, 4, 8, 16, 64])
 def test_pattern_balances_gradient_is_torchs(classes):
-    """The second step's gradient: the first one's mean posteriors, by context, judge it."""
+    """The second step's gradient: the first one's mean posteriors, by context, judge it, and the
+    classes that were missing there are raised for the pseudo-labels."""
     tile, weight = 128, 0.7
     random = np.random.default_rng(classes)
     first, second = random.standard_normal((2, 1000, 12)).astype(np.float32)
@@ -160,6 +167,8 @@ def test_pattern_balances_gradient_is_torchs(classes):
                 else posteriors.reshape(-1, count, count).sum(2 - dimension))
 
     labels, posteriors = net.decide(first)
+    share = len(first) / classes
+    raised = np.maximum(0, 16 * (0.5 - np.bincount(labels, minlength=classes) / share))
     means = []
     for d in range(dimensions):
         for at, context in tables(labels, d):
@@ -170,19 +179,40 @@ def test_pattern_balances_gradient_is_torchs(classes):
     logits, parameters, _ = torch_network(before)
     output = logits(torch.tensor(second, dtype=torch.float64))
     labels = output.argmax(dim=1)
-    mean, doubt, term = iter(means), np.zeros(len(labels)), 0
+    mean, term = iter(means), 0
     for d in range(dimensions):
         for at, context in tables(labels.numpy(), d):
             m = next(mean)
             mine = posteriors_of_levels(torch.softmax(output, dim=1), d)[at]
             term += (mine * torch.tensor(np.log(count * m[context]))).sum()
-            divergence = np.array([entropy(row, np.full(count, 1 / count)) for row in m])
-            np.maximum.at(doubt, at, divergence[context])
-    own = torch.nn.functional.cross_entropy(output, labels, reduction="none")
-    loss = (own / (1 + torch.tensor(doubt) / 0.2)).mean() + weight * term / len(labels)
+    labels = (output + torch.tensor(raised if share >= 32 else 0)).argmax(dim=1)
+    loss = torch.nn.functional.cross_entropy(output, labels) + weight * term / len(labels)
     loss.backward()
     expected = np.concatenate([p.grad.numpy().ravel() for p in parameters])
     assert np.linalg.norm(found - expected) < 1e-5 * np.linalg.norm(expected)
+
+
+def test_a_class_that_is_never_decided_comes_back():
+    """The network takes all of level 3 for level 2, and is sure of it: e^-24 for what was sent. Its
+    own decisions alone keep it there."""
+    random = np.random.default_rng(4)
+    levels = np.array([-3, -1, 1, 3]) / 5 ** 0.5
+    sent = random.integers(0, 4, 40_000)
+    received = levels[sent] + 0.05 * random.standard_normal(sent.size)
+    received = received.astype(np.float32).reshape(-1, 1)
+    wrong = {}
+    for balance in (0, 1):
+        net = core.network([1, 4])
+        net.weight(0)[:] = 60 * levels[:, None]
+        net.bias(0)[:] = -30 * levels ** 2 - [0, 0, 0, 60]
+        assert net.decide(received[sent == 3])[0].max() == 2
+        assert net.decide(received[sent == 3])[1][:, 3].max() < 1e-7
+        trainer = core.trainer(net, "self_training", "doubted", learning_rate=0.1, balance=balance)
+        for start in range(0, sent.size - 512, 512):
+            trainer.step(received[start:start + 512])
+        wrong[balance] = np.mean(trainer.network.decide(received)[0] != sent)
+    assert wrong[0] > 0.2
+    assert wrong[1] < 0.01
 
 
 def test_a_dead_network_has_a_finite_gradient():

@@ -21,10 +21,10 @@ namespace adann {
  * by chance, it counts nothing and says so, rather than 0.5. A false lock on streams that
  * have nothing to do with each other has a probability below 1e-12 per window searched.
  *
- * Output 0, optional, gives the bit error rate of each batch as it completes, one float per
- * batch. A slip (inserted or deleted symbols) ends a batch early, and so does the end of a
- * stream; if the flowgraph is stopped, the unfinished batch is only in messages and totals.
- * Message port `ber`:
+ * Output 0, optional, gives the bit error rate of each batch as it completes, one float
+ * per batch. A slip (inserted or deleted symbols) ends a batch early, and so does the end
+ * of a stream; if the flowgraph is stopped, the unfinished batch is only in messages and
+ * totals. Message port `ber`:
  * - per batch a dictionary of `batch` (its number), `first` (number of its first
  *   decided label), `delay`, `symmetry`, `symbols`, `symbol_errors`, `bits`,
  * `bit_errors`, `ber`, `ci95_low`, `ci95_high`, `smoothed_ber` (of the latest 8 batches),

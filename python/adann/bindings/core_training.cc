@@ -141,8 +141,8 @@ of the networks offline, adaptive and last good. Raises ModelFileError.)");
     m.def(
         "automatic_training",
         [](const model& of) {
-            const auto scaled = adaptation_settings::automatic_training().scaled_to(
-                of.symbols, of.sps);
+            const auto scaled =
+                adaptation_settings::automatic_training().scaled_to(of.symbols, of.sps);
             return py::dict(py::arg("learning_rate") = scaled.learning_rate,
                             py::arg("sigma") = scaled.loss.sigma,
                             py::arg("epsilon") = scaled.loss.epsilon);

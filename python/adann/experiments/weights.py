@@ -60,12 +60,10 @@ def weight_changes(model, settings, size):
     """[(S(W), S(change), r) of each layer] after a trainer with an equalizer's settings has gone
     through both sets."""
     model = load(model)
-    sigma, epsilon = core.automatic_lengths(model)
-    names = ("loss", "pseudo_label", "optimizer", "learning_rate", "balance")
-    trainer = core.trainer(
-        model.network, sigma=settings["sigma"] if settings["sigma"] >= 0 else sigma,
-        epsilon=settings["epsilon"] if settings["epsilon"] >= 0 else epsilon,
-        **{name: settings[name] for name in names})
+    automatic = core.automatic_training(model)
+    names = ("loss", "pseudo_label", "optimizer", "learning_rate", "sigma", "epsilon", "balance")
+    trainer = core.trainer(model.network, **{
+        name: automatic[name] if settings[name] == -1 else settings[name] for name in names})
     for samples in sets(size)[0]:
         features = feature_view(samples, SPS, HALF_WINDOW)
         for start in range(0, len(features), settings["batch"]):
