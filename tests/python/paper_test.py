@@ -11,7 +11,8 @@ from gnuradio.adann.experiments import PAPER
 from gnuradio.adann.experiments.complexity import multiplications
 from gnuradio.adann.experiments.mlse import run_mlse
 from gnuradio.adann.experiments.training_sequence import run_sequence
-from gnuradio.adann.experiments.vcsel import DEFAULTS, FROZEN, Size, run_equalizer
+from gnuradio.adann.experiments.vcsel import (DEFAULTS, FROZEN, Size, convergence_time,
+                                                run_equalizer)
 from gnuradio.adann.experiments.weights import weight_changes
 
 SMALL = Size(symbols=32768)
@@ -67,7 +68,19 @@ def test_the_worst_of_the_seeds_counts(quick):
     for name, seeds in runs.items():
         final = [sum(set2[-8:]) / (8 * 8192 * 2) for _, set2 in seeds]
         assert rows[name]["final"]["ber"] == max(final)
-        assert len(set(final)) == len(final)
+        assert len({tuple(set2) for _, set2 in seeds}) == len(seeds)
+
+
+def test_convergence_time_asks_for_the_latest_and_for_all_batches():
+    # 16384 bits a batch: 0.1 of them wrong in the first, 1e-4 later, so that n have together
+    # 0.1 + (n - 1) 1e-4 < n 1e-3.
+    ends_low = [1638] + 200 * [2]
+    expected = next(n for n in range(8, 202) if 1638 + 2 * (n - 1) < 16.384 * n)
+    assert convergence_time(ends_low) == expected > 100
+    assert convergence_time(ends_low[:100]) is None
+    assert convergence_time(20 * [16]) == 8
+    # All of them low, but not the latest 8 until the burst is 8 batches old.
+    assert convergence_time(7 * [0] + [140] + 20 * [0]) == 16
 
 
 def test_adaptation_beats_the_frozen_network_and_self_training(quick):

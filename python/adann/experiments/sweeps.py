@@ -36,14 +36,15 @@ def run_losses(directory, scale="full", progress=None):
             for step in (PAPER_STEP, STEP):
                 rows[name, label, step] = dict(PLAIN, **loss, pseudo_label=label,
                                                learning_rate=step)
-    rows["the project's default", "clean", DEFAULTS["learning_rate"]] = DEFAULTS
+    default = "the project's default", DEFAULTS["pseudo_label"], "automatic"
+    rows[default] = DEFAULTS
     errors, found = _run_rows(rows, scale, progress)
 
     def soonest(label, step, slowest=None):
         return min((found[key]["blocks"] for key in found if key[0] != "self-training"
                     and key[1:] == (label, step) and found[key]["blocks"]), default=slowest)
 
-    ours = found["the project's default", "clean", DEFAULTS["learning_rate"]]
+    ours = found[default]
     claims = []
     for step in (PAPER_STEP, STEP):
         slow = found["self-training", "clean", step]["blocks"]
@@ -68,7 +69,7 @@ def run_losses(directory, scale="full", progress=None):
     body = [[name, f"{batches}; {final}",
              *(_summary(found[name, *column]) if (name, *column) in found else "the same"
                for column in columns)] for name, _, batches, final in table]
-    body.append(["the project's default, step 0.002", "–", _summary(ours), "–", "–", "–"])
+    body.append([", ".join(default) + " step", "–", _summary(ours), "–", "–", "–"])
     head = ["loss: batches to 1e-3; final BER, 1e-4", "paper",
             *(f"label {label}, step {step}" for label, step in columns)]
     write_page(directory, "Losses (Table I)", _results(scale, rows, found, errors, claims), head,

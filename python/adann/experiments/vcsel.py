@@ -13,6 +13,7 @@ from .. import core
 from ..captures import normalized
 from ..presets import PRESETS
 from ..receive import equalize_captures
+from ..report import CONVERGED, LATEST
 from ..simulation import VCSEL_DRIFTS, random_labels, simulate_changing
 from ..training import TrainingSettings, train
 from ..vcsel_mmf_link import vcsel_mmf_link
@@ -120,8 +121,20 @@ def bit_errors(decided, sent):
 
 def figures(runs):
     """What the runs of a row come to, the worst of its seeds figure by figure: see
-    drift_report.summarize; "before" is set1, the rest set2."""
-    return worst([summarize(errors, BITS, BLOCK) for errors in runs])
+    drift_report.summarize; "before" is set1, the rest set2. And "time": convergence_time()."""
+    times = [convergence_time(set2) for _, set2 in runs]
+    return {**worst([summarize(errors, BITS, BLOCK) for errors in runs]),
+            "time": None if None in times else max(times)}
+
+
+def convergence_time(errors):
+    """The paper's, Section IV-A: batches until the BER of the latest 8, and that of all so far, is
+    below 1e-3; None if that never is. errors: bit errors of set2's batches."""
+    ber = np.array(errors) / (BLOCK * BITS)
+    latest = np.convolve(ber, np.full(LATEST, 1 / LATEST), "valid")
+    overall = (np.cumsum(ber) / np.arange(1, ber.size + 1))[LATEST - 1:]
+    met, = np.nonzero((latest < CONVERGED) & (overall < CONVERGED))
+    return int(met[0]) + LATEST if met.size else None
 
 
 def rate(wrong, bits):
