@@ -129,12 +129,14 @@ double error_estimate::beyond_chance() const
     return score > std::max(standard_deviations * deviation, least_score) ? score : 0;
 }
 
+double error_estimate::pattern_errors() const { return errors_per_nat * beyond_chance(); }
+
 double error_estimate::symbol_error_rate() const
 {
     if (symbols() <= 0)
         return 1;
     const double doubt = (d_past.doubt + d_latest.doubt) / symbols();
-    return std::min(1.0, doubt + errors_per_nat * beyond_chance());
+    return std::min(1.0, doubt + pattern_errors());
 }
 
 bool error_estimate::trustworthy() const

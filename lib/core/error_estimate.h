@@ -50,6 +50,9 @@ public:
 
     //! Symbols seen, those half forgotten in part: 0 to 8704.
     double symbols() const { return d_past.symbols + d_latest.symbols; }
+    //! Expected part of symbols that the pattern score shows to be wrong: 0 if that is
+    //! within chance.
+    double pattern_errors() const;
     //! Expected part of wrong symbols, 0 to 1; 1 before the first symbol.
     double symbol_error_rate() const;
     //! In nats, chance subtracted; 0 if the data is not scrambled.

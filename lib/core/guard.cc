@@ -67,19 +67,21 @@ void guard::look(contender& each, const feature_view& view)
     d_posteriors.resize(view.count * d_initial.symbols.size());
     d_decider.decide(d_prepared, view, d_labels.data(), d_posteriors.data());
     each.estimate.add(d_labels.data(), d_posteriors.data(), view.count);
-    if (each.estimate.changed())
-        each.estimate.keep_latest();
 }
 
 double guard::badness(candidate which) const
 {
     const auto& estimate = d_candidates[which].estimate;
+    // What all of them show is the data's.
+    double common = 1;
+    for (const auto& each : d_candidates)
+        common = std::min(common, each.estimate.pattern_errors());
+    const double rate = std::max(0.0, estimate.symbol_error_rate() - common);
     const bool as_trained =
         estimate.symbol_error_rate() < drifted * (d_initial.symbol_error_rate + 1e-4);
     const bool loaded = which == offline || (which == last_good && !d_kept);
     const double benefit = !loaded ? 1 : as_trained ? as_trained_benefit : drifted_burden;
-    return benefit * (estimate.symbol_error_rate() * estimate.symbols() + 1) /
-           (estimate.symbols() + 1);
+    return benefit * (rate * estimate.symbols() + 1) / (estimate.symbols() + 1);
 }
 
 bool guard::judge(const feature_view& batch, const network& average)
@@ -89,8 +91,15 @@ bool guard::judge(const feature_view& batch, const network& average)
         return false;
     const std::size_t n = std::min(batch.count, d_unjudged / look_every * simd::tile);
     d_candidates[adaptive].net.parameters() = average.parameters();
-    for (auto& each : d_candidates)
+    bool changed = false;
+    for (auto& each : d_candidates) {
         look(each, batch.from(0, n));
+        changed = changed || each.estimate.changed();
+    }
+    // All of them: only what was seen at the same symbols compares.
+    for (auto& each : d_candidates)
+        if (changed)
+            each.estimate.keep_latest();
     keep_good(average);
 
     double least = badness(d_in_use);

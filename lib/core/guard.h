@@ -22,7 +22,8 @@ namespace gr::adann::core {
  * - last good: a copy of the adaptive one from when its estimate could be trusted.
  *
  * Before a batch is trained on, all three decide a tile of it: symbols that none has
- * learnt from. Another candidate is put into use when its estimated error rate is below
+ * learnt from; what is forgotten of them, all forget. The pattern score that even the best
+ * of them has is the data's own and does not count. Another candidate is put into use when its estimated error rate is below
  * 0.9 of that of the one in use. When the adaptive one is above twice that of the one in
  * use for 16384 symbols, training starts over from the one in use: a rollback.
  */

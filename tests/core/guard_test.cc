@@ -132,6 +132,22 @@ BOOST_AUTO_TEST_CASE(one_that_is_sure_of_patterns_that_cannot_be_does_not)
                boost::test_tools::per_element());
 }
 
+BOOST_AUTO_TEST_CASE(patterns_that_the_data_itself_has_hide_no_better_network)
+{
+    // Each symbol leans to the one before: both networks see it.
+    for (std::size_t i = samples.size() - 1; i >= 4; --i)
+        samples[i] = 0.97f * samples[i] + 0.25f * samples[i - 4];
+    model offline = make_receiver(40), sharp = make_receiver(80);
+    offline.symbol_error_rate = 0.5f; // it has not drifted
+    guard watching(offline, true);
+    for (int i = 0; i < 100; ++i)
+        watching.judge(next(), sharp.net);
+    const auto& seen = watching.estimate(guard::offline);
+    BOOST_TEST(seen.pattern_errors() >
+               2 * (seen.symbol_error_rate() - seen.pattern_errors()));
+    BOOST_TEST(watching.in_use() == guard::adaptive);
+}
+
 BOOST_AUTO_TEST_CASE(what_was_good_is_kept)
 {
     const model offline = make_receiver(8), good = make_receiver(1000),
