@@ -265,13 +265,17 @@ bool adaptive_equalizer::watch(const feature_view& view, const std::uint8_t* dec
 {
     const std::string problem = d_signal->problem(view, decided);
     if (!problem.empty()) {
+        // The adapting network may be what makes good samples look useless.
+        if (!d_paused) {
+            d_guard->restart_estimates();
+            publish();
+        }
         d_paused = true;
         report("paused", problem);
         return false;
     }
     if (d_paused) {
         d_paused = false;
-        d_guard->restart_estimates();
         report("resumed", "");
     }
     if (d_guard->judge(view, d_average)) {

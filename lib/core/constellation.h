@@ -33,6 +33,8 @@ public:
     std::size_t size() const { return d_points.size(); } //!< M
     unsigned bits_per_symbol() const { return d_bits; }
     bool is_complex() const { return d_complex; }
+    //! Of a dimension: 2 to 8.
+    unsigned levels() const { return 1u << (d_complex ? d_bits / 2 : d_bits); }
 
     //! M points; point l belongs to label l.
     const std::vector<std::complex<float>>& points() const { return d_points; }

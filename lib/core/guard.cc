@@ -12,11 +12,12 @@ constexpr std::size_t look_every = 512; // symbols, at a tile of them
 constexpr double clearly_better = 0.9;  // error rates' ratio
 constexpr double clearly_worse = 2;
 // The offline network has learnt from labels; what adapts is biased to its own decisions,
-// and surer of them. Until the signal drifts: then the offline one errs more often than
-// it doubts.
+// and surer of them.
 constexpr double as_trained_benefit = 0.75;
-constexpr double drifted_burden = 1.5;
-constexpr double drifted = 1.5;          // error rate over the one with labels
+// Once the signal has drifted from what a network learnt from, it errs up to four times
+// as often as it doubts, while one that adapts doubts more and more (PAM2, QPSK).
+constexpr double drifted = 1.5; // estimated error rate over the usual one
+constexpr double drifted_burden = 4;
 constexpr std::size_t patience = 16384;  // symbols before a rollback
 constexpr std::size_t good_lasts = 8192; // symbols until the next good one is kept
 
@@ -33,13 +34,16 @@ guard::guard(const model& initial, bool scrambled)
       d_scrambled(scrambled),
       d_candidates{ { { initial.net,
                         initial.temperature,
-                        error_estimate(initial.symbols.size(), scrambled) },
+                        error_estimate(initial.symbols.size(), scrambled),
+                        initial.symbol_error_rate },
                       { initial.net,
                         initial.adapted_temperature,
-                        error_estimate(initial.symbols.size(), scrambled) },
+                        error_estimate(initial.symbols.size(), scrambled),
+                        initial.symbol_error_rate },
                       { initial.net,
                         initial.adapted_temperature,
-                        error_estimate(initial.symbols.size(), scrambled) } } },
+                        error_estimate(initial.symbols.size(), scrambled),
+                        initial.symbol_error_rate } } },
       d_unjudged(0),
       d_decider(initial.net),
       d_scaled(initial.net),
@@ -77,10 +81,11 @@ double guard::badness(candidate which) const
     for (const auto& each : d_candidates)
         common = std::min(common, each.estimate.pattern_errors());
     const double rate = std::max(0.0, estimate.symbol_error_rate() - common);
-    const bool as_trained =
-        estimate.symbol_error_rate() < drifted * (d_initial.symbol_error_rate + 1e-4);
+    const bool is_drifted =
+        which != adaptive &&
+        estimate.symbol_error_rate() > drifted * (d_candidates[which].usual_rate + 1e-4);
     const bool loaded = which == offline || (which == last_good && !d_kept);
-    const double benefit = !loaded ? 1 : as_trained ? as_trained_benefit : drifted_burden;
+    const double benefit = is_drifted ? drifted_burden : loaded ? as_trained_benefit : 1;
     return benefit * (rate * estimate.symbols() + 1) / (estimate.symbols() + 1);
 }
 
@@ -128,6 +133,7 @@ void guard::keep_good(const network& average)
     d_kept = true;
     d_candidates[last_good].net.parameters() = average.parameters();
     d_candidates[last_good].estimate = estimate(adaptive);
+    d_candidates[last_good].usual_rate = estimate(adaptive).symbol_error_rate();
 }
 
 const network& guard::choose(const network& average) const
@@ -139,6 +145,7 @@ void guard::reset()
 {
     restart_estimates();
     d_candidates[last_good].net = d_initial.net;
+    d_candidates[last_good].usual_rate = d_initial.symbol_error_rate;
     d_in_use = offline;
     d_since_good = 0;
     d_kept = false;
@@ -148,6 +155,7 @@ void guard::contender::state(archive& members)
 {
     members("network", net.parameters());
     members("estimate", estimate);
+    members("usual_rate", usual_rate);
 }
 
 void guard::state(archive& members)

@@ -22,10 +22,11 @@ namespace gr::adann::core {
  * - last good: a copy of the adaptive one from when its estimate could be trusted.
  *
  * Before a batch is trained on, all three decide a tile of it: symbols that none has
- * learnt from; what is forgotten of them, all forget. The pattern score that even the best
- * of them has is the data's own and does not count. Another candidate is put into use when its estimated error rate is below
- * 0.9 of that of the one in use. When the adaptive one is above twice that of the one in
- * use for 16384 symbols, training starts over from the one in use: a rollback.
+ * learnt from; what one of them forgets, all forget. The pattern score that even the best
+ * of them has is the data's own and does not count. Another candidate is put into use
+ * when its estimated error rate is below 0.9 of that of the one in use. When the adaptive
+ * one is above twice that of the one in use for 16384 symbols, training starts over from
+ * the one in use: a rollback.
  */
 class guard
 {
@@ -37,7 +38,8 @@ public:
      * \param scrambled whether the data is random: without that, patterns tell nothing */
     guard(const model& initial, bool scrambled);
 
-    //! The signal was away: begins with the last good network and nothing known of any.
+    //! The signal is away: begins again with the last good network and nothing known of
+    //! any.
     void restart_estimates();
 
     /*! Looks at the first symbols of a batch, and decides which candidate is in use.
@@ -69,6 +71,7 @@ private:
         network net;
         float temperature;
         error_estimate estimate;
+        double usual_rate; // of symbol errors, on the signal that the network learnt from
 
         void state(archive& members);
     };

@@ -50,7 +50,7 @@ loss_settings loss_settings::scaled_to(const constellation& symbols, unsigned sp
     if (sigma == automatic)
         scaled.sigma = reach / 9;
     if (epsilon == automatic)
-        scaled.epsilon = reach / 3;
+        scaled.epsilon = reach / (symbols.levels() == 2 ? 6 : 3);
     return scaled;
 }
 

@@ -34,7 +34,8 @@ struct loss_settings {
     /*! With sigma and epsilon, where they are `automatic`, as 1/9 and 1/3 of what moves a
      * unit-power symbol by half the distance of two neighbours: that half distance times
      * √sps, for a receiver that averages a symbol's samples. For PAM4 at 4 samples a
-     * symbol 0.10 and 0.30, for 16QAM 0.07 and 0.21. */
+     * symbol 0.10 and 0.30, for 16QAM 0.07 and 0.21. With two levels (PAM2, QPSK) epsilon
+     * is half of that: more makes posteriors flatter and flatter there. */
     loss_settings scaled_to(const constellation& symbols, unsigned sps) const;
 
     static const std::vector<std::string>& losses();

@@ -161,8 +161,8 @@ BOOST_AUTO_TEST_CASE(a_restart_goes_on_to_the_bit_whatever_the_guard_did)
 {
     const result expected = run(initial, 0, symbols, path);
     const model last = load_model(path);
-    BOOST_REQUIRE(count_of(expected, "paused") == 2u);
-    BOOST_REQUIRE(count_of(expected, "resumed") == 1u);
+    BOOST_REQUIRE(count_of(expected, "paused") >= 2u);
+    BOOST_REQUIRE(count_of(expected, "resumed") >= 1u);
     BOOST_REQUIRE(count_of(expected, "rollback") >= 1u);
     // Before and while the signal is away, after, and shortly before the rollback.
     for (const std::size_t stop : { 3, 21, 23, 50, 70, 110 }) {

@@ -69,7 +69,8 @@ struct ber_estimate {
  * same seed. "off": the network stays as it is.
  *
  * Learning rate, sigma and epsilon of -1 are scaled to half the distance h of two
- * neighbours in the unit-power constellation: 0.0045 h, h·√sps/9 and h·√sps/3.
+ * neighbours in the unit-power constellation: 0.0045 h, h·√sps/9 and h·√sps/3
+ * (PAM2, QPSK: h·√sps/6).
  *
  * The guard estimates the error rates of three networks without labels, and has the best
  * decide: the offline one, the one that adapts, and a copy of that from when it was good.
