@@ -102,7 +102,7 @@ loss_gradient::loss_gradient(const network& shape, const simd::kernels& kernels)
       d_error(shape.widest_layer() * tile),
       d_sums(shape.parameters().size() * lanes),
       d_balance(shape.outputs(), kernels),
-      d_missing(shape.outputs(), kernels)
+      d_missing(shape.outputs())
 {
 }
 
@@ -158,13 +158,14 @@ loss_value loss_gradient::compute(const network& net,
         // One of the two gives the label, the other is trained.
         const point& labelled = clean || !moves ? d_reference : d_partner;
         const point& trained = clean && moves ? d_partner : d_reference;
+        const float* decided_by = labelled.passed.logits();
+        if (balances)
+            decided_by = d_missing.raised(decided_by);
         std::uint8_t labels[tile] = {};
         if (supervised)
             std::copy_n(known_labels + first, n, labels);
-        else if (balances)
-            d_missing.label(labelled.passed.logits(), n, labels);
         else
-            d_kernels.argmax(labelled.passed.logits(), d_classes, labels);
+            d_kernels.argmax(decided_by, d_classes, labels);
         loss += d_kernels.cross_entropy(trained.passed.logits(),
                                         trained.passed.posteriors.data(),
                                         d_classes,
@@ -174,8 +175,13 @@ loss_value loss_gradient::compute(const network& net,
         if (doubted)
             doubt(labels, trained.passed, d_classes, n, d_error.data());
         if (balances) {
-            std::uint8_t decided[tile];
-            d_kernels.argmax(d_reference.passed.logits(), d_classes, decided);
+            d_missing.count(labels, n);
+            std::uint8_t at_reference[tile];
+            const std::uint8_t* decided = labels;
+            if (decided_by != d_reference.passed.logits()) {
+                d_kernels.argmax(d_reference.passed.logits(), d_classes, at_reference);
+                decided = at_reference;
+            }
             d_balance.add(decided,
                           n,
                           trained.passed.posteriors.data(),

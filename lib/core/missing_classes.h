@@ -8,7 +8,6 @@
 
 #include "core/aligned.h"
 #include "core/archive.h"
-#include "core/simd/kernels.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -29,16 +28,17 @@ namespace gr::adann::core {
 class missing_classes
 {
 public:
-    missing_classes(std::size_t classes, const simd::kernels& kernels);
+    explicit missing_classes(std::size_t classes);
 
     //! Between batches: what is raised follows the labels so far.
     void begin_step();
 
-    /*! The pseudo-labels of a tile.
-     * \param logits rows of simd::tile, a row per class
-     * \param n symbols, of simd::tile, that count
-     * \param labels simd::tile */
-    void label(const float* logits, std::size_t n, std::uint8_t* labels);
+    /*! A tile's logits, rows of simd::tile, with those of missing classes raised:
+     * `logits` itself if none is missing, else valid until the next call. */
+    const float* raised(const float* logits);
+
+    //! Takes n pseudo-labels that came of it.
+    void count(const std::uint8_t* labels, std::size_t n);
 
     //! Forgets all labels.
     void reset();
@@ -46,10 +46,8 @@ public:
     void state(archive& members);
 
 private:
-    const simd::kernels& d_kernels;
-    std::vector<float> d_raised;    // by class, in nats
-    std::vector<float> d_labels;    // by class, since d_raised was changed
-    std::uint64_t d_all_labels = 0; // of all classes
+    std::vector<float> d_raised;         // by class, in nats
+    std::vector<std::uint64_t> d_labels; // by class, since d_raised was changed
     aligned_floats d_logits;
 };
 
