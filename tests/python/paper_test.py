@@ -7,7 +7,7 @@ import subprocess
 import numpy as np
 import pytest
 from gnuradio.adann import core
-from gnuradio.adann.experiments import PAPER
+from gnuradio.adann.experiments import PAPER, coherent
 from gnuradio.adann.experiments.complexity import multiplications
 from gnuradio.adann.experiments.mlse import run_mlse
 from gnuradio.adann.experiments.training_sequence import run_sequence
@@ -168,6 +168,27 @@ def test_multiplications_are_those_that_were_made(quick):
     network = core.network([6, 3, 2])
     features = np.ones((256, 6), np.float32)
     assert core.multiplications(network, features) == 256 * (6 * 3 + 3 * 2)
+
+
+def test_on_the_coherent_link_adaptation_comes_below_the_limit(quick):
+    rows = quick[0]["coherent"]["rows"]
+    frozen, ours = rows["frozen"], rows["AdaNN, the defaults"]
+    assert frozen["set1"]["greatest"] < 3e-3 and frozen["set2"]["least"] > coherent.LIMIT
+    assert ours["stable"]["greatest"] < coherent.LIMIT
+    assert ours["set2"]["mean"] < 0.7 * frozen["set2"]["mean"]
+
+
+def test_coherent_sets_are_aligned_with_their_labels():
+    points = np.array(core.constellation("16qam").points)
+    samples, sent = coherent.sets()
+    assert (sent[0] != sent[1]).mean() > 0.9
+    for received, labels in zip(samples, sent):
+        assert labels.size == 50400 and received.size == 4 * 50400
+        assert np.abs(np.bincount(labels) / labels.size - 1 / 16).max() < 0.005
+        # Symbols are nearest to the samples in their middles, in the sender's phase throughout.
+        parts = (received * np.repeat(points[labels], 4).conj()).reshape(-1, 1260, 4).mean(axis=1)
+        assert np.all(parts.real.argmax(axis=1) == 0)
+        assert np.abs(np.angle(parts[:, 0])).max() < 0.15
 
 
 def test_a_response_learnt_from_all_labels_decides(model):

@@ -10,9 +10,9 @@ from ..captures import atomic_output
 from ..report import CONVERGED, LATEST, running_ber, write_report
 from .vcsel import BITS, BLOCK
 
-_SIMULATED = ("The link is simulated (`adann simulate vcsel`): no measured record of the paper's "
-              "links is public. The paper's figures are of its own measured link; what can be "
-              "compared is which equalizer does better, and by how much.")
+_SIMULATED = ("The link is simulated ({}): no measured record of the paper's links is public. The "
+              "paper's figures are of its own measured link; what can be compared is which "
+              "equalizer does better, and by how much.")
 
 _CLAIM_HEAD = ["the paper's claim", "found here", "holds"]
 
@@ -22,14 +22,15 @@ def claim(text, value, holds):
     return {"claim": text, "found": value, "holds": bool(holds)}
 
 
-def write_page(directory, title, results, head, rows, note=""):
+def write_page(directory, title, results, head, rows, note="",
+               simulated_by="`adann simulate vcsel`"):
     """results: all numbers, with "scale" and "claims"; head and rows: the table's, strings."""
     directory.mkdir(parents=True, exist_ok=True)
     write_report(directory / "results.json", {"title": title, **results})
     seeds = (f" Of an equalizer that draws noise the worst of {results['seeds']} seeds counts, "
              "figure by figure, and the plot shows the one with most errors."
              if "seeds" in results else "")
-    parts = [f"## {title}\n", _SIMULATED + (f" {note}" if note else "") + "\n",
+    parts = [f"## {title}\n", _SIMULATED.format(simulated_by) + (f" {note}" if note else "") + "\n",
              f"Scale: {results['scale']}.{seeds}\n", markdown(head, rows),
              f"![{title}](plot.png)\n",
              markdown(_CLAIM_HEAD, [_claim_row(one) for one in results["claims"]])]
@@ -82,15 +83,16 @@ def plot(path, draw):
         figure.savefig(temporary, dpi=110)
 
 
-def plot_runs(path, runs):
+def plot_runs(path, runs, bits=BITS, block=BLOCK, limit=CONVERGED, limit_name=None):
     """BER over set1 and set2, the mean of 8 blocks. runs: {name: bit errors, of each seed
-    and set}, of which that with most of them is drawn."""
+    and set}, of which that with most of them is drawn; bits: of a symbol; block: its symbols;
+    limit: a BER that a line is drawn at."""
     def draw(axes):
         for color, (name, seeds) in enumerate(runs.items()):
             captures = max(seeds, key=lambda errors: sum(map(sum, errors)))
             start = 0
             for errors in captures:
-                ber = running_ber([{"bit_errors": wrong, "bits": BITS * BLOCK}
+                ber = running_ber([{"bit_errors": wrong, "bits": bits * block}
                                    for wrong in errors])
                 axes.semilogy(start + np.arange(1, ber.size + 1), np.where(ber > 0, ber, np.nan),
                               color=f"C{color % 10}", linestyle="-" if color < 10 else "--",
@@ -98,7 +100,7 @@ def plot_runs(path, runs):
                 start += len(errors)
                 if start == len(errors):
                     axes.axvline(start + 0.5, color="0.5", linestyle="--", linewidth=0.8)
-        axes.axhline(CONVERGED, color="0.7", linewidth=0.8)
-        axes.set_xlabel(f"blocks of {BLOCK} symbols, set1 and then set2")
+        axes.axhline(limit, color="0.7", linewidth=0.8, label=limit_name)
+        axes.set_xlabel(f"blocks of {block} symbols, set1 and then set2")
         axes.set_ylabel(f"bit error rate, latest {LATEST} blocks")
     plot(path, draw)

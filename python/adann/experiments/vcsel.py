@@ -113,10 +113,10 @@ def run_rows(rows, size, progress=None, done=0):
     return {name: [next(runs) for _ in row] for name, row in cells.items()}
 
 
-def bit_errors(decided, sent):
+def bit_errors(decided, sent, block=BLOCK):
     """Of each block. The alignment is known: a decision that is late or inverted is wrong."""
     wrong = np.unpackbits((decided ^ sent)[:, None], axis=1).sum(axis=1)
-    return [int(wrong[start:start + BLOCK].sum()) for start in range(0, wrong.size, BLOCK)]
+    return [int(wrong[start:start + block].sum()) for start in range(0, wrong.size, block)]
 
 
 def figures(runs):
