@@ -61,8 +61,10 @@ float sum_of_largest(const pass& passed, std::size_t classes, std::size_t n)
 {
     float largest[tile] = {}, sums[lanes] = {};
     for (std::size_t j = 0; j < classes; ++j)
-        for (std::size_t t = 0; t < tile; ++t)
-            largest[t] = std::max(largest[t], passed.posteriors[j * tile + t]);
+        for (std::size_t t = 0; t < tile; ++t) {
+            const float p = passed.posteriors[j * tile + t];
+            largest[t] = p > largest[t] ? p : largest[t]; // std::max() would branch
+        }
     std::fill(largest + n, largest + tile, 0.0f);
     for (std::size_t t = 0; t < tile; t += lanes)
         for (std::size_t l = 0; l < lanes; ++l)
