@@ -237,7 +237,7 @@ void posterior_change(const float* to,
 void rectify(const float* x, std::size_t rows, float* y)
 {
     for (std::size_t i = 0; i < rows * tile; i += width)
-        store(y + i, larger(load(x + i), vec{}));
+        store(y + i, rectified(load(x + i)));
 }
 
 void compose(const float* x,

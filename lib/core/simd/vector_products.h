@@ -45,16 +45,11 @@ void affine_rows(const affine_task& task, std::size_t o)
     const std::uint32_t* const row = task.row;
     const activation then = task.then;
     const float* const start = task.start;
-    vec bias[R];
-#pragma GCC unroll 16
-    for (std::size_t r = 0; r < R; ++r)
-        bias[r] = all(task.biases ? task.biases[o + r] : 0.0f);
-
     for (std::size_t t = 0; t < tile; t += 2 * width) {
         vec sum[R][2];
 #pragma GCC unroll 16
         for (std::size_t r = 0; r < R; ++r)
-            sum[r][0] = sum[r][1] = bias[r];
+            sum[r][0] = sum[r][1] = all(task.biases ? task.biases[o + r] : 0.0f);
         if (start) {
 #pragma GCC unroll 16
             for (std::size_t r = 0; r < R; ++r) {
@@ -85,7 +80,7 @@ void affine_rows(const affine_task& task, std::size_t o)
                           function(sum[r][at], r * tile + at * width));
         };
         if (then == activation::relu)
-            finish([](vec value, std::size_t) { return larger(value, vec{}); });
+            finish([](vec value, std::size_t) { return rectified(value); });
         else if (then == activation::masked)
             finish([&](vec value, std::size_t at) {
                 return load(active + at) > 0.0f ? value : vec{};
