@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "core/neighbourhood.h"
 
+#include <algorithm>
+
 namespace gr::adann::core {
 
 using simd::activation;
@@ -12,9 +14,14 @@ neighbourhood::neighbourhood(const simd::kernels& kernels, const network& shape)
 {
 }
 
+namespace {
+// Rows of noise that are drawn and added while they are in the nearest cache.
+constexpr std::size_t part = 4;
+} // namespace
+
 literal_neighbourhood::literal_neighbourhood(const simd::kernels& kernels,
                                              const network& shape)
-    : neighbourhood(kernels, shape), d_noise(shape.inputs() * tile)
+    : neighbourhood(kernels, shape), d_noise(part * tile)
 {
 }
 
@@ -28,16 +35,20 @@ void literal_neighbourhood::go(const displacement& by, tile_noise& noise, point&
 {
     const std::size_t inputs = first_layer().inputs;
     to.from_v = by;
-    if (!by.is_none()) {
-        float* moved = to.moved.data();
+    const unsigned direction = by.xi > 0 ? noise.next() : 0;
+    const unsigned augmentation = by.sigma > 0 ? noise.next() : 0;
+    for (std::size_t k = 0; k < inputs && !by.is_none(); k += part) {
+        const std::size_t rows = std::min(part, inputs - k);
+        float* moved = &to.moved[k * tile];
         if (by.xi > 0)
-            noise.draw(inputs, moved);
+            noise.draw(direction, k, rows, moved);
         if (by.sigma > 0)
-            noise.draw(inputs, d_noise.data());
+            noise.draw(augmentation, k, rows, d_noise.data());
+        const float* r = by.r ? by.r + k * tile : nullptr;
         d_kernels.compose(d_clean.rows().data,
-                          d_clean.rows().row,
-                          inputs,
-                          by.xi > 0 ? moved : by.r,
+                          d_clean.rows().row + k,
+                          rows,
+                          by.xi > 0 ? moved : r,
                           by.xi > 0 ? by.xi : 1.0f,
                           by.sigma > 0 ? d_noise.data() : nullptr,
                           by.sigma,

@@ -12,7 +12,7 @@
 
 namespace gr::adann::core {
 
-//! The noise of one tile, use after use.
+//! The noise of one tile: one vector per symbol after the other.
 class tile_noise
 {
 public:
@@ -20,10 +20,13 @@ public:
         : d_source(source), d_first(first_symbol)
     {
     }
-    void draw(std::size_t rows, float* out)
+    //! The next vector, to be drawn whole or part by part.
+    unsigned next() { return d_use++; }
+    void draw(unsigned vector, std::size_t first_row, std::size_t rows, float* out)
     {
-        d_source.fill(d_use++, d_first, rows, out);
+        d_source.fill(vector, d_first, first_row, rows, out);
     }
+    void draw(std::size_t rows, float* out) { draw(next(), 0, rows, out); }
 
 private:
     noise_source& d_source;
@@ -103,7 +106,7 @@ public:
 private:
     tile_rows features(const point& at) const;
 
-    aligned_floats d_noise;
+    aligned_floats d_noise; // of `part` rows
 };
 
 } // namespace gr::adann::core

@@ -21,11 +21,14 @@ class noise_source
 {
 public:
     virtual ~noise_source() = default;
-    /*! Fills `rows` rows of simd::tile numbers for the symbols first_symbol and
-     * following. \param use 0, 1, 2, … : which of the loss's noise vectors, in the order
-     * they are needed */
-    virtual void
-    fill(unsigned use, std::size_t first_symbol, std::size_t rows, float* out) = 0;
+    /*! Fills `rows` rows of simd::tile numbers, first_row and following of a noise
+     * vector, for the symbols first_symbol and following. \param use 0, 1, 2, … : which
+     * of the loss's noise vectors, in the order they are needed */
+    virtual void fill(unsigned use,
+                      std::size_t first_symbol,
+                      std::size_t first_row,
+                      std::size_t rows,
+                      float* out) = 0;
 };
 
 /*! Independent standard normal numbers: xoshiro128++ (Blackman and Vigna, 2019) in 16

@@ -70,7 +70,8 @@ private:
             : d_generator(seed, kernels)
         {
         }
-        void fill(unsigned, std::size_t, std::size_t rows, float* out) override
+        void
+        fill(unsigned, std::size_t, std::size_t, std::size_t rows, float* out) override
         {
             d_generator.fill(out, rows * simd::tile);
         }

@@ -15,7 +15,7 @@ namespace {
 class generated : public noise_source
 {
 public:
-    void fill(unsigned, std::size_t, std::size_t rows, float* out) override
+    void fill(unsigned, std::size_t, std::size_t, std::size_t rows, float* out) override
     {
         d_generator.fill(out, rows * tile);
     }

@@ -25,17 +25,24 @@ public:
         if (noise.ndim() != 3)
             refuse("noise dimensions", noise.ndim(), "3: (uses, N, dimension)");
     }
-    void fill(unsigned use, std::size_t first, std::size_t rows, float* out) override
+    void fill(unsigned use,
+              std::size_t first_symbol,
+              std::size_t first_row,
+              std::size_t rows,
+              float* out) override
     {
         const auto numbers = d_noise.unchecked<3>();
-        if (use >= numbers.shape(0) || static_cast<py::ssize_t>(rows) != numbers.shape(2))
+        if (use >= numbers.shape(0) ||
+            static_cast<py::ssize_t>(first_row + rows) > numbers.shape(2))
             refuse("noise",
                    py::str(d_noise.attr("shape")).cast<std::string>(),
                    "one (N, dimension) array per use");
         for (std::size_t k = 0; k < rows; ++k)
             for (std::size_t t = 0; t < simd::tile; ++t)
-                out[k * simd::tile + t] = numbers(
-                    use, std::min<py::ssize_t>(first + t, numbers.shape(1) - 1), k);
+                out[k * simd::tile + t] =
+                    numbers(use,
+                            std::min<py::ssize_t>(first_symbol + t, numbers.shape(1) - 1),
+                            first_row + k);
     }
 
 private:
