@@ -44,17 +44,19 @@ void affine_rows(const affine_task& task, std::size_t o)
     const std::size_t inputs = task.inputs, outputs = task.outputs;
     const std::uint32_t* const row = task.row;
     const activation then = task.then;
-    const float* const start = task.start;
+    const float* const biases = task.biases ? task.biases + o : nullptr;
+    const float* const start = task.start ? task.start + o * tile : nullptr;
     for (std::size_t t = 0; t < tile; t += 2 * width) {
         vec sum[R][2];
 #pragma GCC unroll 16
         for (std::size_t r = 0; r < R; ++r)
-            sum[r][0] = sum[r][1] = all(task.biases ? task.biases[o + r] : 0.0f);
+            sum[r][0] = sum[r][1] = all(biases ? biases[r] : 0.0f);
         if (start) {
+            const float* const from = start + t;
 #pragma GCC unroll 16
             for (std::size_t r = 0; r < R; ++r) {
-                sum[r][0] += load(start + (o + r) * tile + t);
-                sum[r][1] += load(start + (o + r) * tile + t + width);
+                sum[r][0] += load(from + r * tile);
+                sum[r][1] += load(from + r * tile + width);
             }
         }
         const float* weight = task.weights + o;
