@@ -49,7 +49,7 @@ adaptive_equalizer::adaptive_equalizer(
     if (settings.guard && !d_supervised && !std::isnan(initial.symbol_error_rate)) {
         const bool scrambled = settings.training.loss.balance > 0;
         d_signal.emplace(d_initial.symbols.size(), scrambled);
-        d_guard.emplace(d_initial, scrambled);
+        d_guard.emplace(d_initial, scrambled, d_batch);
     }
     if (!settings.checkpoint.empty())
         d_recorder.emplace(
@@ -230,8 +230,12 @@ void adaptive_equalizer::take_requests()
     if (reset) {
         d_trainer.reset(d_initial.net.parameters());
         approach_trained(1.0f);
-        if (d_guard)
+        if (d_guard) {
             d_guard->reset();
+            d_signal->reset();
+            d_paused = false;
+            forget_estimate();
+        }
         publish();
         report("reset", "");
     }
@@ -260,7 +264,7 @@ void adaptive_equalizer::learn(const float* samples, const std::uint8_t* labels)
     }
 }
 
-// Has the guard look at a batch. Returns whether to train on it.
+// Has the signal check and the guard look at a batch. Returns whether to train on it.
 bool adaptive_equalizer::watch(const feature_view& view, const std::uint8_t* decided)
 {
     const std::string problem = d_signal->problem(view, decided);
@@ -268,6 +272,7 @@ bool adaptive_equalizer::watch(const feature_view& view, const std::uint8_t* dec
         // The adapting network may be what makes good samples look useless.
         if (!d_paused) {
             d_guard->restart_estimates();
+            forget_estimate();
             publish();
         }
         d_paused = true;
@@ -288,6 +293,13 @@ bool adaptive_equalizer::watch(const feature_view& view, const std::uint8_t* dec
     }
     estimate_errors(view.count);
     return true;
+}
+
+void adaptive_equalizer::forget_estimate()
+{
+    d_unestimated = 0;
+    const std::lock_guard<std::mutex> lock(d_requests_mutex);
+    d_estimated = {};
 }
 
 void adaptive_equalizer::estimate_errors(std::size_t more_symbols)

@@ -71,9 +71,10 @@ struct adaptation_event {
  * step of N_b symbols brings them nearer by N_b / (average + N_b). The noise of single
  * steps is averaged out of the decisions, which `average` = 0 takes as they are.
  *
- * The guard chooses which weights are in use, the adaptive ones or others; it pauses
- * adaptation while the signal is away, and has the trainer start over from better weights
- * (guard.h). A batch that is not learnt from is counted as rejected.
+ * The guard chooses which weights are in use, the adaptive ones or others, and has the
+ * trainer start over from better weights (guard.h). While the signal is away adaptation
+ * pauses (signal_check.h), and the last good weights are in use. A batch that is not
+ * learnt from is counted as rejected.
  *
  * A checkpoint is a model file of the weights in use, together with all that the next
  * step depends on. An equalizer that is made from one goes on: in lockstep, with the same
@@ -172,6 +173,7 @@ private:
     void save(const std::string& path, const model& saved);
     void save_rollback();
     bool watch(const feature_view& view, const std::uint8_t* decided);
+    void forget_estimate();
     void estimate_errors(std::size_t more_symbols);
     void approach_trained(float part);
     const network& in_use() const;

@@ -84,15 +84,26 @@ void error_estimate::add(const std::uint8_t* decided,
 
 bool error_estimate::changed() const
 {
-    // Most symbols are sure, few are not: the variance of a sum of doubts is about a
-    // quarter of it.
     if (d_past.symbols < latest)
         return false;
     const double expected = d_past.doubt / d_past.symbols * d_latest.symbols;
-    return std::abs(d_latest.doubt - expected) > 4 * std::sqrt(0.25 * expected + 0.25);
+    return std::abs(d_latest.doubt - expected) > chance(expected);
+}
+
+double error_estimate::chance(double expected)
+{
+    // Most symbols are sure, few are not: the variance of a sum of doubts is about a
+    // quarter of it.
+    return 4 * std::sqrt(0.25 * expected + 0.25);
 }
 
 void error_estimate::keep_latest() { d_past.fade(0); }
+
+void error_estimate::forget()
+{
+    d_past.fade(0);
+    d_latest.fade(0);
+}
 
 double error_estimate::independent_symbols() const
 {

@@ -47,6 +47,12 @@ public:
     bool changed() const;
     //! Forgets all symbols but those latest ones.
     void keep_latest();
+    //! Forgets all symbols.
+    void forget();
+
+    //! By how much the doubts of some symbols may exceed their expected sum by chance:
+    //! four standard deviations.
+    static double chance(double expected);
 
     //! Symbols seen, those half forgotten in part: 0 to 8704.
     double symbols() const { return d_past.symbols + d_latest.symbols; }

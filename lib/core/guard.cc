@@ -29,9 +29,8 @@ const char* guard::name(candidate which)
     return names[which];
 }
 
-guard::guard(const model& initial, bool scrambled)
+guard::guard(const model& initial, bool scrambled, std::size_t batch)
     : d_initial(initial),
-      d_scrambled(scrambled),
       d_candidates{ { { initial.net,
                         initial.temperature,
                         error_estimate(initial.symbols.size(), scrambled),
@@ -47,14 +46,16 @@ guard::guard(const model& initial, bool scrambled)
       d_unjudged(0),
       d_decider(initial.net),
       d_scaled(initial.net),
-      d_prepared(initial.net)
+      d_prepared(initial.net),
+      d_labels((batch + look_every - 1) / look_every * simd::tile),
+      d_posteriors(d_labels.size() * initial.symbols.size())
 {
 }
 
 void guard::restart_estimates()
 {
     for (auto& each : d_candidates)
-        each.estimate = error_estimate(d_initial.symbols.size(), d_scrambled);
+        each.estimate.forget();
     d_in_use = last_good;
     d_declining = 0;
 }
@@ -67,8 +68,6 @@ void guard::look(contender& each, const feature_view& view)
     for (std::size_t i = last.weights; i < d_scaled.parameters().size(); ++i)
         d_scaled.parameters()[i] /= each.temperature;
     d_prepared.assign(d_scaled);
-    d_labels.resize(view.count);
-    d_posteriors.resize(view.count * d_initial.symbols.size());
     d_decider.decide(d_prepared, view, d_labels.data(), d_posteriors.data());
     each.estimate.add(d_labels.data(), d_posteriors.data(), view.count);
 }
@@ -81,9 +80,10 @@ double guard::badness(candidate which) const
     for (const auto& each : d_candidates)
         common = std::min(common, each.estimate.pattern_errors());
     const double rate = std::max(0.0, estimate.symbol_error_rate() - common);
-    const bool is_drifted =
-        which != adaptive &&
-        estimate.symbol_error_rate() > drifted * (d_candidates[which].usual_rate + 1e-4);
+    const double usual =
+        drifted * (d_candidates[which].usual_rate + 1e-4) * estimate.symbols();
+    const bool is_drifted = which != adaptive && rate * estimate.symbols() - usual >
+                                                     error_estimate::chance(usual);
     const bool loaded = which == offline || (which == last_good && !d_kept);
     const double benefit = is_drifted ? drifted_burden : loaded ? as_trained_benefit : 1;
     return benefit * (rate * estimate.symbols() + 1) / (estimate.symbols() + 1);

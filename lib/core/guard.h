@@ -11,7 +11,6 @@
 #include "core/model.h"
 
 #include <array>
-#include <string>
 
 namespace gr::adann::core {
 
@@ -35,8 +34,9 @@ public:
     static const char* name(candidate which);
 
     /*! \param initial the offline network, its error rate and its temperatures
-     * \param scrambled whether the data is random: without that, patterns tell nothing */
-    guard(const model& initial, bool scrambled);
+     * \param scrambled whether the data is random: without that, patterns tell nothing
+     * \param batch the largest that judge() will see */
+    guard(const model& initial, bool scrambled, std::size_t batch);
 
     //! The signal is away: begins again with the last good network and nothing known of
     //! any.
@@ -80,7 +80,6 @@ private:
     void keep_good(const network& average);
 
     const model d_initial;
-    const bool d_scrambled;
     std::array<contender, 3> d_candidates; // the adaptive one's network is given
     candidate d_in_use = offline;
     std::size_t d_unjudged;       // symbols since the last look

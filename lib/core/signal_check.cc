@@ -15,6 +15,7 @@ constexpr double told_from_noise = 0.4;
 constexpr double almost_noise = 0.25;
 constexpr double kurtosis_memory = 2048; // symbols
 constexpr double usual_memory = 65536;   // symbols
+constexpr double enough_symbols = 8192;
 
 constexpr std::size_t pattern_sample = 512; // symbols
 // Nats. Drifts with up to 20 % bit errors stay below 0.15, idle patterns of up to 64
@@ -30,15 +31,16 @@ std::string two_digits(double number) { return std::to_string(number).substr(0, 
 
 double kurtosis(const float* samples, std::size_t n)
 {
-    double mean = 0, variance = 0, fourth = 0;
+    double sum = 0, squares = 0, fourth_powers = 0;
     for (std::size_t i = 0; i < n; ++i)
-        mean += samples[i] / static_cast<double>(n);
+        sum += samples[i];
+    const double mean = sum / static_cast<double>(n);
     for (std::size_t i = 0; i < n; ++i) {
         const double square = (samples[i] - mean) * (samples[i] - mean);
-        variance += square / static_cast<double>(n);
-        fourth += square * square / static_cast<double>(n);
+        squares += square;
+        fourth_powers += square * square;
     }
-    return fourth / (variance * variance);
+    return static_cast<double>(n) * fourth_powers / (squares * squares);
 }
 
 } // namespace
@@ -57,6 +59,8 @@ std::string signal_check::problem(const feature_view& batch, const std::uint8_t*
         found = noise_problem(batch);
     if (found.empty() && d_scrambled)
         found = pattern_problem(batch, decided);
+    if (found.empty())
+        learn_usual(batch);
     return found;
 }
 
@@ -87,17 +91,24 @@ std::string signal_check::range_problem(const feature_view& batch)
 std::string signal_check::noise_problem(const feature_view& batch)
 {
     const double now = kurtosis(batch.data, batch.floats());
-    if (d_usual_kurtosis == 0)
-        d_kurtosis = d_usual_kurtosis = now;
     const auto n = static_cast<double>(batch.count);
-    d_kurtosis += n / (n + kurtosis_memory) * (now - d_kurtosis);
+    d_kurtosis = d_kurtosis == 0
+                     ? now
+                     : d_kurtosis + n / (n + kurtosis_memory) * (now - d_kurtosis);
     const double usual_distance = gaussian - d_usual_kurtosis;
-    if (usual_distance > told_from_noise &&
+    if (d_usual_symbols >= enough_symbols && usual_distance > told_from_noise &&
         gaussian - d_kurtosis < almost_noise * usual_distance)
         return "the samples are distributed like noise: their kurtosis is " +
                two_digits(d_kurtosis) + ", usually " + two_digits(d_usual_kurtosis);
-    d_usual_kurtosis += n / (n + usual_memory) * (d_kurtosis - d_usual_kurtosis);
     return "";
+}
+
+// Of a batch without a problem.
+void signal_check::learn_usual(const feature_view& batch)
+{
+    const auto n = static_cast<double>(batch.count);
+    d_usual_kurtosis += n / (n + d_usual_symbols) * (d_kurtosis - d_usual_kurtosis);
+    d_usual_symbols = std::min(d_usual_symbols + n, usual_memory);
 }
 
 std::string signal_check::pattern_problem(const feature_view& batch,
@@ -135,9 +146,19 @@ std::string signal_check::pattern_problem(const feature_view& batch,
         if (divergence > implausible_patterns)
             d_pattern_problem =
                 "the decisions are not those of random data: their patterns are " +
-                two_digits(divergence) + " nats from uniform, allowed: 0.4";
+                two_digits(divergence) + " nats from uniform, allowed: " +
+                two_digits(implausible_patterns).substr(0, 3);
     }
     return d_pattern_problem;
+}
+
+void signal_check::reset()
+{
+    d_usual_extremes = 2;
+    d_kurtosis = d_usual_kurtosis = d_usual_symbols = 0;
+    std::fill(d_patterns.begin(), d_patterns.end(), 0.0f);
+    d_pattern_symbols = 0;
+    d_pattern_problem.clear();
 }
 
 void signal_check::state(archive& members)
@@ -145,6 +166,7 @@ void signal_check::state(archive& members)
     members("usual_extremes", d_usual_extremes);
     members("kurtosis", d_kurtosis);
     members("usual_kurtosis", d_usual_kurtosis);
+    members("usual_symbols", d_usual_symbols);
     members("patterns", d_patterns);
     members("pattern_symbols", d_pattern_symbols);
     members("pattern_problem", d_pattern_problem);
