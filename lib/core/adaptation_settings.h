@@ -20,9 +20,9 @@ struct adaptation_settings {
     std::size_t batch = 512;       //!< symbols of one step (N_b), 16 to 2^20
     std::size_t average =
         10000; //!< symbols that the weights in use average over, 0 to 10^9
-    //! Its sigma and epsilon may be loss_settings::automatic.
+    //! Its learning rate, sigma and epsilon may be `automatic`.
     training_settings training = automatic_training();
-    //! Whether a core::guard watches. None does with "supervised", nor over a model of
+    //! Whether a core::guard and a signal_check watch. None does with "supervised", nor over a model of
     //! unknown error rate: of that nobody knows what is normal.
     bool guard = true;
     //! File in a folder that exists; empty for none. See adaptive_equalizer.

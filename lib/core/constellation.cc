@@ -3,6 +3,7 @@
 
 #include "core/checks.h"
 
+#include <cmath>
 #include <numeric>
 
 namespace gr::adann::core {

@@ -2,7 +2,6 @@
 #include "core/guard.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace gr::adann::core {
 

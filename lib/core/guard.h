@@ -22,10 +22,14 @@ namespace gr::adann::core {
  *
  * Before a batch is trained on, all three decide a tile of it: symbols that none has
  * learnt from; what one of them forgets, all forget. The pattern score that even the best
- * of them has is the data's own and does not count. Another candidate is put into use
- * when its estimated error rate is below 0.9 of that of the one in use. When the adaptive
- * one is above twice that of the one in use for 16384 symbols, training starts over from
- * the one in use: a rollback.
+ * of them has is the data's own and does not count. Networks that do not learn err more
+ * often than they doubt once the signal has drifted from what they learnt: when the
+ * estimate is beyond 1.5 times the usual one it counts four times. Until then the offline
+ * one's, which labels have taught, counts 0.75 times.
+ *
+ * Another candidate is put into use when its rate is below 0.9 of that of the one in use.
+ * When the adaptive one is above twice that of the one in use for 16384 symbols, training
+ * starts over from the one in use: a rollback.
  */
 class guard
 {
@@ -56,7 +60,7 @@ public:
         return d_candidates[which].estimate;
     }
 
-    /*! What judge() compares: the estimated symbol error rate, 0 to 1, as if one more
+    /*! What judge() compares, 0 to 4: the estimated symbol error rate as if one more
      * symbol had been wrong, for few symbols tell little; less for an offline network
      * that does as well as when it was trained, more for one that does not. */
     double badness(candidate which) const;

@@ -66,10 +66,10 @@ struct loss_value {
  * - pseudo_label "perturbed": the label is the decision at g(v + r); the loss is taken at
  * g(v). This is Algorithm 2 as printed. It draws boundaries into dense regions.
  *
- * self_training has neither noise nor r, so both readings are one. r is Algorithm 1: with
- * o = NN(v) ("perturbed": NN(g(v))) and o' = NN(g(v + ξ·d)), d standard normal, it points
- * along the gradient of KL(o ‖ o') and has length ε. "supervised" takes known labels at
- * v.
+ * self_training has neither noise nor r, so "clean" and "perturbed" are one. r is
+ * Algorithm 1: with o = NN(v) ("perturbed": NN(g(v))) and o' = NN(g(v + ξ·d)), d standard
+ * normal, it points along the gradient of KL(o ‖ o') and has length ε. "supervised" takes
+ * known labels at v.
  *
  * Noise "literal" draws every vector as written. "reduced", the default, has the same
  * distribution and costs less: see reduced_neighbourhood.
@@ -82,7 +82,8 @@ public:
 
     /*! \param batch at least one feature vector, all finite
      * \param known_labels batch.count labels for "supervised", else not used
-     * \param gradient receives dLoss/dparameters of the batch's mean loss */
+     * \param gradient receives dLoss/dparameters of the batch's mean loss, weighted if
+     * "doubted", and of pattern_balance's term; the value returned has neither */
     loss_value compute(const network& net,
                        const feature_view& batch,
                        const std::uint8_t* known_labels,

@@ -12,7 +12,8 @@
 
 namespace gr::adann::core {
 
-//! How a network is trained; the defaults are the project's.
+//! How a network is trained. The equalizer's defaults are others:
+//! adaptation_settings::automatic_training().
 struct training_settings {
     loss_settings loss;
     std::string optimizer = "adam"; //!< one of optimizer::names()

@@ -22,9 +22,9 @@ def fit_temperature(posteriors, labels):
     would be too low.
     """
     logits = np.log(np.maximum(posteriors, 1e-37)).astype(np.float64)
-    ranked = np.sort(logits, axis=1)
-    least_sure = np.argmin(ranked[:, -1] - ranked[:, -2])
-    own = np.append(logits[np.arange(labels.size), labels], ranked[least_sure, -2])
+    second, first = np.partition(logits, -2, axis=1)[:, -2:].T
+    least_sure = np.argmin(first - second)
+    own = np.append(logits[np.arange(labels.size), labels], second[least_sure])
     logits = np.append(logits, logits[least_sure:least_sure + 1], axis=0)
 
     def cross_entropy(log_temperature):
@@ -61,8 +61,8 @@ def _adapted(model, features):
     settings = PRESETS["default"]
     network = core.network(model.network.sizes)
     network.parameters[:] = model.network.parameters
-    trainer = core.trainer(network, settings["loss"], settings["pseudo_label"], balance=settings["balance"],
-                           **core.automatic_training(model))
+    trainer = core.trainer(network, settings["loss"], settings["pseudo_label"],
+                           balance=settings["balance"], **core.automatic_training(model))
     batch = settings["batch"]
     approach = batch / (settings["average"] + batch)
     for start in range(0, len(features) - batch + 1, batch):

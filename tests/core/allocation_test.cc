@@ -7,6 +7,7 @@
 #include "core/normalizer.h"
 #include "receivers.h"
 
+#include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 
 #include <malloc.h>
@@ -200,9 +201,11 @@ BOOST_AUTO_TEST_CASE(a_live_equalizer_neither_allocates_nor_waits)
     }
 }
 
-BOOST_AUTO_TEST_CASE(lockstep_allocates_nothing_and_waits_once_a_batch)
+// Of batches of 128 the guard looks at every fourth; of 600 at a tile or two.
+BOOST_DATA_TEST_CASE(lockstep_allocates_nothing_and_waits_once_a_batch,
+                     boost::unit_test::data::make({ 128, 512, 600 }))
 {
-    constexpr std::size_t batch = 512, batches = 20;
+    const std::size_t batch = sample, batches = 20;
     const auto samples = noise(4 * batch * batches + 44);
     const model initial = make_receiver();
     std::vector<std::uint8_t> labels(batch * batches);

@@ -147,6 +147,38 @@ BOOST_AUTO_TEST_CASE(patterns_that_the_data_itself_has_hide_no_better_network)
     BOOST_TEST(watching.in_use() == guard::adaptive);
 }
 
+BOOST_AUTO_TEST_CASE(a_network_that_the_signal_has_left_is_trusted_less)
+{
+    for (const float usual_rate : { 0.001f, 0.5f }) {
+        model offline = make_receiver(40);
+        const model adapting = make_receiver(20); // doubts more
+        offline.symbol_error_rate = usual_rate;
+        guard watching(offline, true, batch);
+        for (int i = 0; i < 100; ++i)
+            watching.judge(next(), adapting.net);
+        BOOST_TEST(watching.estimate(guard::offline).symbol_error_rate() <
+                   watching.estimate(guard::adaptive).symbol_error_rate());
+        const bool has_left = usual_rate < 0.01f;
+        BOOST_TEST(watching.in_use() == (has_left ? guard::adaptive : guard::offline));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(after_a_pause_the_last_good_one_decides_and_nothing_is_known)
+{
+    const model offline = make_receiver(8), good = make_receiver(1000),
+                other = make_receiver(20);
+    guard watching(offline, true, batch);
+    for (int i = 0; i < 100; ++i)
+        watching.judge(next(), good.net);
+    BOOST_TEST(watching.in_use() != guard::offline);
+    watching.restart_estimates();
+    BOOST_TEST(watching.in_use() == guard::last_good);
+    BOOST_TEST(watching.choose(other.net).parameters() == good.net.parameters(),
+               boost::test_tools::per_element());
+    for (const auto which : { guard::offline, guard::adaptive, guard::last_good })
+        BOOST_TEST(watching.estimate(which).symbols() == 0);
+}
+
 BOOST_AUTO_TEST_CASE(what_was_good_is_kept)
 {
     const model offline = make_receiver(8), good = make_receiver(1000),

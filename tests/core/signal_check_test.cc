@@ -6,7 +6,6 @@
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <random>
 

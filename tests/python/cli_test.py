@@ -164,7 +164,8 @@ def test_a_rollback_is_replayed(sets, tmp_path):
     offline, adaptive, _ = map(float, rows[-3][4:7])
     assert adaptive > 2 * offline
     last = result.stdout.splitlines()[-1]
-    assert last == f"step {steps[-1]}: rollback: training starts over from the weights 'offline'"
+    assert last.startswith(f"step {steps[-1]}: rollback: training starts over from the weights '")
+    assert last.endswith(("'offline'", "'last good'"))
 
 
 @pytest.mark.parametrize("name, said", [

@@ -75,13 +75,14 @@ struct ber_estimate {
  * The guard estimates the error rates of three networks without labels, and has the best
  * decide: the offline one, the one that adapts, and a copy of that from when it was good.
  * Training starts over from the better one when the adapting one stays worse. While the
- * signal is constant, newly saturated or decided into patterns that random data does not
- * show (absent, idle, another modulation), adaptation pauses. It needs a model whose
- * error rate is known, as `adann train` writes it.
+ * signal is constant, newly saturated, noise by its kurtosis or decided into patterns
+ * that random data does not show (absent, idle, another modulation), adaptation pauses
+ * and the last good network decides. It needs a model whose error rate is known, as
+ * `adann train` writes it.
  *
  * Pattern balance assumes scrambled data, uniform and independent from symbol to symbol:
- * set its weight to 0 for a link whose payload is not; the guard then ignores patterns
- * too.
+ * set its weight to 0 for a link whose payload is not; then nothing brings missing
+ * classes back, and the guard ignores patterns too.
  *
  * A checkpoint is a model file that also holds what the equalizer has learnt otherwise:
  * optimizer, noise generator, guard, counters. An equalizer made from one goes on, in

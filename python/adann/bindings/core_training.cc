@@ -142,8 +142,8 @@ void bind_training(py::module& m)
         R"(Learns once more from the batches that a rollback left in a file.
 
 Returns a dictionary for each event: event, detail, step, loss, confidence (both of "step"
-only), network (the one that decides) and badness: the error rates that the guard compares,
-of the networks offline, adaptive and last good. Raises ModelFileError.)");
+only), network (the one that decides) and badness: the error rates, estimated and weighted,
+that the guard compares, of the networks offline, adaptive and last good. Raises ModelFileError.)");
 
     m.def(
         "automatic_training",

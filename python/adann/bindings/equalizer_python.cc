@@ -39,7 +39,8 @@ optimizer: 'sgd', 'momentum', 'nesterov', 'adagrad', 'rmsprop' or 'adam'
 learning_rate: 0 to 10, or -1: scaled to the constellation
 sigma, epsilon: 0 to 10, or -1: scaled to the constellation and the samples per symbol
 xi: 1e-6 to 10; seed: of the noise
-balance: weight of pattern balance, 0 to 10; 0 for payload that is not scrambled
+balance: weight of pattern balance, 0 to 10; 0, without all that assumes random data, for
+  payload that is not scrambled
 guard: have the best of the offline, the adapting and the last good network decide
 checkpoint: file to write checkpoints to, in a folder that exists; '' for none
 checkpoint_interval: seconds, 0 (after each step) to 10**9

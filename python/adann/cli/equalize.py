@@ -23,13 +23,15 @@ from .watch import RunningErrors, watch
               help="The settings that the options below do not give.")
 @click.option("--mode", default="lockstep", type=click.Choice(core.modes))
 @click.option("--loss", type=click.Choice(core.losses))
-@click.option("--pseudo-label", type=click.Choice(core.pseudo_labels))
+@click.option("--pseudo-label", type=click.Choice(core.pseudo_labels),
+              help="clean: decided from the clean samples; doubted: and it counts less where the "
+                   "perturbed ones disagree; perturbed: as the paper's Algorithm 2 is printed.")
 @click.option("--batch", type=int, help="Symbols of one adaptation step.")
 @click.option("--optimizer", type=click.Choice(core.optimizers))
-@click.option("--lr", "learning_rate", type=float, help="Learning rate.")
+@click.option("--lr", "learning_rate", type=float, help="Learning rate; -1: scaled to the constellation.")
 @click.option("--sigma", type=float, help="Deviation of the augmentation noise; -1: scaled to the constellation.")
 @click.option("--epsilon", type=float, help="Length of the adversarial perturbation; -1: scaled to the constellation.")
-@click.option("--balance", type=float, help="Weight of pattern balance; 0 for unscrambled data.")
+@click.option("--balance", type=float, help="Weight of pattern balance; 0, without all that assumes random data, for unscrambled data.")
 @click.option("--average", type=int, help="Symbols that the weights in use average over.")
 @click.option("--block", default=8192, type=click.IntRange(1),
               help="Symbols of one reported block.")

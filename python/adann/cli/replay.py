@@ -13,8 +13,8 @@ def replay(file):
 
     FILE is what an equalizer with a checkpoint leaves beside it when it rolls back:
     *.rollback.safetensors, with the latest batches and the state before them. The table tells the
-    loss and the mean confidence of each step, which network decided after it, and the estimated
-    symbol error rates by which the guard chose that one.
+    loss and the mean confidence of each step, which network decided after it, and the symbol
+    error rates, estimated and weighted, by which the guard chose that one.
     """
     from rich.console import Console
     from rich.table import Column, Table

@@ -17,14 +17,15 @@ def run(directory, scale="full", progress=None):
     size = SIZES[scale]
     cells = [(sps, memory, size) for sps in (1, SPS)
              for memory in (_MEMORIES[1:3] if scale == "quick" else _MEMORIES)]
-    total = len(cells) + 1
+    before = len(cells) + 1
+    total = before + size.seeds
     model, _ = offline_network(size)
     if progress:
         progress(1, total)
     runs = run_cells(run_mlse, cells, progress and (lambda done: progress(done + 1, total)))
     errors = {f"MLSE, memory {memory}, {sps} sample{'s' * (sps > 1)} a symbol": [run]
               for (sps, memory, _), run in zip(cells, runs)}
-    errors |= run_rows({"AdaNN, the defaults": (model, DEFAULTS)}, size, progress, total)
+    errors |= run_rows({"AdaNN, the defaults": (model, DEFAULTS)}, size, progress, before)
     rows = {name: figures(run) for name, run in errors.items()}
     ours = rows["AdaNN, the defaults"]["final"]
     claims = []

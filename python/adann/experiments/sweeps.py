@@ -69,7 +69,7 @@ def run_losses(directory, scale="full", progress=None):
     body = [[name, f"{batches}; {final}",
              *(_summary(found[name, *column]) if (name, *column) in found else "the same"
                for column in columns)] for name, _, batches, final in table]
-    body.append([", ".join(default) + " step", "–", _summary(ours), "–", "–", "–"])
+    body.append([f"{default[0]} (label {default[1]}, {default[2]} step)", "–", _summary(ours), "–", "–", "–"])
     head = ["loss: batches to 1e-3; final BER, 1e-4", "paper",
             *(f"label {label}, step {step}" for label, step in columns)]
     write_page(directory, "Losses (Table I)", _results(scale, rows, found, errors, claims), head,

@@ -15,14 +15,15 @@ def run(directory, scale="full", progress=None):
     """Write results.json, table.md and plot.png to directory."""
     size = SIZES[scale]
     parts = [256, 8] if scale == "quick" else [256, 128, 64, 32, 16, 8]
-    total = len(parts) + 1
+    before = len(parts) + 1
+    total = before + size.seeds
     model, _ = offline_network(size)
     if progress:
         progress(1, total)
     runs = run_cells(run_sequence, [(model, part, size) for part in parts],
                      progress and (lambda done: progress(done + 1, total)))
     errors = {f"γ = 1/{part}": [run] for part, run in zip(parts, runs)}
-    errors |= run_rows({"AdaNN, the defaults": (model, DEFAULTS)}, size, progress, total)
+    errors |= run_rows({"AdaNN, the defaults": (model, DEFAULTS)}, size, progress, before)
     rows = {name: figures(run) for name, run in errors.items()}
     ours = rows["AdaNN, the defaults"]["final"]
     told = {part: rows[f"γ = 1/{part}"]["final"] for part in parts}
