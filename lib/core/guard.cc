@@ -42,7 +42,8 @@ guard::guard(const model& initial, bool scrambled, std::size_t batch)
                         initial.adapted_temperature,
                         error_estimate(initial.symbols.size(), scrambled),
                         initial.symbol_error_rate } } },
-      d_unjudged(0),
+      // The first batch is looked at, whatever its size: nothing is allocated later.
+      d_unjudged(look_every - std::min(look_every, batch)),
       d_decider(initial.net),
       d_scaled(initial.net),
       d_prepared(initial.net),
