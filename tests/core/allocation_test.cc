@@ -45,6 +45,10 @@ void discard(void* p)
 } // namespace
 
 void* operator new(std::size_t n) { return counted(std::malloc(n)); }
+void* operator new(std::size_t n, const std::nothrow_t&) noexcept
+{
+    return counted(std::malloc(n)); // std::stable_sort's buffer
+}
 void* operator new(std::size_t n, std::align_val_t line)
 {
     const auto alignment = static_cast<std::size_t>(line);

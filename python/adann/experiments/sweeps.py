@@ -92,11 +92,12 @@ def run_batch(directory, scale="full", progress=None):
     smallest, usual = found["paper", 128], found["paper", BLOCK]
     claims = [
         claim("with N_b = 128 it may fail to converge (the paper's step, 0.01)",
-              f"{_symbols(smallest)} symbols to 1e-3, final BER {smallest['final']['ber']:.1e}; "
+              f"symbols to 1e-3: {_symbols(smallest)}, final BER {smallest['final']['ber']:.1e}; "
               f"with 8192 {_symbols(usual)} and {usual['final']['ber']:.1e}",
               not smallest["blocks"] or smallest["final"]["ci95"][0] > usual["final"]["ci95"][1]),
         claim("a smaller N_b updates more often and follows sooner (step 0.003, 2048 against 8192)",
-              f"{_symbols(found['step', 2048])} symbols against {_symbols(found['step', BLOCK])}",
+              f"symbols to 1e-3: {_symbols(found['step', 2048])} against "
+              f"{_symbols(found['step', BLOCK])}",
               _sooner(found["step", 2048], found["step", BLOCK]))]
     head = ["N_b"]
     for kind in ("Aug-VAT, step 0.01", "Aug-VAT, step 0.003", "the defaults"):
