@@ -20,10 +20,10 @@ public:
 
     /*! Decides every vector of `view`.
      *
-     * A vector that holds a NaN or an infinity, or overflows on its way, gets label 0 and
-     * the uniform posterior 1/M: it costs its own decision only. \param net a network of
-     * the shape given at construction \param labels view.count values 0 … M-1 \param
-     * posteriors null, or view.count × M floats */
+     * A vector that holds a NaN or an infinity, or overflows on its way, costs its own
+     * decision only: it gets any label, and posteriors that are finite. \param net a
+     * network of the shape given at construction \param labels view.count values 0 … M-1
+     * \param posteriors null, or view.count × M floats */
     void decide(const prepared_network& net,
                 const feature_view& view,
                 std::uint8_t* labels,

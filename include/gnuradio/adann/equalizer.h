@@ -93,8 +93,8 @@ struct ber_estimate {
  * latest batches lie beside it, in `.rollback.safetensors`, for `adann replay`.
  *
  * A sample that is NaN, infinite or beyond ±1000 costs the decisions whose windows hold
- * it (label 0, uniform posteriors) and the adaptation step of its batch, and nothing
- * after that.
+ * it (any label, some finite posteriors) and the adaptation step of its batch, and
+ * nothing after that.
  *
  * Message port `status`: a dictionary per step with event ("step", "paused", "resumed",
  * "rollback", "reset", "saved", "error"), detail (the reason), step, loss, confidence
