@@ -22,8 +22,8 @@ struct adaptation_settings {
         10000; //!< symbols that the weights in use average over, 0 to 10^9
     //! Its learning rate, sigma and epsilon may be `automatic`.
     training_settings training = automatic_training();
-    //! Whether a core::guard and a signal_check watch. None does with "supervised", nor over a model of
-    //! unknown error rate: of that nobody knows what is normal.
+    //! Whether a core::guard and a signal_check watch. None does with "supervised", nor
+    //! over a model of unknown error rate: of that nobody knows what is normal.
     bool guard = true;
     //! File in a folder that exists; empty for none. See adaptive_equalizer.
     std::string checkpoint = "";

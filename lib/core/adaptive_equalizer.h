@@ -153,8 +153,8 @@ public:
     std::uint64_t rollbacks() const { return d_rollbacks; }
     //! How far the adapter lags: batches handed over and not yet trained on.
     std::size_t queued() const { return d_queue.filled(); }
-    //! Of the network in use. Not known without a guard, nor in the first 4096 symbols that
-    //! are learnt from: after the start, a reset, a pause, or from a checkpoint.
+    //! Of the network in use. Not known without a guard, nor in the first 4096 symbols
+    //! that are learnt from: after the start, a reset, a pause, or from a checkpoint.
     error_rate estimated() const;
 
 private:

@@ -22,8 +22,8 @@ namespace gr::adann::core {
  * e^-30, for any term on posteriors to have a gradient. Yet it is larger where the symbol
  * was sent than where it was not. So the class's logit is raised, for pseudo-labels only:
  * by 16 nats · (1/2 - its labels / an equal share) each time that classes have 32 labels
- * on average, never below 0: with more than half its share it comes down again. Scrambled data
- * leaves a class with less than that by chance only, once in 2000 times.
+ * on average, never below 0: with more than half its share it comes down again. Scrambled
+ * data leaves a class with less than that by chance only, once in 2000 times.
  */
 class missing_classes
 {

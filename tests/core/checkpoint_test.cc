@@ -161,8 +161,8 @@ BOOST_AUTO_TEST_CASE(a_restart_goes_on_to_the_bit_whatever_the_guard_did)
 {
     const result expected = run(initial, 0, symbols, path);
     const model last = load_model(path);
-    // The signal is away for two batches; the adapting network's decisions may look as if it
-    // were, too.
+    // The signal is away for two batches; the adapting network's decisions may look as if
+    // it were, too.
     BOOST_REQUIRE(count_of(expected, "paused") >= 2u);
     BOOST_REQUIRE(count_of(expected, "resumed") >= 1u);
     BOOST_REQUIRE(count_of(expected, "rollback") >= 1u);
