@@ -94,7 +94,8 @@ bool guard::judge(const feature_view& batch, const network& average)
     d_unjudged += batch.count;
     if (d_unjudged < look_every)
         return false;
-    const std::size_t n = std::min(batch.count, d_unjudged / look_every * simd::tile);
+    const std::size_t n =
+        std::min({ batch.count, d_unjudged / look_every * simd::tile, d_labels.size() });
     d_candidates[adaptive].net.parameters() = average.parameters();
     bool changed = false;
     for (auto& each : d_candidates) {
