@@ -4,14 +4,15 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <fstream>
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -137,14 +138,21 @@ void tensor_file::save(const std::string& target) const
     const std::uint64_t length = text.size();
     text.insert(0, reinterpret_cast<const char*>(&length), sizeof length);
 
-    std::string temporary = target + ".XXXXXX";
-    const int descriptor = mkstemp(temporary.data());
+    // Not mkstemp(): that makes files for their owner only, and the process's umask
+    // cannot be read without changing it under other threads' feet.
+    static std::atomic<unsigned> files{ 0 };
+    std::string temporary;
+    int descriptor;
+    do {
+        temporary =
+            target + "." + std::to_string(getpid()) + "-" + std::to_string(files++);
+        descriptor =
+            open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    } while (descriptor < 0 && errno == EEXIST);
     if (descriptor < 0)
         throw model_file_error(target,
                                std::string("cannot be written: ") + std::strerror(errno));
-    const mode_t mask = umask(0);
-    umask(mask);
-    bool good = fchmod(descriptor, 0666 & ~mask) == 0 && write_all(descriptor, text);
+    bool good = write_all(descriptor, text);
     for (const auto* each : order)
         good = good && write_all(descriptor, each->bytes);
     good = good && fsync(descriptor) == 0;

@@ -11,6 +11,8 @@
 #include <functional>
 #include <iterator>
 
+#include <sys/stat.h>
+
 using namespace gr::adann::core;
 
 namespace {
@@ -150,6 +152,19 @@ BOOST_AUTO_TEST_CASE(a_weight_that_is_not_finite_is_refused)
     std::memcpy(changed.data() + changed.size() - 4, &nan, 4);
     write(changed);
     refused("layers.1.bias holds a value that is not finite");
+}
+
+BOOST_AUTO_TEST_CASE(a_file_may_be_read_by_whom_the_umask_lets)
+{
+    const model saved = load_model(path);
+    for (const mode_t mask : { 022, 077 }) {
+        const mode_t before = umask(mask);
+        save_model(path, saved);
+        umask(before);
+        struct stat about;
+        BOOST_REQUIRE(stat(path.c_str(), &about) == 0);
+        BOOST_TEST((about.st_mode & 0777) == (0666 & ~mask));
+    }
 }
 
 BOOST_AUTO_TEST_CASE(a_failed_save_leaves_the_old_file_and_nothing_else)
