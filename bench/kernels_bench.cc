@@ -52,7 +52,7 @@ bench::scene scene(const std::vector<std::string>& words, std::size_t first)
 double inference(const simd::kernels& kernels, const bench::scene& data, double seconds)
 {
     decider decide(data.net, kernels);
-    const prepared_network prepared(data.net);
+    const prepared_network prepared(data.net, data.view.stride);
     std::vector<std::uint8_t> labels(data.view.count);
     return bench::rate(data.view.count, seconds, [&] {
         decide.decide(prepared, data.view, labels.data());

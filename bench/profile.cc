@@ -91,6 +91,7 @@ void profile(const simd::kernels& kernels, const scene& data, double seconds)
     watch<&simd::kernels::argmax>(table, "argmax");
     watch<&simd::kernels::cross_entropy>(table, "cross_entropy");
     watch<&simd::kernels::posterior_change>(table, "posterior_change");
+    watch<&simd::kernels::differences>(table, "differences");
     watch<&simd::kernels::rectify>(table, "rectify");
     watch<&simd::kernels::compose>(table, "compose");
     watch<&simd::kernels::set_length>(table, "set_length");
@@ -98,7 +99,7 @@ void profile(const simd::kernels& kernels, const scene& data, double seconds)
     watch<&simd::kernels::normal>(table, "normal");
 
     decider decide(data.net, table);
-    const prepared_network prepared(data.net);
+    const prepared_network prepared(data.net, data.view.stride);
     std::vector<std::uint8_t> labels(data.view.count);
     print("inference", data.view.count, seconds, [&] {
         decide.decide(prepared, data.view, labels.data());

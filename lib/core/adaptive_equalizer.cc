@@ -37,7 +37,7 @@ adaptive_equalizer::adaptive_equalizer(
       d_queue(d_adapts ? queue_slots(d_batch) : 0,
               { std::vector<float>((d_batch - 1) * stride + initial.window.dimension()),
                 std::vector<std::uint8_t>(d_batch) }),
-      d_weights(prepared_network(d_initial.net)),
+      d_weights(prepared_network(d_initial.net, stride)),
       d_training(settings.training.scaled_to(initial.symbols, initial.sps)),
       d_trainer(d_initial.net, d_training),
       d_average(d_initial.net)
@@ -102,9 +102,11 @@ void adaptive_equalizer::decide(const feature_view& view,
                          part,
                          labels + done,
                          posteriors ? posteriors + done * d_initial.net.outputs()
-                                    : nullptr);
+                                    : nullptr,
+                         d_position);
         if (d_adapts && d_thread.joinable())
             collect(part, d_supervised ? known_labels + done : labels + done);
+        d_position = (d_position + n) % d_batch;
         done += n;
     }
 }
@@ -123,11 +125,7 @@ void adaptive_equalizer::collect(const feature_view& view, const std::uint8_t* l
                     d_filling->samples.begin() + d_position * view.stride);
         std::copy_n(labels, view.count, d_filling->labels.begin() + d_position);
     }
-    d_position += view.count;
-    if (d_position < d_batch)
-        return;
-    d_position = 0;
-    if (d_filling) {
+    if (d_filling && d_position + view.count == d_batch) {
         d_queue.push();
         d_wake.post();
         if (d_lockstep)

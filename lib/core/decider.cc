@@ -10,56 +10,164 @@ using simd::tile;
 
 decider::decider(const network& shape, const simd::kernels& kernels)
     : d_kernels(kernels),
+      d_classes(shape.outputs()),
       d_features(kernels, shape.inputs()),
+      d_pairs(kernels, shape.inputs()),
       d_dense(dense_rows(shape.widest_layer())),
+      d_rest(shape.layers().size() - 1),
+      d_common(shape.layers().front().outputs * tile),
       d_hidden{ aligned_floats(shape.widest_layer() * tile),
                 aligned_floats(shape.widest_layer() * tile) },
       d_posteriors(shape.outputs() * tile)
 {
 }
 
+// The layers behind the first one, whose outputs are in d_hidden[0].
 const float* decider::logits(const prepared_network& net)
 {
-    tile_rows x = d_features.rows();
-    const std::size_t last = net.layers().size() - 1;
-    for (std::size_t k = 0; k <= last; ++k) {
-        float* y = d_hidden[k % 2].data();
+    const std::size_t count = net.layers().size();
+    for (std::size_t k = 1; k < count; ++k)
         d_kernels.affine(net.transposed(k),
                          net.biases(k),
                          nullptr,
                          net.layers()[k].inputs,
                          net.layers()[k].outputs,
-                         x.data,
-                         x.row,
-                         k < last ? activation::relu : activation::none,
+                         d_hidden[(k - 1) % 2].data(),
+                         d_dense.data(),
+                         activation_behind(k, net),
                          nullptr,
-                         y);
-        x = { y, d_dense.data() };
-    }
-    return x.data;
+                         d_hidden[k % 2].data());
+    return d_hidden[(count - 1) % 2].data();
 }
 
 void decider::decide(const prepared_network& net,
                      const feature_view& view,
                      std::uint8_t* labels,
-                     float* posteriors)
+                     float* posteriors,
+                     std::size_t position)
 {
-    const std::size_t classes = net.layers().back().outputs;
-    std::uint8_t decided[tile];
-    for (std::size_t first = 0; first < view.count; first += tile) {
-        const std::size_t n = std::min(tile, view.count - first);
-        d_features.load(view.from(first, n));
-        const float* rows = logits(net);
-        d_kernels.argmax(rows, classes, decided);
-        std::copy_n(decided, n, labels + first);
-        if (posteriors) {
-            d_kernels.softmax(rows, classes, d_posteriors.data());
-            float* out = posteriors + first * classes;
-            for (std::size_t t = 0; t < n; ++t)
-                for (std::size_t j = 0; j < classes; ++j)
-                    *out++ = d_posteriors[j * tile + t];
-        }
+    const bool in_pairs = net.pairs() && net.pairs()->stride() == view.stride;
+    for (std::size_t first = 0, n; first < view.count; first += n) {
+        const bool starts_odd = in_pairs && (position + first) % 2;
+        n = std::min((in_pairs ? 2 * tile : tile) - starts_odd, view.count - first);
+        const feature_view part = view.from(first, n);
+        float* const out = posteriors ? posteriors + first * d_classes : nullptr;
+        if (in_pairs)
+            decide_pairs(net, part, starts_odd, labels + first, out);
+        else
+            decide_tile(net, part, labels + first, out);
     }
+}
+
+void decider::decide_tile(const prepared_network& net,
+                          const feature_view& view,
+                          std::uint8_t* labels,
+                          float* posteriors)
+{
+    d_features.load(view);
+    d_kernels.affine(net.transposed(0),
+                     net.biases(0),
+                     nullptr,
+                     net.layers()[0].inputs,
+                     net.layers()[0].outputs,
+                     d_features.rows().data,
+                     d_features.rows().row,
+                     activation_behind(0, net),
+                     nullptr,
+                     d_hidden[0].data());
+    std::uint8_t decided[tile];
+    const float* rows = logits(net);
+    d_kernels.argmax(rows, d_classes, decided);
+    std::copy_n(decided, view.count, labels);
+    if (posteriors)
+        write_posteriors(rows, 0, 0, 1, view.count, posteriors);
+}
+
+void decider::decide_pairs(const prepared_network& net,
+                           const feature_view& view,
+                           bool starts_odd,
+                           std::uint8_t* labels,
+                           float* posteriors)
+{
+    d_pairs.load(view, starts_odd);
+    const simd::weighted_rows common = d_pairs.common(*net.pairs());
+    const simd::weighted_rows own[] = { d_pairs.own(*net.pairs(), false),
+                                        d_pairs.own(*net.pairs(), true) };
+    const std::size_t outputs = net.layers().front().outputs;
+    const auto sum = [&](const simd::weighted_rows& rows,
+                         const float* biases,
+                         const float* start,
+                         activation then,
+                         aligned_floats& y) {
+        d_kernels.affine(rows.weights,
+                         biases,
+                         start,
+                         rows.inputs,
+                         outputs,
+                         rows.x,
+                         rows.row,
+                         then,
+                         nullptr,
+                         y.data());
+    };
+    const bool narrow = d_kernels.narrow_pairs && net.is_narrow();
+    std::uint8_t decided[2][tile];
+    if (narrow) {
+        for (std::size_t k = 0; k < d_rest.size(); ++k)
+            d_rest[k] = { net.transposed(k + 1),
+                          net.biases(k + 1),
+                          net.layers()[k + 1].outputs };
+        float* logits[] = { d_hidden[0].data(), d_hidden[1].data() };
+        d_kernels.narrow_pairs[outputs - 1](common,
+                                            net.biases(0),
+                                            own,
+                                            d_rest.data(),
+                                            d_rest.size(),
+                                            decided,
+                                            posteriors ? logits : nullptr);
+    } else {
+        sum(common, net.biases(0), nullptr, activation::none, d_common);
+    }
+    for (const bool odd : { false, true }) {
+        const float* rows = d_hidden[odd].data();
+        if (!narrow) {
+            sum(own[odd],
+                nullptr,
+                d_common.data(),
+                activation_behind(0, net),
+                d_hidden[0]);
+            rows = logits(net);
+            d_kernels.argmax(rows, d_classes, decided[odd]);
+        }
+        const bool of_no_use = starts_odd && !odd; // column 0
+        if (posteriors)
+            write_posteriors(rows,
+                             of_no_use,
+                             2 * of_no_use + odd - starts_odd,
+                             2,
+                             view.count,
+                             posteriors);
+    }
+    std::uint8_t in_turn[2 * tile];
+    for (std::size_t t = 0; t < tile; ++t) {
+        in_turn[2 * t] = decided[0][t];
+        in_turn[2 * t + 1] = decided[1][t];
+    }
+    std::copy_n(in_turn + starts_odd, view.count, labels);
+}
+
+// Those of columns t, t + 1, … go to symbols i, i + step, …
+void decider::write_posteriors(const float* logits,
+                               std::size_t t,
+                               std::size_t i,
+                               std::size_t step,
+                               std::size_t count,
+                               float* out)
+{
+    d_kernels.softmax(logits, d_classes, d_posteriors.data());
+    for (; i < count; ++t, i += step)
+        for (std::size_t j = 0; j < d_classes; ++j)
+            out[i * d_classes + j] = d_posteriors[j * tile + t];
 }
 
 } // namespace gr::adann::core

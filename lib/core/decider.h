@@ -21,21 +21,45 @@ public:
     /*! Decides every vector of `view`.
      *
      * A vector that holds a NaN or an infinity, or overflows on its way, costs its own
-     * decision only: it gets any label, and posteriors that are finite. \param net a
-     * network of the shape given at construction \param labels view.count values 0 … M-1
-     * \param posteriors null, or view.count × M floats */
+     * decision only: it gets any label, and posteriors that are finite.
+     * \param net a network of the shape given at construction; windows go through it two
+     * at a time if it was prepared for their stride
+     * \param labels view.count values 0 … M-1
+     * \param posteriors null, or view.count × M floats
+     * \param position of the first vector in what is decided in several calls: the result
+     * is the same to the bit, however that is cut */
     void decide(const prepared_network& net,
                 const feature_view& view,
                 std::uint8_t* labels,
-                float* posteriors = nullptr);
+                float* posteriors = nullptr,
+                std::size_t position = 0);
 
 private:
+    void decide_tile(const prepared_network& net,
+                     const feature_view& view,
+                     std::uint8_t* labels,
+                     float* posteriors);
+    void decide_pairs(const prepared_network& net,
+                      const feature_view& view,
+                      bool starts_odd,
+                      std::uint8_t* labels,
+                      float* posteriors);
     const float* logits(const prepared_network& net);
+    void write_posteriors(const float* logits,
+                          std::size_t t,
+                          std::size_t i,
+                          std::size_t step,
+                          std::size_t count,
+                          float* out);
 
     const simd::kernels& d_kernels;
+    const std::size_t d_classes;
     tile_features d_features;
+    pair_features d_pairs;
     std::vector<std::uint32_t> d_dense;
-    aligned_floats d_hidden[2]; // the layers' outputs in turn
+    std::vector<simd::dense_layer> d_rest; // the layers behind the first one
+    aligned_floats d_common;               // the sum of a pair
+    aligned_floats d_hidden[2];            // the layers' outputs in turn
     aligned_floats d_posteriors;
 };
 

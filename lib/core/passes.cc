@@ -9,11 +9,13 @@ using simd::activation;
 using simd::lanes;
 using simd::tile;
 
-prepared_network::prepared_network(const network& net)
+prepared_network::prepared_network(const network& net, std::size_t stride)
     : d_layers(net.layers()),
       d_parameters(net.parameters().size()),
       d_transposed(net.parameters().size())
 {
+    if (windows_pair(net.inputs(), stride))
+        d_pairs.emplace(net.inputs(), net.layers().front().outputs, stride);
     assign(net);
 }
 
@@ -25,37 +27,8 @@ void prepared_network::assign(const network& net)
             for (std::size_t i = 0; i < layer.inputs; ++i)
                 d_transposed[layer.weights + i * layer.outputs + o] =
                     d_parameters[layer.weights + o * layer.inputs + i];
-}
-
-std::vector<std::uint32_t> dense_rows(std::size_t count)
-{
-    std::vector<std::uint32_t> row(count);
-    for (std::size_t i = 0; i < count; ++i)
-        row[i] = static_cast<std::uint32_t>(i * tile);
-    return row;
-}
-
-tile_features::tile_features(const simd::kernels& kernels, std::size_t dimension)
-    : d_kernels(kernels), d_row(dimension)
-{
-}
-
-void tile_features::load(const feature_view& view)
-{
-    if (view.stride != d_stride) {
-        d_stride = view.stride;
-        d_columns = tile + (d_row.size() - 1) / d_stride;
-        d_pitch = (d_columns + lanes - 1) / lanes * lanes;
-        d_phases.resize(d_stride * d_pitch);
-        for (std::size_t k = 0; k < d_row.size(); ++k)
-            d_row[k] = static_cast<std::uint32_t>(k % d_stride * d_pitch + k / d_stride);
-    }
-    d_kernels.split(view.data,
-                    (view.count - 1) * view.stride + view.dimension,
-                    d_stride,
-                    d_columns,
-                    d_phases.data(),
-                    d_pitch);
+    if (d_pairs)
+        d_pairs->assign(transposed(0));
 }
 
 pass::pass(const network& shape) : posteriors(shape.outputs() * tile)
@@ -82,12 +55,19 @@ passes::passes(const simd::kernels& kernels, const network& shape)
 {
 }
 
-namespace {
-activation activation_of(std::size_t layer, const prepared_network& net)
+bool prepared_network::is_narrow() const
 {
-    return layer + 1 < net.layers().size() ? activation::relu : activation::none;
+    const std::size_t first = d_layers.front().outputs;
+    return d_layers.size() > 1 && first <= simd::narrow &&
+           std::all_of(d_layers.begin(), d_layers.end() - 1, [&](const auto& layer) {
+               return layer.outputs == first;
+           });
 }
-} // namespace
+
+activation activation_behind(std::size_t k, const prepared_network& net)
+{
+    return k + 1 < net.layers().size() ? activation::relu : activation::none;
+}
 
 void passes::forward(const prepared_network& net, tile_rows x, pass& result) const
 {
@@ -98,7 +78,7 @@ void passes::forward(const prepared_network& net, tile_rows x, pass& result) con
                      net.layers()[0].outputs,
                      x.data,
                      x.row,
-                     activation_of(0, net),
+                     activation_behind(0, net),
                      nullptr,
                      result.outputs[0].data());
     forward_rest(net, result);
@@ -108,7 +88,7 @@ void passes::forward_from_first(const prepared_network& net,
                                 const float* first,
                                 pass& result) const
 {
-    if (activation_of(0, net) == activation::relu)
+    if (activation_behind(0, net) == activation::relu)
         d_kernels.rectify(first, net.layers()[0].outputs, result.outputs[0].data());
     else
         std::copy_n(first, result.outputs[0].size(), result.outputs[0].data());
@@ -129,7 +109,7 @@ void passes::forward_from_shift(const prepared_network& net,
                      net.layers()[0].outputs,
                      m,
                      dense(),
-                     activation_of(0, net),
+                     activation_behind(0, net),
                      nullptr,
                      result.outputs[0].data());
     forward_rest(net, result);
@@ -147,7 +127,7 @@ void passes::forward_rest(const prepared_network& net, pass& result) const
                          layers[k].outputs,
                          result.outputs[k - 1].data(),
                          dense(),
-                         activation_of(k, net),
+                         activation_behind(k, net),
                          nullptr,
                          result.outputs[k].data());
     d_kernels.softmax(result.logits(), layers.back().outputs, result.posteriors.data());

@@ -7,11 +7,12 @@
 #pragma once
 
 #include "core/aligned.h"
-#include "core/features.h"
 #include "core/network.h"
-#include "core/simd/kernels.h"
+#include "core/tile_features.h"
+#include "core/window_pairs.h"
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace gr::adann::core {
@@ -20,7 +21,8 @@ namespace gr::adann::core {
 class prepared_network
 {
 public:
-    explicit prepared_network(const network& net);
+    //! \param stride of the windows that pairs() is wanted for
+    explicit prepared_network(const network& net, std::size_t stride = 0);
 
     //! Takes the parameters of a network of the same shape; allocates nothing.
     void assign(const network& net);
@@ -36,41 +38,20 @@ public:
     {
         return &d_transposed[d_layers[k].weights];
     }
+    //! Layer 0 on pairs of windows, or null if windows of that stride do not pair.
+    const pair_weights* pairs() const { return d_pairs ? &*d_pairs : nullptr; }
+    //! Whether simd::narrow_kernel is for it.
+    bool is_narrow() const;
 
 private:
     std::vector<network::layer> d_layers;
     aligned_floats d_parameters;
     aligned_floats d_transposed;
+    std::optional<pair_weights> d_pairs;
 };
 
-//! Rows of a tile that lie anywhere behind `data`: row i starts at data[row[i]].
-struct tile_rows {
-    const float* data;
-    const std::uint32_t* row;
-};
-
-//! Rows one behind the other: 0, tile, 2·tile, …
-std::vector<std::uint32_t> dense_rows(std::size_t count);
-
-//! Up to `tile` feature vectors of a stream, sorted by phase instead of copied.
-class tile_features
-{
-public:
-    tile_features(const simd::kernels& kernels, std::size_t dimension);
-
-    /*! Allocates if the view's stride is another one than the last view's, and only then.
-     * \param view 1 to tile vectors of the dimension given at construction */
-    void load(const feature_view& view);
-    tile_rows rows() const { return { d_phases.data(), d_row.data() }; }
-
-private:
-    const simd::kernels& d_kernels;
-    std::size_t d_stride = 0;
-    std::size_t d_columns = 0;
-    std::size_t d_pitch = 0;
-    aligned_floats d_phases;
-    std::vector<std::uint32_t> d_row;
-};
+//! What becomes of layer k's sums.
+simd::activation activation_behind(std::size_t k, const prepared_network& net);
 
 //! What a forward pass leaves behind.
 struct pass {

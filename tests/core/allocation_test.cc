@@ -120,7 +120,7 @@ BOOST_AUTO_TEST_CASE(both_are_seen)
 BOOST_AUTO_TEST_CASE(deciding_allocates_in_its_first_call_only)
 {
     const model initial = make_model(4, true, "16qam");
-    const prepared_network net(initial.net);
+    const prepared_network net(initial.net, 8);
     const auto samples = noise(8 * 1000 + 88);
     std::vector<std::uint8_t> labels(1000);
     std::vector<float> posteriors(16 * 1000);

@@ -206,7 +206,7 @@ BOOST_AUTO_TEST_CASE(a_checkpoint_is_a_model_of_the_weights_in_use)
     const std::size_t n = batch;
     std::vector<std::uint8_t> expected(n), found(n);
     std::vector<float> posteriors(4 * n), expected_posteriors(4 * n);
-    decider(saved.net).decide(prepared_network(saved.net),
+    decider(saved.net).decide(prepared_network(saved.net, 1),
                               view(0, n),
                               expected.data(),
                               expected_posteriors.data());

@@ -218,6 +218,13 @@ BOOST_AUTO_TEST_CASE(the_row_functions_are_the_plain_ones)
         for (std::size_t k = 0; k < rows; ++k)
             row[k] = static_cast<std::uint32_t>((rows - 1 - k) * tile);
         std::vector<float> found(rows * tile), expected(rows * tile);
+        std::vector<float> next(rows * tile), expected_next(rows * tile);
+        const std::size_t n = (rows - 1) * tile;
+        fast.differences(a.data(), b.data(), n, found.data(), next.data());
+        simd::plain.differences(
+            a.data(), b.data(), n, expected.data(), expected_next.data());
+        BOOST_TEST((found == expected));
+        BOOST_TEST((next == expected_next));
         fast.rectify(a.data(), rows, found.data());
         simd::plain.rectify(a.data(), rows, expected.data());
         BOOST_TEST((found == expected));

@@ -36,6 +36,39 @@ enum class activation {
     masked, //!< kept where `active` is above zero, else zero: the way back through a ReLU
 };
 
+//! W x, as `affine` has it below.
+struct weighted_rows {
+    const float* weights;
+    std::size_t inputs;
+    const float* x;
+    const std::uint32_t* row;
+};
+
+//! A layer, as `affine` has it below.
+struct dense_layer {
+    const float* weights;
+    const float* biases;
+    std::size_t outputs;
+};
+
+/*! The network on two tiles, the even and the odd symbols, whose first layers have a sum
+ * in common (window_pairs.h). All layers but the last have the same number of outputs.
+ *
+ * \param common weights and biases of that sum \param own what is added to it, two
+ * \param rest `count` layers behind the first one, at least one
+ * \param labels two tiles: the row of the largest logit; any row if one is NaN
+ * \param logits null, or two tiles of rows */
+using narrow_kernel = void(const weighted_rows& common,
+                           const float* biases,
+                           const weighted_rows* own,
+                           const dense_layer* rest,
+                           std::size_t count,
+                           std::uint8_t (*labels)[tile],
+                           float* const* logits);
+
+//! The most outputs of a layer that narrow_kernel is there for.
+constexpr std::size_t narrow = 10;
+
 struct kernels {
     const char* name;
 
@@ -64,6 +97,9 @@ struct kernels {
                    activation then,
                    const float* active,
                    float* y);
+
+    //! narrow_kernel for 1 to `narrow` outputs, or null: too few registers.
+    narrow_kernel* const* narrow_pairs;
 
     /*! Adds dy xᵀ to `sums`, (outputs, inputs, lanes): partial sums over the symbols, to
      * be added up over the lanes when the batch is done. */
@@ -99,6 +135,10 @@ struct kernels {
                              const float* from,
                              std::size_t classes,
                              float* change);
+
+    //! even[i] - odd[i] and even[i + 1] - odd[i] for i < n, n a multiple of `lanes`.
+    void (*differences)(
+        const float* even, const float* odd, std::size_t n, float* same, float* next);
 
     //! y = max(x, 0) for whole rows.
     void (*rectify)(const float* x, std::size_t rows, float* y);

@@ -158,6 +158,15 @@ void posterior_change(const float* to,
     }
 }
 
+void differences(
+    const float* even, const float* odd, std::size_t n, float* same, float* next)
+{
+    for (std::size_t i = 0; i < n; ++i) {
+        same[i] = even[i] - odd[i];
+        next[i] = even[i + 1] - odd[i];
+    }
+}
+
 void rectify(const float* x, std::size_t rows, float* y)
 {
     for (std::size_t i = 0; i < rows * tile; ++i)
@@ -265,11 +274,23 @@ void normal(noise_state& state, float* out, std::size_t n)
 template <product times>
 constexpr kernels table(const char* name)
 {
-    return { name,         split,          affine<times>,
-             outer<times>, row_sums,       softmax,
-             argmax,       cross_entropy,  posterior_change,
-             rectify,      compose<times>, set_length<times>,
-             logarithm,    normal,         plain_add_compare_select };
+    return { name,
+             split,
+             affine<times>,
+             nullptr,
+             outer<times>,
+             row_sums,
+             softmax,
+             argmax,
+             cross_entropy,
+             posterior_change,
+             differences,
+             rectify,
+             compose<times>,
+             set_length<times>,
+             logarithm,
+             normal,
+             plain_add_compare_select };
 }
 
 } // namespace

@@ -23,6 +23,8 @@ namespace {
 
 constexpr std::size_t width = ADANN_VECTOR;
 
+constexpr std::size_t at_most(std::size_t a, std::size_t b) { return a < b ? a : b; }
+
 typedef float vec __attribute__((vector_size(4 * width)));
 typedef std::int32_t ivec __attribute__((vector_size(4 * width)));
 typedef std::uint32_t uvec __attribute__((vector_size(4 * width)));

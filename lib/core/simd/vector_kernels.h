@@ -10,6 +10,7 @@
 #pragma once
 
 #include "core/simd/trellis_vector.h"
+#include "core/simd/vector_narrow.h"
 #include "core/simd/vector_products.h"
 
 namespace gr::adann::core::simd {
@@ -28,7 +29,8 @@ vec every_other(vec a, vec b, int first)
 
 // S vectors of interleaved phases become one vector of each: halves of halves.
 template <std::size_t S>
-void split_vectors(const vec* in, vec* out, std::size_t step)
+[[gnu::always_inline]] inline void
+split_vectors(const vec* in, vec* out, std::size_t step)
 {
     if constexpr (S == 1) {
         out[0] = in[0];
@@ -234,6 +236,16 @@ void posterior_change(const float* to,
 
 // ---- Rows ----
 
+void differences(
+    const float* even, const float* odd, std::size_t n, float* same, float* next)
+{
+    for (std::size_t i = 0; i < n; i += width) {
+        const vec subtrahend = load(odd + i);
+        store(same + i, load(even + i) - subtrahend);
+        store(next + i, load(even + i + 1) - subtrahend);
+    }
+}
+
 void rectify(const float* x, std::size_t rows, float* y)
 {
     for (std::size_t i = 0; i < rows * tile; i += width)
@@ -382,11 +394,23 @@ void normal(noise_state& state, float* out, std::size_t n)
 
 constexpr kernels vector_table(const char* name)
 {
-    return { name,      split,         affine,
-             outer,     row_sums,      softmax,
-             argmax,    cross_entropy, posterior_change,
-             rectify,   compose,       set_length,
-             logarithm, normal,        add_compare_select };
+    return { name,
+             split,
+             affine,
+             narrow_kernels(),
+             outer,
+             row_sums,
+             softmax,
+             argmax,
+             cross_entropy,
+             posterior_change,
+             differences,
+             rectify,
+             compose,
+             set_length,
+             logarithm,
+             normal,
+             add_compare_select };
 }
 
 } // namespace

@@ -176,8 +176,6 @@ void outer_some(std::size_t rows,
     outer_part<R, C>(dy, x, row, inputs, sums);
 }
 
-std::size_t at_most(std::size_t a, std::size_t b) { return a < b ? a : b; }
-
 void outer(const float* dy,
            std::size_t outputs,
            const float* x,

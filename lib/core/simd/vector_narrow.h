@@ -1,0 +1,163 @@
+/* -*- c++ -*- */
+/*
+ * The kernels on vectors, second part: networks so narrow that a layer's outputs stay in
+ * registers while the next one is computed. Included by vector_kernels.h only, which see.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+#pragma once
+
+#include "core/simd/kernels.h"
+#include "core/simd/vector.h"
+
+namespace gr::adann::core::simd {
+namespace {
+
+// Adds W x to two vectors of H sums.
+template <std::size_t H>
+[[gnu::always_inline]] inline void
+add_rows(const weighted_rows& rows, std::size_t t, vec (&sum)[2][H])
+{
+    const float* weight = rows.weights;
+    const float* const column = rows.x + t;
+    const std::uint32_t* const row = rows.row;
+    const std::size_t inputs = rows.inputs;
+    for (std::size_t i = 0; i < inputs; ++i, weight += H) {
+        const float* x = column + row[i];
+        const vec x0 = load(x), x1 = load(x + width);
+#pragma GCC unroll 16
+        for (std::size_t r = 0; r < H; ++r) {
+            const vec w = all(weight[r]);
+            sum[0][r] += w * x0;
+            sum[1][r] += w * x1;
+        }
+    }
+}
+
+// A layer with H inputs and outputs on one vector of symbols.
+template <std::size_t H>
+[[gnu::always_inline]] inline void hidden_layer(const dense_layer& layer, vec (&x)[H])
+{
+    vec sum[H];
+#pragma GCC unroll 16
+    for (std::size_t r = 0; r < H; ++r)
+        sum[r] = all(layer.biases[r]);
+#pragma GCC unroll 16
+    for (std::size_t i = 0; i < H; ++i)
+#pragma GCC unroll 16
+        for (std::size_t r = 0; r < H; ++r)
+            sum[r] += all(layer.weights[i * H + r]) * x[i];
+#pragma GCC unroll 16
+    for (std::size_t r = 0; r < H; ++r)
+        x[r] = rectified(sum[r]);
+}
+
+struct decision {
+    vec top;
+    ivec label;
+};
+
+// Rows o … of the last layer on two vectors, 1 <= rows <= R of them.
+template <std::size_t R, std::size_t H>
+[[gnu::always_inline]] inline void last_rows(const dense_layer& layer,
+                                             std::size_t o,
+                                             std::size_t rows,
+                                             const vec (&x)[2][H],
+                                             decision (&decided)[2],
+                                             float* logits)
+{
+    if constexpr (R > 1) {
+        if (rows < R)
+            return last_rows<R - 1>(layer, o, rows, x, decided, logits);
+    }
+    vec sum[2][R];
+#pragma GCC unroll 16
+    for (std::size_t r = 0; r < R; ++r)
+        sum[0][r] = sum[1][r] = all(layer.biases[o + r]);
+    const float* weight = layer.weights + o;
+#pragma GCC unroll 16
+    for (std::size_t i = 0; i < H; ++i, weight += layer.outputs)
+#pragma GCC unroll 16
+        for (std::size_t r = 0; r < R; ++r) {
+            const vec w = all(weight[r]);
+            sum[0][r] += w * x[0][i];
+            sum[1][r] += w * x[1][i];
+        }
+#pragma GCC unroll 16
+    for (std::size_t r = 0; r < R; ++r) {
+        const ivec label = all(static_cast<std::int32_t>(o + r));
+#pragma GCC unroll 2
+        for (std::size_t v = 0; v < 2; ++v) {
+            auto& [top, at] = decided[v];
+            at = sum[v][r] > top ? label : at;
+            top = larger(sum[v][r], top);
+            if (logits)
+                store(logits + (o + r) * tile + v * width, sum[v][r]);
+        }
+    }
+}
+
+// So many outputs at a time leave room for the inputs.
+constexpr std::size_t last_block = 4;
+
+template <std::size_t H>
+void narrow_pairs(const weighted_rows& common,
+                  const float* biases,
+                  const weighted_rows* own,
+                  const dense_layer* rest,
+                  std::size_t count,
+                  std::uint8_t (*labels)[tile],
+                  float* const* logits)
+{
+    const dense_layer& last = rest[count - 1];
+    for (std::size_t t = 0; t < tile; t += 2 * width) {
+        vec sum[2][H];
+#pragma GCC unroll 16
+        for (std::size_t r = 0; r < H; ++r)
+            sum[0][r] = sum[1][r] = all(biases[r]);
+        add_rows(common, t, sum);
+        for (std::size_t odd = 0; odd < 2; ++odd) {
+            vec x[2][H];
+            __builtin_memcpy(x, sum, sizeof x);
+            add_rows(own[odd], t, x);
+            vec hidden[2][H];
+#pragma GCC unroll 16
+            for (std::size_t r = 0; r < H; ++r) {
+                hidden[0][r] = rectified(x[0][r]);
+                hidden[1][r] = rectified(x[1][r]);
+            }
+#pragma GCC unroll 1
+            for (auto& each : hidden)
+                for (std::size_t k = 0; k + 1 < count; ++k)
+                    hidden_layer(rest[k], each);
+            decision decided[2] = { { all(-__builtin_inff()), {} },
+                                    { all(-__builtin_inff()), {} } };
+            for (std::size_t o = 0; o < last.outputs; o += last_block)
+                last_rows<last_block>(last,
+                                      o,
+                                      at_most(last_block, last.outputs - o),
+                                      hidden,
+                                      decided,
+                                      logits ? logits[odd] + t : nullptr);
+            to_bytes(labels[odd] + t, decided[0].label);
+            to_bytes(labels[odd] + t + width, decided[1].label);
+        }
+    }
+}
+
+template <std::size_t... H>
+struct narrow_table {
+    static constexpr narrow_kernel* kernels[] = { narrow_pairs<H>... };
+};
+
+// Two vectors of inputs and one of sums have to fit.
+constexpr narrow_kernel* const* narrow_kernels()
+{
+    if constexpr (ADANN_REGISTERS > 3 * narrow)
+        return narrow_table<1, 2, 3, 4, 5, 6, 7, 8, 9, 10>::kernels;
+    else
+        return nullptr;
+}
+
+} // namespace
+} // namespace gr::adann::core::simd
