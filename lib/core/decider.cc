@@ -118,13 +118,13 @@ void decider::decide_pairs(const prepared_network& net,
                           net.biases(k + 1),
                           net.layers()[k + 1].outputs };
         float* logits[] = { d_hidden[0].data(), d_hidden[1].data() };
-        d_kernels.narrow_pairs[outputs - 1](common,
-                                            net.biases(0),
-                                            own,
-                                            d_rest.data(),
-                                            d_rest.size(),
-                                            decided,
-                                            posteriors ? logits : nullptr);
+        d_kernels.narrow_pairs[outputs - simd::narrowest](common,
+                                                          net.biases(0),
+                                                          own,
+                                                          d_rest.data(),
+                                                          d_rest.size(),
+                                                          decided,
+                                                          posteriors ? logits : nullptr);
     } else {
         sum(common, net.biases(0), nullptr, activation::none, d_common);
     }

@@ -58,7 +58,8 @@ passes::passes(const simd::kernels& kernels, const network& shape)
 bool prepared_network::is_narrow() const
 {
     const std::size_t first = d_layers.front().outputs;
-    return d_layers.size() > 1 && first <= simd::narrow &&
+    return d_layers.size() > 1 && first >= simd::narrowest &&
+           first <= simd::widest_narrow &&
            std::all_of(d_layers.begin(), d_layers.end() - 1, [&](const auto& layer) {
                return layer.outputs == first;
            });

@@ -121,7 +121,7 @@ BOOST_AUTO_TEST_CASE(pairs_are_decided_as_single_windows)
             for (const std::size_t stride : { 1, 2, 3, 4, 5, 8, 16 })
                 for (const std::size_t symbols : { 2, 3, 8, 11 })
                     windows({ stride * symbols, 5, 5, 4 }, stride, 300).compare(*kernels);
-            for (std::size_t width = 1; width <= simd::narrow + 2; ++width)
+            for (std::size_t width = 1; width <= simd::widest_narrow + 2; ++width)
                 windows({ 22, width, width, width, 4 }, 2, 300).compare(*kernels);
             for (const std::size_t classes : { 2, 3, 4, 5, 8, 16, 64 })
                 windows({ 22, 10, classes }, 2, 300).compare(*kernels);

@@ -66,8 +66,8 @@ using narrow_kernel = void(const weighted_rows& common,
                            std::uint8_t (*labels)[tile],
                            float* const* logits);
 
-//! The most outputs of a layer that narrow_kernel is there for.
-constexpr std::size_t narrow = 10;
+//! How many outputs a layer may have, the last one aside.
+constexpr std::size_t narrowest = 2, widest_narrow = 10;
 
 struct kernels {
     const char* name;
@@ -98,7 +98,8 @@ struct kernels {
                    const float* active,
                    float* y);
 
-    //! narrow_kernel for 1 to `narrow` outputs, or null: too few registers.
+    //! narrow_kernel for `narrowest` to `widest_narrow` outputs, or null: too few
+    //! registers.
     narrow_kernel* const* narrow_pairs;
 
     /*! Adds dy xᵀ to `sums`, (outputs, inputs, lanes): partial sums over the symbols, to

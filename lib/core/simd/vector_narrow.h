@@ -34,22 +34,54 @@ add_rows(const weighted_rows& rows, std::size_t t, vec (&sum)[2][H])
     }
 }
 
-// A layer with H inputs and outputs on one vector of symbols.
-template <std::size_t H>
-[[gnu::always_inline]] inline void hidden_layer(const dense_layer& layer, vec (&x)[H])
+// Sums o … o + R - 1 of a layer with H inputs.
+template <std::size_t R, std::size_t H>
+[[gnu::always_inline]] inline void layer_sums(const dense_layer& layer,
+                                              std::size_t outputs,
+                                              std::size_t o,
+                                              const vec (&x)[2][H],
+                                              vec (&sum)[2][R])
 {
-    vec sum[H];
+#pragma GCC unroll 16
+    for (std::size_t r = 0; r < R; ++r)
+        sum[0][r] = sum[1][r] = all(layer.biases[o + r]);
+    const float* weight = layer.weights + o;
+#pragma GCC unroll 16
+    for (std::size_t i = 0; i < H; ++i, weight += outputs)
+#pragma GCC unroll 16
+        for (std::size_t r = 0; r < R; ++r) {
+            const vec w = all(weight[r]);
+            sum[0][r] += w * x[0][i];
+            sum[1][r] += w * x[1][i];
+        }
+}
+
+template <std::size_t H>
+[[gnu::always_inline]] inline void rectify_all(vec (&x)[2][H])
+{
 #pragma GCC unroll 16
     for (std::size_t r = 0; r < H; ++r)
-        sum[r] = all(layer.biases[r]);
-#pragma GCC unroll 16
-    for (std::size_t i = 0; i < H; ++i)
-#pragma GCC unroll 16
-        for (std::size_t r = 0; r < H; ++r)
-            sum[r] += all(layer.weights[i * H + r]) * x[i];
+#pragma GCC unroll 2
+        for (std::size_t v = 0; v < 2; ++v)
+            x[v][r] = rectified(x[v][r]);
+}
+
+// A layer with as many outputs as inputs: one half of them after the other, as not all
+// would fit beside the inputs.
+template <std::size_t H>
+[[gnu::always_inline]] inline void hidden_layer(const dense_layer& layer, vec (&x)[2][H])
+{
+    constexpr std::size_t half = H / 2;
+    vec first[2][half], second[2][H - half];
+    layer_sums(layer, H, 0, x, first);
+    rectify_all(first);
+    layer_sums(layer, H, half, x, second);
+    rectify_all(second);
 #pragma GCC unroll 16
     for (std::size_t r = 0; r < H; ++r)
-        x[r] = rectified(sum[r]);
+#pragma GCC unroll 2
+        for (std::size_t v = 0; v < 2; ++v)
+            x[v][r] = r < half ? first[v][r] : second[v][r - half];
 }
 
 struct decision {
@@ -57,7 +89,7 @@ struct decision {
     ivec label;
 };
 
-// Rows o … of the last layer on two vectors, 1 <= rows <= R of them.
+// Rows o … of the last layer, 1 <= rows <= R of them.
 template <std::size_t R, std::size_t H>
 [[gnu::always_inline]] inline void last_rows(const dense_layer& layer,
                                              std::size_t o,
@@ -71,18 +103,7 @@ template <std::size_t R, std::size_t H>
             return last_rows<R - 1>(layer, o, rows, x, decided, logits);
     }
     vec sum[2][R];
-#pragma GCC unroll 16
-    for (std::size_t r = 0; r < R; ++r)
-        sum[0][r] = sum[1][r] = all(layer.biases[o + r]);
-    const float* weight = layer.weights + o;
-#pragma GCC unroll 16
-    for (std::size_t i = 0; i < H; ++i, weight += layer.outputs)
-#pragma GCC unroll 16
-        for (std::size_t r = 0; r < R; ++r) {
-            const vec w = all(weight[r]);
-            sum[0][r] += w * x[0][i];
-            sum[1][r] += w * x[1][i];
-        }
+    layer_sums(layer, layer.outputs, o, x, sum);
 #pragma GCC unroll 16
     for (std::size_t r = 0; r < R; ++r) {
         const ivec label = all(static_cast<std::int32_t>(o + r));
@@ -120,23 +141,16 @@ void narrow_pairs(const weighted_rows& common,
             vec x[2][H];
             __builtin_memcpy(x, sum, sizeof x);
             add_rows(own[odd], t, x);
-            vec hidden[2][H];
-#pragma GCC unroll 16
-            for (std::size_t r = 0; r < H; ++r) {
-                hidden[0][r] = rectified(x[0][r]);
-                hidden[1][r] = rectified(x[1][r]);
-            }
-#pragma GCC unroll 1
-            for (auto& each : hidden)
-                for (std::size_t k = 0; k + 1 < count; ++k)
-                    hidden_layer(rest[k], each);
+            rectify_all(x);
+            for (std::size_t k = 0; k + 1 < count; ++k)
+                hidden_layer(rest[k], x);
             decision decided[2] = { { all(-__builtin_inff()), {} },
                                     { all(-__builtin_inff()), {} } };
             for (std::size_t o = 0; o < last.outputs; o += last_block)
                 last_rows<last_block>(last,
                                       o,
                                       at_most(last_block, last.outputs - o),
-                                      hidden,
+                                      x,
                                       decided,
                                       logits ? logits[odd] + t : nullptr);
             to_bytes(labels[odd] + t, decided[0].label);
@@ -150,11 +164,11 @@ struct narrow_table {
     static constexpr narrow_kernel* kernels[] = { narrow_pairs<H>... };
 };
 
-// Two vectors of inputs and one of sums have to fit.
 constexpr narrow_kernel* const* narrow_kernels()
 {
-    if constexpr (ADANN_REGISTERS > 3 * narrow)
-        return narrow_table<1, 2, 3, 4, 5, 6, 7, 8, 9, 10>::kernels;
+    // Two vectors of inputs, one of sums and a weight have to fit.
+    if constexpr (ADANN_REGISTERS > 3 * widest_narrow)
+        return narrow_table<2, 3, 4, 5, 6, 7, 8, 9, 10>::kernels;
     else
         return nullptr;
 }
