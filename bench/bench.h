@@ -26,18 +26,29 @@ inline double thread_seconds()
     return now.tv_sec + 1e-9 * now.tv_nsec;
 }
 
-//! How many `items` a second go through calls of work(), each of which does so many.
+/*! How many `items` a second go through calls of work(), each of which does so many.
+ *
+ * Looking at the clock takes a microsecond, so it is done once a millisecond or less. */
 template <typename Work>
 double rate(double items, double seconds, Work work)
 {
+    std::size_t calls_at_once = 1;
+    const auto timed_calls = [&] {
+        const double start = thread_seconds();
+        for (std::size_t i = 0; i < calls_at_once; ++i)
+            work();
+        return thread_seconds() - start;
+    };
     // Caches, pages and the clock's frequency settle first.
-    for (const double end = thread_seconds() + seconds / 4; thread_seconds() < end;)
-        work();
-    const double start = thread_seconds();
-    double now = start, calls = 0;
-    for (; now < start + seconds; now = thread_seconds(), ++calls)
-        work();
-    return items * calls / (now - start);
+    for (double spent = 0, last; spent < seconds / 4; spent += last) {
+        last = timed_calls();
+        if (last < 1e-3)
+            calls_at_once *= 2;
+    }
+    double spent = 0, calls = 0;
+    for (; spent < seconds; calls += calls_at_once)
+        spent += timed_calls();
+    return items * calls / spent;
 }
 
 //! A network with random weights and a stream of samples in front of it.

@@ -41,18 +41,25 @@ def interleave(contenders, rounds):
 def processor_rate(work, items, seconds):
     """How many items go through calls of work(), each of which does so many, in a second of this
     thread's processor time; the twin of rate() in bench.h."""
-    warm = time.thread_time() + seconds / 4
-    while True:
-        work()
-        if time.thread_time() > warm:
-            break
-    start = now = time.thread_time()
-    calls = 0
-    while now < start + seconds:
-        work()
-        calls += 1
-        now = time.thread_time()
-    return items * calls / (now - start)
+    calls_at_once = 1
+
+    def timed_calls():
+        start = time.thread_time()
+        for _ in range(calls_at_once):
+            work()
+        return time.thread_time() - start
+
+    spent = 0
+    while spent < seconds / 4:
+        last = timed_calls()
+        spent += last
+        if last < 1e-3:
+            calls_at_once *= 2
+    spent = calls = 0
+    while spent < seconds:
+        spent += timed_calls()
+        calls += calls_at_once
+    return items * calls / spent
 
 
 class KernelsBench:
