@@ -22,24 +22,6 @@ decider::decider(const network& shape, const simd::kernels& kernels)
 {
 }
 
-// The layers behind the first one, whose outputs are in d_hidden[0].
-const float* decider::logits(const prepared_network& net)
-{
-    const std::size_t count = net.layers().size();
-    for (std::size_t k = 1; k < count; ++k)
-        d_kernels.affine(net.transposed(k),
-                         net.biases(k),
-                         nullptr,
-                         net.layers()[k].inputs,
-                         net.layers()[k].outputs,
-                         d_hidden[(k - 1) % 2].data(),
-                         d_dense.data(),
-                         activation_behind(k, net),
-                         nullptr,
-                         d_hidden[k % 2].data());
-    return d_hidden[(count - 1) % 2].data();
-}
-
 void decider::decide(const prepared_network& net,
                      const feature_view& view,
                      std::uint8_t* labels,
@@ -65,22 +47,19 @@ void decider::decide_tile(const prepared_network& net,
                           float* posteriors)
 {
     d_features.load(view);
-    d_kernels.affine(net.transposed(0),
-                     net.biases(0),
-                     nullptr,
-                     net.layers()[0].inputs,
-                     net.layers()[0].outputs,
-                     d_features.rows().data,
-                     d_features.rows().row,
-                     activation_behind(0, net),
-                     nullptr,
-                     d_hidden[0].data());
+    const tile_rows x = d_features.rows();
+    sum(net,
+        { net.transposed(0), view.dimension, x.data, x.row },
+        net.biases(0),
+        nullptr,
+        activation_behind(0, net),
+        d_hidden[0]);
+    const float* logits = rest(net);
     std::uint8_t decided[tile];
-    const float* rows = logits(net);
-    d_kernels.argmax(rows, d_classes, decided);
+    d_kernels.argmax(logits, d_classes, decided);
     std::copy_n(decided, view.count, labels);
     if (posteriors)
-        write_posteriors(rows, 0, 0, 1, view.count, posteriors);
+        write_posteriors(logits, 0, 0, 1, view.count, posteriors);
 }
 
 void decider::decide_pairs(const prepared_network& net,
@@ -90,60 +69,34 @@ void decider::decide_pairs(const prepared_network& net,
                            float* posteriors)
 {
     d_pairs.load(view, starts_odd);
-    const simd::weighted_rows common = d_pairs.common(*net.pairs());
-    const simd::weighted_rows own[] = { d_pairs.own(*net.pairs(), false),
-                                        d_pairs.own(*net.pairs(), true) };
-    const std::size_t outputs = net.layers().front().outputs;
-    const auto sum = [&](const simd::weighted_rows& rows,
-                         const float* biases,
-                         const float* start,
-                         activation then,
-                         aligned_floats& y) {
-        d_kernels.affine(rows.weights,
-                         biases,
-                         start,
-                         rows.inputs,
-                         outputs,
-                         rows.x,
-                         rows.row,
-                         then,
-                         nullptr,
-                         y.data());
-    };
-    const bool narrow = d_kernels.narrow_pairs && net.is_narrow();
-    std::uint8_t decided[2][tile];
-    if (narrow) {
-        for (std::size_t k = 0; k < d_rest.size(); ++k)
-            d_rest[k] = { net.transposed(k + 1),
-                          net.biases(k + 1),
-                          net.layers()[k + 1].outputs };
-        float* logits[] = { d_hidden[0].data(), d_hidden[1].data() };
-        d_kernels.narrow_pairs[outputs - simd::narrowest](common,
-                                                          net.biases(0),
-                                                          own,
-                                                          d_rest.data(),
-                                                          d_rest.size(),
-                                                          decided,
-                                                          posteriors ? logits : nullptr);
-    } else {
-        sum(common, net.biases(0), nullptr, activation::none, d_common);
-    }
+    labels_of_pairs decided;
+    const bool is_narrow = d_kernels.narrow_pairs && net.is_narrow();
+    if (is_narrow)
+        narrow(net, posteriors, decided);
+    else
+        sum(net,
+            d_pairs.common(*net.pairs()),
+            net.biases(0),
+            nullptr,
+            activation::none,
+            d_common);
     for (const bool odd : { false, true }) {
-        const float* rows = d_hidden[odd].data();
-        if (!narrow) {
-            sum(own[odd],
+        const float* logits = d_hidden[odd].data();
+        if (!is_narrow) {
+            sum(net,
+                d_pairs.own(*net.pairs(), odd),
                 nullptr,
                 d_common.data(),
                 activation_behind(0, net),
                 d_hidden[0]);
-            rows = logits(net);
-            d_kernels.argmax(rows, d_classes, decided[odd]);
+            logits = rest(net);
+            d_kernels.argmax(logits, d_classes, decided[odd]);
         }
-        const bool of_no_use = starts_odd && !odd; // column 0
+        const bool leave_out = starts_odd && !odd; // column 0
         if (posteriors)
-            write_posteriors(rows,
-                             of_no_use,
-                             2 * of_no_use + odd - starts_odd,
+            write_posteriors(logits,
+                             leave_out,
+                             2 * leave_out + odd - starts_odd,
                              2,
                              view.count,
                              posteriors);
@@ -154,6 +107,66 @@ void decider::decide_pairs(const prepared_network& net,
         in_turn[2 * t + 1] = decided[1][t];
     }
     std::copy_n(in_turn + starts_odd, view.count, labels);
+}
+
+// Both tiles of a narrow network; their logits, if wanted, go to d_hidden[0] and [1].
+void decider::narrow(const prepared_network& net,
+                     bool with_logits,
+                     labels_of_pairs& labels)
+{
+    const simd::weighted_rows own[] = { d_pairs.own(*net.pairs(), false),
+                                        d_pairs.own(*net.pairs(), true) };
+    for (std::size_t k = 0; k < d_rest.size(); ++k)
+        d_rest[k] = { net.transposed(k + 1),
+                      net.biases(k + 1),
+                      net.layers()[k + 1].outputs };
+    float* logits[] = { d_hidden[0].data(), d_hidden[1].data() };
+    d_kernels.narrow_pairs[net.layers()[0].outputs - simd::narrowest](
+        d_pairs.common(*net.pairs()),
+        net.biases(0),
+        own,
+        d_rest.data(),
+        d_rest.size(),
+        labels,
+        with_logits ? logits : nullptr);
+}
+
+// A sum of the first layer.
+void decider::sum(const prepared_network& net,
+                  const simd::weighted_rows& rows,
+                  const float* biases,
+                  const float* start,
+                  activation then,
+                  aligned_floats& y) const
+{
+    d_kernels.affine(rows.weights,
+                     biases,
+                     start,
+                     rows.inputs,
+                     net.layers()[0].outputs,
+                     rows.x,
+                     rows.row,
+                     then,
+                     nullptr,
+                     y.data());
+}
+
+// The layers behind the first one, whose outputs are in d_hidden[0]. Returns the logits.
+const float* decider::rest(const prepared_network& net)
+{
+    const std::size_t count = net.layers().size();
+    for (std::size_t k = 1; k < count; ++k)
+        d_kernels.affine(net.transposed(k),
+                         net.biases(k),
+                         nullptr,
+                         net.layers()[k].inputs,
+                         net.layers()[k].outputs,
+                         d_hidden[(k - 1) % 2].data(),
+                         d_dense.data(),
+                         activation_behind(k, net),
+                         nullptr,
+                         d_hidden[k % 2].data());
+    return d_hidden[(count - 1) % 2].data();
 }
 
 // Those of columns t, t + 1, … go to symbols i, i + step, …

@@ -35,6 +35,8 @@ public:
                 std::size_t position = 0);
 
 private:
+    using labels_of_pairs = std::uint8_t[2][simd::tile]; // the even ones, the odd ones
+
     void decide_tile(const prepared_network& net,
                      const feature_view& view,
                      std::uint8_t* labels,
@@ -44,7 +46,14 @@ private:
                       bool starts_odd,
                       std::uint8_t* labels,
                       float* posteriors);
-    const float* logits(const prepared_network& net);
+    void narrow(const prepared_network& net, bool with_logits, labels_of_pairs& labels);
+    void sum(const prepared_network& net,
+             const simd::weighted_rows& rows,
+             const float* biases,
+             const float* start,
+             simd::activation then,
+             aligned_floats& y) const;
+    const float* rest(const prepared_network& net);
     void write_posteriors(const float* logits,
                           std::size_t t,
                           std::size_t i,

@@ -34,8 +34,8 @@ bool windows_pair(std::size_t dimension, std::size_t stride);
 class pair_weights
 {
 public:
-    /*! \param inputs, outputs of the first layer \param stride floats of a symbol, with
-     * windows_pair(inputs, stride) */
+    /*! \param inputs, outputs of the first layer
+     * \param stride floats of a symbol; windows_pair(inputs, stride) holds */
     pair_weights(std::size_t inputs, std::size_t outputs, std::size_t stride);
 
     //! \param transposed Wᵀ of the first layer
@@ -63,9 +63,10 @@ public:
     pair_features(const simd::kernels& kernels, std::size_t dimension);
 
     /*! Allocates if the view's stride is another one than the last view's, and only then.
-     * \param view windows of the dimension given at construction, 1 to 2·tile -
-     * starts_odd \param starts_odd whether the first of them is the odd one of its pair:
-     * what the even one's column 0 holds is then of no use */
+     * \param view windows of the dimension given at construction: 1 to 2·tile, or one
+     * less if starts_odd
+     * \param starts_odd whether the first of them is the odd one of its pair. What the
+     * even ones' column 0 holds is then of no use. */
     void load(const feature_view& view, bool starts_odd);
 
     //! The sum of both tiles, without biases, and what each of them adds to it.

@@ -54,7 +54,8 @@ struct dense_layer {
 /*! The network on two tiles, the even and the odd symbols, whose first layers have a sum
  * in common (window_pairs.h). All layers but the last have the same number of outputs.
  *
- * \param common weights and biases of that sum \param own what is added to it, two
+ * \param common, biases of that sum
+ * \param own what is added to it, two
  * \param rest `count` layers behind the first one, at least one
  * \param labels two tiles: the row of the largest logit; any row if one is NaN
  * \param logits null, or two tiles of rows */
