@@ -172,10 +172,10 @@ BOOST_AUTO_TEST_CASE(softmax_argmax_and_cross_entropy_are_the_plain_ones)
                     value *= 1.01f;
                 std::vector<float> to(classes * tile), change(classes * tile),
                     expected_change(classes * tile);
-                simd::plain.softmax(moved.data(), classes, to.data());
-                fast.posterior_change(to.data(), expected.data(), classes, change.data());
+                fast.softmax(moved.data(), classes, to.data());
+                fast.posterior_change(to.data(), found.data(), classes, change.data());
                 simd::plain.posterior_change(
-                    to.data(), expected.data(), classes, expected_change.data());
+                    to.data(), found.data(), classes, expected_change.data());
                 BOOST_TEST(difference(change, expected_change) < 1e-6);
                 fast.argmax(logits.data(), classes, labels.data());
                 simd::plain.argmax(logits.data(), classes, expected_labels.data());
@@ -230,12 +230,40 @@ BOOST_AUTO_TEST_CASE(the_row_functions_are_the_plain_ones)
             compose(simd::plain, expected);
             BOOST_TEST(difference(found, expected) < 1e-6);
         }
-        for (const float size : { 1.0f, 1e-30f, 0.0f }) {
+        for (const float size : { 1e15f, 1.0f, 1e-15f, 0.0f }) {
             auto columns = random_floats(rows * tile, size), reference = columns;
             fast.set_length(columns.data(), rows, 0.3f);
             simd::plain.set_length(reference.data(), rows, 0.3f);
             for (std::size_t i = 0; i < columns.size(); ++i)
                 BOOST_TEST(std::abs(columns[i] - reference[i]) < 1e-6);
+        }
+    });
+}
+
+BOOST_AUTO_TEST_CASE(a_posteriors_change_has_its_direction_however_small)
+{
+    for_each_table([](const auto& fast) {
+        const std::size_t classes = 4;
+        const auto direction = random_floats(classes * tile);
+        const std::vector<float> from(classes * tile);
+        std::vector<float> to(classes * tile), found(classes * tile);
+        for (const float size : { 1.0f, 1e-35f, 0.0f }) {
+            for (std::size_t i = 0; i < to.size(); ++i)
+                to[i] = size * direction[i];
+            fast.posterior_change(to.data(), from.data(), classes, found.data());
+            for (std::size_t t = 0; t < tile; ++t) {
+                // The first class is the largest of equals: its change is the others'.
+                float expected[classes] = {}, largest = 0;
+                for (std::size_t j = 1; j < classes; ++j) {
+                    expected[j] = direction[j * tile + t];
+                    expected[0] -= expected[j];
+                }
+                for (const float change : expected)
+                    largest = std::max(largest, std::abs(change));
+                for (std::size_t j = 0; j < classes; ++j)
+                    BOOST_TEST(std::abs(found[j * tile + t] -
+                                        (size > 0 ? expected[j] / largest : 0)) < 1e-5);
+            }
         }
     });
 }

@@ -93,8 +93,10 @@ struct kernels {
                             std::size_t n,
                             float* error);
 
-    /*! to - from of two softmaxes. That of the largest class of `from` is taken from the
-     * others: near 1 a difference of two posteriors would have lost its digits. */
+    /*! to - from of two softmaxes, each symbol's column scaled so that its largest
+     * element is ±1, unless all are zero: a gradient's direction, of which no square
+     * vanishes. The element of `from`'s largest class is taken from the others': near 1 a
+     * difference of two posteriors would have lost its digits. */
     void (*posterior_change)(const float* to,
                              const float* from,
                              std::size_t classes,
@@ -114,7 +116,7 @@ struct kernels {
                     float* y);
 
     //! Scales each symbol's column of n rows to the given length; a zero column stays
-    //! zero.
+    //! zero. The columns' squares must neither vanish nor overflow.
     void (*set_length)(float* columns, std::size_t rows, float length);
 
     //! y = ln x for n normal numbers above zero, n a multiple of `lanes`.

@@ -155,6 +155,11 @@ void posterior_change(const float* to,
             if (j != top)
                 others += change[j * tile + t] = to[j * tile + t] - from[j * tile + t];
         change[top * tile + t] = -others;
+        float largest = 0;
+        for (std::size_t j = 0; j < classes; ++j)
+            largest = std::max(largest, std::abs(change[j * tile + t]));
+        for (std::size_t j = 0; j < classes && largest > 0; ++j)
+            change[j * tile + t] /= largest;
     }
 }
 
@@ -186,17 +191,10 @@ template <product times>
 void set_length(float* columns, std::size_t rows, float length)
 {
     for (std::size_t t = 0; t < tile; ++t) {
-        // Dividing by the largest element first keeps the squares from vanishing.
-        float top = 0, squares = 0;
+        float squares = 0;
         for (std::size_t k = 0; k < rows; ++k)
-            top = std::max(top, std::abs(columns[k * tile + t]));
-        if (!(top > 0))
-            continue;
-        for (std::size_t k = 0; k < rows; ++k) {
-            const float ratio = columns[k * tile + t] / top;
-            squares += times(ratio, ratio);
-        }
-        const float scale = length / std::sqrt(squares) / top;
+            squares += times(columns[k * tile + t], columns[k * tile + t]);
+        const float scale = squares > 0 ? length / std::sqrt(squares) : 0.0f;
         for (std::size_t k = 0; k < rows; ++k)
             columns[k * tile + t] = times(columns[k * tile + t], scale);
     }

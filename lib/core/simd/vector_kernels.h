@@ -218,16 +218,19 @@ void posterior_change(const float* to,
 {
     for (std::size_t t = 0; t < tile; t += width) {
         const ivec top = survey(from + t, classes).label;
-        vec others = {};
+        vec others = {}, largest = {};
         for (std::size_t j = 0; j < classes; ++j) {
             const vec moved = load(to + j * tile + t) - load(from + j * tile + t);
-            others += top == static_cast<std::int32_t>(j) ? vec{} : moved;
+            const vec other = top == static_cast<std::int32_t>(j) ? vec{} : moved;
+            others += other;
+            largest = larger(magnitude(other), largest);
             store(change + j * tile + t, moved);
         }
+        const vec scale = 1.0f / larger(larger(magnitude(others), largest), all(1e-37f));
         for (std::size_t j = 0; j < classes; ++j) {
             const vec moved = load(change + j * tile + t);
             store(change + j * tile + t,
-                  top == static_cast<std::int32_t>(j) ? -others : moved);
+                  (top == static_cast<std::int32_t>(j) ? -others : moved) * scale);
         }
     }
 }
@@ -264,29 +267,23 @@ void compose(const float* x,
 void set_length(float* columns, std::size_t rows, float length)
 {
     // Several vectors of symbols at once: one alone would wait for its own sums.
-    constexpr std::size_t block = 4;
+    constexpr std::size_t block = 8;
     static_assert(tile % (block * width) == 0);
     for (std::size_t t = 0; t < tile; t += block * width) {
         const auto at = [&](std::size_t k, std::size_t v) {
             return columns + k * tile + t + v * width;
         };
-        // Dividing by the largest element first keeps the squares from vanishing.
-        vec top[block] = {}, squares[block] = {}, down[block], scale[block];
-        for (std::size_t k = 0; k < rows; ++k)
-            for (std::size_t v = 0; v < block; ++v)
-                top[v] = larger(magnitude(load(at(k, v))), top[v]);
-        for (std::size_t v = 0; v < block; ++v)
-            down[v] = 1.0f / larger(top[v], all(1e-37f));
+        vec squares[block] = {}, scale[block];
         for (std::size_t k = 0; k < rows; ++k)
             for (std::size_t v = 0; v < block; ++v) {
-                const vec ratio = load(at(k, v)) * down[v];
-                squares[v] += ratio * ratio;
+                const vec value = load(at(k, v));
+                squares[v] += value * value;
             }
         for (std::size_t v = 0; v < block; ++v)
             scale[v] = length / square_root(larger(squares[v], all(1e-37f)));
         for (std::size_t k = 0; k < rows; ++k)
             for (std::size_t v = 0; v < block; ++v)
-                store(at(k, v), load(at(k, v)) * down[v] * scale[v]);
+                store(at(k, v), load(at(k, v)) * scale[v]);
     }
 }
 
