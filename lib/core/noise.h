@@ -34,8 +34,8 @@ public:
 /*! Independent standard normal numbers: xoshiro128++ (Blackman and Vigna, 2019) in 16
  * interleaved streams, seeded by SplitMix64, and the Box–Muller transform.
  *
- * The radius comes from 31 random bits, so no number is beyond ±6.66, and the angle from
- * 16. Both are computed to 3e-5 of their size, which no test of 10^8 numbers sees: their
+ * The radius comes from 30 random bits, so no number is beyond ±6.56, and the angle from
+ * 17. Both are computed to 3e-5 of their size, which no test of 10^8 numbers sees: their
  * moments and tails scatter more. Generators whose seeds differ by less than 2^32, and
  * the streams of one, do not overlap for any practical length. The same seed gives the
  * same numbers with the same instruction set; with another one they may differ by the

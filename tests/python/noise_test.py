@@ -43,14 +43,14 @@ def test_distribution(numbers):
 
 
 def test_tails(numbers):
-    """The numbers beyond 1 to 4 deviations are binomial; none is beyond what 31 bits give."""
+    """The numbers beyond 1 to 4 deviations are binomial; none is beyond what 30 bits give."""
     beyond = np.arange(1, 4.5, 0.5)
     for side in numbers, -numbers:
         count = np.array([np.count_nonzero(side > t) for t in beyond])
         few = stats.binom.cdf(count, numbers.size, stats.norm.sf(beyond))
         many = stats.binom.sf(count - 1, numbers.size, stats.norm.sf(beyond))
         assert np.minimum(few, many).min() > ALARM / 4 / beyond.size
-    assert np.abs(numbers).max() < 6.67
+    assert np.abs(numbers).max() < 6.56
 
 
 def are_uncorrelated(columns, others, pairs):

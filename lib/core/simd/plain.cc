@@ -226,17 +226,16 @@ std::uint32_t next(noise_state& state, std::size_t l)
     return result;
 }
 
+// The uppermost bit is the sign, the others the uniform number.
 double radius(std::uint32_t bits)
 {
-    const auto upper = static_cast<std::int32_t>(bits >> 1);
-    const float uniform = (static_cast<float>(upper) + 0.5f) * 0x1p-31f;
-    return std::sqrt(-2 * std::log(static_cast<double>(uniform)));
+    const float uniform = static_cast<float>((bits & 0x7fffffffu) | 1) * 0x1p-31f;
+    const double size = std::sqrt(-2 * std::log(static_cast<double>(uniform)));
+    return bits >> 31 ? -size : size;
 }
 
-/* Box-Muller: of three random words two give a radius each and one both angles. Of an
- * angle's 16 bits, a number from -2^15 to 2^15 - 1, all say where within 45 degrees of
- * the x axis's positive end the point lies; the last but one mirrors it to the other end,
- * the last one to the other axis. */
+/* Box-Muller: of three random words two give a radius each, with a sign, and one both
+ * angles, as a number from -2^31 to 2^31 - 1 that stands for -90 to 90 degrees. */
 void normal(noise_state& state, float* out, std::size_t n)
 {
     for (std::size_t first = 0; first < n; first += 4 * lanes)
@@ -244,18 +243,11 @@ void normal(noise_state& state, float* out, std::size_t n)
             float* to = out + first + l;
             const double radii[] = { radius(next(state, l)), radius(next(state, l)) };
             const std::uint32_t angles = next(state, l);
-            const std::uint16_t halves[] = { static_cast<std::uint16_t>(angles >> 16),
-                                             static_cast<std::uint16_t>(angles) };
             for (int i = 0; i < 2; ++i, to += 2 * lanes) {
                 const double angle =
-                    M_PI / 4 * 0x1p-15 * (static_cast<std::int16_t>(halves[i]) + 0.5);
-                double x = std::cos(angle), y = std::sin(angle);
-                if (halves[i] & 2)
-                    x = -x;
-                if (halves[i] & 1)
-                    std::swap(x, y);
-                to[0] = static_cast<float>(radii[i] * x);
-                to[lanes] = static_cast<float>(radii[i] * y);
+                    M_PI / 2 * 0x1p-31 * static_cast<std::int32_t>(angles << (16 * i));
+                to[0] = static_cast<float>(radii[i] * std::cos(angle));
+                to[lanes] = static_cast<float>(radii[i] * std::sin(angle));
             }
         }
 }
