@@ -92,10 +92,9 @@ void profile(const simd::kernels& kernels, const scene& data, double seconds)
     watch<&simd::kernels::cross_entropy>(table, "cross_entropy");
     watch<&simd::kernels::posterior_change>(table, "posterior_change");
     watch<&simd::kernels::rectify>(table, "rectify");
-    watch<&simd::kernels::compose>(table, "compose");
     watch<&simd::kernels::set_length>(table, "set_length");
     watch<&simd::kernels::logarithm>(table, "logarithm");
-    watch<&simd::kernels::normal>(table, "normal");
+    watch<&simd::kernels::add_noise>(table, "add_noise");
 
     decider decide(data.net, table);
     const prepared_network prepared(data.net);

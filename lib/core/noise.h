@@ -16,19 +16,23 @@
 
 namespace gr::adann::core {
 
-//! Where a loss takes its standard normal numbers from.
+//! Where a loss takes its noise from.
 class noise_source
 {
 public:
     virtual ~noise_source() = default;
-    /*! Fills `rows` rows of simd::tile numbers, first_row and following of a noise
-     * vector, for the symbols first_symbol and following. \param use 0, 1, 2, … : which
-     * of the loss's noise vectors, in the order they are needed */
-    virtual void fill(unsigned use,
-                      std::size_t first_symbol,
-                      std::size_t first_row,
-                      std::size_t rows,
-                      float* out) = 0;
+    /*! y = x + scale · n, `rows` rows as the kernels': n standard normal, a noise vector
+     * for each of the symbols first_symbol and following.
+     * \param use 0, 1, 2, … : which of the loss's noise vectors, in the order they are
+     * needed
+     * \param x null for none; may be y */
+    virtual void add(unsigned use,
+                     std::size_t first_symbol,
+                     const float* x,
+                     const std::uint32_t* row,
+                     std::size_t rows,
+                     float scale,
+                     float* y) = 0;
 };
 
 /*! Independent standard normal numbers: xoshiro128++ (Blackman and Vigna, 2019) in 16
@@ -47,7 +51,14 @@ public:
     explicit gaussian_noise(std::uint64_t seed,
                             const simd::kernels& kernels = simd::active());
 
-    //! Writes n standard normal numbers. Those left of the last 64 are thrown away.
+    //! y = x + scale · the next numbers: simd::kernels::add_noise.
+    void
+    add(const float* x, const std::uint32_t* row, std::size_t rows, float scale, float* y)
+    {
+        d_kernels.add_noise(d_state, x, row, rows, scale, y);
+    }
+
+    //! Writes n of them. Those left of the last 128 are thrown away.
     void fill(float* out, std::size_t n);
 
     void state(archive& members)

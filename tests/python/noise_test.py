@@ -88,10 +88,10 @@ def test_seeds_are_independent():
 
 def test_a_generator_goes_on_and_its_seed_decides():
     once, twice = core.gaussian_noise(7), core.gaussian_noise(7)
-    np.testing.assert_array_equal(once.fill(192), np.concatenate([twice.fill(64), twice.fill(128)]))
-    assert np.abs(once.fill(192) - core.gaussian_noise(7).fill(192)).max() > 1
-    first = core.gaussian_noise(7).fill(128)
-    np.testing.assert_array_equal(core.gaussian_noise(7).fill(65), first[:65])
+    np.testing.assert_array_equal(once.fill(384), np.concatenate([twice.fill(128), twice.fill(256)]))
+    assert np.abs(once.fill(384) - core.gaussian_noise(7).fill(384)).max() > 1
+    first = core.gaussian_noise(7).fill(256)
+    np.testing.assert_array_equal(core.gaussian_noise(7).fill(129), first[:129])
 
 
 def make_network(first_layer):

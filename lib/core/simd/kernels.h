@@ -105,25 +105,26 @@ struct kernels {
     //! y = max(x, 0) for whole rows.
     void (*rectify)(const float* x, std::size_t rows, float* y);
 
-    //! y = x + a_scale · a + b_scale · b for n rows; a and b are dense, null for none.
-    void (*compose)(const float* x,
-                    const std::uint32_t* row,
-                    std::size_t rows,
-                    const float* a,
-                    float a_scale,
-                    const float* b,
-                    float b_scale,
-                    float* y);
-
-    //! Scales each symbol's column of n rows to the given length; a zero column stays
-    //! zero. The columns' squares must neither vanish nor overflow.
-    void (*set_length)(float* columns, std::size_t rows, float length);
+    /*! y = x + each symbol's column of y scaled to the given length; a zero column stays
+     * zero. The columns' squares must neither vanish nor overflow.
+     * \param x rows, null for none */
+    void (*set_length)(const float* x,
+                       const std::uint32_t* row,
+                       std::size_t rows,
+                       float length,
+                       float* y);
 
     //! y = ln x for n normal numbers above zero, n a multiple of `lanes`.
     void (*logarithm)(const float* x, std::size_t n, float* y);
 
-    //! Writes n standard normal numbers, n a multiple of 4 × lanes: see gaussian_noise.
-    void (*normal)(noise_state& state, float* out, std::size_t n);
+    /*! y = x + scale · n, n the next rows × tile standard normal numbers: see
+     * gaussian_noise. \param x rows, null for none; may be y */
+    void (*add_noise)(noise_state& state,
+                      const float* x,
+                      const std::uint32_t* row,
+                      std::size_t rows,
+                      float scale,
+                      float* y);
 
     //! Steps of the Viterbi algorithm: see trellis_kernels.h.
     trellis_kernel* add_compare_select;

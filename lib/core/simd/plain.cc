@@ -170,33 +170,16 @@ void rectify(const float* x, std::size_t rows, float* y)
 }
 
 template <product times>
-void compose(const float* x,
-             const std::uint32_t* row,
-             std::size_t rows,
-             const float* a,
-             float a_scale,
-             const float* b,
-             float b_scale,
-             float* y)
-{
-    for (std::size_t k = 0; k < rows; ++k)
-        for (std::size_t t = 0; t < tile; ++t) {
-            const std::size_t i = k * tile + t;
-            y[i] = x[row[k] + t] + (a ? times(a_scale, a[i]) : 0.0f) +
-                   (b ? times(b_scale, b[i]) : 0.0f);
-        }
-}
-
-template <product times>
-void set_length(float* columns, std::size_t rows, float length)
+void set_length(
+    const float* x, const std::uint32_t* row, std::size_t rows, float length, float* y)
 {
     for (std::size_t t = 0; t < tile; ++t) {
         float squares = 0;
         for (std::size_t k = 0; k < rows; ++k)
-            squares += times(columns[k * tile + t], columns[k * tile + t]);
+            squares += times(y[k * tile + t], y[k * tile + t]);
         const float scale = squares > 0 ? length / std::sqrt(squares) : 0.0f;
         for (std::size_t k = 0; k < rows; ++k)
-            columns[k * tile + t] = times(columns[k * tile + t], scale);
+            y[k * tile + t] = (x ? x[row[k] + t] : 0.0f) + times(y[k * tile + t], scale);
     }
 }
 
@@ -236,9 +219,9 @@ double radius(std::uint32_t bits)
 
 /* Box-Muller: of three random words two give a radius each, with a sign, and one both
  * angles, as a number from -2^31 to 2^31 - 1 that stands for -90 to 90 degrees. */
-void normal(noise_state& state, float* out, std::size_t n)
+void normal(noise_state& state, float* out)
 {
-    for (std::size_t first = 0; first < n; first += 4 * lanes)
+    for (std::size_t first = 0; first < tile; first += 4 * lanes)
         for (std::size_t l = 0; l < lanes; ++l) {
             float* to = out + first + l;
             const double radii[] = { radius(next(state, l)), radius(next(state, l)) };
@@ -253,13 +236,38 @@ void normal(noise_state& state, float* out, std::size_t n)
 }
 
 template <product times>
+void add_noise(noise_state& state,
+               const float* x,
+               const std::uint32_t* row,
+               std::size_t rows,
+               float scale,
+               float* y)
+{
+    for (std::size_t k = 0; k < rows; ++k) {
+        float numbers[tile];
+        normal(state, numbers);
+        for (std::size_t t = 0; t < tile; ++t)
+            y[k * tile + t] = (x ? x[row[k] + t] : 0.0f) + times(scale, numbers[t]);
+    }
+}
+
+template <product times>
 constexpr kernels table(const char* name)
 {
-    return { name,         split,          affine<times>,
-             outer<times>, row_sums,       softmax,
-             argmax,       cross_entropy,  posterior_change,
-             rectify,      compose<times>, set_length<times>,
-             logarithm,    normal,         plain_add_compare_select };
+    return { name,
+             split,
+             affine<times>,
+             outer<times>,
+             row_sums,
+             softmax,
+             argmax,
+             cross_entropy,
+             posterior_change,
+             rectify,
+             set_length<times>,
+             logarithm,
+             add_noise<times>,
+             plain_add_compare_select };
 }
 
 } // namespace

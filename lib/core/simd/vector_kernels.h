@@ -243,47 +243,31 @@ void rectify(const float* x, std::size_t rows, float* y)
         store(y + i, rectified(load(x + i)));
 }
 
-void compose(const float* x,
-             const std::uint32_t* row,
-             std::size_t rows,
-             const float* a,
-             float a_scale,
-             const float* b,
-             float b_scale,
-             float* y)
-{
-    for (std::size_t k = 0; k < rows; ++k)
-        for (std::size_t t = 0; t < tile; t += width) {
-            const std::size_t i = k * tile + t;
-            vec sum = load(x + row[k] + t);
-            if (a)
-                sum += a_scale * load(a + i);
-            if (b)
-                sum += b_scale * load(b + i);
-            store(y + i, sum);
-        }
-}
+// Rows that are none: each is this one.
+alignas(64) constexpr float zeros[tile] = {};
 
-void set_length(float* columns, std::size_t rows, float length)
+void set_length(
+    const float* x, const std::uint32_t* row, std::size_t rows, float length, float* y)
 {
     // Several vectors of symbols at once: one alone would wait for its own sums.
     constexpr std::size_t block = 8;
     static_assert(tile % (block * width) == 0);
     for (std::size_t t = 0; t < tile; t += block * width) {
-        const auto at = [&](std::size_t k, std::size_t v) {
-            return columns + k * tile + t + v * width;
-        };
         vec squares[block] = {}, scale[block];
         for (std::size_t k = 0; k < rows; ++k)
             for (std::size_t v = 0; v < block; ++v) {
-                const vec value = load(at(k, v));
+                const vec value = load(y + k * tile + t + v * width);
                 squares[v] += value * value;
             }
         for (std::size_t v = 0; v < block; ++v)
             scale[v] = length / square_root(larger(squares[v], all(1e-37f)));
-        for (std::size_t k = 0; k < rows; ++k)
+        for (std::size_t k = 0; k < rows; ++k) {
+            const float* const from = (x ? x + row[k] : zeros) + t;
+            float* const to = y + k * tile + t;
             for (std::size_t v = 0; v < block; ++v)
-                store(at(k, v), load(at(k, v)) * scale[v]);
+                store(to + v * width,
+                      load(from + v * width) + load(to + v * width) * scale[v]);
+        }
     }
 }
 
@@ -351,25 +335,34 @@ void random_direction(uvec bits, vec& x, vec& y)
 /* Box-Muller: of three random words two give a radius each, and one both angles, each
  * from 16 bits: what the lower ones add to the first is less than the distance between
  * two of its values. */
-void normal(noise_state& state, float* out, std::size_t n)
+void add_noise(noise_state& state,
+               const float* x,
+               const std::uint32_t* row,
+               std::size_t rows,
+               float scale,
+               float* y)
 {
-    constexpr float unit = 4.06520806e-4f; // √(2^-23 · 2 ln 2)
+    const float unit = scale * 4.06520806e-4f; // √(2^-23 · 2 ln 2)
+    auto& words = state.words;
     for (std::size_t l = 0; l < lanes; l += width) {
-        auto& words = state.words;
         streams random{
             load(words[0] + l), load(words[1] + l), load(words[2] + l), load(words[3] + l)
         };
-        for (float* to = out + l; to < out + n; to += 4 * lanes) {
-            const vec first = random_radius(random.next()) * unit;
-            const vec second = random_radius(random.next()) * unit;
-            const uvec angles = random.next();
-            vec x, y;
-            random_direction(angles, x, y);
-            store(to, first * x);
-            store(to + lanes, first * y);
-            random_direction(angles << 16, x, y);
-            store(to + 2 * lanes, second * x);
-            store(to + 3 * lanes, second * y);
+        for (std::size_t k = 0; k < rows; ++k) {
+            const float* from = (x ? x + row[k] : zeros) + l;
+            float* to = y + k * tile + l;
+            for (std::size_t t = 0; t < tile; t += 4 * lanes) {
+                const vec first = random_radius(random.next()) * unit;
+                const vec second = random_radius(random.next()) * unit;
+                const uvec angles = random.next();
+                vec cosine, sine;
+                random_direction(angles, cosine, sine);
+                store(to + t, load(from + t) + first * cosine);
+                store(to + t + lanes, load(from + t + lanes) + first * sine);
+                random_direction(angles << 16, cosine, sine);
+                store(to + t + 2 * lanes, load(from + t + 2 * lanes) + second * cosine);
+                store(to + t + 3 * lanes, load(from + t + 3 * lanes) + second * sine);
+            }
         }
         store(words[0] + l, random.w0);
         store(words[1] + l, random.w1);
@@ -380,11 +373,20 @@ void normal(noise_state& state, float* out, std::size_t n)
 
 constexpr kernels vector_table(const char* name)
 {
-    return { name,      split,         affine,
-             outer,     row_sums,      softmax,
-             argmax,    cross_entropy, posterior_change,
-             rectify,   compose,       set_length,
-             logarithm, normal,        add_compare_select };
+    return { name,
+             split,
+             affine,
+             outer,
+             row_sums,
+             softmax,
+             argmax,
+             cross_entropy,
+             posterior_change,
+             rectify,
+             set_length,
+             logarithm,
+             add_noise,
+             add_compare_select };
 }
 
 } // namespace
