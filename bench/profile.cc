@@ -93,10 +93,9 @@ void profile(const simd::kernels& kernels, const scene& data, double seconds)
     watch<&simd::kernels::posterior_change>(table, "posterior_change");
     watch<&simd::kernels::differences>(table, "differences");
     watch<&simd::kernels::rectify>(table, "rectify");
-    watch<&simd::kernels::compose>(table, "compose");
     watch<&simd::kernels::set_length>(table, "set_length");
     watch<&simd::kernels::logarithm>(table, "logarithm");
-    watch<&simd::kernels::normal>(table, "normal");
+    watch<&simd::kernels::add_noise>(table, "add_noise");
 
     decider decide(data.net, table);
     const prepared_network prepared(data.net, data.view.stride);

@@ -143,7 +143,8 @@ loss_value loss_gradient::compute(const network& net,
         around->load(batch.from(first, n));
         around->go({ nullptr, 0.0f, clean ? 0.0f : sigma }, draws, d_reference);
         if (adversarial) {
-            // Algorithm 1, lines 1 to 8. o' - o is dKL(o‖o')/dlogits.
+            // Algorithm 1, lines 1 to 8. o' - o is dKL(o‖o')/dlogits; only where it
+            // points counts.
             around->go({ nullptr, settings.xi, sigma }, draws, d_partner);
             d_kernels.posterior_change(d_partner.passed.posteriors.data(),
                                        d_reference.passed.posteriors.data(),

@@ -20,13 +20,11 @@ public:
         : d_source(source), d_first(first_symbol)
     {
     }
-    //! The next vector, to be drawn whole or part by part.
-    unsigned next() { return d_use++; }
-    void draw(unsigned vector, std::size_t first_row, std::size_t rows, float* out)
+    //! y = x + scale · the next vector, x null for none.
+    void add(tile_rows x, std::size_t rows, float scale, float* y)
     {
-        d_source.fill(vector, d_first, first_row, rows, out);
+        d_source.add(d_use++, d_first, x.data, x.row, rows, scale, y);
     }
-    void draw(std::size_t rows, float* out) { draw(next(), 0, rows, out); }
 
 private:
     noise_source& d_source;
@@ -39,11 +37,9 @@ struct displacement {
     const float* r; //!< as neighbourhood::direction wrote it; null for none
     float xi;
     float sigma;
-
-    bool is_none() const { return !r && xi == 0 && sigma == 0; }
 };
 
-//! A point that was gone to, for the way back.
+//! A point that was gone to, for the way back. Good until another r is asked for.
 struct point {
     explicit point(const network& shape)
         : passed(shape), moved(shape.inputs() * simd::tile)
@@ -51,7 +47,8 @@ struct point {
     }
     pass passed;
     displacement from_v;
-    aligned_floats moved; //!< how a neighbourhood keeps it; not used if from_v is none
+    tile_rows place{};    //!< how the neighbourhood writes it down
+    aligned_floats moved; //!< where it does if noise is part of it
 };
 
 /*! The tile's surroundings, with the first layer's part of the way there and back. How
@@ -73,7 +70,8 @@ public:
     virtual void go(const displacement& by, tile_noise& noise, point& to) = 0;
 
     /*! The r of the given length that points along a gradient.
-     * \param error of the first layer's sums, rows
+     * \param error of the first layer's sums, rows; behind a posterior_change, so that no
+     * square vanishes
      * \param r rows, as many as there are inputs at most */
     virtual void direction(const aligned_floats& error, float length, float* r) = 0;
 
@@ -102,11 +100,6 @@ public:
     void go(const displacement& by, tile_noise& noise, point& to) override;
     void direction(const aligned_floats& error, float length, float* r) override;
     void add_gradient(const aligned_floats& error, const point& at, float* sums) override;
-
-private:
-    tile_rows features(const point& at) const;
-
-    aligned_floats d_noise; // of `part` rows
 };
 
 } // namespace gr::adann::core

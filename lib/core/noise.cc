@@ -28,12 +28,11 @@ gaussian_noise::gaussian_noise(std::uint64_t seed, const simd::kernels& kernels)
 
 void gaussian_noise::fill(float* out, std::size_t n)
 {
-    constexpr std::size_t block = 4 * simd::lanes;
-    const std::size_t whole = n / block * block;
-    d_kernels.normal(d_state, out, whole);
+    const std::size_t whole = n / simd::tile * simd::tile;
+    add(nullptr, nullptr, whole / simd::tile, 1.0f, out);
     if (whole < n) {
-        float last[block];
-        d_kernels.normal(d_state, last, block);
+        float last[simd::tile];
+        add(nullptr, nullptr, 1, 1.0f, last);
         std::copy_n(last, n - whole, out + whole);
     }
 }

@@ -16,26 +16,30 @@
 
 namespace gr::adann::core {
 
-//! Where a loss takes its standard normal numbers from.
+//! Where a loss takes its noise from.
 class noise_source
 {
 public:
     virtual ~noise_source() = default;
-    /*! Fills `rows` rows of simd::tile numbers, first_row and following of a noise
-     * vector, for the symbols first_symbol and following. \param use 0, 1, 2, … : which
-     * of the loss's noise vectors, in the order they are needed */
-    virtual void fill(unsigned use,
-                      std::size_t first_symbol,
-                      std::size_t first_row,
-                      std::size_t rows,
-                      float* out) = 0;
+    /*! y = x + scale · n, `rows` rows as the kernels': n standard normal, a noise vector
+     * for each of the symbols first_symbol and following.
+     * \param use 0, 1, 2, … : which of the loss's noise vectors, in the order they are
+     * needed
+     * \param x null for none; may be y */
+    virtual void add(unsigned use,
+                     std::size_t first_symbol,
+                     const float* x,
+                     const std::uint32_t* row,
+                     std::size_t rows,
+                     float scale,
+                     float* y) = 0;
 };
 
 /*! Independent standard normal numbers: xoshiro128++ (Blackman and Vigna, 2019) in 16
  * interleaved streams, seeded by SplitMix64, and the Box–Muller transform.
  *
- * The radius comes from 31 random bits, so no number is beyond ±6.66, and the angle from
- * 16. Both are computed to 3e-5 of their size, which no test of 10^8 numbers sees: their
+ * The radius comes from 30 random bits, so no number is beyond ±6.56, and the angle from
+ * 17. Both are computed to 3e-5 of their size, which no test of 10^8 numbers sees: their
  * moments and tails scatter more. Generators whose seeds differ by less than 2^32, and
  * the streams of one, do not overlap for any practical length. The same seed gives the
  * same numbers with the same instruction set; with another one they may differ by the
@@ -47,7 +51,14 @@ public:
     explicit gaussian_noise(std::uint64_t seed,
                             const simd::kernels& kernels = simd::active());
 
-    //! Writes n standard normal numbers. Those left of the last 64 are thrown away.
+    //! y = x + scale · the next numbers: simd::kernels::add_noise.
+    void
+    add(const float* x, const std::uint32_t* row, std::size_t rows, float scale, float* y)
+    {
+        d_kernels.add_noise(d_state, x, row, rows, scale, y);
+    }
+
+    //! Writes n of them. Those left of the last 128 are thrown away.
     void fill(float* out, std::size_t n);
 
     void state(archive& members)

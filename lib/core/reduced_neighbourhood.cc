@@ -66,8 +66,6 @@ reduced_neighbourhood::reduced_neighbourhood(const simd::kernels& kernels,
     const std::size_t rows = shape.layers().front().outputs, inputs = shape.inputs();
     const std::size_t coordinates = d_space.rank_bound();
     d_first.resize(rows * tile);
-    d_zero.resize(coordinates * tile);
-    d_noise.resize(coordinates * tile);
     d_moved_sums.resize(rows * coordinates * lanes);
     d_coefficients.resize(rows * coordinates);
     d_gradient.resize(rows * inputs);
@@ -106,28 +104,20 @@ void reduced_neighbourhood::load(const feature_view& tile)
 void reduced_neighbourhood::go(const displacement& by, tile_noise& noise, point& to)
 {
     to.from_v = by;
-    if (by.is_none()) {
-        d_passes.forward_from_first(*d_net, d_first.data(), to.passed);
-        return;
+    to.place = { by.r, d_passes.dense() };
+    if (const float deviation = std::hypot(by.xi, by.sigma); deviation > 0) {
+        noise.add(to.place, d_space.rank_bound(), deviation, to.moved.data());
+        to.place.data = to.moved.data();
     }
-    const std::size_t coordinates = d_space.rank_bound();
-    const float deviation = std::hypot(by.xi, by.sigma);
-    if (deviation > 0)
-        noise.draw(coordinates, d_noise.data());
-    d_kernels.compose(by.r ? by.r : d_zero.data(),
-                      d_passes.dense(),
-                      coordinates,
-                      deviation > 0 ? d_noise.data() : nullptr,
-                      deviation,
-                      nullptr,
-                      0.0f,
-                      to.moved.data());
-    d_passes.forward_from_shift(*d_net,
-                                d_first.data(),
-                                d_space.transposed_factor(),
-                                coordinates,
-                                to.moved.data(),
-                                to.passed);
+    if (to.place.data)
+        d_passes.forward_from_shift(*d_net,
+                                    d_first.data(),
+                                    d_space.transposed_factor(),
+                                    d_space.rank_bound(),
+                                    to.place.data,
+                                    to.passed);
+    else
+        d_passes.forward_from_first(*d_net, d_first.data(), to.passed);
 }
 
 void reduced_neighbourhood::direction(const aligned_floats& error, float length, float* r)
@@ -142,7 +132,7 @@ void reduced_neighbourhood::direction(const aligned_floats& error, float length,
                      activation::none,
                      nullptr,
                      r);
-    d_kernels.set_length(r, d_space.rank_bound(), length);
+    d_kernels.set_length(nullptr, nullptr, d_space.rank_bound(), length, r);
 }
 
 void reduced_neighbourhood::add_gradient(const aligned_floats& error,
@@ -154,10 +144,9 @@ void reduced_neighbourhood::add_gradient(const aligned_floats& error,
         d_kernels.outer(error.data(), rows, x.data, x.row, columns, to);
     };
     outer(d_clean.rows(), first_layer().inputs, sums + first_layer().weights * lanes);
-    if (at.from_v.is_none())
+    if (!at.place.data)
         return;
-    outer(
-        { at.moved.data(), d_passes.dense() }, d_space.rank_bound(), d_moved_sums.data());
+    outer(at.place, d_space.rank_bound(), d_moved_sums.data());
     d_sigma = at.from_v.sigma;
     if (d_sigma > 0 && d_space.is_blind())
         outer({ error.data(), d_passes.dense() }, rows, d_error_sums.data());
@@ -173,7 +162,7 @@ void reduced_neighbourhood::end_step(tile_noise& noise, float* sums)
         // F Z (I - QᵀQ) = F Z - (F Z Qᵀ) Q
         sum_lanes(d_error_sums, d_error_factor);
         factor_covariance(rows, d_error_factor);
-        noise.draw(d_unseen.size() / tile, d_unseen.data());
+        noise.add({ nullptr, nullptr }, d_unseen.size() / tile, 1.0f, d_unseen.data());
         std::fill(d_seen.begin(), d_seen.end(), 0.0f);
         add_product(1.0f,
                     d_unseen,

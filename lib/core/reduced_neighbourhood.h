@@ -44,9 +44,7 @@ public:
 
 private:
     row_space d_space;
-    aligned_floats d_first; // W₁v + b₁
-    aligned_floats d_zero;  // the coordinates of no r
-    aligned_floats d_noise;
+    aligned_floats d_first;        // W₁v + b₁
     aligned_floats d_moved_sums;   // (R, C, lanes): Σ e mᵀ
     aligned_floats d_error_sums;   // (R, R, lanes): Σ e eᵀ
     float d_sigma;                 // of the trained points

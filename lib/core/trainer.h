@@ -71,10 +71,15 @@ private:
             : d_generator(seed, kernels)
         {
         }
-        void
-        fill(unsigned, std::size_t, std::size_t, std::size_t rows, float* out) override
+        void add(unsigned,
+                 std::size_t,
+                 const float* x,
+                 const std::uint32_t* row,
+                 std::size_t rows,
+                 float scale,
+                 float* y) override
         {
-            d_generator.fill(out, rows * simd::tile);
+            d_generator.add(x, row, rows, scale, y);
         }
         void state(archive& members) { d_generator.state(members); }
 

@@ -172,10 +172,10 @@ BOOST_AUTO_TEST_CASE(softmax_argmax_and_cross_entropy_are_the_plain_ones)
                     value *= 1.01f;
                 std::vector<float> to(classes * tile), change(classes * tile),
                     expected_change(classes * tile);
-                simd::plain.softmax(moved.data(), classes, to.data());
-                fast.posterior_change(to.data(), expected.data(), classes, change.data());
+                fast.softmax(moved.data(), classes, to.data());
+                fast.posterior_change(to.data(), found.data(), classes, change.data());
                 simd::plain.posterior_change(
-                    to.data(), expected.data(), classes, expected_change.data());
+                    to.data(), found.data(), classes, expected_change.data());
                 BOOST_TEST(difference(change, expected_change) < 1e-6);
                 fast.argmax(logits.data(), classes, labels.data());
                 simd::plain.argmax(logits.data(), classes, expected_labels.data());
@@ -212,37 +212,64 @@ BOOST_AUTO_TEST_CASE(the_row_functions_are_the_plain_ones)
 {
     for_each_table([](const auto& fast) {
         const std::size_t rows = 9;
-        const auto x = random_floats(rows * tile), a = random_floats(rows * tile),
-                   b = random_floats(rows * tile);
+        const auto x = random_floats(rows * tile);
         std::vector<std::uint32_t> row(rows);
         for (std::size_t k = 0; k < rows; ++k)
             row[k] = static_cast<std::uint32_t>((rows - 1 - k) * tile);
         std::vector<float> found(rows * tile), expected(rows * tile);
-        std::vector<float> next(rows * tile), expected_next(rows * tile);
-        const std::size_t n = (rows - 1) * tile;
-        fast.differences(a.data(), b.data(), n, found.data(), next.data());
-        simd::plain.differences(
-            a.data(), b.data(), n, expected.data(), expected_next.data());
+        fast.rectify(x.data(), rows, found.data());
+        simd::plain.rectify(x.data(), rows, expected.data());
         BOOST_TEST((found == expected));
+        for (const float* from : { static_cast<const float*>(nullptr), x.data() })
+            for (const float size : { 1e15f, 1.0f, 1e-15f, 0.0f }) {
+                auto columns = random_floats(rows * tile, size), reference = columns;
+                fast.set_length(from, row.data(), rows, 0.3f, columns.data());
+                simd::plain.set_length(from, row.data(), rows, 0.3f, reference.data());
+                for (std::size_t i = 0; i < columns.size(); ++i)
+                    BOOST_TEST(std::abs(columns[i] - reference[i]) < 1e-6);
+            }
+    });
+}
+
+BOOST_AUTO_TEST_CASE(differences_are_the_plain_ones)
+{
+    const std::size_t n = 3 * lanes;
+    const auto even = random_floats(n + 1), odd = random_floats(n);
+    std::vector<float> same(n), next(n), expected_same(n), expected_next(n);
+    simd::plain.differences(
+        even.data(), odd.data(), n, expected_same.data(), expected_next.data());
+    BOOST_TEST(expected_next[1] == even[2] - odd[1]);
+    for_each_table([&](const auto& fast) {
+        fast.differences(even.data(), odd.data(), n, same.data(), next.data());
+        BOOST_TEST((same == expected_same));
         BOOST_TEST((next == expected_next));
-        fast.rectify(a.data(), rows, found.data());
-        simd::plain.rectify(a.data(), rows, expected.data());
-        BOOST_TEST((found == expected));
-        for (const float* second : { static_cast<const float*>(nullptr), b.data() }) {
-            const auto compose = [&](const auto& k, std::vector<float>& y) {
-                k.compose(
-                    x.data(), row.data(), rows, second, 0.3f, a.data(), -2.0f, y.data());
-            };
-            compose(fast, found);
-            compose(simd::plain, expected);
-            BOOST_TEST(difference(found, expected) < 1e-6);
-        }
-        for (const float size : { 1.0f, 1e-30f, 0.0f }) {
-            auto columns = random_floats(rows * tile, size), reference = columns;
-            fast.set_length(columns.data(), rows, 0.3f);
-            simd::plain.set_length(reference.data(), rows, 0.3f);
-            for (std::size_t i = 0; i < columns.size(); ++i)
-                BOOST_TEST(std::abs(columns[i] - reference[i]) < 1e-6);
+    });
+}
+
+BOOST_AUTO_TEST_CASE(a_posteriors_change_has_its_direction_however_small)
+{
+    for_each_table([](const auto& fast) {
+        const std::size_t classes = 4;
+        const auto direction = random_floats(classes * tile);
+        const std::vector<float> from(classes * tile);
+        std::vector<float> to(classes * tile), found(classes * tile);
+        for (const float size : { 1.0f, 1e-35f, 0.0f }) {
+            for (std::size_t i = 0; i < to.size(); ++i)
+                to[i] = size * direction[i];
+            fast.posterior_change(to.data(), from.data(), classes, found.data());
+            for (std::size_t t = 0; t < tile; ++t) {
+                // The first class is the largest of equals: its change is the others'.
+                float expected[classes] = {}, largest = 0;
+                for (std::size_t j = 1; j < classes; ++j) {
+                    expected[j] = direction[j * tile + t];
+                    expected[0] -= expected[j];
+                }
+                for (const float change : expected)
+                    largest = std::max(largest, std::abs(change));
+                for (std::size_t j = 0; j < classes; ++j)
+                    BOOST_TEST(std::abs(found[j * tile + t] -
+                                        (size > 0 ? expected[j] / largest : 0)) < 1e-5);
+            }
         }
     });
 }
@@ -274,6 +301,13 @@ BOOST_AUTO_TEST_CASE(noise_is_the_same_stream_everywhere)
             for (std::size_t i = 0; i < found.size(); ++i)
                 BOOST_REQUIRE_SMALL(found[i] - expected[i], 1e-4f);
         }
+        const auto x = random_floats(5 * tile);
+        const std::vector<std::uint32_t> row{ 7, 2 * tile };
+        std::vector<float> moved(2 * tile), expected_moved(2 * tile);
+        noise.add(x.data(), row.data(), 2, 0.3f, moved.data());
+        reference.add(x.data(), row.data(), 2, 0.3f, expected_moved.data());
+        for (std::size_t i = 0; i < moved.size(); ++i)
+            BOOST_REQUIRE_SMALL(moved[i] - expected_moved[i], 3e-5f);
     });
 }
 

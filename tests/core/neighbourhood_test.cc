@@ -15,9 +15,15 @@ namespace {
 class generated : public noise_source
 {
 public:
-    void fill(unsigned, std::size_t, std::size_t, std::size_t rows, float* out) override
+    void add(unsigned,
+             std::size_t,
+             const float* x,
+             const std::uint32_t* row,
+             std::size_t rows,
+             float scale,
+             float* y) override
     {
-        d_generator.fill(out, rows * tile);
+        d_generator.add(x, row, rows, scale, y);
     }
 
 private:

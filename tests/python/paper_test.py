@@ -158,9 +158,9 @@ def test_multiplications_are_those_that_were_made(quick):
     learn = decide + to_first
     perturb = to_first + 44 * 10 + 2 * 44  # to the input, and its length: squares, and scaling
     assert (found["counted_k_nn"], found["counted_k_back"]) == (decide, learn)
-    # σ n; then ξ d and σ n, and r and σ n.
+    # σ n; then ξ d and σ n, and σ n beside r.
     step = {"self_training": decide + learn, "pi_model": 2 * decide + 44 + learn,
-            "aug_vat": 3 * decide + 4 * 44 + perturb + learn}
+            "aug_vat": 3 * decide + 3 * 44 + perturb + learn}
     for loss, count in step.items():
         assert found["counted"][f"{loss}, literal"] == pytest.approx(count / decide)
     # In the space of the first layer's 10 sums the noise has 10 coordinates, not 44.

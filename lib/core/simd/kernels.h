@@ -131,8 +131,10 @@ struct kernels {
                             std::size_t n,
                             float* error);
 
-    /*! to - from of two softmaxes. That of the largest class of `from` is taken from the
-     * others: near 1 a difference of two posteriors would have lost its digits. */
+    /*! to - from of two softmaxes, each symbol's column scaled so that its largest
+     * element is ±1, unless all are zero: a gradient's direction, of which no square
+     * vanishes. The element of `from`'s largest class is taken from the others': near 1 a
+     * difference of two posteriors would have lost its digits. */
     void (*posterior_change)(const float* to,
                              const float* from,
                              std::size_t classes,
@@ -145,25 +147,26 @@ struct kernels {
     //! y = max(x, 0) for whole rows.
     void (*rectify)(const float* x, std::size_t rows, float* y);
 
-    //! y = x + a_scale · a + b_scale · b for n rows; a and b are dense, null for none.
-    void (*compose)(const float* x,
-                    const std::uint32_t* row,
-                    std::size_t rows,
-                    const float* a,
-                    float a_scale,
-                    const float* b,
-                    float b_scale,
-                    float* y);
-
-    //! Scales each symbol's column of n rows to the given length; a zero column stays
-    //! zero.
-    void (*set_length)(float* columns, std::size_t rows, float length);
+    /*! y = x + each symbol's column of y scaled to the given length; a zero column stays
+     * zero. The columns' squares must neither vanish nor overflow.
+     * \param x rows, null for none */
+    void (*set_length)(const float* x,
+                       const std::uint32_t* row,
+                       std::size_t rows,
+                       float length,
+                       float* y);
 
     //! y = ln x for n normal numbers above zero, n a multiple of `lanes`.
     void (*logarithm)(const float* x, std::size_t n, float* y);
 
-    //! Writes n standard normal numbers, n a multiple of 4 × lanes: see gaussian_noise.
-    void (*normal)(noise_state& state, float* out, std::size_t n);
+    /*! y = x + scale · n, n the next rows × tile standard normal numbers: see
+     * gaussian_noise. \param x rows, null for none; may be y */
+    void (*add_noise)(noise_state& state,
+                      const float* x,
+                      const std::uint32_t* row,
+                      std::size_t rows,
+                      float scale,
+                      float* y);
 
     //! Steps of the Viterbi algorithm: see trellis_kernels.h.
     trellis_kernel* add_compare_select;

@@ -155,6 +155,11 @@ void posterior_change(const float* to,
             if (j != top)
                 others += change[j * tile + t] = to[j * tile + t] - from[j * tile + t];
         change[top * tile + t] = -others;
+        float largest = 0;
+        for (std::size_t j = 0; j < classes; ++j)
+            largest = std::max(largest, std::abs(change[j * tile + t]));
+        for (std::size_t j = 0; j < classes && largest > 0; ++j)
+            change[j * tile + t] /= largest;
     }
 }
 
@@ -174,40 +179,16 @@ void rectify(const float* x, std::size_t rows, float* y)
 }
 
 template <product times>
-void compose(const float* x,
-             const std::uint32_t* row,
-             std::size_t rows,
-             const float* a,
-             float a_scale,
-             const float* b,
-             float b_scale,
-             float* y)
-{
-    for (std::size_t k = 0; k < rows; ++k)
-        for (std::size_t t = 0; t < tile; ++t) {
-            const std::size_t i = k * tile + t;
-            y[i] = x[row[k] + t] + (a ? times(a_scale, a[i]) : 0.0f) +
-                   (b ? times(b_scale, b[i]) : 0.0f);
-        }
-}
-
-template <product times>
-void set_length(float* columns, std::size_t rows, float length)
+void set_length(
+    const float* x, const std::uint32_t* row, std::size_t rows, float length, float* y)
 {
     for (std::size_t t = 0; t < tile; ++t) {
-        // Dividing by the largest element first keeps the squares from vanishing.
-        float top = 0, squares = 0;
+        float squares = 0;
         for (std::size_t k = 0; k < rows; ++k)
-            top = std::max(top, std::abs(columns[k * tile + t]));
-        if (!(top > 0))
-            continue;
-        for (std::size_t k = 0; k < rows; ++k) {
-            const float ratio = columns[k * tile + t] / top;
-            squares += times(ratio, ratio);
-        }
-        const float scale = length / std::sqrt(squares) / top;
+            squares += times(y[k * tile + t], y[k * tile + t]);
+        const float scale = squares > 0 ? length / std::sqrt(squares) : 0.0f;
         for (std::size_t k = 0; k < rows; ++k)
-            columns[k * tile + t] = times(columns[k * tile + t], scale);
+            y[k * tile + t] = (x ? x[row[k] + t] : 0.0f) + times(y[k * tile + t], scale);
     }
 }
 
@@ -237,38 +218,46 @@ std::uint32_t next(noise_state& state, std::size_t l)
     return result;
 }
 
+// The uppermost bit is the sign, the others the uniform number.
 double radius(std::uint32_t bits)
 {
-    const auto upper = static_cast<std::int32_t>(bits >> 1);
-    const float uniform = (static_cast<float>(upper) + 0.5f) * 0x1p-31f;
-    return std::sqrt(-2 * std::log(static_cast<double>(uniform)));
+    const float uniform = static_cast<float>((bits & 0x7fffffffu) | 1) * 0x1p-31f;
+    const double size = std::sqrt(-2 * std::log(static_cast<double>(uniform)));
+    return bits >> 31 ? -size : size;
 }
 
-/* Box-Muller: of three random words two give a radius each and one both angles. Of an
- * angle's 16 bits, a number from -2^15 to 2^15 - 1, all say where within 45 degrees of
- * the x axis's positive end the point lies; the last but one mirrors it to the other end,
- * the last one to the other axis. */
-void normal(noise_state& state, float* out, std::size_t n)
+/* Box-Muller: of three random words two give a radius each, with a sign, and one both
+ * angles, as a number from -2^31 to 2^31 - 1 that stands for -90 to 90 degrees. */
+void normal(noise_state& state, float* out)
 {
-    for (std::size_t first = 0; first < n; first += 4 * lanes)
+    for (std::size_t first = 0; first < tile; first += 4 * lanes)
         for (std::size_t l = 0; l < lanes; ++l) {
             float* to = out + first + l;
             const double radii[] = { radius(next(state, l)), radius(next(state, l)) };
             const std::uint32_t angles = next(state, l);
-            const std::uint16_t halves[] = { static_cast<std::uint16_t>(angles >> 16),
-                                             static_cast<std::uint16_t>(angles) };
             for (int i = 0; i < 2; ++i, to += 2 * lanes) {
                 const double angle =
-                    M_PI / 4 * 0x1p-15 * (static_cast<std::int16_t>(halves[i]) + 0.5);
-                double x = std::cos(angle), y = std::sin(angle);
-                if (halves[i] & 2)
-                    x = -x;
-                if (halves[i] & 1)
-                    std::swap(x, y);
-                to[0] = static_cast<float>(radii[i] * x);
-                to[lanes] = static_cast<float>(radii[i] * y);
+                    M_PI / 2 * 0x1p-31 * static_cast<std::int32_t>(angles << (16 * i));
+                to[0] = static_cast<float>(radii[i] * std::cos(angle));
+                to[lanes] = static_cast<float>(radii[i] * std::sin(angle));
             }
         }
+}
+
+template <product times>
+void add_noise(noise_state& state,
+               const float* x,
+               const std::uint32_t* row,
+               std::size_t rows,
+               float scale,
+               float* y)
+{
+    for (std::size_t k = 0; k < rows; ++k) {
+        float numbers[tile];
+        normal(state, numbers);
+        for (std::size_t t = 0; t < tile; ++t)
+            y[k * tile + t] = (x ? x[row[k] + t] : 0.0f) + times(scale, numbers[t]);
+    }
 }
 
 template <product times>
@@ -286,10 +275,9 @@ constexpr kernels table(const char* name)
              posterior_change,
              differences,
              rectify,
-             compose<times>,
              set_length<times>,
              logarithm,
-             normal,
+             add_noise<times>,
              plain_add_compare_select };
 }
 

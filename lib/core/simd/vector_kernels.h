@@ -220,16 +220,19 @@ void posterior_change(const float* to,
 {
     for (std::size_t t = 0; t < tile; t += width) {
         const ivec top = survey(from + t, classes).label;
-        vec others = {};
+        vec others = {}, largest = {};
         for (std::size_t j = 0; j < classes; ++j) {
             const vec moved = load(to + j * tile + t) - load(from + j * tile + t);
-            others += top == static_cast<std::int32_t>(j) ? vec{} : moved;
+            const vec other = top == static_cast<std::int32_t>(j) ? vec{} : moved;
+            others += other;
+            largest = larger(magnitude(other), largest);
             store(change + j * tile + t, moved);
         }
+        const vec scale = 1.0f / larger(larger(magnitude(others), largest), all(1e-37f));
         for (std::size_t j = 0; j < classes; ++j) {
             const vec moved = load(change + j * tile + t);
             store(change + j * tile + t,
-                  top == static_cast<std::int32_t>(j) ? -others : moved);
+                  (top == static_cast<std::int32_t>(j) ? -others : moved) * scale);
         }
     }
 }
@@ -252,53 +255,31 @@ void rectify(const float* x, std::size_t rows, float* y)
         store(y + i, rectified(load(x + i)));
 }
 
-void compose(const float* x,
-             const std::uint32_t* row,
-             std::size_t rows,
-             const float* a,
-             float a_scale,
-             const float* b,
-             float b_scale,
-             float* y)
-{
-    for (std::size_t k = 0; k < rows; ++k)
-        for (std::size_t t = 0; t < tile; t += width) {
-            const std::size_t i = k * tile + t;
-            vec sum = load(x + row[k] + t);
-            if (a)
-                sum += a_scale * load(a + i);
-            if (b)
-                sum += b_scale * load(b + i);
-            store(y + i, sum);
-        }
-}
+// Rows that are none: each is this one.
+alignas(64) constexpr float zeros[tile] = {};
 
-void set_length(float* columns, std::size_t rows, float length)
+void set_length(
+    const float* x, const std::uint32_t* row, std::size_t rows, float length, float* y)
 {
     // Several vectors of symbols at once: one alone would wait for its own sums.
-    constexpr std::size_t block = 4;
+    constexpr std::size_t block = 8;
     static_assert(tile % (block * width) == 0);
     for (std::size_t t = 0; t < tile; t += block * width) {
-        const auto at = [&](std::size_t k, std::size_t v) {
-            return columns + k * tile + t + v * width;
-        };
-        // Dividing by the largest element first keeps the squares from vanishing.
-        vec top[block] = {}, squares[block] = {}, down[block], scale[block];
-        for (std::size_t k = 0; k < rows; ++k)
-            for (std::size_t v = 0; v < block; ++v)
-                top[v] = larger(magnitude(load(at(k, v))), top[v]);
-        for (std::size_t v = 0; v < block; ++v)
-            down[v] = 1.0f / larger(top[v], all(1e-37f));
+        vec squares[block] = {}, scale[block];
         for (std::size_t k = 0; k < rows; ++k)
             for (std::size_t v = 0; v < block; ++v) {
-                const vec ratio = load(at(k, v)) * down[v];
-                squares[v] += ratio * ratio;
+                const vec value = load(y + k * tile + t + v * width);
+                squares[v] += value * value;
             }
         for (std::size_t v = 0; v < block; ++v)
             scale[v] = length / square_root(larger(squares[v], all(1e-37f)));
-        for (std::size_t k = 0; k < rows; ++k)
+        for (std::size_t k = 0; k < rows; ++k) {
+            const float* const from = (x ? x + row[k] : zeros) + t;
+            float* const to = y + k * tile + t;
             for (std::size_t v = 0; v < block; ++v)
-                store(at(k, v), load(at(k, v)) * down[v] * scale[v]);
+                store(to + v * width,
+                      load(from + v * width) + load(to + v * width) * scale[v]);
+        }
     }
 }
 
@@ -330,60 +311,70 @@ struct streams {
     }
 };
 
-// √(-2 ln u), u from the upper 31 bits.
+// √(-2^23 log2 u) with a random sign: the uppermost bit, u from the others.
 vec random_radius(uvec bits)
 {
-    // u = (1 + m) · 2^e with 1 + m from √½ to √2; the polynomial is -2 ln(1 + m) / m.
-    const vec scaled = to_float(reinterpret_cast<ivec>(bits >> 1)) + 0.5f; // 2^31 u
-    const ivec split = as_bits(scaled) - (0x3f3504f3 + (31 << 23));
-    const vec e = to_float(split >> 23);
-    const vec m = as_float((split & 0x007fffff) + 0x3f3504f3) - 1.0f;
-    vec p = all(-0.353162477f);
-    p = p * m + 0.541893573f;
-    p = p * m - 0.672777595f;
-    p = p * m + 0.998901148f;
-    p = p * m - 1.99993238f;
-    return square_root(p * m - 1.38629436f * e);
+    const ivec scaled =
+        as_bits(to_float(reinterpret_cast<ivec>((bits & 0x7fffffffu) | 1))); // 2^31 u
+    // u = (2 + y) · 2^e, y from -1 to 0. A float's bits, read as a whole number, are a
+    // logarithm with straight lines between the powers of two: here 2^23 (e + 1 + y),
+    // exact at u = 1; the polynomial is 2^23 (1 + y - log2(2 + y)) / (y (y + 1)).
+    const vec straight = to_float(scaled - ((127 + 31) << 23));
+    const vec y = as_float((scaled & 0x007fffff) | 0x3f800000) - 2.0f;
+    vec p = all(-293553.438f);
+    p = p * y + 229098.375f;
+    p = p * y - 839061.812f;
+    p = p * y + 2337190.25f;
+    const vec radius = square_root(p * (y * y + y) - straight);
+    return as_float(as_bits(radius) | reinterpret_cast<ivec>(bits & 0x80000000u));
 }
 
-/* A point on the unit circle from the upper 16 bits; the lower ones are not 0 but half
- * of the last. They place it within 45 degrees of the x axis's positive end; the lower
- * two of the 16 send it to the other three quarters of the circle. */
+// The point at ±90 degrees on the unit circle: cosine and sine of π/2 t, t from -1 to 1.
 void random_direction(uvec bits, vec& x, vec& y)
 {
-    const vec turn = to_float(reinterpret_cast<ivec>(bits)) * 0x1p-31f; // -1 to 1
-    const vec z = turn * turn;
-    vec s = all(0.00243562f);
-    s = s * z - 0.08072475f;
-    s = (s * z + 0.78539698f) * turn; // sin(π/4 turn)
-    vec c = all(0.01535819f);
-    c = c * z - 0.30823133f;
-    c = c * z + 0.99998824f; // cos(π/4 turn)
-    c = as_float(as_bits(c) ^ reinterpret_cast<ivec>(bits << 14 & 0x80000000u));
-    const ivec swapped = (bits & 0x10000u) != 0;
-    x = swapped ? s : c;
-    y = swapped ? c : s;
+    const vec t = to_float(reinterpret_cast<ivec>(bits)) * 0x1p-31f;
+    const vec z = t * t;
+    vec s = all(-0.00436247548f);
+    s = s * z + 0.0794876663f;
+    s = s * z - 0.645920983f;
+    y = (s * z + 1.57079485f) * t;
+    vec c = all(-0.0190957693f);
+    c = c * z + 0.252580299f;
+    c = c * z - 1.23348453f;
+    x = c * z + 0.999993298f;
 }
 
-// Box-Muller: of three random words two give a radius each and one both angles.
-void normal(noise_state& state, float* out, std::size_t n)
+/* Box-Muller: of three random words two give a radius each, and one both angles, each
+ * from 16 bits: what the lower ones add to the first is less than the distance between
+ * two of its values. */
+void add_noise(noise_state& state,
+               const float* x,
+               const std::uint32_t* row,
+               std::size_t rows,
+               float scale,
+               float* y)
 {
+    const float unit = scale * 4.06520806e-4f; // √(2^-23 · 2 ln 2)
+    auto& words = state.words;
     for (std::size_t l = 0; l < lanes; l += width) {
-        auto& words = state.words;
         streams random{
             load(words[0] + l), load(words[1] + l), load(words[2] + l), load(words[3] + l)
         };
-        for (float* to = out + l; to < out + n; to += 4 * lanes) {
-            const vec first = random_radius(random.next());
-            const vec second = random_radius(random.next());
-            const uvec angles = random.next();
-            vec x, y;
-            random_direction((angles & 0xffff0000u) | 0x8000u, x, y);
-            store(to, first * x);
-            store(to + lanes, first * y);
-            random_direction(angles << 16 | 0x8000u, x, y);
-            store(to + 2 * lanes, second * x);
-            store(to + 3 * lanes, second * y);
+        for (std::size_t k = 0; k < rows; ++k) {
+            const float* from = (x ? x + row[k] : zeros) + l;
+            float* to = y + k * tile + l;
+            for (std::size_t t = 0; t < tile; t += 4 * lanes) {
+                const vec first = random_radius(random.next()) * unit;
+                const vec second = random_radius(random.next()) * unit;
+                const uvec angles = random.next();
+                vec cosine, sine;
+                random_direction(angles, cosine, sine);
+                store(to + t, load(from + t) + first * cosine);
+                store(to + t + lanes, load(from + t + lanes) + first * sine);
+                random_direction(angles << 16, cosine, sine);
+                store(to + t + 2 * lanes, load(from + t + 2 * lanes) + second * cosine);
+                store(to + t + 3 * lanes, load(from + t + 3 * lanes) + second * sine);
+            }
         }
         store(words[0] + l, random.w0);
         store(words[1] + l, random.w1);
@@ -394,23 +385,11 @@ void normal(noise_state& state, float* out, std::size_t n)
 
 constexpr kernels vector_table(const char* name)
 {
-    return { name,
-             split,
-             affine,
-             narrow_kernels(),
-             outer,
-             row_sums,
-             softmax,
-             argmax,
-             cross_entropy,
-             posterior_change,
-             differences,
-             rectify,
-             compose,
-             set_length,
-             logarithm,
-             normal,
-             add_compare_select };
+    return {
+        name,       split,     affine,        narrow_kernels(),  outer,       row_sums,
+        softmax,    argmax,    cross_entropy, posterior_change,  differences, rectify,
+        set_length, logarithm, add_noise,     add_compare_select
+    };
 }
 
 } // namespace

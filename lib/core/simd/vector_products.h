@@ -183,8 +183,9 @@ void outer(const float* dy,
            std::size_t inputs,
            float* sums)
 {
-    for (std::size_t o = 0; o < outputs; o += outer_rows)
-        for (std::size_t i = 0; i < inputs; i += outer_columns)
+    // x is the larger one: the nearest cache need not keep more than some columns of it.
+    for (std::size_t i = 0; i < inputs; i += outer_columns)
+        for (std::size_t o = 0; o < outputs; o += outer_rows)
             outer_some(at_most(outer_rows, outputs - o),
                        at_most(outer_columns, inputs - i),
                        dy + o * tile,

@@ -25,24 +25,27 @@ public:
         if (noise.ndim() != 3)
             refuse("noise dimensions", noise.ndim(), "3: (uses, N, dimension)");
     }
-    void fill(unsigned use,
-              std::size_t first_symbol,
-              std::size_t first_row,
-              std::size_t rows,
-              float* out) override
+    void add(unsigned use,
+             std::size_t first_symbol,
+             const float* x,
+             const std::uint32_t* row,
+             std::size_t rows,
+             float scale,
+             float* y) override
     {
         const auto numbers = d_noise.unchecked<3>();
-        if (use >= numbers.shape(0) ||
-            static_cast<py::ssize_t>(first_row + rows) > numbers.shape(2))
+        if (use >= numbers.shape(0) || static_cast<py::ssize_t>(rows) > numbers.shape(2))
             refuse("noise",
                    py::str(d_noise.attr("shape")).cast<std::string>(),
                    "one (N, dimension) array per use");
         for (std::size_t k = 0; k < rows; ++k)
             for (std::size_t t = 0; t < simd::tile; ++t)
-                out[k * simd::tile + t] =
-                    numbers(use,
-                            std::min<py::ssize_t>(first_symbol + t, numbers.shape(1) - 1),
-                            first_row + k);
+                y[k * simd::tile + t] =
+                    (x ? x[row[k] + t] : 0.0f) +
+                    scale * numbers(use,
+                                    std::min<py::ssize_t>(first_symbol + t,
+                                                          numbers.shape(1) - 1),
+                                    k);
     }
 
 private:
@@ -83,7 +86,7 @@ void bind_training(py::module& m)
                 return numbers;
             },
             py::arg("count"),
-            "The next float32 (count,); those left of the last 64 are thrown away.");
+            "The next float32 (count,); those left of the last 128 are thrown away.");
 
     m.def(
         "loss_gradient",
