@@ -104,6 +104,13 @@ class Shape:
         """Of one symbol's inference: a multiplication and an addition per weight."""
         return 2 * sum(a * b for a, b in zip(self.sizes, self.sizes[1:]))
 
+    def flops_done(self):
+        """Those that are left of them when two windows share what they can:
+        lib/core/window_pairs.h."""
+        symbols = self.sizes[0] // self.stride
+        spared = symbols - (symbols // 2 + 2 * (symbols - symbols // 2)) / 2
+        return self.flops() - 2 * spared * self.stride * self.sizes[1]
+
 
 SHAPES = {
     "d44_m4": Shape([44, 10, 10, 10, 10, 4], 4, "D = 44 (real, 4 samples/symbol), M = 4"),

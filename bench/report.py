@@ -62,7 +62,12 @@ def _inference(result):
                          _percent(fraction) if fraction else ""])
         parts.append(f"### {shape.title}\n\n" + _table(
             ["8192 symbols a call", "Msym/s", f"core, {best}, is", "of the FMA peak"], rows))
-        parts.append(f"The FMA peak: {found['peak_gflops'][best]:.0f} Gflop/s.")
+        done = shape.flops_done() / shape.flops()
+        parts.append(
+            f"The FMA peak: {found['peak_gflops'][best]:.0f} Gflop/s. The fraction counts all "
+            f"{shape.flops()} operations of a symbol's network. As two windows share some of the "
+            f"first layer's, the core does {shape.flops_done():.0f} of them: "
+            f"{_percent(done * found['fma_fraction'])} of the peak with {best}.")
         parts.append(_table(
             ["symbols a call", "core", "torch eager", "best torch", "Eigen"],
             [[count] + [_rate(row[key]) for key in ("core", "torch_eager", "torch_best", "eigen")]

@@ -13,7 +13,7 @@ namespace {
 
 const pmt::pmt_t status_port = pmt::mp("status");
 const pmt::pmt_t control_port = pmt::mp("control");
-constexpr int symbols_per_call = 8192;
+constexpr std::size_t bytes_per_call = 1 << 19; // of samples
 
 std::size_t item_floats(const core::window_geometry& window,
                         const equalizer_settings& settings)
@@ -72,7 +72,8 @@ equalizer_impl::equalizer_impl(const core::model& model,
     // The buffer before this block is sized by its output multiple: long enough that the
     // scheduler's work per call does not count. start() then allows any number of
     // symbols.
-    set_output_multiple(symbols_per_call);
+    set_output_multiple(
+        std::max<std::size_t>(1024, bytes_per_call / (d_stride * sizeof(float))));
     // The scheduler keeps the samples before the current symbol, zeros at first.
     set_history(d_vectors ? 1 : d_window.samples_before() + 1);
     set_relative_rate(1, d_items_per_symbol);

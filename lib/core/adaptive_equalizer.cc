@@ -7,6 +7,9 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#ifdef __linux__
+#include <sys/resource.h>
+#endif
 
 namespace gr::adann::core {
 
@@ -181,6 +184,11 @@ void adaptive_equalizer::change_training(change make)
 
 void adaptive_equalizer::run()
 {
+#ifdef __linux__
+    // Where cores are few, decisions come first. This thread alone becomes nicer.
+    if (!d_lockstep)
+        setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + 10);
+#endif
     using clock = std::chrono::steady_clock;
     const bool saves = d_adapts && !d_settings.checkpoint.empty();
     auto saved = clock::now();

@@ -4,11 +4,15 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <limits>
 #include <random>
+#ifdef __linux__
+#include <sys/resource.h>
+#endif
 
 using namespace gr::adann::core;
 
@@ -192,6 +196,28 @@ BOOST_AUTO_TEST_CASE(live_never_waits_for_the_adapter)
     for (std::uint64_t i = 0; i < batches; ++i)
         release.post();
 }
+
+#ifdef __linux__
+BOOST_AUTO_TEST_CASE(live_decisions_come_before_training)
+{
+    const int own = getpriority(PRIO_PROCESS, 0);
+    for (const std::string mode : { "live", "lockstep" }) {
+        settings.mode = mode;
+        int adapters = 0;
+        semaphore stepped;
+        adaptive_equalizer equalizer(initial, 1, settings, [&](const auto&) {
+            adapters = getpriority(PRIO_PROCESS, 0);
+            stepped.post();
+        });
+        equalizer.start();
+        posteriors(equalizer, [] { return 4096; });
+        stepped.wait();
+        equalizer.stop();
+        BOOST_TEST(adapters == (mode == "live" ? std::min(own + 10, 19) : own));
+        BOOST_TEST(getpriority(PRIO_PROCESS, 0) == own);
+    }
+}
+#endif
 
 BOOST_AUTO_TEST_CASE(bad_samples_cost_their_windows_and_their_batch_only)
 {
