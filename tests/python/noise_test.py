@@ -128,7 +128,9 @@ def gradients(net, seeds, **settings):
 
 def agree(one, other):
     """Whether each column has the same mean and spread in both (Welch's and Levene's tests)."""
-    moves = np.maximum(one.std(axis=0), other.std(axis=0)) > 1e-6  # by more than rounding
+    both = np.concatenate([one, other])
+    # By more than rounding, and for more than a few of the seeds.
+    moves = (np.abs(both - np.median(both, axis=0)) > 1e-6).sum(axis=0) > 50
     assert moves.mean() > 0.8
     one, other = one[:, moves], other[:, moves]
     means = stats.ttest_ind(one, other, equal_var=False).pvalue
