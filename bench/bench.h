@@ -28,7 +28,7 @@ inline double thread_seconds()
 
 /*! How many `items` a second go through calls of work(), each of which does so many.
  *
- * Looking at the clock takes a microsecond, so it is done once a millisecond or less. */
+ * Looking at the clock takes a microsecond, so it is done once a millisecond at most. */
 template <typename Work>
 double rate(double items, double seconds, Work work)
 {

@@ -72,8 +72,8 @@ equalizer_impl::equalizer_impl(const core::model& model,
     // The buffer before this block is sized by its output multiple: long enough that the
     // scheduler's work per call does not count. start() then allows any number of
     // symbols.
-    set_output_multiple(
-        std::max<std::size_t>(1024, bytes_per_call / (d_stride * sizeof(float))));
+    set_output_multiple(std::clamp<std::size_t>(
+        bytes_per_call / (d_stride * sizeof(float)), 1024, 32768));
     // The scheduler keeps the samples before the current symbol, zeros at first.
     set_history(d_vectors ? 1 : d_window.samples_before() + 1);
     set_relative_rate(1, d_items_per_symbol);

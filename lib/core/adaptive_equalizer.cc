@@ -186,7 +186,7 @@ void adaptive_equalizer::run()
 {
 #ifdef __linux__
     // Where cores are few, decisions come first. This thread alone becomes nicer.
-    if (!d_lockstep)
+    if (d_adapts && !d_lockstep)
         setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + 10);
 #endif
     using clock = std::chrono::steady_clock;

@@ -62,7 +62,7 @@ struct adaptation_event {
  * weights.
  * - live: decide() never waits. It takes new weights whenever there are some; a batch
  * that finds the queue full is dropped and counted. Where cores are few, the adapter
- * thread comes last: on Linux it is nicer than the others by 10.
+ * thread comes last: with Linux's normal scheduler it is nicer than the others by 10.
  * - lockstep: batch t + 1 is decided with the weights that batch t produced, so decide()
  * waits for the step at the end of each batch. The result is the same to the bit for a
  * given seed, however the vectors are cut into calls.

@@ -72,7 +72,7 @@ void decider::decide_pairs(const prepared_network& net,
     labels_of_pairs decided;
     const bool is_narrow = d_kernels.narrow_pairs && net.is_narrow();
     if (is_narrow)
-        narrow(net, posteriors, decided);
+        narrow(net, (view.count + starts_odd + 1) / 2, posteriors != nullptr, decided);
     else
         sum(net,
             d_pairs.common(*net.pairs()),
@@ -111,6 +111,7 @@ void decider::decide_pairs(const prepared_network& net,
 
 // Both tiles of a narrow network; their logits, if wanted, go to d_hidden[0] and [1].
 void decider::narrow(const prepared_network& net,
+                     std::size_t columns,
                      bool with_logits,
                      labels_of_pairs& labels)
 {
@@ -127,6 +128,7 @@ void decider::narrow(const prepared_network& net,
         own,
         d_rest.data(),
         d_rest.size(),
+        columns,
         labels,
         with_logits ? logits : nullptr);
 }

@@ -46,7 +46,10 @@ private:
                       bool starts_odd,
                       std::uint8_t* labels,
                       float* posteriors);
-    void narrow(const prepared_network& net, bool with_logits, labels_of_pairs& labels);
+    void narrow(const prepared_network& net,
+                std::size_t columns,
+                bool with_logits,
+                labels_of_pairs& labels);
     void sum(const prepared_network& net,
              const simd::weighted_rows& rows,
              const float* biases,

@@ -70,8 +70,8 @@ public:
     virtual void go(const displacement& by, tile_noise& noise, point& to) = 0;
 
     /*! The r of the given length that points along a gradient.
-     * \param error of the first layer's sums, rows; behind a posterior_change, so that no
-     * square vanishes
+     * \param error of the first layer's sums, rows; behind a posterior_change, so that
+     * squares do not vanish because a decision is sure
      * \param r rows, as many as there are inputs at most */
     virtual void direction(const aligned_floats& error, float length, float* r) = 0;
 

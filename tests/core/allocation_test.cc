@@ -127,8 +127,12 @@ BOOST_AUTO_TEST_CASE(deciding_allocates_in_its_first_call_only)
     decider decide(initial.net);
     decide.decide(net, { samples.data(), 8, 88, 1 }, labels.data());
     const counts found = counted_in([&] {
-        decide.decide(
-            net, { samples.data(), 8, 88, 1000 }, labels.data(), posteriors.data());
+        for (const std::size_t position : { 0, 1 })
+            decide.decide(net,
+                          { samples.data(), 8, 88, 1000 },
+                          labels.data(),
+                          posteriors.data(),
+                          position);
     });
     BOOST_TEST(found.allocations == 0u);
     BOOST_TEST(found.waits == 0u);

@@ -4,6 +4,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <random>
@@ -150,6 +151,8 @@ BOOST_AUTO_TEST_CASE(the_bits_are_the_same_however_the_stream_is_cut)
                 BOOST_TEST(std::equal(part.posteriors.begin(),
                                       part.posteriors.end(),
                                       &whole.posteriors[4 * first]));
+                BOOST_TEST(std::equal(
+                    part.labels.begin(), part.labels.end(), &whole.labels[first]));
                 first += n;
             }
         }

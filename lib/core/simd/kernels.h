@@ -57,13 +57,15 @@ struct dense_layer {
  * \param common, biases of that sum
  * \param own what is added to it, two
  * \param rest `count` layers behind the first one, at least one
- * \param labels two tiles: the row of the largest logit; any row if one is NaN
+ * \param columns of the tiles that are wanted; the others' labels and logits may be
+ * anything \param labels two tiles: the row of the largest logit; any row if one is NaN
  * \param logits null, or two tiles of rows */
 using narrow_kernel = void(const weighted_rows& common,
                            const float* biases,
                            const weighted_rows* own,
                            const dense_layer* rest,
                            std::size_t count,
+                           std::size_t columns,
                            std::uint8_t (*labels)[tile],
                            float* const* logits);
 
@@ -132,9 +134,10 @@ struct kernels {
                             float* error);
 
     /*! to - from of two softmaxes, each symbol's column scaled so that its largest
-     * element is ±1, unless all are zero: a gradient's direction, of which no square
-     * vanishes. The element of `from`'s largest class is taken from the others': near 1 a
-     * difference of two posteriors would have lost its digits. */
+     * element is ±1, unless all are zero: a gradient's direction, whose squares do not
+     * vanish where a decision is sure. The element of `from`'s largest class is taken
+     * from the others': near 1 a difference of two posteriors would have lost its digits.
+     */
     void (*posterior_change)(const float* to,
                              const float* from,
                              std::size_t classes,

@@ -155,11 +155,11 @@ void posterior_change(const float* to,
             if (j != top)
                 others += change[j * tile + t] = to[j * tile + t] - from[j * tile + t];
         change[top * tile + t] = -others;
-        float largest = 0;
+        float most = 0;
         for (std::size_t j = 0; j < classes; ++j)
-            largest = std::max(largest, std::abs(change[j * tile + t]));
-        for (std::size_t j = 0; j < classes && largest > 0; ++j)
-            change[j * tile + t] /= largest;
+            most = std::max(most, std::abs(change[j * tile + t]));
+        for (std::size_t j = 0; j < classes && most > 0; ++j)
+            change[j * tile + t] /= most;
     }
 }
 

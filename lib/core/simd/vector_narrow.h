@@ -1,6 +1,6 @@
 /* -*- c++ -*- */
 /*
- * The kernels on vectors, second part: networks so narrow that a layer's outputs stay in
+ * The kernels on vectors, another part: networks so narrow that a layer's outputs stay in
  * registers while the next one is computed. Included by vector_kernels.h only, which see.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later
@@ -127,11 +127,12 @@ void narrow_pairs(const weighted_rows& common,
                   const weighted_rows* own,
                   const dense_layer* rest,
                   std::size_t count,
+                  std::size_t columns,
                   std::uint8_t (*labels)[tile],
                   float* const* logits)
 {
     const dense_layer& last = rest[count - 1];
-    for (std::size_t t = 0; t < tile; t += 2 * width) {
+    for (std::size_t t = 0; t < columns; t += 2 * width) {
         vec sum[2][H];
 #pragma GCC unroll 16
         for (std::size_t r = 0; r < H; ++r)
@@ -161,6 +162,7 @@ void narrow_pairs(const weighted_rows& common,
 
 template <std::size_t... H>
 struct narrow_table {
+    static_assert(sizeof...(H) == widest_narrow - narrowest + 1);
     static constexpr narrow_kernel* kernels[] = { narrow_pairs<H>... };
 };
 

@@ -184,7 +184,7 @@ that the guard compares, of the networks offline, adaptive and last good. Raises
         py::arg("features"),
         py::arg("loss") = "",
         py::arg("noise") = "literal",
-        R"(How many multiplications deciding float32 features (N, D) takes, or one step of a loss.
+        R"(How many multiplications deciding float32 features (N, D) one by one takes, or one step of a loss.
 
 Counted while the plain kernels run, N in tiles of 128: matrix products, and scaling of vectors
 of features. Softmax, the drawing of noise, and what a step does once per batch, the optimizer
