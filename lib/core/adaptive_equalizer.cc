@@ -37,9 +37,9 @@ adaptive_equalizer::adaptive_equalizer(
       d_supervised(d_adapts && settings.training.loss.loss == "supervised"),
       d_on_event(std::move(on_event)),
       d_decider(d_initial.net),
-      d_queue(d_adapts ? queue_slots(d_batch) : 0,
-              { std::vector<float>((d_batch - 1) * stride + initial.window.dimension()),
-                std::vector<std::uint8_t>(d_batch) }),
+      d_floats((d_batch - 1) * stride + initial.window.dimension()),
+      d_queue(d_adapts ? queue_slots(d_batch, d_floats) : 0,
+              { std::vector<float>(d_floats), std::vector<std::uint8_t>(d_batch) }),
       d_weights(prepared_network(d_initial.net, stride)),
       d_training(settings.training.scaled_to(initial.symbols, initial.sps)),
       d_trainer(d_initial.net, d_training),
@@ -56,7 +56,7 @@ adaptive_equalizer::adaptive_equalizer(
     }
     if (!settings.checkpoint.empty())
         d_recorder.emplace(
-            stride, initial.window.dimension(), d_batch, queue_slots(d_batch));
+            stride, initial.window.dimension(), d_batch, queue_slots(d_batch, d_floats));
     if (!from.tensors.empty()) {
         archive members = archive::restoring(from, "state");
         state(members);

@@ -140,11 +140,13 @@ public:
     void set_epsilon(float epsilon);
 
     /*! Slots of the queue: one is being filled and one trained on; the others ride out a
-     * slow step and the bursts in which a scheduler hands over samples, some 32768
-     * symbols. */
-    static std::size_t queue_slots(std::size_t batch)
+     * slow step and the bursts in which a scheduler hands over samples, some 65536
+     * symbols, or 8 MiB if that is less.
+     * \param floats of a batch */
+    static std::size_t queue_slots(std::size_t batch, std::size_t floats)
     {
-        return std::max<std::size_t>(4, 32768 / batch);
+        constexpr std::size_t most_floats = (8 << 20) / sizeof(float);
+        return std::max<std::size_t>(4, std::min(65536 / batch, most_floats / floats));
     }
 
     std::uint64_t steps() const { return d_steps; }
@@ -195,6 +197,7 @@ private:
 
     // The deciding thread's.
     decider d_decider;
+    const std::size_t d_floats; // of a batch
     batch* d_filling = nullptr; // null while the current batch is not learnt from
     std::size_t d_position = 0; // in the current batch
 

@@ -12,6 +12,7 @@ from gnuradio import adann, blocks, gr
 from gnuradio.adann import core
 
 SPS, HALF_WINDOW, SYMBOLS = 2, 3, 20_000
+ROUNDING = 2e-6  # of posteriors: windows on samples are decided in pairs, vectors one by one
 
 
 class Signal:
@@ -80,7 +81,7 @@ def test_frozen_decisions_are_the_networks(signal):
     labels, posteriors, soft = run(signal.source(), adann.equalizer(signal.model, mode="off"))
     expected_labels, expected = signal.network.decide(signal.features())
     np.testing.assert_array_equal(labels, expected_labels)
-    np.testing.assert_array_equal(posteriors, expected)
+    np.testing.assert_allclose(posteriors, expected, atol=ROUNDING)
     points = signal.constellation.points
     np.testing.assert_allclose(soft, expected @ (points if signal.kind == "complex"
                                                  else points.real), atol=1e-5)
@@ -97,12 +98,13 @@ def test_lockstep_is_the_trainer_whatever_the_buffers(signal):
         expected.append(trainer.network.decide(piece)[1])
         if len(piece) == batch:
             trainer.step(piece)
-    expected = np.concatenate(expected)
+    expected, found = np.concatenate(expected), []
     for items in (None, 1, 37, 4096):
         equalizer = adann.equalizer(
             signal.model, mode="lockstep", batch=batch, average=0, **settings)
-        _, posteriors, _ = run(signal.source(), equalizer, items=items)
-        np.testing.assert_array_equal(posteriors, expected)
+        found.append(run(signal.source(), equalizer, items=items)[1])
+        np.testing.assert_allclose(found[-1], expected, atol=ROUNDING)
+        np.testing.assert_array_equal(found[-1], found[0])
         assert equalizer.steps() == equalizer.updates() == SYMBOLS // batch
 
 
@@ -111,8 +113,9 @@ def test_feature_vectors_give_the_same_as_samples(signal):
     expected = run(signal.source(), adann.equalizer(signal.model, **settings))
     found = run(signal.source(), adann.equalizer(signal.model, input="vectors", **settings),
                 adann.feature_windower(SPS, HALF_WINDOW, signal.kind == "complex"))
-    for a, b in zip(found, expected):
-        np.testing.assert_array_equal(a, b)
+    np.testing.assert_array_equal(found[0], expected[0])
+    for a, b in zip(found[1:], expected[1:]):
+        np.testing.assert_allclose(a, b, atol=ROUNDING)
 
 
 def test_known_labels_train_it(signal):
@@ -281,7 +284,7 @@ def test_live_at_full_speed_drops_batches_rather_than_wait(tmp_path):
     top.run()
     batches = 200 * SYMBOLS // 1024
     assert equalizer.steps() > 0
-    assert 0 <= equalizer.queued() <= 32768 // 1024
+    assert 0 <= equalizer.queued() <= 65536 // 1024
     told = equalizer.steps() + equalizer.dropped() + equalizer.queued()
     assert batches <= told <= batches + 1  # one is dropped as it begins
 
