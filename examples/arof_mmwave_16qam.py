@@ -44,7 +44,7 @@ def main():
         arguments.directory, received.astype(np.complex64), SYMBOL_RATE, labels,
         arguments.trained_on,
         ["--constellation", "16qam", "--sps", 1, "--half-window", 7, "--hidden", "10,10,10,10",
-         "--optimizer", "adam", "--lr", 0.005, "--batch", 4096, "--epochs", 200,
+         "--optimizer", "adam", "--lr", 0.005, "--batch", 4096, "--epochs", 400,
          "--seed", arguments.seed])
 
 
