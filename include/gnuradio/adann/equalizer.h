@@ -64,9 +64,10 @@ struct ber_estimate {
  * their symbol.
  *
  * Modes: "live": work() never waits; it takes new weights when there are some, and
- * batches that come while the adapter is busy are dropped and counted. "lockstep": batch
- * t + 1 is decided with the weights that batch t produced: the same to the bit for the
- * same seed. "off": the network stays as it is.
+ * batches that come while the adapter is busy are dropped and counted; with Linux's
+ * normal scheduler the adapter thread is nicer than the others by 10. "lockstep": batch t
+ * + 1 is decided with the weights that batch t produced: the same to the bit for the same
+ * seed. "off": the network stays as it is.
  *
  * Learning rate, sigma and epsilon of -1 are scaled to half the distance h of two
  * neighbours in the unit-power constellation: 0.0045 h, h·√sps/9 and h·√sps/3
