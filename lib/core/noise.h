@@ -71,4 +71,29 @@ private:
     simd::noise_state d_state;
 };
 
+//! Numbers from a generator, in the order in which they are asked for.
+class generated_noise : public noise_source
+{
+public:
+    explicit generated_noise(std::uint64_t seed,
+                             const simd::kernels& kernels = simd::active())
+        : d_generator(seed, kernels)
+    {
+    }
+    void add(unsigned,
+             std::size_t,
+             const float* x,
+             const std::uint32_t* row,
+             std::size_t rows,
+             float scale,
+             float* y) override
+    {
+        d_generator.add(x, row, rows, scale, y);
+    }
+    void state(archive& members) { d_generator.state(members); }
+
+private:
+    gaussian_noise d_generator;
+};
+
 } // namespace gr::adann::core

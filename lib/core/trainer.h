@@ -64,29 +64,6 @@ public:
     void state(archive& members);
 
 private:
-    class generated_noise : public noise_source
-    {
-    public:
-        generated_noise(std::uint64_t seed, const simd::kernels& kernels)
-            : d_generator(seed, kernels)
-        {
-        }
-        void add(unsigned,
-                 std::size_t,
-                 const float* x,
-                 const std::uint32_t* row,
-                 std::size_t rows,
-                 float scale,
-                 float* y) override
-        {
-            d_generator.add(x, row, rows, scale, y);
-        }
-        void state(archive& members) { d_generator.state(members); }
-
-    private:
-        gaussian_noise d_generator;
-    };
-
     network d_network;
     loss_settings d_loss;
     loss_gradient d_loss_gradient;

@@ -12,24 +12,6 @@ using simd::tile;
 
 namespace {
 
-class generated : public noise_source
-{
-public:
-    void add(unsigned,
-             std::size_t,
-             const float* x,
-             const std::uint32_t* row,
-             std::size_t rows,
-             float scale,
-             float* y) override
-    {
-        d_generator.add(x, row, rows, scale, y);
-    }
-
-private:
-    gaussian_noise d_generator{ 1 };
-};
-
 std::vector<float> random_floats(std::size_t n, std::uint64_t seed)
 {
     std::vector<float> values(n);
@@ -55,7 +37,7 @@ void check_gradient(const network& net)
     const prepared_network prepared(net);
     Neighbourhood around(simd::active(), net);
     point at(net);
-    generated source;
+    generated_noise source(1);
     for (std::size_t step = 0; step < steps; ++step) {
         aligned_floats sums(net.parameters().size() * lanes);
         tile_noise noise(source, 0);

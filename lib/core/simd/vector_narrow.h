@@ -8,30 +8,16 @@
 #pragma once
 
 #include "core/simd/kernels.h"
-#include "core/simd/vector.h"
+#include "core/simd/vector_products.h"
 
 namespace gr::adann::core::simd {
 namespace {
 
-// Adds W x to two vectors of H sums.
 template <std::size_t H>
 [[gnu::always_inline]] inline void
-add_rows(const weighted_rows& rows, std::size_t t, vec (&sum)[2][H])
+add_rows(const weighted_rows& rows, std::size_t t, vec (&sum)[H][2])
 {
-    const float* weight = rows.weights;
-    const float* const column = rows.x + t;
-    const std::uint32_t* const row = rows.row;
-    const std::size_t inputs = rows.inputs;
-    for (std::size_t i = 0; i < inputs; ++i, weight += H) {
-        const float* x = column + row[i];
-        const vec x0 = load(x), x1 = load(x + width);
-#pragma GCC unroll 16
-        for (std::size_t r = 0; r < H; ++r) {
-            const vec w = all(weight[r]);
-            sum[0][r] += w * x0;
-            sum[1][r] += w * x1;
-        }
-    }
+    add_products(rows.weights, H, rows.x + t, rows.row, rows.inputs, sum);
 }
 
 // Sums o … o + R - 1 of a layer with H inputs.
@@ -39,40 +25,40 @@ template <std::size_t R, std::size_t H>
 [[gnu::always_inline]] inline void layer_sums(const dense_layer& layer,
                                               std::size_t outputs,
                                               std::size_t o,
-                                              const vec (&x)[2][H],
-                                              vec (&sum)[2][R])
+                                              const vec (&x)[H][2],
+                                              vec (&sum)[R][2])
 {
 #pragma GCC unroll 16
     for (std::size_t r = 0; r < R; ++r)
-        sum[0][r] = sum[1][r] = all(layer.biases[o + r]);
+        sum[r][0] = sum[r][1] = all(layer.biases[o + r]);
     const float* weight = layer.weights + o;
 #pragma GCC unroll 16
     for (std::size_t i = 0; i < H; ++i, weight += outputs)
 #pragma GCC unroll 16
         for (std::size_t r = 0; r < R; ++r) {
             const vec w = all(weight[r]);
-            sum[0][r] += w * x[0][i];
-            sum[1][r] += w * x[1][i];
+            sum[r][0] += w * x[i][0];
+            sum[r][1] += w * x[i][1];
         }
 }
 
 template <std::size_t H>
-[[gnu::always_inline]] inline void rectify_all(vec (&x)[2][H])
+[[gnu::always_inline]] inline void rectify_all(vec (&x)[H][2])
 {
 #pragma GCC unroll 16
     for (std::size_t r = 0; r < H; ++r)
 #pragma GCC unroll 2
         for (std::size_t v = 0; v < 2; ++v)
-            x[v][r] = rectified(x[v][r]);
+            x[r][v] = rectified(x[r][v]);
 }
 
 // A layer with as many outputs as inputs: one half of them after the other, as not all
 // would fit beside the inputs.
 template <std::size_t H>
-[[gnu::always_inline]] inline void hidden_layer(const dense_layer& layer, vec (&x)[2][H])
+[[gnu::always_inline]] inline void hidden_layer(const dense_layer& layer, vec (&x)[H][2])
 {
     constexpr std::size_t half = H / 2;
-    vec first[2][half], second[2][H - half];
+    vec first[half][2], second[H - half][2];
     layer_sums(layer, H, 0, x, first);
     rectify_all(first);
     layer_sums(layer, H, half, x, second);
@@ -81,7 +67,7 @@ template <std::size_t H>
     for (std::size_t r = 0; r < H; ++r)
 #pragma GCC unroll 2
         for (std::size_t v = 0; v < 2; ++v)
-            x[v][r] = r < half ? first[v][r] : second[v][r - half];
+            x[r][v] = r < half ? first[r][v] : second[r - half][v];
 }
 
 struct decision {
@@ -94,7 +80,7 @@ template <std::size_t R, std::size_t H>
 [[gnu::always_inline]] inline void last_rows(const dense_layer& layer,
                                              std::size_t o,
                                              std::size_t rows,
-                                             const vec (&x)[2][H],
+                                             const vec (&x)[H][2],
                                              decision (&decided)[2],
                                              float* logits)
 {
@@ -102,7 +88,7 @@ template <std::size_t R, std::size_t H>
         if (rows < R)
             return last_rows<R - 1>(layer, o, rows, x, decided, logits);
     }
-    vec sum[2][R];
+    vec sum[R][2];
     layer_sums(layer, layer.outputs, o, x, sum);
 #pragma GCC unroll 16
     for (std::size_t r = 0; r < R; ++r) {
@@ -110,10 +96,10 @@ template <std::size_t R, std::size_t H>
 #pragma GCC unroll 2
         for (std::size_t v = 0; v < 2; ++v) {
             auto& [top, at] = decided[v];
-            at = sum[v][r] > top ? label : at;
-            top = larger(sum[v][r], top);
+            at = sum[r][v] > top ? label : at;
+            top = larger(sum[r][v], top);
             if (logits)
-                store(logits + (o + r) * tile + v * width, sum[v][r]);
+                store(logits + (o + r) * tile + v * width, sum[r][v]);
         }
     }
 }
@@ -133,13 +119,13 @@ void narrow_pairs(const weighted_rows& common,
 {
     const dense_layer& last = rest[count - 1];
     for (std::size_t t = 0; t < columns; t += 2 * width) {
-        vec sum[2][H];
+        vec sum[H][2];
 #pragma GCC unroll 16
         for (std::size_t r = 0; r < H; ++r)
-            sum[0][r] = sum[1][r] = all(biases[r]);
+            sum[r][0] = sum[r][1] = all(biases[r]);
         add_rows(common, t, sum);
         for (std::size_t odd = 0; odd < 2; ++odd) {
-            vec x[2][H];
+            vec x[H][2];
             __builtin_memcpy(x, sum, sizeof x);
             add_rows(own[odd], t, x);
             rectify_all(x);

@@ -23,6 +23,28 @@ constexpr std::size_t affine_block = ADANN_REGISTERS >= 32 ? 12 : 6;
 constexpr std::size_t outer_rows = ADANN_REGISTERS >= 32 ? 5 : 3;
 constexpr std::size_t outer_columns = ADANN_REGISTERS >= 32 ? 5 : 4;
 
+// Adds W x to R rows of sums, two vectors each; `outputs` weights lie between two of a
+// row.
+template <std::size_t R>
+[[gnu::always_inline]] inline void add_products(const float* weight,
+                                                std::size_t outputs,
+                                                const float* column,
+                                                const std::uint32_t* row,
+                                                std::size_t inputs,
+                                                vec (&sum)[R][2])
+{
+    for (std::size_t i = 0; i < inputs; ++i, weight += outputs) {
+        const float* x = column + row[i];
+        const vec x0 = load(x), x1 = load(x + width);
+#pragma GCC unroll 16
+        for (std::size_t r = 0; r < R; ++r) {
+            const vec w = all(weight[r]);
+            sum[r][0] += w * x0;
+            sum[r][1] += w * x1;
+        }
+    }
+}
+
 struct affine_task {
     const float* weights;
     const float* biases;
@@ -59,18 +81,7 @@ void affine_rows(const affine_task& task, std::size_t o)
                 sum[r][1] += load(from + r * tile + width);
             }
         }
-        const float* weight = task.weights + o;
-        const float* const column = task.x + t;
-        for (std::size_t i = 0; i < inputs; ++i, weight += outputs) {
-            const float* x = column + row[i];
-            const vec x0 = load(x), x1 = load(x + width);
-#pragma GCC unroll 16
-            for (std::size_t r = 0; r < R; ++r) {
-                const vec w = all(weight[r]);
-                sum[r][0] += w * x0;
-                sum[r][1] += w * x1;
-            }
-        }
+        add_products(task.weights + o, outputs, task.x + t, row, inputs, sum);
         float* const y = task.y + o * tile + t;
         const float* const active = task.active + o * tile + t;
         const auto finish = [&](auto function) {
