@@ -6,10 +6,11 @@
  */
 #pragma once
 
-#include "core/features.h"
-#include "core/network.h"
-#include "core/noise.h"
+#include "core/network/network.h"
+#include "core/signal/windows.h"
 #include "core/simd/kernels.h"
+#include "core/training/initialize.h"
+#include "core/training/noise.h"
 
 #include <cstdint>
 #include <string>
@@ -58,7 +59,7 @@ struct scene {
     scene(const std::vector<std::size_t>& sizes, std::size_t stride, std::size_t count)
         : net(sizes), samples((count - 1) * stride + sizes.front())
     {
-        net.initialize(1);
+        initialize(net, 1);
         gr::adann::core::gaussian_noise(2).fill(samples.data(), samples.size());
         view = { samples.data(), stride, sizes.front(), count };
     }

@@ -5,9 +5,9 @@
  */
 #include "bench.h"
 
-#include "core/checks.h"
-#include "core/decider.h"
-#include "core/trainer.h"
+#include "core/common/checks.h"
+#include "core/network/decider.h"
+#include "core/training/trainer.h"
 
 #include <cstdio>
 #include <cstdlib>

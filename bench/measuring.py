@@ -106,7 +106,7 @@ class Shape:
 
     def flops_done(self):
         """Those that are left of them when two windows share what they can:
-        lib/core/window_pairs.h."""
+        lib/core/network/fast_fir.h."""
         symbols = self.sizes[0] // self.stride
         spared = symbols - (symbols // 2 + 2 * (symbols - symbols // 2)) / 2
         return self.flops() - 2 * spared * self.stride * self.sizes[1]

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "bench.h"
 
-#include "core/decider.h"
-#include "core/trainer.h"
+#include "core/network/decider.h"
+#include "core/training/trainer.h"
 
 #include <algorithm>
 #include <chrono>

@@ -136,7 +136,7 @@ def markdown(result):
         "## Adaptation steps, D = 44, M = 4",
         "Noise, gradient and Adam. torch does the literal work: for Aug-VAT three forward passes, "
         "two backward, three noise vectors. \"Default\" draws noise of the same distribution in "
-        "fewer numbers (`lib/core/reduced_neighbourhood.h`).",
+        "fewer numbers (`lib/core/training/reduced_neighbourhood.h`).",
         *_steps(result),
         "## Flowgraphs, D = 44, M = 4",
         *_flowgraph(result["flowgraph"])]

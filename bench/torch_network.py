@@ -67,7 +67,7 @@ def step(shape, count, loss, seconds):
     """Measure of one loss's whole step: noise, gradient and Adam.
 
     The reading is the core's default: the label comes from the clean vector, the loss from the
-    perturbed one (lib/core/loss.h).
+    perturbed one (lib/core/training/loss.h).
     """
     v = _features(shape, count)
     network = _network(shape.sizes)

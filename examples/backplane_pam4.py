@@ -14,7 +14,7 @@ import json
 from pathlib import Path
 
 import numpy as np
-from gnuradio.adann.captures import write_capture
+from gnuradio.adann.captures.files import write_capture
 from measured import MODES, adann
 
 BIT_RATE = 2.5e9

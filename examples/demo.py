@@ -11,10 +11,10 @@ from rich.table import Column, Table
 
 from gnuradio.adann import core
 from gnuradio.adann.cli.terminal import progress_bar
-from gnuradio.adann.presets import PRESETS
-from gnuradio.adann.receive import count_errors, equalize_captures, prepare_capture
-from gnuradio.adann.report import capture_report, write_plot
-from gnuradio.adann.simulation import random_labels, simulate_vcsel
+from gnuradio.adann.offline.presets import PRESETS
+from gnuradio.adann.offline.equalize import count_errors, equalize_captures, prepare_capture
+from gnuradio.adann.offline.report import capture_report, write_plot
+from gnuradio.adann.links.simulation import random_labels, simulate_vcsel
 
 FOLDER = Path(__file__).resolve().parent
 MODEL = FOLDER / "models/vcsel_pam4.safetensors"

@@ -5,7 +5,7 @@ import json
 import subprocess
 from pathlib import Path
 
-from gnuradio.adann.captures import write_capture
+from gnuradio.adann.captures.files import write_capture
 
 MODES = {"frozen": "off", "adaptive": "lockstep"}
 

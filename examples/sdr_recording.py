@@ -9,7 +9,7 @@ import click
 import numpy as np
 from gnuradio import blocks, channels, digital, filter, gr
 
-from gnuradio.adann.captures import write_capture
+from gnuradio.adann.captures.files import write_capture
 
 SYMBOL_RATE, SPS = 9600, 5
 FLAG = "01111110"

@@ -13,9 +13,9 @@ from rich.table import Column, Table
 
 from gnuradio import adann, blocks, digital, gr
 from gnuradio.adann import core
-from gnuradio.adann.presets import PRESETS
-from gnuradio.adann.receive import count_errors, prepare_capture
-from gnuradio.adann.simulation import random_labels, simulate_vcsel
+from gnuradio.adann.offline.presets import PRESETS
+from gnuradio.adann.offline.equalize import count_errors, prepare_capture
+from gnuradio.adann.links.simulation import random_labels, simulate_vcsel
 
 FILE = str(Path(__file__).resolve().parent / "models/vcsel_pam4.safetensors")
 MODEL = core.load_model(FILE)

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "core/error_counter.h"
+#include "core/counting/error_counter.h"
 #include <array>
 #include <gnuradio/adann/ber_counter.h>
 #include <memory>

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "core/adaptive_equalizer.h"
+#include "core/adaptation/adaptive_equalizer.h"
 #include <gnuradio/adann/equalizer.h>
 
 namespace gr {

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "core/features.h"
+#include "core/signal/windows.h"
 #include <gnuradio/adann/feature_windower.h>
 
 namespace gr {

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "core/mlse.h"
+#include "core/mlse/mlse.h"
 #include <gnuradio/adann/mlse.h>
 
 #include <mutex>

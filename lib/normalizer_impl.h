@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "core/normalizer.h"
+#include "core/signal/normalizer.h"
 #include <gnuradio/adann/normalizer.h>
 
 namespace gr {

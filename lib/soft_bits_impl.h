@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "core/soft_bits.h"
+#include "core/signal/soft_bits.h"
 #include <gnuradio/adann/soft_bits.h>
 
 namespace gr {

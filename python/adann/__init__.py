@@ -6,12 +6,13 @@ from gnuradio import gr  # noqa: F401
 
 from . import core
 from .adann_python import ber_counter, equalizer, feature_windower, mlse, normalizer, soft_bits
-from .capture_source import capture_source
-from .coherent_link import coherent_link
-from .receiver import receiver
-from .resampler import record_statistics, resampler
-from .status_monitor import status_monitor
-from .vcsel_mmf_link import vcsel_mmf_link
+from .blocks.capture_source import capture_source
+from .captures.statistics import record_statistics
+from .links.coherent_link import coherent_link
+from .blocks.receiver import receiver
+from .blocks.resampler import resampler
+from .blocks.status_monitor import status_monitor
+from .links.vcsel_mmf_link import vcsel_mmf_link
 
 __all__ = ["ber_counter", "capture_source", "coherent_link", "core", "equalizer",
            "feature_windower", "mlse", "normalizer", "receiver", "record_statistics", "resampler",

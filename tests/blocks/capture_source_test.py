@@ -7,7 +7,7 @@ import numpy as np
 import pmt
 import pytest
 from gnuradio import adann, blocks, gr
-from gnuradio.adann.captures import read_capture, write_capture
+from gnuradio.adann.captures.files import read_capture, write_capture
 
 RANDOM = np.random.default_rng(1)
 REAL = RANDOM.standard_normal(100_001).astype(np.float32)

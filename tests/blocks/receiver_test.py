@@ -9,7 +9,7 @@ import pmt
 import pytest
 from gnuradio import adann, blocks, gr
 from gnuradio.adann import core
-from gnuradio.adann.simulation import random_labels, simulate_vcsel
+from gnuradio.adann.links.simulation import random_labels, simulate_vcsel
 
 MODEL = str(Path(__file__).parents[2] / "examples/models/vcsel_pam4.safetensors")
 SPS, RATE = 6, 28e9  # of the link; the model takes 4 samples a symbol

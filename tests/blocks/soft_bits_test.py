@@ -9,8 +9,8 @@ import pmt
 import pytest
 from gnuradio import adann, blocks, fec, gr
 from gnuradio.adann import core
-from gnuradio.adann.captures import normalized
-from gnuradio.adann.training import TrainingSettings, train
+from gnuradio.adann.captures.statistics import normalized
+from gnuradio.adann.offline.training import TrainingSettings, train
 
 SPS, HALF_WINDOW, NOISE = 2, 2, 1.05  # the levels are 2 apart
 

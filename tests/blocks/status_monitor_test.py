@@ -10,7 +10,7 @@ import pmt
 import pytest
 import zmq
 from gnuradio import adann, blocks, gr
-from gnuradio.adann.simulation import random_labels, simulate_vcsel
+from gnuradio.adann.links.simulation import random_labels, simulate_vcsel
 
 MODEL = pathlib.Path(__file__).parents[2] / "examples/models/vcsel_pam4.safetensors"
 

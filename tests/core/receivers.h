@@ -6,9 +6,10 @@
  */
 #pragma once
 
-#include "core/features.h"
-#include "core/model.h"
-#include "core/noise.h"
+#include "core/network/model.h"
+#include "core/signal/windows.h"
+#include "core/training/initialize.h"
+#include "core/training/noise.h"
 
 #include <algorithm>
 #include <vector>
@@ -19,7 +20,7 @@ inline gr::adann::core::model make_model(unsigned sps, bool complex, const char*
     using namespace gr::adann::core;
     const std::size_t inputs = window_geometry(sps, 5, complex).dimension();
     network net({ inputs, 10, 10, 10, 10, constellation(alphabet).size() });
-    net.initialize(1);
+    initialize(net, 1);
     return model(net, sps, 5, complex, alphabet);
 }
 

@@ -8,7 +8,7 @@ import numpy as np
 import pmt
 import pytest
 from gnuradio import adann, gr
-from gnuradio.adann.captures import write_capture
+from gnuradio.adann.captures.files import write_capture
 
 ROOT = pathlib.Path(__file__).parents[2]
 NAMES = sorted(path.name.removesuffix(".block.yml") for path in (ROOT / "grc").glob("*.block.yml"))

@@ -7,8 +7,8 @@ import subprocess
 import sys
 
 import pytest
-from gnuradio.adann.captures import write_capture
-from gnuradio.adann.simulation import random_labels, simulate_vcsel
+from gnuradio.adann.captures.files import write_capture
+from gnuradio.adann.links.simulation import random_labels, simulate_vcsel
 
 ROOT = pathlib.Path(__file__).parents[2]
 FLOWGRAPHS = sorted((ROOT / "examples").glob("*.grc"))

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "core/simd/kernels.h"
 
-#include "core/checks.h"
+#include "core/common/checks.h"
 
 #include <cstdlib>
 

@@ -52,7 +52,7 @@ struct dense_layer {
 };
 
 /*! The network on two tiles, the even and the odd symbols, whose first layers have a sum
- * in common (window_pairs.h). All layers but the last have the same number of outputs.
+ * in common (fast_fir.h). All layers but the last have the same number of outputs.
  *
  * \param common, biases of that sum
  * \param own what is added to it, two

@@ -5,8 +5,8 @@
  */
 #pragma once
 
-#include "core/checks.h"
-#include "core/features.h"
+#include "core/common/checks.h"
+#include "core/signal/windows.h"
 
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>

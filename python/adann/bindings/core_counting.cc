@@ -5,7 +5,7 @@
  */
 #include "core_python.h"
 
-#include "core/error_counter.h"
+#include "core/counting/error_counter.h"
 
 #include <pybind11/numpy.h>
 #include <pybind11/stl.h>

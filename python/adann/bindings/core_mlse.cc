@@ -6,7 +6,7 @@
 #include "arrays.h"
 #include "core_python.h"
 
-#include "core/mlse.h"
+#include "core/mlse/mlse.h"
 
 #include <pybind11/complex.h>
 #include <pybind11/stl.h>

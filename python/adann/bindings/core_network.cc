@@ -6,8 +6,9 @@
 #include "arrays.h"
 #include "core_python.h"
 
-#include "core/decider.h"
-#include "core/model.h"
+#include "core/network/decider.h"
+#include "core/network/model.h"
+#include "core/training/initialize.h"
 
 #include <pybind11/stl.h>
 
@@ -79,7 +80,7 @@ All parameters start at zero; see initialize().)")
             py::arg("layer"),
             "float32 (outputs,), writable")
         .def("initialize",
-             &network::initialize,
+             &gr::adann::core::initialize,
              py::arg("seed"),
              "He initialisation: normal weights of variance 2/inputs, zero biases.")
         .def(

@@ -5,7 +5,7 @@
  */
 #include "core_python.h"
 
-#include "core/constellation.h"
+#include "core/signal/constellation.h"
 
 #include <pybind11/complex.h>
 #include <pybind11/numpy.h>

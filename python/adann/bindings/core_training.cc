@@ -6,8 +6,8 @@
 #include "arrays.h"
 #include "core_python.h"
 
-#include "core/adaptive_equalizer.h"
-#include "core/decider.h"
+#include "core/adaptation/adaptive_equalizer.h"
+#include "core/network/decider.h"
 #include "core/simd/kernels.h"
 
 #include <pybind11/stl.h>

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from .. import core
-from ..presets import PRESETS
+from ..offline.presets import PRESETS
 from .results import count_all, write_results
 from .terminal import about, check_outputs
 from .watch import RunningErrors, watch
@@ -46,8 +46,8 @@ from .watch import RunningErrors, watch
 def equalize(model, captures, references, preset, mode, block, seed, monitor, output, report_path,
              plot, **options):
     """Decide the symbols of captures while the network adapts to them."""
-    from ..captures import read_capture, read_reference
-    from ..receive import equalize_captures, prepare_capture
+    from ..captures.files import read_capture, read_reference
+    from ..offline.equalize import equalize_captures, prepare_capture
 
     if references and len(references) != len(captures):
         raise click.UsageError(f"{len(references)} --reference for {len(captures)} --capture; "

@@ -26,8 +26,8 @@ def import_capture(files, output, channel, sample_rate, baud):
     (.wfm, .isf), Rohde & Schwarz and others, and .csv, .txt, .mat, .npy and .wav. Several files,
     of one channel each, are called 1, 2, ... in their order: C1.trc C2.trc --channel 1-2.
     """
-    from ..captures import write_capture
-    from ..scope_files import read_scope_files, select_channel
+    from ..captures.files import write_capture
+    from ..captures.oscilloscopes import read_scope_files, select_channel
 
     check_outputs(output)
     scope = read_scope_files(files)

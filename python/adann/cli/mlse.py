@@ -39,7 +39,7 @@ def mlse(constellation, sps, memory, captures, references, training, adaptation,
     The conventional equalizer that AdaNN is compared with: the response of a linear channel,
     fitted to known symbols and tracked by LMS, and the Viterbi algorithm.
     """
-    from ..captures import read_capture, read_reference
+    from ..captures.files import read_capture, read_reference
 
     if len(references) != len(captures):
         raise click.UsageError(f"{len(references)} --reference for {len(captures)} --capture; "
@@ -80,7 +80,7 @@ def mlse(constellation, sps, memory, captures, references, training, adaptation,
 
 
 def _prepare(samples, sps):
-    from ..captures import normalized
+    from ..captures.statistics import normalized
 
     if samples.size < sps:
         raise ValueError(f"{samples.size} samples are fewer than a symbol's {sps}")
@@ -95,7 +95,7 @@ def _rows(prepared, samples, sps):
 
 
 def _known_labels(samples, labels, alphabet, sps):
-    from ..alignment import find_delay
+    from ..captures.alignment import find_delay
 
     delay = find_delay(samples, labels, alphabet.points, sps)
     known = np.full(samples.size // sps, UNKNOWN, np.uint8)

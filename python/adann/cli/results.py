@@ -11,8 +11,8 @@ from .terminal import about
 def count_all(constellation, sps, samples, decided, captures, sent, references, block):
     """Errors by block of each capture. Decisions that agree with no alignment of the reference are
     told on stderr, unless the reference is not this capture's at all: that is an error."""
-    from ..alignment import find_delay
-    from ..receive import count_errors
+    from ..captures.alignment import find_delay
+    from ..offline.equalize import count_errors
 
     if sent is None:
         return [None] * len(captures)
@@ -30,8 +30,8 @@ def count_all(constellation, sps, samples, decided, captures, sent, references, 
 def write_results(decided, errors, constellation, captures, block, output, report_path, plot,
                   report):
     """The labels, the report, the picture (None: not wanted) and the table on the terminal."""
-    from ..captures import atomic_output
-    from ..report import capture_report, write_plot, write_report
+    from ..captures.files import atomic_output
+    from ..offline.report import capture_report, write_plot, write_report
 
     bits = constellation.bits_per_symbol
     parts = [capture_report(number, path, len(labels), bits, block, counted) for

@@ -6,11 +6,11 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from ..captures import atomic_output, write_capture
-from ..coherent_link import BAUD_RATE as COHERENT_BAUD_RATE
-from ..simulation import (COHERENT_DRIFTS, VCSEL_DRIFTS, random_labels, simulate_coherent,
+from ..captures.files import atomic_output, write_capture
+from ..links.coherent_link import BAUD_RATE as COHERENT_BAUD_RATE
+from ..links.simulation import (COHERENT_DRIFTS, VCSEL_DRIFTS, random_labels, simulate_coherent,
                           simulate_vcsel)
-from ..vcsel_mmf_link import BAUD_RATE as VCSEL_BAUD_RATE
+from ..links.vcsel_mmf_link import BAUD_RATE as VCSEL_BAUD_RATE
 
 
 @click.group()

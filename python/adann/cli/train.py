@@ -49,9 +49,9 @@ def train(capture, reference, blind, constellation, sps, half_window, hidden, fr
     symbols, and a carrier that has been recovered. It finds the labels up to an inversion (PAM) or
     a rotation by 90 degrees (QAM), as in any receiver without a known word.
     """
-    from ..captures import read_capture, read_reference
-    from ..training import TrainingSettings
-    from ..training import train as train_network
+    from ..captures.files import read_capture, read_reference
+    from ..offline.training import TrainingSettings
+    from ..offline.training import train as train_network
 
     if blind == bool(reference):
         raise click.UsageError("give --reference or --blind, and not both")

@@ -92,7 +92,7 @@ def watch(total, block, errors=None, port=None):
 
     publisher = None
     if port:
-        from ..status_monitor import StatusPublisher
+        from ..blocks.status_monitor import StatusPublisher
         publisher = StatusPublisher(f"tcp://127.0.0.1:{port}")
     console = Console(stderr=True)
     if not console.is_terminal:

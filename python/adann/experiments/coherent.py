@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 
 from .. import core
-from ..captures import normalized, read_capture, read_reference
-from ..receive import equalize_captures
-from ..training import TrainingSettings, train
+from ..captures.files import read_capture, read_reference
+from ..captures.statistics import normalized
+from ..offline.equalize import equalize_captures
+from ..offline.training import TrainingSettings, train
 from .cells import run_cells
 from .page import claim, plot_runs, write_page
 from .vcsel import AUG_VAT, DEFAULTS, FROZEN, PAPER_STEP, SELF_TRAINING, STEP, bit_errors

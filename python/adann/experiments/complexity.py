@@ -7,7 +7,7 @@ import time
 import numpy as np
 
 from .. import core
-from ..training import feature_view
+from ..offline.training import feature_view
 from .page import claim, plot, write_page
 from .vcsel import BLOCK, HALF_WINDOW, SIZES, SPS, load, offline_network, sets
 

@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 
 from .. import core
-from ..presets import PRESETS
-from ..receive import equalize_captures
-from ..training import TrainingSettings, train
+from ..offline.presets import PRESETS
+from ..offline.equalize import equalize_captures
+from ..offline.training import TrainingSettings, train
 from .cells import run_cells
 from .drift_report import write_results
 from .drift_signals import (BLOCK, EVENTS, HALF_WINDOW, LINKS, MOVING, SPS, Scale, case_signal,

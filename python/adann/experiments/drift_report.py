@@ -4,8 +4,8 @@
 import numpy as np
 
 from .. import core
-from ..captures import atomic_output
-from ..report import CONVERGED, LATEST, convergence_blocks, running_ber, write_report
+from ..captures.files import atomic_output
+from ..offline.report import CONVERGED, LATEST, convergence_blocks, running_ber, write_report
 from .drift_signals import MOVING
 
 _GOOD_ORACLE = 6e-4  # BER below which an oracle's case has to be followed all the way

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from .. import core
-from ..captures import normalized, record_statistics
-from ..coherent_link import coherent_link
-from ..simulation import COHERENT_DRIFTS, VCSEL_DRIFTS, random_labels, simulate_changing
-from ..vcsel_mmf_link import vcsel_mmf_link
+from ..captures.statistics import normalized, record_statistics
+from ..links.coherent_link import coherent_link
+from ..links.simulation import COHERENT_DRIFTS, VCSEL_DRIFTS, random_labels, simulate_changing
+from ..links.vcsel_mmf_link import vcsel_mmf_link
 
 BLOCK = 8192  # symbols that errors are counted over, the paper's batch
 SPS, HALF_WINDOW = 4, 5

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The paper's figure of AdaNN against the network that does not adapt."""
 
-from ..report import LATEST
+from ..offline.report import LATEST
 from .page import ber_text, claim, plot_runs, write_page
 from .vcsel import (BLOCK, DEFAULTS, FROZEN, PAPER_STEP, SELF_TRAINING, SIZES, STEP, figures,
                     offline_network, run_rows)

@@ -6,8 +6,8 @@ import json
 
 import numpy as np
 
-from ..captures import atomic_output
-from ..report import CONVERGED, LATEST, running_ber, write_report
+from ..captures.files import atomic_output
+from ..offline.report import CONVERGED, LATEST, running_ber, write_report
 from .vcsel import BITS, BLOCK
 
 _SIMULATED = ("The link is simulated ({}): no measured record of the paper's links is public. The "

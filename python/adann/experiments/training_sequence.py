@@ -2,7 +2,7 @@
 """The paper's figure of gamma: a network told the first symbols of each set."""
 
 from .. import core
-from ..training import feature_view
+from ..offline.training import feature_view
 from .cells import run_cells
 from .page import ber_text, claim, plot_runs, write_page
 from .vcsel import (BLOCK, DEFAULTS, HALF_WINDOW, SIZES, SPS, STEP, bit_errors, figures, load,

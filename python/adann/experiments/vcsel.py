@@ -10,13 +10,13 @@ from pathlib import Path
 import numpy as np
 
 from .. import core
-from ..captures import normalized
-from ..presets import PRESETS
-from ..receive import equalize_captures
-from ..report import CONVERGED, LATEST
-from ..simulation import VCSEL_DRIFTS, random_labels, simulate_changing
-from ..training import TrainingSettings, train
-from ..vcsel_mmf_link import vcsel_mmf_link
+from ..captures.statistics import normalized
+from ..offline.presets import PRESETS
+from ..offline.equalize import equalize_captures
+from ..offline.report import CONVERGED, LATEST
+from ..links.simulation import VCSEL_DRIFTS, random_labels, simulate_changing
+from ..offline.training import TrainingSettings, train
+from ..links.vcsel_mmf_link import vcsel_mmf_link
 from .cells import run_cells
 from .drift_report import summarize, worst
 

@@ -4,7 +4,7 @@
 import numpy as np
 
 from .. import core
-from ..training import feature_view
+from ..offline.training import feature_view
 from .cells import run_cells
 from .page import claim, plot, write_page
 from .vcsel import (AUG_VAT, DEFAULTS, HALF_WINDOW, PAPER_STEP, SIZES, SPS, load, offline_network,

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "core/adaptation/error_estimate.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace gr::adann::core {
+
+namespace {
+constexpr double memory = 8192;      // symbols
+constexpr double latest = 512;       // symbols that a change is seen in
+constexpr double errors_per_nat = 3; // of the pattern score
+// Beyond which a score is not chance; contexts overlap, so that it is up to 1.3 times as
+// wide as that of independent ones.
+constexpr double standard_deviations = 5;
+constexpr double least_score = 0.003; // nats: few contexts have a chi-square of long tail
+} // namespace
+
+error_estimate::error_estimate(std::size_t classes, bool scrambled)
+    : d_levels(classes), d_scrambled(scrambled)
+{
+    d_past.posteriors.resize(d_levels.dimensions * contexts() * d_levels.levels);
+    d_latest.posteriors = d_past.posteriors;
+}
+
+void error_estimate::counts::fade(double factor)
+{
+    symbols *= factor;
+    squares *= factor * factor;
+    doubt *= factor;
+    for (auto& sum : posteriors)
+        sum *= static_cast<float>(factor);
+}
+
+void error_estimate::counts::add(const counts& more)
+{
+    symbols += more.symbols;
+    squares += more.squares;
+    doubt += more.doubt;
+    for (std::size_t i = 0; i < posteriors.size(); ++i)
+        posteriors[i] += more.posteriors[i];
+}
+
+std::size_t error_estimate::contexts() const
+{
+    const std::size_t k = d_levels.levels;
+    return k <= 4 ? k * k * k : k * k;
+}
+
+void error_estimate::add(const std::uint8_t* decided,
+                         const float* posteriors,
+                         std::size_t n)
+{
+    if (d_latest.symbols >= latest) {
+        d_past.add(d_latest);
+        d_past.fade(memory / (memory + d_latest.symbols));
+        d_latest.fade(0);
+    }
+
+    const std::size_t levels = d_levels.levels;
+    const std::size_t classes = d_levels.dimensions == 1 ? levels : levels * levels;
+    d_latest.symbols += static_cast<double>(n);
+    d_latest.squares += static_cast<double>(n);
+    for (std::size_t t = 0; t < n; ++t)
+        d_latest.doubt += 1 - *std::max_element(posteriors + t * classes,
+                                                posteriors + (t + 1) * classes);
+    if (!d_scrambled)
+        return;
+    for (std::size_t dimension = 0; dimension < d_levels.dimensions; ++dimension) {
+        const auto level = [&](std::size_t t) {
+            return d_levels.level(decided[t], dimension);
+        };
+        for (std::size_t t = 2; t + 1 < n; ++t) {
+            std::size_t context = level(t - 1) * levels + level(t + 1);
+            if (levels <= 4)
+                context += level(t - 2) * levels * levels;
+            float* sums =
+                &d_latest.posteriors[(dimension * contexts() + context) * levels];
+            for (std::size_t label = 0; label < classes; ++label)
+                sums[d_levels.level(label, dimension)] += posteriors[t * classes + label];
+        }
+    }
+}
+
+bool error_estimate::changed() const
+{
+    if (d_past.symbols < latest)
+        return false;
+    const double expected = d_past.doubt / d_past.symbols * d_latest.symbols;
+    return std::abs(d_latest.doubt - expected) > chance(expected);
+}
+
+double error_estimate::chance(double expected)
+{
+    // Most symbols are sure, few are not: the variance of a sum of doubts is about a
+    // quarter of it.
+    return 4 * std::sqrt(0.25 * expected + 0.25);
+}
+
+void error_estimate::keep_latest() { d_past.fade(0); }
+
+void error_estimate::forget()
+{
+    d_past.fade(0);
+    d_latest.fade(0);
+}
+
+double error_estimate::independent_symbols() const
+{
+    const double squares = d_past.squares + d_latest.squares;
+    return squares > 0 ? symbols() * symbols() / squares : 0;
+}
+
+double error_estimate::pattern_score() const
+{
+    const std::size_t levels = d_levels.levels;
+    double divergence = 0, freedom = 0;
+    for (std::size_t row = 0; row < d_past.posteriors.size(); row += levels) {
+        double mean[8], count = 0;
+        for (std::size_t k = 0; k < levels; ++k)
+            count += mean[k] = d_past.posteriors[row + k] + d_latest.posteriors[row + k];
+        if (count <= 0)
+            continue;
+        for (std::size_t k = 0; k < levels; ++k)
+            if (mean[k] > 0)
+                divergence +=
+                    mean[k] * std::log(static_cast<float>(mean[k] / count * levels));
+        freedom += static_cast<double>(levels - 1);
+    }
+    return freedom > 0 ? divergence / symbols() - freedom / 2 / independent_symbols() : 0;
+}
+
+double error_estimate::beyond_chance() const
+{
+    // Twice a divergence of n symbols is chi-squared: of variance twice its freedom.
+    const double freedom = static_cast<double>(d_past.posteriors.size() /
+                                               d_levels.levels * (d_levels.levels - 1));
+    const double deviation = std::sqrt(freedom / 2) / independent_symbols();
+    const double score = pattern_score();
+    return score > std::max(standard_deviations * deviation, least_score) ? score : 0;
+}
+
+double error_estimate::pattern_errors() const { return errors_per_nat * beyond_chance(); }
+
+double error_estimate::symbol_error_rate() const
+{
+    if (symbols() <= 0)
+        return 1;
+    const double doubt = (d_past.doubt + d_latest.doubt) / symbols();
+    return std::min(1.0, doubt + pattern_errors());
+}
+
+bool error_estimate::trustworthy() const
+{
+    return symbols() >= 2048 && beyond_chance() == 0 && symbol_error_rate() < 0.02;
+}
+
+void error_estimate::state(archive& members)
+{
+    members("past", d_past);
+    members("latest", d_latest);
+}
+
+void error_estimate::counts::state(archive& members)
+{
+    members("symbols", symbols);
+    members("squares", squares);
+    members("doubt", doubt);
+    members("posteriors", posteriors);
+}
+
+} // namespace gr::adann::core

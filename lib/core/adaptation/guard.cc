@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "core/adaptation/guard.h"
+
+#include <algorithm>
+
+namespace gr::adann::core {
+
+namespace {
+
+constexpr std::size_t look_every = 512; // symbols, at a tile of them
+constexpr double clearly_better = 0.9;  // error rates' ratio
+constexpr double clearly_worse = 2;
+// The offline network has learnt from labels; what adapts is biased to its own decisions,
+// and surer of them.
+constexpr double as_trained_benefit = 0.75;
+// Once the signal has drifted from what a network learnt from, it errs up to four times
+// as often as it doubts, while one that adapts doubts more and more (PAM2, QPSK).
+constexpr double drifted = 1.5; // estimated error rate over the usual one
+constexpr double drifted_burden = 4;
+constexpr std::size_t patience = 16384;  // symbols before a rollback
+constexpr std::size_t good_lasts = 8192; // symbols until the next good one is kept
+
+} // namespace
+
+const char* guard::name(candidate which)
+{
+    static const char* const names[] = { "offline", "adaptive", "last good" };
+    return names[which];
+}
+
+guard::guard(const model& initial, bool scrambled, std::size_t batch)
+    : d_initial(initial),
+      d_candidates{ { { initial.net,
+                        initial.temperature,
+                        error_estimate(initial.symbols.size(), scrambled),
+                        initial.symbol_error_rate },
+                      { initial.net,
+                        initial.adapted_temperature,
+                        error_estimate(initial.symbols.size(), scrambled),
+                        initial.symbol_error_rate },
+                      { initial.net,
+                        initial.adapted_temperature,
+                        error_estimate(initial.symbols.size(), scrambled),
+                        initial.symbol_error_rate } } },
+      // The first batch is looked at, whatever its size: nothing is allocated later.
+      d_unjudged(look_every - std::min(look_every, batch)),
+      d_decider(initial.net),
+      d_scaled(initial.net),
+      d_prepared(initial.net),
+      d_labels((batch + look_every - 1) / look_every * simd::tile),
+      d_posteriors(d_labels.size() * initial.symbols.size())
+{
+}
+
+void guard::restart_estimates()
+{
+    for (auto& each : d_candidates)
+        each.estimate.forget();
+    d_in_use = last_good;
+    d_declining = 0;
+}
+
+// The calibrated posteriors of a view, into the candidate's estimate.
+void guard::look(contender& each, const feature_view& view)
+{
+    d_scaled.parameters() = each.net.parameters();
+    const auto& last = d_scaled.layers().back();
+    for (std::size_t i = last.weights; i < d_scaled.parameters().size(); ++i)
+        d_scaled.parameters()[i] /= each.temperature;
+    d_prepared.assign(d_scaled);
+    d_decider.decide(d_prepared, view, d_labels.data(), d_posteriors.data());
+    each.estimate.add(d_labels.data(), d_posteriors.data(), view.count);
+}
+
+double guard::badness(candidate which) const
+{
+    const auto& estimate = d_candidates[which].estimate;
+    // What all of them show is the data's.
+    double common = 1;
+    for (const auto& each : d_candidates)
+        common = std::min(common, each.estimate.pattern_errors());
+    const double rate = std::max(0.0, estimate.symbol_error_rate() - common);
+    const double usual =
+        drifted * (d_candidates[which].usual_rate + 1e-4) * estimate.symbols();
+    const bool is_drifted = which != adaptive && rate * estimate.symbols() - usual >
+                                                     error_estimate::chance(usual);
+    const bool loaded = which == offline || (which == last_good && !d_kept);
+    const double benefit = is_drifted ? drifted_burden : loaded ? as_trained_benefit : 1;
+    return benefit * (rate * estimate.symbols() + 1) / (estimate.symbols() + 1);
+}
+
+bool guard::judge(const feature_view& batch, const network& average)
+{
+    d_unjudged += batch.count;
+    if (d_unjudged < look_every)
+        return false;
+    const std::size_t n =
+        std::min({ batch.count, d_unjudged / look_every * simd::tile, d_labels.size() });
+    d_candidates[adaptive].net.parameters() = average.parameters();
+    bool changed = false;
+    for (auto& each : d_candidates) {
+        look(each, batch.from(0, n));
+        changed = changed || each.estimate.changed();
+    }
+    // All of them: only what was seen at the same symbols compares.
+    for (auto& each : d_candidates)
+        if (changed)
+            each.estimate.keep_latest();
+    keep_good(average);
+
+    double least = badness(d_in_use);
+    for (const candidate which : { offline, adaptive, last_good })
+        if (badness(which) < clearly_better * least) {
+            least = badness(which);
+            d_in_use = which;
+        }
+    d_declining =
+        badness(adaptive) > clearly_worse * least ? d_declining + d_unjudged : 0;
+    d_unjudged %= look_every;
+    if (d_declining < patience)
+        return false;
+    d_declining = 0;
+    d_candidates[adaptive].estimate = estimate();
+    return true;
+}
+
+void guard::keep_good(const network& average)
+{
+    d_since_good += d_unjudged;
+    if (d_since_good < good_lasts || !estimate(adaptive).trustworthy() ||
+        badness(adaptive) * clearly_better > badness(last_good))
+        return;
+    d_since_good = 0;
+    d_kept = true;
+    d_candidates[last_good].net.parameters() = average.parameters();
+    d_candidates[last_good].estimate = estimate(adaptive);
+    d_candidates[last_good].usual_rate = estimate(adaptive).symbol_error_rate();
+}
+
+const network& guard::choose(const network& average) const
+{
+    return d_in_use == adaptive ? average : d_candidates[d_in_use].net;
+}
+
+void guard::reset()
+{
+    restart_estimates();
+    d_candidates[last_good].net = d_initial.net;
+    d_candidates[last_good].usual_rate = d_initial.symbol_error_rate;
+    d_in_use = offline;
+    d_since_good = 0;
+    d_kept = false;
+}
+
+void guard::contender::state(archive& members)
+{
+    members("network", net.parameters());
+    members("estimate", estimate);
+    members("usual_rate", usual_rate);
+}
+
+void guard::state(archive& members)
+{
+    members("offline", d_candidates[offline]);
+    members("adaptive", d_candidates[adaptive]);
+    members("last_good", d_candidates[last_good]);
+    auto in_use = static_cast<std::uint32_t>(d_in_use);
+    members("in_use", in_use);
+    if (in_use > last_good)
+        members.refuse("in_use", "is " + std::to_string(in_use) + ", allowed: 0 to 2");
+    d_in_use = static_cast<candidate>(in_use);
+    members("unjudged", d_unjudged);
+    members("declining", d_declining);
+    members("since_good", d_since_good);
+    members("kept", d_kept);
+}
+
+} // namespace gr::adann::core

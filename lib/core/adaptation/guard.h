@@ -1,0 +1,101 @@
+/* -*- c++ -*- */
+/*
+ * What keeps adaptation from making things worse.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+#pragma once
+
+#include "core/adaptation/error_estimate.h"
+#include "core/network/decider.h"
+#include "core/network/model.h"
+
+#include <array>
+
+namespace gr::adann::core {
+
+/*! Chooses, without labels, which network decides; it has three candidates.
+ *
+ * - offline: the network as it was loaded;
+ * - adaptive: the running average of the network that is being trained;
+ * - last good: a copy of the adaptive one from when its estimate could be trusted.
+ *
+ * Before a batch is trained on, all three decide a tile of it: symbols that none has
+ * learnt from; what one of them forgets, all forget. The pattern score that even the best
+ * of them has is the data's own and does not count. Networks that do not learn err more
+ * often than they doubt once the signal has drifted from what they learnt: when the
+ * estimate is beyond 1.5 times the usual one it counts four times. Until then the offline
+ * one's, which labels have taught, counts 0.75 times.
+ *
+ * Another candidate is put into use when its rate is below 0.9 of that of the one in use.
+ * When the adaptive one is above twice that of the one in use for 16384 symbols, training
+ * starts over from the one in use: a rollback.
+ */
+class guard
+{
+public:
+    enum candidate { offline, adaptive, last_good };
+    static const char* name(candidate which);
+
+    /*! \param initial the offline network, its error rate and its temperatures
+     * \param scrambled whether the data is random: without that, patterns tell nothing
+     * \param batch the largest that judge() will see */
+    guard(const model& initial, bool scrambled, std::size_t batch);
+
+    //! The signal is away: begins again with the last good network and nothing known of
+    //! any.
+    void restart_estimates();
+
+    /*! Looks at the first symbols of a batch, and decides which candidate is in use.
+     * Returns whether training has to start over from it. */
+    bool judge(const feature_view& batch, const network& average);
+
+    candidate in_use() const { return d_in_use; }
+    //! The network in use; `average` if that is the adaptive one.
+    const network& choose(const network& average) const;
+    //! Of the network in use.
+    const error_estimate& estimate() const { return d_candidates[d_in_use].estimate; }
+    const error_estimate& estimate(candidate which) const
+    {
+        return d_candidates[which].estimate;
+    }
+
+    /*! What judge() compares, 0 to 4: the estimated symbol error rate as if one more
+     * symbol had been wrong, for few symbols tell little; less for an offline network
+     * that does as well as when it was trained, more for one that does not. */
+    double badness(candidate which) const;
+
+    //! Back to the beginning.
+    void reset();
+
+    void state(archive& members);
+
+private:
+    struct contender {
+        network net;
+        float temperature;
+        error_estimate estimate;
+        double usual_rate; // of symbol errors, on the signal that the network learnt from
+
+        void state(archive& members);
+    };
+
+    void look(contender& each, const feature_view& view);
+    void keep_good(const network& average);
+
+    const model d_initial;
+    std::array<contender, 3> d_candidates; // the adaptive one's network is given
+    candidate d_in_use = offline;
+    std::size_t d_unjudged;       // symbols since the last look
+    std::size_t d_declining = 0;  // symbols for which the adaptive network was bad
+    std::size_t d_since_good = 0; // symbols since the last good one was taken
+    bool d_kept = false;          // one was; until then it is the offline one
+
+    decider d_decider;
+    network d_scaled;
+    prepared_network d_prepared;
+    std::vector<std::uint8_t> d_labels;
+    std::vector<float> d_posteriors;
+};
+
+} // namespace gr::adann::core

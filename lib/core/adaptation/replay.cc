@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "core/adaptation/replay.h"
+
+#include "core/adaptation/adaptive_equalizer.h"
+
+#include <algorithm>
+
+namespace gr::adann::core {
+
+namespace {
+constexpr std::size_t most_bytes = 8 << 20; // of samples
+} // namespace
+
+batch_recorder::batch_recorder(std::size_t stride,
+                               std::size_t dimension,
+                               std::size_t batch,
+                               std::size_t half)
+    : d_stride(stride),
+      d_floats((batch - 1) * stride + dimension),
+      d_symbols(batch),
+      d_half(
+          std::clamp<std::size_t>(most_bytes / 2 / (d_floats * sizeof(float)), 1, half)),
+      d_samples(2 * d_half * d_floats),
+      d_labels(2 * d_half * d_symbols)
+{
+}
+
+void batch_recorder::add(const float* samples,
+                         const std::uint8_t* labels,
+                         const std::function<model()>& checkpoint)
+{
+    if (d_batches == 2 * d_half) {
+        std::copy_n(&d_samples[d_half * d_floats], d_half * d_floats, d_samples.begin());
+        std::copy_n(&d_labels[d_half * d_symbols], d_half * d_symbols, d_labels.begin());
+        std::swap(d_before[0], d_before[1]);
+        d_batches = d_half;
+    }
+    if (d_batches % d_half == 0)
+        d_before[d_batches / d_half] = checkpoint();
+    std::copy_n(samples, d_floats, &d_samples[d_batches * d_floats]);
+    std::copy_n(labels, d_symbols, &d_labels[d_batches * d_symbols]);
+    ++d_batches;
+}
+
+model batch_recorder::recorded(adaptation_settings settings)
+{
+    model result = *d_before[0];
+    archive members = archive::saving(result.state, "replay");
+    members("settings", settings);
+    members("stride", d_stride);
+    members.numbers("labels", d_labels.data(), { d_batches, d_symbols });
+    members.numbers("samples", d_samples.data(), { d_batches, d_floats });
+    return result;
+}
+
+void replay(const std::string& path,
+            const std::function<void(const adaptation_event&,
+                                     const std::array<double, 3>&)>& on_event)
+{
+    model initial = load_model(path);
+    if (!initial.state.has("replay.labels"))
+        initial.state.fail("holds no recorded batches: a rollback did not write it");
+    archive members = archive::restoring(initial.state, "replay");
+    adaptation_settings settings;
+    std::size_t stride = 0;
+    members("settings", settings);
+    members("stride", stride);
+    const std::size_t dimension = initial.window.dimension();
+    if (stride != initial.window.stride() && stride != dimension)
+        members.refuse("stride", "is " + std::to_string(stride));
+    try {
+        const std::size_t batches = members.shape("labels", { 0, 0 })[0];
+        std::vector<std::uint8_t> labels(batches * settings.batch);
+        members.numbers("labels", labels.data(), { batches, settings.batch });
+        if (labels.empty() ||
+            std::any_of(labels.begin(), labels.end(), [&](std::size_t label) {
+                return label >= initial.symbols.size();
+            }))
+            members.refuse("labels", "are none, or not all of the constellation");
+        std::optional<adaptive_equalizer> equalizer;
+        equalizer.emplace(initial, stride, settings, [&](const adaptation_event& event) {
+            on_event(event, equalizer->badness());
+        });
+        const std::size_t floats = (settings.batch - 1) * stride + dimension;
+        std::vector<float> samples(batches * floats);
+        members.numbers("samples", samples.data(), { batches, floats }, archive::any);
+        for (std::size_t i = 0; i < batches; ++i)
+            equalizer->learn(&samples[i * floats], &labels[i * settings.batch]);
+    } catch (const std::invalid_argument& error) {
+        initial.state.fail(error.what());
+    }
+}
+
+} // namespace gr::adann::core

@@ -1,0 +1,71 @@
+/* -*- c++ -*- */
+/*
+ * The latest batches that an equalizer has learnt from, recorded, and learnt from again.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+#pragma once
+
+#include "core/adaptation/adaptation_settings.h"
+#include "core/network/model.h"
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace gr::adann::core {
+
+struct adaptation_event;
+
+/*! Keeps the latest batches, and a checkpoint of before the first of them.
+ *
+ * Its memory has two halves. When both are full, the older half is forgotten; so there
+ * are always the batches of a half at least, once so many have come. A checkpoint is made
+ * at the start of each half only. */
+class batch_recorder
+{
+public:
+    /*! \param stride,dimension,batch of the batches' views
+     * \param half batches of one half: fewer where both halves would be above 8 MiB */
+    batch_recorder(std::size_t stride,
+                   std::size_t dimension,
+                   std::size_t batch,
+                   std::size_t half);
+
+    /*! Takes a batch that is about to be learnt from.
+     * \param checkpoint called where one is needed */
+    void add(const float* samples,
+             const std::uint8_t* labels,
+             const std::function<model()>& checkpoint);
+
+    //! Forgets all: what comes next does not go on from it.
+    void clear() { d_batches = 0; }
+
+    /*! The checkpoint, with the settings, the samples and the labels as `replay.*` in its
+     * state. To be called after add() only. */
+    model recorded(adaptation_settings settings);
+
+private:
+    std::size_t d_stride;
+    const std::size_t d_floats, d_symbols; // of one batch
+    const std::size_t d_half;              // batches
+    std::vector<float> d_samples;          // (2 d_half, d_floats)
+    std::vector<std::uint8_t> d_labels;    // (2 d_half, d_symbols)
+    std::size_t d_batches = 0;
+    std::optional<model> d_before[2]; // the batches of each half
+};
+
+/*! Has an equalizer learn once more from the batches of a file that a rollback left, from
+ * the state of before them on. With the instruction set that it was recorded with, each
+ * step is the same to the bit.
+ * \param on_event receives what the adapter thread told then, and
+ * adaptive_equalizer::badness()
+ * \throws model_file_error */
+void replay(const std::string& path,
+            const std::function<void(const adaptation_event&,
+                                     const std::array<double, 3>&)>& on_event);
+
+} // namespace gr::adann::core

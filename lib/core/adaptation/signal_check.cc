@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "core/adaptation/signal_check.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace gr::adann::core {
+
+namespace {
+
+constexpr double saturated = 0.1; // of the samples, beyond three times their usual part
+
+constexpr double gaussian = 3; // kurtosis
+constexpr double told_from_noise = 0.4;
+constexpr double almost_noise = 0.25;
+constexpr double kurtosis_memory = 2048; // symbols
+constexpr double usual_memory = 65536;   // symbols
+constexpr double enough_symbols = 8192;
+
+constexpr std::size_t pattern_sample = 512; // symbols
+// Nats. Drifts with up to 20 % bit errors stay below 0.15, idle patterns of up to 64
+// symbols and noise that is not band-limited are above 0.5 (VCSEL link).
+constexpr double implausible_patterns = 0.4;
+
+std::size_t patterns_of(const symbol_levels& l)
+{
+    return l.levels * l.levels * (l.levels <= 4 ? l.levels : 1);
+}
+
+std::string two_digits(double number) { return std::to_string(number).substr(0, 4); }
+
+double kurtosis(const float* samples, std::size_t n)
+{
+    double sum = 0, squares = 0, fourth_powers = 0;
+    for (std::size_t i = 0; i < n; ++i)
+        sum += samples[i];
+    const double mean = sum / static_cast<double>(n);
+    for (std::size_t i = 0; i < n; ++i) {
+        const double square = (samples[i] - mean) * (samples[i] - mean);
+        squares += square;
+        fourth_powers += square * square;
+    }
+    return static_cast<double>(n) * fourth_powers / (squares * squares);
+}
+
+} // namespace
+
+signal_check::signal_check(std::size_t classes, bool scrambled)
+    : d_levels(classes),
+      d_scrambled(scrambled),
+      d_patterns(d_levels.dimensions * patterns_of(d_levels))
+{
+}
+
+std::string signal_check::problem(const feature_view& batch, const std::uint8_t* decided)
+{
+    std::string found = range_problem(batch);
+    if (found.empty())
+        found = noise_problem(batch);
+    if (found.empty() && d_scrambled)
+        found = pattern_problem(batch, decided);
+    if (found.empty())
+        learn_usual(batch);
+    return found;
+}
+
+std::string signal_check::range_problem(const feature_view& batch)
+{
+    const float* samples = batch.data;
+    const std::size_t n = batch.floats();
+    if (!all_usable(samples, n))
+        return "samples are NaN, infinite or beyond 1000";
+    const auto [low, high] = std::minmax_element(samples, samples + n);
+    const float margin = 0.01f * (*high - *low);
+    if (!(margin > 0))
+        return "the samples are constant";
+    const double extremes =
+        std::count_if(samples,
+                      samples + n,
+                      [&](float x) { return x < *low + margin || x > *high - margin; }) /
+        static_cast<double>(n);
+    if (extremes > saturated + 3 * d_usual_extremes)
+        return "the samples are saturated: " +
+               std::to_string(std::lround(100 * extremes)) +
+               " % at the edges of their range";
+    d_usual_extremes =
+        d_usual_extremes > 1 ? extremes : 0.9 * d_usual_extremes + 0.1 * extremes;
+    return "";
+}
+
+std::string signal_check::noise_problem(const feature_view& batch)
+{
+    const double now = kurtosis(batch.data, batch.floats());
+    const auto n = static_cast<double>(batch.count);
+    d_kurtosis = d_kurtosis == 0
+                     ? now
+                     : d_kurtosis + n / (n + kurtosis_memory) * (now - d_kurtosis);
+    const double usual_distance = gaussian - d_usual_kurtosis;
+    if (d_usual_symbols >= enough_symbols && usual_distance > told_from_noise &&
+        gaussian - d_kurtosis < almost_noise * usual_distance)
+        return "the samples are distributed like noise: their kurtosis is " +
+               two_digits(d_kurtosis) + ", usually " + two_digits(d_usual_kurtosis);
+    return "";
+}
+
+// Of a batch without a problem.
+void signal_check::learn_usual(const feature_view& batch)
+{
+    const auto n = static_cast<double>(batch.count);
+    d_usual_kurtosis += n / (n + d_usual_symbols) * (d_kurtosis - d_usual_kurtosis);
+    d_usual_symbols = std::min(d_usual_symbols + n, usual_memory);
+}
+
+std::string signal_check::pattern_problem(const feature_view& batch,
+                                          const std::uint8_t* decided)
+{
+    const std::size_t levels = d_levels.levels, patterns = patterns_of(d_levels);
+    if (d_pattern_symbols >= pattern_sample) {
+        std::fill(d_patterns.begin(), d_patterns.end(), 0.0f);
+        d_pattern_symbols = 0;
+    }
+    for (std::size_t dimension = 0; dimension < d_levels.dimensions; ++dimension)
+        for (std::size_t t = 2; t < batch.count; ++t) {
+            const auto level = [&](std::size_t i) {
+                return d_levels.level(decided[i], dimension);
+            };
+            std::size_t pattern = level(t - 1) * levels + level(t);
+            if (levels <= 4)
+                pattern += level(t - 2) * levels * levels;
+            ++d_patterns[dimension * patterns + pattern];
+        }
+    d_pattern_symbols += batch.count;
+    if (d_pattern_symbols < pattern_sample)
+        return d_pattern_problem;
+    d_pattern_problem.clear();
+    for (std::size_t dimension = 0; dimension < d_levels.dimensions; ++dimension) {
+        const float* counted = &d_patterns[dimension * patterns];
+        double total = 0, divergence = 0;
+        for (std::size_t i = 0; i < patterns; ++i)
+            total += counted[i];
+        for (std::size_t i = 0; i < patterns; ++i)
+            if (counted[i] > 0)
+                divergence +=
+                    counted[i] / total * std::log(counted[i] / total * patterns);
+        divergence -= static_cast<double>(patterns - 1) / (2 * total);
+        if (divergence > implausible_patterns)
+            d_pattern_problem =
+                "the decisions are not those of random data: their patterns are " +
+                two_digits(divergence) + " nats from uniform, allowed: " +
+                two_digits(implausible_patterns).substr(0, 3);
+    }
+    return d_pattern_problem;
+}
+
+void signal_check::reset()
+{
+    d_usual_extremes = 2;
+    d_kurtosis = d_usual_kurtosis = d_usual_symbols = 0;
+    std::fill(d_patterns.begin(), d_patterns.end(), 0.0f);
+    d_pattern_symbols = 0;
+    d_pattern_problem.clear();
+}
+
+void signal_check::state(archive& members)
+{
+    members("usual_extremes", d_usual_extremes);
+    members("kurtosis", d_kurtosis);
+    members("usual_kurtosis", d_usual_kurtosis);
+    members("usual_symbols", d_usual_symbols);
+    members("patterns", d_patterns);
+    members("pattern_symbols", d_pattern_symbols);
+    members("pattern_problem", d_pattern_problem);
+}
+
+} // namespace gr::adann::core

@@ -1,0 +1,65 @@
+/* -*- c++ -*- */
+/*
+ * Whether a signal is worth learning from.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+#pragma once
+
+#include "core/files/archive.h"
+#include "core/signal/symbol_levels.h"
+#include "core/signal/windows.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace gr::adann::core {
+
+/*! Looks at batches as a whole and tells those of no use: not finite, constant, newly
+ * saturated, noise, or decided into patterns that neither random data nor a drifted link
+ * shows (absent, idle or framing patterns, another modulation).
+ *
+ * Noise as wide as the signal has random decisions; what gives it away is its kurtosis,
+ * E(x - mean)⁴ / variance², which is 3 for Gaussian noise and less for PAM and QAM: 1 for
+ * clean PAM2, about 2 for the others at several samples a symbol, more with intersymbol
+ * interference. It is noise once no more than a quarter of the signal's usual distance to
+ * 3 is left. Noise is not looked for where that is less than 0.4, nor before 8192 symbols
+ * without a problem: their mean is what is usual.
+ */
+class signal_check
+{
+public:
+    /*! \param classes of the constellation
+     * \param scrambled whether the data is random: without that, patterns tell nothing */
+    signal_check(std::size_t classes, bool scrambled);
+
+    /*! Why not to learn from a batch, or an empty string. \param decided its labels, as
+     * the network in use decided them; batches of less than 512 symbols are looked at
+     * together with those before */
+    std::string problem(const feature_view& batch, const std::uint8_t* decided);
+
+    //! Forgets the signal.
+    void reset();
+
+    void state(archive& members);
+
+private:
+    std::string range_problem(const feature_view& batch);
+    std::string noise_problem(const feature_view& batch);
+    void learn_usual(const feature_view& batch);
+    std::string pattern_problem(const feature_view& batch, const std::uint8_t* decided);
+
+    const symbol_levels d_levels;
+    const bool d_scrambled;
+
+    double d_usual_extremes = 2; // part of the samples at the edges; 2: not known yet
+    double d_kurtosis = 0, d_usual_kurtosis = 0;
+    double d_usual_symbols = 0; // that the usual one was found from, at most its memory
+    // Triples of decisions, by dimension; pairs of 8 levels.
+    std::vector<float> d_patterns;
+    std::size_t d_pattern_symbols = 0;
+    std::string d_pattern_problem; // of the last whole sample
+};
+
+} // namespace gr::adann::core

@@ -1,0 +1,80 @@
+/* -*- c++ -*- */
+/*
+ * Which delay and which symmetry of the constellation relate decided labels to sent ones.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+#pragma once
+
+#include "core/counting/label_stream.h"
+#include "core/signal/constellation.h"
+
+#include <array>
+#include <optional>
+
+namespace gr::adann::core {
+
+//! decided[i] is sent[i - delay], seen through symmetry number `symmetry`.
+struct alignment {
+    std::int64_t delay = 0;
+    unsigned symmetry = 0;
+
+    bool operator==(const alignment& other) const
+    {
+        return delay == other.delay && symmetry == other.symmetry;
+    }
+};
+
+/*! Natural logarithm of one over (a bound of) the probability that `matches` or more of
+ * `n` independent pairs agree where each does so with probability `chance`:
+ * n·KL(matches/n ‖ chance), Chernoff's bound of the binomial tail. 0 where they agree no
+ * more than by chance. */
+double evidence(std::uint64_t matches, std::uint64_t n, double chance);
+
+/*! Correlates a window of decided labels with sent ones at every delay and symmetry.
+ *
+ * The best of the 2·search + 1 delays times S symmetries counts as found if its agreement
+ * has, by Chernoff's bound and Bonferroni's correction for having tried them all, a
+ * probability below `false_alarm` on streams that have nothing to do with each other. The
+ * agreement by chance is that of the very labels compared, randomly paired, so that
+ * constant or unevenly used labels do not look like an alignment. One of the streams must
+ * look random (scrambled data): two different repeating patterns do not. Of alignments
+ * that explain the labels equally well (a short repeating pattern) the one nearest to the
+ * centre wins.
+ */
+class alignment_search
+{
+public:
+    //! Probability of a false alarm per window.
+    static constexpr double false_alarm = 1e-12;
+
+    /*! \param alphabet gives the symmetries
+     * \param search largest delay from the centre that is tried
+     * \param longest longest window */
+    alignment_search(const constellation& alphabet, unsigned search, std::size_t longest);
+
+    struct match {
+        alignment where;
+        double chance; //!< agreement of unrelated labels
+    };
+
+    /*! Looks for decided labels `from` … `from + length - 1`, at delays around `centre`.
+     * Pairs whose sent label is not there are left out. */
+    std::optional<match> find(const label_stream& decided,
+                              std::int64_t from,
+                              std::size_t length,
+                              const label_stream& sent,
+                              std::int64_t centre);
+
+    //! Label l as it was before symmetry s: undo(s)[l].
+    const std::array<std::uint8_t, 256>& undo(unsigned s) const { return d_undo[s]; }
+
+private:
+    std::size_t d_labels;
+    std::int64_t d_search;
+    double d_threshold;
+    std::vector<std::array<std::uint8_t, 256>> d_undo;
+    std::vector<std::vector<std::uint8_t>> d_undone; // the window, without each symmetry
+};
+
+} // namespace gr::adann::core

@@ -1,0 +1,158 @@
+/* -*- c++ -*- */
+/*
+ * Symbol and bit errors between two streams of labels that are not aligned.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+#pragma once
+
+#include "core/counting/alignment_search.h"
+#include "core/counting/clopper_pearson.h"
+
+#include <optional>
+
+namespace gr::adann::core {
+
+struct error_counts {
+    std::uint64_t symbols = 0;
+    std::uint64_t symbol_errors = 0;
+    std::uint64_t bits = 0;
+    std::uint64_t bit_errors = 0;
+
+    //! Bit error rate; not a number before the first bit.
+    double ber() const
+    {
+        return static_cast<double>(bit_errors) / static_cast<double>(bits);
+    }
+    //! Exact 95 % interval of ber(), with each bit taken as an independent trial.
+    interval ci95() const { return clopper_pearson(bit_errors, bits); }
+
+    error_counts& operator+=(const error_counts& other);
+};
+
+/*! Errors of consecutive decided labels at one alignment.
+ *
+ * It has `batch` symbols, or fewer if the alignment, or the stream, ended within. */
+struct batch_result {
+    std::uint64_t index; //!< 0, 1, 2 …
+    std::uint64_t first; //!< number of its first decided label in the stream
+    alignment where;     //!< decided label i belongs to sent label i - where.delay
+    error_counts counts;
+    error_counts smoothed; //!< of the latest 8 batches, this one included
+};
+
+/*! Counts errors in a stream of decided labels, given the stream of sent ones.
+ *
+ * It finds by itself which delay (up to `search` symbols) and which inversion or rotation
+ * relate them (see alignment_search), and until then counts nothing. Every pair of the
+ * window that it found them in counts too: two aligned files are compared in full.
+ *
+ * **Slips.** Locked, it takes the labels in probes of 1024. One that agrees no better
+ * than by chance (probability of passing by chance below 1e-6) starts a search in the
+ * next 2048 labels, around the present delay. If the alignment is the old one it was a
+ * burst of errors, and counts. If it is a new one, the old one ends and the new one
+ * begins where that gives the fewest errors; only inserted or deleted symbols stay
+ * uncounted. If there is none, the lock is lost: neither the probe nor the one before it,
+ * in which the agreement may have ended, is counted, nor what follows until an alignment
+ * is found. Errors are counted exactly if slips are 4096 symbols or more apart.
+ *
+ * **Unlocked**, it looks at 2048 labels and then 8192; if that fails, further on: 8192
+ * labels later, then 16384 and so on to 131072, which bounds the work. What it has passed
+ * is not counted. The longest window sees agreement some 0.05 (pam2: 0.07) above chance;
+ * to stay locked it takes about 0.1.
+ *
+ * Use: append what has come to either stream, then call next() until it has nothing; and
+ * again. Memory is constant: a stream can be about 65536 labels ahead of the other, then
+ * append() takes no more of it. Not safe for use by several threads.
+ */
+class error_counter
+{
+public:
+    /*! \param alphabet which labels, and symmetries
+     * \param batch symbols of a result, 1 to 2^30
+     * \param search largest delay in symbols, either way, 0 to 16384
+     * \throws std::invalid_argument if a parameter is out of range */
+    explicit error_counter(const constellation& alphabet,
+                           std::size_t batch = 8192,
+                           unsigned search = 1024);
+
+    /*! Takes labels, of which the low bits_per_symbol bits count.
+     * \return how many; fewer than `count` if it is too far ahead of the other stream,
+     * none after its end. */
+    std::size_t append_decided(const std::uint8_t* labels, std::size_t count);
+    std::size_t append_sent(const std::uint8_t* labels, std::size_t count);
+
+    //! How many labels append takes now.
+    std::size_t room_decided() const { return d_decided.room(); }
+    std::size_t room_sent() const { return d_sent.room(); }
+
+    //! The stream ends here: what is left of a probe or a window is used as it is.
+    void end_decided() { d_decided.finish(); }
+    void end_sent() { d_sent.finish(); }
+
+    //! Counts on to the next complete batch; nothing if that takes more labels.
+    std::optional<batch_result> next();
+
+    //! What next() found missing when it had no batch to give. Neither: the end was
+    //! reached.
+    bool lacks_decided() const { return d_lacks_decided; }
+    bool lacks_sent() const { return d_lacks_sent; }
+
+    bool locked() const { return d_locked; }
+    //! The latest alignment; meaningful if there was a lock.
+    const alignment& where() const { return d_lock.where; }
+    //! How often an alignment was found after the first: slips and losses of lock.
+    std::uint64_t relocks() const { return d_locks ? d_locks - 1 : 0; }
+    //! Everything counted, the unfinished batch included.
+    const error_counts& totals() const { return d_totals; }
+
+    //! Forgets counts and lock, and aligns anew what was not counted yet.
+    void reset();
+
+private:
+    using lock = alignment_search::match;
+
+    std::optional<std::int64_t>
+    available(std::int64_t from, std::int64_t wanted, std::int64_t spread);
+    bool probe();
+    bool acquire();
+    void
+    end_alignment(std::int64_t at, const std::optional<lock>& next, std::int64_t start);
+    void begin_alignment(const lock& found, std::int64_t start);
+    bool passes(const lock& at, std::int64_t from, std::int64_t n) const;
+    std::int64_t split(const alignment& next, std::int64_t to) const;
+    bool differs(const alignment& at, std::int64_t index) const;
+    error_counts count(const alignment& at, std::int64_t from, std::int64_t n) const;
+    batch_result close_batch();
+    void trim();
+
+    const std::uint64_t d_batch_size;
+    const std::int64_t d_search_range;
+    const unsigned d_bits;
+    const std::uint8_t d_mask;
+    alignment_search d_search;
+    label_stream d_decided;
+    label_stream d_sent;
+    bool d_lacks_decided = true;
+    bool d_lacks_sent = true;
+
+    bool d_locked = false;
+    lock d_lock{};
+    std::uint64_t d_locks = 0;
+    // Decided labels before d_counted are done with; those before d_due are to be
+    // counted; those before d_checked agree, or, unlocked, were passed over.
+    std::int64_t d_counted = 0;
+    std::int64_t d_due = 0;
+    std::int64_t d_checked = 0;
+    bool d_ends_at_due = false;     // the alignment does
+    std::optional<lock> d_upcoming; // and this one follows
+    std::int64_t d_upcoming_start = 0;
+    std::int64_t d_window; // unlocked: labels to look at
+    std::int64_t d_stride; // and how far to go on if nothing is found in them
+
+    batch_result d_batch{};
+    std::array<error_counts, 8> d_recent{};
+    error_counts d_totals;
+};
+
+} // namespace gr::adann::core

@@ -1,0 +1,117 @@
+/* -*- c++ -*- */
+/*
+ * An object's state, into the tensors of a file and back.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+#pragma once
+
+#include "core/files/tensor_file.h"
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace gr::adann::core {
+
+/*! Saves or restores the members that it is given, each under a name.
+ *
+ * A class lists all that its next step depends on once, in a member function
+ * state(archive&). It serves both directions, so what is saved and what is restored
+ * cannot differ. Sizes are those that the object has; only strings bring their own.
+ * Restoring throws model_file_error where the file holds something else, or a number that
+ * is not finite; the object is then partly restored. */
+class archive
+{
+public:
+    //! \param prefix of all names
+    static archive saving(tensor_file& to, const std::string& prefix)
+    {
+        return { to, true, prefix };
+    }
+    static archive restoring(tensor_file& from, const std::string& prefix)
+    {
+        return { from, false, prefix };
+    }
+
+    //! A number, or an object that has a state(archive&).
+    template <typename T>
+    void operator()(const std::string& name, T& member)
+    {
+        if constexpr (std::is_arithmetic_v<T>) {
+            numbers(name, &member, {});
+        } else {
+            archive inner(d_file, d_saves, full(name));
+            member.state(inner);
+        }
+    }
+    template <typename T>
+    void operator()(const std::string& name, std::atomic<T>& member)
+    {
+        T value = member;
+        (*this)(name, value);
+        if (!d_saves) // others may be counting
+            member = value;
+    }
+    template <typename T>
+    void operator()(const std::string& name, std::vector<T>& member)
+    {
+        numbers(name, member.data(), { member.size() });
+    }
+    void operator()(const std::string& name, std::string& member);
+
+    enum allowed { finite, any };
+    //! An array of this shape, row by row.
+    template <typename T>
+    void numbers(const std::string& name,
+                 T* first,
+                 const std::vector<std::size_t>& shape,
+                 allowed values = finite)
+    {
+        move(name, dtype<T>(), sizeof(T), first, shape, values);
+    }
+
+    //! Of an array that brings its size: unchanged when saving.
+    std::vector<std::size_t> shape(const std::string& name,
+                                   const std::vector<std::size_t>& shape) const;
+
+    //! \throws model_file_error about the member
+    [[noreturn]] void refuse(const std::string& name, const std::string& reason) const
+    {
+        d_file.fail(full(name) + " " + reason);
+    }
+
+private:
+    archive(tensor_file& file, bool saves, const std::string& prefix)
+        : d_file(file), d_saves(saves), d_prefix(prefix)
+    {
+    }
+
+    // Unsigned numbers go as their bits: older torch has no name for them.
+    template <typename T>
+    static const char* dtype()
+    {
+        if constexpr (std::is_same_v<T, bool>)
+            return "BOOL";
+        else if constexpr (std::is_floating_point_v<T>)
+            return sizeof(T) == 4 ? "F32" : "F64";
+        else
+            return sizeof(T) == 1 ? "U8" : sizeof(T) == 4 ? "I32" : "I64";
+    }
+    std::string full(const std::string& name) const { return d_prefix + "." + name; }
+    void move(const std::string& name,
+              const std::string& dtype,
+              std::size_t item,
+              void* first,
+              const std::vector<std::size_t>& shape,
+              allowed values);
+
+    tensor_file& d_file; // only changed when saving
+    const bool d_saves;
+    const std::string d_prefix;
+};
+
+} // namespace gr::adann::core

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "core/files/tensor_file.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+// The file holds little-endian numbers and they are copied as they are.
+static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "needs a little-endian machine");
+
+namespace gr::adann::core {
+
+using json = nlohmann::json;
+
+namespace {
+
+constexpr std::size_t largest_file = std::size_t{ 1 } << 30;
+
+std::string read_file(const std::string& path)
+{
+    struct stat about;
+    if (stat(path.c_str(), &about) != 0)
+        throw model_file_error(path, std::strerror(errno));
+    if (!S_ISREG(about.st_mode))
+        throw model_file_error(path, "is not a file");
+    if (static_cast<std::size_t>(about.st_size) > largest_file)
+        throw model_file_error(path, "is larger than 1 GiB, so it is no model");
+    std::string bytes(about.st_size, '\0');
+    std::ifstream file(path, std::ios::binary);
+    if (!file.read(bytes.data(), bytes.size()))
+        throw model_file_error(path, "cannot be read");
+    return bytes;
+}
+
+std::size_t item_size(const std::string& dtype)
+{
+    const std::string bits = dtype.substr(std::min<std::size_t>(1, dtype.size()));
+    return bits == "64" ? 8 : bits == "32" ? 4 : 1;
+}
+
+bool write_all(int descriptor, const std::string& bytes)
+{
+    for (std::size_t done = 0; done < bytes.size();) {
+        const ssize_t n = write(descriptor, bytes.data() + done, bytes.size() - done);
+        if (n <= 0 && errno != EINTR)
+            return false;
+        done += n > 0 ? n : 0;
+    }
+    return true;
+}
+
+} // namespace
+
+void tensor_file::fail(const std::string& reason) const
+{
+    throw model_file_error(path, reason);
+}
+
+tensor_file tensor_file::load(const std::string& path)
+{
+    tensor_file file;
+    file.path = path;
+    const std::string bytes = read_file(path);
+    std::uint64_t length = 0;
+    if (bytes.size() < sizeof length)
+        file.fail("is truncated: " + std::to_string(bytes.size()) + " bytes");
+    std::memcpy(&length, bytes.data(), sizeof length);
+    if (length > bytes.size() - sizeof length)
+        file.fail("is truncated, or not a safetensors file");
+    const std::size_t data = sizeof length + length; // where the tensors start
+    const json header =
+        json::parse(bytes.begin() + sizeof length, bytes.begin() + data, nullptr, false);
+    if (!header.is_object())
+        file.fail("is not a safetensors file: its header is no JSON object");
+
+    for (const auto& [name, about] : header.items()) {
+        if (!about.is_object())
+            file.fail(name + " is not described");
+        if (name == "__metadata__") {
+            for (const auto& [key, value] : about.items())
+                if (value.is_string())
+                    file.metadata[key] = value;
+            continue;
+        }
+        tensor read{ name, "", {}, "" };
+        if (const auto dtype = about.find("dtype");
+            dtype != about.end() && dtype->is_string())
+            read.dtype = *dtype;
+        const json sizes = about.value("shape", json());
+        if (std::all_of(sizes.begin(), sizes.end(), [](const json& size) {
+                return size.is_number_unsigned();
+            }))
+            read.shape.assign(sizes.begin(), sizes.end());
+        const json offsets = about.value("data_offsets", json());
+        if (!offsets.is_array() || offsets.size() != 2 ||
+            !offsets[0].is_number_unsigned() || !offsets[1].is_number_unsigned())
+            file.fail(name + " has no data offsets");
+        const std::size_t begin = offsets[0], end = offsets[1];
+        if (end > bytes.size() - data || begin > end)
+            file.fail("is truncated: " + name + " lies beyond its end");
+        read.bytes = bytes.substr(data + begin, end - begin);
+        file.tensors.push_back(std::move(read));
+    }
+    return file;
+}
+
+void tensor_file::save(const std::string& target) const
+{
+    std::vector<const tensor*> order;
+    for (const auto& each : tensors)
+        order.push_back(&each);
+    std::stable_sort(order.begin(), order.end(), [](const auto* a, const auto* b) {
+        return item_size(a->dtype) > item_size(b->dtype);
+    });
+    nlohmann::ordered_json header;
+    header["__metadata__"] = metadata;
+    std::size_t end = 0;
+    for (const auto* each : order) {
+        const std::size_t begin = end;
+        end += each->bytes.size();
+        header[each->name] = { { "dtype", each->dtype },
+                               { "shape", each->shape },
+                               { "data_offsets", { begin, end } } };
+    }
+    std::string text = header.dump(-1, ' ', false, json::error_handler_t::replace);
+    text.resize((text.size() + 7) / 8 * 8, ' ');
+    const std::uint64_t length = text.size();
+    text.insert(0, reinterpret_cast<const char*>(&length), sizeof length);
+
+    // Not mkstemp(): that makes files for their owner only, and the process's umask
+    // cannot be read without changing it under other threads' feet.
+    static std::atomic<unsigned> files{ 0 };
+    std::string temporary;
+    int descriptor;
+    do {
+        temporary =
+            target + "." + std::to_string(getpid()) + "-" + std::to_string(files++);
+        descriptor =
+            open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    } while (descriptor < 0 && errno == EEXIST);
+    if (descriptor < 0)
+        throw model_file_error(target,
+                               std::string("cannot be written: ") + std::strerror(errno));
+    bool good = write_all(descriptor, text);
+    for (const auto* each : order)
+        good = good && write_all(descriptor, each->bytes);
+    good = good && fsync(descriptor) == 0;
+    good = close(descriptor) == 0 && good;
+    if (!good || std::rename(temporary.c_str(), target.c_str()) != 0) {
+        const std::string reason = std::strerror(errno);
+        unlink(temporary.c_str());
+        throw model_file_error(target, "cannot be written: " + reason);
+    }
+}
+
+const tensor_file::tensor* tensor_file::find(const std::string& name) const
+{
+    const auto found =
+        std::find_if(tensors.begin(), tensors.end(), [&](const tensor& each) {
+            return each.name == name;
+        });
+    return found == tensors.end() ? nullptr : &*found;
+}
+
+const tensor_file::tensor& tensor_file::named(const std::string& name) const
+{
+    const tensor* found = find(name);
+    if (!found)
+        fail("has no tensor " + name);
+    return *found;
+}
+
+const std::string& tensor_file::bytes(const std::string& name,
+                                      const std::string& dtype,
+                                      std::size_t item,
+                                      std::size_t count) const
+{
+    const tensor& found = named(name);
+    if (found.dtype != dtype)
+        fail(name + " has dtype '" + found.dtype + "', not " + dtype);
+    if (found.bytes.size() != count * item)
+        fail(name + " has " + std::to_string(found.bytes.size()) + " bytes where " +
+             std::to_string(count * item) + " are needed");
+    return found.bytes;
+}
+
+const std::vector<std::size_t>& tensor_file::shape(const std::string& name,
+                                                   std::size_t dimensions) const
+{
+    const tensor& found = named(name);
+    if (found.shape.size() != dimensions)
+        fail(name + " does not have " + std::to_string(dimensions) + " dimensions");
+    for (const std::size_t size : found.shape)
+        if (size > found.bytes.size())
+            fail(name + " has " + std::to_string(found.bytes.size()) +
+                 " bytes, fewer than its shape needs");
+    return found.shape;
+}
+
+void tensor_file::floats(const std::string& name, float* out, std::size_t count) const
+{
+    std::memcpy(
+        out, bytes(name, "F32", sizeof(float), count).data(), count * sizeof(float));
+    if (!std::all_of(out, out + count, [](float v) { return std::isfinite(v); }))
+        fail(name + " holds a value that is not finite");
+}
+
+const std::string& tensor_file::text(const std::string& key) const
+{
+    const auto found = metadata.find(key);
+    if (found == metadata.end())
+        fail("has no metadata '" + key + "'");
+    return found->second;
+}
+
+} // namespace gr::adann::core

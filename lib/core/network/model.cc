@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "core/network/model.h"
+
+#include <nlohmann/json.hpp>
+
+#include <cmath>
+
+namespace gr::adann::core {
+
+using json = nlohmann::json;
+
+model::model(network net_,
+             unsigned sps_,
+             unsigned half_window_,
+             bool complex_,
+             const std::string& constellation_,
+             std::string training_)
+    : net(std::move(net_)),
+      window(sps_, half_window_, complex_),
+      sps(sps_),
+      half_window(half_window_),
+      complex(complex_),
+      symbols(constellation_),
+      training(std::move(training_))
+{
+    if (net.inputs() != window.dimension())
+        refuse("network input size",
+               net.inputs(),
+               std::to_string(window.dimension()) + " for sps " + std::to_string(sps) +
+                   ", half_window " + std::to_string(half_window) +
+                   (complex ? ", complex samples" : ", float samples"));
+    if (net.outputs() != symbols.size())
+        refuse("network output size",
+               net.outputs(),
+               std::to_string(symbols.size()) + " for " + constellation_);
+    if (symbols.is_complex() && !complex)
+        refuse("constellation", constellation_, "a real one for float samples");
+}
+
+namespace {
+
+constexpr char format[] = "adann/1";
+
+std::string tensor_name(std::size_t layer, const char* what)
+{
+    return "layers." + std::to_string(layer) + "." + what;
+}
+
+unsigned whole_number(const tensor_file& file, const std::string& key)
+{
+    const std::string& text = file.text(key);
+    if (text.empty() || text.size() > 6 ||
+        text.find_first_not_of("0123456789") != text.npos)
+        file.fail("has " + key + " '" + text + "', which is no number");
+    return static_cast<unsigned>(std::stoul(text));
+}
+
+float number(
+    const tensor_file& file, const std::string& key, float low, float high, float unknown)
+{
+    if (!file.metadata.count(key))
+        return unknown;
+    const std::string& text = file.text(key);
+    const json value = json::parse(text, nullptr, false);
+    if (!value.is_number() || !(value >= low && value <= high))
+        file.fail("has " + key + " '" + text + "', allowed: " + json(low).dump() +
+                  " to " + json(high).dump());
+    return value;
+}
+
+network read_network(const tensor_file& file)
+{
+    std::vector<std::size_t> sizes;
+    for (std::size_t k = 0; file.has(tensor_name(k, "weight")); ++k) {
+        const auto shape = file.shape(tensor_name(k, "weight"), 2);
+        if (k == 0)
+            sizes.push_back(shape[1]);
+        if (shape[1] != sizes.back())
+            file.fail(tensor_name(k, "weight") + " has " + std::to_string(shape[1]) +
+                      " inputs where the layer before has " +
+                      std::to_string(sizes.back()) + " outputs");
+        if (file.shape(tensor_name(k, "bias"), 1)[0] != shape[0])
+            file.fail(tensor_name(k, "bias") + " does not fit its weight");
+        sizes.push_back(shape[0]);
+    }
+    if (sizes.empty())
+        file.fail("has no tensor " + tensor_name(0, "weight"));
+    network net(sizes);
+    for (std::size_t k = 0; k < net.layers().size(); ++k) {
+        const auto& layer = net.layers()[k];
+        float* p = net.parameters().data();
+        file.floats(
+            tensor_name(k, "weight"), p + layer.weights, layer.inputs * layer.outputs);
+        file.floats(tensor_name(k, "bias"), p + layer.biases, layer.outputs);
+    }
+    return net;
+}
+
+} // namespace
+
+model load_model(const std::string& path)
+{
+    tensor_file file = tensor_file::load(path);
+    if (const auto& found = file.text("format"); found != format)
+        file.fail("has format '" + found + "', this program reads '" + format + "'");
+    const auto& complex = file.text("complex");
+    if (complex != "true" && complex != "false")
+        file.fail("has complex '" + complex + "', which is neither true nor false");
+    try {
+        model loaded(read_network(file),
+                     whole_number(file, "sps"),
+                     whole_number(file, "half_window"),
+                     complex == "true",
+                     file.text("constellation"),
+                     file.text("training"));
+        loaded.symbol_error_rate =
+            number(file, "symbol_error_rate", 0, 1, loaded.symbol_error_rate);
+        loaded.temperature = number(file, "temperature", 0.05f, 20, 1);
+        loaded.adapted_temperature = number(file, "adapted_temperature", 0.05f, 20, 1);
+        loaded.state.path = path;
+        for (auto& each : file.tensors)
+            if (each.name.find("layers.") != 0)
+                loaded.state.tensors.push_back(std::move(each));
+        return loaded;
+    } catch (const std::invalid_argument& error) {
+        file.fail(error.what());
+    }
+}
+
+void save_model(const std::string& path, const model& saved)
+{
+    tensor_file file;
+    file.metadata = {
+        { "format", format },
+        { "sps", std::to_string(saved.sps) },
+        { "half_window", std::to_string(saved.half_window) },
+        { "complex", saved.complex ? "true" : "false" },
+        { "constellation", saved.symbols.name() },
+        { "training", saved.training },
+    };
+    if (!std::isnan(saved.symbol_error_rate)) {
+        file.metadata["symbol_error_rate"] = json(saved.symbol_error_rate).dump();
+        file.metadata["temperature"] = json(saved.temperature).dump();
+        file.metadata["adapted_temperature"] = json(saved.adapted_temperature).dump();
+    }
+    const auto add = [&](const std::string& name,
+                         std::vector<std::size_t> shape,
+                         std::size_t first,
+                         std::size_t count) {
+        const auto* bytes =
+            reinterpret_cast<const char*>(saved.net.parameters().data() + first);
+        file.tensors.push_back(
+            { name, "F32", std::move(shape), { bytes, count * sizeof(float) } });
+    };
+    for (std::size_t k = 0; k < saved.net.layers().size(); ++k) {
+        const auto& layer = saved.net.layers()[k];
+        add(tensor_name(k, "weight"),
+            { layer.outputs, layer.inputs },
+            layer.weights,
+            layer.inputs * layer.outputs);
+        add(tensor_name(k, "bias"), { layer.outputs }, layer.biases, layer.outputs);
+    }
+    file.tensors.insert(
+        file.tensors.end(), saved.state.tensors.begin(), saved.state.tensors.end());
+    file.save(path);
+}
+
+} // namespace gr::adann::core

@@ -1,0 +1,65 @@
+/* -*- c++ -*- */
+/*
+ * A trained equalizer: the network and what it was trained for, and its file.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+#pragma once
+
+#include "core/files/tensor_file.h"
+#include "core/network/network.h"
+#include "core/signal/constellation.h"
+#include "core/signal/windows.h"
+
+#include <limits>
+#include <string>
+
+namespace gr::adann::core {
+
+//! A network together with the signal that it fits.
+struct model {
+    /*! \param training how it was trained: free text for people
+     * \throws std::invalid_argument if the network's input is not the window's dimension
+     * or its output not the constellation's size */
+    model(network net,
+          unsigned sps,
+          unsigned half_window,
+          bool complex,
+          const std::string& constellation,
+          std::string training = "");
+
+    network net;
+    window_geometry window;
+    unsigned sps;
+    unsigned half_window;
+    bool complex;
+    core::constellation symbols;
+    std::string training;
+
+    //! Of the network on the signal that it was trained on, as counted with labels: 0 to
+    //! 1, NaN if unknown. A guard needs it.
+    float symbol_error_rate = std::numeric_limits<float>::quiet_NaN();
+    /*! Logits divided by it give posteriors that say how often the network errs on the
+     * signal that it was trained on, as found with labels; 1 if unknown. 0.05 to 20. */
+    float temperature = 1;
+    //! The same for a network that has adapted without labels from this one.
+    float adapted_temperature = 1;
+
+    //! The tensors of a file beside its network's: of a checkpoint, what an
+    //! adaptive_equalizer goes on from.
+    tensor_file state;
+};
+
+/*! Reads a model from a safetensors file of format `adann/1`: float32 tensors
+ * `layers.K.weight` (outputs, inputs) and `layers.K.bias`, K from 0, and the strings
+ * `format`, `sps`, `half_window`, `complex` (true, false), `constellation`, `training` as
+ * metadata, and if known `symbol_error_rate`, `temperature` and
+ * `adapted_temperature`. What else there is becomes its `state`.
+ * \throws model_file_error */
+model load_model(const std::string& path);
+
+//! Writes such a file, state included: a temporary one first, then renamed. \throws
+//! model_file_error
+void save_model(const std::string& path, const model& saved);
+
+} // namespace gr::adann::core

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "core/signal/normalizer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <sstream>
+#include <stdexcept>
+
+namespace gr::adann::core {
+
+namespace {
+
+constexpr float largest = std::numeric_limits<float>::max();
+
+template <typename T>
+[[noreturn]] void refuse(const char* name, T value, const char* allowed)
+{
+    std::ostringstream what;
+    what << name << " is " << value << ", allowed: " << allowed;
+    throw std::invalid_argument(what.str());
+}
+
+} // namespace
+
+normalizer::normalizer(bool complex, std::size_t window)
+    : d_complex(complex), d_window(window), d_limit(1000)
+{
+    if (window < block || window > std::size_t{ 1 } << 30)
+        refuse("window", window, "1024 to 1073741824 samples");
+}
+
+normalizer::normalizer(bool complex, std::complex<float> mean, float rms)
+    : d_complex(complex),
+      d_window(0),
+      d_offset{ mean.real(), mean.imag() },
+      d_gain(1 / rms),
+      d_limit(largest)
+{
+    if (!std::isfinite(mean.real()) || !std::isfinite(mean.imag()))
+        refuse("mean", mean, "finite numbers");
+    if (!complex && mean.imag() != 0)
+        refuse("mean", mean, "a real number for float samples");
+    if (!(rms >= std::numeric_limits<float>::min() && rms <= largest))
+        refuse("rms", rms, "finite numbers from 1.2e-38");
+}
+
+void normalizer::process(const float* in, float* out, std::size_t samples)
+{
+    if (d_window > 0)
+        d_complex ? process_running<2>(in, out, samples)
+                  : process_running<1>(in, out, samples);
+    else
+        d_complex ? scale<2>(in, out, samples) : scale<1>(in, out, samples);
+}
+
+template <std::size_t parts>
+void normalizer::process_running(const float* in, float* out, std::size_t samples)
+{
+    // Too little is known at first to wait for a whole block.
+    for (; samples > 0 && d_weight < block; --samples, in += parts, out += parts) {
+        update<parts>(in, 1);
+        scale<parts>(in, out, 1);
+    }
+    // Blocks are gathered before they are measured: one order of summation for any cut.
+    while (samples > 0) {
+        const std::size_t n = std::min(samples, block - d_filled);
+        scale<parts>(in, out, n);
+        std::copy_n(in, parts * n, d_recent.data() + parts * d_filled);
+        d_filled += n;
+        if (d_filled == block) {
+            update<parts>(d_recent.data(), block);
+            d_filled = 0;
+        }
+        samples -= n;
+        in += parts * n;
+        out += parts * n;
+    }
+}
+
+template <std::size_t parts>
+void normalizer::scale(const float* __restrict in,
+                       float* __restrict out,
+                       std::size_t samples) const
+{
+    const auto offset = d_offset;
+    const float gain = d_gain;
+    const float limit = d_limit;
+    for (std::size_t i = 0; i < parts * samples; i += parts) {
+        // 0 if all parts are finite, else NaN
+        float poison = in[i] * 0.0f;
+        if (parts == 2)
+            poison += in[i + 1] * 0.0f;
+        for (std::size_t p = 0; p < parts; ++p) {
+            float y = (in[i + p] - offset[p]) * gain;
+            y = y < limit ? y : limit;
+            y = y > -limit ? y : -limit;
+            out[i + p] = poison == 0.0f ? y : 0.0f;
+        }
+    }
+}
+
+template <std::size_t parts>
+void normalizer::update(const float* samples, std::size_t count)
+{
+    // Deviations from the mean so far, in double: neither a large mean nor a large sample
+    // costs precision or overflows. Independent lanes let the compiler use vector
+    // instructions.
+    constexpr std::size_t lanes = 4;
+    double valid[lanes] = {}, sum[parts][lanes] = {}, square[lanes] = {};
+    const auto add = [&](const float* x, std::size_t lane) {
+        float poison = x[0] * 0.0f;
+        if (parts == 2)
+            poison += x[1] * 0.0f;
+        const bool finite = poison == 0.0f;
+        valid[lane] += finite ? 1.0 : 0.0;
+        for (std::size_t p = 0; p < parts; ++p) {
+            const double deviation = finite ? x[p] - d_mean[p] : 0.0;
+            sum[p][lane] += deviation;
+            square[lane] += deviation * deviation;
+        }
+    };
+    const std::size_t whole = count - count % lanes;
+    for (std::size_t i = 0; i < whole; i += lanes)
+        for (std::size_t lane = 0; lane < lanes; ++lane)
+            add(samples + parts * (i + lane), lane);
+    for (std::size_t i = whole; i < count; ++i)
+        add(samples + parts * i, i - whole);
+
+    const auto total = [](const double* x) { return (x[0] + x[1]) + (x[2] + x[3]); };
+    const double n = total(valid);
+    if (n == 0)
+        return;
+    d_weight = std::min(d_weight + n, d_window);
+    d_variance += (total(square) - n * d_variance) / d_weight;
+    double mean_square = 0;
+    for (std::size_t p = 0; p < parts; ++p) {
+        const double step = total(sum[p]) / d_weight;
+        d_mean[p] += step;
+        d_variance -= step * step;
+        mean_square += d_mean[p] * d_mean[p];
+        d_offset[p] = static_cast<float>(d_mean[p]);
+    }
+    constexpr double resolution = std::numeric_limits<float>::epsilon();
+    const double silence = std::max<double>(std::numeric_limits<float>::min(),
+                                            resolution * std::sqrt(mean_square));
+    const double rms = std::sqrt(std::max(d_variance, 0.0));
+    d_gain = rms > silence ? static_cast<float>(1 / rms) : 0.0f;
+}
+
+} // namespace gr::adann::core

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "core/signal/soft_bits.h"
+
+#include "core/common/checks.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace gr::adann::core {
+
+namespace {
+
+constexpr float least_probability =
+    1e-30f; // far beyond the limit; keeps logarithms finite
+
+} // namespace
+
+soft_bits::soft_bits(std::size_t size) : d_size(size)
+{
+    while (d_size >> (d_bits + 1))
+        ++d_bits;
+    if (d_size < 2 || d_size > 256 || d_size != std::size_t(1) << d_bits)
+        refuse("size", size, "powers of two from 2 to 256");
+}
+
+void soft_bits::process(const float* posteriors, float* out, std::size_t symbols) const
+{
+    for (; symbols; --symbols, posteriors += d_size) {
+        for (unsigned shift = d_bits; shift-- > 0;) {
+            float sums[2] = { 0, 0 };
+            for (std::size_t label = 0; label < d_size; ++label)
+                sums[label >> shift & 1] += posteriors[label];
+            // The order of max's arguments makes NaN the least probability too.
+            const float ratio = std::log(std::max(least_probability, sums[1]) /
+                                         std::max(least_probability, sums[0]));
+            *out++ = std::clamp(ratio, -limit, limit);
+        }
+    }
+}
+
+} // namespace gr::adann::core

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "core/training/loss.h"
+
+#include "core/common/checks.h"
+#include "core/common/flush_denormals.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace gr::adann::core {
+
+using simd::lanes;
+using simd::tile;
+
+const std::vector<std::string>& loss_settings::losses()
+{
+    static const std::vector<std::string> all{
+        "self_training", "pi_model", "vat", "aug_vat", "supervised"
+    };
+    return all;
+}
+
+const std::vector<std::string>& loss_settings::pseudo_labels()
+{
+    static const std::vector<std::string> all{ "clean", "doubted", "perturbed" };
+    return all;
+}
+
+const std::vector<std::string>& loss_settings::noises()
+{
+    static const std::vector<std::string> all{ "reduced", "literal" };
+    return all;
+}
+
+void loss_settings::check() const
+{
+    choice("loss", loss, losses());
+    choice("pseudo_label", pseudo_label, pseudo_labels());
+    choice("noise", noise, noises());
+    check_range("sigma", sigma, 0.0f, 10.0f);
+    check_range("epsilon", epsilon, 0.0f, 10.0f);
+    check_range("xi", xi, 1e-6f, 10.0f);
+    check_range("balance", balance, 0.0f, 10.0f);
+}
+
+loss_settings loss_settings::scaled_to(const constellation& symbols, unsigned sps) const
+{
+    const float reach = symbols.half_distance() * std::sqrt(static_cast<float>(sps));
+    loss_settings scaled = *this;
+    if (sigma == automatic)
+        scaled.sigma = reach / 9;
+    if (epsilon == automatic)
+        scaled.epsilon = reach / (symbols.levels() == 2 ? 6 : 3);
+    return scaled;
+}
+
+namespace {
+
+// Over the first n symbols, the largest posterior.
+float sum_of_largest(const pass& passed, std::size_t classes, std::size_t n)
+{
+    float largest[tile] = {}, sums[lanes] = {};
+    for (std::size_t j = 0; j < classes; ++j)
+        for (std::size_t t = 0; t < tile; ++t) {
+            const float p = passed.posteriors[j * tile + t];
+            largest[t] = p > largest[t] ? p : largest[t]; // std::max() would branch
+        }
+    std::fill(largest + n, largest + tile, 0.0f);
+    for (std::size_t t = 0; t < tile; t += lanes)
+        for (std::size_t l = 0; l < lanes; ++l)
+            sums[l] += largest[t + l];
+    return sum_of_lanes(sums);
+}
+
+// Weights the columns of `error`, rows, with the labels' posteriors^(1/4).
+void doubt(const std::uint8_t* labels,
+           const pass& passed,
+           std::size_t classes,
+           std::size_t n,
+           float* error)
+{
+    float weight[tile] = {};
+    for (std::size_t t = 0; t < n; ++t)
+        weight[t] = passed.posteriors[labels[t] * tile + t];
+    for (std::size_t t = 0; t < tile; ++t)
+        weight[t] = std::sqrt(std::sqrt(weight[t]));
+    for (std::size_t k = 0; k < classes; ++k)
+        for (std::size_t t = 0; t < tile; ++t)
+            error[k * tile + t] *= weight[t];
+}
+
+} // namespace
+
+loss_gradient::loss_gradient(const network& shape, const simd::kernels& kernels)
+    : d_kernels(kernels),
+      d_classes(shape.outputs()),
+      d_net(shape),
+      d_passes(kernels, shape),
+      d_literal(kernels, shape),
+      d_reduced(kernels, shape),
+      d_reference(shape),
+      d_partner(shape),
+      d_perturbation(shape.inputs() * tile),
+      d_error(shape.widest_layer() * tile),
+      d_sums(shape.parameters().size() * lanes),
+      d_balance(shape.outputs(), kernels),
+      d_missing(shape.outputs())
+{
+}
+
+loss_value loss_gradient::compute(const network& net,
+                                  const feature_view& batch,
+                                  const std::uint8_t* known_labels,
+                                  const loss_settings& settings,
+                                  noise_source& noise,
+                                  std::vector<float>& gradient)
+{
+    [[maybe_unused]] const flush_denormals flushing;
+    const bool supervised = settings.loss == "supervised";
+    const bool augments = settings.loss == "pi_model" || settings.loss == "aug_vat";
+    const bool adversarial = settings.loss == "vat" || settings.loss == "aug_vat";
+    const bool moves = augments || adversarial;
+    const bool clean = settings.pseudo_label != "perturbed";
+    const bool doubted = settings.pseudo_label == "doubted" && !supervised;
+    const float sigma = augments ? settings.sigma : 0.0f;
+
+    neighbourhood* around = &d_literal;
+    if (moves && settings.noise == "reduced")
+        around = &d_reduced;
+    d_net.assign(net);
+    around->begin_step(d_net);
+    std::fill(d_sums.begin(), d_sums.end(), 0.0f);
+    double loss = 0, confidence = 0;
+    const bool balances = settings.balance > 0 && !supervised;
+    if (balances) {
+        d_balance.begin_step(batch.count);
+        d_missing.begin_step();
+    }
+
+    for (std::size_t first = 0; first < batch.count; first += tile) {
+        const std::size_t n = std::min(tile, batch.count - first);
+        tile_noise draws(noise, first);
+        around->load(batch.from(first, n));
+        around->go({ nullptr, 0.0f, clean ? 0.0f : sigma }, draws, d_reference);
+        if (adversarial) {
+            // Algorithm 1, lines 1 to 8. o' - o is dKL(o‖o')/dlogits; only where it
+            // points counts.
+            around->go({ nullptr, settings.xi, sigma }, draws, d_partner);
+            d_kernels.posterior_change(d_partner.passed.posteriors.data(),
+                                       d_reference.passed.posteriors.data(),
+                                       d_classes,
+                                       d_error.data());
+            d_passes.backward(d_net, d_partner.passed, d_error, nullptr);
+            around->direction(d_error, settings.epsilon, d_perturbation.data());
+        }
+        if (moves)
+            around->go({ adversarial ? d_perturbation.data() : nullptr, 0.0f, sigma },
+                       draws,
+                       d_partner);
+
+        // One of the two gives the label, the other is trained.
+        const point& labelled = clean || !moves ? d_reference : d_partner;
+        const point& trained = clean && moves ? d_partner : d_reference;
+        const float* decided_by = labelled.passed.logits();
+        if (balances)
+            decided_by = d_missing.raised(decided_by);
+        std::uint8_t labels[tile] = {};
+        if (supervised)
+            std::copy_n(known_labels + first, n, labels);
+        else
+            d_kernels.argmax(decided_by, d_classes, labels);
+        loss += d_kernels.cross_entropy(trained.passed.logits(),
+                                        trained.passed.posteriors.data(),
+                                        d_classes,
+                                        labels,
+                                        n,
+                                        d_error.data());
+        if (doubted)
+            doubt(labels, trained.passed, d_classes, n, d_error.data());
+        if (balances) {
+            d_missing.count(labels, n);
+            std::uint8_t at_reference[tile];
+            const std::uint8_t* decided = labels;
+            if (decided_by != d_reference.passed.logits()) {
+                d_kernels.argmax(d_reference.passed.logits(), d_classes, at_reference);
+                decided = at_reference;
+            }
+            d_balance.add(decided,
+                          n,
+                          trained.passed.posteriors.data(),
+                          settings.balance,
+                          d_error.data());
+        }
+        d_passes.backward(d_net, trained.passed, d_error, d_sums.data());
+        around->add_gradient(d_error, trained, d_sums.data());
+
+        confidence += sum_of_largest(d_reference.passed, d_classes, n);
+    }
+    tile_noise draws(noise, 0);
+    around->end_step(draws, d_sums.data());
+
+    const double count = static_cast<double>(batch.count);
+    for (std::size_t p = 0; p < gradient.size(); ++p)
+        gradient[p] = static_cast<float>(sum_of_lanes(&d_sums[p * lanes]) / count);
+    return { loss / count, confidence / count };
+}
+
+void loss_gradient::reset()
+{
+    d_balance.reset();
+    d_missing.reset();
+}
+
+void loss_gradient::state(archive& members)
+{
+    members("balance", d_balance);
+    members("missing", d_missing);
+}
+
+} // namespace gr::adann::core

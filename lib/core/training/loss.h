@@ -1,0 +1,115 @@
+/* -*- c++ -*- */
+/*
+ * The losses that train a network without labels, and with them: value and gradient on a
+ * batch.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+#pragma once
+
+#include "core/signal/constellation.h"
+#include "core/training/missing_classes.h"
+#include "core/training/neighbourhood.h"
+#include "core/training/pattern_balance.h"
+#include "core/training/reduced_neighbourhood.h"
+
+#include <string>
+#include <vector>
+
+namespace gr::adann::core {
+
+//! Which loss, and its parameters (the paper's names).
+struct loss_settings {
+    std::string loss = "aug_vat";       //!< one of losses()
+    std::string pseudo_label = "clean"; //!< "doubted", "perturbed": see loss_gradient
+    float sigma = 0.1f;                 //!< deviation of the augmentation noise, 0 to 10
+    float epsilon = 0.1f;          //!< length of the adversarial perturbation, 0 to 10
+    float xi = 0.1f;               //!< its finite-difference step, 1e-6 to 10
+    std::string noise = "reduced"; //!< or "literal": see loss_gradient
+    //! weight of pattern_balance beside the loss, 0 to 10; 0: no missing_classes either
+    float balance = 1.0f;
+
+    //! For sigma and epsilon: scaled to the constellation, see scaled_to().
+    static constexpr float automatic = -1;
+    /*! With sigma and epsilon, where they are `automatic`, as 1/9 and 1/3 of what moves a
+     * unit-power symbol by half the distance of two neighbours: that half distance times
+     * √sps, for a receiver that averages a symbol's samples. For PAM4 at 4 samples a
+     * symbol 0.10 and 0.30, for 16QAM 0.07 and 0.21. With two levels (PAM2, QPSK) epsilon
+     * is half of that: more makes posteriors flatter and flatter there. */
+    loss_settings scaled_to(const constellation& symbols, unsigned sps) const;
+
+    static const std::vector<std::string>& losses();
+    static const std::vector<std::string>& pseudo_labels();
+    static const std::vector<std::string>& noises();
+    //! \throws std::invalid_argument naming the parameter that is out of range
+    void check() const;
+};
+
+//! What one pass over a batch found.
+struct loss_value {
+    double loss; //!< mean cross-entropy to the (pseudo-)labels, eq. (3), natural log
+    double confidence; //!< mean of the largest posterior
+};
+
+/*! Cross-entropy to pseudo-labels and its gradient.
+ *
+ * With g(x) = x + σ·noise where the loss augments (pi_model, aug_vat; else g(x) = x) and
+ * r the virtual adversarial perturbation where it has one (vat, aug_vat; else r = 0):
+ *
+ * - pseudo_label "clean": the label is the decision at v; the loss is taken at g(v + r).
+ * This is the paper's text ("always calculated based on the perturbed input vectors
+ * rather than the clean ones") and Miyato's VAT. It is stable.
+ * - pseudo_label "doubted": as "clean", and each symbol's gradient is weighted with
+ * p^(1/4), p the label's posterior at g(v + r). That makes the cross-entropy the
+ * generalised one of Zhang and Sabuncu (2018), (1 - p^q) / q with q = 1/4, which wrong
+ * labels mislead less: cross-entropy learns most from what it believes least.
+ * - pseudo_label "perturbed": the label is the decision at g(v + r); the loss is taken at
+ * g(v). This is Algorithm 2 as printed. It draws boundaries into dense regions.
+ *
+ * self_training has neither noise nor r, so "clean" and "perturbed" are one. r is
+ * Algorithm 1: with o = NN(v) ("perturbed": NN(g(v))) and o' = NN(g(v + ξ·d)), d standard
+ * normal, it points along the gradient of KL(o ‖ o') and has length ε. "supervised" takes
+ * known labels at v.
+ *
+ * Noise "literal" draws every vector as written. "reduced", the default, has the same
+ * distribution and costs less: see reduced_neighbourhood.
+ */
+class loss_gradient
+{
+public:
+    explicit loss_gradient(const network& shape,
+                           const simd::kernels& kernels = simd::active());
+
+    /*! \param batch at least one feature vector, all finite
+     * \param known_labels batch.count labels for "supervised", else not used
+     * \param gradient receives dLoss/dparameters of the batch's mean loss, weighted if
+     * "doubted", and of pattern_balance's term; the value returned has neither */
+    loss_value compute(const network& net,
+                       const feature_view& batch,
+                       const std::uint8_t* known_labels,
+                       const loss_settings& settings,
+                       noise_source& noise,
+                       std::vector<float>& gradient);
+
+    //! Forgets what pattern_balance and missing_classes have seen.
+    void reset();
+
+    void state(archive& members);
+
+private:
+    const simd::kernels& d_kernels;
+    const std::size_t d_classes;
+    prepared_network d_net;
+    passes d_passes;
+    literal_neighbourhood d_literal;
+    reduced_neighbourhood d_reduced;
+    point d_reference;             // v, or g(v)
+    point d_partner;               // g(v + r), and on the way to it g(v + ξ·d)
+    aligned_floats d_perturbation; // r
+    aligned_floats d_error;
+    aligned_floats d_sums; // (parameters, lanes)
+    pattern_balance d_balance;
+    missing_classes d_missing;
+};
+
+} // namespace gr::adann::core

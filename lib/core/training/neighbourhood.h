@@ -1,0 +1,105 @@
+/* -*- c++ -*- */
+/*
+ * The points around the feature vectors of a tile that the losses look at, and the first
+ * layer there: v + r + noise.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+#pragma once
+
+#include "core/network/forward_backward.h"
+#include "core/training/noise.h"
+
+namespace gr::adann::core {
+
+//! The noise of one tile: one vector per symbol after the other.
+class tile_noise
+{
+public:
+    tile_noise(noise_source& source, std::size_t first_symbol)
+        : d_source(source), d_first(first_symbol)
+    {
+    }
+    //! y = x + scale · the next vector, x null for none.
+    void add(tile_rows x, std::size_t rows, float scale, float* y)
+    {
+        d_source.add(d_use++, d_first, x.data, x.row, rows, scale, y);
+    }
+
+private:
+    noise_source& d_source;
+    std::size_t d_first;
+    unsigned d_use = 0;
+};
+
+//! Where a point lies: at v + r + ξ·d + σ·n, d and n standard normal.
+struct displacement {
+    const float* r; //!< as neighbourhood::direction wrote it; null for none
+    float xi;
+    float sigma;
+};
+
+//! A point that was gone to, for the way back. Good until another r is asked for.
+struct point {
+    explicit point(const network& shape)
+        : passed(shape), moved(shape.inputs() * simd::tile)
+    {
+    }
+    pass passed;
+    displacement from_v;
+    tile_rows place{};    //!< how the neighbourhood writes it down
+    aligned_floats moved; //!< where it does if noise is part of it
+};
+
+/*! The tile's surroundings, with the first layer's part of the way there and back. How
+ * points and r are written down is the implementation's affair.
+ *
+ * A step is begin_step(); for each tile load() and the others; end_step(). Nothing
+ * allocates but load(), see tile_features. */
+class neighbourhood
+{
+public:
+    neighbourhood(const simd::kernels& kernels, const network& shape);
+    virtual ~neighbourhood() = default;
+
+    //! \param net stays as it is until end_step()
+    virtual void begin_step(const prepared_network& net) { d_net = &net; }
+    virtual void load(const feature_view& tile) { d_clean.load(tile); }
+
+    //! Goes to v + `by`, and through the network.
+    virtual void go(const displacement& by, tile_noise& noise, point& to) = 0;
+
+    /*! The r of the given length that points along a gradient.
+     * \param error of the first layer's sums, rows; behind a posterior_change, so that
+     * squares do not vanish because a decision is sure
+     * \param r rows, as many as there are inputs at most */
+    virtual void direction(const aligned_floats& error, float length, float* r) = 0;
+
+    //! Adds the first layer's weights' gradient at a point to `sums`, as
+    //! passes::backward.
+    virtual void
+    add_gradient(const aligned_floats& error, const point& at, float* sums) = 0;
+
+    //! Adds what is known when the batch is done.
+    virtual void end_step(tile_noise&, float*) {}
+
+protected:
+    const network::layer& first_layer() const { return d_net->layers().front(); }
+
+    const simd::kernels& d_kernels;
+    passes d_passes;
+    const prepared_network* d_net = nullptr;
+    tile_features d_clean; // v
+};
+
+//! Every vector as written, in the space of the features: the reference.
+class literal_neighbourhood : public neighbourhood
+{
+public:
+    literal_neighbourhood(const simd::kernels& kernels, const network& shape);
+    void go(const displacement& by, tile_noise& noise, point& to) override;
+    void direction(const aligned_floats& error, float length, float* r) override;
+    void add_gradient(const aligned_floats& error, const point& at, float* sums) override;
+};
+
+} // namespace gr::adann::core

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "core/training/optimizer.h"
+
+#include "core/common/checks.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace gr::adann::core {
+
+const std::vector<std::string>& optimizer::names()
+{
+    static const std::vector<std::string> all{ "sgd",     "momentum", "nesterov",
+                                               "adagrad", "rmsprop",  "adam" };
+    return all;
+}
+
+optimizer::optimizer(const std::string& name, float learning_rate, std::size_t parameters)
+    : d_kind(static_cast<kind>(choice("optimizer", name, names()))),
+      d_first(parameters),
+      d_second(parameters)
+{
+    set_learning_rate(learning_rate);
+}
+
+void optimizer::set_learning_rate(float learning_rate)
+{
+    check_range("learning_rate", learning_rate, 0.0f, 10.0f);
+    d_learning_rate = learning_rate;
+}
+
+void optimizer::update(std::vector<float>& parameters, const std::vector<float>& gradient)
+{
+    ++d_updates;
+    const float rate = d_learning_rate;
+    const double t = static_cast<double>(d_updates);
+    const float unbias1 = static_cast<float>(1.0 / (1.0 - std::pow(0.9, t)));
+    const float unbias2 = static_cast<float>(1.0 / (1.0 - std::pow(0.999, t)));
+
+    // One loop for each kind, so that it runs in vectors.
+    const auto each = [&](auto change) {
+        float* p = parameters.data();
+        float* m = d_first.data();
+        float* v = d_second.data();
+        const float* g = gradient.data();
+        for (std::size_t i = 0; i < parameters.size(); ++i)
+            p[i] -= rate * change(g[i], m[i], v[i]);
+    };
+    switch (d_kind) {
+    case kind::sgd:
+        each([](float g, float&, float&) { return g; });
+        break;
+    case kind::momentum:
+        each([](float g, float& m, float&) { return m = 0.9f * m + g; });
+        break;
+    case kind::nesterov:
+        each([](float g, float& m, float&) {
+            m = 0.9f * m + g;
+            return g + 0.9f * m;
+        });
+        break;
+    case kind::adagrad:
+        each([](float g, float&, float& v) {
+            v += g * g;
+            return g / (std::sqrt(v) + 1e-10f);
+        });
+        break;
+    case kind::rmsprop:
+        each([](float g, float&, float& v) {
+            v = 0.99f * v + 0.01f * g * g;
+            return g / (std::sqrt(v) + 1e-8f);
+        });
+        break;
+    case kind::adam:
+        each([=](float g, float& m, float& v) {
+            m = 0.9f * m + 0.1f * g;
+            v = 0.999f * v + 0.001f * g * g;
+            return m * unbias1 / (std::sqrt(v * unbias2) + 1e-8f);
+        });
+        break;
+    }
+}
+
+void optimizer::reset()
+{
+    d_updates = 0;
+    std::fill(d_first.begin(), d_first.end(), 0.0f);
+    std::fill(d_second.begin(), d_second.end(), 0.0f);
+}
+
+void optimizer::state(archive& members)
+{
+    const std::string& name = names()[static_cast<std::size_t>(d_kind)];
+    std::string saved = name;
+    members("name", saved);
+    if (saved != name)
+        members.refuse("name",
+                       "is '" + saved + "', but the optimizer is set to '" + name +
+                           "': set it to '" + saved + "' to go on");
+    members("updates", d_updates);
+    members("first", d_first);
+    members("second", d_second);
+}
+
+} // namespace gr::adann::core

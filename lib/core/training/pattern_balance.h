@@ -1,0 +1,89 @@
+/* -*- c++ -*- */
+/*
+ * Pattern balance: what random data says about decisions without knowing a single label.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+#pragma once
+
+#include "core/files/archive.h"
+#include "core/simd/kernels.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace gr::adann::core {
+
+/*! Frees patterns which are decided wrongly, confidently, for ever: a term beside any
+ * loss.
+ *
+ * Scrambled data is uniform and independent from symbol to symbol. So whatever the
+ * decisions around a symbol are, the mean posterior of that symbol over all places where
+ * they occur must be uniform. A network that has learnt to take one pattern for another
+ * breaks this; neither its confidence nor noise on its input shows that.
+ *
+ * The contexts of symbol t are the decisions at t - 2, t - 1, t + 1 and at t - 1, t + 1,
+ * t + 2: with the nearest two only, a network can satisfy the term and stay wrong. Up to
+ * 8 classes are levels themselves. Larger ones are square QAM, whose label is the level
+ * of I and then that of Q: each is balanced on its own, for contexts of whole symbols
+ * would hold too few of them, and has two contexts more, which tie it to the other one:
+ * its own level at t - 1 or t + 1 and the other's at t.
+ *
+ * The term is the KL divergence of the contexts' means to uniform, weighted by how often
+ * each occurs: Σ_c (N_c/N) Σ_k m_ck ln(m_ck K), m_c the mean posterior in context c, K
+ * the number of levels. Its gradient by the posterior of a symbol in context c is
+ * ln(m_ck K) / N. Here m is the mean over the steps before, which fade within some 8
+ * symbols a context: a symbol does not weigh on the mean that it is judged by, and one
+ * pass over the batch is enough.
+ *
+ * Framing, idle patterns and unscrambled data break the assumption: the weight can be
+ * zero.
+ */
+class pattern_balance
+{
+public:
+    pattern_balance(std::size_t classes, const simd::kernels& kernels);
+
+    //! The steps so far become the means that the next one, of so many symbols, is judged
+    //! by.
+    void begin_step(std::size_t symbols);
+
+    /*! Takes a tile; its first and last two symbols lack neighbours.
+     * \param decided n classes
+     * \param posteriors rows of simd::tile, a row per class
+     * \param weight of the term
+     * \param error rows: the term's gradient by the logits, times N, is added */
+    void add(const std::uint8_t* decided,
+             std::size_t n,
+             const float* posteriors,
+             float weight,
+             float* error);
+
+    //! Forgets all steps.
+    void reset();
+
+    void state(archive& members) { members("sums", d_sums); }
+
+private:
+    template <std::size_t K>
+    struct tile_levels;
+    template <std::size_t K>
+    void begin_step_of(std::size_t symbols);
+    template <std::size_t K, std::size_t tables>
+    void judge(tile_levels<K>&, const std::uint16_t*, std::size_t, std::size_t);
+    template <std::size_t K>
+    void add_pam(const std::uint8_t*, std::size_t, const float*, float, float*);
+    template <std::size_t K>
+    void add_qam(const std::uint8_t*, std::size_t, const float*, float, float*);
+
+    const simd::kernels& d_kernels;
+    const std::size_t d_levels;     // K
+    const std::size_t d_dimensions; // 1, or I and Q
+    // For each dimension its tables, for each table its contexts, K numbers each.
+    std::vector<float> d_sums;   // of posteriors
+    std::vector<float> d_means;  // m K, m the mean posterior
+    std::vector<float> d_slopes; // ln(m K)
+};
+
+} // namespace gr::adann::core

@@ -1,0 +1,58 @@
+/* -*- c++ -*- */
+/*
+ * The points around a tile's feature vectors, without ever leaving what the first layer
+ * sees of them.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+#pragma once
+
+#include "core/training/neighbourhood.h"
+#include "core/training/row_space.h"
+
+namespace gr::adann::core {
+
+/*! The literal neighbourhood's distribution from fewer numbers and products.
+ *
+ * The first layer's weights are W₁ = L Q (row_space): W₁ (R, D), L (R, C), Q (C, D) with
+ * orthonormal rows. Points and r are kept by their C coordinates in Q's rows: m = Q(x -
+ * v).
+ *
+ * - Noise that is only seen through W₁: Q n of a standard normal n is standard normal, C
+ *   numbers z. d only occurs in ξ·d + σ·n, which has the deviation √(ξ² + σ²): one z
+ *   stands for both.
+ * - The first layer's sums at a point are W₁v + b₁ + L m; the first two are the tile's.
+ * - The gradient by the input, g = W₁ᵀe, e the error of the first layer's sums, lies in
+ *   the row space: its coordinates are Q g = Lᵀe, and |g| = |Lᵀe|. So r comes from Lᵀe.
+ * - The gradient of W₁ at the trained points, Σ e xᵀ over the batch, is what e is
+ *   multiplied with in three parts, x = v + Qᵀm + σ·n⊥:
+ *   Σ e vᵀ + (Σ e mᵀ) Q + σ Σ e n⊥ᵀ.
+ *   n⊥ = (I - QᵀQ) n is what W₁ does not see of the noise, so it is independent of every
+ *   e. Given these, Σ e n⊥ᵀ is normal: F Z (I - QᵀQ), with F Fᵀ = Σ e eᵀ by Cholesky and
+ *   Z (R, D) standard normal, drawn once for the whole batch.
+ */
+class reduced_neighbourhood : public neighbourhood
+{
+public:
+    reduced_neighbourhood(const simd::kernels& kernels, const network& shape);
+    void begin_step(const prepared_network& net) override;
+    void load(const feature_view& tile) override;
+    void go(const displacement& by, tile_noise& noise, point& to) override;
+    void direction(const aligned_floats& error, float length, float* r) override;
+    void add_gradient(const aligned_floats& error, const point& at, float* sums) override;
+    void end_step(tile_noise& noise, float* sums) override;
+
+private:
+    row_space d_space;
+    aligned_floats d_first;        // W₁v + b₁
+    aligned_floats d_moved_sums;   // (R, C, lanes): Σ e mᵀ
+    aligned_floats d_error_sums;   // (R, R, lanes): Σ e eᵀ
+    float d_sigma;                 // of the trained points
+    aligned_floats d_coefficients; // (R, C): what Q is multiplied with
+    aligned_floats d_error_factor; // (R, R): σ F
+    aligned_floats d_unseen;       // Z
+    aligned_floats d_seen;         // (R, C): Z Qᵀ
+    aligned_floats d_gradient;     // (R, D)
+};
+
+} // namespace gr::adann::core

@@ -1,0 +1,316 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Oscilloscope files of many makers and forms, read as channels that a capture is made of.
+
+Whatever is wrong with a file is a ValueError of one line that names it. RigolWFM, h5py and scipy
+are imported only by the formats that need them.
+"""
+
+import contextlib
+import importlib
+import io
+import re
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from .files import check_file, first_line
+
+#: Names of a scalar in .mat files that is the time between two samples, in lower case.
+_INTERVALS = ("tinterval", "increment", "xinc", "dt")
+#: How the header of a column of times begins in .csv files.
+_TIME_HEADER = re.compile(r"(x|t|time|seconds?|in s)\b", re.IGNORECASE)
+
+
+@dataclass
+class ScopeFile:
+    """channels: {name: (n,) volts as the file has them, float64 or integers, or complex};
+    sample_rate: samples per second, None where the file does not say; instrument: its model or
+    ""."""
+
+    channels: dict
+    sample_rate: float | None = None
+    instrument: str = ""
+
+
+def read_scope_files(paths):
+    """Read one file, or several of one channel each, which are then called 1, 2, ... in order.
+
+    Formats: those of RigolWFM (Rigol, Agilent/Keysight .bin, LeCroy .trc, Tektronix .wfm and .isf,
+    Rohde & Schwarz .bin with its .Wfm.bin, ...), Infiniium .h5, .csv and .txt, .mat, .npy, .wav.
+    Channels have the oscilloscope's numbers where the file tells them, the names of the variables
+    in a .mat, else 1, 2, ...; .wav integers are scaled to ±1, other values are kept.
+    Raises ValueError for a file that is missing, truncated, segmented or of an unknown format.
+
+    Scale and offset of a Rigol DS1000Z's .wfm are rough, as that file does not tell them rightly.
+    """
+    files = [_read(Path(path)) for path in paths]
+    if len(files) == 1:
+        return files[0]
+    for path, file in zip(paths, files):
+        if len(file.channels) != 1:
+            raise ValueError(f"{path}: {len(file.channels)} channels, allowed: 1, as several "
+                             "files are given")
+        if file.sample_rate != files[0].sample_rate:
+            raise ValueError(f"{path}: {file.sample_rate} samples per second, allowed: "
+                             f"{files[0].sample_rate}, as in {paths[0]}")
+    channels = [samples for file in files for samples in file.channels.values()]
+    return ScopeFile({str(number): samples for number, samples in enumerate(channels, 1)},
+                     files[0].sample_rate, files[0].instrument)
+
+
+def select_channel(channels, expression=None):
+    """The samples (n,) of one capture, float32 or complex64.
+
+    expression: a channel's name, a difference "1-2", or I and Q "1,2", each of which may be a
+    difference; None for the only channel. Raises ValueError if it is none of these, and for
+    channels that differ in length.
+    """
+    names = ", ".join(channels)
+    if expression is None:
+        if len(channels) != 1:
+            raise ValueError(f"there are several channels, choose one of {names}, a difference "
+                             "as 1-2, or I and Q as 1,2")
+        expression = next(iter(channels))
+    parts = [[name.strip() for name in part.split("-")] for part in expression.split(",")]
+    used = [name for part in parts for name in part]
+    if len(parts) > 2 or max(map(len, parts)) > 2 or not set(used) <= set(channels):
+        raise ValueError(f"channel is {expression}, allowed: {names}, a difference as 1-2, or I "
+                         "and Q as 1,2")
+    sizes = {channels[name].size for name in used}
+    if len(sizes) > 1:
+        raise ValueError(f"channel is {expression}, whose lengths are "
+                         f"{', '.join(str(channels[name].size) for name in used)}, allowed: equal")
+    # In double precision, rounded once.
+    signals = [np.subtract(*(channels[name].astype(np.result_type(channels[name], np.float64))
+                             for name in part)) if len(part) == 2 else channels[part[0]]
+               for part in parts]
+    if len(signals) == 1:
+        return signals[0].astype(np.complex64 if np.iscomplexobj(signals[0]) else np.float32)
+    if any(map(np.iscomplexobj, signals)):
+        raise ValueError(f"channel is {expression}, allowed as I and Q: channels that are not "
+                         "complex")
+    return (signals[0] + 1j * signals[1]).astype(np.complex64)
+
+
+def _read(path):
+    check_file(path)
+    reader = {".csv": _read_table, ".txt": _read_table, ".mat": _read_mat, ".npy": _read_npy,
+              ".wav": _read_wav, ".h5": _read_infiniium}.get(path.suffix.lower(), _read_rigolwfm)
+    try:
+        file = reader(path)
+    except ImportError:
+        raise
+    except OSError as error:
+        raise ValueError(f"{path}: {error.strerror or first_line(error)}") from error
+    except Exception as error:  # the libraries let anything through
+        raise ValueError(f"{path}: {_without_path(error, path)}") from error
+    if not file.channels or not all(samples.size for samples in file.channels.values()):
+        raise ValueError(f"{path}: no samples")
+    return file
+
+
+def _without_path(error, path):
+    """What a library says, without the file's name, which is put before it anyway."""
+    said = first_line(error)
+    for name in (str(path), path.name):
+        said = re.sub(rf" (in|file) '?{re.escape(name)}'?", "", said)
+    return said
+
+
+def _rate(interval):
+    """Samples per second from seconds per sample, freed of the rounding of single precision."""
+    if not interval > 0:
+        raise ValueError(f"{interval} seconds between samples, allowed: above 0")
+    single = np.float32(interval)
+    return float(f"{1 / float(str(single) if single == interval else interval):.12g}")
+
+
+def _read_rigolwfm(path):
+    from RigolWFM import Wfm
+    from RigolWFM.wfm import Parse_WFM_Error, detect_model
+
+    if path.name.lower().endswith(".wfm.bin"):
+        raise ValueError(f"the samples that belong to {path.name[:-8]}.bin; import that file")
+    try:
+        model = detect_model(str(path))
+    except Parse_WFM_Error as error:
+        raise ValueError("unknown format; known are .csv, .mat, .npy, .wav, Infiniium .h5, and "
+                         "what RigolWFM reads") from error
+    try:
+        with contextlib.redirect_stderr(io.StringIO()):  # it prints what it then raises
+            wfm = Wfm.from_file(str(path), model)
+    except EOFError as error:
+        raise ValueError(f"truncated: {error}") from error
+    segments = _lecroy_segments(path) if model == "LeCroy" else wfm.frame_count
+    if segments > 1:
+        raise ValueError(f"segmented: {segments} segments, allowed: 1")
+    if not wfm.channels:
+        raise ValueError("no analog channel")
+    return ScopeFile({str(channel.channel_number): channel.volts for channel in wfm.channels},
+                     _rate(wfm.channels[0].seconds_per_point), wfm.header_name)
+
+
+def _lecroy_segments(path):
+    """How many segments a LeCroy file has, which RigolWFM joins silently."""
+    content = path.read_bytes()
+    block = content[content.find(b"WAVEDESC"):]
+    template = "1_0" if block[16:].startswith(b"LECROY_1_0") else "2_3"
+    order = "le" if block[34] else "be"
+    module = importlib.import_module(f"RigolWFM.lecroy_{template}_{order}_trc")
+    parser = getattr(module, f"Lecroy{template.replace('_', '')}{order.title()}Trc")
+    return parser.from_bytes(block).wavedesc.subarray_count
+
+
+def _read_infiniium(path):
+    """Source: Keysight, Infiniium user's guide, "HDF5 Schema for Infiniium Oscilloscope Data"."""
+    import h5py
+
+    with h5py.File(path) as file:
+        if "Waveforms" not in file:
+            raise ValueError("no group Waveforms, as an Infiniium oscilloscope writes it")
+        channels, intervals = {}, set()
+        for name, group in file["Waveforms"].items():
+            if group.attrs.get("NumSegments", 1) > 1 or len(group) > 1:
+                raise ValueError(f"{name} is segmented, allowed: 1 segment")
+            data = next(iter(group.values()))[:]
+            if data.size != group.attrs["NumPoints"]:
+                raise ValueError(f"truncated: {name} has {data.size} of "
+                                 f"{group.attrs['NumPoints']} samples")
+            if data.dtype.kind in "iu":
+                data = data * float(group.attrs["YInc"]) + float(group.attrs["YOrg"])
+            channels[name.removeprefix("Channel ")] = data
+            intervals.add(float(group.attrs["XInc"]))
+        if len(intervals) != 1:
+            raise ValueError(f"{len(intervals)} different sample rates, allowed: 1")
+        frame = file.get("Frame/TheFrame")
+        model = frame[()]["Model"].item().decode() if frame else ""
+    return ScopeFile(channels, _rate(intervals.pop()), model)
+
+
+def _read_table(path):
+    """A table of numbers, one row per sample, below any header; times may stand first."""
+    lines = path.read_text(errors="replace").splitlines()
+    while lines and not lines[-1].strip(",;\t "):
+        lines.pop()
+    # What a row is like is seen in the last but one: the last may be truncated.
+    row = lines[-min(2, len(lines))] if lines else ""
+    delimiter = next((mark for mark in ",;\t" if mark in row), None)
+    columns = _numbers(row, delimiter)
+    if not columns:
+        raise ValueError("no table of numbers")
+    start = next(number for number, line in enumerate(lines)
+                 if columns.keys() <= _numbers(line, delimiter).keys())
+    try:
+        values = np.loadtxt(lines[start:], delimiter=delimiter, usecols=list(columns),
+                            comments=None, ndmin=2)
+    except ValueError as error:
+        raise ValueError(f"truncated or segmented: below the header, {error}") from error
+    header = [[field.strip('" ') for field in line.split(delimiter)] for line in lines[:start]]
+    names = next((fields for fields in reversed(header) if len(fields) > max(columns)
+                  and _TIME_HEADER.match(fields[min(columns)])), None)
+    if names and not _rises_evenly(values[:, 0]):
+        raise ValueError("segmented: its times do not rise evenly, allowed: 1 segment")
+    signals, interval = _without_times(dict(zip(columns, values.T)))
+    interval = _rigol_interval(header) or interval
+    numbers = [re.sub(r"\D*", "", names[column]) if names else "" for column in signals]
+    if "" in numbers or len(set(numbers)) < len(numbers):  # the header does not number them
+        numbers = map(str, range(1, len(signals) + 1))
+    return ScopeFile(dict(zip(numbers, signals.values())), interval and _rate(interval))
+
+
+def _numbers(line, delimiter):
+    """{column: number} of the fields of a line that are numbers."""
+    found = {}
+    for column, field in enumerate(line.split(delimiter)):
+        with contextlib.suppress(ValueError):
+            found[column] = float(field)
+    return found
+
+
+def _rigol_interval(header):
+    """Seconds per sample where a column of its own, Increment, gives it; None elsewhere."""
+    for names, values in zip(header, header[1:]):
+        if "Increment" in names and len(values) > names.index("Increment"):
+            return float(values[names.index("Increment")])
+    return None
+
+
+def _rises_evenly(values):
+    """Whether values are times: nowhere more than an interval off, which printing may round."""
+    if values.size < 3 or np.iscomplexobj(values) or not np.isfinite(values).all():
+        return False
+    interval = (values[-1] - values[0]) / (values.size - 1)
+    off = abs(values - (values[0] + interval * np.arange(values.size)))
+    return interval > 0 and off.max() <= interval and (np.diff(values) >= 0).all()
+
+
+def _without_times(columns):
+    """The columns without the one of times, and the interval that it tells; else all and None."""
+    for name, values in columns.items():
+        if len(columns) > 1 and _rises_evenly(values):
+            rest = {other: samples for other, samples in columns.items() if other != name}
+            return rest, (values[-1] - values[0]) / (values.size - 1)
+    return columns, None
+
+
+def _columns(array):
+    """{number: (n,)} of an array (n,), (n, channels) or (channels, n)."""
+    if array.ndim > 2 or array.dtype.kind not in "iufc":
+        raise ValueError(f"an array of type {array.dtype} and shape {array.shape}, allowed: "
+                         "numbers in one or two dimensions")
+    rows = np.atleast_2d(array)
+    rows = rows if rows.shape[0] <= rows.shape[1] else rows.T
+    return {str(number): row for number, row in enumerate(rows, 1)}
+
+
+def _read_npy(path):
+    channels, interval = _without_times(_columns(np.load(path, allow_pickle=False)))
+    return ScopeFile(channels, interval and _rate(interval))
+
+
+def _read_mat(path):
+    """Vectors are channels, and so are the columns of a matrix, by the names "NAME 1" ..."""
+    import scipy.io
+
+    try:
+        variables = scipy.io.loadmat(path)
+    except NotImplementedError:  # version 7.3 is HDF5
+        variables = _read_mat73(path)
+    channels, interval = {}, None
+    for name, array in variables.items():
+        array = np.asarray(array).squeeze()
+        if name.startswith("__") or array.dtype.kind not in "iufc":
+            continue
+        if not array.ndim:
+            interval = float(array.real) if name.lower() in _INTERVALS else interval
+            continue
+        columns = _columns(array)
+        channels |= {name if len(columns) == 1 else f"{name} {number}": samples
+                     for number, samples in columns.items()}
+    channels, found = _without_times(channels)
+    interval = interval or found
+    return ScopeFile(channels, interval and _rate(interval))
+
+
+def _read_mat73(path):
+    import h5py
+
+    with h5py.File(path) as file:
+        arrays = {name: item[()] for name, item in file.items() if isinstance(item, h5py.Dataset)}
+    return {name: array["real"] + 1j * array["imag"] if array.dtype.names == ("real", "imag")
+            else array for name, array in arrays.items()}
+
+
+def _read_wav(path):
+    import scipy.io.wavfile
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", scipy.io.wavfile.WavFileWarning)  # chunks it skips
+        warnings.filterwarnings("error", "Reached EOF", scipy.io.wavfile.WavFileWarning)
+        rate, samples = scipy.io.wavfile.read(path)
+    if samples.dtype.kind in "iu":
+        full_scale = 2.0 ** (8 * samples.dtype.itemsize - 1)
+        samples = samples / full_scale - (samples.dtype.kind == "u")
+    return ScopeFile(_columns(samples), float(rate))

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Temperatures: what a network's posteriors are worth, found while the labels are known.
+
+Logits divided by the temperature give posteriors that are right on average. Source: Guo et al., "On
+Calibration of Modern Neural Networks", ICML 2017, Section 4.2.
+"""
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+
+from .. import core
+from .presets import PRESETS
+
+LIMITS = 0.05, 20  # of a temperature in a model file
+_MOST = 2**18  # symbols that a network adapts to before it is calibrated
+
+
+def fit_temperature(posteriors, labels):
+    """The temperature that makes labels uint8 (n,) most likely under posteriors float32 (n, M).
+
+    As if the least sure decision were there once more, and wrong: without errors no temperature
+    would be too low.
+    """
+    logits = np.log(np.maximum(posteriors, 1e-37)).astype(np.float64)
+    second, first = np.partition(logits, -2, axis=1)[:, -2:].T
+    least_sure = np.argmin(first - second)
+    own = np.append(logits[np.arange(labels.size), labels], second[least_sure])
+    logits = np.append(logits, logits[least_sure:least_sure + 1], axis=0)
+
+    def cross_entropy(log_temperature):
+        scale = np.exp(-log_temperature)
+        return np.mean(np.logaddexp.reduce(scale * logits, axis=1) - scale * own)
+
+    found = minimize_scalar(cross_entropy, bounds=np.log(LIMITS), method="bounded")
+    return float(np.exp(found.x))
+
+
+def calibrate(model, features, labels):
+    """Set the symbol error rate and both temperatures of a core.model from labelled windows.
+
+    features: float32 (n, D), consecutive; labels: uint8 (n,). The second temperature is that of a
+    copy that has adapted to the features without labels, by the default settings.
+    """
+    decided, posteriors = model.network.decide(features[-_MOST:])
+    model.symbol_error_rate = np.mean(decided != labels[-_MOST:])
+    model.temperature = fit_temperature(posteriors, labels[-_MOST:])
+    half = min(labels.size // 2, _MOST)
+    adapted = _adapted(model, features[:half])
+    rest = slice(half, half + _MOST)
+    decided, posteriors = adapted.decide(features[rest])
+    unadapted = model.network.decide(features[rest])[0]
+    wrong = np.count_nonzero(decided != labels[rest])
+    # What does not adapt well here tells nothing about networks that do.
+    model.adapted_temperature = (
+        fit_temperature(posteriors, labels[rest])
+        if wrong <= 2 * np.count_nonzero(unadapted != labels[rest]) + 10 else model.temperature)
+
+
+def _adapted(model, features):
+    """A copy of the network after the equalizer's adaptation to the features, unguarded."""
+    settings = PRESETS["default"]
+    network = core.network(model.network.sizes)
+    network.parameters[:] = model.network.parameters
+    trainer = core.trainer(network, settings["loss"], settings["pseudo_label"],
+                           balance=settings["balance"], **core.automatic_training(model))
+    batch = settings["batch"]
+    approach = batch / (settings["average"] + batch)
+    for start in range(0, len(features) - batch + 1, batch):
+        trainer.step(features[start:start + batch])
+        network.parameters[:] += approach * (trainer.network.parameters - network.parameters)
+    return network

@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Captures through a headless flowgraph of equalizers: what `adann equalize` runs."""
+
+import math
+import threading
+import time
+from dataclasses import dataclass
+
+import numpy as np
+import pmt
+from gnuradio import blocks, gr
+
+from .. import core
+from ..adann_python import equalizer
+from ..captures.alignment import find_delay
+from ..captures.statistics import normalized
+from ..blocks.status_monitor import status_listener
+
+
+@dataclass
+class Received:
+    """labels: decisions of each capture, uint8; the counters are the equalizer's, at the end, and so
+    is estimated_ber: a dictionary of ber, low, high and trustworthy, or None if it is not known.
+    events: all status messages as dictionaries, or None if they were not wanted."""
+
+    labels: list
+    steps: int
+    dropped: int
+    rejected: int
+    rollbacks: int
+    estimated_ber: dict | None
+    events: list | None
+
+
+def prepare_capture(samples, model):
+    """Normalise a whole record and cut it to whole symbols, for equalize_captures.
+
+    samples: (n,) at the model's sps; model: core.model. Raises ValueError if they do not fit.
+    """
+    kinds = {False: "real", True: "complex"}
+    if np.iscomplexobj(samples) != model.complex:
+        raise ValueError(f"{kinds[not model.complex]} samples, the model is for "
+                         f"{kinds[model.complex]} ones")
+    window = model.sps * (2 * model.half_window + 1)
+    if samples.size < window:
+        raise ValueError(f"{samples.size} samples are fewer than the model's window of {window}")
+    return normalized(samples)[:samples.size // model.sps * model.sps]
+
+
+def equalize_captures(model_path, captures, receivers, references=None, progress=None,
+                      on_status=None, events=False):
+    """Run captures, one after the other, through equalizers that work side by side.
+
+    captures: what prepare_capture made of each. receivers: {name: settings of adann.equalizer,
+    e.g. dict(mode="off")}. references: labels of each capture, needed by the loss "supervised".
+    progress: called as progress(labels) with {name: those decided so far}, every 0.1 s.
+    on_status: called in another thread with status dictionaries of the equalizers, see
+    status_listener.
+    events: whether Received.events is wanted.
+    Returns ({name: Received}, seconds). Raises ValueError for settings that are out of range.
+    """
+    model = core.load_model(str(model_path))
+    symbols = [samples.size // model.sps for samples in captures]
+    top = gr.top_block("adann equalize")
+    # The last symbols come out when the rest of their windows has come in.
+    flush = np.zeros(model.sps * (model.half_window + 1), captures[0].dtype)
+    source = _array_source([*captures, flush])
+    known = None
+    listener = status_listener(on_status) if on_status else None
+    sinks, equalizers, stores = {}, {}, {}
+    for name, settings in receivers.items():
+        equalizers[name] = equalizer(model=str(model_path), **settings)
+        sinks[name] = _label_sink(sum(symbols))
+        top.connect(source, equalizers[name], sinks[name])
+        if listener:
+            top.msg_connect(equalizers[name], "status", listener, "status")
+        if events:
+            stores[name] = blocks.message_debug()
+            top.msg_connect((equalizers[name], "status"), (stores[name], "store"))
+        if settings.get("loss") == "supervised" and settings.get("mode") != "off":
+            known = known or _known_labels(captures, symbols, references, model)
+            top.connect(known, (equalizers[name], 1))
+    seconds = _run(top, sinks, progress)
+
+    ends = np.cumsum(symbols)[:-1]
+    return {name: Received(np.split(sinks[name].labels, ends), block.steps(), block.dropped(),
+                           block.rejected(), block.rollbacks(), _estimate(block.estimated_ber()),
+                           _messages(stores.get(name)))
+            for name, block in equalizers.items()}, seconds
+
+
+def count_errors(decided, sent, constellation, block):
+    """Errors of each block of decided labels: (compared symbols, symbol errors, bit errors).
+
+    decided, sent: uint8 labels; constellation: its name. Returns a list, or None if no delay,
+    inversion or rotation aligns the two.
+
+    core.error_counter finds the alignment. A file does not slip, so that one holds throughout:
+    blocks where the equalizer fails count, where the counter would lose its lock and skip them.
+    """
+    counter = core.error_counter(constellation, batch=block, search=16384)
+    counter.push(decided, sent)
+    counter.finish()
+    batches = counter.batches()
+    if not batches:
+        return None
+    delay = batches[0].delay
+    undo = np.argsort(core.constellation(constellation).symmetries[batches[0].symmetry])
+    rows = []
+    for start in range(max(0, delay) // block * block, decided.size, block):
+        first, last = max(start, delay), min(start + block, decided.size, sent.size + delay)
+        if first < last:
+            wrong = undo.astype(np.uint8)[decided[first:last]] ^ sent[first - delay:last - delay]
+            rows.append((last - first, int(np.count_nonzero(wrong)),
+                         int(np.unpackbits(wrong).sum())))
+    return rows
+
+
+def _estimate(estimate):
+    if math.isnan(estimate.ber):
+        return None
+    return {name: getattr(estimate, name) for name in ("ber", "low", "high", "trustworthy")}
+
+
+def _run(top, sinks, progress):
+    """Run to the end in another thread, so that this one can tell progress and be interrupted."""
+    start = time.perf_counter()
+    top.start()
+    waiter = threading.Thread(target=top.wait)
+    waiter.start()
+    try:
+        while waiter.is_alive():
+            waiter.join(0.1)
+            if progress:
+                progress({name: sink.labels[:sink.filled] for name, sink in sinks.items()})
+    finally:
+        top.stop()
+        waiter.join()
+    for sink in sinks.values():
+        if sink.filled < sink.labels.size:
+            raise RuntimeError(f"the equalizer stopped after {sink.filled} of {sink.labels.size} "
+                               "symbols; GNU Radio's log says why")
+    return time.perf_counter() - start
+
+
+def _messages(store):
+    return store and [pmt.to_python(store.get_message(i)) for i in range(store.num_messages())]
+
+
+class _array_source(gr.sync_block):
+    """The arrays one after the other."""
+
+    def __init__(self, arrays):
+        gr.sync_block.__init__(self, "array source", None, [arrays[0].dtype])
+        self.arrays = [array for array in arrays if array.size]
+        self.position = 0
+
+    def work(self, _, outputs):
+        if not self.arrays:
+            return -1  # WORK_DONE, which a Python source of GNU Radio 3.10.5 cannot return
+        part = self.arrays[0][self.position:self.position + len(outputs[0])]
+        outputs[0][:part.size] = part
+        self.position += part.size
+        if self.position == self.arrays[0].size:
+            del self.arrays[0]
+            self.position = 0
+        return part.size
+
+
+class _label_sink(gr.sync_block):
+    """The first `count` labels; what follows belongs to the zeros that pushed them out."""
+
+    def __init__(self, count):
+        gr.sync_block.__init__(self, "label sink", [np.uint8], None)
+        self.labels = np.empty(count, np.uint8)
+        self.filled = 0
+
+    def work(self, inputs, _):
+        part = inputs[0][:self.labels.size - self.filled]
+        self.labels[self.filled:self.filled + part.size] = part
+        self.filled += part.size
+        return len(inputs[0])
+
+
+def _known_labels(captures, symbols, references, model):
+    if references is None:
+        raise ValueError("loss supervised needs a reference for each capture")
+    known = []
+    for number, (samples, count, labels) in enumerate(zip(captures, symbols, references)):
+        delay = find_delay(samples, labels, model.constellation.points, model.sps)
+        if delay > 0 or labels.size + delay < count:
+            raise ValueError(f"loss supervised needs a label for each symbol; reference {number} has "
+                             f"those of symbols {max(0, delay)} to {labels.size + delay - 1} only, "
+                             f"its capture has {count}")
+        known.append(labels[-delay:][:count])
+    return _array_source([*known, np.zeros(model.half_window + 1, np.uint8)])

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Reading and writing captures, and what is said about damaged ones."""
+
+import json
+
+import numpy as np
+import pytest
+from gnuradio.adann.captures.files import atomic_output, read_capture, read_reference, write_capture
+from gnuradio.adann.captures.statistics import normalized
+
+RANDOM = np.random.default_rng(1)
+REAL = RANDOM.standard_normal(1000).astype(np.float32)
+COMPLEX = (REAL + 1j * RANDOM.standard_normal(1000)).astype(np.complex64)
+
+
+@pytest.mark.parametrize("samples", [REAL, COMPLEX], ids=["real", "complex"])
+@pytest.mark.parametrize("name", ["a.sigmf-meta", "a.sigmf-data", "a"])
+def test_a_written_capture_is_read_back_by_any_of_its_names(tmp_path, samples, name):
+    assert write_capture(tmp_path / "a.sigmf-meta", samples, 28e9, "test", {
+        "core:hw": "scope"}) == tmp_path / "a.sigmf-meta"
+    capture = read_capture(tmp_path / name)
+    np.testing.assert_array_equal(capture.samples, samples)
+    assert capture.samples.dtype == samples.dtype
+    assert capture.sample_rate == 28e9
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.sigmf-data", "a.sigmf-meta"]
+    assert json.loads((tmp_path / "a.sigmf-meta").read_text())["global"]["core:hw"] == "scope"
+
+
+@pytest.mark.parametrize("suffix, samples", [
+    (".f32", REAL), (".c64", COMPLEX), (".cfile", COMPLEX)])
+def test_raw_samples_are_read(tmp_path, suffix, samples):
+    samples.tofile(tmp_path / f"a{suffix}")
+    np.testing.assert_array_equal(read_capture(tmp_path / f"a{suffix}").samples, samples)
+
+
+@pytest.mark.parametrize("datatype", ["ri8", "ri16_le", "ru8", "ru16_le", "ci8", "ci16_le", "cu8",
+                                      "cu16_le", "ri16_be", "rf32_be", "cf64_le"])
+def test_other_types_are_scaled_to_one(tmp_path, datatype):
+    """SigMF's own rule: a full-scale integer is 1, an unsigned one is centred first."""
+    values = np.array([-1, -0.5, 0, 0.25, 0.5, 0.75])
+    order = ">" if datatype.endswith("be") else "<"
+    kind, bits = datatype[1], int(datatype[2:].split("_")[0])
+    full_scale = 1 if kind == "f" else 2 ** (bits - 1)
+    stored = values * full_scale + (full_scale if kind == "u" else 0)
+    stored.astype(f"{order}{kind}{bits // 8}").tofile(tmp_path / "a.sigmf-data")
+    _write_meta(tmp_path, datatype)
+    samples = read_capture(tmp_path / "a").samples
+    expected = values if datatype[0] == "r" else values[::2] + 1j * values[1::2]
+    assert samples.dtype == (np.float32 if datatype[0] == "r" else np.complex64)
+    np.testing.assert_array_equal(samples, expected)
+
+
+def _write_meta(folder, datatype, **fields):
+    (folder / "a.sigmf-meta").write_text(json.dumps({
+        "global": {"core:datatype": datatype, "core:version": "1.0.0",
+                   **{f"core:{key}": value for key, value in fields.items()}},
+        "captures": [{"core:sample_start": 0}], "annotations": []}))
+
+
+def _missing(folder):
+    return folder / "a.f32"
+
+
+def _missing_data(folder):
+    _write_meta(folder, "rf32_le")
+    return folder / "a"
+
+
+def _empty(folder):
+    (folder / "a.f32").touch()
+    return folder / "a.f32"
+
+
+def _empty_data(folder):
+    (folder / "a.sigmf-data").touch()
+    return _missing_data(folder)
+
+
+def _truncated(folder):
+    (folder / "a.c64").write_bytes(bytes(15))
+    return folder / "a.c64"
+
+
+def _truncated_data(folder):
+    (folder / "a.sigmf-data").write_bytes(bytes(15))
+    return _missing_data(folder)
+
+
+def _changed_data(folder):
+    """Cut between two samples: only the checksum tells."""
+    write_capture(folder / "a", REAL)
+    REAL[:-1].tofile(folder / "a.sigmf-data")
+    return folder / "a"
+
+
+def _two_channels(folder):
+    (folder / "a.sigmf-data").write_bytes(bytes(16))
+    _write_meta(folder, "rf32_le", num_channels=2)
+    return folder / "a"
+
+
+def _unknown_type(folder):
+    (folder / "a.sigmf-data").write_bytes(bytes(16))
+    _write_meta(folder, "rf23_le")
+    return folder / "a"
+
+
+def _no_json(folder):
+    (folder / "a.sigmf-data").write_bytes(bytes(16))
+    (folder / "a.sigmf-meta").write_text("{")
+    return folder / "a"
+
+
+def _other_kind(folder):
+    (folder / "a.wav").write_bytes(bytes(16))
+    return folder / "a.wav"
+
+
+@pytest.mark.parametrize("make, said", [
+    (_missing, "no such file"), (_missing_data, "no such file"), (_empty, "empty"),
+    (_empty_data, "empty"), (_truncated, "15 bytes"), (_truncated_data, "integer number"),
+    (_changed_data, "hash"), (_two_channels, "2 channels"), (_unknown_type, "rf23"),
+    (_no_json, "Expecting"), (_other_kind, "allowed: .sigmf-meta"),
+    (lambda folder: folder, "no such"),
+])
+def test_a_bad_capture_is_named_in_one_line(tmp_path, make, said):
+    path = make(tmp_path)
+    with pytest.raises(ValueError, match=said) as error:
+        read_capture(path)
+    assert str(path) in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_a_label_out_of_range_is_named(tmp_path):
+    np.array([0, 3, 1, 4], np.uint8).tofile(tmp_path / "a.u8")
+    assert read_reference(tmp_path / "a.u8", 8).tolist() == [0, 3, 1, 4]
+    with pytest.raises(ValueError, match=r"a\.u8: label 3 is 4, allowed: 0 to 3"):
+        read_reference(tmp_path / "a.u8", 4)
+
+
+@pytest.mark.parametrize("samples", [REAL, COMPLEX], ids=["real", "complex"])
+def test_normalisation_ignores_samples_that_are_not_finite(samples):
+    dirty = 3 * samples + 5
+    dirty[[0, 10, 20]] = np.nan, np.inf, -np.inf
+    finite = np.isfinite(dirty)
+    scaled = normalized(dirty)
+    assert scaled.dtype == samples.dtype
+    assert not scaled[~finite].any()
+    assert abs(scaled[finite].mean()) < 1e-6
+    assert np.var(scaled[finite]) == pytest.approx(1, 1e-5)
+
+
+def test_a_failed_write_leaves_the_old_file(tmp_path):
+    path = tmp_path / "out"
+    path.write_text("old")
+    with pytest.raises(KeyError):
+        with atomic_output(path) as temporary:
+            temporary.write_text("half")
+            raise KeyError
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]

@@ -1,0 +1,354 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Importing oscilloscope files: the makers' sample files against the values that come with them,
+and what is said about damaged ones."""
+
+import io
+import re
+import wave
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+import scipy.io
+import sigmf
+from click.testing import CliRunner
+from gnuradio.adann.captures.files import read_capture
+from gnuradio.adann.cli import main
+
+CAPTURES = Path(__file__).parents[2].parent / "shared" / "captures"
+RANDOM = np.random.default_rng(1)
+VOLTS = RANDOM.standard_normal((3, 500))
+
+
+def sample_file(name):
+    if not (CAPTURES / name).exists():
+        pytest.skip(f"{CAPTURES / name} is not here")
+    return CAPTURES / name
+
+
+def adann_import(*arguments):
+    return CliRunner(mix_stderr=False).invoke(main, ["import", *map(str, arguments)],
+                                              prog_name="adann")
+
+
+def imported(folder, *arguments):
+    """What has been written, which the sigmf package must find valid, and its metadata."""
+    result = adann_import(*arguments, "-o", folder / "out.sigmf-meta")
+    assert result.exit_code == 0, result.stderr
+    assert result.stderr == ""
+    record = sigmf.fromfile(folder / "out.sigmf-meta")
+    record.validate()
+    return read_capture(folder / "out"), record.get_global_info()
+
+
+def fails_in_one_line(folder, said, *arguments):
+    before = sorted(folder.iterdir())
+    result = adann_import(*arguments, "-o", folder / "out.sigmf-meta")
+    assert result.exit_code == 1, result.output
+    assert result.stderr.startswith("adann: ") and result.stderr.count("\n") == 1, result.stderr
+    assert re.search(said, result.stderr), result.stderr
+    assert sorted(folder.iterdir()) == before
+
+
+def table(name, **options):
+    return np.loadtxt(sample_file(f"scope_files/{name}"), delimiter=",", dtype=str, **options)
+
+
+def same(samples, expected):
+    assert samples.dtype == np.float32
+    np.testing.assert_array_equal(samples, np.asarray(expected, np.float32))
+
+
+def test_rohde_schwarz_gives_the_values_that_it_exports_as_csv(tmp_path):
+    capture, fields = imported(tmp_path, sample_file("scope_files/rs_rtp_01.bin"))
+    expected = table("rs_rtp_01.Wfm.csv")
+    same(capture.samples, expected)
+    assert capture.sample_rate == 800e3  # its XML: 4000 samples from -2.5 ms to 2.5 ms
+    assert fields["core:hw"] == "Rohde & Schwarz"
+    capture, _ = imported(tmp_path, sample_file("scope_files/rs_rtp_01.Wfm.csv"))
+    same(capture.samples, expected)
+    assert capture.sample_rate is None
+
+
+@pytest.mark.parametrize("channel", [1, 2])
+def test_a_rigol_ds1000e_gives_the_values_of_its_csv(tmp_path, channel):
+    """The program that wrote this .csv began 4 bytes too early in the .wfm: its first 4 samples are
+    the header's end, and those of channel 2 the last 4 of channel 1. The smallest and the largest
+    value in its own header leave them out."""
+    wfm, _ = imported(tmp_path, sample_file("scope_files/DS1052E.wfm"), "--channel", channel)
+    rows = table("DS1052E.csv", skiprows=16, max_rows=8192).astype(float)
+    same(wfm.samples[:-4], rows[4:, channel])
+    header = table("DS1052E.csv", skiprows=12, max_rows=2)
+    same(np.array([wfm.samples.min(), wfm.samples.max()]), header[:, channel].astype(float))
+    assert wfm.sample_rate == 500e6
+    csv, _ = imported(tmp_path, sample_file("scope_files/DS1052E.csv"), "--channel", channel)
+    same(csv.samples, rows[:, channel])
+    assert csv.sample_rate == 500e6
+
+
+@pytest.mark.parametrize("channel", [1, 2, 3, 4])
+def test_a_rigol_ds1000z_csv_is_read_and_its_wfm_has_the_same_shape(tmp_path, channel):
+    """The .csv is the screen, interpolated to 0.5 ns; the .wfm is the memory, 4 ns, whose trigger
+    is elsewhere and whose scale is rough."""
+    csv, _ = imported(tmp_path, sample_file("scope_files/DS1054Z-A.csv"), "--channel", channel)
+    same(csv.samples, table("DS1054Z-A.csv", skiprows=2, usecols=channel).astype(float))
+    assert csv.sample_rate == 2e9
+    wfm, fields = imported(tmp_path, sample_file("scope_files/DS1054Z-A.wfm"), "--channel", channel)
+    assert (wfm.sample_rate, fields["core:hw"]) == (250e6, "DS1054Z")
+    memory = np.interp(np.arange(1200) / 2e9, np.arange(-48, 230) / 250e6 - 1e-9, wfm.samples)
+    # Channel 2 has but a few steps of the converter.
+    assert np.corrcoef(memory, csv.samples)[0, 1] > (0.65 if channel == 2 else 0.99)
+
+
+def test_agilent_files_agree_with_the_settings_and_measurements_beside_them(tmp_path):
+    settings = sample_file("scope_files/agilent_3.txt").read_text()
+    one, fields = imported(tmp_path, sample_file("scope_files/agilent_3.bin"), "--channel", 1)
+    assert fields["core:hw"] == "DSO-X 1102G"
+    peak, = re.findall(r"Pk-Pk\(1\), Cur ([\d.]+)V", settings)
+    frequency, = re.findall(r"Counter\(1\), Cur ([\d.]+)kHz", settings)
+    span, = re.findall(r"Main Scale ([\d.]+)ns/", settings)
+    assert f"{np.ptp(one.samples):.1f}" == peak
+    assert one.samples.size / one.sample_rate == pytest.approx(10 * float(span) * 1e-9)
+    high = one.samples > (one.samples.min() + one.samples.max()) / 2
+    period, = np.diff(np.flatnonzero(~high[:-1] & high[1:]))  # two of them, of noisy edges
+    assert one.sample_rate / period == pytest.approx(1e3 * float(frequency), rel=5e-3)
+    capture, _ = imported(tmp_path, sample_file("scope_files/agilent_1.bin"))
+    scale, = re.findall(r"Main Scale ([\d.]+)us/", sample_file(
+        "scope_files/agilent_1.txt").read_text())
+    assert capture.samples.size / capture.sample_rate == pytest.approx(10e-6 * float(scale))
+
+
+def test_both_files_of_a_rigol_dho800_agree(tmp_path):
+    calibrated, _ = imported(tmp_path, sample_file("scope_files/DHO824-ch1.bin"))
+    from_codes, _ = imported(tmp_path, sample_file("scope_files/DHO824-ch1.wfm"))
+    # A step of its converter is 113 uV.
+    np.testing.assert_allclose(from_codes.samples, calibrated.samples, rtol=0, atol=1e-6)
+    assert calibrated.sample_rate == from_codes.sample_rate == 2.5e6
+
+
+@pytest.mark.parametrize("name, rate", [("lecroy_2.trc", 10e6), ("lecroy_4.trc", 1e9)])
+def test_lecroy_codes_are_scaled_by_gain_and_offset(tmp_path, name, rate):
+    """The samples are the file's end; gain and offset are at 156 and 160 of its WAVEDESC."""
+    capture, _ = imported(tmp_path, sample_file(f"scope_files/{name}"))
+    content = sample_file(f"scope_files/{name}").read_bytes()
+    gain, offset = np.frombuffer(content, "<f4", 2, content.index(b"WAVEDESC") + 156)
+    codes = np.frombuffer(content[-2 * capture.samples.size:], "<i2")
+    same(capture.samples, codes * float(gain) - float(offset))
+    assert capture.sample_rate == rate
+
+
+def test_a_differential_pair_may_lie_in_two_files(tmp_path):
+    files = [sample_file(f"backplane_nrz_2g5/CableTx{pole}.txt") for pole in "PM"]
+    capture, fields = imported(tmp_path, *files, "--channel", "1-2", "--sample-rate", 20e9,
+                               "--baud", 2.5e9)
+    same(capture.samples, np.subtract(*map(np.loadtxt, files)))
+    assert capture.sample_rate == 20e9
+    assert fields["adann:symbol_rate"] == 2.5e9
+
+
+def test_a_wav_is_scaled_to_one(tmp_path):
+    path = sample_file("satellite_bpsk/kr01.wav")
+    capture, _ = imported(tmp_path, path)
+    with wave.open(str(path)) as file:
+        same(capture.samples, np.frombuffer(file.readframes(-1), "<i2") / 32768)
+        assert capture.sample_rate == file.getframerate()
+
+
+def test_columns_of_a_mat_are_channels_and_complex_ones_stay_complex(tmp_path):
+    path = sample_file("arof_mmwave_16qam/10km_16QAM_28_3.mat")
+    capture, _ = imported(tmp_path, path, "--channel", "dataToSave 1", "--sample-rate", 1e9)
+    np.testing.assert_array_equal(
+        capture.samples, scipy.io.loadmat(path)["dataToSave"][:, 0].astype(np.complex64))
+
+
+def infiniium(path, volts, segments=1, points=None):
+    """As in Keysight's "HDF5 Schema for Infiniium Oscilloscope Data"."""
+    with h5py.File(path, "w") as file:
+        file["FileType/KeysightH5FileType"] = b"Keysight Waveform"
+        frame = np.dtype([("Model", "S12"), ("Serial", "S12"), ("Date", "S22")])
+        file["Frame/TheFrame"] = np.array((b"DSAZ634A", b"MY1", b"01-Jan-2026"), frame)
+        for number, samples in enumerate(volts, 1):
+            group = file.create_group(f"Waveforms/Channel {number}")
+            for segment in range(1, segments + 1):
+                part = "" if segments == 1 else f" Seg{segment}"
+                group[f"Channel {number}{part}Data"] = samples
+            group.attrs.update(NumSegments=segments, NumPoints=points or samples.size,
+                               XInc=6.25e-12, XOrg=-1e-6, YInc=0.002, YOrg=-0.1)
+
+
+def test_infiniium_codes_are_scaled_and_volts_kept(tmp_path):
+    codes = RANDOM.integers(-2**15, 2**15, 400).astype(np.int16)
+    infiniium(tmp_path / "a.h5", [codes, VOLTS[0].astype(np.float32)])
+    capture, fields = imported(tmp_path, tmp_path / "a.h5", "--channel", 1)
+    same(capture.samples, codes * 0.002 - 0.1)
+    assert (capture.sample_rate, fields["core:hw"]) == (160e9, "DSAZ634A")
+    capture, _ = imported(tmp_path, tmp_path / "a.h5", "--channel", 2)
+    same(capture.samples, VOLTS[0])
+
+
+@pytest.mark.parametrize("expression, expected", [
+    ("2", VOLTS[1]), ("3-1", VOLTS[2] - VOLTS[0]), ("1,2", VOLTS[0] + 1j * VOLTS[1]),
+    ("1-2, 3-1", VOLTS[0] - VOLTS[1] + 1j * (VOLTS[2] - VOLTS[0])),
+])
+def test_channels_are_selected_subtracted_and_paired(tmp_path, expression, expected):
+    np.save(tmp_path / "a.npy", VOLTS.T)
+    capture, _ = imported(tmp_path, tmp_path / "a.npy", "--channel", expression)
+    single = np.complex64 if np.iscomplexobj(expected) else np.float32
+    np.testing.assert_array_equal(capture.samples, expected.astype(single))
+
+
+TABLES = {
+    "Keysight": "x-axis,1,2\nsecond,Volt,Volt\n",
+    "Rohde & Schwarz": "in s,CH1 in V,CH2 in V\n",
+    "LeCroy": "LECROYWR64Xi-A,50699,Waveform\nSegments,1,SegmentSize,500\nTime,Ampl1,Ampl2\n",
+    "no header": "",
+    "other numbers": "Time,CH4,CH2\n",
+}
+
+
+@pytest.mark.parametrize("header", TABLES)
+def test_a_column_of_times_tells_the_sample_rate(tmp_path, header):
+    rows = "".join(f"{-1e-8 + k * 2.5e-11:.9e},{one!r},{two!r}\n"
+                   for k, (one, two) in enumerate(VOLTS[:2].T))
+    (tmp_path / "a.csv").write_text(TABLES[header] + rows)
+    channel = {"other numbers": 4}.get(header, 1)
+    capture, _ = imported(tmp_path, tmp_path / "a.csv", "--channel", channel)
+    same(capture.samples, VOLTS[0])
+    assert capture.sample_rate == 40e9
+
+
+@pytest.mark.parametrize("variables", [
+    {"Tinterval": 2.5e-11, "A": VOLTS[0]}, {"t": np.arange(500) * 2.5e-11, "A": VOLTS[0]}])
+def test_a_mat_tells_the_sample_rate_by_interval_or_times(tmp_path, variables):
+    scipy.io.savemat(tmp_path / "a.mat", variables)
+    capture, _ = imported(tmp_path, tmp_path / "a.mat")
+    same(capture.samples, VOLTS[0])
+    assert capture.sample_rate == 40e9
+
+
+def test_a_mat_of_version_7_3_is_read(tmp_path):
+    pair = np.array(list(zip(*VOLTS[:2])), [("real", "f8"), ("imag", "f8")])
+    with h5py.File(tmp_path / "hdf5.mat", "w", userblock_size=512) as file:
+        file["rx"] = pair.reshape(1, -1)
+    content = (tmp_path / "hdf5.mat").read_bytes()
+    head = b"MATLAB 7.3 MAT-file".ljust(124) + b"\x00\x02IM"
+    (tmp_path / "hdf5.mat").write_bytes(head + content[len(head):])
+    capture, _ = imported(tmp_path, tmp_path / "hdf5.mat")
+    np.testing.assert_array_equal(capture.samples, (VOLTS[0] + 1j * VOLTS[1]).astype(np.complex64))
+
+
+@pytest.mark.parametrize("kind, full_scale", [("u1", 128), ("i4", 2**31), ("f4", 1)])
+def test_wav_types_are_scaled_and_its_channels_told_apart(tmp_path, kind, full_scale):
+    values = np.array([[0, 0.5], [-0.5, -1], [0.25, 0.75]])
+    stored = (values * full_scale + (full_scale if kind == "u1" else 0)).astype(kind)
+    scipy.io.wavfile.write(tmp_path / "a.wav", 48000, stored)
+    capture, _ = imported(tmp_path, tmp_path / "a.wav", "--channel", "1,2")
+    assert capture.samples.tolist() == (values[:, 0] + 1j * values[:, 1]).tolist()
+
+
+@pytest.mark.parametrize("name", [
+    "DHO824-ch1.bin", "DHO824-ch1.wfm", "DS1052E.wfm", "DS1054Z-A.wfm", "DS1204B-A.wfm",
+    "MSO5000-A.bin", "agilent_1.bin", "agilent_3.bin", "lecroy_2.trc", "lecroy_4.trc",
+    "rs_rtp_01.bin", "rs_rtp_01.Wfm.bin"])
+def test_a_truncated_file_is_named_in_one_line(tmp_path, name):
+    content = sample_file(f"scope_files/{name}").read_bytes()
+    (tmp_path / "rs_rtp_01.bin").write_bytes(sample_file("scope_files/rs_rtp_01.bin").read_bytes())
+    for size in (0, 3, 100, 1000, len(content) // 2, 3 * len(content) // 4):
+        (tmp_path / name).write_bytes(content[:size])
+        fails_in_one_line(tmp_path, re.escape(name.replace(".Wfm", "")), "--channel", 1,
+                          tmp_path / name.replace(".Wfm", ""))
+
+
+def npy(path, array):
+    np.save(path, array)
+    return path
+
+
+def cut(path, size):
+    path.write_bytes(path.read_bytes()[:size])
+    return path
+
+
+def text(path, content):
+    path.write_text(content)
+    return path
+
+
+def wav(path):
+    buffer = io.BytesIO()
+    scipy.io.wavfile.write(buffer, 48000, VOLTS[0].astype("f4"))
+    path.write_bytes(buffer.getvalue())
+    return path
+
+
+def mat(path, **variables):
+    scipy.io.savemat(path, variables)
+    return path
+
+
+def h5(path, *channels, **options):
+    infiniium(path, channels, **options)
+    return path
+
+
+RAMP = "".join(f"{k}e-9,{k % 7}\n" for k in range(100))
+BAD_FILES = {
+    "missing": (lambda t: [t / "no.trc"], "no.trc: no such file"),
+    "a folder": (lambda t: [t], "not a file"),
+    "empty": (lambda t: [text(t / "a.csv", "")], "a.csv: empty"),
+    "unknown": (lambda t: [text(t / "a.xyz", "something else")], "a.xyz: unknown format; known"),
+    "a .bin of nobody": (lambda t: [text(t / "a.bin", "something else")], "a.bin: unknown format"),
+    "text": (lambda t: [text(t / "a.csv", "no\nnumbers\n")], "no table of numbers"),
+    "a short last row": (lambda t: [text(t / "a.csv", RAMP + "1e-7")], "truncated or segmented"),
+    "times that start again": (lambda t: [text(t / "a.csv", "Time,Ampl\n" + 2 * RAMP)],
+                               "a.csv: segmented: its times"),
+    "several heads": (lambda t: [text(t / "a.csv", 2 * ("Time,Ampl\n" + RAMP))],
+                      "truncated or segmented: below the header, could not convert"),
+    "a cut .npy": (lambda t: [cut(npy(t / "a.npy", VOLTS[0]), 900)], "a.npy: cannot"),
+    "objects in a .npy": (lambda t: [npy(t / "a.npy", np.array([{}]))], "allow_pickle"),
+    "a .npy of three dimensions": (lambda t: [npy(t / "a.npy", np.zeros((2, 2, 2)))],
+                                   r"shape \(2, 2, 2\), allowed: numbers in one or two"),
+    "no samples": (lambda t: [npy(t / "a.npy", np.zeros(0))], "a.npy: no samples"),
+    "a cut .wav": (lambda t: [cut(wav(t / "a.wav"), 900)], "a.wav: Reached EOF"),
+    "a cut .mat": (lambda t: [cut(mat(t / "a.mat", rx=VOLTS[0]), 900)], "a.mat: "),
+    "a .mat without numbers": (lambda t: [mat(t / "a.mat", rx="text")], "a.mat: no samples"),
+    "a cut .h5": (lambda t: [cut(h5(t / "a.h5", VOLTS[0]), 900)], "a.h5: "),
+    "an .h5 that lacks samples": (lambda t: [h5(t / "a.h5", VOLTS[0], points=501)],
+                                  "truncated: Channel 1 has 500 of 501 samples"),
+    "a segmented .h5": (lambda t: [h5(t / "a.h5", VOLTS[0], segments=2)],
+                        "Channel 1 is segmented, allowed: 1 segment"),
+    "several channels, none chosen": (lambda t: [npy(t / "a.npy", VOLTS)],
+                                      "choose one of 1, 2, 3, a difference"),
+    "a channel that is not there": (lambda t: [npy(t / "a.npy", VOLTS), "--channel", 4],
+                                    "channel is 4, allowed: 1, 2, 3, a difference"),
+    "three parts": (lambda t: [npy(t / "a.npy", VOLTS), "--channel", "1,2,3"], "channel is 1,2,3"),
+    "complex as I": (lambda t: [npy(t / "a.npy", VOLTS * 1j), "--channel", "1,2"], "not complex"),
+    "unequal lengths": (lambda t: [mat(t / "a.mat", a=VOLTS[0], b=VOLTS[1, 9:]), "--channel",
+                                   "a-b"], "lengths are 500, 491"),
+    "two files of several channels": (lambda t: 2 * [npy(t / "a.npy", VOLTS)],
+                                      "a.npy: 3 channels, allowed: 1, as several"),
+    "two files of different rates": (
+        lambda t: [npy(t / "a.npy", VOLTS[0]), wav(t / "b.wav"), "--channel", "1-2"],
+        "b.wav: 48000.0 samples per second, allowed: None, as in"),
+    "an output nowhere": (lambda t: [npy(t / "a.npy", VOLTS[0]), "-o", t / "no" / "b"],
+                          "does not exist"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_FILES)
+def test_a_bad_file_is_named_in_one_line(tmp_path, case):
+    make, said = BAD_FILES[case]
+    arguments = make(tmp_path)
+    if "-o" in arguments:
+        result = adann_import(*arguments)
+        assert result.exit_code == 1 and said in result.stderr
+    else:
+        fails_in_one_line(tmp_path, said, *arguments)
+
+
+def test_segmented_and_foreign_sample_files_are_named(tmp_path):
+    for name, said in (("lecroy_1.trc", "lecroy_1.trc: No waveform data .*truncated"),
+                       ("lecroy_3.trc", "lecroy_3.trc: segmented: 20 segments, allowed: 1"),
+                       ("rs_rtp_01.Wfm.bin", "import that file")):
+        fails_in_one_line(tmp_path, said, sample_file(f"scope_files/{name}"))

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What `adann equalize` tells while it runs: on a terminal, to a subscriber, and to neither."""
+
+import json
+import os
+import pathlib
+import pty
+import re
+import socket
+import subprocess
+
+import numpy as np
+import pytest
+import zmq
+from gnuradio.adann.captures.files import write_capture
+from gnuradio.adann.cli.watch import RunningErrors
+from gnuradio.adann.links.simulation import random_labels, simulate_vcsel
+
+MODEL = pathlib.Path(__file__).parents[2] / "examples/models/vcsel_pam4.safetensors"
+SYMBOLS = 2**18  # of a capture
+CAPTURES = 8     # long enough to be heard
+
+
+@pytest.fixture(scope="module")
+def command(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("capture")
+    sent = random_labels(SYMBOLS, 3)
+    write_capture(folder / "set", simulate_vcsel(sent, "reference", seed=4), 112e9)
+    sent.tofile(folder / "set.u8")
+    return ["adann", "equalize", "--model", str(MODEL),
+            *CAPTURES * ["--capture", str(folder / "set")],
+            *CAPTURES * ["--reference", str(folder / "set.u8")],
+            "--report", str(folder / "report.json")]
+
+
+def final_ber(command):
+    report = json.loads(pathlib.Path(command[-1]).read_text())
+    return report["captures"][-1]["final_ber"]
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def test_a_subscriber_hears_steps_and_progress(command):
+    port = free_port()
+    with zmq.Context() as context, context.socket(zmq.SUB) as subscriber:
+        subscriber.reconnect_ivl = 5  # ms: it waits for the program
+        subscriber.connect(f"tcp://127.0.0.1:{port}")
+        subscriber.subscribe("")
+        subscriber.rcvtimeo = 30_000
+        program = subprocess.Popen([*command, "--monitor", str(port)], stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.PIPE, text=True)
+        messages = []
+        while not messages or messages[-1].get("symbols") != CAPTURES * SYMBOLS:
+            messages.append(subscriber.recv_json())
+        assert program.communicate(timeout=30)[1] == "" and program.returncode == 0
+    steps = [message for message in messages if message["event"] == "step"]
+    assert steps and {"loss", "confidence", "dropped", "rejected", "queued"} <= set(steps[-1])
+    progress = messages[-1]
+    assert progress["event"] == "progress" and progress["total"] == CAPTURES * SYMBOLS
+    assert progress["blocks"] == CAPTURES * SYMBOLS // 8192 and progress["symbols_per_second"] > 0
+    assert progress["measured_ber"] == pytest.approx(final_ber(command), rel=0.3)
+
+
+def test_a_terminal_shows_a_live_table(command):
+    leader, follower = pty.openpty()
+    program = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=follower,
+                               env={**os.environ, "TERM": "xterm", "COLUMNS": "100"})
+    os.close(follower)
+    shown = b""
+    try:
+        while part := os.read(leader, 65536):
+            shown += part
+    except OSError:
+        pass  # its end, to Linux
+    os.close(leader)
+    assert program.wait(timeout=30) == 0
+    text = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", shown.decode())
+    values = dict(re.findall(r"│ (\w[\w /]*?) +│ +(\S[^│]*?) +│", text))
+    assert values["symbols"] == f"{CAPTURES * SYMBOLS:,} of {CAPTURES * SYMBOLS:,}"
+    assert values["blocks"] == f"{CAPTURES * SYMBOLS // 8192:,}"
+    assert float(values["measured ber"]) == pytest.approx(final_ber(command), rel=0.3)
+    assert 0.9 < float(values["confidence"]) <= 1
+    assert values["rejected"] == "0" and "dropped" in values and float(values["Msymbols/s"]) > 0
+
+
+def test_what_is_no_terminal_stays_quiet(command):
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_port_in_use_is_one_line(command):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        done = subprocess.run([*command, "--monitor", str(port)], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1
+    assert done.stderr.startswith(f"adann: address is 'tcp://127.0.0.1:{port}': Address already")
+
+
+@pytest.mark.parametrize("portion", [1000, 70_000])
+def test_running_errors_are_those_of_the_latest_batches(portion):
+    """Two captures with other delays; the labels come in portions that cross their boundary. In
+    any 8 batches of 1000 symbols, every 100th or 50th symbol has one of its two bits wrong."""
+    random = np.random.default_rng(1)
+    sent = [random.integers(0, 4, 50_000, np.uint8) for _ in range(2)]
+    decided = [np.roll(labels, delay) for labels, delay in zip(sent, (3, 700))]
+    for labels, apart in zip(decided, (100, 50)):
+        labels[::apart] ^= 1
+    labels = np.concatenate(decided)
+    errors = RunningErrors("pam4", [50_000, 50_000], sent, 1000)
+    told = [errors.update(labels[:end]) for end in range(0, labels.size + portion, portion)]
+    assert told[0] is None
+    assert told[-1] == 0.01
+    if portion == 1000:
+        assert told[50] == 0.005 and told[51] is None

@@ -1,0 +1,356 @@
+/* What runs for ever neither allocates nor waits for a lock: counted by replacing
+ * operator new and, with the linker's --wrap, what a thread can wait in.
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "core/adaptation/adaptive_equalizer.h"
+#include "core/counting/error_counter.h"
+#include "core/mlse/mlse.h"
+#include "core/signal/normalizer.h"
+#include "receivers.h"
+
+#include <boost/test/data/test_case.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <malloc.h>
+#include <pthread.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <random>
+
+namespace {
+
+// Of all threads: the adapter's steps count too.
+std::atomic<std::size_t> allocations{ 0 }, bytes_in_use{ 0 }, most_bytes{ 0 };
+// Of this thread only: the adapter may wait for work.
+thread_local std::size_t waits = 0;
+
+void* counted(void* p)
+{
+    if (!p)
+        throw std::bad_alloc();
+    ++allocations;
+    const std::size_t now = bytes_in_use += malloc_usable_size(p);
+    for (auto most = most_bytes.load();
+         now > most && !most_bytes.compare_exchange_weak(most, now);) {
+    }
+    return p;
+}
+
+void discard(void* p)
+{
+    bytes_in_use -= malloc_usable_size(p);
+    std::free(p);
+}
+
+} // namespace
+
+void* operator new(std::size_t n) { return counted(std::malloc(n)); }
+void* operator new(std::size_t n, const std::nothrow_t&) noexcept
+{
+    return counted(std::malloc(n)); // std::stable_sort's buffer
+}
+void* operator new(std::size_t n, std::align_val_t line)
+{
+    const auto alignment = static_cast<std::size_t>(line);
+    return counted(
+        std::aligned_alloc(alignment, (n + alignment - 1) / alignment * alignment));
+}
+void operator delete(void* p) noexcept { discard(p); }
+void operator delete(void* p, std::size_t) noexcept { discard(p); }
+void operator delete(void* p, std::align_val_t) noexcept { discard(p); }
+void operator delete(void* p, std::size_t, std::align_val_t) noexcept { discard(p); }
+
+extern "C" {
+int __real_pthread_mutex_lock(pthread_mutex_t* mutex);
+int __real_sem_wait(sem_t* semaphore);
+int __wrap_pthread_mutex_lock(pthread_mutex_t* mutex)
+{
+    ++waits;
+    return __real_pthread_mutex_lock(mutex);
+}
+int __wrap_sem_wait(sem_t* semaphore)
+{
+    ++waits;
+    return __real_sem_wait(semaphore);
+}
+}
+
+using namespace gr::adann::core;
+
+namespace {
+
+struct counts {
+    std::size_t allocations, waits;
+};
+
+template <typename Work>
+counts counted_in(Work work)
+{
+    const counts before{ allocations, waits };
+    work();
+    return { allocations - before.allocations, waits - before.waits };
+}
+
+std::vector<float> noise(std::size_t count)
+{
+    std::vector<float> values(count);
+    gaussian_noise(1).fill(values.data(), count);
+    return values;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(counting_allocations_and_waits)
+
+BOOST_AUTO_TEST_CASE(both_are_seen)
+{
+    std::mutex mutex;
+    const counts found = counted_in([&] {
+        const std::lock_guard<std::mutex> lock(mutex);
+        std::vector<float> plain(100);
+        aligned_floats aligned(100);
+        semaphore posted;
+        posted.post();
+        posted.wait();
+    });
+    BOOST_TEST(found.allocations == 2u);
+    BOOST_TEST(found.waits == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(deciding_allocates_in_its_first_call_only)
+{
+    const model initial = make_model(4, true, "16qam");
+    const prepared_network net(initial.net, 8);
+    const auto samples = noise(8 * 1000 + 88);
+    std::vector<std::uint8_t> labels(1000);
+    std::vector<float> posteriors(16 * 1000);
+    decider decide(initial.net);
+    decide.decide(net, { samples.data(), 8, 88, 1 }, labels.data());
+    const counts found = counted_in([&] {
+        for (const std::size_t position : { 0, 1 })
+            decide.decide(net,
+                          { samples.data(), 8, 88, 1000 },
+                          labels.data(),
+                          posteriors.data(),
+                          position);
+    });
+    BOOST_TEST(found.allocations == 0u);
+    BOOST_TEST(found.waits == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(a_step_allocates_at_its_first_time_only)
+{
+    const model initial = make_model(2, false, "pam4");
+    const auto samples = noise(2 * 300 + 22);
+    const std::vector<std::uint8_t> labels(300);
+    for (const auto& optimizer : optimizer::names())
+        for (const auto& loss : loss_settings::losses())
+            for (const auto& pseudo_label : loss_settings::pseudo_labels())
+                for (const auto& noise : loss_settings::noises()) {
+                    training_settings settings;
+                    settings.optimizer = optimizer;
+                    settings.loss.loss = loss;
+                    settings.loss.pseudo_label = pseudo_label;
+                    settings.loss.noise = noise;
+                    trainer learner(initial.net, settings);
+                    const auto step = [&](std::size_t count) {
+                        learner.step({ samples.data(), 2, 22, count }, labels.data());
+                    };
+                    step(1);
+                    const counts found = counted_in([&] { step(300); });
+                    BOOST_TEST(found.allocations == 0u,
+                               loss << ' ' << pseudo_label << ' ' << noise);
+                    BOOST_TEST(found.waits == 0u);
+                }
+}
+
+BOOST_AUTO_TEST_CASE(a_live_equalizer_neither_allocates_nor_waits)
+{
+    constexpr std::size_t batch = 512, batches = 60;
+    const auto samples = noise(4 * batch * batches + 44);
+    const model initial = make_receiver();
+    std::vector<std::uint8_t> labels(batch * batches);
+    std::vector<float> posteriors(4 * labels.size());
+    for (const auto& loss : loss_settings::losses()) {
+        adaptation_settings settings;
+        settings.mode = "live";
+        settings.batch = batch;
+        settings.training.loss.loss = loss;
+        std::atomic<std::uint64_t> told{ 0 };
+        adaptive_equalizer equalizer(initial, 4, settings, [&](const auto&) { ++told; });
+        equalizer.start();
+        std::size_t waited = 0;
+        const auto decide = [&](std::size_t first, std::size_t count) {
+            const std::size_t before = waits;
+            equalizer.decide({ samples.data() + 4 * first, 4, 44, count },
+                             labels.data() + first,
+                             labels.data() + first,
+                             posteriors.data() + 4 * first);
+            waited += waits - before;
+        };
+        const auto wait_for_steps = [&](std::uint64_t count) {
+            while (told + equalizer.dropped() < count)
+                std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        };
+        decide(0, batch);
+        wait_for_steps(1);
+        // From here on in both threads, until the last batch has been trained on.
+        const std::size_t before = allocations;
+        for (std::size_t i = 1; i < batches; ++i) {
+            decide(i * batch, batch);
+            if (i % 10 == 0)
+                wait_for_steps(i);
+        }
+        wait_for_steps(batches);
+        const std::size_t after = allocations;
+        BOOST_TEST(equalizer.updates() > batches / 4);
+        BOOST_TEST(after == before, loss);
+        BOOST_TEST(waited == 0u, loss);
+    }
+}
+
+// Of batches of 128 the guard looks at every fourth; of 600 at a tile or two.
+BOOST_DATA_TEST_CASE(lockstep_allocates_nothing_and_waits_once_a_batch,
+                     boost::unit_test::data::make({ 128, 512, 600 }))
+{
+    const std::size_t batch = sample, batches = 20;
+    const auto samples = noise(4 * batch * batches + 44);
+    const model initial = make_receiver();
+    std::vector<std::uint8_t> labels(batch * batches);
+    adaptation_settings settings;
+    settings.batch = batch;
+    adaptive_equalizer equalizer(initial, 4, settings);
+    equalizer.start();
+    equalizer.decide({ samples.data(), 4, 44, batch }, nullptr, labels.data());
+    const counts found = counted_in([&] {
+        equalizer.decide(
+            { samples.data(), 4, 44, batch * batches }, nullptr, labels.data());
+    });
+    BOOST_TEST(found.allocations == 0u);
+    BOOST_TEST(found.waits == batches);
+}
+
+BOOST_AUTO_TEST_CASE(an_equalizers_memory_is_small_and_constant)
+{
+    struct kind {
+        unsigned sps;
+        bool complex;
+        const char* alphabet;
+        bool vectors; // separate ones need the most memory: their samples are repeated
+    };
+    for (const auto& [sps, complex, alphabet, vectors] :
+         { kind{ 4, false, "pam4", false }, { 4, true, "16qam", true } }) {
+        const model initial = make_model(sps, complex, alphabet);
+        const std::size_t dimension = initial.window.dimension();
+        const std::size_t stride = vectors ? dimension : initial.window.stride();
+        const auto samples = noise(8192 * stride + dimension);
+        std::vector<std::uint8_t> labels(8192);
+        adaptation_settings settings;
+        settings.batch = 8192;
+        const std::size_t before = bytes_in_use;
+        most_bytes = before;
+        adaptive_equalizer equalizer(initial, stride, settings);
+        equalizer.start();
+        const auto decide = [&] {
+            equalizer.decide(
+                { samples.data(), stride, dimension, 8192 }, nullptr, labels.data());
+            return bytes_in_use - before;
+        };
+        const std::size_t first = decide();
+        std::size_t last = 0;
+        for (int i = 0; i < 10; ++i)
+            last = decide();
+        BOOST_TEST(most_bytes - before < 20u << 20);
+        BOOST_TEST(first == last);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(an_equalizers_memory_stays_small_with_a_checkpoint)
+{
+    const model initial = make_model(4, true, "16qam");
+    const std::size_t dimension = initial.window.dimension();
+    const auto samples = noise(8192 * dimension);
+    std::vector<std::uint8_t> labels(8192);
+    adaptation_settings settings;
+    settings.batch = 8192;
+    settings.checkpoint = "allocation_test.safetensors";
+    const std::size_t before = bytes_in_use;
+    most_bytes = before;
+    {
+        adaptive_equalizer equalizer(initial, dimension, settings);
+        equalizer.start();
+        for (int i = 0; i < 10; ++i)
+            equalizer.decide(
+                { samples.data(), dimension, dimension, 8192 }, nullptr, labels.data());
+    }
+    BOOST_TEST(most_bytes - before < 20u << 20);
+    std::remove(settings.checkpoint.c_str());
+}
+
+BOOST_AUTO_TEST_CASE(the_normalizer_allocates_nothing)
+{
+    const auto samples = noise(20'000);
+    std::vector<float> out(samples.size());
+    for (const bool complex : { false, true }) {
+        normalizer normalize(complex, 4096);
+        const counts found = counted_in(
+            [&] { normalize.process(samples.data(), out.data(), samples.size() / 2); });
+        BOOST_TEST(found.allocations == 0u);
+        BOOST_TEST(found.waits == 0u);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(the_mlse_allocates_nothing_while_it_decides_and_tracks)
+{
+    const std::size_t symbols = 20'000;
+    const auto samples = noise(2 * symbols);
+    std::vector<std::uint8_t> labels(symbols);
+    for (const std::size_t block : { 0, 500 }) {
+        mlse_settings settings;
+        settings.adaptation = "decision_directed";
+        settings.update_interval = 100;
+        settings.block_length = block;
+        mlse decide({ constellation("pam4"), 2, 3, false }, settings);
+        std::size_t decided = 0;
+        const counts found = counted_in([&] {
+            for (std::size_t i = 0; i < symbols; i += 1000)
+                decided += decide
+                               .process(samples.data() + 2 * i,
+                                        nullptr,
+                                        1000,
+                                        labels.data() + decided,
+                                        symbols - decided)
+                               .labels;
+        });
+        BOOST_TEST(decided > symbols / 2);
+        BOOST_TEST(decide.updates() >= symbols / 500);
+        BOOST_TEST(found.allocations == 0u);
+        BOOST_TEST(found.waits == 0u);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(counting_errors_allocates_nothing)
+{
+    std::mt19937 random(1);
+    std::vector<std::uint8_t> sent(100'000);
+    for (auto& label : sent)
+        label = random() & 3;
+    auto decided = sent;
+    decided.erase(decided.begin() + 50'000, decided.begin() + 50'003); // a slip
+    error_counter counter(constellation("pam4"), 1024);
+    std::size_t batches = 0;
+    const counts found = counted_in([&] {
+        for (std::size_t i = 0; i + 500 <= decided.size(); i += 500) {
+            counter.append_decided(decided.data() + i, 500);
+            counter.append_sent(sent.data() + i, 500);
+            while (counter.next())
+                ++batches;
+        }
+    });
+    BOOST_TEST(batches > 90u);
+    BOOST_TEST(counter.relocks() == 1u);
+    BOOST_TEST(found.allocations == 0u);
+    BOOST_TEST(found.waits == 0u);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,396 @@
+/* Checkpoints, warm restarts and replays of the adaptive equalizer.
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "core/adaptation/adaptive_equalizer.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <random>
+
+using namespace gr::adann::core;
+
+namespace {
+
+constexpr std::size_t symbols = 60'000, batch = 512;
+const std::string path = "checkpoint_test.safetensors";
+const std::string rollback_path = "checkpoint_test.rollback.safetensors";
+
+//! What an equalizer decided and told.
+struct result {
+    std::vector<std::uint8_t> labels;
+    std::vector<float> posteriors;
+    std::vector<adaptation_event> events; // those that come of a batch
+
+    void append(const result& more)
+    {
+        labels.insert(labels.end(), more.labels.begin(), more.labels.end());
+        posteriors.insert(
+            posteriors.end(), more.posteriors.begin(), more.posteriors.end());
+        events.insert(events.end(), more.events.begin(), more.events.end());
+    }
+};
+
+//! NaN is NaN; 0 and -0 differ.
+bool same_bits(double a, double b) { return std::memcmp(&a, &b, sizeof a) == 0; }
+
+bool same(const adaptation_event& a, const adaptation_event& b)
+{
+    return a.what == b.what && a.detail == b.detail && a.network == b.network &&
+           same_bits(a.step.loss, b.step.loss) &&
+           same_bits(a.step.confidence, b.step.confidence) && a.steps == b.steps &&
+           a.updates == b.updates && a.rejected == b.rejected &&
+           a.rollbacks == b.rollbacks;
+}
+
+void check_same(const result& found, const result& expected)
+{
+    BOOST_TEST((found.labels == expected.labels));
+    BOOST_TEST((found.posteriors == expected.posteriors));
+    BOOST_REQUIRE(found.events.size() == expected.events.size());
+    for (std::size_t i = 0; i < found.events.size(); ++i)
+        BOOST_REQUIRE_MESSAGE(same(found.events[i], expected.events[i]),
+                              "event " << i << ": " << found.events[i].what << " at step "
+                                       << found.events[i].steps);
+}
+
+/* PAM4 in noise, one sample a symbol; the offline network is a slicer. A learning rate of
+ * 1 makes the adaptive one bad, so that the guard has decisions to make. */
+struct fixture {
+    fixture() : initial(slicer())
+    {
+        std::mt19937 random(1);
+        std::normal_distribution<float> noise(0.0f, 0.12f);
+        samples.resize(symbols + 2);
+        for (auto& sample : samples)
+            sample = (2.0f * (random() & 3) - 3) / std::sqrt(5.0f) + noise(random);
+        // The signal is away for a while.
+        std::fill_n(samples.begin() + 20 * batch, 2 * batch, 0.0f);
+        settings.batch = batch;
+        settings.training.learning_rate = 1;
+    }
+    ~fixture()
+    {
+        std::remove(path.c_str());
+        std::remove(rollback_path.c_str());
+    }
+
+    // Label l's logit is l x - l²/2 on the scale where levels are 0 … 3, sharpened.
+    static model slicer()
+    {
+        network net({ 3, 2, 4 });
+        auto& p = net.parameters();
+        const auto& hidden = net.layers()[0];
+        const auto& last = net.layers()[1];
+        p[hidden.weights + 1] = 1; // the middle sample and its negative
+        p[hidden.weights + 4] = -1;
+        for (int l = 0; l < 4; ++l) {
+            const float position = static_cast<float>(l) - 1.5f;
+            p[last.weights + 2 * l] = 15 * position;
+            p[last.weights + 2 * l + 1] = -15 * position;
+            p[last.biases + l] = -15 * position * position / std::sqrt(5.0f);
+        }
+        model m(net, 1, 1, false, "pam4");
+        m.symbol_error_rate = 1e-3f;
+        return m;
+    }
+
+    feature_view view(std::size_t first, std::size_t count) const
+    {
+        return feature_view{ samples.data(), 1, 3, symbols }.from(first, count);
+    }
+
+    result run(const model& from,
+               std::size_t first,
+               std::size_t count,
+               const std::string& save_as = "") const
+    {
+        result all{ std::vector<std::uint8_t>(count), std::vector<float>(4 * count), {} };
+        semaphore saved;
+        adaptive_equalizer equalizer(from, 1, settings, [&](const adaptation_event& e) {
+            if (e.what == "error")
+                BOOST_ERROR(e.detail);
+            if (e.what != "saved")
+                all.events.push_back(e);
+            else if (e.detail == save_as)
+                saved.post();
+        });
+        equalizer.start();
+        equalizer.decide(
+            view(first, count), nullptr, all.labels.data(), all.posteriors.data());
+        if (!save_as.empty()) {
+            equalizer.request_save(save_as);
+            saved.wait();
+        }
+        equalizer.stop();
+        return all;
+    }
+
+    void refused(const std::string& reason) const
+    {
+        BOOST_CHECK_EXCEPTION(adaptive_equalizer(load_model(path), 1, settings),
+                              model_file_error,
+                              [&](const auto& error) {
+                                  const std::string what = error.what();
+                                  BOOST_TEST_MESSAGE(what);
+                                  return what.find("model file " + path + ": ") == 0 &&
+                                         what.find(reason) != what.npos &&
+                                         what.find('\n') == what.npos;
+                              });
+    }
+
+    model initial;
+    adaptation_settings settings;
+    std::vector<float> samples;
+};
+
+std::size_t count_of(const result& all, const std::string& what)
+{
+    return std::count_if(all.events.begin(), all.events.end(), [&](const auto& event) {
+        return event.what == what;
+    });
+}
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(checkpoints, fixture)
+
+BOOST_AUTO_TEST_CASE(a_restart_goes_on_to_the_bit_whatever_the_guard_did)
+{
+    const result expected = run(initial, 0, symbols, path);
+    const model last = load_model(path);
+    // The signal is away for two batches; the adapting network's decisions may look as if
+    // it were, too.
+    BOOST_REQUIRE(count_of(expected, "paused") >= 2u);
+    BOOST_REQUIRE(count_of(expected, "resumed") >= 1u);
+    BOOST_REQUIRE(count_of(expected, "rollback") >= 1u);
+    // Before and while the signal is away, after, and shortly before the rollback.
+    for (const std::size_t stop : { 3, 21, 23, 50, 70, 110 }) {
+        result found = run(initial, 0, stop * batch, path);
+        found.append(run(load_model(path), stop * batch, symbols - stop * batch, path));
+        check_same(found, expected);
+        const model again = load_model(path);
+        BOOST_TEST((again.net.parameters() == last.net.parameters()));
+        for (const auto& each : last.state.tensors)
+            BOOST_TEST(again.state.bytes(each.name, each.dtype, 1, each.bytes.size()) ==
+                           each.bytes,
+                       each.name);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_restart_goes_on_to_the_bit_with_every_optimizer_and_loss)
+{
+    settings.training.learning_rate = 0.01f;
+    settings.guard = false;
+    for (const auto& optimizer : optimizer::names())
+        for (const auto& loss : { "self_training", "aug_vat" }) {
+            settings.training.optimizer = optimizer;
+            settings.training.loss.loss = loss;
+            const result expected = run(initial, 0, 8 * batch);
+            result found = run(initial, 0, 5 * batch, path);
+            found.append(run(load_model(path), 5 * batch, 3 * batch));
+            check_same(found, expected);
+        }
+}
+
+BOOST_AUTO_TEST_CASE(a_checkpoint_is_a_model_of_the_weights_in_use)
+{
+    run(initial, 0, 10 * batch, path);
+    const model saved = load_model(path);
+    BOOST_TEST(saved.symbol_error_rate == initial.symbol_error_rate);
+    adaptive_equalizer goes_on(saved, 1, settings);
+    settings.mode = "off";
+    adaptive_equalizer off(saved, 1, settings);
+    const std::size_t n = batch;
+    std::vector<std::uint8_t> expected(n), found(n);
+    std::vector<float> posteriors(4 * n), expected_posteriors(4 * n);
+    decider(saved.net).decide(prepared_network(saved.net, 1),
+                              view(0, n),
+                              expected.data(),
+                              expected_posteriors.data());
+    for (auto* equalizer : { &goes_on, &off }) {
+        equalizer->decide(view(0, n), nullptr, found.data(), posteriors.data());
+        BOOST_TEST((found == expected));
+        BOOST_TEST((posteriors == expected_posteriors));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_reset_goes_back_to_before_the_checkpoint)
+{
+    settings.training.learning_rate = 0.01f;
+    settings.guard = false;
+    run(initial, 0, 10 * batch, path);
+    const model saved = load_model(path);
+    BOOST_TEST((saved.net.parameters() != initial.net.parameters()));
+    semaphore told;
+    adaptive_equalizer equalizer(saved, 1, settings, [&](const auto&) { told.post(); });
+    equalizer.start();
+    equalizer.request_reset();
+    told.wait();
+    equalizer.request_save(path);
+    told.wait();
+    BOOST_TEST((load_model(path).net.parameters() == initial.net.parameters()));
+}
+
+BOOST_AUTO_TEST_CASE(other_settings_may_go_on_from_a_checkpoint)
+{
+    run(initial, 0, 10 * batch, path);
+    const model saved = load_model(path);
+    settings.batch = 2 * batch;
+    settings.training.loss.loss = "self_training";
+    BOOST_TEST(run(saved, 0, 8 * batch).events.back().steps == 14u);
+    settings.guard = false;
+    BOOST_TEST(run(saved, 0, 8 * batch).events.back().steps == 14u);
+    run(initial, 0, 10 * batch, path);
+    settings.guard = true; // new
+    BOOST_TEST(run(load_model(path), 0, 8 * batch).events.back().network == "offline");
+}
+
+BOOST_AUTO_TEST_CASE(a_checkpoint_that_does_not_fit_is_refused_in_one_line)
+{
+    run(initial, 0, 10 * batch, path);
+    const model saved = load_model(path);
+    settings.training.optimizer = "sgd";
+    refused("'adam', but the optimizer is set to 'sgd'");
+    settings.training.optimizer = "adam";
+
+    const auto damaged = [&](const std::string& name, auto damage) {
+        model bad = saved;
+        for (auto& each : bad.state.tensors)
+            if (each.name == "state." + name)
+                damage(each);
+        save_model(path, bad);
+    };
+    damaged("trainer.noise.words", [](auto& each) { each.name = "state.other"; });
+    refused("has no tensor state.trainer.noise.words");
+    damaged("average", [](auto& each) { each.bytes.resize(4); });
+    refused("state.average has 4 bytes where");
+    damaged("steps", [](auto& each) { each.dtype = "F64"; });
+    refused("state.steps has dtype 'F64', not I64");
+    damaged("guard.in_use", [](auto& each) { each.bytes[0] = 3; });
+    refused("state.guard.in_use is 3, allowed: 0 to 2");
+    damaged("paused", [](auto& each) { each.bytes[0] = 3; });
+    refused("state.paused holds a value that is neither true nor false");
+    damaged("trainer.optimizer.name", [](auto& each) { each.shape = { 1u << 31 }; });
+    refused("state.trainer.optimizer.name has 4 bytes, fewer than its shape needs");
+    damaged("guard.last_good.network", [](auto& each) {
+        const float value = NAN;
+        std::memcpy(each.bytes.data(), &value, sizeof value);
+    });
+    refused("state.guard.last_good.network holds a value that is not finite");
+}
+
+BOOST_AUTO_TEST_CASE(a_checkpoint_is_written_each_interval_and_at_the_end)
+{
+    settings.checkpoint = path;
+    for (const auto& [interval, times] :
+         { std::pair<std::size_t, int>{ 0, 11 }, { 1'000'000, 1 } }) {
+        std::atomic<int> saved{ 0 };
+        settings.checkpoint_interval = interval;
+        adaptive_equalizer equalizer(initial, 1, settings, [&](const auto& event) {
+            saved += event.what == "saved" && event.detail == path;
+        });
+        equalizer.start();
+        std::vector<std::uint8_t> labels(10 * batch);
+        equalizer.decide(view(0, 10 * batch), nullptr, labels.data());
+        equalizer.stop();
+        BOOST_TEST(saved == times);
+        adaptive_equalizer next(load_model(path), 1, settings);
+        BOOST_TEST(next.steps() == 10u);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(live_does_not_wait_for_a_checkpoint)
+{
+    // The adapter is held where it tells of the first checkpoint.
+    settings.mode = "live";
+    settings.checkpoint = path;
+    settings.checkpoint_interval = 0;
+    semaphore saved, release;
+    adaptive_equalizer equalizer(initial, 1, settings, [&](const auto& event) {
+        if (event.what == "saved") {
+            saved.post();
+            release.wait();
+        }
+    });
+    equalizer.start();
+    std::vector<std::uint8_t> labels(symbols);
+    equalizer.decide(view(0, batch), nullptr, labels.data());
+    saved.wait();
+    for (int round = 0; round < 2; ++round)
+        equalizer.decide(view(0, symbols), nullptr, labels.data());
+    BOOST_TEST(equalizer.steps() == 1u);
+    BOOST_TEST(equalizer.dropped() > 0u);
+    for (std::size_t i = 0; i < 2 + 2 * symbols / batch; ++i)
+        release.post();
+}
+
+BOOST_AUTO_TEST_CASE(a_replay_repeats_every_step_up_to_the_rollback)
+{
+    settings.checkpoint = path;
+    for (const char* mode : { "lockstep", "live" }) {
+        settings.mode = mode;
+        std::vector<adaptation_event> expected;
+        std::size_t until = 0; // the last event before the newest file
+        adaptive_equalizer equalizer(initial, 1, settings, [&](const auto& event) {
+            if (event.what != "saved")
+                expected.push_back(event);
+            else if (event.detail == rollback_path)
+                until = expected.size();
+        });
+        equalizer.start();
+        // Long enough for the oldest batches to be forgotten.
+        std::vector<std::uint8_t> labels(batch);
+        for (std::size_t i = 0; i < 400; ++i) {
+            equalizer.decide(
+                view(i * batch % (symbols - batch), batch), nullptr, labels.data());
+            while (equalizer.steps() <= i)
+                std::this_thread::yield();
+        }
+        equalizer.stop();
+        BOOST_REQUIRE(until > 256u);
+
+        std::vector<adaptation_event> found;
+        std::vector<std::array<double, 3>> badness;
+        replay(rollback_path, [&](const adaptation_event& event, const auto& each) {
+            found.push_back(event);
+            badness.push_back(each);
+        });
+        BOOST_TEST(found.size() > 128u);
+        BOOST_REQUIRE(found.size() < until);
+        for (std::size_t i = 0; i < found.size(); ++i)
+            BOOST_TEST(same(found[i], expected[until - found.size() + i]));
+        const std::size_t rollback = found.size() - 2; // its batch was learnt from, too
+        BOOST_TEST(found[rollback].what == "rollback");
+        BOOST_TEST(badness[rollback - 1][guard::adaptive] >
+                   2 * badness[rollback - 1][guard::offline]);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(what_is_no_recording_cannot_be_replayed)
+{
+    save_model(path, initial);
+    const auto ignore = [](const auto&, const auto&) {};
+    BOOST_CHECK_EXCEPTION(replay(path, ignore), model_file_error, [](const auto& error) {
+        return std::string(error.what()).find("holds no recorded batches") !=
+               std::string::npos;
+    });
+}
+
+BOOST_AUTO_TEST_CASE(a_path_that_cannot_be_written_is_refused_at_once)
+{
+    for (const char* bad : { "no/such/folder/file", "/" }) {
+        settings.checkpoint = bad;
+        BOOST_CHECK_EXCEPTION(adaptive_equalizer(initial, 1, settings),
+                              std::invalid_argument,
+                              [&](const auto& error) {
+                                  return error.what() ==
+                                         "checkpoint is '" + std::string(bad) +
+                                             "', allowed: a file in a folder that exists";
+                              });
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()

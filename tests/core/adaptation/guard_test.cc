@@ -1,0 +1,198 @@
+/* The error rate estimated without labels, and the guard that decides by it.
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "core/adaptation/guard.h"
+#include "receivers.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include <cmath>
+#include <random>
+
+using namespace gr::adann::core;
+
+namespace {
+
+// Random labels, and posteriors that give them all but `doubt`.
+struct decisions {
+    decisions(std::size_t n, std::size_t classes, float doubt, unsigned seed)
+        : labels(n), posteriors(n * classes)
+    {
+        std::mt19937 random(seed);
+        for (auto& label : labels)
+            label = random() % classes;
+        sharpen(doubt);
+    }
+    void sharpen(float doubt)
+    {
+        const std::size_t classes = posteriors.size() / labels.size();
+        for (std::size_t t = 0; t < labels.size(); ++t)
+            for (std::size_t j = 0; j < classes; ++j)
+                posteriors[t * classes + j] =
+                    j == labels[t] ? 1 - doubt : doubt / (classes - 1);
+    }
+    void give(error_estimate& to, std::size_t tile = 128)
+    {
+        const std::size_t classes = posteriors.size() / labels.size();
+        for (std::size_t t = 0; t + tile <= labels.size(); t += tile)
+            to.add(&labels[t], &posteriors[t * classes], tile);
+    }
+    std::vector<std::uint8_t> labels;
+    std::vector<float> posteriors;
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(estimating_errors)
+
+BOOST_AUTO_TEST_CASE(on_random_data_the_estimate_is_the_doubt)
+{
+    for (const std::size_t classes : { 2, 4, 8, 16, 64 }) {
+        error_estimate estimate(classes, true);
+        BOOST_TEST(estimate.symbol_error_rate() == 1.0);
+        BOOST_TEST(!estimate.trustworthy());
+        decisions(6 * 1024, classes, 0.01f, 5).give(estimate);
+        BOOST_TEST(estimate.symbol_error_rate() == 0.01,
+                   boost::test_tools::tolerance(1e-4));
+        BOOST_TEST(estimate.trustworthy());
+    }
+}
+
+BOOST_AUTO_TEST_CASE(the_score_of_random_data_is_zero_on_average)
+{
+    // Its deviation with 192 degrees of freedom and n symbols is sqrt(192 / 2) / n, and
+    // 1.16 times that because contexts overlap (400 simulated records). The mean of 50 is
+    // within 5 of its own deviations but for 6e-7.
+    const double deviation = 1.16 * std::sqrt(192 / 2.0) / 6144;
+    double sum = 0;
+    for (unsigned seed = 0; seed < 50; ++seed) {
+        error_estimate estimate(4, true);
+        decisions(6144, 4, 0.0f, seed).give(estimate, 6144);
+        sum += estimate.pattern_score();
+    }
+    BOOST_TEST(std::abs(sum / 50) < 5 * deviation / std::sqrt(50));
+}
+
+BOOST_AUTO_TEST_CASE(a_symbol_that_follows_from_its_neighbours_scores_ln_4)
+{
+    decisions stuck(6144, 4, 0.0f, 5);
+    for (std::size_t t = 1; t < stuck.labels.size(); ++t)
+        stuck.labels[t] = (stuck.labels[t - 1] + 1) % 4;
+    stuck.sharpen(0);
+    error_estimate estimate(4, true), unscrambled(4, false);
+    stuck.give(estimate, 6144);
+    stuck.give(unscrambled, 6144);
+    BOOST_TEST(estimate.pattern_score() == std::log(4.0),
+               boost::test_tools::tolerance(0.01));
+    BOOST_TEST(estimate.symbol_error_rate() == 1.0);
+    BOOST_TEST(!estimate.trustworthy());
+    BOOST_TEST(unscrambled.symbol_error_rate() == 0.0);
+}
+
+BOOST_AUTO_TEST_CASE(a_change_is_seen_and_the_past_forgotten)
+{
+    error_estimate estimate(4, true);
+    decisions(8192, 4, 0.05f, 1).give(estimate);
+    BOOST_TEST(!estimate.changed());
+    decisions(512, 4, 0.0005f, 2).give(estimate);
+    BOOST_TEST(estimate.changed());
+    estimate.keep_latest();
+    BOOST_TEST(estimate.symbols() == 512);
+    BOOST_TEST(estimate.symbol_error_rate() == 0.0005,
+               boost::test_tools::tolerance(1e-3));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_FIXTURE_TEST_SUITE(guarding, noisy_signal)
+
+BOOST_AUTO_TEST_CASE(the_surer_network_decides)
+{
+    const model offline = make_receiver(8), sharp = make_receiver(40);
+    guard watching(offline, true, batch);
+    BOOST_TEST(watching.in_use() == guard::offline);
+    for (int i = 0; i < 40; ++i)
+        BOOST_TEST(!watching.judge(next(), sharp.net));
+    BOOST_TEST(watching.in_use() == guard::adaptive);
+    BOOST_TEST(&watching.choose(sharp.net) == &sharp.net);
+}
+
+BOOST_AUTO_TEST_CASE(one_that_is_sure_of_patterns_that_cannot_be_does_not)
+{
+    const model offline = make_receiver(40), wrong = make_receiver(4000, 1.0f);
+    guard watching(offline, true, batch);
+    std::size_t batches = 0;
+    while (!watching.judge(next(), wrong.net))
+        BOOST_REQUIRE(++batches < 100);
+    // A rollback needs 16384 symbols of decline, and some to see it.
+    BOOST_TEST(batches >= 16384 / batch - 1);
+    BOOST_TEST(batches < 3 * 16384 / batch);
+    BOOST_TEST(watching.in_use() != guard::adaptive);
+    BOOST_TEST(watching.choose(wrong.net).parameters() == offline.net.parameters(),
+               boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(patterns_that_the_data_itself_has_hide_no_better_network)
+{
+    // Each symbol leans to the one before: both networks see it.
+    for (std::size_t i = samples.size() - 1; i >= 4; --i)
+        samples[i] = 0.97f * samples[i] + 0.25f * samples[i - 4];
+    model offline = make_receiver(40), sharp = make_receiver(80);
+    offline.symbol_error_rate = 0.5f; // nothing has drifted, whatever the patterns say
+    guard watching(offline, true, batch);
+    for (int i = 0; i < 100; ++i)
+        watching.judge(next(), sharp.net);
+    const auto& seen = watching.estimate(guard::offline);
+    BOOST_TEST(seen.pattern_errors() >
+               2 * (seen.symbol_error_rate() - seen.pattern_errors()));
+    BOOST_TEST(watching.in_use() == guard::adaptive);
+}
+
+BOOST_AUTO_TEST_CASE(a_network_that_the_signal_has_left_is_trusted_less)
+{
+    for (const float usual_rate : { 0.001f, 0.5f }) {
+        model offline = make_receiver(40);
+        const model adapting = make_receiver(20); // doubts more
+        offline.symbol_error_rate = usual_rate;
+        guard watching(offline, true, batch);
+        for (int i = 0; i < 100; ++i)
+            watching.judge(next(), adapting.net);
+        BOOST_TEST(watching.estimate(guard::offline).symbol_error_rate() <
+                   watching.estimate(guard::adaptive).symbol_error_rate());
+        const bool has_left = usual_rate < 0.01f;
+        BOOST_TEST(watching.in_use() == (has_left ? guard::adaptive : guard::offline));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(after_a_pause_the_last_good_one_decides_and_nothing_is_known)
+{
+    const model offline = make_receiver(8), good = make_receiver(1000),
+                other = make_receiver(20);
+    guard watching(offline, true, batch);
+    for (int i = 0; i < 100; ++i)
+        watching.judge(next(), good.net);
+    BOOST_TEST(watching.in_use() != guard::offline);
+    watching.restart_estimates();
+    BOOST_TEST(watching.in_use() == guard::last_good);
+    BOOST_TEST(watching.choose(other.net).parameters() == good.net.parameters(),
+               boost::test_tools::per_element());
+    for (const auto which : { guard::offline, guard::adaptive, guard::last_good })
+        BOOST_TEST(watching.estimate(which).symbols() == 0);
+}
+
+BOOST_AUTO_TEST_CASE(what_was_good_is_kept)
+{
+    const model offline = make_receiver(8), good = make_receiver(1000),
+                wrong = make_receiver(4000, 1.0f);
+    guard watching(offline, true, batch);
+    for (int i = 0; i < 100; ++i)
+        watching.judge(next(), good.net);
+    for (int i = 0; i < 20; ++i)
+        watching.judge(next(), wrong.net);
+    BOOST_TEST(watching.in_use() == guard::last_good);
+    BOOST_TEST(watching.choose(wrong.net).parameters() == good.net.parameters(),
+               boost::test_tools::per_element());
+    watching.reset();
+    BOOST_TEST(watching.in_use() == guard::offline);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

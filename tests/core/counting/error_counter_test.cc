@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "core/counting/error_counter.h"
+
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+#include <random>
+
+using namespace gr::adann::core;
+using labels = std::vector<std::uint8_t>;
+
+namespace {
+
+labels random_labels(std::mt19937& random, std::size_t count, std::size_t size)
+{
+    labels out(count);
+    for (auto& label : out)
+        label = random() % size;
+    return out;
+}
+
+// What a receiver with these errors decides, `delay` (not negative) symbols late.
+labels received(std::mt19937& random,
+                const labels& sent,
+                const constellation& alphabet,
+                unsigned symmetry,
+                std::size_t delay,
+                double rate)
+{
+    labels out = random_labels(random, delay, alphabet.size());
+    std::bernoulli_distribution wrong(rate);
+    for (auto label : sent) {
+        if (wrong(random))
+            label ^= 1 + random() % (alphabet.size() - 1);
+        out.push_back(alphabet.symmetries()[symmetry][label]);
+    }
+    return out;
+}
+
+std::vector<batch_result>
+run(error_counter& counter, const labels& decided, const labels& sent)
+{
+    std::vector<batch_result> batches;
+    std::size_t d = 0, s = 0;
+    while (d < decided.size() || s < sent.size()) {
+        d += counter.append_decided(decided.data() + d,
+                                    std::min<std::size_t>(777, decided.size() - d));
+        s += counter.append_sent(sent.data() + s,
+                                 std::min<std::size_t>(1999, sent.size() - s));
+        while (const auto batch = counter.next())
+            batches.push_back(*batch);
+    }
+    counter.end_decided();
+    counter.end_sent();
+    while (const auto batch = counter.next())
+        batches.push_back(*batch);
+    return batches;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(error_counters)
+
+BOOST_AUTO_TEST_CASE(it_finds_every_delay_and_symmetry_and_counts_by_the_definition)
+{
+    std::mt19937 random(1);
+    for (const auto& name : constellation::names())
+        for (unsigned symmetry = 0; symmetry < constellation(name).symmetries().size();
+             ++symmetry)
+            for (const double rate : { 0.0, 0.01, 0.2 }) {
+                const constellation alphabet(name);
+                const std::size_t delay = random() % 1025;
+                const labels sent = random_labels(random, 30000, alphabet.size());
+                const labels decided =
+                    received(random, sent, alphabet, symmetry, delay, rate);
+                // Either stream may be the late one.
+                const bool swapped = random() % 2;
+                error_counter counter(alphabet, 1000);
+                const auto batches =
+                    swapped ? run(counter, sent, decided) : run(counter, decided, sent);
+
+                std::uint64_t symbol_errors = 0, bit_errors = 0;
+                for (std::size_t i = 0; i < sent.size(); ++i) {
+                    const unsigned seen = alphabet.symmetries()[symmetry][sent[i]];
+                    symbol_errors += decided[i + delay] != seen;
+                    bit_errors += __builtin_popcount(decided[i + delay] ^ seen);
+                }
+                BOOST_TEST_CONTEXT(name << " symmetry " << symmetry << " delay " << delay)
+                {
+                    BOOST_TEST(counter.locked());
+                    const auto expected = static_cast<std::int64_t>(delay);
+                    BOOST_TEST(counter.where().delay == (swapped ? -expected : expected));
+                    BOOST_TEST(counter.totals().symbols == 30000);
+                    BOOST_TEST(counter.totals().bits ==
+                               30000 * alphabet.bits_per_symbol());
+                    BOOST_TEST(counter.totals().symbol_errors == symbol_errors);
+                    BOOST_TEST(counter.totals().bit_errors == bit_errors);
+                    BOOST_TEST(batches.size() == 30);
+                    BOOST_TEST(counter.relocks() == 0);
+                }
+            }
+}
+
+BOOST_AUTO_TEST_CASE(the_evidence_bounds_the_binomial_tail)
+{
+    for (const double chance : { 0.0625, 0.25, 0.5 })
+        for (const int n : { 20, 200 })
+            for (int k = static_cast<int>(n * chance) + 1; k <= n; ++k) {
+                double tail = 0;
+                for (int j = k; j <= n; ++j)
+                    tail += std::exp(std::lgamma(n + 1) - std::lgamma(j + 1) -
+                                     std::lgamma(n - j + 1) + j * std::log(chance) +
+                                     (n - j) * std::log1p(-chance));
+                BOOST_TEST(std::exp(-evidence(k, n, chance)) >= tail * (1 - 1e-9));
+            }
+}
+
+// A false lock has a probability below 1e-12 per window, some 200 windows here.
+BOOST_AUTO_TEST_CASE(unrelated_streams_never_lock)
+{
+    std::mt19937 random(2);
+    for (const auto& name : constellation::names()) {
+        const constellation alphabet(name);
+        error_counter counter(alphabet);
+        const labels sent = random_labels(random, 500000, alphabet.size());
+        const labels decided = random_labels(random, 500000, alphabet.size());
+        BOOST_TEST(run(counter, decided, sent).empty());
+        BOOST_TEST(!counter.locked());
+        BOOST_TEST(counter.totals().symbols == 0);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_delay_beyond_the_range_is_not_found)
+{
+    std::mt19937 random(3);
+    const constellation pam4("pam4");
+    const labels sent = random_labels(random, 50000, 4);
+    for (const std::size_t delay : { 100, 101 }) {
+        error_counter counter(pam4, 8192, 100);
+        run(counter, received(random, sent, pam4, 0, delay, 0.0), sent);
+        BOOST_TEST(counter.locked() == (delay == 100));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(reset_forgets_the_counts_and_keeps_the_labels_in_step)
+{
+    std::mt19937 random(4);
+    const constellation qpsk("qpsk");
+    const labels sent = random_labels(random, 50000, 4);
+    const labels decided = received(random, sent, qpsk, 3, 10, 0.0);
+    error_counter counter(qpsk);
+    counter.append_sent(sent.data(), sent.size());
+    counter.append_decided(decided.data(), 30010);
+    while (counter.next())
+        ;
+    BOOST_TEST(counter.locked());
+    counter.reset();
+    BOOST_TEST(!counter.locked());
+    BOOST_TEST(counter.totals().bits == 0);
+    counter.append_decided(decided.data() + 30010, 20000);
+    while (counter.next())
+        ;
+    BOOST_TEST(counter.locked());
+    BOOST_TEST(counter.where().delay == 10);
+    BOOST_TEST(counter.totals().symbols > 18000);
+    BOOST_TEST(counter.totals().symbol_errors == 0);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

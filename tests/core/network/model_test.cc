@@ -1,0 +1,181 @@
+/* Model files: a round trip, and every way in which one can be damaged.
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "core/network/model.h"
+#include "core/training/initialize.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <functional>
+#include <iterator>
+
+#include <sys/stat.h>
+
+using namespace gr::adann::core;
+
+namespace {
+
+const std::string path = "model_test.safetensors";
+
+struct saved_model {
+    saved_model()
+    {
+        network net({ 12, 5, 4 });
+        initialize(net, 3);
+        save_model(path, model(net, 4, 1, false, "pam4", "by hand"));
+        std::ifstream file(path, std::ios::binary);
+        bytes.assign(std::istreambuf_iterator<char>(file), {});
+    }
+    ~saved_model() { std::remove(path.c_str()); }
+
+    void write(const std::string& changed)
+    {
+        std::ofstream(path, std::ios::binary | std::ios::trunc) << changed;
+    }
+
+    // The file with `from` in its header replaced by `to`.
+    void replace(const std::string& from, const std::string& to)
+    {
+        std::uint64_t length;
+        std::memcpy(&length, bytes.data(), 8);
+        std::string header = bytes.substr(8, length);
+        const auto at = header.find(from);
+        BOOST_REQUIRE_MESSAGE(at != header.npos, from << " is not in " << header);
+        header.replace(at, from.size(), to);
+        length = header.size();
+        write(std::string(reinterpret_cast<const char*>(&length), 8) + header +
+              bytes.substr(8 + (bytes.size() - 8 - data_size())));
+    }
+
+    static std::size_t data_size() { return (12 * 5 + 5 + 5 * 4 + 4) * sizeof(float); }
+
+    static void refused(const std::string& reason)
+    {
+        BOOST_CHECK_EXCEPTION(load_model(path), model_file_error, [&](const auto& error) {
+            const std::string what = error.what();
+            BOOST_TEST_MESSAGE(what);
+            return what.find(path) != what.npos && what.find(reason) != what.npos &&
+                   what.find('\n') == what.npos;
+        });
+    }
+
+    std::string bytes;
+};
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(model_files, saved_model)
+
+BOOST_AUTO_TEST_CASE(what_was_saved_is_loaded)
+{
+    const model loaded = load_model(path);
+    network expected({ 12, 5, 4 });
+    initialize(expected, 3);
+    BOOST_TEST((loaded.net.parameters() == expected.parameters()));
+    BOOST_TEST((loaded.net.sizes() == expected.sizes()));
+    BOOST_TEST(loaded.sps == 4u);
+    BOOST_TEST(loaded.half_window == 1u);
+    BOOST_TEST(!loaded.complex);
+    BOOST_TEST(loaded.symbols.name() == "pam4");
+    BOOST_TEST(loaded.training == "by hand");
+}
+
+BOOST_AUTO_TEST_CASE(a_missing_file_or_a_directory_is_named)
+{
+    std::remove(path.c_str());
+    refused("No such file");
+    BOOST_CHECK_THROW(load_model("/"), model_file_error);
+}
+
+BOOST_AUTO_TEST_CASE(every_truncation_is_refused)
+{
+    for (std::size_t size = 0; size < bytes.size(); size += 7) {
+        write(bytes.substr(0, size));
+        BOOST_CHECK_THROW(load_model(path), model_file_error);
+    }
+    write("");
+    refused("truncated");
+    write(bytes.substr(0, bytes.size() - 4));
+    refused("truncated");
+}
+
+BOOST_AUTO_TEST_CASE(a_header_of_absurd_length_is_refused)
+{
+    std::string changed = bytes;
+    std::memset(changed.data(), 0xff, 8);
+    write(changed);
+    refused("truncated, or not a safetensors file");
+}
+
+BOOST_AUTO_TEST_CASE(damage_in_the_header_is_told)
+{
+    replace("adann/1", "adann/2");
+    refused("format 'adann/2'");
+    replace("\"sps\":\"4\"", "\"sps\":\"x\"");
+    refused("sps 'x'");
+    replace("\"sps\":\"4\"", "\"sps\":\"3\"");
+    refused("network input size is 12, allowed: 9");
+    replace("\"sps\":\"4\"", "\"sps\":\"0\"");
+    refused("sps is 0");
+    replace("pam4", "pam8");
+    refused("network output size is 4, allowed: 8");
+    replace("pam4", "pam5");
+    refused("constellation is 'pam5'");
+    replace("\"false\"", "\"maybe\"");
+    refused("complex 'maybe'");
+    replace("F32", "F16");
+    refused("has dtype 'F16', not F32");
+    replace("[5,12]", "[5,13]");
+    BOOST_CHECK_THROW(load_model(path), model_file_error);
+    replace("[5,12]", "[60]");
+    refused("2 dimensions");
+    replace("[5,12]", "[-5,12]");
+    refused("2 dimensions");
+    replace("[5,12]", "[4000000000,4000000000]");
+    BOOST_CHECK_THROW(load_model(path), model_file_error);
+    replace("layers.1.weight", "layers.7.weight");
+    BOOST_CHECK_THROW(load_model(path), model_file_error);
+    replace("\"data_offsets\":[0", "\"data_offsets\":[9999999");
+    BOOST_CHECK_THROW(load_model(path), model_file_error);
+    replace("__metadata__", "__metadata_");
+    refused("__metadata_ has no data offsets");
+    replace("{", "[");
+    refused("not a safetensors file");
+}
+
+BOOST_AUTO_TEST_CASE(a_weight_that_is_not_finite_is_refused)
+{
+    std::string changed = bytes;
+    const std::uint32_t nan = 0x7fc00000;
+    std::memcpy(changed.data() + changed.size() - 4, &nan, 4);
+    write(changed);
+    refused("layers.1.bias holds a value that is not finite");
+}
+
+BOOST_AUTO_TEST_CASE(a_file_may_be_read_by_whom_the_umask_lets)
+{
+    const model saved = load_model(path);
+    for (const mode_t mask : { 022, 077 }) {
+        const mode_t before = umask(mask);
+        save_model(path, saved);
+        umask(before);
+        struct stat about;
+        BOOST_REQUIRE(stat(path.c_str(), &about) == 0);
+        BOOST_TEST((about.st_mode & 0777) == (0666 & ~mask));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_failed_save_leaves_the_old_file_and_nothing_else)
+{
+    BOOST_CHECK_THROW(save_model("no/such/directory/m", load_model(path)),
+                      model_file_error);
+    save_model(path, load_model(path));
+    std::ifstream file(path, std::ios::binary);
+    const std::string again(std::istreambuf_iterator<char>(file), {});
+    BOOST_TEST((again == bytes));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "core/signal/normalizer.h"
+
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <vector>
+
+using namespace gr::adann::core;
+
+namespace {
+
+constexpr float not_a_number = std::numeric_limits<float>::quiet_NaN();
+constexpr float infinite = std::numeric_limits<float>::infinity();
+
+std::vector<float> noise(std::size_t floats, float mean, float deviation)
+{
+    std::mt19937 random(1);
+    std::normal_distribution<float> gaussian(mean, deviation);
+    std::vector<float> x(floats);
+    for (auto& value : x)
+        value = gaussian(random);
+    return x;
+}
+
+std::vector<float> run(normalizer n, bool complex, const std::vector<float>& in)
+{
+    std::vector<float> out(in.size());
+    n.process(in.data(), out.data(), in.size() / (complex ? 2 : 1));
+    return out;
+}
+
+struct statistics {
+    double mean[2];
+    double power; // about the mean
+};
+
+//! Of the samples `first` and on, by the definitions.
+statistics measure(const std::vector<float>& x, unsigned parts, std::size_t first)
+{
+    statistics result{};
+    const double n = x.size() / parts - first;
+    for (std::size_t i = parts * first; i < x.size(); ++i)
+        result.mean[i % parts] += x[i] / n;
+    for (std::size_t i = parts * first; i < x.size(); ++i)
+        result.power += std::pow(x[i] - result.mean[i % parts], 2) / n;
+    return result;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(normalizers)
+
+BOOST_AUTO_TEST_CASE(the_output_has_zero_mean_and_unit_power)
+{
+    for (const unsigned parts : { 1u, 2u }) {
+        const auto out = run({ parts == 2, 16384 }, parts == 2, noise(400'000, 5, 0.3f));
+        const auto after = measure(out, parts, 16384);
+        BOOST_TEST(std::abs(after.mean[0]) < 0.02);
+        BOOST_TEST(std::abs(after.mean[1]) < 0.02);
+        BOOST_TEST(std::abs(after.power - 1) < 0.02);
+        const auto early =
+            measure({ out.begin(), out.begin() + parts * 1024 }, parts, 64);
+        BOOST_TEST(std::abs(early.power - 1) < 0.15);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(until_the_window_is_full_all_samples_so_far_weigh_alike)
+{
+    const auto in = noise(6 * 1024, -2, 3);
+    const auto out = run({ false, 65536 }, false, in);
+    const auto expected = [&](std::size_t i, std::size_t known) {
+        const auto s = measure({ in.begin(), in.begin() + known }, 1, 0);
+        return (in[i] - s.mean[0]) / std::sqrt(s.power);
+    };
+    for (const std::size_t i : { 1, 2, 10, 1000 })
+        BOOST_TEST(out[i] == expected(i, i + 1), boost::test_tools::tolerance(1e-4));
+    for (const std::size_t i : { 1024, 2047, 5000 })
+        BOOST_TEST(out[i] == expected(i, i / 1024 * 1024),
+                   boost::test_tools::tolerance(1e-4));
+}
+
+BOOST_AUTO_TEST_CASE(a_step_in_level_is_forgotten_after_a_few_windows)
+{
+    auto in = noise(200'000, 0, 100);
+    for (std::size_t i = 100'000; i < in.size(); ++i)
+        in[i] /= 100;
+    const auto out = run({ false, 4096 }, false, in);
+    // The variance of the past fades by e^-1 per window: after 12 it is 0.06 of the new
+    // one.
+    const auto settled = measure(out, 1, 100'000 + 12 * 4096);
+    BOOST_TEST(std::abs(settled.power - 1) < 0.05);
+}
+
+BOOST_AUTO_TEST_CASE(given_statistics_are_applied_as_they_are)
+{
+    const std::vector<float> in{ 3, 4, -1, 0 };
+    const std::vector<float> as_float{ 1, 1.5f, -1, -0.5f };
+    const std::vector<float> as_complex{ 1, 2.5f, -1, 0.5f };
+    BOOST_TEST(run({ false, { 1, 0 }, 2 }, false, in) == as_float);
+    BOOST_TEST(run({ true, { 1, -1 }, 2 }, true, in) == as_complex);
+}
+
+BOOST_AUTO_TEST_CASE(samples_that_are_not_finite_cost_themselves_and_nothing_after)
+{
+    for (const unsigned parts : { 1u, 2u }) {
+        const bool complex = parts == 2;
+        // The same stream without the burst tells what has to come after it. The burst is
+        // a whole number of update blocks, so that the updates fall on the same samples.
+        const auto clean = noise(40'000, 1, 2);
+        const std::size_t at = parts * 10'000;
+        auto dirty = clean;
+        std::vector<float> burst(parts * 2048, 1);
+        for (std::size_t i = 0; i < burst.size(); i += parts)
+            burst[i + i / 2 % parts] = i % 3 == 0   ? not_a_number
+                                       : i % 3 == 1 ? infinite
+                                                    : -infinite;
+        dirty.insert(dirty.begin() + at, burst.begin(), burst.end());
+        const auto expected = run({ complex, 65536 }, complex, clean);
+        const auto out = run({ complex, 65536 }, complex, dirty);
+        for (std::size_t i = at; i < at + burst.size(); ++i)
+            BOOST_REQUIRE(out[i] == 0);
+        const auto after =
+            measure({ out.begin() + at + burst.size(), out.end() }, parts, 0);
+        const auto reference =
+            measure({ expected.begin() + at, expected.end() }, parts, 0);
+        BOOST_TEST(std::abs(after.power - reference.power) < 0.01);
+        BOOST_TEST(std::abs(after.mean[0] - reference.mean[0]) < 0.01);
+        BOOST_TEST(run({ complex, { 0, 0 }, 1 },
+                       complex,
+                       std::vector<float>(4, not_a_number)) == std::vector<float>(4, 0));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(
+    silence_and_constants_come_out_as_zero_and_the_signal_after_them_finite)
+{
+    for (const float level : { 0.0f, 0.1f, 1e30f, 1e-40f }) {
+        BOOST_TEST_CONTEXT("level " << level)
+        {
+            std::vector<float> in(50'000, level);
+            const auto out = run({ false, 1024 }, false, in);
+            BOOST_TEST(out == std::vector<float>(in.size(), 0));
+        }
+    }
+    auto in = noise(20'000, 0, 1);
+    in.insert(in.end(), 2'000'000, 0);
+    const auto signal = noise(100'000, 0, 1);
+    in.insert(in.end(), signal.begin(), signal.end());
+    const auto out = run({ false, 4096 }, false, in);
+    for (const float y : out)
+        BOOST_REQUIRE(std::abs(y) <= 1000);
+    BOOST_TEST(std::abs(measure(out, 1, out.size() - 50'000).power - 1) < 0.05);
+}
+
+BOOST_AUTO_TEST_CASE(neither_a_large_mean_nor_a_large_sample_costs_precision)
+{
+    const auto out = run({ false, 8192 }, false, noise(300'000, 3e4f, 1));
+    BOOST_TEST(std::abs(measure(out, 1, 8192).power - 1) < 0.02);
+
+    auto in = noise(1'000'000, 0, 1);
+    in[5000] = 3e38f;
+    const auto hit = run({ false, 1024 }, false, in);
+    BOOST_TEST(std::abs(measure(hit, 1, 500'000).power - 1) < 0.05);
+}
+
+BOOST_AUTO_TEST_CASE(the_output_does_not_depend_on_how_the_stream_is_cut)
+{
+    for (const unsigned parts : { 1u, 2u }) {
+        auto in = noise(parts * 50'000, 1, 2);
+        for (const std::size_t i : { 0, 3, 900, 5000, 30'001 })
+            in[i] = not_a_number;
+        normalizer whole(parts == 2, 4096), cut(parts == 2, 4096);
+        std::vector<float> expected(in.size()), out(in.size());
+        whole.process(in.data(), expected.data(), in.size() / parts);
+        std::mt19937 random(2);
+        for (std::size_t i = 0; i < in.size();) {
+            const auto n =
+                std::min<std::size_t>(random() % 3000, (in.size() - i) / parts);
+            cut.process(in.data() + i, out.data() + i, n);
+            i += parts * n;
+        }
+        BOOST_TEST(std::memcmp(out.data(), expected.data(), out.size() * sizeof(float)) ==
+                   0);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_parameter_out_of_range_is_named_with_its_value)
+{
+    const auto says = [](const char* text) {
+        return [text](const std::invalid_argument& e) {
+            return std::strstr(e.what(), text) != nullptr;
+        };
+    };
+    using bad = std::invalid_argument;
+    BOOST_CHECK_EXCEPTION(
+        normalizer(false, 1023), bad, says("window is 1023, allowed: 1024 to"));
+    BOOST_CHECK_EXCEPTION(normalizer(false, { 0, 0 }, 0), bad, says("rms is 0, allowed"));
+    BOOST_CHECK_EXCEPTION(
+        normalizer(false, { 0, 0 }, not_a_number), bad, says("rms is nan"));
+    BOOST_CHECK_EXCEPTION(
+        normalizer(true, { not_a_number, 0 }, 1), bad, says("mean is (nan,0)"));
+    BOOST_CHECK_EXCEPTION(
+        normalizer(false, { 0, 1 }, 1), bad, says("mean is (0,1), allowed: a real"));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The blind start against an equalizer that least squares fit to the labels that were sent."""
+
+import numpy as np
+import pytest
+from gnuradio.adann import core
+from gnuradio.adann.offline.blind import blind_labels
+from gnuradio.adann.captures.statistics import normalized
+from gnuradio.adann.links.simulation import random_labels, simulate_coherent, simulate_vcsel
+from gnuradio.adann.offline.training import TrainingSettings, feature_view, train
+
+HALF_WINDOW, SYMBOLS = 5, 20_000
+# Echoes, symbols after the direct path: the eye of each alphabet is closed by them.
+ECHOES = {"pam2": {1: -0.7, 2: 0.4}, "pam4": {1: 0.5, 3: -0.3}, "pam8": {1: 0.3, 2: -0.1},
+          "qpsk": {1: 0.5 - 0.3j, 2: 0.3j}, "16qam": {1: 0.3 + 0.3j, 2: -0.2},
+          "64qam": {1: 0.2 - 0.1j}}
+NOISE = {"pam2": 0.2, "pam4": 0.15, "pam8": 0.05, "qpsk": 0.2, "16qam": 0.08, "64qam": 0.04}
+
+
+def received(name, sps, is_complex, phase=0.7, seed=3):
+    """Sent labels, and samples at `sps` through the echoes, turned by `phase` if complex."""
+    random = np.random.default_rng(seed)
+    alphabet = core.constellation(name)
+    labels = random.integers(0, alphabet.size, SYMBOLS).astype(np.uint8)
+    sent = alphabet.points[labels] / np.sqrt(np.mean(abs(alphabet.points) ** 2))
+    symbols = sent + sum(gain * np.roll(sent, delay) for delay, gain in ECHOES[name].items())
+    samples = np.roll(np.repeat(symbols, sps), -(sps // 2))
+    noise = random.standard_normal((2, samples.size)) * NOISE[name] * np.sqrt(sps)
+    samples = samples * np.exp(1j * phase * is_complex) + noise[0] + 1j * noise[1]
+    return labels, normalized((samples if is_complex else samples.real).astype(
+        np.complex64 if is_complex else np.float32))
+
+
+def error_rate(decided, sent, constellation):
+    """Of the delay within the window and the inversion or rotation that fit best."""
+    inside = slice(HALF_WINDOW, -HALF_WINDOW)
+    return min(np.mean(np.array(symmetry)[decided][inside] != np.roll(sent, delay)[inside])
+               for symmetry in constellation.symmetries
+               for delay in range(-HALF_WINDOW, HALF_WINDOW + 1))
+
+
+def taught(features, labels, constellation):
+    """Decisions of the least-squares equalizer that was told the labels."""
+    points = constellation.points
+    if constellation.is_complex:
+        features = np.ascontiguousarray(features).view(np.complex64)
+    else:
+        points = points.real
+    double = np.result_type(features, np.float64)
+    taps = np.linalg.lstsq(features.astype(double), points[labels], rcond=None)[0]
+    return abs((features @ taps)[:, None] - points).argmin(1)
+
+
+@pytest.mark.parametrize("name", ECHOES)
+@pytest.mark.parametrize("sps", [1, 2])
+def test_it_decides_a_closed_eye_as_well_as_an_equalizer_that_knows_the_labels(name, sps):
+    constellation = core.constellation(name)
+    is_complex = constellation.is_complex
+    sent, samples = received(name, sps, is_complex)
+    features = feature_view(samples, sps, HALF_WINDOW)
+    decided, ratio = blind_labels(features, constellation, is_complex)
+    best = error_rate(taught(features, sent, constellation), sent, constellation)
+    assert error_rate(decided, sent, constellation) < 2 * best + 3e-4
+    # Without an equalizer, the middle sample alone.
+    middle = samples[::sps] * np.exp(-0.7j * is_complex) * np.sqrt(
+        np.mean(abs(constellation.points) ** 2))
+    sliced = abs(middle[:, None] - constellation.points).argmin(1)
+    assert error_rate(sliced, sent, constellation) > 10 * best + 0.01
+    assert ratio > 7
+
+
+@pytest.mark.parametrize("sps", [1, 2, 3])
+@pytest.mark.parametrize("phase", [0, 0.8, 1.5708])
+def test_pam_in_complex_samples_is_found_at_any_phase(sps, phase):
+    constellation = core.constellation("pam2")
+    sent, samples = received("pam2", sps, True, phase)
+    features = feature_view(samples, sps, HALF_WINDOW)
+    decided, _ = blind_labels(features, constellation, True)
+    best = error_rate(taught(features, sent, constellation), sent, constellation)
+    assert error_rate(decided, sent, constellation) < 2 * best + 3e-4
+
+
+@pytest.mark.parametrize("name, simulate, bits", [("pam4", simulate_vcsel, 2),
+                                                  ("16qam", simulate_coherent, 4)])
+def test_a_blindly_started_network_is_near_one_that_was_told(name, simulate, bits):
+    sent = random_labels(40_000, 1, bits)
+    samples = simulate(sent, "reference", seed=2)
+    settings = TrainingSettings(epochs=20, batch=256, optimizer="adam", fraction=0.75)
+    blind, told = (train(samples, labels, name, 4, HALF_WINDOW, settings)
+                   for labels in (None, sent))
+    assert blind.delay == 0 and blind.blind_ratio > 15 and told.blind_ratio is None
+    rest = slice(30_000, -HALF_WINDOW)
+    decided = blind.model.network.decide(
+        feature_view(normalized(samples), 4, HALF_WINDOW)[rest])[0]
+    ser = error_rate(decided, sent[rest], core.constellation(name))
+    low, high = core.clopper_pearson(told.test.symbol_errors, told.test.symbols)
+    assert ser < 2 * high
+    assert blind.model.training == f"{settings}, blind"
+    assert blind.model.temperature == core.model(blind.model.network, 4, HALF_WINDOW, bits == 4,
+                                                  name).temperature  # not calibrated
+
+
+@pytest.mark.parametrize("name", ["pam2", "pam4", "16qam"])
+@pytest.mark.parametrize("symbols", [1000, 20_000])
+def test_noise_is_refused(name, symbols):
+    constellation = core.constellation(name)
+    random = np.random.default_rng(4)
+    samples = random.standard_normal(4 * symbols).astype(np.float32)
+    if constellation.is_complex:
+        samples = samples + 1j * random.standard_normal(samples.size).astype(np.float32)
+    # Filtered, as behind a receiver's low-pass: its windows overlap and are not white.
+    features = feature_view(np.convolve(samples, np.ones(4, np.float32), "same"), 2, HALF_WINDOW)
+    with pytest.raises(ValueError, match=f"no linear equalizer finds {name} in the capture"):
+        blind_labels(features, constellation, constellation.is_complex)
+
+
+def test_too_few_symbols_are_refused():
+    with pytest.raises(ValueError, match="999 symbols are too few for a blind start"):
+        blind_labels(np.ones((999, 11), np.float32), core.constellation("pam2"), False)

@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Offline training on small linear channels whose best error rate is known."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from gnuradio.adann import core
+from gnuradio.adann.offline.training import BACKENDS, TrainingSettings, feature_view, train
+from scipy.stats import norm
+
+QUICK = dict(epochs=20, batch=512, optimizer="adam", hidden=(10, 10), fraction=0.5)
+
+
+def channel(name, sps, count=20_000, noise=0.25, delay=0, seed=3):
+    """Labels, and rectangular symbols through a minimum-phase ISI of one symbol in noise."""
+    random = np.random.default_rng(seed)
+    alphabet = core.constellation(name)
+    labels = random.integers(0, alphabet.size, count).astype(np.uint8)
+    sent = alphabet.points[labels]
+    received = np.repeat(sent + 0.3 * np.roll(sent, 1), sps)
+    received = received + noise * (random.standard_normal(received.size)
+                                   + 1j * random.standard_normal(received.size)) * np.sqrt(sps)
+    received = np.roll(received, -(sps // 2) * (sps > 1) + delay * sps).astype(np.complex64)
+    received = received if alphabet.is_complex else received.real.astype(np.float32)
+    return received, labels
+
+
+def interference_free_ser(name, noise):
+    """Bound: the symbol error rate of the same noise without any interference."""
+    levels = {"pam2": 2, "pam4": 4, "qpsk": 2}[name]
+    error = 2 * (1 - 1 / levels) * norm.sf(1 / noise)
+    return error if name != "qpsk" else 1 - (1 - error) ** 2
+
+
+@pytest.mark.parametrize("name, sps, delay", [
+    ("pam2", 1, 0), ("pam4", 2, 0), ("pam4", 2, 7), ("pam4", 4, -5), ("qpsk", 1, 3)])
+def test_a_linear_channel_is_learnt(name, sps, delay):
+    noise = 0.4
+    samples, labels = channel(name, sps, noise=noise, delay=delay)
+    trained = train(samples, labels, name, sps, 2, TrainingSettings(**QUICK))
+    assert trained.delay == delay
+    assert trained.train.symbols + trained.test.symbols == labels.size - abs(delay)
+    ser = trained.test.symbol_errors / trained.test.symbols
+    # The interference costs a linear equalizer 10 log10(1 + 0.3^2 + 0.3^4 + …) = 0.4 dB.
+    worst = interference_free_ser(name, noise * 1.1)
+    assert 0.5 * interference_free_ser(name, noise) < ser < 1.3 * worst
+    assert trained.train.symbol_errors <= trained.train.bit_errors
+    assert trained.model.network.sizes[0] == sps * 5 * (2 if name == "qpsk" else 1)
+
+
+def test_momentum_learns_too():
+    samples, labels = channel("pam4", 2)
+    settings = TrainingSettings(hidden=(10, 10), batch=64, epochs=30)
+    assert settings.learning_rate == 0.004
+    score = train(samples, labels, "pam4", 2, 2, settings).test
+    assert score.symbol_errors / score.symbols < 2e-3
+
+
+def weights_after(epochs, seed=0, **settings):
+    samples, labels = channel("pam4", 2, count=3000)
+    settings = TrainingSettings(**{**QUICK, "epochs": epochs, "seed": seed, **settings})
+    return train(samples, labels, "pam4", 2, 1, settings).model.network.parameters
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_the_seed_decides_the_weights(backend):
+    first = weights_after(2, seed=1, backend=backend)
+    np.testing.assert_array_equal(first, weights_after(2, seed=1, backend=backend))
+    assert np.abs(first - weights_after(2, seed=2, backend=backend)).max() > 0.1
+
+
+@pytest.mark.parametrize("optimizer", ["momentum", "adam"])
+def test_both_backends_take_the_same_steps(optimizer):
+    settings = dict(optimizer=optimizer, learning_rate=0.005, batch=100)  # 15 steps an epoch
+    start = core.network([6, 10, 10, 4])
+    start.initialize(0)
+    by_core, by_torch = (weights_after(2, backend=name, **settings) for name in BACKENDS)
+    change = np.linalg.norm(by_torch - start.parameters)
+    assert change > 0.1
+    assert np.linalg.norm(by_core - by_torch) < 1e-3 * change
+
+
+@pytest.mark.parametrize("optimizer", ["momentum", "adam"])
+def test_both_backends_reach_the_same_error_rate(optimizer):
+    samples, labels = channel("pam4", 2, count=40_000, noise=0.4)
+    scores = [train(samples, labels, "pam4", 2, 2, TrainingSettings(
+        **{**QUICK, "optimizer": optimizer, "batch": 128, "backend": name})).test
+        for name in BACKENDS]
+    for one, other in scores, scores[::-1]:
+        low, high = core.clopper_pearson(one.bit_errors, one.bits)
+        assert low < other.bit_errors / other.bits < high
+    assert scores[0].symbol_errors / scores[0].symbols < 1.3 * interference_free_ser("pam4", 0.44)
+
+
+@pytest.mark.parametrize("name, floats", [("pam4", 1), ("qpsk", 2)])
+def test_windows_are_the_feature_windowers(name, floats):
+    from gnuradio import adann, blocks, gr
+    samples, _ = channel(name, 3, count=50)
+    block = adann.feature_windower(3, 2, floats == 2)
+    source = (blocks.vector_source_c if floats == 2 else blocks.vector_source_f)(samples)
+    sink = blocks.vector_sink_f(block.dimension())
+    top = gr.top_block()
+    top.connect(source, block, sink)
+    top.run()
+    expected = np.reshape(sink.data(), (-1, 15 * floats))
+    view = feature_view(samples, 3, 2)
+    assert view.shape == (50, 15 * floats)
+    np.testing.assert_array_equal(view[:len(expected)], expected.astype(np.float32))
+    assert not view[-1, 10 * floats:].any()  # zeros after the end
+
+
+def test_samples_that_are_not_finite_cost_only_themselves():
+    samples, labels = channel("pam2", 1)
+    samples[100:110] = np.nan
+    samples[200] = np.inf
+    trained = train(samples, labels, "pam2", 1, 2, TrainingSettings(**QUICK))
+    assert trained.test.symbol_errors < 30
+
+
+@pytest.mark.parametrize("change, said", [
+    (dict(labels=np.random.default_rng(9).integers(0, 2, 20_000).astype(np.uint8)), "align"),
+    (dict(labels=np.zeros(20_000, np.uint8)), "align"),
+    (dict(constellation="qpsk"), "complex"),
+    (dict(samples=np.ones(3, np.float32)), "samples is 1"),
+    (dict(samples=np.array([1, 2, 3], np.float32), half_window=3), "fewer than one window"),
+    (dict(sps=0), "sps is 0"), (dict(half_window=256), "half_window is 256"),
+])
+def test_what_does_not_fit_is_told(change, said):
+    samples, labels = channel("pam2", 1)
+    arguments = dict(samples=samples, labels=labels, constellation="pam2", sps=1, half_window=2,
+                     settings=TrainingSettings(**QUICK))
+    with pytest.raises(ValueError, match=said):
+        train(**{**arguments, **change})
+
+
+@pytest.mark.parametrize("setting, value", [
+    ("fraction", 0), ("fraction", 1.1), ("epochs", 0), ("batch", 0), ("learning_rate", 0),
+    ("learning_rate", 11), ("seed", -1), ("optimizer", "x"), ("backend", "x")])
+def test_a_setting_out_of_range_is_named(setting, value):
+    with pytest.raises(ValueError, match=f"{setting} is {value}"):
+        TrainingSettings(**{setting: value})
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_divergence_is_told(backend):
+    samples, labels = channel("pam2", 1, count=3000)
+    with pytest.raises(RuntimeError, match="diverged.*learning_rate is 10,"):
+        train(samples, labels, "pam2", 1, 2, TrainingSettings(
+            **{**QUICK, "optimizer": "momentum", "learning_rate": 10, "backend": backend,
+               "hidden": (30,) * 8}))
+
+
+def test_torch_is_imported_for_its_own_backend_only():
+    subprocess.run([sys.executable, "-c", """
+import sys
+import gnuradio.adann
+import numpy as np
+from gnuradio.adann.offline.training import TrainingSettings, train
+
+labels = np.random.default_rng(0).integers(0, 2, 1000).astype(np.uint8)
+train(2 * labels.astype(np.float32) - 1, labels, "pam2", 1, 0, TrainingSettings(epochs=1))
+assert "torch" not in sys.modules
+"""], check=True)
