@@ -318,12 +318,12 @@ def test_doctor_finds_the_build_healthy():
 
 
 def test_doctor_names_what_is_missing_and_what_mends_it(tmp_path):
-    """A sigmf that cannot be imported stands in the path's front."""
-    (tmp_path / "sigmf.py").write_text("raise ImportError('broken')")
+    """A scipy that cannot be imported stands in the path's front."""
+    (tmp_path / "scipy.py").write_text("raise ImportError('broken')")
     environment = {**os.environ, "PYTHONPATH": f"{tmp_path}:{os.environ['PYTHONPATH']}"}
     program = subprocess.run(["adann", "doctor"], capture_output=True, text=True, env=environment)
     assert program.returncode == 1
-    assert "missing  sigmf: broken\n         mend it with: " in program.stdout
+    assert "missing  scipy: broken\n         mend it with: " in program.stdout
     assert program.stderr == ""
 
 

@@ -141,7 +141,6 @@ CHECKS = (
     ("Python package", False, _bindings),
     ("library", False, _library),
     ("GRC blocks", False, _grc_blocks),
-    ("sigmf", False, _module("sigmf", _pip("sigmf"))),
     ("scipy", False, _module("scipy", "sudo apt-get install python3-scipy")),
     ("rich", False, _module("rich", "sudo apt-get install python3-rich")),
     ("RigolWFM, for adann import", True,
