@@ -13,3 +13,4 @@ void bind_training(pybind11::module& m);
 void bind_adaptation(pybind11::module& m);
 void bind_error_counter(pybind11::module& m);
 void bind_mlse(pybind11::module& m);
+void bind_waveform(pybind11::module& m);
