@@ -19,7 +19,7 @@ from .terminal import progress_bar
 @click.option("--quick", "scale", flag_value="quick", show_default=False,
               help="A small form, in less than a minute.")
 @click.option("--long", "scale", flag_value="long", show_default=False,
-              help="All, and 10^8 symbols without drift.")
+              help="All; drift with 10^8 symbols without one, tracking with one of 10^7.")
 @click.option("--scheduler", metavar="tcp://HOST:PORT",
               help="A dask scheduler whose workers have gr-adann; by default one worker runs on each "
               "core of this machine. Any number of workers gives the same results.")
@@ -42,6 +42,9 @@ def reproduce(experiment, output, scale, scheduler):
 
     drift: every drift of both links, and disturbances, for the frozen network, the losses, labels
     told, and the defaults.
+
+    tracking: radio and optical links that keep moving, for AdaNN, GNU Radio's equalizers and
+    Volterra equalizers.
     """
     with cluster(scheduler):
         for name in PAPER if experiment == "all" else [experiment]:
