@@ -2,6 +2,7 @@
 #include "core/mlse/channel_response.h"
 
 #include "core/common/checks.h"
+#include "core/common/cholesky.h"
 
 #include <algorithm>
 #include <cmath>
@@ -19,40 +20,7 @@ std::complex<float> sample(const float* symbol, std::size_t phase, bool complex)
                    : symbol[phase];
 }
 
-// Solves A x = b for n right-hand sides (columns of b), A Hermitian and positive
-// definite, by Cholesky's factorisation in place. False if A is singular to working
-// precision.
 using matrix = std::vector<std::complex<double>>;
-bool solve(matrix& a, std::size_t m, matrix& b, std::size_t n)
-{
-    for (std::size_t j = 0; j < m; ++j) {
-        const double diagonal = a[j * m + j].real();
-        for (std::size_t k = 0; k < j; ++k)
-            a[j * m + j] -= std::norm(a[j * m + k]);
-        if (!(a[j * m + j].real() > 1e-9 * diagonal))
-            return false;
-        const double pivot = std::sqrt(a[j * m + j].real());
-        a[j * m + j] = pivot;
-        for (std::size_t i = j + 1; i < m; ++i) {
-            for (std::size_t k = 0; k < j; ++k)
-                a[i * m + j] -= a[i * m + k] * std::conj(a[j * m + k]);
-            a[i * m + j] /= pivot;
-        }
-    }
-    for (std::size_t c = 0; c < n; ++c) {
-        for (std::size_t i = 0; i < m; ++i) {
-            for (std::size_t k = 0; k < i; ++k)
-                b[i * n + c] -= a[i * m + k] * b[k * n + c];
-            b[i * n + c] /= a[i * m + i];
-        }
-        for (std::size_t i = m; i-- > 0;) {
-            for (std::size_t k = i + 1; k < m; ++k)
-                b[i * n + c] -= std::conj(a[k * m + i]) * b[k * n + c];
-            b[i * n + c] /= a[i * m + i];
-        }
-    }
-    return true;
-}
 
 } // namespace
 

@@ -1,0 +1,60 @@
+/* -*- c++ -*- */
+/*
+ * Small systems of linear equations with a positive definite matrix.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+#pragma once
+
+#include <cmath>
+#include <complex>
+#include <cstddef>
+#include <type_traits>
+#include <vector>
+
+namespace gr::adann::core {
+
+/*! Solves A x = b by Cholesky's factorisation, in place.
+ *
+ * \param a m × m, row by row; only its lower half is read. Afterwards its factor.
+ * \param b m × n, one column per right-hand side; afterwards the solutions
+ * \returns false if A is singular to working precision */
+template <typename T>
+bool solve(std::vector<T>& a, std::size_t m, std::vector<T>& b, std::size_t n)
+{
+    const auto conjugate = [](T v) {
+        if constexpr (std::is_floating_point_v<T>)
+            return v;
+        else
+            return std::conj(v);
+    };
+    for (std::size_t j = 0; j < m; ++j) {
+        const auto diagonal = std::real(a[j * m + j]);
+        for (std::size_t k = 0; k < j; ++k)
+            a[j * m + j] -= std::norm(a[j * m + k]);
+        if (!(std::real(a[j * m + j]) > 1e-9 * diagonal))
+            return false;
+        const auto pivot = std::sqrt(std::real(a[j * m + j]));
+        a[j * m + j] = pivot;
+        for (std::size_t i = j + 1; i < m; ++i) {
+            for (std::size_t k = 0; k < j; ++k)
+                a[i * m + j] -= a[i * m + k] * conjugate(a[j * m + k]);
+            a[i * m + j] /= pivot;
+        }
+    }
+    for (std::size_t c = 0; c < n; ++c) {
+        for (std::size_t i = 0; i < m; ++i) {
+            for (std::size_t k = 0; k < i; ++k)
+                b[i * n + c] -= a[i * m + k] * b[k * n + c];
+            b[i * n + c] /= a[i * m + i];
+        }
+        for (std::size_t i = m; i-- > 0;) {
+            for (std::size_t k = i + 1; k < m; ++k)
+                b[i * n + c] -= conjugate(a[k * m + i]) * b[k * n + c];
+            b[i * n + c] /= a[i * m + i];
+        }
+    }
+    return true;
+}
+
+} // namespace gr::adann::core

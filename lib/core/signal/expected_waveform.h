@@ -1,0 +1,99 @@
+/* -*- c++ -*- */
+/*
+ * What the samples of a symbol are expected to be, given the labels around it.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+#pragma once
+
+#include "core/signal/constellation.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace gr::adann::core {
+
+/*! E[samples of symbol i | labels around it], sender and channel with their nonlinearity.
+ *
+ * Symbol i owns the `sps` samples that window_geometry gives it, complex ones interleaved
+ * I, Q. They are expected to be affine in the points of the symbols i - reach() … i +
+ * reach(), scaled to unit power, plus what a table holds for the pattern of the context()
+ * nearest labels: those of symbols i - ⌊context/2⌋ … i - ⌊context/2⌋ + context - 1. For
+ * complex samples the affine part is widely linear: it takes the points' real and
+ * imaginary parts apart, so that it has a sender's I/Q imbalance too.
+ *
+ * Source: a Volterra model whose memory near the symbol is a look-up table, as in
+ * pattern-dependent predistortion; fit_waveform() learns it.
+ */
+class expected_waveform
+{
+public:
+    /*! All zero, to be set().
+     * \param sps samples of a symbol, 1 to 64
+     * \param complex whether the samples are
+     * \param reach symbols looked at on each side, 0 to most_reach
+     * \param context labels of a pattern; at most 2·reach + 1, and at most most_patterns
+     * patterns
+     * \throws std::invalid_argument naming the parameter that is out of range, or for
+     * float samples of a complex alphabet */
+    expected_waveform(const constellation& symbols,
+                      unsigned sps,
+                      bool complex,
+                      unsigned reach,
+                      unsigned context);
+
+    static constexpr unsigned most_reach = 64;
+    static constexpr std::size_t most_patterns = 65536;
+
+    std::size_t sps() const { return d_stride / (d_complex ? 2 : 1); }
+    bool is_complex() const { return d_complex; }     //!< of the samples
+    std::size_t classes() const { return d_classes; } //!< M
+    std::size_t reach() const { return d_reach; }
+    std::size_t context() const { return d_context; }
+    std::size_t patterns() const { return d_patterns; } //!< M^context
+    //! Floats of a symbol: sps, or twice that for complex samples.
+    std::size_t stride() const { return d_stride; }
+    //! Rows of affine(): 1 + (2·reach + 1)·(2 for a complex alphabet).
+    std::size_t rows() const { return 1 + (2 * d_reach + 1) * d_dimensions; }
+    //! The rms that it leaves of each float, of symbols that it was not learnt from.
+    float noise() const { return d_noise; }
+
+    /*! (rows(), stride()): the offset; then for symbols i - reach() to i + reach() what
+     * their points, or their real and then their imaginary parts, are multiplied with. */
+    const std::vector<float>& affine() const { return d_affine; }
+    //! (patterns(), stride()): what is added for each; the earliest label counts most.
+    const std::vector<float>& table() const { return d_table; }
+
+    /*! \param affine,table as affine() and table() give them \param noise above 0
+     * \throws std::invalid_argument for another size, or a value beyond largest_sample */
+    void set(std::vector<float> affine, std::vector<float> table, float noise);
+
+    /*! The waveform of consecutive symbols. Allocates nothing.
+     * \param labels of the first of them; reach() more lie before it and behind the last
+     * \param samples count · stride() floats */
+    void expect(const std::uint8_t* labels, std::size_t count, float* samples) const;
+
+    /*! Mean squared difference of a float to what is expected. \param labels as above
+     * \param count at least 1 */
+    double
+    residual(const std::uint8_t* labels, const float* samples, std::size_t count) const;
+
+    bool operator==(const expected_waveform& other) const;
+
+private:
+    template <std::size_t width>
+    void sum(const std::uint8_t* labels, std::size_t count, float* samples) const;
+
+    bool d_complex;
+    std::vector<float> d_points; // (M, dimensions), of unit power
+    std::size_t d_dimensions, d_classes, d_reach, d_context, d_patterns, d_stride;
+    std::vector<float> d_affine, d_table;
+    float d_noise = 0;
+    // What expect() adds up, in rows of stride() floats: for each pattern the table with
+    // the affine part of its labels and the offset, and for each symbol that is not in
+    // the pattern and each of its labels the affine part.
+    std::vector<float> d_near, d_far;
+};
+
+} // namespace gr::adann::core

@@ -1,0 +1,149 @@
+/* The expected waveform against its definition, written out.
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "core/signal/expected_waveform.h"
+#include "core/signal/fit_waveform.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include <limits>
+#include <random>
+
+using namespace gr::adann::core;
+
+namespace {
+
+constexpr std::size_t symbols = 400;
+
+struct drawn {
+    drawn(const std::string& name, unsigned sps, bool complex, unsigned reach, unsigned c)
+        : alphabet(name), waveform(alphabet, sps, complex, reach, c), labels(symbols)
+    {
+        std::mt19937 random(7);
+        std::normal_distribution<float> normal;
+        std::vector<float> affine(waveform.affine().size()),
+            table(waveform.table().size());
+        for (auto* values : { &affine, &table })
+            for (float& value : *values)
+                value = normal(random);
+        waveform.set(affine, table, 0.1f);
+        for (auto& label : labels)
+            label = random() % alphabet.size();
+    }
+
+    // One float of symbol i, by the class's own words.
+    double by_definition(std::size_t i, std::size_t j) const
+    {
+        const std::size_t reach = waveform.reach(), stride = waveform.stride();
+        double power = 0, value = waveform.affine()[j];
+        for (const auto& point : alphabet.points())
+            power += std::norm(point) / double(alphabet.size());
+        std::size_t row = 1;
+        for (std::size_t k = 0; k <= 2 * reach; ++k) {
+            const auto point = alphabet.points()[labels[i + k - reach]];
+            value +=
+                point.real() / std::sqrt(power) * waveform.affine()[row++ * stride + j];
+            if (alphabet.is_complex())
+                value += point.imag() / std::sqrt(power) *
+                         waveform.affine()[row++ * stride + j];
+        }
+        std::size_t pattern = 0;
+        for (std::size_t k = 0; k < waveform.context(); ++k)
+            pattern = pattern * alphabet.size() + labels[i - waveform.context() / 2 + k];
+        return value + waveform.table()[pattern * stride + j];
+    }
+
+    const constellation alphabet;
+    expected_waveform waveform;
+    std::vector<std::uint8_t> labels;
+};
+
+struct kind {
+    const char* name;
+    unsigned sps;
+    bool complex;
+    unsigned reach, context;
+};
+const kind kinds[] = {
+    { "pam4", 4, false, 6, 5 }, { "pam2", 1, false, 3, 7 }, { "pam2", 2, true, 6, 4 },
+    { "qpsk", 2, true, 5, 3 },  { "16qam", 4, true, 6, 3 }, { "64qam", 2, true, 2, 2 },
+    { "pam8", 3, false, 6, 1 }, { "16qam", 7, true, 6, 0 }, { "pam4", 8, false, 0, 1 },
+    { "qpsk", 1, true, 4, 0 },
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(expected_waveforms)
+
+BOOST_AUTO_TEST_CASE(each_sample_is_what_the_definition_says_however_it_is_cut)
+{
+    for (const auto& k : kinds) {
+        BOOST_TEST_CONTEXT(k.name << " sps " << k.sps << " context " << k.context)
+        {
+            const drawn d(k.name, k.sps, k.complex, k.reach, k.context);
+            const std::size_t reach = k.reach, stride = d.waveform.stride();
+            const std::size_t count = symbols - 2 * reach;
+            BOOST_TEST(stride == k.sps * (k.complex ? 2 : 1));
+            std::vector<float> all(count * stride), cut(all.size());
+            d.waveform.expect(&d.labels[reach], count, all.data());
+            for (std::size_t i = 0; i < count; ++i)
+                for (std::size_t j = 0; j < stride; ++j)
+                    BOOST_TEST(std::abs(all[i * stride + j] -
+                                        d.by_definition(reach + i, j)) < 2e-5);
+            for (std::size_t i = 0, n = 1; i < count; i += n, n = i % 7 + 1)
+                d.waveform.expect(
+                    &d.labels[reach + i], std::min(n, count - i), &cut[i * stride]);
+            BOOST_TEST((cut == all));
+
+            auto other = all;
+            for (std::size_t i = 0; i < other.size(); ++i)
+                other[i] += i % 2 ? 0.5f : -0.25f;
+            BOOST_TEST(d.waveform.residual(&d.labels[reach], all.data(), count) == 0);
+            BOOST_TEST(
+                d.waveform.residual(
+                    &d.labels[reach], other.data(), other.size() / stride) ==
+                    (0.25 * (other.size() / 2) + 0.0625 * ((other.size() + 1) / 2)) /
+                        other.size(),
+                boost::test_tools::tolerance(1e-5));
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(what_is_out_of_range_is_named)
+{
+    const auto refused = [](const std::string& reason, auto make) {
+        BOOST_CHECK_EXCEPTION(make(), std::invalid_argument, [&](const auto& error) {
+            return std::string(error.what()).find(reason) != std::string::npos;
+        });
+    };
+    const constellation pam4("pam4"), qpsk("qpsk");
+    const auto make = [&](unsigned sps, unsigned reach, unsigned context) {
+        return [=] { expected_waveform(pam4, sps, false, reach, context); };
+    };
+    refused("sps is 0", make(0, 6, 5));
+    refused("waveform reach is 65, allowed: 0 to 64", make(4, 65, 5));
+    refused("waveform context is 6, allowed: 0 to 5", make(4, 2, 6));
+    refused("waveform context is 9, allowed: at most 65536 patterns", make(4, 6, 9));
+    refused("constellation is qpsk", [&] { expected_waveform(qpsk, 4, false, 6, 3); });
+
+    expected_waveform waveform(pam4, 4, false, 1, 1);
+    std::vector<float> affine(16), table(16);
+    refused("waveform affine is 15",
+            [&] { waveform.set(std::vector<float>(15), table, 1); });
+    refused("waveform table is 17",
+            [&] { waveform.set(affine, std::vector<float>(17), 1); });
+    refused("waveform noise is 0", [&] { waveform.set(affine, table, 0); });
+    table[3] = std::numeric_limits<float>::quiet_NaN();
+    refused("a value of the waveform", [&] { waveform.set(affine, table, 1); });
+
+    const std::vector<std::uint8_t> labels(75, 4);
+    const std::vector<float> samples(300);
+    refused("a label is 4", [&] {
+        fit_waveform(pam4, 4, false, samples.data(), labels.data(), labels.size());
+    });
+    const std::vector<std::uint8_t> few(75, 0);
+    refused("usable samples and neighbours is 51, allowed: at least 52", [&] {
+        fit_waveform(pam4, 4, false, samples.data(), few.data(), few.size());
+    });
+}
+
+BOOST_AUTO_TEST_SUITE_END()
