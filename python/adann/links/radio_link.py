@@ -7,34 +7,16 @@ import numpy as np
 from scipy.signal import fftconvolve
 
 from .. import core
+from .amplifier import AMPLIFIERS, drive
 
 SPS = 2               # samples a symbol that the receiver gives
 _OVERSAMPLED = 4      # samples a symbol of the link: the amplifier widens the spectrum
 _ROLL_OFF = 0.3
 _SPAN = 24            # symbols that the impulse response of each pulse filter lasts
-_RAPP_SMOOTHNESS = 2  # of a solid-state amplifier's knee
-_SALEH_PHASE = np.pi / 3  # by which a travelling-wave tube turns what is far beyond saturation
 
 _RANGES = {
     "echo": (0, 2), "delay": (0, 8), "turns": (-0.01, 0.01), "jump_every": (0, 2**40),
     "back_off": (0, 60), "carrier": (-0.1, 0.1), "linewidth": (0, 0.01), "snr": (-10, 100)}
-
-
-def _rapp(x):
-    """Solid-state amplifier: amplitude alone, at most 1. Source: Rapp, "Effects of HPA-nonlinearity
-    on a 4-DPSK/OFDM-signal for a digital sound broadcasting system", ECSC 1991."""
-    return x / (1 + abs(x) ** (2 * _RAPP_SMOOTHNESS)) ** (0.5 / _RAPP_SMOOTHNESS)
-
-
-def _saleh(x):
-    """Travelling-wave tube: amplitude, most at an input of 1, and with it phase. Source: Saleh,
-    "Frequency-independent and frequency-dependent nonlinear models of TWT amplifiers", IEEE Trans.
-    Commun., 1981, Eqs. (1), (2) with its usual parameters, over the gain for small signals."""
-    power = abs(x) ** 2
-    return x / (1 + power) * np.exp(1j * _SALEH_PHASE * power / (1 + power))
-
-
-AMPLIFIERS = {"none": lambda x: x, "rapp": _rapp, "saleh": _saleh}
 
 
 @dataclass(frozen=True)
@@ -92,8 +74,9 @@ class RadioLink:
         sent = np.zeros(_OVERSAMPLED * len(labels), complex)
         sent[::_OVERSAMPLED] = points[labels]
         rays = fftconvolve(sent, pulse, "same")
-        drive = 10 ** (-self.back_off / 20)
-        rays = AMPLIFIERS[self.amplifier](drive * rays) / drive
+        if self.amplifier != "none":
+            driven = drive(rays, self.back_off)
+            rays = AMPLIFIERS[self.amplifier](driven) * np.linalg.norm(rays) / np.linalg.norm(driven)
         late = round(_OVERSAMPLED * self.delay)
         symbols = np.arange(sent.size) / _OVERSAMPLED
         echo = np.concatenate([np.zeros(late), rays[:rays.size - late]])
