@@ -16,7 +16,7 @@ from ..offline.evaluate import count
 from ..offline.presets import PRESETS
 from ..offline.training import TrainingSettings, train
 from .cells import run_cells
-from .drift_report import write_results
+from .drift_report import JUMP_BLOCK, write_results
 from .drift_signals import (BLOCK, EVENTS, HALF_WINDOW, LINKS, MOVING, SPS, Scale, case_signal,
                             stress_signal, training_record)
 
@@ -38,6 +38,7 @@ _QUICK = Scale(labelled=2**17, fraction=0.75, epochs=120, seeds=2, before=2**16,
                event=2**16, recovery=2**16)
 _QUICK_CASES = [("PAM4", "reference"), ("PAM4", "extreme"), ("16QAM", "reference")]
 _QUICK_ROWS = ["frozen", "self-training", "ours", "supervised online", "oracle"]
+JUMP = 2**15  # symbols after a drift that are looked at closely
 _RECORD = 2**22  # symbols that 10^8 without drift repeat
 
 
@@ -100,14 +101,18 @@ def train_model(link, drift, scale):
 
 
 def run_row(model, link, case, row, seed, scale):
-    """One equalizer on one case: {"errors": Errors of each capture, "estimates": [capture, block, BER, lower, upper, trustworthy] where they were made}."""
+    """One equalizer on one case: {"errors": Errors of each capture, "jump": those right after the
+    drift, in blocks of JUMP_BLOCK symbols, "estimates": [capture, block, BER, lower, upper,
+    trustworthy] where they were made}."""
     captures = case_signal(link, case, scale)
     if row == "oracle" and case == "gain":  # it was trained on a record with a scale of its own
         captures = [replace(one, samples=(one.samples - one.samples.mean()) / one.samples.std())
                     for one in captures]
     received = _equalize(model, captures, ROWS[row], seed)
-    errors = [count(decided, capture.reference, model.constellation.bits_per_symbol, BLOCK)
+    bits = model.constellation.bits_per_symbol
+    errors = [count(decided, capture.reference, bits, BLOCK)
               for decided, capture in zip(received.labels, captures)]
+    jump = count(received.labels[1][:JUMP], captures[1].reference[:JUMP], bits, JUMP_BLOCK)
     edges = np.cumsum([0, *(len(blocks) for blocks in errors)])
     estimates = []
     for event in received.events or []:
@@ -117,7 +122,7 @@ def run_row(model, link, case, row, seed, scale):
             estimates.append([capture, int(block - 1 - edges[capture]),
                               *(event[key] for key in ("ber", "ber_low", "ber_high",
                                                        "trustworthy"))])
-    return {"errors": errors, "estimates": estimates}
+    return {"errors": errors, "jump": jump, "estimates": estimates}
 
 
 def run_stress(model, link, drift, event, row, seed, scale):
