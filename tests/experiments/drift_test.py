@@ -84,14 +84,16 @@ def test_figures_of_a_run():
 def test_a_jump_is_over_when_the_latest_symbols_and_all_that_follow_say_so():
     # Blocks of 512 symbols, 1024 bits: 30 errors each in the first 4, 20 in the ninth, 5 later.
     close = [30] * 4 + [0] * 4 + [20] + [0] * 11 + [5] + [0] * 43
-    run = {"jump": close, "errors": [[0], [140, 5, 0, 0]]}
+    close, before = blocks(close, 2, 512), blocks([0], 2, 8192)
+    run = {"jump": close, "errors": [before, blocks([140, 5, 0, 0], 2, 8192)]}
     # 8 blocks have 140 errors until the fourth is out of them; 20 in 8192 bits are 2.4e-3, and
     # below 1e-3 the ninth has to be out too.
-    assert jump(run, 2, 8192) == {"symbols": 17 * 512, "start": 140 / 16384, "worst": 5 / 8192}
+    assert jump(run) == {"symbols": 17 * 512, "start": 140 / 16384, "worst": 5 / 8192}
     # What follows has too many: never.
-    assert jump({**run, "errors": [[0], [140, 5, 0, 0, 200, 200]]}, 2, 8192)["symbols"] is None
-    calm = {"jump": [0] * 64, "errors": [[0], [0] * 4]}
-    assert jump(calm, 2, 8192) == {"symbols": 4096, "start": 0, "worst": 0}
+    worse = blocks([140, 5, 0, 0, 200, 200], 2, 8192)
+    assert jump({**run, "errors": [before, worse]})["symbols"] is None
+    calm = {"jump": blocks([0] * 64, 2, 512), "errors": [before, blocks([0] * 4, 2, 8192)]}
+    assert jump(calm) == {"symbols": 4096, "start": 0, "worst": 0}
     assert worst_jump([{"symbols": 4096, "start": 1, "worst": 2},
                        {"symbols": 8192, "start": 0, "worst": 3}]) == {
         "symbols": 8192, "start": 1, "worst": 3}

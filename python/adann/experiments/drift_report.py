@@ -29,7 +29,7 @@ def write_results(directory, results):
         for link, case in dict.fromkeys((run["link"], run["case"]) for run in results["runs"])]
     results["jumps"] = [
         dict(link=link, case=case, **worst_jump(
-            [jump(run, results["bits"][link], results["block"]) for run in results["runs"]
+            [jump(run) for run in results["runs"]
              if (run["link"], run["case"], run["row"]) == (link, case, "ours")]))
         for link, case in dict.fromkeys((run["link"], run["case"]) for run in results["runs"])
         if case not in MOVING]
@@ -187,7 +187,7 @@ def _table(results):
               "–" if figures["worst_block"] is None else f"{figures['worst_block']:.1e}"]
              for row, figures in entry["rows"].items()]))
     parts.append("### Right after the jump\n")
-    parts.append(_markdown(
+    parts.append(markdown(
         ["link", "drift", "symbols to 1e-3", "BER of the first 8192", "worst 4096 after them"],
         [[one["link"], one["case"], str(one["symbols"] or "–"), f"{one['start']:.1e}",
           f"{one['worst']:.1e}"] for one in results["jumps"]]))
