@@ -45,6 +45,13 @@ equalizer::sptr equalizer::make(const std::string& model,
     return gnuradio::make_block_sptr<equalizer_impl>(core::load_model(model), settings);
 }
 
+equalizer::sptr equalizer::make_from_memory(const std::string& contents,
+                                            const equalizer_settings& settings)
+{
+    return gnuradio::make_block_sptr<equalizer_impl>(core::parse_model(contents),
+                                                     settings);
+}
+
 equalizer_impl::equalizer_impl(const core::model& model,
                                const equalizer_settings& settings)
     : gr::block(

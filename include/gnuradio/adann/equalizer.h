@@ -115,6 +115,9 @@ public:
      * \throws std::runtime_error if the model file cannot be read (Python: ValueError)
      * \throws std::invalid_argument naming the setting that is out of range */
     static sptr make(const std::string& model, const equalizer_settings& settings = {});
+    //! The same of a model in memory. \param contents those of a model file
+    static sptr make_from_memory(const std::string& contents,
+                                 const equalizer_settings& settings = {});
 
     // All of these are safe while the flowgraph runs.
     //! \throws std::invalid_argument if out of range, as the other setters

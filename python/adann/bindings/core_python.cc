@@ -37,6 +37,7 @@ PYBIND11_MODULE(core, m)
             "symmetries",
             &constellation::symmetries,
             "Label permutations of inversion (PAM) or rotation (QAM), identity first.");
+    bind_waveform(m);
     bind_network(m);
     bind_model(m);
     bind_training(m);
