@@ -14,9 +14,15 @@ namespace {
 
 constexpr std::size_t room = 4096; // symbols until the buffers are moved back
 
-std::size_t odd_taps(unsigned length, std::size_t sps) { return length * sps / 2 * 2 + 1; }
+std::size_t odd_taps(unsigned length, std::size_t sps)
+{
+    return length * sps / 2 * 2 + 1;
+}
 
-std::size_t whole(std::size_t samples, std::size_t sps) { return (samples + sps - 1) / sps; }
+std::size_t whole(std::size_t samples, std::size_t sps)
+{
+    return (samples + sps - 1) / sps;
+}
 
 const front_filter_settings& checked(const front_filter_settings& settings)
 {
@@ -29,7 +35,8 @@ const front_filter_settings& checked(const front_filter_settings& settings)
 void front_filter_settings::check() const
 {
     check_range("front filter's length", length, 1u, 64u);
-    check_range<std::size_t>("number of the front filter's memories", memories.size(), 1, 8);
+    check_range<std::size_t>(
+        "number of the front filter's memories", memories.size(), 1, 8);
     std::size_t least = front_filter::block;
     for (const std::size_t memory : memories) {
         check_range<std::size_t>("front filter's memory", memory, least, 10'000'000);
@@ -69,6 +76,8 @@ front_filter::front_filter(const expected_waveform& waveform,
         d_output[p].resize(sample(block) + window.samples() + d_taps + lanes);
     }
     d_filtered.resize(samples * d_planes);
+    d_bad.resize(samples);
+    d_negative.resize(d_taps);
     d_labels.resize(d_capacity + block);
     d_expected.resize(block * window.stride());
     d_ready = sample(d_next) - window.samples_before();
@@ -81,7 +90,8 @@ feature_view front_filter::filter(const feature_view& windows)
         make_room();
     load(windows);
     const std::size_t first = sample(d_next) - d_window.samples_before();
-    const std::size_t end = sample(d_next + windows.count - 1) + d_window.samples_after() + 1;
+    const std::size_t end =
+        sample(d_next + windows.count - 1) + d_window.samples_after() + 1;
     run(d_ready, end - d_ready);
     return { &d_filtered[first * d_planes],
              d_window.stride(),
@@ -96,6 +106,7 @@ void front_filter::make_room()
     for (std::size_t p = 0; p < d_planes; ++p)
         std::copy(d_samples[p].begin() + from, d_samples[p].end(), d_samples[p].begin());
     std::copy(d_filtered.begin() + from * d_planes, d_filtered.end(), d_filtered.begin());
+    std::copy(d_bad.begin() + from, d_bad.end(), d_bad.begin());
     std::copy(d_labels.begin() + symbols, d_labels.end(), d_labels.begin());
     d_next -= symbols;
     d_loaded -= from;
@@ -112,14 +123,9 @@ void front_filter::load(const feature_view& windows)
         const bool usable = all_usable(from, d_planes);
         for (std::size_t p = 0; p < d_planes; ++p)
             d_samples[p][d_loaded] = usable ? from[p] : 0.0f;
+        d_bad[d_loaded] = !usable;
         if (!usable)
             d_unusable = d_loaded + 1;
-    }
-    // Samples that cannot be used are what the network sees.
-    if (d_unusable > d_ready) {
-        const float* const all = windows.data;
-        for (std::size_t i = d_ready; i < d_loaded && i < d_loaded; ++i)
-            (void)all;
     }
 }
 
@@ -134,10 +140,9 @@ void front_filter::run(std::size_t first, std::size_t n)
         std::fill_n(to, columns, taps[d_taps]); // the offset
         d_kernels.slide(&taps, 1, d_taps, &d_samples[0][from], 1, columns, 1, &to);
     } else {
-        float negative[2 * 64 * 64 + 1];
-        const float *re = taps, *im = taps + d_pitch;
+        const float *re = taps, *im = taps + d_pitch, *negative = d_negative.data();
         for (std::size_t k = 0; k < d_taps; ++k)
-            negative[k] = -im[k];
+            d_negative[k] = -im[k];
         float* const y[] = { d_output[0].data(), d_output[1].data() };
         const float* const with_re[] = { re, im };
         d_kernels.slide(with_re, 2, d_taps, &d_samples[0][from], 1, columns, 0, y);
@@ -149,6 +154,9 @@ void front_filter::run(std::size_t first, std::size_t n)
         }
     }
     d_ready = first + n;
+    for (std::size_t i = first; i < std::min(d_ready, d_unusable); ++i)
+        if (d_bad[i])
+            std::fill_n(&d_filtered[i * d_planes], d_planes, std::nanf(""));
 }
 
 void front_filter::decided(const std::uint8_t* labels, std::size_t n)
@@ -181,7 +189,8 @@ void front_filter::update()
     const auto planes = [](const aligned_floats* of) {
         return signal_planes{ of[0].data(), of[1].empty() ? nullptr : of[1].data() };
     };
-    d_sums.set(planes(d_samples) + static_cast<std::ptrdiff_t>(first), planes(d_wanted), n);
+    d_sums.set(
+        planes(d_samples) + static_cast<std::ptrdiff_t>(first), planes(d_wanted), n);
     d_bank.learn(d_sums);
 }
 

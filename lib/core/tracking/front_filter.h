@@ -33,8 +33,8 @@ struct front_filter_settings {
  * the decisions (tap_bank.h). The result is the same to the bit, however the stream is
  * cut into calls. Nothing is allocated after construction.
  *
- * A sample that is not usable (all_usable()) stays as it is; it counts as zero in its
- * neighbours' filtering, and its block is not learnt from. */
+ * A sample that is not usable (all_usable()) comes out as NaN; it counts as zero in what
+ * its neighbours become, and its block is not learnt from. */
 class front_filter
 {
 public:
@@ -96,9 +96,9 @@ private:
     const std::size_t d_past, d_capacity; // symbols
 
     // Symbol k's middle is sample k·sps of these.
-    aligned_floats d_samples[2];           // by planes; unusable ones are zero
-    aligned_floats d_filtered;             // interleaved
-    std::vector<std::uint8_t> d_labels;
+    aligned_floats d_samples[2]; // by planes; unusable ones are zero
+    aligned_floats d_filtered;   // interleaved
+    std::vector<std::uint8_t> d_bad, d_labels;
     std::size_t d_next;         // the symbol to be decided
     std::size_t d_loaded;       // samples up to here have come in
     std::size_t d_ready;        // … and have been filtered
@@ -106,7 +106,7 @@ private:
     std::size_t d_known = 0;    // symbols with labels
     std::size_t d_position = 0; // in the block
 
-    aligned_floats d_expected, d_wanted[2], d_output[2];
+    aligned_floats d_expected, d_wanted[2], d_output[2], d_negative;
     normal_equations d_sums;
     tap_bank d_bank;
     std::size_t d_pitch;

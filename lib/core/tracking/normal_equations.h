@@ -72,7 +72,7 @@ public:
     {
         return d_sums.data() + imaginary * matrix() + k * d_pitch;
     }
-    float energy() const { return *(correlation() + vector_floats()); }   //!< Σ |z|²
+    float energy() const { return *(correlation() + vector_floats()); }    //!< Σ |z|²
     float count() const { return *(correlation() + vector_floats() + 1); } //!< Σ 1
 
     //! All of it, for checkpoints.

@@ -13,8 +13,8 @@ using simd::lanes;
 namespace {
 
 constexpr float score_keep = 0.8f;
-constexpr std::size_t long_from = 256;  // symbols: shorter memories have short taps only
-constexpr std::size_t short_to = 512;   // symbols: longer ones have long taps only
+constexpr std::size_t long_from = 256; // symbols: shorter memories have short taps only
+constexpr std::size_t short_to = 512;  // symbols: longer ones have long taps only
 constexpr std::size_t updates_per_memory = 16; // at least
 constexpr int few_steps = 4, many_steps = 12;
 
@@ -69,8 +69,8 @@ tap_bank::tap_bank(std::size_t taps,
             if (const std::size_t nearer = before[is_long]) {
                 // Their mean ages, as seen from the middle of the next block.
                 const auto age = [&](std::size_t c) {
-                    return static_cast<float>(
-                        d_memories[d_candidates[c].memory].symbols + d_block);
+                    return static_cast<float>(d_memories[d_candidates[c].memory].symbols +
+                                              d_block);
                 };
                 d_candidates.push_back({ candidate::line,
                                          q - 1,
@@ -84,8 +84,12 @@ tap_bank::tap_bank(std::size_t taps,
             before[is_long] = farther;
         }
     }
-    for (auto* scratch :
-         { &d_products[0], &d_products[1], &d_products[2], &d_products[3], &d_rest, &d_direction })
+    for (auto* scratch : { &d_products[0],
+                           &d_products[1],
+                           &d_products[2],
+                           &d_products[3],
+                           &d_rest,
+                           &d_direction })
         *scratch = zeros;
     reset();
 }
@@ -124,12 +128,11 @@ void tap_bank::learn(const normal_equations& block)
     score(block);
     ++d_blocks;
     take_in(block);
-    d_used = std::min_element(d_candidates.begin(),
-                              d_candidates.end(),
-                              [](const auto& a, const auto& b) {
-                                  return a.score < b.score;
-                              }) -
-             d_candidates.begin();
+    d_used =
+        std::min_element(d_candidates.begin(),
+                         d_candidates.end(),
+                         [](const auto& a, const auto& b) { return a.score < b.score; }) -
+        d_candidates.begin();
 }
 
 // How well each candidate would have predicted the block.
@@ -251,8 +254,11 @@ void tap_bank::state(archive& members)
     for (std::size_t q = 0; q < d_memories.size(); ++q) {
         auto& memory = d_memories[q];
         const std::string name = "memory" + std::to_string(q);
-        members.numbers(name + ".sums", memory.sums.sums().data(), { memory.sums.sums().size() });
-        members.numbers(name + ".pending", memory.pending.sums().data(), { memory.pending.sums().size() });
+        members.numbers(
+            name + ".sums", memory.sums.sums().data(), { memory.sums.sums().size() });
+        members.numbers(name + ".pending",
+                        memory.pending.sums().data(),
+                        { memory.pending.sums().size() });
         members(name + ".blocks", memory.blocks);
     }
     for (std::size_t c = 0; c < d_candidates.size(); ++c) {

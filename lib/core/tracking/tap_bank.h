@@ -66,10 +66,10 @@ private:
     };
     struct candidate {
         enum { nothing, filter, line } kind;
-        std::size_t memory;            // of a line, the shorter one's
-        std::size_t first, last;       // of the taps
-        std::size_t nearer, farther;   // candidates that a line goes through
-        float slope;                   // taps = nearer + slope (nearer - farther)
+        std::size_t memory;          // of a line, the shorter one's
+        std::size_t first, last;     // of the taps
+        std::size_t nearer, farther; // candidates that a line goes through
+        float slope;                 // taps = nearer + slope (nearer - farther)
         aligned_floats taps;
         float score = 0;
     };
