@@ -157,3 +157,31 @@ def test_settings_out_of_range_are_refused():
                            ({"memories": [128, 128]}, "memory is 128")):
         with pytest.raises(ValueError, match=text):
             tracked("pam4", **settings)
+
+
+def test_is_soon_no_worse_than_no_filter_whatever_it_learnt_from():
+    """Silence, noise, a constant and another modulation for 8192 symbols; then the signal again."""
+    random = np.random.default_rng(9)
+    labels, samples = link("pam4", 40000, 3, echo=0.25)
+    lost = slice(2 * 16384, 2 * 24576)
+    silence = 1e-3 * random.standard_normal(2 * 8192)
+    for disturbance in (silence, silence * 1000, 0 * silence + 0.7, link("pam2", 8192, 4)[1]):
+        disturbed = samples.copy()
+        disturbed[lost] = disturbance
+        filter, net = tracked("pam4")
+        found = decide(filter, disturbed)[0]
+        frozen = net.decide(windows(disturbed, 2, 0))[0]
+        back = slice(24576 + 4096, -64)
+        assert np.mean(frozen[back] != labels[back]) > 0.03
+        assert np.mean(found[back] != labels[back]) < 1e-3
+
+
+def test_leaves_the_degenerate_solution():
+    """All labels alike, no taps, an offset that explains them: the judge ends it."""
+    labels, samples = link("pam4", 20000, 3, echo=0.25)
+    filter, _ = tracked("pam4")
+    decide(filter, samples[:8192], np.zeros(4096, np.uint8))
+    assert np.abs(filter.taps).max() < 0.1  # it can be led there
+    found = decide(filter, samples)[0]
+    assert filter.resets > 0
+    assert np.mean(found[4096:-64] != labels[4096:-64]) < 1e-3

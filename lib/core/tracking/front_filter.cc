@@ -49,39 +49,37 @@ front_filter::front_filter(const expected_waveform& waveform,
                            const front_filter_settings& settings)
     : d_waveform(waveform),
       d_window(window),
-      d_kernels(simd::active()),
       d_planes(window.floats_per_sample()),
       d_taps(odd_taps(checked(settings).length, window.sps())),
-      d_past(block + 2 * waveform.reach() + whole(d_taps, window.sps()) +
+      d_past(block + judge::symbols + 4 * waveform.reach() + whole(d_taps, window.sps()) +
              whole(window.samples(), window.sps()) + 2),
       d_capacity(d_past + room),
+      d_samples(sample(d_capacity + block) + window.samples() + 2 * (d_taps + lanes),
+                d_planes == 2),
+      d_filtered(d_samples.re.size() * d_planes),
+      d_bad(d_samples.re.size()),
+      d_labels(d_capacity + block),
       d_next(d_past),
+      d_loaded(sample(d_next) - window.samples_before() - reach()),
+      d_ready(d_loaded + reach()),
+      d_expected(block * waveform.stride()),
+      d_wanted(sample(block), d_planes == 2),
+      d_output(sample(block) + window.samples() + lanes, d_planes == 2),
       d_sums(d_taps, d_planes == 2),
+      d_filter(d_taps, d_planes == 2, simd::active()),
       d_bank(d_taps,
              odd_taps((settings.length + 1) / 2, window.sps()),
              d_planes == 2,
              block,
              settings.memories),
-      d_pitch(d_sums.pitch())
+      d_judge(d_waveform),
+      d_plain(judge::symbols + 2 * waveform.reach()),
+      d_interleaved(d_planes == 2 ? 2 * (sample(d_plain.size()) + window.samples()) : 0)
 {
     if (waveform.stride() != window.stride())
         refuse("expected waveform's floats of a symbol",
                waveform.stride(),
                std::to_string(window.stride()) + ", as the window has");
-    const std::size_t samples =
-        sample(d_capacity + block) + window.samples() + d_taps + d_pitch + 4 * lanes;
-    for (std::size_t p = 0; p < d_planes; ++p) {
-        d_samples[p].resize(samples);
-        d_wanted[p].resize(sample(block));
-        d_output[p].resize(sample(block) + window.samples() + d_taps + lanes);
-    }
-    d_filtered.resize(samples * d_planes);
-    d_bad.resize(samples);
-    d_negative.resize(d_taps);
-    d_labels.resize(d_capacity + block);
-    d_expected.resize(block * window.stride());
-    d_ready = sample(d_next) - window.samples_before();
-    d_loaded = d_ready - reach();
 }
 
 feature_view front_filter::filter(const feature_view& windows)
@@ -103,11 +101,15 @@ feature_view front_filter::filter(const feature_view& windows)
 void front_filter::make_room()
 {
     const std::size_t symbols = d_next - d_past, from = sample(symbols);
-    for (std::size_t p = 0; p < d_planes; ++p)
-        std::copy(d_samples[p].begin() + from, d_samples[p].end(), d_samples[p].begin());
-    std::copy(d_filtered.begin() + from * d_planes, d_filtered.end(), d_filtered.begin());
-    std::copy(d_bad.begin() + from, d_bad.end(), d_bad.begin());
-    std::copy(d_labels.begin() + symbols, d_labels.end(), d_labels.begin());
+    const auto move_back = [](auto& buffer, std::size_t n) {
+        if (!buffer.empty())
+            std::copy(buffer.begin() + n, buffer.end(), buffer.begin());
+    };
+    move_back(d_samples.re, from);
+    move_back(d_samples.im, from);
+    move_back(d_filtered, from * d_planes);
+    move_back(d_bad, from);
+    move_back(d_labels, symbols);
     d_next -= symbols;
     d_loaded -= from;
     d_ready -= from;
@@ -121,8 +123,9 @@ void front_filter::load(const feature_view& windows)
     const float* from = windows.data + (d_loaded - first) * d_planes;
     for (; d_loaded < end; ++d_loaded, from += d_planes) {
         const bool usable = all_usable(from, d_planes);
-        for (std::size_t p = 0; p < d_planes; ++p)
-            d_samples[p][d_loaded] = usable ? from[p] : 0.0f;
+        d_samples.re[d_loaded] = usable ? from[0] : 0.0f;
+        if (d_planes == 2)
+            d_samples.im[d_loaded] = usable ? from[1] : 0.0f;
         d_bad[d_loaded] = !usable;
         if (!usable)
             d_unusable = d_loaded + 1;
@@ -132,25 +135,15 @@ void front_filter::load(const feature_view& windows)
 // Filters n samples from `first` on.
 void front_filter::run(std::size_t first, std::size_t n)
 {
-    const std::size_t columns = (n + lanes - 1) / lanes * lanes;
-    const float* const taps = d_bank.taps();
-    const std::size_t from = first - reach();
+    const signal_planes from = d_samples + static_cast<std::ptrdiff_t>(first - reach());
     if (d_planes == 1) {
-        float* const to = &d_filtered[first];
-        std::fill_n(to, columns, taps[d_taps]); // the offset
-        d_kernels.slide(&taps, 1, d_taps, &d_samples[0][from], 1, columns, 1, &to);
+        d_filter.run(d_bank.taps(), d_sums.pitch(), from, n, &d_filtered[first], nullptr);
     } else {
-        const float *re = taps, *im = taps + d_pitch, *negative = d_negative.data();
-        for (std::size_t k = 0; k < d_taps; ++k)
-            d_negative[k] = -im[k];
-        float* const y[] = { d_output[0].data(), d_output[1].data() };
-        const float* const with_re[] = { re, im };
-        d_kernels.slide(with_re, 2, d_taps, &d_samples[0][from], 1, columns, 0, y);
-        const float* const with_im[] = { negative, re };
-        d_kernels.slide(with_im, 2, d_taps, &d_samples[1][from], 1, columns, 1, y);
+        float *const re = d_output.re.data(), *const im = d_output.im.data();
+        d_filter.run(d_bank.taps(), d_sums.pitch(), from, n, re, im);
         for (std::size_t i = 0; i < n; ++i) {
-            d_filtered[2 * (first + i)] = y[0][i];
-            d_filtered[2 * (first + i) + 1] = y[1][i];
+            d_filtered[2 * (first + i)] = re[i];
+            d_filtered[2 * (first + i) + 1] = im[i];
         }
     }
     d_ready = first + n;
@@ -159,16 +152,70 @@ void front_filter::run(std::size_t first, std::size_t n)
             std::fill_n(&d_filtered[i * d_planes], d_planes, std::nanf(""));
 }
 
-void front_filter::decided(const std::uint8_t* labels, std::size_t n)
+void front_filter::decided(const std::uint8_t* labels,
+                           std::size_t n,
+                           decider& decides,
+                           const prepared_network& net)
+{
+    if (!take(labels, n))
+        return;
+    if (d_blocks % (judged_every / block) == 0)
+        judge_filter(decides, net);
+    update();
+}
+
+void front_filter::known(const std::uint8_t* labels, std::size_t n)
+{
+    if (take(labels, n))
+        update();
+}
+
+// Returns whether a block is complete.
+bool front_filter::take(const std::uint8_t* labels, std::size_t n)
 {
     std::copy_n(labels, n, d_labels.begin() + d_next);
     d_next += n;
-    d_position += n;
     d_known = std::min(d_known + n, d_past);
-    if (d_position == block) {
-        d_position = 0;
-        update();
+    d_position = (d_position + n) % block;
+    d_blocks += d_position == 0;
+    return d_position == 0;
+}
+
+// Compares the latest decisions with those that the network makes without the filter.
+void front_filter::judge_filter(decider& decides, const prepared_network& net)
+{
+    const std::size_t first = d_next - d_plain.size();
+    const std::size_t start = sample(first) - d_window.samples_before();
+    if (d_known < d_plain.size() || d_unusable > start)
+        return;
+    const feature_view windows{
+        interleaved(start, sample(d_plain.size() - 1) + d_window.samples()),
+        d_window.stride(),
+        d_window.dimension(),
+        d_plain.size()
+    };
+    decides.decide(net, windows, d_plain.data());
+    const std::size_t around = d_waveform.reach();
+    const auto owned = sample(first + around) - d_window.sps() / 2;
+    if (d_judge.condemns(d_samples + static_cast<std::ptrdiff_t>(owned),
+                         &d_labels[first + around],
+                         &d_plain[around])) {
+        reset();
+        ++d_resets;
+        std::copy(d_plain.begin(), d_plain.end(), d_labels.begin() + first);
     }
+}
+
+// Samples as they came in; valid until the next call.
+const float* front_filter::interleaved(std::size_t first, std::size_t n)
+{
+    if (d_planes == 1)
+        return &d_samples.re[first];
+    for (std::size_t i = 0; i < n; ++i) {
+        d_interleaved[2 * i] = d_samples.re[first + i];
+        d_interleaved[2 * i + 1] = d_samples.im[first + i];
+    }
+    return d_interleaved.data();
 }
 
 // Learns from the latest block whose symbols' neighbours are decided.
@@ -182,18 +229,15 @@ void front_filter::update()
     if (d_unusable > first)
         return;
     d_waveform.expect(&d_labels[symbol], block, d_expected.data());
-    const std::size_t n = sample(block);
-    for (std::size_t i = 0; i < n; ++i)
-        for (std::size_t p = 0; p < d_planes; ++p)
-            d_wanted[p][i] = d_expected[i * d_planes + p];
-    const auto planes = [](const aligned_floats* of) {
-        return signal_planes{ of[0].data(), of[1].empty() ? nullptr : of[1].data() };
-    };
-    d_sums.set(
-        planes(d_samples) + static_cast<std::ptrdiff_t>(first), planes(d_wanted), n);
+    d_wanted.assign(d_expected.data(), sample(block));
+    d_sums.set(d_samples + static_cast<std::ptrdiff_t>(first), d_wanted, sample(block));
     d_bank.learn(d_sums);
 }
 
-void front_filter::reset() { d_bank.reset(); }
+void front_filter::reset()
+{
+    d_bank.reset();
+    d_judge.reset();
+}
 
 } // namespace gr::adann::core

@@ -7,8 +7,10 @@
 #pragma once
 
 #include "core/files/archive.h"
+#include "core/network/decider.h"
 #include "core/signal/expected_waveform.h"
 #include "core/signal/windows.h"
+#include "core/tracking/judge.h"
 #include "core/tracking/tap_bank.h"
 
 #include <vector>
@@ -33,12 +35,18 @@ struct front_filter_settings {
  * the decisions (tap_bank.h). The result is the same to the bit, however the stream is
  * cut into calls. Nothing is allocated after construction.
  *
+ * Every `judged_every` symbols a judge (judge.h) compares the latest decisions with those
+ * that the network makes of the samples as they came in; if it condemns the filter, that
+ * starts over from doing nothing. So whatever it has learnt from, silence, noise, another
+ * signal, it is soon no worse than none.
+ *
  * A sample that is not usable (all_usable()) comes out as NaN; it counts as zero in what
  * its neighbours become, and its block is not learnt from. */
 class front_filter
 {
 public:
     static constexpr std::size_t block = 64; //!< symbols between two updates
+    static constexpr std::size_t judged_every = 16 * block;
 
     /*! \param window of the network behind it
      * \throws std::invalid_argument if the waveform is not of such samples, or naming the
@@ -64,8 +72,15 @@ public:
      * \return the network's windows; valid until the next call */
     feature_view filter(const feature_view& windows);
 
-    //! Takes the labels of filter()'s symbols, all of them, decided or known.
-    void decided(const std::uint8_t* labels, std::size_t n);
+    /*! Takes the labels of filter()'s symbols, all of them, as they were decided.
+     * \param decides,net the network behind it: the judge has some symbols decided without
+     * the filter */
+    void decided(const std::uint8_t* labels,
+                 std::size_t n,
+                 decider& decides,
+                 const prepared_network& net);
+    //! The same with known labels, which need no judge.
+    void known(const std::uint8_t* labels, std::size_t n);
 
     //! Back to doing nothing.
     void reset();
@@ -73,8 +88,10 @@ public:
     //! (planes, taps()): what each sample around is multiplied with, the earliest first.
     signal_planes in_use() const
     {
-        return { d_bank.taps(), d_planes == 2 ? d_bank.taps() + d_pitch : nullptr };
+        return { d_bank.taps(),
+                 d_planes == 2 ? d_bank.taps() + d_sums.pitch() : nullptr };
     }
+    std::uint64_t resets() const { return d_resets; }      //!< by the judge
     std::size_t memory() const { return d_bank.memory(); } //!< see tap_bank
     //! What the waveform leaves of the filtered samples, over its own power; NaN if none.
     float residual() const { return d_bank.residual(); }
@@ -86,18 +103,20 @@ private:
     void load(const feature_view& windows);
     void run(std::size_t first, std::size_t n);
     void make_room();
+    bool take(const std::uint8_t* labels, std::size_t n);
     void update();
+    const float* interleaved(std::size_t first, std::size_t n);
+    void judge_filter(decider& decides, const prepared_network& net);
 
     const expected_waveform d_waveform;
     const window_geometry d_window;
-    const simd::kernels& d_kernels;
     const std::size_t d_planes;
     const std::size_t d_taps;
     const std::size_t d_past, d_capacity; // symbols
 
     // Symbol k's middle is sample k·sps of these.
-    aligned_floats d_samples[2]; // by planes; unusable ones are zero
-    aligned_floats d_filtered;   // interleaved
+    planes d_samples;          // unusable ones are zero
+    aligned_floats d_filtered; // interleaved
     std::vector<std::uint8_t> d_bad, d_labels;
     std::size_t d_next;         // the symbol to be decided
     std::size_t d_loaded;       // samples up to here have come in
@@ -106,10 +125,15 @@ private:
     std::size_t d_known = 0;    // symbols with labels
     std::size_t d_position = 0; // in the block
 
-    aligned_floats d_expected, d_wanted[2], d_output[2], d_negative;
+    aligned_floats d_expected;
+    planes d_wanted, d_output;
     normal_equations d_sums;
+    linear_filter d_filter;
     tap_bank d_bank;
-    std::size_t d_pitch;
+    judge d_judge;
+    std::vector<std::uint8_t> d_plain; // labels without the filter
+    aligned_floats d_interleaved;      // of complex samples
+    std::uint64_t d_blocks = 0, d_resets = 0;
 };
 
 } // namespace gr::adann::core

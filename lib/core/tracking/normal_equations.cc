@@ -143,7 +143,7 @@ void normal_equations::product(const float* const* vectors,
     }
     // R is Hermitian: element j of R v is Σ_k conj(row k [j]) v_k.
     for (std::size_t c = 0; c < count; ++c) {
-        float* const negative = const_cast<float*>(d_scratch.data());
+        float* const negative = d_scratch.data();
         const float *re = vectors[c], *im = re + d_pitch;
         for (std::size_t k = 0; k < d_unknowns; ++k)
             negative[k] = -re[k];

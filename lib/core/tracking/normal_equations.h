@@ -6,24 +6,11 @@
  */
 #pragma once
 
-#include "core/common/aligned.h"
-#include "core/simd/kernels.h"
+#include "core/tracking/linear_filter.h"
 
 #include <cstddef>
 
 namespace gr::adann::core {
-
-/*! A signal by planes: its floats, or the real and the imaginary parts of its complex
- * samples. What float samples do not have is null. */
-struct signal_planes {
-    const float* re;
-    const float* im;
-
-    signal_planes operator+(std::ptrdiff_t samples) const
-    {
-        return { re + samples, im ? im + samples : nullptr };
-    }
-};
 
 /*! R = Σ x̄ xᵀ and p = Σ x̄ z over windows x of `taps` samples and the samples z that are
  * wanted from them: what the taps w with the least Σ |z - wᵀx|² depend on. Float samples
@@ -84,8 +71,8 @@ private:
 
     const simd::kernels* d_kernels;
     std::size_t d_taps, d_unknowns, d_planes, d_pitch;
-    aligned_floats d_sums;    // R by planes, p, Σ |z|², Σ 1
-    aligned_floats d_scratch; // of first_row()
+    aligned_floats d_sums;            // R by planes, p, Σ |z|², Σ 1
+    mutable aligned_floats d_scratch; // nothing outlives a call in it
 };
 
 } // namespace gr::adann::core

@@ -8,8 +8,6 @@
 
 namespace gr::adann::core {
 
-using simd::lanes;
-
 namespace {
 
 constexpr float score_keep = 0.8f;
@@ -17,19 +15,6 @@ constexpr std::size_t long_from = 256; // symbols: shorter memories have short t
 constexpr std::size_t short_to = 512;  // symbols: longer ones have long taps only
 constexpr std::size_t updates_per_memory = 16; // at least
 constexpr int few_steps = 4, many_steps = 12;
-
-// The sum of products of whole lanes.
-float dot(const float* a, const float* b, std::size_t n)
-{
-    float sums[lanes] = {};
-    for (std::size_t i = 0; i < n; i += lanes)
-        for (std::size_t l = 0; l < lanes; ++l)
-            sums[l] += a[i + l] * b[i + l];
-    float total = 0;
-    for (const float sum : sums)
-        total += sum;
-    return total;
-}
 
 } // namespace
 
@@ -39,7 +24,7 @@ tap_bank::tap_bank(std::size_t taps,
                    std::size_t block,
                    const std::vector<std::size_t>& memories,
                    const simd::kernels& kernels)
-    : d_block(block), d_kernels(kernels)
+    : d_block(block), d_solver(normal_equations(taps, complex, kernels))
 {
     const normal_equations shape(taps, complex, kernels);
     const aligned_floats zeros(shape.vector_floats());
@@ -84,13 +69,8 @@ tap_bank::tap_bank(std::size_t taps,
             before[is_long] = farther;
         }
     }
-    for (auto* scratch : { &d_products[0],
-                           &d_products[1],
-                           &d_products[2],
-                           &d_products[3],
-                           &d_rest,
-                           &d_direction })
-        *scratch = zeros;
+    for (auto& product : d_products)
+        product = zeros;
     reset();
 }
 
@@ -102,8 +82,7 @@ void tap_bank::reset()
         memory.blocks = 0;
     }
     for (auto& each : d_candidates) {
-        std::fill(each.taps.begin(), each.taps.end(), 0.0f);
-        each.taps[d_memories.front().sums.taps() / 2] = 1;
+        least_squares::do_nothing(d_memories.front().sums, each.taps);
         each.score = 0;
     }
     d_used = 0;
@@ -164,7 +143,7 @@ void tap_bank::take_in(const normal_equations& block)
     float trace = 0;
     for (std::size_t k = 0; k < block.taps(); ++k)
         trace += block.row(k)[k];
-    d_load = 1e-3f * trace / static_cast<float>(block.taps());
+    const float load = 1e-3f * trace / static_cast<float>(block.taps());
 
     const normal_equations* more = &block;
     std::size_t blocks = 1;
@@ -186,7 +165,12 @@ void tap_bank::take_in(const normal_equations& block)
         memory.blocks = 0;
         for (auto& each : d_candidates)
             if (each.kind == candidate::filter && &d_memories[each.memory] == &memory)
-                solve(each, memory);
+                d_solver.approach(memory.sums,
+                                  load * (1 + 0.01f / (1 - memory.keep)),
+                                  each.first,
+                                  each.last,
+                                  memory.longest == 1 ? few_steps : many_steps,
+                                  each.taps.data());
     }
     for (auto& each : d_candidates)
         if (each.kind == candidate::line) {
@@ -195,58 +179,6 @@ void tap_bank::take_in(const normal_equations& block)
             for (std::size_t i = 0; i < each.taps.size(); ++i)
                 each.taps[i] = nearer[i] + each.slope * (nearer[i] - farther[i]);
         }
-}
-
-/* Conjugate gradients towards (R + load) (w - nothing) = p - R nothing, on the
- * candidate's taps and the offset, from the taps that there are. */
-void tap_bank::solve(candidate& wanted, const memory_sums& from)
-{
-    const normal_equations& sums = from.sums;
-    const std::size_t middle = sums.taps() / 2, floats = sums.vector_floats();
-    const float load = d_load * (1 + 0.01f / (1 - from.keep));
-    float* const w = wanted.taps.data();
-    float* const rest = d_rest.data();
-    float* const direction = d_direction.data();
-    float* const product = d_products[0].data();
-    const auto multiply = [&](const float* vector) {
-        const float* const vectors[] = { vector };
-        float* const results[] = { product };
-        sums.product(vectors, 1, results);
-    };
-    const auto on_support = [&](float* vector) {
-        for (std::size_t part = 0; part < floats; part += sums.pitch()) {
-            std::fill(vector + part, vector + part + wanted.first, 0.0f);
-            std::fill(vector + part + wanted.last, vector + part + sums.taps(), 0.0f);
-        }
-    };
-    multiply(w);
-    w[middle] -= 1;
-    for (std::size_t i = 0; i < floats; ++i)
-        rest[i] = sums.correlation()[i] - product[i] - load * w[i];
-    on_support(rest);
-    std::copy_n(rest, floats, direction);
-    float length = dot(rest, rest, floats);
-    const int steps = from.longest == 1 ? few_steps : many_steps;
-    for (int step = 0; step < steps && length > 0; ++step) {
-        multiply(direction);
-        for (std::size_t i = 0; i < floats; ++i)
-            product[i] += load * direction[i];
-        on_support(product);
-        const float along = dot(direction, product, floats);
-        if (!(along > 0))
-            break;
-        const float far = length / along;
-        for (std::size_t i = 0; i < floats; ++i) {
-            w[i] += far * direction[i];
-            rest[i] -= far * product[i];
-        }
-        const float next = dot(rest, rest, floats);
-        const float turn = next / length;
-        for (std::size_t i = 0; i < floats; ++i)
-            direction[i] = rest[i] + turn * direction[i];
-        length = next;
-    }
-    w[middle] += 1;
 }
 
 void tap_bank::state(archive& members)

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "core/files/archive.h"
-#include "core/tracking/normal_equations.h"
+#include "core/tracking/least_squares.h"
 
 #include <vector>
 
@@ -76,16 +76,14 @@ private:
 
     void score(const normal_equations& block);
     void take_in(const normal_equations& block);
-    void solve(candidate& wanted, const memory_sums& from);
 
     const std::size_t d_block;
-    const simd::kernels& d_kernels;
     std::vector<memory_sums> d_memories;
     std::vector<candidate> d_candidates;
     std::size_t d_used = 0;
     std::size_t d_blocks = 0; // since the start or a reset
-    float d_load = 0;         // of the latest block
-    aligned_floats d_products[4], d_rest, d_direction;
+    least_squares d_solver;
+    aligned_floats d_products[4];
 };
 
 } // namespace gr::adann::core

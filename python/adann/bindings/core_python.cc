@@ -41,11 +41,8 @@ PYBIND11_MODULE(core, m)
     bind_network(m);
     bind_model(m);
     bind_training(m);
-<<<<<<< HEAD
     bind_tracking(m);
-=======
     bind_adaptation(m);
->>>>>>> main
     bind_error_counter(m);
     bind_mlse(m);
 }

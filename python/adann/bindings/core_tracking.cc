@@ -59,7 +59,10 @@ public:
             std::copy_n(seen.data + own,
                         n * view.stride,
                         filtered.mutable_data() + done * view.stride);
-            d_filter.decided(truth ? truth + done : decided, n);
+            if (truth)
+                d_filter.known(truth + done, n);
+            else
+                d_filter.decided(decided, n, d_decider, d_prepared);
             done += n;
             d_position += n;
         }
@@ -125,5 +128,7 @@ void bind_tracking(py::module& m)
             "memory", [](tracked_network& self) { return self.filter().memory(); })
         .def_property_readonly(
             "residual", [](tracked_network& self) { return self.filter().residual(); })
+        .def_property_readonly(
+            "resets", [](tracked_network& self) { return self.filter().resets(); })
         .def("reset", [](tracked_network& self) { self.filter().reset(); });
 }
