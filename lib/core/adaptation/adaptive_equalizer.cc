@@ -42,7 +42,7 @@ adaptive_equalizer::adaptive_equalizer(
               { std::vector<float>(d_floats), std::vector<std::uint8_t>(d_batch) }),
       d_weights(prepared_network(d_initial.net, stride)),
       d_training(settings.training.scaled_to(initial.symbols, initial.sps)),
-      d_trainer(d_initial.net, d_training),
+      d_trainer(d_initial.net, d_initial.symbols.parts(), d_training),
       d_average(d_initial.net)
 {
     if (!d_adapts)
@@ -51,7 +51,7 @@ adaptive_equalizer::adaptive_equalizer(
     std::swap(from, d_initial.state);
     if (settings.guard && !d_supervised && !std::isnan(initial.symbol_error_rate)) {
         const bool scrambled = settings.training.loss.balance > 0;
-        d_signal.emplace(d_initial.symbols.size(), scrambled);
+        d_signal.emplace(d_initial.symbols, scrambled);
         d_guard.emplace(d_initial, scrambled, d_batch);
     }
     if (!settings.checkpoint.empty())
@@ -318,7 +318,9 @@ void adaptive_equalizer::estimate_errors(std::size_t more_symbols)
     const auto& estimate = d_guard->estimate();
     const auto symbols = static_cast<std::uint64_t>(std::lround(estimate.symbols()));
     const double rate = estimate.symbol_error_rate();
-    const double bits = d_initial.symbols.bits_per_symbol(); // Gray: one is wrong
+    const auto& points = d_initial.symbols;
+    // A wrong symbol is taken for a neighbour.
+    const double bits = points.bits_per_symbol() / points.bits_per_error();
     error_rate found;
     if (symbols > 0) {
         const auto errors = static_cast<std::uint64_t>(std::lround(rate * symbols));

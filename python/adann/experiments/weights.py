@@ -62,7 +62,7 @@ def weight_changes(model, settings, size):
     model = load(model)
     automatic = core.automatic_training(model)
     names = ("loss", "pseudo_label", "optimizer", "learning_rate", "sigma", "epsilon", "balance")
-    trainer = core.trainer(model.network, **{
+    trainer = core.trainer(model.network, constellation=model.constellation, **{
         name: automatic[name] if settings[name] == -1 else settings[name] for name in names})
     for samples in sets(size)[0]:
         features = feature_view(samples, SPS, HALF_WINDOW)

@@ -62,7 +62,8 @@ def _adapted(model, features):
     network = core.network(model.network.sizes)
     network.parameters[:] = model.network.parameters
     trainer = core.trainer(network, settings["loss"], settings["pseudo_label"],
-                           balance=settings["balance"], **core.automatic_training(model))
+                           balance=settings["balance"], constellation=model.constellation,
+                           **core.automatic_training(model))
     batch = settings["batch"]
     approach = batch / (settings["average"] + batch)
     for start in range(0, len(features) - batch + 1, batch):
