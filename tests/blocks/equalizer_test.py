@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The equalizer block in real flowgraphs, against the core on numpy arrays."""
 
+import pickle
 import threading
 import time
+from pathlib import Path
 
 import numpy as np
 import pmt
@@ -86,6 +88,17 @@ def test_frozen_decisions_are_the_networks(signal):
     np.testing.assert_allclose(soft, expected @ (points if signal.kind == "complex"
                                                  else points.real), atol=1e-5)
     assert labels.size == SYMBOLS - HALF_WINDOW  # the last ones wait for samples to come
+
+
+def test_a_model_in_memory_is_as_good_as_its_file(signal):
+    model = core.load_model(signal.model)
+    for same in (core.model.from_bytes(model.to_bytes()), pickle.loads(pickle.dumps(model))):
+        assert same.to_bytes() == model.to_bytes() == Path(signal.model).read_bytes()
+    settings = dict(mode="lockstep", batch=512, guard=False)
+    labels = [run(signal.source(), adann.equalizer(given, **settings))[0]
+              for given in (signal.model, Path(signal.model), model)]
+    for other in labels[1:]:
+        np.testing.assert_array_equal(other, labels[0])
 
 
 def test_lockstep_is_the_trainer_whatever_the_buffers(signal):

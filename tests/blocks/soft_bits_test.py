@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Soft bits under GNU Radio's scheduler, and what gr-fec's decoders gain from them."""
 
+import contextlib
 import math
 import os
 
@@ -53,12 +54,12 @@ def test_a_size_that_is_no_power_of_two_is_named():
         adann.soft_bits(12)
 
 
-def received(labels, seed):
+def received(labels, seed, noise=NOISE):
     """PAM4 through one symbol of interference in noise."""
     points = np.array(core.constellation("pam4").points).real[labels]
     samples = np.roll(np.repeat(points + 0.3 * np.roll(points, 1), SPS), -(SPS // 2))
-    noise = np.random.default_rng(seed).standard_normal(samples.size)
-    return (samples + NOISE * noise).astype(np.float32)
+    white = np.random.default_rng(seed).standard_normal(samples.size)
+    return (samples + noise * white).astype(np.float32)
 
 
 @pytest.fixture(scope="module")
@@ -71,10 +72,10 @@ def model(tmp_path_factory):
     return path
 
 
-def transmitted(coded, model):
+def transmitted(coded, model, noise=NOISE):
     """What the equalizer gives for coded bits, in pairs as labels: soft bits, decided bits."""
     labels = coded.reshape(-1, 2) @ np.array([2, 1], np.uint8)
-    samples = normalized(received(labels, 5))
+    samples = normalized(received(labels, 5, noise))
     source = blocks.vector_source_f(np.append(samples, np.zeros(SPS * HALF_WINDOW)))
     equalizer = adann.equalizer(model, mode="off")
     soft, decided = blocks.vector_sink_f(), blocks.vector_sink_b()
@@ -110,17 +111,22 @@ def test_a_viterbi_decoder_gains_from_them(model):
 
 
 def test_an_ldpc_decoder_gains_from_them(model):
-    """Length 1100, rate 0.4, where 7 % of the coded bits are wrong."""
+    """Length 1100, rate 0.4, where 10 % of the coded bits are wrong."""
     alist = os.path.join(gr.prefix(), "share/gnuradio/fec/ldpc/n_1100_k_0442_gap_24.alist")
     payload = np.random.default_rng(6).integers(0, 2, 442 * 90).astype(np.uint8)
     coded = run(blocks.vector_source_b(payload), fec.encoder(fec.ldpc_encoder_make(alist), 1, 1),
                 sink=blocks.vector_sink_b())
-    soft, decided = transmitted(coded, model)
-    assert 0.06 < np.mean(decided != coded[:decided.size]) < 0.09
+    soft, decided = transmitted(coded, model, noise=1.2)
+    assert 0.08 < np.mean(decided != coded[:decided.size]) < 0.12
+
+    def decoder():
+        """Before GNU Radio 3.10.8 it made the ratios itself, for noise of this sigma."""
+        with contextlib.suppress(TypeError):
+            return fec.ldpc_decoder_make(alist, math.sqrt(2), 50)
+        return fec.ldpc_decoder_make(alist, 50)
 
     # How sure hard decisions are taken for matters to this decoder: the best of three.
-    hard, gained = (min(decode(values, fec.decoder(
-        fec.ldpc_decoder_make(alist, math.sqrt(2), 50), 4, 1), payload) for values in choices)
-        for choices in ([ratio * (2.0 * decided - 1) for ratio in (5, 8, 15)], [soft]))
-    assert hard > 2e-3  # 5.1e-3
-    assert gained < 1e-4  # none of 39,780 bits
+    hard, gained = (min(decode(values, fec.decoder(decoder(), 4, 1), payload) for values in choices)
+                    for choices in ([ratio * (2.0 * decided - 1) for ratio in (5, 8, 15)], [soft]))
+    assert hard > 5e-3  # GNU Radio 3.10.5: 1.8e-2, 3.10.12: 1.1e-2
+    assert gained < 1e-3  # 2.5e-4, 0

@@ -118,7 +118,7 @@ def _other_kind(folder):
 
 @pytest.mark.parametrize("make, said", [
     (_missing, "no such file"), (_missing_data, "no such file"), (_empty, "empty"),
-    (_empty_data, "empty"), (_truncated, "15 bytes"), (_truncated_data, "integer number"),
+    (_empty_data, "empty"), (_truncated, "15 bytes"), (_truncated_data, "15 bytes"),
     (_changed_data, "hash"), (_two_channels, "2 channels"), (_unknown_type, "rf23"),
     (_no_json, "Expecting"), (_other_kind, "allowed: .sigmf-meta"),
     (lambda folder: folder, "no such"),

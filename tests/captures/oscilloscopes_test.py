@@ -210,7 +210,7 @@ TABLES = {
 @pytest.mark.parametrize("header", TABLES)
 def test_a_column_of_times_tells_the_sample_rate(tmp_path, header):
     rows = "".join(f"{-1e-8 + k * 2.5e-11:.9e},{one!r},{two!r}\n"
-                   for k, (one, two) in enumerate(VOLTS[:2].T))
+                   for k, (one, two) in enumerate(VOLTS[:2].T.tolist()))
     (tmp_path / "a.csv").write_text(TABLES[header] + rows)
     channel = {"other numbers": 4}.get(header, 1)
     capture, _ = imported(tmp_path, tmp_path / "a.csv", "--channel", channel)

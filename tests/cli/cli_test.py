@@ -318,12 +318,12 @@ def test_doctor_finds_the_build_healthy():
 
 
 def test_doctor_names_what_is_missing_and_what_mends_it(tmp_path):
-    """A sigmf that cannot be imported stands in the path's front."""
-    (tmp_path / "sigmf.py").write_text("raise ImportError('broken')")
+    """A scipy that cannot be imported stands in the path's front."""
+    (tmp_path / "scipy.py").write_text("raise ImportError('broken')")
     environment = {**os.environ, "PYTHONPATH": f"{tmp_path}:{os.environ['PYTHONPATH']}"}
     program = subprocess.run(["adann", "doctor"], capture_output=True, text=True, env=environment)
     assert program.returncode == 1
-    assert "missing  sigmf: broken\n         mend it with: " in program.stdout
+    assert "missing  scipy: broken\n         mend it with: " in program.stdout
     assert program.stderr == ""
 
 
@@ -340,6 +340,22 @@ def test_doctor_speaks_when_the_package_does_not_load(tmp_path):
     assert program.returncode == 1
     assert program.stderr == "adann: libgnuradio-adann.so: no such file\n"
     assert "missing  Python package" in program.stdout and "sudo ldconfig" in program.stdout
+
+
+def test_doctor_knows_bindings_of_another_pybind11(tmp_path):
+    """What importing them says then, as GNU Radio's users have reported it."""
+    real = Path(core.__file__).parent
+    package = tmp_path / "gnuradio" / "adann"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text(
+        """raise ImportError('generic_type: type "x" referenced unknown base type "gr::block"')""")
+    (package / "cli").symlink_to(real / "cli")
+    environment = {**os.environ, "PYTHONPATH": os.environ["PYTHONPATH"].replace(
+        str(real.parent.parent), str(tmp_path))}
+    program = subprocess.run(["adann", "doctor"], capture_output=True, text=True, env=environment)
+    wanted = subprocess.run(["gnuradio-config-info", "--pybind"], capture_output=True, text=True)
+    assert program.returncode == 1
+    assert f"with GNU Radio's pybind11, {wanted.stdout.strip()}: cmake" in program.stdout
 
 
 def test_mlse_decides_two_captures_and_reports(sets, tmp_path):

@@ -195,8 +195,8 @@ def test_grc_makes_a_receiver_with_the_ports_that_are_drawn(platform, tmp_path, 
                                                                    made.output_signature()):
         streams = [port for port in drawn if port.domain == "stream" and not port.hidden]
         assert len(streams) == signature.max_streams()
-        assert [itemsize[port.dtype] * port.vlen for port in streams] == list(
-            signature.sizeof_stream_items())
+        assert [itemsize[port.dtype] * port.vlen for port in streams] == [
+            signature.sizeof_stream_item(n) for n in range(len(streams))]
     assert [port.key for port in block.sources if port.domain == "message" and not port.hidden] == [
         "status", *["ber"] * (count_errors == "True")]
 

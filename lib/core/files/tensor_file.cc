@@ -69,9 +69,13 @@ void tensor_file::fail(const std::string& reason) const
 
 tensor_file tensor_file::load(const std::string& path)
 {
+    return parse(read_file(path), path);
+}
+
+tensor_file tensor_file::parse(const std::string& bytes, const std::string& name)
+{
     tensor_file file;
-    file.path = path;
-    const std::string bytes = read_file(path);
+    file.path = name;
     std::uint64_t length = 0;
     if (bytes.size() < sizeof length)
         file.fail("is truncated: " + std::to_string(bytes.size()) + " bytes");
@@ -115,7 +119,7 @@ tensor_file tensor_file::load(const std::string& path)
     return file;
 }
 
-void tensor_file::save(const std::string& target) const
+std::string tensor_file::contents() const
 {
     std::vector<const tensor*> order;
     for (const auto& each : tensors)
@@ -137,7 +141,13 @@ void tensor_file::save(const std::string& target) const
     text.resize((text.size() + 7) / 8 * 8, ' ');
     const std::uint64_t length = text.size();
     text.insert(0, reinterpret_cast<const char*>(&length), sizeof length);
+    for (const auto* each : order)
+        text += each->bytes;
+    return text;
+}
 
+void tensor_file::save(const std::string& target) const
+{
     // Not mkstemp(): that makes files for their owner only, and the process's umask
     // cannot be read without changing it under other threads' feet.
     static std::atomic<unsigned> files{ 0 };
@@ -152,9 +162,7 @@ void tensor_file::save(const std::string& target) const
     if (descriptor < 0)
         throw model_file_error(target,
                                std::string("cannot be written: ") + std::strerror(errno));
-    bool good = write_all(descriptor, text);
-    for (const auto* each : order)
-        good = good && write_all(descriptor, each->bytes);
+    bool good = write_all(descriptor, contents());
     good = good && fsync(descriptor) == 0;
     good = close(descriptor) == 0 && good;
     if (!good || std::rename(temporary.c_str(), target.c_str()) != 0) {

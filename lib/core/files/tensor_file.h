@@ -35,9 +35,15 @@ struct tensor_file {
 
     //! Reads a file of up to 1 GiB. \throws model_file_error
     static tensor_file load(const std::string& path);
-    //! Writes all to a temporary file, then renames it: a reader never sees half a file.
-    //! Wide numbers come first, so that all are aligned as other readers need it.
-    //! \throws model_file_error
+    /*! Reads the contents of a file.
+     * \param name what errors call it
+     * \throws model_file_error */
+    static tensor_file parse(const std::string& contents, const std::string& name);
+    //! The contents of a file with all of this. Wide numbers come first, so that all are
+    //! aligned as other readers need it.
+    std::string contents() const;
+    //! Writes contents() to a temporary file, then renames it: a reader never sees half a
+    //! file. \throws model_file_error
     void save(const std::string& path) const;
 
     bool has(const std::string& name) const { return find(name); }
@@ -55,7 +61,7 @@ struct tensor_file {
     const std::string& text(const std::string& key) const;
     [[noreturn]] void fail(const std::string& reason) const;
 
-    std::string path; //!< where it was read from
+    std::string path; //!< where it was read from, as errors name it
     std::map<std::string, std::string> metadata;
     std::vector<tensor> tensors;
 

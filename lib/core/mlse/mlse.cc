@@ -301,7 +301,7 @@ void mlse::traceback()
 {
     const std::size_t depth = d_settings.block_length ? 0 : d_settings.traceback_depth;
     const std::size_t first = d_decided;
-    d_decided = std::max(first, d_rows - depth);
+    d_decided = std::max(first, d_rows - std::min(depth, d_rows));
     if (d_decided > first) {
         std::size_t state = best_state();
         const std::size_t states = d_trellis.padded_states();

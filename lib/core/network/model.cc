@@ -96,11 +96,8 @@ network read_network(const tensor_file& file)
     return net;
 }
 
-} // namespace
-
-model load_model(const std::string& path)
+model read_model(tensor_file file)
 {
-    tensor_file file = tensor_file::load(path);
     if (const auto& found = file.text("format"); found != format)
         file.fail("has format '" + found + "', this program reads '" + format + "'");
     const auto& complex = file.text("complex");
@@ -117,7 +114,7 @@ model load_model(const std::string& path)
             number(file, "symbol_error_rate", 0, 1, loaded.symbol_error_rate);
         loaded.temperature = number(file, "temperature", 0.05f, 20, 1);
         loaded.adapted_temperature = number(file, "adapted_temperature", 0.05f, 20, 1);
-        loaded.state.path = path;
+        loaded.state.path = file.path;
         for (auto& each : file.tensors)
             if (each.name.find("layers.") != 0)
                 loaded.state.tensors.push_back(std::move(each));
@@ -127,7 +124,7 @@ model load_model(const std::string& path)
     }
 }
 
-void save_model(const std::string& path, const model& saved)
+tensor_file tensors_of(const model& saved)
 {
     tensor_file file;
     file.metadata = {
@@ -162,7 +159,23 @@ void save_model(const std::string& path, const model& saved)
     }
     file.tensors.insert(
         file.tensors.end(), saved.state.tensors.begin(), saved.state.tensors.end());
-    file.save(path);
+    return file;
+}
+
+} // namespace
+
+model load_model(const std::string& path) { return read_model(tensor_file::load(path)); }
+
+model parse_model(const std::string& contents, const std::string& name)
+{
+    return read_model(tensor_file::parse(contents, name));
+}
+
+std::string model_contents(const model& saved) { return tensors_of(saved).contents(); }
+
+void save_model(const std::string& path, const model& saved)
+{
+    tensors_of(saved).save(path);
 }
 
 } // namespace gr::adann::core

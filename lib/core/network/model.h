@@ -59,6 +59,14 @@ struct model {
  * \throws model_file_error */
 model load_model(const std::string& path);
 
+/*! Reads the contents of such a file.
+ * \param name what errors call it
+ * \throws model_file_error */
+model parse_model(const std::string& contents, const std::string& name = "in memory");
+
+//! The contents of such a file, state included.
+std::string model_contents(const model& saved);
+
 //! Writes such a file, state included: a temporary one first, then renamed. \throws
 //! model_file_error
 void save_model(const std::string& path, const model& saved);

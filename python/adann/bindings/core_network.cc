@@ -135,7 +135,18 @@ void bind_model(py::module& m)
         .def_readwrite("adapted_temperature",
                        &model::adapted_temperature,
                        "The same for a network that has adapted from this one.")
-        .def_readonly("constellation", &model::symbols);
+        .def_readonly("constellation", &model::symbols)
+        .def(
+            "to_bytes",
+            [](const model& self) { return py::bytes(model_contents(self)); },
+            "The contents of a model file.")
+        .def_static(
+            "from_bytes",
+            [](const py::bytes& contents) { return parse_model(contents); },
+            py::arg("contents"),
+            "The reverse. Raises ModelFileError, a ValueError.")
+        .def(py::pickle([](const model& self) { return py::bytes(model_contents(self)); },
+                        [](const py::bytes& contents) { return parse_model(contents); }));
     m.def(
         "load_model",
         &load_model,

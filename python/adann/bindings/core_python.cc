@@ -13,9 +13,11 @@ PYBIND11_MODULE(core, m)
     m.attr("__version__") = ADANN_VERSION;
 
     bind_constellation(m);
+    bind_waveform(m);
     bind_network(m);
     bind_model(m);
     bind_training(m);
+    bind_adaptation(m);
     bind_error_counter(m);
     bind_mlse(m);
 }

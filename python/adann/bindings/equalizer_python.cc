@@ -6,6 +6,21 @@
 namespace py = pybind11;
 using namespace gr::adann;
 
+namespace {
+
+// model: a path, or a core.model. That belongs to the other extension module, which has a
+// core of its own, so it comes over as the contents of a file.
+equalizer::sptr make(const py::object& model, const equalizer_settings& settings)
+{
+    if (py::isinstance(model, py::module_::import("gnuradio.adann.core").attr("model")))
+        return equalizer::make_from_memory(model.attr("to_bytes")().cast<std::string>(),
+                                           settings);
+    return equalizer::make(
+        py::module_::import("os").attr("fspath")(model).cast<std::string>(), settings);
+}
+
+} // namespace
+
 void bind_equalizer(py::module& m)
 {
     py::class_<ber_estimate>(
@@ -24,10 +39,11 @@ void bind_equalizer(py::module& m)
 Input: samples as the model says (sample i*sps the middle of symbol i, zero mean, unit
 power), or feature vectors; for the loss 'supervised' known labels at input 1.
 Outputs: labels (byte), optionally posteriors (M floats) and the soft symbol.
-Message ports: status (a dictionary per step), control (freeze, resume, reset,
+Message ports: status (a dictionary per step and change of state), control (freeze, resume, reset,
 (save . path)).
 
-model: path of a model file, or of a checkpoint, from which the equalizer goes on
+model: a core.model, or the path of a model file or of a checkpoint, from which the equalizer
+  goes on
 input: 'samples' or 'vectors'
 mode: 'lockstep' (reproducible), 'live' (never waits) or 'off' (frozen)
 loss: 'self_training', 'pi_model', 'vat', 'aug_vat' or 'supervised'
@@ -47,7 +63,7 @@ checkpoint_interval: seconds, 0 (after each step) to 10**9
 
 Raises ValueError naming the parameter that is out of range, core.ModelFileError (a
 ValueError) if the model file cannot be read.)")
-        .def(py::init([](const std::string& model,
+        .def(py::init([](const py::object& model,
                          const std::string& input,
                          const std::string& mode,
                          const std::string& loss,
@@ -64,23 +80,23 @@ ValueError) if the model file cannot be read.)")
                          std::uint64_t seed,
                          const std::string& checkpoint,
                          std::size_t checkpoint_interval) {
-                 return equalizer::make(model,
-                                        { input,
-                                          mode,
-                                          loss,
-                                          pseudo_label,
-                                          batch,
-                                          average,
-                                          optimizer,
-                                          learning_rate,
-                                          sigma,
-                                          epsilon,
-                                          xi,
-                                          balance,
-                                          guard,
-                                          seed,
-                                          checkpoint,
-                                          checkpoint_interval });
+                 return make(model,
+                             { input,
+                               mode,
+                               loss,
+                               pseudo_label,
+                               batch,
+                               average,
+                               optimizer,
+                               learning_rate,
+                               sigma,
+                               epsilon,
+                               xi,
+                               balance,
+                               guard,
+                               seed,
+                               checkpoint,
+                               checkpoint_interval });
              }),
              py::arg("model"),
              py::arg("input") = defaults.input,
@@ -106,9 +122,11 @@ ValueError) if the model file cannot be read.)")
              &equalizer::set_frozen,
              py::arg("frozen"),
              "Stops (True) or resumes learning; what was learnt stays in use.")
-        .def("steps", &equalizer::steps, "Batches trained on.")
+        .def("steps", &equalizer::steps, "Batches that the adapter has taken.")
         .def("updates", &equalizer::updates, "Batches that changed the weights.")
-        .def("rejected", &equalizer::rejected, "Batches that did not.")
+        .def("rejected",
+             &equalizer::rejected,
+             "Batches that did not: unusable, or taken while adaptation was paused.")
         .def("dropped", &equalizer::dropped, "Batches that found the adapter busy.")
         .def("queued", &equalizer::queued, "Batches that wait for the adapter now.")
         .def("rollbacks",

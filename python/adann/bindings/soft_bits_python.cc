@@ -19,7 +19,8 @@ void bind_soft_bits(py::module& m)
         R"(Soft bits for a FEC decoder: M posteriors in, log2(M) log-likelihood ratios out.
 
 ln(P(1)/P(0)) of each bit of the label, most significant first, limited to +-20; positive
-is a 1. fec.ldpc_decoder takes them as they are with sigma = sqrt(2); before
+is a 1. fec.ldpc_decoder takes them as they are (before GNU Radio 3.10.8 with
+sigma = sqrt(2)); before
 fec.extended_decoder with a convolutional code multiply by 0.25. size: of the
 constellation (M), a power of two from 2 to 256. Raises ValueError for another.)")
         .def(py::init(&soft_bits::make), py::arg("size") = 4);

@@ -33,9 +33,8 @@ class capture_source(gr.hier_block2):
         if not 0 <= sample_rate < float("inf"):
             raise ValueError(f"sample_rate is {sample_rate}, allowed: 0 (the file's) and above")
         stored = stored_capture(path)
-        kind = {"r": False, "c": True}[stored.datatype[0]]
-        if kind != complex:
-            raise ValueError(f"complex is {complex}, allowed for {path}: {kind}")
+        if stored.is_complex != complex:
+            raise ValueError(f"complex is {complex}, allowed for {path}: {stored.is_complex}")
         self._sample_rate = sample_rate or stored.sample_rate
         self._size = stored.size
         item = gr.sizeof_gr_complex if complex else gr.sizeof_float
@@ -69,23 +68,27 @@ class capture_source(gr.hier_block2):
 
 def _reader(stored, path, repeat):
     """The blocks from the file to floats or complex floats."""
-    is_complex, kind, bits = stored.datatype[0] == "c", stored.datatype[1], int(
-        stored.datatype[2:].split("_")[0])
+    kind, bits = stored.component.kind, 8 * stored.component.itemsize
     if kind == "f" and bits != 32:
         raise ValueError(f"{path}: core:datatype is {stored.datatype}, allowed: 32-bit floats and "
                          "integers")
     swap = [blocks.endian_swap(bits // 8)] if stored.datatype.endswith("_be") else []
-    if kind == "f" and not swap:
-        item = gr.sizeof_gr_complex if is_complex else gr.sizeof_float
-        return [blocks.file_source(item, str(stored.path), repeat)]
-    chain = [blocks.file_source(bits // 8, str(stored.path), repeat), *swap]
+    components = stored.size * (1 + stored.is_complex)
+    if stored.offset % (bits // 8):  # the source counts in items
+        chain = [blocks.file_source(1, str(stored.path), repeat, stored.offset,
+                                    components * bits // 8),
+                 blocks.stream_to_vector(1, bits // 8)]
+    else:
+        chain = [blocks.file_source(bits // 8, str(stored.path), repeat,
+                                    stored.offset * 8 // bits, components)]
+    chain += swap
     if kind != "f":
         add, convert = _INTEGERS[bits]
         full_scale = 2 ** (bits - 1)
         # Half of the range is added in modular arithmetic: unsigned becomes signed.
         chain += [add(full_scale if bits == 8 else -full_scale)] if kind == "u" else []
         chain.append(convert(1, full_scale))
-    return chain + ([blocks.stream_to_vector(gr.sizeof_float, 2)] if is_complex else [])
+    return chain + ([blocks.stream_to_vector(gr.sizeof_float, 2)] if stored.is_complex else [])
 
 
 class _end(gr.sync_block):

@@ -17,8 +17,8 @@ class receiver(gr.hier_block2):
     input 1: the labels that were sent (byte); output 3, optional: the bit error rate of each batch
     (float); message port ber of the counter.
 
-    model: path of a model file, which tells samples per symbol, type and constellation. Train it
-        on what the resampler gives with the same clock recovery.
+    model: core.model or path of a model file, which tells samples per symbol, type and
+        constellation. Train it on what the resampler gives with the same clock recovery.
     sample_rate, symbol_rate, window, clock_recovery, loop_bandwidth: see `resampler`.
     count_errors: whether to count errors, see `ber_counter`.
     adaptation: settings of `equalizer` by their names, such as mode; any loss but "supervised".
@@ -35,7 +35,7 @@ class receiver(gr.hier_block2):
                  loop_bandwidth=0.01, count_errors=False, **adaptation):
         if adaptation.get("loss") == "supervised":
             raise ValueError("loss is 'supervised', allowed: those without known labels")
-        trained = core.load_model(str(model))
+        trained = model if isinstance(model, core.model) else core.load_model(str(model))
         sample = gr.sizeof_gr_complex if trained.complex else gr.sizeof_float
         inputs = [sample]
         outputs = [gr.sizeof_char, trained.constellation.size * gr.sizeof_float, sample]
@@ -50,7 +50,7 @@ class receiver(gr.hier_block2):
         self.resampler = resampler(sample_rate, symbol_rate, trained.sps, trained.complex,
                                    window=window, clock_recovery=clock_recovery,
                                    loop_bandwidth=loop_bandwidth)
-        self.equalizer = equalizer(str(model), **adaptation)
+        self.equalizer = equalizer(model, **adaptation)
         self.connect(self, self.resampler, self.equalizer)
         for port in range(3):
             self.connect((self.equalizer, port), (self, port))

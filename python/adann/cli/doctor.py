@@ -7,6 +7,7 @@ of the package while it is itself imported.
 
 import importlib
 import os
+import subprocess
 import sys
 import sysconfig
 from pathlib import Path
@@ -18,6 +19,16 @@ class _Missing(Exception):
     """Carries what was found and what mends it."""
 
 
+def _installed_numpy():
+    """GNU Radio loads with the numpy that it was built for: pip has to keep it."""
+    import numpy
+    return numpy.__version__
+
+
+def _words(error):
+    return " ".join(str(error).split())
+
+
 def _python():
     return f"{sys.version.split()[0]}, {sys.executable}"
 
@@ -27,7 +38,7 @@ def _module(name, mend):
         try:
             module = importlib.import_module(name)
         except Exception as error:  # a broken package may raise anything
-            raise _Missing(" ".join(str(error).split()), mend) from error
+            raise _Missing(_words(error), mend) from error
         return f"{getattr(module, '__version__', '')} {Path(module.__file__).parent}".strip()
     return check
 
@@ -38,18 +49,22 @@ def _pip(packages):
     managed = (sys.prefix == sys.base_prefix
                and Path(sysconfig.get_path("stdlib"), "EXTERNALLY-MANAGED").exists())
     return (f"{sys.executable} -m pip install {'--user --break-system-packages ' * managed}"
-            f"{packages}")
+            f"{packages} 'numpy=={_installed_numpy()}'")
 
 
 def _gnuradio():
     try:
         from gnuradio import gr
+    except ModuleNotFoundError as error:
+        raise _Missing(_words(error), "sudo apt-get install gnuradio") from error
     except Exception as error:
         import numpy
-        if int(numpy.__version__.split(".")[0]) >= 2:
-            raise _Missing(f"does not load with numpy {numpy.__version__}",
-                           _pip("'numpy<2'")) from error
-        raise _Missing(" ".join(str(error).split()), "sudo apt-get install gnuradio") from error
+        place = Path(numpy.__file__).parent
+        raise _Missing(
+            f"{_words(error)}; numpy is {numpy.__version__} from {place}",
+            "sudo apt-get install --reinstall gnuradio" if "dist-packages" in place.parts else
+            f"{sys.executable} -m pip uninstall numpy: it hides the one that GNU Radio was built for"
+        ) from error
     return f"{gr.version()}, {gr.prefix()}"
 
 
@@ -65,12 +80,23 @@ def _near_package(*places):
     return str(Path("PREFIX", places[0]).parent)
 
 
+def _pybind11_of_gnuradio():
+    try:
+        return subprocess.run(["gnuradio-config-info", "--pybind"], capture_output=True, text=True,
+                              check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return "see gnuradio-config-info --pybind"
+
+
 def _bindings():
     try:
         package = importlib.import_module("gnuradio.adann")
     except Exception as error:
-        said = " ".join(str(error).split())
-        if "libgnuradio-adann" in said:
+        said = _words(error)
+        if "unknown base type" in said:
+            mend = (f"build and install gr-adann again with GNU Radio's pybind11, {_pybind11_of_gnuradio()}: "
+                    "cmake -Dpybind11_DIR=...")
+        elif "libgnuradio-adann" in said:
             folder = _near_package("lib/libgnuradio-adann.so*", "lib/*/libgnuradio-adann.so*")
             mend = f"sudo ldconfig, or export LD_LIBRARY_PATH={folder}"
         else:
@@ -115,11 +141,10 @@ CHECKS = (
     ("Python package", False, _bindings),
     ("library", False, _library),
     ("GRC blocks", False, _grc_blocks),
-    ("sigmf", False, _module("sigmf", _pip("sigmf 'numpy<2'"))),
     ("scipy", False, _module("scipy", "sudo apt-get install python3-scipy")),
     ("rich", False, _module("rich", "sudo apt-get install python3-rich")),
     ("RigolWFM, for adann import", True,
-     _module("RigolWFM", _pip("RigolWFM 'numpy<2'"))),
+     _module("RigolWFM", _pip("RigolWFM"))),
     ("h5py, for adann import", True, _module("h5py", "sudo apt-get install python3-h5py")),
     ("zmq, for adann equalize --monitor", True,
      _module("zmq", "sudo apt-get install python3-zmq")),
@@ -147,7 +172,7 @@ def doctor(context):
                        f"         mend it with: {mend}")
             healthy = healthy and optional
         except Exception as error:  # what an earlier line has told already
-            click.echo(f"unknown  {what}: {' '.join(str(error).split())}")
+            click.echo(f"unknown  {what}: {_words(error)}")
             healthy = healthy and optional
     context.exit(0 if healthy else 1)
 

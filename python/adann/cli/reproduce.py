@@ -19,7 +19,7 @@ from .terminal import progress_bar
 @click.option("--quick", "scale", flag_value="quick", show_default=False,
               help="A small form, in less than a minute.")
 @click.option("--long", "scale", flag_value="long", show_default=False,
-              help="All, and 10^8 symbols without drift.")
+              help="All, and 10^8 symbols without drift; of generality the untouched set.")
 @click.option("--scheduler", metavar="tcp://HOST:PORT",
               help="A dask scheduler whose workers have gr-adann; by default one worker runs on each "
               "core of this machine. Any number of workers gives the same results.")
@@ -42,6 +42,10 @@ def reproduce(experiment, output, scale, scheduler):
 
     drift: every drift of both links, and disturbances, for the frozen network, the losses, labels
     told, and the defaults.
+
+    generality: random links of many makers, each drifted as far as it was drawn: the defaults
+    against the frozen network and one trained with labels. --long takes the set of links that
+    nothing was decided on.
     """
     with cluster(scheduler):
         for name in PAPER if experiment == "all" else [experiment]:

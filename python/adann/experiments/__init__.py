@@ -6,11 +6,12 @@ results.json, table.md and plots. scale: "quick", a small form for the tests; "f
 with what takes longest. progress: called as progress(cells done, all cells).
 """
 
-from . import coherent, complexity, drift, frozen, mlse, sweeps, taps, training_sequence, weights
+from . import (coherent, complexity, drift, frozen, generality, mlse, sweeps, taps,
+               training_sequence, weights)
 
 PAPER = {
     "frozen": frozen.run, "taps": taps.run, "batch": sweeps.run_batch,
     "optimizers": sweeps.run_optimizers, "losses": sweeps.run_losses, "mlse": mlse.run,
     "training": training_sequence.run, "weights": weights.run, "complexity": complexity.run,
     "coherent": coherent.run}
-EXPERIMENTS = {**PAPER, "drift": drift.run}
+EXPERIMENTS = {**PAPER, "drift": drift.run, "generality": generality.run}

@@ -5,6 +5,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <random>
@@ -82,6 +83,73 @@ std::vector<channel_model> channels()
              { constellation(pam16), 1, 3, false },
              { constellation(circles), 1, 2, true } };
 }
+
+// The labels that come out after each symbol, by a search through all sequences of pam2.
+class search_through_all
+{
+public:
+    search_through_all(const channel_model& channel, const mlse_settings& settings)
+        : d_channel(channel),
+          d_settings(settings),
+          d_tracker(channel, settings.response),
+          d_taps(settings.response),
+          d_costs(std::size_t{ 1 } << (channel.memory - 1)),
+          d_symbols(channel.memory - 1 - channel.ahead())
+    {
+    }
+
+    // Takes a symbol; `decided` are to come out after it.
+    void check(const float* samples, const std::vector<std::uint8_t>& decided)
+    {
+        const std::size_t memory = d_channel.memory, ahead = d_channel.ahead();
+        std::vector<double> costs(2 * d_costs.size());
+        for (std::size_t sequence = 0; sequence < costs.size(); ++sequence) {
+            costs[sequence] = d_costs[sequence / 2];
+            for (std::size_t p = 0; p < d_channel.sps; ++p) {
+                double error = samples[p];
+                for (std::size_t k = 0; k < memory; ++k)
+                    error -= d_taps[p * memory + k].real() *
+                             d_channel.alphabet.points()[sequence >> k & 1].real();
+                costs[sequence] += error * error;
+            }
+        }
+        d_costs = std::move(costs);
+        d_samples.insert(d_samples.end(), samples, samples + d_channel.sps);
+        const std::size_t taken = d_samples.size() / d_channel.sps;
+
+        if (!decided.empty()) {
+            BOOST_REQUIRE(d_labels.size() + decided.size() ==
+                          taken - d_settings.traceback_depth);
+            const std::size_t best =
+                std::min_element(d_costs.begin(), d_costs.end()) - d_costs.begin();
+            for (const auto label : decided) {
+                BOOST_REQUIRE(label ==
+                              (best >> (taken - 1 - d_labels.size() + ahead) & 1));
+                d_labels.push_back(label);
+            }
+        }
+        for (; d_symbols + ahead < d_labels.size(); ++d_symbols)
+            d_tracker.update(&d_samples[d_symbols * d_channel.sps],
+                             &d_labels[d_symbols + ahead],
+                             d_settings.step,
+                             true);
+        if (taken % d_settings.update_interval == 0)
+            d_taps = d_tracker.taps();
+    }
+
+    const response_taps& response() const { return d_tracker.taps(); }
+    std::size_t labels() const { return d_labels.size(); }
+
+private:
+    const channel_model d_channel;
+    const mlse_settings d_settings;
+    lms_tracker d_tracker;
+    response_taps d_taps;
+    std::vector<double> d_costs; // of each sequence, the newest symbol its lowest bit
+    std::vector<float> d_samples;
+    std::vector<std::uint8_t> d_labels;
+    std::size_t d_symbols; // that the tracker had
+};
 
 } // namespace
 
@@ -175,6 +243,39 @@ BOOST_AUTO_TEST_CASE(a_short_block_is_decided_as_by_a_search_through_all_sequenc
         BOOST_TEST(decided == best,
                    channel.alphabet.name() << " memory " << channel.memory);
     }
+}
+
+BOOST_AUTO_TEST_CASE(
+    a_stream_is_decided_as_by_a_search_for_all_small_depths_and_intervals)
+{
+    constexpr std::size_t symbols = 14;
+    for (const std::size_t memory : { 1, 2, 3 })
+        for (std::size_t depth = memory; depth < memory + 6; ++depth)
+            for (std::size_t interval = 1; interval <= symbols; ++interval)
+                BOOST_TEST_CONTEXT("memory " << memory << " depth " << depth
+                                             << " interval " << interval)
+                {
+                    const channel_model channel(constellation("pam2"), 2, memory, false);
+                    const signal s(channel, symbols, 0.8f);
+                    mlse_settings settings;
+                    settings.traceback_depth = depth;
+                    settings.update_interval = interval;
+                    settings.adaptation = "decision_directed";
+                    settings.step = 0.2f;
+                    settings.response = s.taps;
+                    mlse decider(channel, settings);
+                    search_through_all search(channel, settings);
+                    for (std::size_t i = 0; i < symbols; ++i) {
+                        std::vector<std::uint8_t> labels(symbols);
+                        const float* const samples = &s.samples[i * channel.floats()];
+                        labels.resize(
+                            decider.process(samples, nullptr, 1, labels.data(), symbols)
+                                .labels);
+                        search.check(samples, labels);
+                    }
+                    BOOST_TEST(search.labels() + decider.latency() >= symbols);
+                    BOOST_TEST((decider.response() == search.response()));
+                }
 }
 
 BOOST_AUTO_TEST_CASE(labels_are_decided_in_order_and_do_not_depend_on_cuts_or_room)

@@ -69,6 +69,17 @@ struct saved_model {
 
 BOOST_FIXTURE_TEST_SUITE(model_files, saved_model)
 
+BOOST_AUTO_TEST_CASE(a_model_in_memory_is_the_contents_of_its_file)
+{
+    BOOST_TEST(model_contents(load_model(path)) == bytes);
+    BOOST_TEST(model_contents(parse_model(bytes)) == bytes);
+    BOOST_CHECK_EXCEPTION(
+        parse_model(bytes.substr(0, 20)), model_file_error, [](const auto& error) {
+            return std::string(error.what()) ==
+                   "model file in memory: is truncated, or not a safetensors file";
+        });
+}
+
 BOOST_AUTO_TEST_CASE(what_was_saved_is_loaded)
 {
     const model loaded = load_model(path);

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""SigMF pairs: the fields that say how samples lie in a file, read and written.
+
+What is read: core:datatype, core:sample_rate, core:num_channels, core:trailing_bytes, core:sha512 and
+core:header_bytes of the first capture segment; the samples are in the .sigmf-data beside the
+.sigmf-meta and nowhere else. Annotations and further segments are passed over. Errors are ValueErrors
+without the file's name. Source: SigMF specification 1.2.
+"""
+
+import hashlib
+import json
+import os
+import re
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+VERSION = "1.2.5"
+SUFFIXES = (".sigmf-meta", ".sigmf-data")
+_DATATYPE = re.compile(r"([rc])(f32_le|f32_be|f64_le|f64_be|[iu]8|[iu]16_le|[iu]16_be|[iu]32_le|[iu]32_be)")
+_LARGEST_META = 64 << 20  # bytes
+
+
+@dataclass
+class StoredCapture:
+    """How samples lie in a file. path: of the samples; datatype: SigMF's name of their type, as
+    rf32_le; offset: bytes before the first of them; size: samples; sample_rate: per second, None
+    where the file does not say."""
+
+    path: Path
+    datatype: str
+    offset: int
+    size: int
+    sample_rate: float | None
+
+    @property
+    def component(self):
+        """numpy's type of a sample, or of its real and its imaginary part."""
+        kind, _, order = self.datatype[1:].partition("_")
+        return np.dtype(f"{'>' if order == 'be' else '<'}{kind[0]}{int(kind[1:]) // 8}")
+
+    @property
+    def is_complex(self):
+        return self.datatype[0] == "c"
+
+    def samples(self):
+        """The samples as float32 or complex64 (size,), memory-mapped where they are that already.
+
+        Integers are scaled to ±1, unsigned ones centred first.
+        """
+        width = 1 + self.is_complex
+        stored = np.memmap(self.path, self.component, "r", self.offset, self.size * width)
+        if self.component.kind == "f":
+            samples = stored.astype("<f4", copy=False)
+        else:
+            full_scale = 2 ** (8 * self.component.itemsize - 1)
+            centre = full_scale if self.component.kind == "u" else 0
+            samples = ((stored.astype(np.float64) - centre) / full_scale).astype("<f4")
+        return samples.view("<c8") if self.is_complex else samples
+
+
+def read(meta):
+    """StoredCapture of a pair by its .sigmf-meta. Raises ValueError, OSError."""
+    if meta.stat().st_size > _LARGEST_META:
+        raise ValueError(f"{meta.stat().st_size} bytes of metadata, allowed: {_LARGEST_META}")
+    try:
+        record = json.loads(meta.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"not JSON: {error}") from error
+    fields = _object(record, "global")
+    datatype = fields.get("core:datatype")
+    if not (isinstance(datatype, str) and _DATATYPE.fullmatch(datatype)):
+        raise ValueError(f"core:datatype is {datatype!r:.60}, allowed: r or c, then f32_le, i16_le, u8, ...")
+    channels = _count(fields, "core:num_channels", 1)
+    if channels != 1:
+        raise ValueError(f"{channels} channels, allowed: 1")
+    rate = fields.get("core:sample_rate")
+    if rate is not None and not (_is_number(rate) and 0 < rate <= sys.float_info.max):
+        raise ValueError(f"core:sample_rate is {rate!r:.60}, allowed: above 0")
+    offset = _header_bytes(record)
+
+    data = meta.with_suffix(".sigmf-data")
+    if "core:dataset" in fields:
+        raise ValueError(f"core:dataset names another file of samples, allowed: {data.name} beside it")
+    stored = StoredCapture(data, datatype, offset, 0, None if rate is None else float(rate))
+    length = data.stat().st_size - offset - _count(fields, "core:trailing_bytes", 0)
+    item = stored.component.itemsize * (1 + stored.is_complex)
+    if length <= 0:
+        raise ValueError(f"{data.name} has no samples between its header and trailing bytes")
+    if length % item:
+        raise ValueError(f"{data.name} is truncated: {length} bytes are not a multiple of {item}, the "
+                         "size of a sample")
+    wanted = fields.get("core:sha512")
+    if wanted is not None and wanted != _hash(data):
+        raise ValueError(f"{data.name} has changed: its hash is not core:sha512")
+    stored.size = length // item
+    return stored
+
+
+def write(stem, samples, sample_rate, description, extra):
+    """Write stem.sigmf-data and stem.sigmf-meta; arguments as for files.write_capture.
+
+    Neither is ever seen half-written. Returns the path of the .sigmf-meta.
+    """
+    is_complex = np.iscomplexobj(samples)
+    fields = {"core:datatype": "cf32_le" if is_complex else "rf32_le", "core:version": VERSION, **extra}
+    if sample_rate is not None:
+        fields["core:sample_rate"] = float(sample_rate)
+    if description:
+        fields["core:description"] = description
+    with tempfile.TemporaryDirectory(dir=stem.parent, prefix=".adann-") as scratch:
+        data = Path(scratch, f"{stem.name}.sigmf-data")
+        np.asarray(samples, "<c8" if is_complex else "<f4").tofile(data)
+        fields["core:sha512"] = _hash(data)
+        meta = data.with_suffix(".sigmf-meta")
+        meta.write_text(json.dumps({"global": fields, "captures": [{"core:sample_start": 0}],
+                                    "annotations": []}, indent=4) + "\n", encoding="utf-8")
+        for written in (data, meta):
+            os.replace(written, f"{stem}{written.suffix}")
+    return Path(f"{stem}.sigmf-meta")
+
+
+def _object(record, name):
+    fields = record.get(name) if isinstance(record, dict) else None
+    if not isinstance(fields, dict):
+        raise ValueError(f"no object '{name}' in it")
+    return fields
+
+
+def _is_number(value):
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _count(fields, name, default):
+    value = fields.get(name, default)
+    if not (isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63):
+        raise ValueError(f"{name} is {value!r:.60}, allowed: whole numbers from 0 on")
+    return value
+
+
+def _header_bytes(record):
+    """Before the first sample. Headers between segments would cut the samples in pieces."""
+    segments = record.get("captures", [])
+    if not (isinstance(segments, list) and all(isinstance(each, dict) for each in segments)):
+        raise ValueError("'captures' is not a list of objects")
+    headers = [_count(each, "core:header_bytes", 0) for each in segments]
+    if any(headers[1:]):
+        raise ValueError("core:header_bytes in a later capture segment, allowed: in the first one")
+    return headers[0] if headers else 0
+
+
+def _hash(path):
+    digest = hashlib.sha512()
+    with open(path, "rb") as file:
+        while piece := file.read(1 << 20):
+            digest.update(piece)
+    return digest.hexdigest()

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Links of many makers: what the default settings are worth on links that nobody tuned on.
+
+A cell is one link of links.makers: a network is trained with labels on it, then the link drifts so
+far that the network's error rate is a drawn one, from hardly more than before to 0.15; each eighth
+link does not drift. The frozen network, the adaptive one and the oracle then decide the same
+symbols. Constants are chosen on the set "development"; "long" runs "untouched" instead.
+"""
+
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from .. import core
+from ..links.makers import draw_link
+from ..offline.equalize import equalize_captures
+from ..offline.presets import PRESETS
+from ..offline.training import TrainingSettings, feature_view, train
+from .cells import run_cells
+from .generality_report import write_results
+
+BLOCK = 1024  # symbols that errors are counted over
+HALF_WINDOW = 5
+_MOST = 0.15  # frozen BER
+# The oracle's learning rates: Adam, each for as many epochs.
+_RATES = 0.005, 0.0015, 0.0004
+
+
+@dataclass(frozen=True)
+class Size:
+    """links: draws of the set. labelled: symbols trained on. before, after: symbols received without
+    and with the drift. epochs: of the offline training, and of each of the oracle's rates. seeds: of
+    adaptation."""
+
+    links: str = "development"
+    draws: int = 104
+    labelled: int = 2**17
+    epochs: int = 40
+    before: int = 2**16
+    after: int = 2**20
+    seeds: int = 5
+
+
+SIZES = {"full": Size(), "long": Size("untouched"),
+         "quick": Size(draws=3, labelled=2**14, epochs=20, before=2**13, after=2**15, seeds=1)}
+
+
+def run(directory, scale="full", progress=None):
+    """Write results.json, table.md and plot.png to directory.
+
+    scale: "full", the development set; "long", the untouched one; "quick", three small draws.
+    """
+    size = SIZES[scale]
+    cells = [(size.links, number, size) for number in range(size.draws)]
+    draws = run_cells(run_draw, cells, progress and (lambda done: progress(done, len(cells))))
+    write_results(Path(directory), {"scale": scale, "block": BLOCK, "sizes": vars(size),
+                                    "draws": draws})
+
+
+def run_draw(links, number, size, rows=None):
+    """One link: a dictionary of what it is and of the bit errors in each block.
+
+    rows: {name: settings of adann.equalizer}, by default {"ours": those of adann.equalizer}.
+    errors: {"frozen", "oracle": blocks of both captures; each row: those of each seed}.
+    """
+    link = draw_link(links, number)
+    settings = TrainingSettings(optimizer="adam", batch=1024, epochs=size.epochs, fraction=0.8)
+    samples, sent = link.receive(size.labelled * 5 // 4, 0, 1)
+    offline = train(samples, sent, link.constellation, link.sps, HALF_WINDOW, settings)
+    drift = find_drift(link, offline.model.network, target_ber(number, offline.test))
+    captures, sent = zip(link.receive(size.before, 0, 2), link.receive(size.after, drift, 3))
+    oracle = train_oracle(link, drift, offline.model, size)
+
+    errors = {}
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "model")
+        core.save_model(str(path), offline.model)
+        receivers = {"frozen": dict(mode="off")}
+        for name, row in (rows or {"ours": PRESETS["default"]}).items():
+            for seed in range(size.seeds):
+                receivers[name, seed] = dict(row, mode="lockstep", seed=seed)
+        for key, row in receivers.items():
+            received, _ = equalize_captures(path, captures, {"it": row})
+            counted = [bit_errors(*pair) for pair in zip(received["it"].labels, sent)]
+            if key == "frozen":
+                errors[key] = counted
+            else:
+                errors.setdefault(key[0], []).append(counted)
+    errors["oracle"] = [bit_errors(_decide(oracle, samples, link.sps), labels)
+                        for samples, labels in zip(captures, sent)]
+    return dict(links=links, number=number, family=link.family, constellation=link.constellation,
+                bits=link.bits, sps=link.sps, drift=drift, errors=errors)
+
+
+def target_ber(number, test):
+    """The frozen BER that a draw drifts to, or None for no drift. test: the offline Score."""
+    if number % 8 == 7:
+        return None
+    least = 1.2 * (test.bit_errors + 1) / test.bits
+    part = np.random.default_rng([5, number]).random()
+    return least * (max(_MOST, least) / least) ** part
+
+
+def find_drift(link, network, target, symbols=2**14):
+    """How far the link has to drift for the network's BER on it: by bisection, 0 to 1."""
+    if target is None:
+        return 0.0
+    low, high = 0.0, 1.0
+    for _ in range(9):
+        middle = (low + high) / 2
+        samples, sent = link.receive(symbols, middle, 9)
+        wrong = sum(bit_errors(_decide(network, samples, link.sps), sent))
+        low, high = (low, middle) if wrong > target * symbols * link.bits else (middle, high)
+    return low
+
+
+def train_oracle(link, drift, model, size):
+    """The network that is best on a quarter, kept apart, of a labelled record of the drifted link.
+
+    Of three that Adam trains to convergence, one from `model`, and of the paper's recipe.
+    """
+    samples, sent = link.receive(size.labelled * 4 // 3, drift, 4)
+    features = feature_view(samples, link.sps, HALF_WINDOW)
+    taught, kept = slice(0, size.labelled), slice(size.labelled, None)
+    paper = train(samples, sent, link.constellation, link.sps, HALF_WINDOW,
+                  TrainingSettings(fraction=0.75, epochs=3 * size.epochs))
+    found = [paper.model.network]
+    for restart in range(3):
+        network = core.network(model.network.sizes)
+        network.initialize(restart)
+        if restart == 0:
+            network.parameters[:] = model.network.parameters
+        random = np.random.default_rng(restart)
+        for rate in _RATES:
+            trainer = core.trainer(network, "supervised", optimizer="adam", learning_rate=rate)
+            for _ in range(size.epochs):
+                for some in np.array_split(random.permutation(size.labelled),
+                                           -(-size.labelled // 1024)):
+                    trainer.step(features[taught][some], sent[taught][some])
+            network = trainer.network
+        found.append(network)
+    return min(found, key=lambda one: sum(bit_errors(one.decide(features[kept])[0], sent[kept])))
+
+
+def bit_errors(decided, sent):
+    """Of each block. The alignment is known: a decision that is late or inverted is wrong."""
+    wrong = np.unpackbits((decided ^ sent)[:, None], axis=1).sum(axis=1)
+    return [int(wrong[start:start + BLOCK].sum()) for start in range(0, wrong.size, BLOCK)]
+
+
+def _decide(network, samples, sps):
+    return network.decide(feature_view(samples, sps, HALF_WINDOW))[0]

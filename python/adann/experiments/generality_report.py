@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the generality experiment came to: results.json, table.md and plot.png."""
+
+import numpy as np
+
+from .. import core
+from ..captures.files import atomic_output
+from ..offline.report import write_report
+from .page import markdown, plot
+
+_PART = 16        # blocks of a part of the run in which nothing may be worse than frozen
+_LARGEST = 0.1    # frozen BER of the draws that the bars are for
+_HARM = 1.1       # times the frozen BER
+_NEAR = 1.5       # times the final BER, and the run has arrived
+
+
+def write_results(directory, results):
+    """results: as generality.run makes them, all blocks counted."""
+    directory.mkdir(parents=True, exist_ok=True)
+    rows = [name for name in results["draws"][0]["errors"] if name not in ("frozen", "oracle")]
+    results["summary"] = {name: [summarize(draw, name, results["block"])
+                                 for draw in results["draws"]] for name in rows}
+    write_report(directory / "results.json", results)
+    with atomic_output(directory / "table.md") as path:
+        path.write_text(_table(results))
+    _plot(directory / "plot.png", results)
+
+
+def summarize(draw, row, block):
+    """A draw's figures, the worst of its seeds one by one.
+
+    frozen, oracle, final: BER of the drifted capture's last quarter. over_oracle, over_frozen: its
+    errors over theirs, one error at least. near: symbols until the BER of the latest eighth of the
+    final quarter's length comes within 1.5 times the final one, or within chance of it. gain: part
+    of the errors that oracle saves and this does too, None where oracle saves nothing. harm: the
+    largest BER of a part of the run over the frozen one's there, as far as the 95 % intervals of
+    both do not explain it; 0 if they always do.
+    """
+    bits, errors = draw["bits"] * block, draw["errors"]
+    count = len(errors["frozen"][1]) // 4
+    last = slice(-count, None)
+    frozen, oracle = (sum(errors[name][1][last]) for name in ("frozen", "oracle"))
+    finals = [sum(run[1][last]) for run in errors[row]]
+    final = max(finals)
+    return {
+        "frozen": frozen / count / bits, "oracle": oracle / count / bits,
+        "final": final / count / bits, "over_oracle": max(1, final) / max(1, oracle),
+        "over_frozen": max(1, final) / max(1, frozen),
+        "gain": (frozen - final) / (frozen - oracle) if frozen > 1.2 * oracle + 10 else None,
+        "near": max(_symbols_to(run[1], sum(run[1][last]) / count, count, block)
+                    for run in errors[row]),
+        "harm": max(_harm(ours, still, bits) for run in errors[row]
+                    for ours, still in zip(run, errors["frozen"]))}
+
+
+def _symbols_to(errors, final, count, block):
+    width = max(1, count // 8)
+    mean = np.convolve(errors, np.full(width, 1 / width), "valid")
+    limit = _NEAR * final + 3 * np.sqrt((final + 1 / width) / width)
+    return int((np.argmax(mean <= limit) + width) * block)
+
+
+def _harm(ours, frozen, bits):
+    found = 0
+    for start in range(0, len(ours), _PART):
+        size = len(ours[start:start + _PART]) * bits
+        ours_low = core.clopper_pearson(sum(ours[start:start + _PART]), size)[0]
+        frozen_high = core.clopper_pearson(sum(frozen[start:start + _PART]), size)[1]
+        if ours_low > _HARM * frozen_high:
+            found = max(found, ours_low / frozen_high)
+    return found
+
+
+def bars(summary):
+    """[(what, value, wanted, met)] of one row's draws."""
+    some = [draw for draw in summary if draw["frozen"] <= _LARGEST]
+    near = [draw["over_oracle"] for draw in some]
+    gains = [draw["gain"] for draw in some if draw["gain"] is not None]
+    within = {limit: np.mean([ratio <= limit for ratio in near]) for limit in (1.2, 2)}
+    harmed = sum(draw["harm"] > 0 for draw in summary)
+    return [(f"draws of frozen BER up to {_LARGEST} at 1.2 times the oracle's BER or below",
+             f"{within[1.2]:.0%}", "95 %", within[1.2] >= 0.95),
+            ("the same, 2 times", f"{within[2]:.0%}", "99 %", within[2] >= 0.99),
+            ("draws where half of the oracle's gain is had",
+             f"{sum(gain >= 0.5 for gain in gains)} of {len(gains)}", "all",
+             all(gain >= 0.5 for gain in gains)),
+            (f"draws with a part of the run worse than {_HARM} times frozen", str(harmed), "0",
+             harmed == 0)]
+
+
+def _table(results):
+    sizes = results["sizes"]
+    parts = ["## Links of many makers\n",
+             f"{sizes['draws']} random links of the set \"{sizes['links']}\", {sizes['after']} "
+             f"symbols after the drift; the worst of {sizes['seeds']} seeds. All are simulated. "
+             f"Scale: {results['scale']}.\n"]
+    for row, summary in results["summary"].items():
+        ratios = {name: [draw[name] for draw in summary]
+                  for name in ("over_oracle", "over_frozen", "near")}
+        parts += [f"### {row}\n", markdown(
+            ["", "least", "10 %", "median", "90 %", "95 %", "most"],
+            [[text, *(f"{value:.3g}" for value in np.percentile(ratios[name],
+                                                              [0, 10, 50, 90, 95, 100]))]
+             for name, text in (("over_oracle", "final BER over the oracle's"),
+                                ("over_frozen", "final BER over the frozen network's"),
+                                ("near", f"symbols to {_NEAR} times the final BER"))]),
+            markdown(["bar", "value", "wanted", "met"],
+                     [[what, value, wanted, "yes" if met else "**no**"]
+                      for what, value, wanted, met in bars(summary)]),
+            markdown(["draw", "link", "drift", "frozen", "final", "oracle", "symbols", "worse"],
+                     [[str(draw["number"]),
+                       f"{draw['family']}, {draw['constellation']}, {draw['sps']} samples a symbol",
+                       f"{draw['drift']:.2f}", f"{one['frozen']:.1e}", f"{one['final']:.1e}",
+                       f"{one['oracle']:.1e}", str(one["near"]),
+                       f"{one['harm']:.2f}" if one["harm"] else ""]
+                      for draw, one in zip(results["draws"], summary)])]
+    return "\n".join(parts)
+
+
+def _plot(path, results):
+    def draw(axes):
+        for row, summary in results["summary"].items():
+            for name, text in (("over_oracle", "the oracle's"), ("over_frozen", "frozen")):
+                ratios = np.sort([one[name] for one in summary])
+                axes.step(ratios, np.arange(1, ratios.size + 1) / ratios.size, where="post",
+                          label=f"{row}: final BER over {text}")
+        axes.set_xscale("log")
+        axes.set_xlabel("ratio")
+        axes.set_ylabel("part of the draws")
+    plot(path, draw)

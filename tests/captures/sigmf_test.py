@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""SigMF pairs beside the sigmf package's reading of them, and fields that make no sense."""
+
+import json
+
+import numpy as np
+import pytest
+import sigmf
+from gnuradio import adann, blocks, gr
+from gnuradio.adann.captures.files import read_capture, stored_capture, write_capture
+
+RANDOM = np.random.default_rng(2)
+
+
+def write_pair(folder, data, datatype, segment=None, **fields):
+    (folder / "a.sigmf-data").write_bytes(data)
+    (folder / "a.sigmf-meta").write_text(json.dumps({
+        "global": {"core:datatype": datatype, "core:version": "1.0.0", **fields},
+        "captures": [{"core:sample_start": 0, **(segment or {})}], "annotations": []}))
+    return folder / "a"
+
+
+@pytest.mark.parametrize("datatype", ["rf32_le", "cf32_be", "rf64_le", "ci8", "cu8", "ri16_le", "cu16_be",
+                                      "ci32_le"])
+def test_samples_are_those_that_the_sigmf_package_reads(tmp_path, datatype):
+    kind = datatype[1:].split("_")[0]
+    component = np.dtype(f"{'>' if datatype.endswith('be') else '<'}{kind[0]}{int(kind[1:]) // 8}")
+    values = (RANDOM.standard_normal(400) if kind[0] == "f" else
+              RANDOM.integers(np.iinfo(component).min, np.iinfo(component).max, 400, component.newbyteorder("=")))
+    path = write_pair(tmp_path, values.astype(component).tobytes(), datatype, None,
+                      **{"core:sample_rate": 1e6})
+    record = sigmf.fromfile(f"{path}.sigmf-meta")
+    ours = read_capture(path)
+    np.testing.assert_allclose(ours.samples, record[:], rtol=2e-7)
+    assert ours.sample_rate == record.get_global_field("core:sample_rate")
+
+
+@pytest.mark.parametrize("samples", [np.arange(5, dtype=np.float32), np.arange(5) * 1j])
+def test_the_sigmf_package_finds_what_is_written_valid(tmp_path, samples):
+    meta = write_capture(tmp_path / "a", samples, 28e9, "made up", {"core:hw": "none"})
+    record = sigmf.fromfile(meta)  # which checks the hash
+    record.validate()
+    np.testing.assert_array_equal(record[:], samples)
+    assert record.get_global_field("core:description") == "made up"
+
+
+@pytest.mark.parametrize("datatype, header, trailing", [
+    ("rf32_le", 400, 0), ("rf32_le", 0, 40), ("ri16_le", 7, 3), ("cf32_le", 4, 8), ("cu8", 1, 1)])
+def test_header_and_trailing_bytes_are_no_samples_for_reader_and_source_alike(
+        tmp_path, datatype, header, trailing):
+    values = RANDOM.integers(0, 100, 600).astype(
+        {"f": "<f4", "i": "<i2", "u": "u1"}[datatype[1]]).tobytes()
+    path = write_pair(tmp_path, b"h" * header + values + b"t" * trailing, datatype,
+                      {"core:header_bytes": header}, **{"core:trailing_bytes": trailing})
+    (tmp_path / "plain").mkdir()
+    expected = read_capture(write_pair(tmp_path / "plain", values, datatype)).samples
+    np.testing.assert_array_equal(read_capture(path).samples, expected)
+    is_complex = datatype[0] == "c"
+    source = adann.capture_source(str(path), complex=is_complex)
+    sink = blocks.vector_sink_c() if is_complex else blocks.vector_sink_f()
+    top = gr.top_block()
+    top.connect(source, sink)
+    top.run()
+    np.testing.assert_array_equal(sink.data(), expected)
+    assert source.size() == expected.size
+
+
+@pytest.mark.parametrize("fields, said", [
+    ({"core:sample_rate": float("nan")}, "core:sample_rate is nan, allowed: above 0"),
+    ({"core:sample_rate": 0}, "core:sample_rate is 0"), ({"core:sample_rate": "1e6"}, "sample_rate is '1e6'"),
+    ({"core:sample_rate": 10**400}, "core:sample_rate is 1000"), ({"core:sample_rate": True}, "is True"),
+    ({"core:trailing_bytes": -4}, "core:trailing_bytes is -4, allowed: whole numbers"),
+    ({"core:trailing_bytes": 64}, "no samples"), ({"core:trailing_bytes": 2}, "truncated"),
+    ({"core:trailing_bytes": 2**70}, "core:trailing_bytes is"), ({"core:num_channels": 2}, "2 channels"),
+    ({"core:dataset": "../other.bin"}, "names another file of samples, allowed: a.sigmf-data"),
+    ({"core:datatype": "rf32_le; import os"}, "core:datatype is 'rf32_le; import os'"),
+    ({"core:datatype": 7}, "core:datatype is 7"), ({"core:datatype": "x\x1b[31m"}, r"'x\\x1b\[31m'")])
+def test_fields_that_make_no_sense_are_refused_by_name(tmp_path, fields, said):
+    path = write_pair(tmp_path, bytes(64), fields.get("core:datatype", "rf32_le"), None, **fields)
+    for opened in (read_capture, stored_capture):
+        with pytest.raises(ValueError, match=said) as error:
+            opened(path)
+        assert "\n" not in str(error.value) and len(str(error.value)) < 400
+
+
+@pytest.mark.parametrize("meta, said", [
+    ("[]", "no object 'global'"), ("{}", "no object 'global'"), ('{"global": []}', "no object 'global'"),
+    ("[" * 200_000, "not JSON"), ('{"global": {"core:datatype": "ri8"}, "captures": 3}', "not a list"),
+    ('{"global": {"core:datatype": "ri8"}, "captures": [{}, {"core:header_bytes": 8}]}', "later capture")])
+def test_metadata_of_another_form_are_refused(tmp_path, meta, said):
+    (tmp_path / "a.sigmf-data").write_bytes(bytes(64))
+    (tmp_path / "a.sigmf-meta").write_text(meta)
+    with pytest.raises(ValueError, match=said):
+        read_capture(tmp_path / "a")
+
+
+def test_text_that_is_not_utf8_is_refused(tmp_path):
+    (tmp_path / "a.sigmf-data").write_bytes(bytes(64))
+    (tmp_path / "a.sigmf-meta").write_bytes(b'{"global": "\xff"}')
+    with pytest.raises(ValueError, match="not JSON"):
+        read_capture(tmp_path / "a")

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""adann reproduce generality: what its figures mean, and that the quick form runs."""
+
+import json
+import subprocess
+
+import pytest
+
+from gnuradio.adann.experiments.generality_report import bars, summarize
+
+
+def draw(ours, frozen=(64, 64), oracle=(4, 4), blocks=32, changes=0):
+    """Errors in each of the blocks before and after the drift; ours has `changes` blocks with the
+    frozen network's errors first."""
+    after = [frozen[1]] * changes + [ours[1]] * (blocks - changes)
+    return {"bits": 2, "errors": {
+        "frozen": [[one] * blocks for one in frozen], "oracle": [[one] * blocks for one in oracle],
+        "ours": [[[ours[0]] * blocks, after]]}}
+
+
+def test_figures_of_a_draw():
+    figures = summarize(draw((64, 8), changes=10), "ours", 1024)
+    assert figures["final"] == pytest.approx(8 / 2048)
+    assert figures["over_oracle"] == 2 and figures["over_frozen"] == 0.125
+    assert figures["gain"] == pytest.approx(56 / 60)
+    assert figures["near"] == 11 * 1024 and figures["harm"] == 0
+
+
+def test_what_is_worse_than_frozen_beyond_the_interval_is_told():
+    assert summarize(draw((64, 70)), "ours", 1024)["harm"] == 0  # 9 % more: within what is allowed
+    assert 1.3 < summarize(draw((64, 100)), "ours", 1024)["harm"] < 1.6
+    assert 1.3 < summarize(draw((100, 8)), "ours", 1024)["harm"] < 1.6
+
+
+def test_bars_count_draws():
+    summary = [summarize(draw((64, final)), "ours", 1024) for final in (4, 4, 6, 60)]
+    met = [bar[3] for bar in bars(summary)]
+    values = [bar[1] for bar in bars(summary)]
+    assert values == ["50%", "75%", "3 of 4", "0"] and met == [False, False, False, True]
+
+
+def test_the_quick_form_runs(tmp_path):
+    done = subprocess.run(["adann", "reproduce", "generality", "--quick", "-o", tmp_path],
+                          capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    results = json.loads((tmp_path / "results.json").read_text())
+    assert [one["family"] for one in results["draws"]] == ["polynomial", "vcsel", "saleh"]
+    assert (tmp_path / "table.md").read_text().strip() in done.stdout
+    assert (tmp_path / "plot.png").read_bytes().startswith(b"\x89PNG")
