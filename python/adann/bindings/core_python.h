@@ -5,8 +5,14 @@
  */
 #pragma once
 
+#include "core/signal/constellation.h"
+
 #include <pybind11/pybind11.h>
 
+//! What core.constellation(given) is.
+gr::adann::core::constellation constellation_from(const pybind11::object& given);
+
+void bind_constellation(pybind11::module& m);
 void bind_network(pybind11::module& m);
 void bind_model(pybind11::module& m);
 void bind_training(pybind11::module& m);

@@ -391,8 +391,9 @@ BOOST_AUTO_TEST_CASE(decisions_and_training_are_the_plain_ones)
                     settings.learning_rate = 1.0f;
                     settings.loss.loss = loss;
                     settings.loss.noise = noise;
-                    trainer found(net, settings, fast),
-                        reference(net, settings, simd::plain);
+                    const auto parts = constellation("16qam").parts();
+                    trainer found(net, parts, settings, fast),
+                        reference(net, parts, settings, simd::plain);
                     const auto value = found.step(view, expected_labels.data());
                     const auto wanted = reference.step(view, expected_labels.data());
                     BOOST_TEST(value.loss == wanted.loss,
