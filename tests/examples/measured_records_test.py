@@ -6,18 +6,15 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
+from records import record
 
 ROOT = Path(__file__).parents[2]
-CAPTURES = ROOT.parent / "shared" / "captures"
 
 
-def run_example(name, record, directory, *options):
+def run_example(name, capture, directory, *options):
     """Run it as a user would. Returns what it printed."""
-    if not (CAPTURES / record).exists():
-        pytest.skip(f"{CAPTURES / record} is not here")
-    run = subprocess.run([sys.executable, ROOT / "examples" / name, CAPTURES / record,
-                          "-o", directory, *options], capture_output=True, text=True, timeout=300)
+    run = subprocess.run([sys.executable, ROOT / "examples" / name, record(capture), "-o", directory,
+                          *options], capture_output=True, text=True, timeout=3000)
     assert run.returncode == 0, run.stdout + run.stderr
     return run.stdout
 
