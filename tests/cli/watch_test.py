@@ -9,7 +9,6 @@ import re
 import socket
 import subprocess
 
-import numpy as np
 import pytest
 import zmq
 from gnuradio.adann.captures.files import write_capture
