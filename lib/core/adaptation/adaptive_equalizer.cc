@@ -52,7 +52,7 @@ adaptive_equalizer::adaptive_equalizer(
     if (settings.guard && !d_supervised && !std::isnan(initial.symbol_error_rate)) {
         const bool scrambled = settings.training.loss.balance > 0;
         d_signal.emplace(d_initial.symbols.size(), scrambled);
-        d_guard.emplace(d_initial, scrambled, d_batch);
+        d_guard.emplace(d_initial, scrambled, settings.training.seed);
     }
     if (!settings.checkpoint.empty())
         d_recorder.emplace(
