@@ -25,16 +25,23 @@ std::size_t item_floats(const core::window_geometry& window,
 
 core::adaptation_settings adaptation(const equalizer_settings& s)
 {
-    return { s.mode,
-             s.batch,
-             s.average,
-             { { s.loss, s.pseudo_label, s.sigma, s.epsilon, s.xi, "reduced", s.balance },
-               s.optimizer,
-               s.learning_rate,
-               s.seed },
-             s.guard,
-             s.checkpoint,
-             s.checkpoint_interval };
+    core::adaptation_settings to;
+    to.mode = s.mode;
+    to.batch = s.batch;
+    to.average = s.average;
+    to.guard = s.guard;
+    to.checkpoint = s.checkpoint;
+    to.checkpoint_interval = s.checkpoint_interval;
+    to.training.optimizer = s.optimizer;
+    to.training.learning_rate = s.learning_rate;
+    to.training.seed = s.seed;
+    to.training.loss.loss = s.loss;
+    to.training.loss.pseudo_label = s.pseudo_label;
+    to.training.loss.sigma = s.sigma;
+    to.training.loss.epsilon = s.epsilon;
+    to.training.loss.xi = s.xi;
+    to.training.loss.balance = s.balance;
+    return to;
 }
 
 } // namespace
@@ -181,7 +188,7 @@ void equalizer_impl::write_soft_symbols(const float* posteriors,
 
 ber_estimate equalizer_impl::estimated_ber() const
 {
-    const auto found = d_core.estimated();
+    const auto found = d_core.status().estimated;
     return { found.ber, found.low, found.high, found.trustworthy };
 }
 
@@ -207,19 +214,19 @@ void equalizer_impl::control(const pmt::pmt_t& message)
 // In the adapter thread.
 void equalizer_impl::publish(const core::adaptation_event& event)
 {
-    if (event.what == "error")
+    using core::event_kind;
+    if (event.what == event_kind::error)
         d_logger->error("adaptation: {:s}", event.detail);
-    else if (event.what == "rollback" || (event.what == "paused" && !d_paused))
-        d_logger->warn("adaptation: {:s}: {:s}", event.what, event.detail);
-    d_paused = event.what == "paused";
+    else if (event.what == event_kind::rollback || event.what == event_kind::paused)
+        d_logger->warn("adaptation: {:s}: {:s}", core::name(event.what), event.detail);
     pmt::pmt_t status = pmt::make_dict();
     const auto add = [&status](const char* key, const pmt::pmt_t& value) {
         status = pmt::dict_add(status, pmt::mp(key), value);
     };
-    add("event", pmt::mp(event.what));
+    add("event", pmt::mp(core::name(event.what)));
     if (!event.detail.empty())
         add("detail", pmt::mp(event.detail));
-    if (event.what == "step") {
+    if (event.what == event_kind::step) {
         add("loss", pmt::from_double(event.step.loss));
         add("confidence", pmt::from_double(event.step.confidence));
     }
@@ -229,11 +236,11 @@ void equalizer_impl::publish(const core::adaptation_event& event)
         add("ber_high", pmt::from_double(event.estimated.high));
         add("trustworthy", pmt::from_bool(event.estimated.trustworthy));
     }
-    add("network", pmt::mp(event.network));
+    add("network", pmt::mp(core::guard::name(event.in_use)));
     add("step", pmt::from_uint64(event.steps));
     add("updates", pmt::from_uint64(event.updates));
     add("dropped", pmt::from_uint64(event.dropped));
-    add("rejected", pmt::from_uint64(event.rejected));
+    add("rejected", pmt::from_uint64(event.rejected()));
     add("rollbacks", pmt::from_uint64(event.rollbacks));
     add("queued", pmt::from_uint64(event.queued));
     message_port_pub(status_port, status);

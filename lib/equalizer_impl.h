@@ -19,12 +19,12 @@ public:
     void set_sigma(float sigma) override { d_core.set_sigma(sigma); }
     void set_epsilon(float epsilon) override { d_core.set_epsilon(epsilon); }
     void set_frozen(bool frozen) override { d_core.freeze(frozen); }
-    std::uint64_t steps() const override { return d_core.steps(); }
-    std::uint64_t updates() const override { return d_core.updates(); }
-    std::uint64_t rejected() const override { return d_core.rejected(); }
+    std::uint64_t steps() const override { return d_core.status().steps; }
+    std::uint64_t updates() const override { return d_core.status().updates; }
+    std::uint64_t rejected() const override { return d_core.status().rejected(); }
     std::uint64_t dropped() const override { return d_core.dropped(); }
     std::uint64_t queued() const override { return d_core.queued(); }
-    std::uint64_t rollbacks() const override { return d_core.rollbacks(); }
+    std::uint64_t rollbacks() const override { return d_core.status().rollbacks; }
     ber_estimate estimated_ber() const override;
 
     bool check_topology(int ninputs, int noutputs) override;
@@ -52,7 +52,6 @@ private:
     const std::size_t d_items_per_symbol; // input items: samples, or one vector
     const std::size_t d_items_per_window;
     const std::size_t d_stride; // floats from one feature vector to the next
-    bool d_paused = false;      // as the adapter thread told last
     std::vector<gr::tag_t> d_tags;
     core::adaptive_equalizer d_core;
 };

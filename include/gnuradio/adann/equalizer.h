@@ -97,7 +97,7 @@ struct ber_estimate {
  * it (any label, some finite posteriors) and the adaptation step of its batch, and
  * nothing after that.
  *
- * Message port `status`: a dictionary per step with event ("step", "paused", "resumed",
+ * Message port `status`: a dictionary per step and change of state with event ("step", "paused", "resumed",
  * "rollback", "reset", "saved", "error"), detail (the reason), step, loss, confidence
  * (mean largest posterior), ber, ber_low, ber_high and trustworthy (estimated without
  * labels, from the first 4096 symbols on), network (offline, adaptive or last good: the
@@ -127,10 +127,10 @@ public:
     //! Stops (true) or resumes learning; what was learnt stays in use.
     virtual void set_frozen(bool frozen) = 0;
 
-    virtual std::uint64_t steps() const = 0; //!< batches trained on
+    virtual std::uint64_t steps() const = 0; //!< batches that the adapter has taken
     virtual std::uint64_t
     updates() const = 0; //!< of them, those that changed the weights
-    virtual std::uint64_t rejected() const = 0; //!< of them, those that did not
+    virtual std::uint64_t rejected() const = 0; //!< of them, the others
     virtual std::uint64_t dropped() const = 0;  //!< batches that found the adapter busy
     virtual std::uint64_t queued() const = 0;   //!< batches that wait for the adapter now
     //! Times that training started over from better weights.

@@ -13,7 +13,7 @@ const std::vector<std::string>& adaptation_settings::modes()
     return all;
 }
 
-training_settings adaptation_settings::automatic_training()
+training_settings learner_settings::automatic_training()
 {
     training_settings training;
     training.loss.pseudo_label = "doubted";
@@ -22,20 +22,27 @@ training_settings adaptation_settings::automatic_training()
     return training;
 }
 
-void adaptation_settings::check() const
+void learner_settings::check() const
 {
-    choice("mode", mode, modes());
     check_range<std::size_t>("batch", batch, 16, std::size_t{ 1 } << 20);
     check_range<std::size_t>("average", average, 0, 1'000'000'000);
+}
+
+void adaptation_settings::check() const
+{
+    learner_settings::check();
+    choice("mode", mode, modes());
     check_range<std::size_t>(
         "checkpoint_interval", checkpoint_interval, 0, 1'000'000'000);
-    const auto file = std::filesystem::absolute(checkpoint.empty() ? "." : checkpoint);
-    if (!checkpoint.empty() && (!std::filesystem::is_directory(file.parent_path()) ||
-                                std::filesystem::is_directory(file)))
+    if (checkpoint.empty())
+        return;
+    const auto file = std::filesystem::absolute(checkpoint);
+    if (!std::filesystem::is_directory(file.parent_path()) ||
+        std::filesystem::is_directory(file))
         refuse("checkpoint", "'" + checkpoint + "'", "a file in a folder that exists");
 }
 
-void adaptation_settings::state(archive& members)
+void learner_settings::state(archive& members)
 {
     members("batch", batch);
     members("average", average);

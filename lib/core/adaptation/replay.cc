@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "core/adaptation/replay.h"
 
-#include "core/adaptation/adaptive_equalizer.h"
-
 #include <algorithm>
 
 namespace gr::adann::core {
@@ -42,7 +40,7 @@ void batch_recorder::add(const float* samples,
     ++d_batches;
 }
 
-model batch_recorder::recorded(adaptation_settings settings)
+model batch_recorder::recorded(learner_settings settings)
 {
     model result = *d_before[0];
     archive members = archive::saving(result.state, "replay");
@@ -53,15 +51,13 @@ model batch_recorder::recorded(adaptation_settings settings)
     return result;
 }
 
-void replay(const std::string& path,
-            const std::function<void(const adaptation_event&,
-                                     const std::array<double, 3>&)>& on_event)
+std::vector<replayed_event> replay(const std::string& path)
 {
     model initial = load_model(path);
     if (!initial.state.has("replay.labels"))
         initial.state.fail("holds no recorded batches: a rollback did not write it");
     archive members = archive::restoring(initial.state, "replay");
-    adaptation_settings settings;
+    learner_settings settings;
     std::size_t stride = 0;
     members("settings", settings);
     members("stride", stride);
@@ -69,6 +65,7 @@ void replay(const std::string& path,
     if (stride != initial.window.stride() && stride != dimension)
         members.refuse("stride", "is " + std::to_string(stride));
     try {
+        learner learning(initial, settings);
         const std::size_t batches = members.shape("labels", { 0, 0 })[0];
         std::vector<std::uint8_t> labels(batches * settings.batch);
         members.numbers("labels", labels.data(), { batches, settings.batch });
@@ -77,15 +74,18 @@ void replay(const std::string& path,
                 return label >= initial.symbols.size();
             }))
             members.refuse("labels", "are none, or not all of the constellation");
-        std::optional<adaptive_equalizer> equalizer;
-        equalizer.emplace(initial, stride, settings, [&](const adaptation_event& event) {
-            on_event(event, equalizer->badness());
-        });
         const std::size_t floats = (settings.batch - 1) * stride + dimension;
         std::vector<float> samples(batches * floats);
         members.numbers("samples", samples.data(), { batches, floats }, archive::any);
-        for (std::size_t i = 0; i < batches; ++i)
-            equalizer->learn(&samples[i * floats], &labels[i * settings.batch]);
+        std::vector<replayed_event> told;
+        for (std::size_t i = 0; i < batches; ++i) {
+            const feature_view batch{
+                &samples[i * floats], stride, dimension, settings.batch
+            };
+            for (const auto& event : learning.step(batch, &labels[i * settings.batch]))
+                told.push_back({ event, learning.badness() });
+        }
+        return told;
     } catch (const std::invalid_argument& error) {
         initial.state.fail(error.what());
     }

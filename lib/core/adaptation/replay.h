@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "core/adaptation/adaptation_settings.h"
+#include "core/adaptation/learner.h"
 #include "core/network/model.h"
 
 #include <array>
@@ -17,8 +17,6 @@
 #include <vector>
 
 namespace gr::adann::core {
-
-struct adaptation_event;
 
 /*! Keeps the latest batches, and a checkpoint of before the first of them.
  *
@@ -46,7 +44,7 @@ public:
 
     /*! The checkpoint, with the settings, the samples and the labels as `replay.*` in its
      * state. To be called after add() only. */
-    model recorded(adaptation_settings settings);
+    model recorded(learner_settings settings);
 
 private:
     std::size_t d_stride;
@@ -58,14 +56,15 @@ private:
     std::optional<model> d_before[2]; // the batches of each half
 };
 
-/*! Has an equalizer learn once more from the batches of a file that a rollback left, from
+//! What a learner did, and its badness() after that step.
+struct replayed_event {
+    learner_event event;
+    std::array<double, 3> badness;
+};
+
+/*! Has a learner learn once more from the batches of a file that a rollback left, from
  * the state of before them on. With the instruction set that it was recorded with, each
- * step is the same to the bit.
- * \param on_event receives what the adapter thread told then, and
- * adaptive_equalizer::badness()
- * \throws model_file_error */
-void replay(const std::string& path,
-            const std::function<void(const adaptation_event&,
-                                     const std::array<double, 3>&)>& on_event);
+ * step is the same to the bit. \throws model_file_error */
+std::vector<replayed_event> replay(const std::string& path);
 
 } // namespace gr::adann::core

@@ -14,7 +14,8 @@ expected_waveform::expected_waveform(const constellation& symbols,
                                      bool complex,
                                      unsigned reach,
                                      unsigned context)
-    : d_dimensions(symbols.is_complex() ? 2 : 1),
+    : d_complex(complex),
+      d_dimensions(symbols.is_complex() ? 2 : 1),
       d_classes(symbols.size()),
       d_reach(reach),
       d_context(context),
@@ -168,10 +169,10 @@ double expected_waveform::residual(const std::uint8_t* labels,
 
 bool expected_waveform::operator==(const expected_waveform& other) const
 {
-    return d_points == other.d_points && d_stride == other.d_stride &&
-           d_reach == other.d_reach && d_context == other.d_context &&
-           d_affine == other.d_affine && d_table == other.d_table &&
-           d_noise == other.d_noise;
+    return d_complex == other.d_complex && d_points == other.d_points &&
+           d_stride == other.d_stride && d_reach == other.d_reach &&
+           d_context == other.d_context && d_affine == other.d_affine &&
+           d_table == other.d_table && d_noise == other.d_noise;
 }
 
 } // namespace gr::adann::core

@@ -46,6 +46,9 @@ public:
     static constexpr unsigned most_reach = 64;
     static constexpr std::size_t most_patterns = 65536;
 
+    std::size_t sps() const { return d_stride / (d_complex ? 2 : 1); }
+    bool is_complex() const { return d_complex; }     //!< of the samples
+    std::size_t classes() const { return d_classes; } //!< M
     std::size_t reach() const { return d_reach; }
     std::size_t context() const { return d_context; }
     std::size_t patterns() const { return d_patterns; } //!< M^context
@@ -82,6 +85,7 @@ private:
     template <std::size_t width>
     void sum(const std::uint8_t* labels, std::size_t count, float* samples) const;
 
+    bool d_complex;
     std::vector<float> d_points; // (M, dimensions), of unit power
     std::size_t d_dimensions, d_classes, d_reach, d_context, d_patterns, d_stride;
     std::vector<float> d_affine, d_table;

@@ -13,63 +13,136 @@ namespace gr::adann::core {
 
 namespace {
 
-// A larger table is taken if it lowers the mean squared error by more than this part.
-constexpr double least_gain = 1e-3;
+// A larger table is taken if it lowers the squared error by so many standard errors,
+constexpr double least_gain = 3;
+// and a longer reach, which costs latency, if it does by this part.
+constexpr double least_gain_of_reach = 1e-2;
 
-// Labelled symbols and where their neighbours end.
+// Labelled symbols, those of them whose samples and neighbours are known.
 struct record {
     const float* samples;
     const std::uint8_t* labels;
     std::size_t stride;
-    std::vector<std::size_t> used; // symbols
+    std::vector<std::size_t> used;
 };
 
-std::vector<float> fit_affine(const constellation& symbols,
-                              const record& given,
-                              const expected_waveform& shape)
+// The least squares of the affine part, for the longest reach: it holds all shorter ones.
+class normal_equations
 {
-    const std::size_t rows = shape.rows(), stride = given.stride;
-    const std::size_t dimensions = symbols.is_complex() ? 2 : 1;
-    double power = 0;
-    for (const auto& point : symbols.points())
-        power += std::norm(point) / static_cast<double>(symbols.size());
-    std::vector<double> gram(rows * rows), moments(rows * stride), a(rows, 1.0);
-    for (const std::size_t i : given.used) {
-        const std::uint8_t* label = given.labels + i - shape.reach();
-        for (std::size_t row = 1; row < rows; row += dimensions, ++label) {
-            const std::complex<double> point(symbols.points()[*label]);
-            a[row] = point.real() / std::sqrt(power);
-            if (dimensions == 2)
-                a[row + 1] = point.imag() / std::sqrt(power);
+public:
+    normal_equations(const constellation& symbols,
+                     const record& given,
+                     const expected_waveform& longest)
+        : d_rows(longest.rows()),
+          d_stride(given.stride),
+          d_dimensions(symbols.is_complex() ? 2 : 1),
+          d_used(given.used.size()),
+          d_gram(d_rows * d_rows),
+          d_moments(d_rows * d_stride)
+    {
+        double power = 0;
+        for (const auto& point : symbols.points())
+            power += std::norm(point) / static_cast<double>(symbols.size());
+        std::vector<double> a(d_rows, 1.0);
+        for (const std::size_t i : given.used) {
+            const std::uint8_t* label = given.labels + i - longest.reach();
+            for (std::size_t row = 1; row < d_rows; row += d_dimensions, ++label) {
+                const auto point = symbols.points()[*label];
+                a[row] = point.real() / std::sqrt(power);
+                if (d_dimensions == 2)
+                    a[row + 1] = point.imag() / std::sqrt(power);
+            }
+            add(a, given.samples + i * d_stride);
         }
-        const float* x = given.samples + i * stride;
-        for (std::size_t row = 0; row < rows; ++row) {
-            for (std::size_t column = 0; column <= row; ++column)
-                gram[row * rows + column] += a[row] * a[column];
-            for (std::size_t j = 0; j < stride; ++j)
-                moments[row * stride + j] += a[row] * x[j];
-        }
+        // As one symbol more that says "zero": what the labels do not determine is small.
+        for (std::size_t row = 0; row < d_rows; ++row)
+            d_gram[row * d_rows + row] += 1;
     }
-    // As one symbol more that says "zero": what the labels do not determine stays small.
-    for (std::size_t row = 0; row < rows; ++row)
-        gram[row * rows + row] += 1;
-    if (!solve(gram, rows, moments, stride))
-        throw std::logic_error("fit_waveform: no positive definite covariance");
-    return { moments.begin(), moments.end() };
+
+    struct solution {
+        std::vector<double> affine; // as expected_waveform::affine()
+        double error;               // squared, of a degree of freedom
+    };
+    solution solve_for(std::size_t reach) const
+    {
+        const std::size_t n = 1 + (2 * reach + 1) * d_dimensions;
+        const std::size_t skipped = (d_rows - n) / 2; // on each side
+        const auto full = [&](std::size_t row) { return row ? row + skipped : 0; };
+        std::vector<double> gram(n * n), moments(n * d_stride);
+        for (std::size_t row = 0; row < n; ++row) {
+            for (std::size_t column = 0; column <= row; ++column)
+                gram[row * n + column] = d_gram[full(row) * d_rows + full(column)];
+            std::copy_n(
+                &d_moments[full(row) * d_stride], d_stride, &moments[row * d_stride]);
+        }
+        solution found{ moments, d_squares };
+        if (!solve(gram, n, found.affine, d_stride))
+            throw std::logic_error("fit_waveform: no positive definite covariance");
+        for (std::size_t k = 0; k < moments.size(); ++k)
+            found.error -= moments[k] * found.affine[k];
+        found.error /= static_cast<double>((d_used - n) * d_stride);
+        return found;
+    }
+
+private:
+    void add(const std::vector<double>& a, const float* x)
+    {
+        for (std::size_t row = 0; row < d_rows; ++row) {
+            for (std::size_t column = 0; column <= row; ++column)
+                d_gram[row * d_rows + column] += a[row] * a[column];
+            for (std::size_t j = 0; j < d_stride; ++j)
+                d_moments[row * d_stride + j] += a[row] * x[j];
+        }
+        for (std::size_t j = 0; j < d_stride; ++j)
+            d_squares += double(x[j]) * x[j];
+    }
+
+    std::size_t d_rows, d_stride, d_dimensions, d_used;
+    std::vector<double> d_gram, d_moments;
+    double d_squares = 0;
+};
+
+// The affine part of the shortest reach that is nearly as good as the best one.
+expected_waveform fit_affine(const constellation& symbols,
+                             unsigned sps,
+                             bool complex,
+                             const record& given,
+                             unsigned most_reach)
+{
+    const normal_equations equations(
+        symbols, given, { symbols, sps, complex, most_reach, 0 });
+    std::vector<normal_equations::solution> solutions;
+    double least = std::numeric_limits<double>::infinity();
+    for (unsigned reach = 0; reach <= most_reach; ++reach) {
+        solutions.push_back(equations.solve_for(reach));
+        least = std::min(least, solutions.back().error);
+    }
+    unsigned reach = 0;
+    while ((1 - least_gain_of_reach) * solutions[reach].error > least)
+        ++reach;
+    expected_waveform fitted(symbols, sps, complex, reach, 0);
+    const auto& affine = solutions[reach].affine;
+    fitted.set({ affine.begin(), affine.end() }, fitted.table(), 1);
+    return fitted;
 }
 
 struct pattern_table {
     unsigned context = 0;
-    double error = std::numeric_limits<double>::infinity(); // leave-one-out, squared, sum
+    // Where each symbol is left out of its own table: the sum of the squares that it
+    // leaves, and of those of what the table says.
+    double error = std::numeric_limits<double>::infinity(), predicted = 0;
     std::vector<float> values;
 };
 
-/* Sum over the N symbols of a pattern of |r - (S - r)/(N - 1 + k)|², what each leaves if
- * the table is made without it. */
-double left_out(double n, double squares, double square_of_sum, double k)
+/* Adds the N symbols of a pattern, of which the table without symbol i says p = (S -
+ * r)/(N - 1 + k), and leaves r - p. */
+void add_left_out(
+    pattern_table& total, double n, double squares, double square_of_sum, double k)
 {
     const double b = 1 / (n - 1 + k);
-    return (1 + b) * (1 + b) * squares + (n * b - 2 * (1 + b)) * b * square_of_sum;
+    total.predicted += b * b * ((n - 2) * square_of_sum + squares);
+    total.error +=
+        (1 + b) * (1 + b) * squares + (n * b - 2 * (1 + b)) * b * square_of_sum;
 }
 
 // \param rest what the affine part leaves of the samples
@@ -95,19 +168,18 @@ pattern_table fit_table(const record& given,
     }
 
     pattern_table best;
-    best.context = shape.context();
     double best_k = 1;
     for (double k = 0.5; k <= 4096; k *= 2) {
-        double error = 0;
+        pattern_table tried{ unsigned(shape.context()), 0, 0, {} };
         for (std::size_t pattern = 0; pattern < patterns; ++pattern) {
             double square_of_sum = 0;
             for (std::size_t j = 0; j < stride; ++j)
                 square_of_sum += sums[pattern * stride + j] * sums[pattern * stride + j];
             if (counts[pattern] > 0)
-                error += left_out(counts[pattern], squares[pattern], square_of_sum, k);
+                add_left_out(tried, counts[pattern], squares[pattern], square_of_sum, k);
         }
-        if (error < best.error) {
-            best.error = error;
+        if (tried.error < best.error) {
+            best = tried;
             best_k = k;
         }
     }
@@ -125,23 +197,23 @@ expected_waveform fit_waveform(const constellation& symbols,
                                const float* samples,
                                const std::uint8_t* labels,
                                std::size_t count,
-                               unsigned reach)
+                               unsigned most_reach)
 {
-    expected_waveform affine(symbols, sps, complex, reach, 0);
-    const std::size_t stride = affine.stride();
+    const expected_waveform longest(symbols, sps, complex, most_reach, 0);
+    const std::size_t stride = longest.stride();
     for (std::size_t i = 0; i < count; ++i)
         check_range<std::size_t>("a label", labels[i], 0, symbols.size() - 1);
     record given{ samples, labels, stride, {} };
-    for (std::size_t i = reach; i + reach < count; ++i)
+    for (std::size_t i = most_reach; i + most_reach < count; ++i)
         if (all_usable(samples + i * stride, stride))
             given.used.push_back(i);
     const std::size_t used = given.used.size();
-    if (used < 2 * affine.rows())
-        refuse("labelled symbols with usable samples and their neighbours",
+    if (used < 2 * longest.rows())
+        refuse("labelled symbols with usable samples and neighbours",
                used,
-               "at least " + std::to_string(2 * affine.rows()));
+               "at least " + std::to_string(2 * longest.rows()));
 
-    affine.set(fit_affine(symbols, given, affine), affine.table(), 1);
+    const expected_waveform affine = fit_affine(symbols, sps, complex, given, most_reach);
     std::vector<float> rest(used * stride);
     pattern_table best;
     best.values.resize(stride);
@@ -155,22 +227,23 @@ expected_waveform fit_waveform(const constellation& symbols,
         }
     }
     std::size_t patterns = 1;
+    const unsigned reach = affine.reach();
     for (unsigned context = 1; context <= 2 * reach + 1; ++context) {
         patterns *= symbols.size();
         if (patterns > std::min(used, expected_waveform::most_patterns))
             break;
-        pattern_table table =
-            fit_table(given,
-                      rest,
-                      expected_waveform(symbols, sps, complex, reach, context),
-                      symbols.size());
-        if (table.error < (1 - least_gain) * best.error)
+        pattern_table table = fit_table(
+            given, rest, { symbols, sps, complex, reach, context }, symbols.size());
+        // What it gains is 2 rp - p²: of noise alone the sum varies by 2σ √(Σ p²).
+        const double variance = best.error / static_cast<double>(used * stride);
+        if (best.error - table.error >
+            least_gain * 2 * std::sqrt(variance * table.predicted))
             best = std::move(table);
     }
     // The affine part was fitted to the same symbols: so many degrees of freedom less.
     const double degrees = static_cast<double>((used - affine.rows()) * stride);
     expected_waveform fitted(symbols, sps, complex, reach, best.context);
-    // Not zero: a noise without noise.
+    // Never zero, which noise that scales with it would need.
     const auto noise =
         std::max(static_cast<float>(std::sqrt(best.error / degrees)), 1e-6f);
     fitted.set(affine.affine(), std::move(best.values), noise);

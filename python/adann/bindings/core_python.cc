@@ -37,9 +37,11 @@ PYBIND11_MODULE(core, m)
             "symmetries",
             &constellation::symmetries,
             "Label permutations of inversion (PAM) or rotation (QAM), identity first.");
+    bind_waveform(m);
     bind_network(m);
     bind_model(m);
     bind_training(m);
+    bind_adaptation(m);
     bind_error_counter(m);
     bind_mlse(m);
 }

@@ -6,9 +6,9 @@
 #include "arrays.h"
 #include "core_python.h"
 
-#include "core/adaptation/adaptive_equalizer.h"
 #include "core/network/decider.h"
 #include "core/simd/kernels.h"
+#include "core/training/trainer.h"
 
 #include <pybind11/stl.h>
 
@@ -71,7 +71,6 @@ void bind_training(py::module& m)
     m.attr("pseudo_labels") = loss_settings::pseudo_labels();
     m.attr("optimizers") = optimizer::names();
     m.attr("noises") = loss_settings::noises();
-    m.attr("modes") = adaptation_settings::modes();
 
     py::class_<gaussian_noise>(
         m,
@@ -119,46 +118,6 @@ void bind_training(py::module& m)
         py::arg("epsilon") = 0.1f,
         py::arg("xi") = 0.1f,
         "Loss and its gradient (P,) with the noise given: float32 (uses, N, D).");
-
-    m.def(
-        "replay",
-        [](const std::string& path) {
-            std::vector<std::pair<adaptation_event, std::array<double, 3>>> told;
-            {
-                const py::gil_scoped_release unlocked;
-                replay(path, [&](const auto& event, const auto& badness) {
-                    told.emplace_back(event, badness);
-                });
-            }
-            py::list events;
-            for (const auto& [event, badness] : told)
-                events.append(py::dict(py::arg("event") = event.what,
-                                       py::arg("detail") = event.detail,
-                                       py::arg("step") = event.steps,
-                                       py::arg("loss") = event.step.loss,
-                                       py::arg("confidence") = event.step.confidence,
-                                       py::arg("network") = event.network,
-                                       py::arg("badness") = badness));
-            return events;
-        },
-        py::arg("path"),
-        R"(Learns once more from the batches that a rollback left in a file.
-
-Returns a dictionary for each event: event, detail, step, loss, confidence (both of "step"
-only), network (the one that decides) and badness: the error rates, estimated and weighted,
-that the guard compares, of the networks offline, adaptive and last good. Raises ModelFileError.)");
-
-    m.def(
-        "automatic_training",
-        [](const model& of) {
-            const auto scaled =
-                adaptation_settings::automatic_training().scaled_to(of.symbols, of.sps);
-            return py::dict(py::arg("learning_rate") = scaled.learning_rate,
-                            py::arg("sigma") = scaled.loss.sigma,
-                            py::arg("epsilon") = scaled.loss.epsilon);
-        },
-        py::arg("model"),
-        "learning_rate, sigma and epsilon as adaptation takes them unless told otherwise.");
 
     m.def(
         "multiplications",

@@ -39,7 +39,7 @@ void bind_equalizer(py::module& m)
 Input: samples as the model says (sample i*sps the middle of symbol i, zero mean, unit
 power), or feature vectors; for the loss 'supervised' known labels at input 1.
 Outputs: labels (byte), optionally posteriors (M floats) and the soft symbol.
-Message ports: status (a dictionary per step), control (freeze, resume, reset,
+Message ports: status (a dictionary per step and change of state), control (freeze, resume, reset,
 (save . path)).
 
 model: a core.model, or the path of a model file or of a checkpoint, from which the equalizer
@@ -122,9 +122,11 @@ ValueError) if the model file cannot be read.)")
              &equalizer::set_frozen,
              py::arg("frozen"),
              "Stops (True) or resumes learning; what was learnt stays in use.")
-        .def("steps", &equalizer::steps, "Batches trained on.")
+        .def("steps", &equalizer::steps, "Batches that the adapter has taken.")
         .def("updates", &equalizer::updates, "Batches that changed the weights.")
-        .def("rejected", &equalizer::rejected, "Batches that did not.")
+        .def("rejected",
+             &equalizer::rejected,
+             "Batches that did not: unusable, or taken while adaptation was paused.")
         .def("dropped", &equalizer::dropped, "Batches that found the adapter busy.")
         .def("queued", &equalizer::queued, "Batches that wait for the adapter now.")
         .def("rollbacks",

@@ -57,18 +57,17 @@ def run(directory, scale="full", progress=None):
 
 
 def weight_changes(model, settings, size):
-    """[(S(W), S(change), r) of each layer] after a trainer with an equalizer's settings has gone
-    through both sets."""
+    """[(S(W), S(change), r) of each layer] after a learner with an equalizer's settings has gone
+    through both sets; of the weights that learn, not of their average."""
     model = load(model)
-    automatic = core.automatic_training(model)
-    names = ("loss", "pseudo_label", "optimizer", "learning_rate", "sigma", "epsilon", "balance")
-    trainer = core.trainer(model.network, **{
-        name: automatic[name] if settings[name] == -1 else settings[name] for name in names})
+    learner = core.learner(model, **{name: settings[name] for name in (
+        "batch", "loss", "pseudo_label", "optimizer", "learning_rate", "sigma", "epsilon", "balance")},
+                           average=0, guard=False)
     for samples in sets(size)[0]:
         features = feature_view(samples, SPS, HALF_WINDOW)
         for start in range(0, len(features), settings["batch"]):
-            trainer.step(features[start:start + settings["batch"]])
-    before, after = model.network, trainer.network
+            learner.step(features[start:start + settings["batch"]])
+    before, after = model.network, learner.network
     sums = [(float(np.abs(before.weight(k)).sum()),
              float(np.abs(after.weight(k) - before.weight(k)).sum()))
             for k in range(len(before.sizes) - 1)]

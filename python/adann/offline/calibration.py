@@ -9,9 +9,9 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from .. import core
-from .presets import PRESETS
 
 LIMITS = 0.05, 20  # of a temperature in a model file
+_BATCH = 512  # the equalizer's
 _MOST = 2**18  # symbols that a network adapts to before it is calibrated
 
 
@@ -58,14 +58,7 @@ def calibrate(model, features, labels):
 
 def _adapted(model, features):
     """A copy of the network after the equalizer's adaptation to the features, unguarded."""
-    settings = PRESETS["default"]
-    network = core.network(model.network.sizes)
-    network.parameters[:] = model.network.parameters
-    trainer = core.trainer(network, settings["loss"], settings["pseudo_label"],
-                           balance=settings["balance"], **core.automatic_training(model))
-    batch = settings["batch"]
-    approach = batch / (settings["average"] + batch)
-    for start in range(0, len(features) - batch + 1, batch):
-        trainer.step(features[start:start + batch])
-        network.parameters[:] += approach * (trainer.network.parameters - network.parameters)
-    return network
+    learner = core.learner(model, guard=False)
+    for start in range(0, len(features) - _BATCH + 1, _BATCH):
+        learner.step(features[start:start + _BATCH])
+    return learner.network

@@ -23,6 +23,9 @@ namespace {
 std::atomic<std::size_t> allocations{ 0 }, bytes_in_use{ 0 }, most_bytes{ 0 };
 // Of this thread only: the adapter may wait for work.
 thread_local std::size_t waits = 0;
+// From so many bytes on, threads other than the main one are refused.
+std::atomic<std::size_t> refused_bytes{ ~std::size_t{ 0 } };
+thread_local bool never_refused = false;
 
 void* counted(void* p)
 {
@@ -44,7 +47,10 @@ void discard(void* p)
 
 } // namespace
 
-void* operator new(std::size_t n) { return counted(std::malloc(n)); }
+void* operator new(std::size_t n)
+{
+    return counted(n < refused_bytes || never_refused ? std::malloc(n) : nullptr);
+}
 void* operator new(std::size_t n, const std::nothrow_t&) noexcept
 {
     return counted(std::malloc(n)); // std::stable_sort's buffer
@@ -203,7 +209,7 @@ BOOST_AUTO_TEST_CASE(a_live_equalizer_neither_allocates_nor_waits)
         }
         wait_for_steps(batches);
         const std::size_t after = allocations;
-        BOOST_TEST(equalizer.updates() > batches / 4);
+        BOOST_TEST(equalizer.status().updates > batches / 4);
         BOOST_TEST(after == before, loss);
         BOOST_TEST(waited == 0u, loss);
     }
@@ -284,6 +290,37 @@ BOOST_AUTO_TEST_CASE(an_equalizers_memory_stays_small_with_a_checkpoint)
                 { samples.data(), dimension, dimension, 8192 }, nullptr, labels.data());
     }
     BOOST_TEST(most_bytes - before < 20u << 20);
+    std::remove(settings.checkpoint.c_str());
+}
+
+BOOST_AUTO_TEST_CASE(a_checkpoint_that_finds_no_memory_is_told_and_ends_nothing)
+{
+    const model initial = make_model(4, true, "16qam");
+    const auto samples = noise(8 * 512 + 88);
+    std::vector<std::uint8_t> labels(512);
+    adaptation_settings settings;
+    settings.checkpoint = "allocation_test.safetensors";
+    settings.checkpoint_interval = 0;
+    std::atomic<int> errors{ 0 }, saved{ 0 };
+    adaptive_equalizer equalizer(initial, 8, settings, [&](const adaptation_event& e) {
+        errors += e.what == event_kind::error;
+        saved += e.what == event_kind::saved;
+    });
+    equalizer.start();
+    const auto decide = [&] {
+        equalizer.decide({ samples.data(), 8, 88, 512 }, nullptr, labels.data());
+    };
+    never_refused = true;
+    refused_bytes = 1000;
+    decide(); // the recorder's checkpoint, and that of the interval
+    while (errors < 2)
+        std::this_thread::yield();
+    refused_bytes = ~std::size_t{ 0 };
+    decide();
+    equalizer.stop();
+    BOOST_TEST(equalizer.status().updates == 2u);
+    BOOST_TEST(errors == 2);
+    BOOST_TEST(saved == 2);
     std::remove(settings.checkpoint.c_str());
 }
 

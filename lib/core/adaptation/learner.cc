@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "core/adaptation/learner.h"
+
+#include "core/common/checks.h"
+#include "core/counting/clopper_pearson.h"
+
+#include <cmath>
+
+namespace gr::adann::core {
+
+namespace {
+
+constexpr std::size_t estimate_every = 4096; // symbols: an interval takes microseconds
+
+learner_settings checked(learner_settings settings, const model& fits)
+{
+    settings.check();
+    settings.training = settings.training.scaled_to(fits.symbols, fits.sps);
+    return settings;
+}
+
+// A checkpoint's network as it was before it adapted; any other model as it is.
+model offline(model from)
+{
+    if (!from.state.tensors.empty())
+        archive::restoring(from.state, "state")("offline", from.net.parameters());
+    from.state = {};
+    return from;
+}
+
+} // namespace
+
+const char* name(event_kind what)
+{
+    static const char* const names[] = { "step",  "paused", "resumed", "rollback",
+                                         "reset", "saved",  "error" };
+    return names[static_cast<std::size_t>(what)];
+}
+
+learner::learner(const model& initial, const learner_settings& settings)
+    : d_settings(checked(settings, initial)),
+      d_offline(offline(initial)),
+      d_trainer(d_offline.net, d_settings.training),
+      d_average(d_offline.net)
+{
+    const bool supervised = settings.training.loss.loss == "supervised";
+    if (settings.guard && !supervised && !std::isnan(initial.symbol_error_rate)) {
+        const bool scrambled = settings.training.loss.balance > 0;
+        d_signal.emplace(d_offline.symbols.size(), scrambled);
+        d_guard.emplace(d_offline, scrambled, settings.training.seed);
+        d_status.in_use = d_guard->in_use();
+    }
+    d_events.reserve(4);
+    if (!initial.state.tensors.empty()) {
+        tensor_file from = initial.state;
+        archive members = archive::restoring(from, "state");
+        state(members);
+    }
+}
+
+const std::vector<learner_event>& learner::step(const feature_view& batch,
+                                                const std::uint8_t* labels)
+{
+    d_events.clear();
+    ++d_status.steps;
+    if (d_guard && !watch(batch, labels))
+        return d_events;
+    const step_result result = d_trainer.step(batch, labels);
+    if (result.accepted) {
+        ++d_status.updates;
+        approach_trained(static_cast<float>(batch.count) /
+                         static_cast<float>(d_settings.average + batch.count));
+    }
+    d_events.push_back(event(event_kind::step, "", result));
+    return d_events;
+}
+
+// Has the signal check and the guard look at a batch. Returns whether to train on it.
+bool learner::watch(const feature_view& batch, const std::uint8_t* decided)
+{
+    const std::string problem = d_signal->problem(batch, decided);
+    if (!problem.empty()) {
+        if (!d_paused) {
+            // The adapting network may be what makes good samples look useless.
+            d_guard->restart_estimates();
+            d_status.in_use = d_guard->in_use();
+            forget_estimate();
+            d_paused = true;
+            d_events.push_back(event(event_kind::paused, problem));
+        }
+        return false;
+    }
+    if (d_paused) {
+        d_paused = false;
+        d_events.push_back(event(event_kind::resumed));
+    }
+    const bool rolls_back = d_guard->judge(batch, d_average);
+    d_status.in_use = d_guard->in_use();
+    if (rolls_back) {
+        start_over_from(in_use().parameters());
+        ++d_status.rollbacks;
+        d_events.push_back(event(event_kind::rollback,
+                                 std::string("training starts over from the weights '") +
+                                     guard::name(d_status.in_use) + "'"));
+    }
+    estimate_errors(batch.count);
+    return true;
+}
+
+void learner::forget_estimate()
+{
+    d_unestimated = 0;
+    d_status.estimated = {};
+}
+
+void learner::estimate_errors(std::size_t more_symbols)
+{
+    d_unestimated += more_symbols;
+    if (d_unestimated < estimate_every)
+        return;
+    forget_estimate();
+    const auto& estimate = d_guard->estimate();
+    const auto symbols = static_cast<std::uint64_t>(std::lround(estimate.symbols()));
+    if (symbols == 0)
+        return;
+    const double rate = estimate.symbol_error_rate();
+    const auto errors = static_cast<std::uint64_t>(std::lround(rate * symbols));
+    const auto interval = clopper_pearson(errors, symbols);
+    const double bits = d_offline.symbols.bits_per_symbol(); // Gray: one is wrong
+    d_status.estimated = {
+        rate / bits, interval.low / bits, interval.high / bits, estimate.trustworthy()
+    };
+}
+
+void learner::start_over_from(const std::vector<float>& parameters)
+{
+    d_trainer.reset(parameters);
+    approach_trained(1.0f);
+}
+
+// Brings the average nearer to the trained weights: wholly with part = 1.
+void learner::approach_trained(float part)
+{
+    const auto& trained = d_trainer.net().parameters();
+    auto& average = d_average.parameters();
+    for (std::size_t i = 0; i < average.size(); ++i)
+        average[i] = (1.0f - part) * average[i] + part * trained[i];
+}
+
+learner_event learner::reset()
+{
+    start_over_from(d_offline.net.parameters());
+    if (d_guard) {
+        d_guard->reset();
+        d_signal->reset();
+        d_status.in_use = d_guard->in_use();
+        d_paused = false;
+        forget_estimate();
+    }
+    return event(event_kind::reset);
+}
+
+void learner::set_training(const training_settings& training)
+{
+    d_settings.training = training.scaled_to(d_offline.symbols, d_offline.sps);
+    d_trainer.set_loss(d_settings.training.loss);
+    d_trainer.set_learning_rate(d_settings.training.learning_rate);
+}
+
+const network& learner::in_use() const
+{
+    return d_guard ? d_guard->choose(d_average) : d_average;
+}
+
+std::array<double, 3> learner::badness() const
+{
+    constexpr double none = std::numeric_limits<double>::quiet_NaN();
+    return d_guard ? std::array{ d_guard->badness(guard::offline),
+                                 d_guard->badness(guard::adaptive),
+                                 d_guard->badness(guard::last_good) }
+                   : std::array{ none, none, none };
+}
+
+learner_event
+learner::event(event_kind what, const std::string& detail, step_result step) const
+{
+    return { d_status, what, detail, step };
+}
+
+model learner::checkpoint()
+{
+    model saved = d_offline;
+    saved.net = in_use();
+    archive members = archive::saving(saved.state, "state");
+    state(members);
+    return saved;
+}
+
+void learner::state(archive& members)
+{
+    auto offline = d_offline.net.parameters(); // restored already
+    members("offline", offline);
+    members("average", d_average.parameters());
+    members("trainer", d_trainer);
+    members("paused", d_paused);
+    members("unestimated", d_unestimated);
+    members("steps", d_status.steps);
+    members("updates", d_status.updates);
+    members("rollbacks", d_status.rollbacks);
+    bool guarded = d_guard.has_value();
+    members("guarded", guarded);
+    if (guarded && d_guard) {
+        members("signal", *d_signal);
+        members("guard", *d_guard);
+        d_status.in_use = d_guard->in_use();
+    }
+}
+
+} // namespace gr::adann::core

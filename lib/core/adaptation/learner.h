@@ -1,0 +1,134 @@
+/* -*- c++ -*- */
+/*
+ * The policy of adaptation: what is learnt from each batch, which weights decide the
+ * next.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+#pragma once
+
+#include "core/adaptation/adaptation_settings.h"
+#include "core/adaptation/guard.h"
+#include "core/adaptation/signal_check.h"
+#include "core/network/model.h"
+#include "core/training/trainer.h"
+
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace gr::adann::core {
+
+//! A bit error rate estimated without labels: see error_estimate.
+struct error_rate {
+    double ber = std::numeric_limits<double>::quiet_NaN(); //!< NaN: not known
+    double low = ber;  //!< 95 % interval for as many errors among as many symbols,
+    double high = ber; //!< Clopper-Pearson
+    bool trustworthy = false;
+};
+
+//! What can happen to an equalizer that adapts.
+enum class event_kind { step, paused, resumed, rollback, reset, saved, error };
+const char* name(event_kind what);
+
+//! How far a learner has come.
+struct learner_status {
+    std::uint64_t steps = 0;     //!< batches seen so far
+    std::uint64_t updates = 0;   //!< of them, those that changed the weights
+    std::uint64_t rollbacks = 0; //!< times that training started over
+    guard::candidate in_use = guard::adaptive; //!< whose weights decide
+    //! Of the network in use. Not known without a guard, nor in the first 4096 symbols
+    //! that are learnt from: after the start, a reset, a pause, or from a checkpoint.
+    error_rate estimated;
+
+    std::uint64_t rejected() const { return steps - updates; }
+};
+
+//! What a learner did, and its status just then.
+struct learner_event : learner_status {
+    event_kind what;
+    std::string detail; //!< of "saved" the path, of most others the reason
+    step_result step{}; //!< of "step"
+};
+
+/*! Learns from the batches that a receiver decides, one after the other (Algorithm 2),
+ * and says which weights decide the next one.
+ *
+ * A step, in this order:
+ * 1. The signal check looks at the batch. While it finds a problem, learning pauses: the
+ *    last good weights are in use, and the batch is not learnt from.
+ * 2. The guard estimates the error rates of its three networks on the batch, chooses the
+ *    one in use, and may have training start over from it: a rollback.
+ * 3. The trainer makes one step: pseudo-labels, loss, gradient, optimizer.
+ * 4. The adaptive weights are a running average of the trained ones: a step of N_b
+ *    symbols brings them nearer by N_b / (average + N_b). The noise of single steps is
+ *    averaged out of the decisions, which `average` = 0 takes as they are.
+ *
+ * Signal check and guard work with a model of known error rate only, and not with known
+ * labels. A checkpoint is a model file of the weights in use, together with all that the
+ * next step depends on: a learner that is made from one goes on, with the same settings
+ * to the bit. The batch, the loss and its parameters, the learning rate and the average
+ * may be others than before; another optimizer is refused. What belongs to the guard is
+ * left aside without one; a guard that was not there before begins anew.
+ *
+ * It decides nothing itself, and knows neither threads nor files: see adaptive_equalizer.
+ */
+class learner
+{
+public:
+    /*! \param initial the offline network, or a checkpoint
+     * \throws std::invalid_argument naming the setting that is out of range,
+     * model_file_error if `initial` is a checkpoint that does not fit */
+    learner(const model& initial, const learner_settings& settings);
+
+    /*! Learns from a batch of 1 to settings.batch vectors, as they were decided.
+     * \param labels batch.count: for the loss "supervised" the known ones, else those
+     * that the network in use decided
+     * \returns what happened, in order, valid until the next call; nothing, and nothing
+     * has changed, while a pause goes on */
+    const std::vector<learner_event>& step(const feature_view& batch,
+                                           const std::uint8_t* labels);
+
+    //! Back to the offline weights and an empty optimizer.
+    learner_event reset();
+
+    //! As given and changed since, nothing `automatic` any more.
+    const learner_settings& settings() const { return d_settings; }
+    //! \throws std::invalid_argument naming the value that is out of range
+    void set_training(const training_settings& training);
+
+    //! Whose decisions are the best, as far as is known.
+    const network& in_use() const;
+    const learner_status& status() const { return d_status; }
+    /*! What the guard compares (guard::badness()), of the offline, the adaptive and the
+     * last good network; NaN without a guard. */
+    std::array<double, 3> badness() const;
+
+    model checkpoint();
+
+private:
+    void state(archive& members);
+    bool watch(const feature_view& batch, const std::uint8_t* decided);
+    void estimate_errors(std::size_t more_symbols);
+    void forget_estimate();
+    void start_over_from(const std::vector<float>& parameters);
+    void approach_trained(float part);
+    learner_event
+    event(event_kind what, const std::string& detail = "", step_result step = {}) const;
+
+    learner_settings d_settings;
+    const model d_offline;
+    trainer d_trainer;
+    network d_average;                    // the adaptive weights
+    std::optional<signal_check> d_signal; // beside a guard
+    std::optional<guard> d_guard;
+    bool d_paused = false;
+    std::size_t d_unestimated = 0; // symbols since the estimate was made
+    learner_status d_status;
+    std::vector<learner_event> d_events; // of the latest step
+};
+
+} // namespace gr::adann::core

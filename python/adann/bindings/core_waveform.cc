@@ -1,0 +1,182 @@
+/*
+ * gnuradio.adann.core: the expected waveform.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+#include "arrays.h"
+#include "core_python.h"
+
+#include "core/signal/fit_waveform.h"
+
+#include <pybind11/operators.h>
+#include <pybind11/stl.h>
+
+using namespace gr::adann::core;
+
+namespace {
+
+// (symbols, sps) float or complex samples, copied only if they are not as the core takes them.
+struct symbol_samples {
+    explicit symbol_samples(const py::array& samples)
+        : complex(samples.dtype().kind() == 'c')
+    {
+        if (samples.ndim() != 2)
+            refuse("samples' shape",
+                   py::str(samples.attr("shape")).cast<std::string>(),
+                   "(symbols, sps)");
+        if (complex)
+            array = py::array_t<std::complex<float>,
+                                py::array::c_style | py::array::forcecast>(samples);
+        else
+            array = floats(samples);
+        symbols = samples.shape(0);
+        sps = samples.shape(1);
+    }
+    const float* data() const { return static_cast<const float*>(array.data()); }
+
+    py::array array;
+    bool complex;
+    std::size_t symbols, sps;
+};
+
+// Labels with at least one symbol whose neighbours are among them.
+const std::uint8_t* checked(const expected_waveform& waveform, const labels_array& labels)
+{
+    if (labels.ndim() != 1 ||
+        labels.size() <= static_cast<py::ssize_t>(2 * waveform.reach()))
+        refuse("labels' shape",
+               py::str(labels.attr("shape")).cast<std::string>(),
+               "(n,), more than 2*reach = " + std::to_string(2 * waveform.reach()));
+    for (py::ssize_t i = 0; i < labels.size(); ++i)
+        check_range<std::size_t>("a label", labels.data()[i], 0, waveform.classes() - 1);
+    return labels.data() + waveform.reach();
+}
+
+py::array expect(const expected_waveform& waveform, const labels_array& labels)
+{
+    const std::uint8_t* first = checked(waveform, labels);
+    const std::size_t count = labels.size() - 2 * waveform.reach();
+    floats samples({ count, waveform.stride() });
+    float* out = samples.mutable_data();
+    {
+        const py::gil_scoped_release unlocked;
+        waveform.expect(first, count, out);
+    }
+    if (!waveform.is_complex())
+        return std::move(samples);
+    return samples.attr("view")(py::dtype::of<std::complex<float>>());
+}
+
+double residual(const expected_waveform& waveform,
+                const py::array& samples,
+                const labels_array& labels)
+{
+    const std::uint8_t* first = checked(waveform, labels);
+    const symbol_samples given(samples);
+    if (given.complex != waveform.is_complex() || given.sps != waveform.sps() ||
+        given.symbols != static_cast<std::size_t>(labels.size()))
+        refuse("samples",
+               py::str(samples.attr("shape")).cast<std::string>() + " " +
+                   py::str(samples.dtype()).cast<std::string>(),
+               "(" + std::to_string(labels.size()) + ", " +
+                   std::to_string(waveform.sps()) + ") " +
+                   (waveform.is_complex() ? "complex" : "float"));
+    return waveform.residual(first,
+                             given.data() + waveform.reach() * waveform.stride(),
+                             labels.size() - 2 * waveform.reach());
+}
+
+} // namespace
+
+void bind_waveform(py::module& m)
+{
+    py::class_<expected_waveform>(
+        m,
+        "expected_waveform",
+        R"(What the samples of a symbol are expected to be, given the labels around it.
+
+Affine in the points of the symbols up to `reach` away, scaled to unit power, plus a table of
+the patterns of the `context` nearest labels. Symbol i owns the samples from i*sps - sps//2 on.
+
+constellation: core.constellation; sps: samples of a symbol, 1 to 64; complex: whether they are
+reach: 0 to 64 symbols on each side
+context: labels of a pattern, 0 to 2*reach + 1, and at most 65536 patterns
+
+All zero until set(). Raises ValueError naming the parameter that is out of range.)")
+        .def(py::init<const constellation&, unsigned, bool, unsigned, unsigned>(),
+             py::arg("constellation"),
+             py::arg("sps"),
+             py::arg("complex"),
+             py::arg("reach"),
+             py::arg("context"))
+        .def_static(
+            "fit",
+            [](const constellation& symbols,
+               const py::array& samples,
+               const labels_array& labels,
+               unsigned most_reach) {
+                const symbol_samples given(samples);
+                const std::uint8_t* known = labels_for(labels, given.symbols);
+                const py::gil_scoped_release unlocked;
+                return fit_waveform(symbols,
+                                    given.sps,
+                                    given.complex,
+                                    given.data(),
+                                    known,
+                                    given.symbols,
+                                    most_reach);
+            },
+            py::arg("constellation"),
+            py::arg("samples"),
+            py::arg("labels"),
+            py::arg("most_reach") = 12,
+            R"(The expected waveform of consecutive labelled symbols.
+
+samples: float32 or complex64 (n, sps), row i those of symbol i; labels: uint8 (n,)
+most_reach: the longest that is tried; the shortest within 1 % of the best error is taken
+Context and shrinkage of the table are those of the least leave-one-out error. Symbols with a
+sample that is not usable are left out. Raises ValueError for too few symbols.)")
+        .def(
+            "expect",
+            &expect,
+            py::arg("labels"),
+            "(n - 2*reach, sps): the waveform of all but the first and last `reach` of the "
+            "labels uint8 (n,).")
+        .def(
+            "residual",
+            &residual,
+            py::arg("samples"),
+            py::arg("labels"),
+            "Mean squared difference of a float, real and imaginary part apart, to what is "
+            "expected: samples (n, sps), labels (n,).")
+        .def("set",
+             &expected_waveform::set,
+             py::arg("affine"),
+             py::arg("table"),
+             py::arg("noise"),
+             "Takes flat float32 arrays as `affine` and `table` are, row by row.")
+        .def_property_readonly("sps", &expected_waveform::sps)
+        .def_property_readonly("complex", &expected_waveform::is_complex)
+        .def_property_readonly("reach", &expected_waveform::reach)
+        .def_property_readonly("context", &expected_waveform::context)
+        .def_property_readonly(
+            "noise",
+            &expected_waveform::noise,
+            "The rms that it leaves of a float of symbols that it was not learnt from.")
+        .def_property_readonly(
+            "affine",
+            [](const expected_waveform& w) {
+                return floats({ w.rows(), w.stride() }, w.affine().data());
+            },
+            "float32 (rows, floats of a symbol): the offset; then what the points of the "
+            "symbols i - reach to i + reach, or their real and imaginary parts, are "
+            "multiplied with.")
+        .def_property_readonly(
+            "table",
+            [](const expected_waveform& w) {
+                return floats({ w.patterns(), w.stride() }, w.table().data());
+            },
+            "float32 (M**context, floats of a symbol): what is added for each pattern; the "
+            "earliest of the labels i - context//2 … counts most.")
+        .def(py::self == py::self);
+}

@@ -1,0 +1,93 @@
+/* The learner: what it tells, and that it needs no thread.
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "core/adaptation/learner.h"
+#include "core/network/decider.h"
+#include "receivers.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include <string>
+
+using namespace gr::adann::core;
+
+namespace {
+
+struct learning : noisy_signal {
+    // Decides a batch with the network in use and learns from it.
+    std::vector<learner_event> step(learner& learns, const feature_view& view)
+    {
+        std::vector<std::uint8_t> labels(view.count);
+        decider(learns.in_use())
+            .decide(prepared_network(learns.in_use(), 4), view, labels.data());
+        return learns.step(view, labels.data());
+    }
+    static std::string words(const std::vector<learner_event>& events)
+    {
+        std::string all;
+        for (const auto& event : events)
+            all += std::string(all.empty() ? "" : " ") + name(event.what);
+        return all;
+    }
+
+    const model initial = make_receiver(40);
+};
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(a_learner, learning)
+
+BOOST_AUTO_TEST_CASE(tells_of_a_pause_once_and_of_its_end_once)
+{
+    learner learns(initial, {});
+    for (int i = 0; i < 5; ++i)
+        BOOST_TEST(words(step(learns, next())) == "step");
+    const std::vector<float> silence(4 * batch + 44);
+    const auto in_silence = [&] {
+        return step(learns, { silence.data(), 4, 44, batch });
+    };
+    BOOST_TEST(words(in_silence()) == "paused");
+    const auto used = learns.in_use().parameters();
+    for (int i = 0; i < 5; ++i)
+        BOOST_TEST(words(in_silence()) == "");
+    BOOST_TEST(learns.in_use().parameters() == used, boost::test_tools::per_element());
+    BOOST_TEST(words(step(learns, next())) == "resumed step");
+    BOOST_TEST(words(step(learns, next())) == "step");
+    BOOST_TEST(learns.status().steps == 13u);
+    BOOST_TEST(learns.status().updates == 7u);
+    BOOST_TEST(learns.status().rejected() == 6u);
+}
+
+BOOST_AUTO_TEST_CASE(goes_back_to_what_it_was_made_from)
+{
+    learner learns(initial, {});
+    for (int i = 0; i < 20; ++i)
+        step(learns, next());
+    BOOST_TEST((learner(learns.checkpoint(), {}).in_use().parameters() ==
+                learns.in_use().parameters()));
+    BOOST_TEST(words({ learns.reset() }) == "reset");
+    BOOST_TEST((learns.in_use().parameters() == initial.net.parameters()));
+    BOOST_TEST((learns.status().in_use == guard::offline));
+}
+
+BOOST_AUTO_TEST_CASE(learns_batches_of_any_size_up_to_its_own)
+{
+    learner_settings settings;
+    settings.guard = false;
+    settings.training.learning_rate = 1;
+    learner whole(initial, settings);
+    // A step of n symbols brings the average nearer by n / (average + n).
+    const feature_view part = next().from(0, 100);
+    step(whole, part);
+    trainer reference(initial.net,
+                      settings.training.scaled_to(initial.symbols, initial.sps));
+    reference.step(part);
+    for (std::size_t i = 0; i < initial.net.parameters().size(); ++i) {
+        const float before = initial.net.parameters()[i];
+        const float trained = reference.net().parameters()[i];
+        BOOST_REQUIRE_SMALL(whole.in_use().parameters()[i] -
+                                (before + 100.0f / 10100 * (trained - before)),
+                            1e-5f);
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
