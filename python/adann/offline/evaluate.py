@@ -128,7 +128,7 @@ def count_aligned(decided: Labels, sent: Labels, constellation: core.constellati
     core.error_counter finds the alignment. A file does not slip, so that one holds throughout:
     blocks where the equalizer fails count, where the counter would lose its lock and skip them.
     """
-    counter = core.error_counter(constellation.name, batch=block, search=SEARCH)
+    counter = core.error_counter(constellation, batch=block, search=SEARCH)
     counter.push(decided, sent)
     counter.finish()
     batches = counter.batches()
@@ -151,7 +151,7 @@ class RunningErrors:
 
     def __init__(self, constellation: core.constellation, sizes: Sequence[int],
                  sent: Sequence[Labels], block: int):
-        self._new_counter = lambda: core.error_counter(constellation.name, batch=block,
+        self._new_counter = lambda: core.error_counter(constellation, batch=block,
                                                        search=SEARCH)
         self._edges, self._sent = np.cumsum([0, *sizes]), sent
         self._capture = self._done = 0
