@@ -37,7 +37,7 @@ from .watch import watch
 @click.option("--average", type=int, help="Symbols that the weights in use average over.")
 @click.option("--block", default=8192, type=click.IntRange(1),
               help="Symbols of one reported block.")
-@click.option("--seed", default=0, type=click.IntRange(0), help="Of the noise.")
+@click.option("--seed", default=0, type=click.IntRange(0), help="Of the noise, and of where the guard looks.")
 @click.option("--monitor", metavar="PORT", type=click.IntRange(1, 65535),
               help="Publish the status as JSON over ZeroMQ PUB on this port of 127.0.0.1.")
 @click.option("--checkpoint", metavar="FILE",
