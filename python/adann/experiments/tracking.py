@@ -35,7 +35,7 @@ _VOLTERRA = {f"Volterra, order {order}, {name}": (order, name.lower(), rates)
              for name, rates in {"LMS": (0.01, 0.03, 0.1, 0.3),
                                  "RLS": (0.998, 0.9995, 0.9999)}.items()}
 _THIRD = [name for name, (order, *_) in _VOLTERRA.items() if order == 3]
-_QUICK = Size(labelled=2**16, epochs=60, symbols=2**15, event=2**13, seeds=1)
+_QUICK = Size(labelled=2**16, epochs=80, batch=4096, symbols=2**15, event=2**13, seeds=1)
 RATES = (0, 1e-7, 1e-6, 3e-6, 1e-5, 3e-5, 1e-4)  # turns a symbol
 
 
@@ -87,7 +87,8 @@ def run(directory, scale="full", progress=None):
 def train_model(link, size):
     """The bytes of a model file."""
     constellation, sps = geometry(link)
-    settings = TrainingSettings(fraction=0.75, epochs=size.epochs, optimizer="adam", batch=4096)
+    settings = TrainingSettings(fraction=0.75, epochs=size.epochs, optimizer="adam",
+                                batch=size.batch)
     samples, labels = training_record(link, size)
     trained = train(samples, labels, constellation, sps, HALF_WINDOW, settings)
     with tempfile.TemporaryDirectory() as folder:
