@@ -39,8 +39,8 @@ class Size:
     labelled: int = 2**18
     epochs: int = 200
     batch: int = 16384
-    symbols: int = 2**18
-    event: int = 2**16
+    symbols: int = 2**17
+    event: int = 2**15
     seeds: int = 5
 
 
