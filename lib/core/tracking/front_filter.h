@@ -13,6 +13,7 @@
 #include "core/tracking/judge.h"
 #include "core/tracking/tap_bank.h"
 
+#include <memory>
 #include <vector>
 
 namespace gr::adann::core {
@@ -33,7 +34,8 @@ struct front_filter_settings {
  * learns from. After every `block` symbols, counted from the first one, the taps are
  * brought to the least squares between the samples and the waveform that is expected of
  * the decisions (tap_bank.h). The result is the same to the bit, however the stream is
- * cut into calls. Nothing is allocated after construction.
+ * cut into calls. Nothing is allocated after construction, nor by the assignment of one
+ * to another that was made alike.
  *
  * Every `judged_every` symbols a judge (judge.h) compares the latest decisions with those
  * that the network makes of the samples as they came in; if it condemns the filter, that
@@ -85,6 +87,10 @@ public:
     //! Back to doing nothing.
     void reset();
 
+    /*! What comes next may go on from the samples that have come or be another stream:
+     * the samples themselves tell. The taps stay. */
+    void start() { d_starts = true; }
+
     //! (planes, taps()): what each sample around is multiplied with, the earliest first.
     signal_planes in_use() const
     {
@@ -101,6 +107,8 @@ public:
 private:
     std::size_t sample(std::size_t symbol) const { return symbol * d_window.sps(); }
     void load(const feature_view& windows);
+    bool goes_on(const feature_view& windows) const;
+    void forget_samples();
     void run(std::size_t first, std::size_t n);
     void make_room();
     bool take(const std::uint8_t* labels, std::size_t n);
@@ -108,11 +116,10 @@ private:
     const float* interleaved(std::size_t first, std::size_t n);
     void judge_filter(decider& decides, const prepared_network& net);
 
-    const expected_waveform d_waveform;
-    const window_geometry d_window;
-    const std::size_t d_planes;
-    const std::size_t d_taps;
-    const std::size_t d_past, d_capacity; // symbols
+    std::shared_ptr<const expected_waveform> d_waveform;
+    window_geometry d_window;
+    std::size_t d_planes, d_taps;
+    std::size_t d_past, d_capacity; // symbols
 
     // Symbol k's middle is sample k·sps of these.
     planes d_samples;          // unusable ones are zero
@@ -133,6 +140,7 @@ private:
     judge d_judge;
     std::vector<std::uint8_t> d_plain; // labels without the filter
     aligned_floats d_interleaved;      // of complex samples
+    bool d_starts = false;
     std::uint64_t d_blocks = 0, d_resets = 0;
 };
 
