@@ -39,7 +39,10 @@ public:
             d_left.post();
     }
 
-    //! Reader, or anyone while both rest.
+    //! Anyone, while neither is at it.
+    T& resting() { return d_values[d_current]; }
+
+    //! Reader.
     template <typename Read>
     void read(Read use)
     {

@@ -13,6 +13,7 @@
 #include "core/tracking/judge.h"
 #include "core/tracking/tap_bank.h"
 
+#include <limits>
 #include <memory>
 #include <vector>
 
@@ -25,6 +26,15 @@ struct front_filter_settings {
 
     //! \throws std::invalid_argument naming the setting that is out of range
     void check() const;
+};
+
+//! What a front filter is doing.
+struct front_filter_status {
+    std::size_t memory = 0; //!< of the taps in use, in symbols; 0: they do nothing
+    /*! Mean square of what the expected waveform leaves of a filtered sample, predicted,
+     * over the latest few blocks; samples have unit power. NaN before the first block. */
+    float residual = std::numeric_limits<float>::quiet_NaN();
+    std::uint64_t resets = 0; //!< times that the judge had it start over
 };
 
 /*! Brings a stream of samples to the expected waveform of what is decided from it.
@@ -83,6 +93,8 @@ public:
                  const prepared_network& net);
     //! The same with known labels, which need no judge.
     void known(const std::uint8_t* labels, std::size_t n);
+    //! The same with labels that nothing is learnt from.
+    void hold(const std::uint8_t* labels, std::size_t n) { take(labels, n); }
 
     //! Back to doing nothing.
     void reset();
@@ -97,10 +109,10 @@ public:
         return { d_bank.taps(),
                  d_planes == 2 ? d_bank.taps() + d_sums.pitch() : nullptr };
     }
-    std::uint64_t resets() const { return d_resets; }      //!< by the judge
-    std::size_t memory() const { return d_bank.memory(); } //!< see tap_bank
-    //! What the waveform leaves of the filtered samples, over its own power; NaN if none.
-    float residual() const { return d_bank.residual(); }
+    front_filter_status status() const
+    {
+        return { d_bank.memory(), d_bank.residual(), d_resets };
+    }
 
     void state(archive& members);
 
