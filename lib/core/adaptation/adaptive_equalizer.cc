@@ -20,9 +20,8 @@ const adaptation_settings& checked(const adaptation_settings& settings)
     return settings;
 }
 
-std::unique_ptr<observed<front_filter>> make_front(const model& initial,
-                                                   std::size_t stride,
-                                                   const adaptation_settings& settings)
+std::unique_ptr<observed<front_filter>>
+make_front(const model& initial, std::size_t stride, const adaptation_settings& settings)
 {
     if (!settings.front_filter || settings.mode == "off" || !initial.waveform ||
         stride != initial.window.stride())
@@ -53,7 +52,8 @@ adaptive_equalizer::adaptive_equalizer(
               { std::vector<float>(d_floats), std::vector<std::uint8_t>(d_batch) }),
       d_weights(prepared_network(initial.net, stride)),
       d_front_report(
-          { {}, std::vector<std::complex<float>>(d_front ? d_front->resting().taps() : 0) }),
+          { {},
+            std::vector<std::complex<float>>(d_front ? d_front->resting().taps() : 0) }),
       d_training(settings.training)
 {
     if (!d_adapts)
@@ -113,12 +113,11 @@ void adaptive_equalizer::decide(const feature_view& view,
                "one per feature vector for the loss 'supervised'");
     for (std::size_t done = 0; done < view.count;) {
         const std::size_t n = std::min(view.count - done, d_batch - d_position);
-        const feature_view part =
-            decide_some(view.from(done, n),
-                        known_labels ? known_labels + done : nullptr,
-                        labels + done,
-                        posteriors ? posteriors + done * d_initial.net.outputs()
-                                   : nullptr);
+        const feature_view part = decide_some(
+            view.from(done, n),
+            known_labels ? known_labels + done : nullptr,
+            labels + done,
+            posteriors ? posteriors + done * d_initial.net.outputs() : nullptr);
         if (d_adapts && d_thread.joinable())
             collect(part, d_supervised ? known_labels + done : labels + done);
         d_position = (d_position + part.count) % d_batch;

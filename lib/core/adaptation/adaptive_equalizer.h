@@ -31,8 +31,8 @@ namespace gr::adann::core {
 
 //! What the adapter thread tells: what its learner did, a checkpoint saved, an error.
 struct adaptation_event : learner_event {
-    std::uint64_t dropped; //!< batches that found the queue full
-    std::size_t queued;    //!< batches not yet learnt from, that of a step included
+    std::uint64_t dropped;     //!< batches that found the queue full
+    std::size_t queued;        //!< batches not yet learnt from, that of a step included
     front_filter_status front; //!< of the front filter, if there is one
 };
 

@@ -286,7 +286,8 @@ void front_filter::state(archive& members)
     members.numbers("samples.re", &d_samples.re[from], { loaded });
     if (d_planes == 2)
         members.numbers("samples.im", &d_samples.im[from], { loaded });
-    members.numbers("filtered", &d_filtered[from * d_planes], { ready * d_planes }, archive::any);
+    members.numbers(
+        "filtered", &d_filtered[from * d_planes], { ready * d_planes }, archive::any);
     members.numbers("bad", &d_bad[from], { loaded });
     for (std::size_t i = 0; i < d_past; ++i)
         if (d_labels[symbol + i] >= d_waveform->classes())
