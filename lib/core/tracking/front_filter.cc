@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace gr::adann::core {
 
@@ -47,7 +48,7 @@ void front_filter_settings::check() const
 front_filter::front_filter(const expected_waveform& waveform,
                            const window_geometry& window,
                            const front_filter_settings& settings)
-    : d_waveform(waveform),
+    : d_waveform(std::make_shared<const expected_waveform>(waveform)),
       d_window(window),
       d_planes(window.floats_per_sample()),
       d_taps(odd_taps(checked(settings).length, window.sps())),
@@ -59,9 +60,6 @@ front_filter::front_filter(const expected_waveform& waveform,
       d_filtered(d_samples.re.size() * d_planes),
       d_bad(d_samples.re.size()),
       d_labels(d_capacity + block),
-      d_next(d_past),
-      d_loaded(sample(d_next) - window.samples_before() - reach()),
-      d_ready(d_loaded + reach()),
       d_expected(block * waveform.stride()),
       d_wanted(sample(block), d_planes == 2),
       d_output(sample(block) + window.samples() + lanes, d_planes == 2),
@@ -80,10 +78,21 @@ front_filter::front_filter(const expected_waveform& waveform,
         refuse("expected waveform's floats of a symbol",
                waveform.stride(),
                std::to_string(window.stride()) + ", as the window has");
+    forget_samples();
+}
+
+void front_filter::forget_samples()
+{
+    d_next = d_past;
+    d_ready = sample(d_next) - d_window.samples_before();
+    d_loaded = d_ready - reach();
+    d_unusable = d_known = d_position = 0;
 }
 
 feature_view front_filter::filter(const feature_view& windows)
 {
+    if (std::exchange(d_starts, false) && !goes_on(windows))
+        forget_samples();
     if (d_next + windows.count > d_capacity)
         make_room();
     load(windows);
@@ -95,6 +104,18 @@ feature_view front_filter::filter(const feature_view& windows)
              d_window.stride(),
              d_window.dimension(),
              windows.count };
+}
+
+// Whether the windows start with what has come in.
+bool front_filter::goes_on(const feature_view& windows) const
+{
+    const std::size_t first = sample(d_next) - d_window.samples_before() - reach();
+    const std::size_t n = std::min(d_loaded - first, windows.floats() / d_planes);
+    for (std::size_t i = 0; i < n; ++i)
+        if (windows.data[i * d_planes] != d_samples.re[first + i] ||
+            (d_planes == 2 && windows.data[2 * i + 1] != d_samples.im[first + i]))
+            return false;
+    return true;
 }
 
 // What the buffers still need goes to their start.
@@ -195,7 +216,7 @@ void front_filter::judge_filter(decider& decides, const prepared_network& net)
         d_plain.size()
     };
     decides.decide(net, windows, d_plain.data());
-    const std::size_t around = d_waveform.reach();
+    const std::size_t around = d_waveform->reach();
     const auto owned = sample(first + around) - d_window.sps() / 2;
     if (d_judge.condemns(d_samples + static_cast<std::ptrdiff_t>(owned),
                          &d_labels[first + around],
@@ -221,17 +242,56 @@ const float* front_filter::interleaved(std::size_t first, std::size_t n)
 // Learns from the latest block whose symbols' neighbours are decided.
 void front_filter::update()
 {
-    const std::size_t reach_symbols = d_waveform.reach();
+    const std::size_t reach_symbols = d_waveform->reach();
     if (d_known < block + 2 * reach_symbols)
         return;
     const std::size_t symbol = d_next - block - reach_symbols;
     const std::size_t first = sample(symbol) - d_window.sps() / 2 - reach();
     if (d_unusable > first)
         return;
-    d_waveform.expect(&d_labels[symbol], block, d_expected.data());
+    d_waveform->expect(&d_labels[symbol], block, d_expected.data());
     d_wanted.assign(d_expected.data(), sample(block));
     d_sums.set(d_samples + static_cast<std::ptrdiff_t>(first), d_wanted, sample(block));
     d_bank.learn(d_sums);
+}
+
+void front_filter::state(archive& members)
+{
+    std::size_t taps = d_taps;
+    members("taps", taps);
+    if (taps != d_taps)
+        members.refuse("taps",
+                       "are " + std::to_string(taps) + ", but the front filter has " +
+                           std::to_string(d_taps));
+    members("bank", d_bank);
+    members("judge", d_judge);
+    members("blocks", d_blocks);
+    members("resets", d_resets);
+    members("position", d_position);
+    members("known", d_known);
+    // What the buffers still need: restored, it is at their start.
+    const std::size_t symbol = d_next - d_past, from = sample(symbol);
+    std::size_t loaded = d_loaded - from, ready = d_ready - from;
+    std::size_t unusable = d_unusable - std::min(d_unusable, from);
+    members("loaded", loaded);
+    members("ready", ready);
+    members("unusable", unusable);
+    if (d_position >= block || d_known > d_past || ready > loaded || unusable > loaded ||
+        loaded > sample(d_past + block) + d_window.samples() + d_taps)
+        members.refuse("position", "is out of range");
+    d_loaded = from + loaded;
+    d_ready = from + ready;
+    d_unusable = unusable + std::min(d_unusable, from);
+    members.numbers("labels", &d_labels[symbol], { d_past });
+    members.numbers("samples.re", &d_samples.re[from], { loaded });
+    if (d_planes == 2)
+        members.numbers("samples.im", &d_samples.im[from], { loaded });
+    members.numbers(
+        "filtered", &d_filtered[from * d_planes], { ready * d_planes }, archive::any);
+    members.numbers("bad", &d_bad[from], { loaded });
+    for (std::size_t i = 0; i < d_past; ++i)
+        if (d_labels[symbol + i] >= d_waveform->classes())
+            members.refuse("labels", "are not all of the constellation");
 }
 
 void front_filter::reset()

@@ -11,6 +11,7 @@
 #include "core/tracking/least_squares.h"
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace gr::adann::core {
@@ -33,7 +34,7 @@ public:
     static constexpr std::size_t symbols = 128; //!< of a comparison
     static constexpr int tolerance = 8;
 
-    explicit judge(const expected_waveform& waveform);
+    explicit judge(std::shared_ptr<const expected_waveform> waveform);
 
     /*! \param samples of the first symbol, which owns sps of them
      * \param labels,others labels of two ways, `symbols` of them and the waveform's reach
@@ -54,8 +55,8 @@ private:
                 const std::uint8_t* labels,
                 std::vector<float>& sums);
 
-    const expected_waveform& d_waveform;
-    const std::size_t d_sps, d_planes;
+    std::shared_ptr<const expected_waveform> d_waveform;
+    std::size_t d_sps, d_planes;
     normal_equations d_sums;
     least_squares d_solver;
     linear_filter d_filter;

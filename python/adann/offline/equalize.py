@@ -62,14 +62,15 @@ def equalize_captures(model_path, captures, receivers, references=None, progress
     model = core.load_model(str(model_path))
     symbols = [samples.size // model.sps for samples in captures]
     top = gr.top_block("adann equalize")
-    # The last symbols come out when the rest of their windows has come in.
-    flush = np.zeros(model.sps * (model.half_window + 1), captures[0].dtype)
-    source = _array_source([*captures, flush])
     known = None
     listener = status_listener(on_status) if on_status else None
     sinks, equalizers, stores = {}, {}, {}
     for name, settings in receivers.items():
         equalizers[name] = equalizer(model=str(model_path), **settings)
+    # The last symbols come out when the rest of their windows has come in.
+    past = max(block.history() for block in equalizers.values())
+    source = _array_source([*captures, np.zeros(past + model.sps, captures[0].dtype)])
+    for name, settings in receivers.items():
         sinks[name] = _label_sink(sum(symbols))
         top.connect(source, equalizers[name], sinks[name])
         if listener:
