@@ -52,6 +52,7 @@ private:
     const core::constellation d_constellation;
     const std::size_t d_items_per_symbol; // input items: samples, or one vector
     const std::size_t d_stride;           // floats from one feature vector to the next
+    std::size_t d_margin; // samples that a front filter needs beside each window
     std::vector<gr::tag_t> d_tags;
     core::adaptive_equalizer d_core;
 };

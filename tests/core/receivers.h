@@ -56,6 +56,21 @@ inline gr::adann::core::model make_receiver(float sharpness = 8, float echo = 0)
     return receiver;
 }
 
+//! The same with an expected waveform, the label's own point: a front filter comes
+//! before it.
+inline gr::adann::core::model make_followed_receiver()
+{
+    using namespace gr::adann::core;
+    model receiver = make_receiver();
+    expected_waveform waveform(receiver.symbols, 4, false, 1, 0);
+    std::vector<float> affine(waveform.rows() * 4);
+    for (std::size_t j = 8; j < 12; ++j)
+        affine[j] = 1;
+    waveform.set(affine, std::vector<float>(4), 0.5f);
+    receiver.set_waveform(waveform);
+    return receiver;
+}
+
 //! Batches of 512 windows on white noise; 200 of them, then the first ones again.
 struct noisy_signal {
     static constexpr std::size_t batch = 512;
