@@ -52,6 +52,7 @@ front_filter::front_filter(const expected_waveform& waveform,
       d_window(window),
       d_planes(window.floats_per_sample()),
       d_taps(odd_taps(checked(settings).length, window.sps())),
+      d_step(d_planes == 2 ? carrier::step : block),
       d_past(block + judge::symbols + 4 * waveform.reach() + whole(d_taps, window.sps()) +
              whole(window.samples(), window.sps()) + 2),
       d_capacity(d_past + room),
@@ -72,12 +73,15 @@ front_filter::front_filter(const expected_waveform& waveform,
              settings.memories),
       d_judge(d_waveform),
       d_plain(judge::symbols + 2 * waveform.reach()),
+      d_still(d_planes == 2 ? sample(judge::symbols) : 0, d_planes == 2),
       d_interleaved(d_planes == 2 ? 2 * (sample(d_plain.size()) + window.samples()) : 0)
 {
     if (waveform.stride() != window.stride())
         refuse("expected waveform's floats of a symbol",
                waveform.stride(),
                std::to_string(window.stride()) + ", as the window has");
+    if (d_planes == 2)
+        d_carrier.emplace(d_samples.re.size(), window.sps());
     forget_samples();
 }
 
@@ -96,6 +100,9 @@ feature_view front_filter::filter(const feature_view& windows)
     if (d_next + windows.count > d_capacity)
         make_room();
     load(windows);
+    if (d_carrier && d_position % d_step == 0)
+        d_carrier->prepare(d_ready,
+                           sample(d_next + d_step - 1) + d_window.samples_after() + 1);
     const std::size_t first = sample(d_next) - d_window.samples_before();
     const std::size_t end =
         sample(d_next + windows.count - 1) + d_window.samples_after() + 1;
@@ -131,6 +138,8 @@ void front_filter::make_room()
     move_back(d_filtered, from * d_planes);
     move_back(d_bad, from);
     move_back(d_labels, symbols);
+    if (d_carrier)
+        d_carrier->move_back(from);
     d_next -= symbols;
     d_loaded -= from;
     d_ready -= from;
@@ -162,10 +171,7 @@ void front_filter::run(std::size_t first, std::size_t n)
     } else {
         float *const re = d_output.re.data(), *const im = d_output.im.data();
         d_filter.run(d_bank.taps(), d_sums.pitch(), from, n, re, im);
-        for (std::size_t i = 0; i < n; ++i) {
-            d_filtered[2 * (first + i)] = re[i];
-            d_filtered[2 * (first + i) + 1] = im[i];
-        }
+        d_carrier->rotate_back(re, im, first, n, &d_filtered[2 * first]);
     }
     d_ready = first + n;
     for (std::size_t i = first; i < std::min(d_ready, d_unusable); ++i)
@@ -199,7 +205,20 @@ bool front_filter::take(const std::uint8_t* labels, std::size_t n)
     d_known = std::min(d_known + n, d_past);
     d_position = (d_position + n) % block;
     d_blocks += d_position == 0;
+    if (d_carrier && d_position % d_step == 0)
+        measure_phase();
     return d_position == 0;
+}
+
+// Of the latest step whose symbols' neighbours are decided.
+void front_filter::measure_phase()
+{
+    const std::size_t symbol = d_next - d_step - d_waveform->reach();
+    const std::size_t first = sample(symbol) - d_window.sps() / 2;
+    if (d_known < d_step + 2 * d_waveform->reach() || d_unusable > first)
+        return d_carrier->skip(first);
+    d_waveform->expect(&d_labels[symbol], d_step, d_expected.data());
+    d_carrier->measure(d_expected.data(), &d_filtered[2 * first], first);
 }
 
 // Compares the latest decisions with those that the network makes without the filter.
@@ -218,9 +237,15 @@ void front_filter::judge_filter(decider& decides, const prepared_network& net)
     decides.decide(net, windows, d_plain.data());
     const std::size_t around = d_waveform->reach();
     const auto owned = sample(first + around) - d_window.sps() / 2;
-    if (d_judge.condemns(d_samples + static_cast<std::ptrdiff_t>(owned),
-                         &d_labels[first + around],
-                         &d_plain[around])) {
+    const signal_planes samples = d_samples + static_cast<std::ptrdiff_t>(owned);
+    signal_planes still = samples;
+    if (d_carrier) {
+        const std::size_t n = sample(judge::symbols);
+        d_carrier->rotate_back(samples.re, samples.im, owned, n, d_interleaved.data());
+        d_still.assign(d_interleaved.data(), n);
+        still = d_still;
+    }
+    if (d_judge.condemns(still, &d_labels[first + around], samples, &d_plain[around])) {
         reset();
         ++d_resets;
         std::copy(d_plain.begin(), d_plain.end(), d_labels.begin() + first);
@@ -251,6 +276,8 @@ void front_filter::update()
         return;
     d_waveform->expect(&d_labels[symbol], block, d_expected.data());
     d_wanted.assign(d_expected.data(), sample(block));
+    if (d_carrier)
+        d_carrier->rotate(d_wanted, first + reach(), sample(block));
     d_sums.set(d_samples + static_cast<std::ptrdiff_t>(first), d_wanted, sample(block));
     d_bank.learn(d_sums);
 }
@@ -279,9 +306,16 @@ void front_filter::state(archive& members)
     if (d_position >= block || d_known > d_past || ready > loaded || unusable > loaded ||
         loaded > sample(d_past + block) + d_window.samples() + d_taps)
         members.refuse("position", "is out of range");
-    d_loaded = from + loaded;
-    d_ready = from + ready;
-    d_unusable = unusable + std::min(d_unusable, from);
+    // A reader that saves changes nothing.
+    const auto set = [](std::size_t& to, std::size_t value) {
+        if (to != value)
+            to = value;
+    };
+    set(d_loaded, from + loaded);
+    set(d_ready, from + ready);
+    set(d_unusable, unusable + std::min(d_unusable, from));
+    if (d_carrier)
+        d_carrier->state(members, from, sample(d_past + block) + d_window.samples());
     members.numbers("labels", &d_labels[symbol], { d_past });
     members.numbers("samples.re", &d_samples.re[from], { loaded });
     if (d_planes == 2)
@@ -298,6 +332,8 @@ void front_filter::reset()
 {
     d_bank.reset();
     d_judge.reset();
+    if (d_carrier)
+        d_carrier->reset();
 }
 
 } // namespace gr::adann::core

@@ -10,11 +10,13 @@
 #include "core/network/decider.h"
 #include "core/signal/expected_waveform.h"
 #include "core/signal/windows.h"
+#include "core/tracking/carrier.h"
 #include "core/tracking/judge.h"
 #include "core/tracking/tap_bank.h"
 
 #include <limits>
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace gr::adann::core {
@@ -35,6 +37,8 @@ struct front_filter_status {
      * over the latest few blocks; samples have unit power. NaN before the first block. */
     float residual = std::numeric_limits<float>::quiet_NaN();
     std::uint64_t resets = 0; //!< times that the judge had it start over
+    float phase = 0;          //!< that is taken out of complex samples, radians
+    float frequency = 0;      //!< that it turns with, turns a symbol
 };
 
 /*! Brings a stream of samples to the expected waveform of what is decided from it.
@@ -46,6 +50,9 @@ struct front_filter_status {
  * the decisions (tap_bank.h). The result is the same to the bit, however the stream is
  * cut into calls. Nothing is allocated after construction, nor by the assignment of one
  * to another that was made alike.
+ *
+ * Complex samples are then rotated back by the carrier's phase (carrier.h), which turns
+ * faster than the taps can follow; the taps aim at the waveform with that phase.
  *
  * Every `judged_every` symbols a judge (judge.h) compares the latest decisions with those
  * that the network makes of the samples as they came in; if it condemns the filter, that
@@ -76,8 +83,9 @@ public:
     {
         return d_window.dimension() + 2 * reach() * d_window.floats_per_sample();
     }
-    //! Symbols up to the end of the block: the most that filter() may be given.
-    std::size_t left() const { return block - d_position; }
+    //! Symbols up to the end of the block or the carrier's step: the most that filter()
+    //! may be given.
+    std::size_t left() const { return d_step - d_position % d_step; }
 
     /*! Filters what the next symbols' windows need.
      * \param windows at most left(), of dimension() and the window's stride
@@ -111,7 +119,11 @@ public:
     }
     front_filter_status status() const
     {
-        return { d_bank.memory(), d_bank.residual(), d_resets };
+        return { d_bank.memory(),
+                 d_bank.residual(),
+                 d_resets,
+                 d_carrier ? d_carrier->phase() : 0,
+                 d_carrier ? d_carrier->frequency() : 0 };
     }
 
     void state(archive& members);
@@ -124,13 +136,14 @@ private:
     void run(std::size_t first, std::size_t n);
     void make_room();
     bool take(const std::uint8_t* labels, std::size_t n);
+    void measure_phase();
     void update();
     const float* interleaved(std::size_t first, std::size_t n);
     void judge_filter(decider& decides, const prepared_network& net);
 
     std::shared_ptr<const expected_waveform> d_waveform;
     window_geometry d_window;
-    std::size_t d_planes, d_taps;
+    std::size_t d_planes, d_taps, d_step;
     std::size_t d_past, d_capacity; // symbols
 
     // Symbol k's middle is sample k·sps of these.
@@ -146,11 +159,13 @@ private:
 
     aligned_floats d_expected;
     planes d_wanted, d_output;
+    std::optional<carrier> d_carrier; // of complex samples
     normal_equations d_sums;
     linear_filter d_filter;
     tap_bank d_bank;
     judge d_judge;
     std::vector<std::uint8_t> d_plain; // labels without the filter
+    planes d_still;                    // complex samples without their carrier
     aligned_floats d_interleaved;      // of complex samples
     bool d_starts = false;
     std::uint64_t d_blocks = 0, d_resets = 0;

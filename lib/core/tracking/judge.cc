@@ -22,12 +22,13 @@ judge::judge(std::shared_ptr<const expected_waveform> waveform)
 
 bool judge::condemns(const signal_planes& samples,
                      const std::uint8_t* labels,
+                     const signal_planes& other_samples,
                      const std::uint8_t* others)
 {
     if (std::equal(labels, labels + symbols, others))
         return false;
     leaves(samples, labels, d_left[0]);
-    leaves(samples, others, d_left[1]);
+    leaves(other_samples, others, d_left[1]);
     for (std::size_t k = 0; k < symbols; ++k) {
         if (labels[k] == others[k])
             continue;

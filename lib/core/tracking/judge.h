@@ -36,12 +36,14 @@ public:
 
     explicit judge(std::shared_ptr<const expected_waveform> waveform);
 
-    /*! \param samples of the first symbol, which owns sps of them
+    /*! \param samples,other_samples of the first symbol, which owns sps of them: as they
+     * came in, but for the phase that a way has followed
      * \param labels,others labels of two ways, `symbols` of them and the waveform's reach
      * on each side
      * \returns whether `labels` is condemned: the count then starts anew */
     bool condemns(const signal_planes& samples,
                   const std::uint8_t* labels,
+                  const signal_planes& other_samples,
                   const std::uint8_t* others);
 
     void reset() { d_lost = 0; }

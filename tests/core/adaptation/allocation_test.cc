@@ -175,7 +175,8 @@ BOOST_DATA_TEST_CASE(a_live_equalizer_neither_allocates_nor_waits,
                      has_front_filter)
 {
     constexpr std::size_t batch = 512, batches = 60;
-    const auto samples = noise(4 * batch * batches + 92);
+    constexpr std::size_t floats = 4 * batch * batches + 92;
+    const auto samples = has_front_filter ? followed_signal(floats) : noise(floats);
     const model initial = has_front_filter ? make_followed_receiver() : make_receiver();
     std::vector<std::uint8_t> labels(batch * batches);
     std::vector<float> posteriors(4 * labels.size());

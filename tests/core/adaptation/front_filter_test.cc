@@ -6,7 +6,6 @@
 #include <boost/test/unit_test.hpp>
 
 #include <cstdio>
-#include <random>
 
 using namespace gr::adann::core;
 
@@ -15,19 +14,10 @@ namespace {
 const std::string path = "front_filter_test.safetensors";
 constexpr std::size_t batch = 512, symbols = 40 * batch;
 
-// Four samples a symbol of PAM4 as rectangles, with an echo and noise.
 struct fixture {
-    fixture() : initial(make_followed_receiver()), samples(4 * symbols + 92)
+    fixture()
+        : initial(make_followed_receiver()), samples(followed_signal(4 * symbols + 92))
     {
-        std::mt19937 random(1);
-        std::normal_distribution<float> noise(0.0f, 0.1f);
-        const auto& points = initial.symbols.points();
-        float held = 0;
-        for (std::size_t i = 0; i < samples.size(); ++i) {
-            if (i % 4 == 2)
-                held = points[random() & 3].real() / std::sqrt(5.0f);
-            samples[i] = held + (i < 6 ? 0 : 0.3f * samples[i - 6]) + noise(random);
-        }
         settings.batch = batch;
     }
     ~fixture() { std::remove(path.c_str()); }
