@@ -93,7 +93,8 @@ def train_model(link, size):
 
 
 def run_row(model, kind, link, value, row, seed, size):
-    """One equalizer on one stream: {"errors": Errors of the part that counts, "symbols": in it, "step": of the best run, None where there is only one}."""
+    """One equalizer on one stream: {"errors": Errors of the part that counts, "symbols": in it,
+    "step": of the best run, None where there is only one}."""
     samples, labels, first = case_signal(kind, link, value, seed, size)
     constellation, sps = geometry(link)
     points = unit_points(core.constellation(constellation))
