@@ -134,6 +134,9 @@ Raises ValueError naming what is allowed.)")
             &constellation::symmetries,
             "Label permutations of the rotations that leave the points as they are, by "
             "increasing angle: of PAM none and inversion, of QAM 0, 90, 180, 270 degrees.")
+        .def_property_readonly("reflections",
+                               &constellation::reflections,
+                               "The same of the mirrored signal, without the rotations.")
         .def(
             "neighbours",
             [](const constellation& c, std::size_t label) {
