@@ -47,7 +47,7 @@ learner::learner(const model& initial, const learner_settings& settings)
     if (settings.guard && !supervised && !std::isnan(initial.symbol_error_rate)) {
         const bool scrambled = settings.training.loss.balance > 0;
         d_signal.emplace(d_offline.symbols, scrambled);
-        d_guard.emplace(d_offline, scrambled, settings.batch);
+        d_guard.emplace(d_offline, scrambled, settings.training.seed);
         d_status.in_use = d_guard->in_use();
     }
     d_events.reserve(4);

@@ -17,6 +17,7 @@ PYBIND11_MODULE(core, m)
     bind_network(m);
     bind_model(m);
     bind_training(m);
+    bind_tracking(m);
     bind_adaptation(m);
     bind_error_counter(m);
     bind_mlse(m);
