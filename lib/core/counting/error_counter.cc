@@ -222,7 +222,7 @@ bool error_counter::is_permuted(double error_rate,
             seen[l] = d_search.undo(s)[seen[l]];
             unchanged += seen[l] == l;
         }
-        if (s == 0 || unchanged > most) {
+        if (s == 0 || unchanged > most || (unchanged == most && seen < d_permutation)) {
             most = unchanged;
             d_permutation = seen;
         }

@@ -110,7 +110,7 @@ public:
     bool locked() const { return d_locked; }
     /*! Empty, or while there is no lock because the labels are permuted: [l] is the label
      * decided for the sent label l. Of those that differ by a symmetry only, the one that
-     * leaves most labels as they are. */
+     * leaves most labels as they are, the first ones. */
     const std::vector<std::uint8_t>& permutation() const { return d_permutation; }
     //! The latest alignment; meaningful if there was a lock.
     const alignment& where() const { return d_lock.where; }

@@ -82,9 +82,16 @@ BOOST_AUTO_TEST_CASE(it_finds_every_delay_and_symmetry_and_counts_by_the_definit
 
                 std::uint64_t symbol_errors = 0, bit_errors = 0;
                 for (std::size_t i = 0; i < sent.size(); ++i) {
-                    const unsigned seen = alphabet.symmetries()[symmetry][sent[i]];
-                    symbol_errors += decided[i + delay] != seen;
-                    bit_errors += __builtin_popcount(decided[i + delay] ^ seen);
+                    // Bits are counted where the late stream is turned back; those of
+                    // PSK depend on it.
+                    const auto& turn = alphabet.symmetries()[symmetry];
+                    unsigned early = sent[i], late = decided[i + delay];
+                    if (swapped)
+                        early = turn[early];
+                    else
+                        late = std::find(turn.begin(), turn.end(), late) - turn.begin();
+                    symbol_errors += early != late;
+                    bit_errors += __builtin_popcount(early ^ late);
                 }
                 BOOST_TEST_CONTEXT(name << " symmetry " << symmetry << " delay " << delay)
                 {
