@@ -9,7 +9,8 @@ import pytest
 from gnuradio.adann import core
 from gnuradio.adann.captures.statistics import normalized
 from gnuradio.adann.experiments.drift import run_row
-from gnuradio.adann.experiments.drift_report import bars, estimates_and_counts, summarize
+from gnuradio.adann.experiments.drift_report import (bars, estimates_and_counts, jump, summarize,
+                                                     worst_jump)
 from gnuradio.adann.experiments.drift_signals import (EVENTS, LINKS, Scale, case_signal,
                                                       stress_signal)
 
@@ -71,6 +72,23 @@ def test_figures_of_a_run():
     assert never["blocks"] is None and never["final"]["ber"] == 1e-2
 
 
+def test_a_jump_is_over_when_the_latest_symbols_and_all_that_follow_say_so():
+    # Blocks of 512 symbols, 1024 bits: 30 errors each in the first 4, 20 in the ninth, 5 later.
+    close = [30] * 4 + [0] * 4 + [20] + [0] * 11 + [5] + [0] * 43
+    run = {"jump": close, "errors": [[0], [140, 5, 0, 0]]}
+    # 8 blocks have 140 errors until the fourth is out of them; 20 in 8192 bits are 2.4e-3, and
+    # below 1e-3 the ninth has to be out too.
+    assert jump(run, 2, 8192) == {"symbols": 17 * 512, "start": 140 / 16384, "worst": 5 / 8192}
+    # What follows has too many: never.
+    assert jump({**run, "errors": [[0], [140, 5, 0, 0, 200, 200]]}, 2, 8192)["symbols"] is None
+    calm = {"jump": [0] * 64, "errors": [[0], [0] * 4]}
+    assert jump(calm, 2, 8192) == {"symbols": 4096, "start": 0, "worst": 0}
+    assert worst_jump([{"symbols": 4096, "start": 1, "worst": 2},
+                       {"symbols": 8192, "start": 0, "worst": 3}]) == {
+        "symbols": 8192, "start": 1, "worst": 3}
+    assert worst_jump([{"symbols": None, "start": 1, "worst": 2}])["symbols"] is None
+
+
 def test_bars_are_judged():
     def rate(ber):
         return {"ber": ber, "ci95": [0.9 * ber, 1.1 * ber]}
@@ -79,15 +97,19 @@ def test_bars_are_judged():
         return {"blocks": blocks, "final": rate(final), "whole": rate(whole),
                 "before": rate(before)}
 
-    def judged(ours, slower=row(None, 1e-2, 1e-2), oracle=4e-4, case="strong"):
+    def judged(ours, slower=row(None, 1e-2, 1e-2), oracle=4e-4, case="strong", symbols=8192):
         entry = {"link": "PAM4", "case": case, "rows": {
             "frozen": row(None, 2e-2, 2e-2), "self-training": slower, "ours": ours,
             "oracle": row(8, oracle, oracle)}}
-        return {bar["bar"] for bar in bars({"summary": [entry]}) if not bar["met"]}
+        results = {"summary": [entry], "jumps": [dict(link="PAM4", case=case, symbols=symbols)]}
+        return {bar["bar"] for bar in bars(results) if not bar["met"]}
 
     assert judged(row(16, 4e-4, 1e-3)) == set()
     assert judged(row(17, 4e-4, 1e-3)) == {"blocks to 1e-3"}
     assert judged(row(None, 4e-4, 1e-3)) == {"blocks to 1e-3"}
+    assert judged(row(16, 4e-4, 1e-3), symbols=8704) == {"symbols to 1e-3"}
+    assert judged(row(16, 4e-4, 1e-3), symbols=None) == {"symbols to 1e-3"}
+    assert judged(row(16, 4e-4, 1e-3), symbols=None, case="bias") == set()
     assert judged(row(16, 6e-4, 1e-3)) == {"final BER / oracle's"}
     assert judged(row(16, 4e-4, 1e-3), row(15, 1e-3, 1e-3)) == {"blocks / self-training's"}
     assert judged(row(16, 4e-4, 1e-3), row(71, 1e-3, 1e-3), case="reference") == {

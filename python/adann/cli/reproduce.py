@@ -19,7 +19,8 @@ from .terminal import progress_bar
 @click.option("--quick", "scale", flag_value="quick", show_default=False,
               help="A small form, in less than a minute.")
 @click.option("--long", "scale", flag_value="long", show_default=False,
-              help="All, and 10^8 symbols without drift; of generality the untouched set.")
+              help="All; drift with 10^8 symbols without one, tracking with one of 10^7, generality "
+              "with the untouched set.")
 @click.option("--scheduler", metavar="tcp://HOST:PORT",
               help="A dask scheduler whose workers have gr-adann; by default one worker runs on each "
               "core of this machine. Any number of workers gives the same results.")
@@ -42,6 +43,9 @@ def reproduce(experiment, output, scale, scheduler):
 
     drift: every drift of both links, and disturbances, for the frozen network, the losses, labels
     told, and the defaults.
+
+    tracking: radio and optical links that keep moving, for AdaNN, GNU Radio's equalizers and
+    Volterra equalizers.
 
     generality: random links of many makers, each drifted as far as it was drawn: the defaults
     against the frozen network and one trained with labels. --long takes the set of links that

@@ -6,7 +6,7 @@ results.json, table.md and plots. scale: "quick", a small form for the tests; "f
 with what takes longest. progress: called as progress(cells done, all cells).
 """
 
-from . import (coherent, complexity, drift, frozen, generality, mlse, sweeps, taps,
+from . import (coherent, complexity, drift, frozen, generality, mlse, sweeps, taps, tracking,
                training_sequence, weights)
 
 PAPER = {
@@ -14,4 +14,5 @@ PAPER = {
     "optimizers": sweeps.run_optimizers, "losses": sweeps.run_losses, "mlse": mlse.run,
     "training": training_sequence.run, "weights": weights.run, "complexity": complexity.run,
     "coherent": coherent.run}
-EXPERIMENTS = {**PAPER, "drift": drift.run, "generality": generality.run}
+EXPERIMENTS = {**PAPER, "drift": drift.run, "generality": generality.run,
+               "tracking": tracking.run}

@@ -16,9 +16,10 @@ from ..offline.presets import PRESETS
 from ..offline.equalize import equalize_captures
 from ..offline.training import TrainingSettings, train
 from .cells import run_cells
-from .drift_report import write_results
+from .drift_report import JUMP_BLOCK, write_results
 from .drift_signals import (BLOCK, EVENTS, HALF_WINDOW, LINKS, MOVING, SPS, Scale, case_signal,
                             stress_signal, training_record)
+from .vcsel import bit_errors
 
 _PAPER = dict(mode="lockstep", pseudo_label="clean", batch=BLOCK, learning_rate=0.003,
               average=0, balance=0.0, guard=False, sigma=0.1, epsilon=0.1)
@@ -38,6 +39,7 @@ _QUICK = Scale(labelled=2**17, fraction=0.75, epochs=120, seeds=2, before=2**16,
                event=2**16, recovery=2**16)
 _QUICK_CASES = [("PAM4", "reference"), ("PAM4", "extreme"), ("16QAM", "reference")]
 _QUICK_ROWS = ["frozen", "self-training", "ours", "supervised online", "oracle"]
+JUMP = 2**15  # symbols after a drift that are looked at closely
 _RECORD = 2**22  # symbols that 10^8 without drift repeat
 
 
@@ -103,13 +105,15 @@ def train_model(link, drift, scale):
 
 
 def run_row(model, link, case, row, seed, scale):
-    """One equalizer on one case: {"errors": bit errors of each block of each capture,
-    "estimates": [capture, block, BER, lower, upper, trustworthy] where they were made}."""
+    """One equalizer on one case: {"errors": bit errors of each block of each capture, "jump": those
+    of every JUMP_BLOCK symbols right after the drift, "estimates": [capture, block, BER, lower,
+    upper, trustworthy] where they were made}."""
     captures, sent = case_signal(link, case, scale)
     if row == "oracle" and case == "gain":  # it was trained on a record with a scale of its own
         captures = [(part - part.mean()) / part.std() for part in captures]
     received = _equalize(model, captures, ROWS[row], seed, sent)
-    errors = [_bit_errors(decided, labels) for decided, labels in zip(received.labels, sent)]
+    errors = [bit_errors(decided, labels) for decided, labels in zip(received.labels, sent)]
+    jump = bit_errors(received.labels[1][:JUMP], sent[1][:JUMP], JUMP_BLOCK)
     edges = np.cumsum([0, *(len(blocks) for blocks in errors)])
     estimates = []
     for event in received.events or []:
@@ -119,7 +123,7 @@ def run_row(model, link, case, row, seed, scale):
             estimates.append([capture, int(block - 1 - edges[capture]),
                               *(event[key] for key in ("ber", "ber_low", "ber_high",
                                                        "trustworthy"))])
-    return {"errors": errors, "estimates": estimates}
+    return {"errors": errors, "jump": jump, "estimates": estimates}
 
 
 def run_stress(model, link, drift, event, row, seed, scale):
@@ -130,14 +134,14 @@ def run_stress(model, link, drift, event, row, seed, scale):
     captures, sent = stress_signal(link, drift, event, scale)
     settings = dict(ROWS[row], **({"batch": 128} if event == "none" and row == "ours" else {}))
     received = _equalize(model, captures, settings, seed)
-    return {"errors": _bit_errors(received.labels[-1], sent), "rejected": received.rejected}
+    return {"errors": bit_errors(received.labels[-1], sent), "rejected": received.rejected}
 
 
 def run_long(model, scale):
     """{"frozen" and "ours": bit errors in each repetition of a record without drift}."""
     record, sent = case_signal("PAM4", "none", Scale(before=BLOCK, after=_RECORD))
     captures = [record[1]] * -(-scale.long // _RECORD)
-    return {row: [sum(_bit_errors(labels, sent[1])) for labels in
+    return {row: [sum(bit_errors(labels, sent[1])) for labels in
                   _equalize(model, captures, ROWS[row], 0).labels] for row in ("frozen", "ours")}
 
 
@@ -148,9 +152,3 @@ def _equalize(model, captures, settings, seed, sent=None):
         received, _ = equalize_captures(path, captures, {"it": dict(settings, seed=seed)}, sent,
                                         events=bool(settings.get("guard")))
     return received["it"]
-
-
-def _bit_errors(decided, sent):
-    """Of each block. The alignment is known: a decision that is late or inverted is wrong."""
-    wrong = np.unpackbits((decided ^ sent)[:, None], axis=1).sum(axis=1)
-    return [int(wrong[start:start + BLOCK].sum()) for start in range(0, wrong.size, BLOCK)]

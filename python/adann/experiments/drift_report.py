@@ -8,6 +8,11 @@ from ..captures.files import atomic_output
 from ..offline.report import CONVERGED, LATEST, convergence_blocks, running_ber, write_report
 from .drift_signals import MOVING
 
+JUMP_BLOCK = 512     # symbols that errors are counted over right after a drift
+_FOLLOWED = 8192     # symbols in which a filter's drift is to be followed
+_WINDOW = 4096       # symbols, the latest, that tell whether it is
+# Drifts that a linear filter takes off.
+_LINEAR = ("reference", "timing", "strong", "extreme", "left", "gain")
 _GOOD_ORACLE = 6e-4  # BER below which an oracle's case has to be followed all the way
 _LARGE = 0.1         # frozen BER above which 24 blocks are allowed, else 16
 
@@ -22,6 +27,12 @@ def write_results(directory, results):
                          if (run["link"], run["case"], run["row"]) == (link, case, row)])
             for row in results["rows"]})
         for link, case in dict.fromkeys((run["link"], run["case"]) for run in results["runs"])]
+    results["jumps"] = [
+        dict(link=link, case=case, **worst_jump(
+            [jump(run, results["bits"][link], results["block"]) for run in results["runs"]
+             if (run["link"], run["case"], run["row"]) == (link, case, "ours")]))
+        for link, case in dict.fromkeys((run["link"], run["case"]) for run in results["runs"])
+        if case not in MOVING]
     results["stress_summary"] = _stress_summary(results)
     results["bars"] = bars(results)
     write_report(directory / "results.json", results)
@@ -50,6 +61,33 @@ def summarize(errors, bits, block):
             "whole": _rate(sum(flat), size * len(flat)),
             "before": _rate(sum(errors[0]), size * len(errors[0])),
             "worst_block": max(after) / size if after else None}
+
+
+def jump(run, bits, block):
+    """How one run gets over a jump.
+
+    "symbols": the fewest after it whose latest 4096 have a BER below 1e-3, and so have all that
+    follow together, of which the latest 4096 in 2^15 are tried; None if there are none. "start":
+    BER of the first 8192. "worst": that of the worst 4096 from there on to 2^15.
+    """
+    errors, size = np.array(run["jump"]), bits * JUMP_BLOCK
+    count = _WINDOW // JUMP_BLOCK
+    latest = np.convolve(errors, np.ones(count), "valid") / (size * count)
+    total, of_all = sum(run["errors"][1]), bits * block * len(run["errors"][1])
+    rest = [(total - before) / max(1, of_all - size * (n + 1))
+            for n, before in enumerate(np.cumsum(errors))][count - 1:]
+    met = np.flatnonzero((latest < CONVERGED) & (np.array(rest) < CONVERGED))
+    first = _FOLLOWED // JUMP_BLOCK
+    return {"symbols": int(met[0] + count) * JUMP_BLOCK if met.size else None,
+            "start": float(sum(errors[:first]) / (size * len(errors[:first]))),
+            "worst": float(max(latest[first:], default=0))}
+
+
+def worst_jump(jumps):
+    """Of several seeds, figure by figure."""
+    symbols = [one["symbols"] for one in jumps]
+    return {"symbols": None if None in symbols else max(symbols),
+            **{name: max(one[name] for one in jumps) for name in ("start", "worst")}}
 
 
 def _rate(wrong, bits):
@@ -90,6 +128,10 @@ def bars(results):
             if entry["case"] == "combined":
                 judge(entry, "final BER / oracle's", ours["final"]["ber"] / least, 2,
                       ours["final"]["ci95"][0] <= 2 * least)
+        if least < _GOOD_ORACLE and entry["case"] in _LINEAR:
+            symbols = next(one["symbols"] for one in results["jumps"] if
+                           (one["link"], one["case"]) == (entry["link"], entry["case"]))
+            judge(entry, "symbols to 1e-3", symbols, _FOLLOWED, symbols and symbols <= _FOLLOWED)
         slower = rows["self-training"]["blocks"]
         # The paper's figures on the reference drift are 72 and 16.
         most = 1 / 4.5 if (entry["link"], entry["case"]) == ("PAM4", "reference") else 1
@@ -157,6 +199,14 @@ def _table(results):
               _ber(figures["whole"]),
               "–" if figures["worst_block"] is None else f"{figures['worst_block']:.1e}"]
              for row, figures in entry["rows"].items()]))
+    parts.append("### Right after the jump\n")
+    parts.append(_markdown(
+        ["link", "drift", "symbols to 1e-3", "BER of the first 8192", "worst 4096 after them"],
+        [[one["link"], one["case"], str(one["symbols"] or "–"), f"{one['start']:.1e}",
+          f"{one['worst']:.1e}"] for one in results["jumps"]]))
+    parts.append("Ours, the worst seed, figure by figure. Symbols to 1e-3: after so many the BER "
+                 "of the latest 4096 is below 1e-3, and so is that of all that follow; –: not "
+                 "within 2^15.\n")
     parts.append("### BER after a disturbance\n")
     parts.append(_markdown(
         ["link", "signal", "disturbance", "frozen", "ours, worst seed", "no worse"],

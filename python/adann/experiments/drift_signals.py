@@ -79,7 +79,7 @@ def case_signal(link, case, scale):
     drifts = LINKS[link].drifts
     if case == "slow":
         # As many steps as 65536 symbols take: the network sees each as hardly a change.
-        path = _path(link, drifts[MOVING[case]], max(8, scale.slow // 65536))
+        path = moved(link, MOVING[case], max(8, scale.slow // 65536))
         rest = [(path, scale.slow)]
     elif case == "switching":
         rest = [([drifts["none" if k % 2 else "reference"]], scale.switched)
@@ -141,8 +141,9 @@ def _outer(labels, bits):
     return labels & sum(2 << shift for shift in range(0, bits, 2))
 
 
-def _path(link, end, steps):
-    """Parameters on the way from the link's own to those of a drift."""
+def moved(link, drift, steps):
+    """Parameters on the way from the link's own to those of a drift, [dictionaries]."""
+    end = LINKS[link].drifts[drift]
     defaults = inspect.signature(LINKS[link].make.__init__).parameters
     start = {name: np.array(defaults[name].default, float) for name in end}
     return [{name: start[name] + part * (np.array(end[name]) - start[name]) for name in end}
