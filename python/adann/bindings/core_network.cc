@@ -129,6 +129,16 @@ void bind_model(py::module& m)
                        &model::adapted_temperature,
                        "The same for a network that has adapted from this one.")
         .def_readonly("constellation", &model::symbols)
+        .def_property(
+            "waveform",
+            [](const model& self) { return self.waveform; },
+            [](model& self, const std::optional<expected_waveform>& learnt) {
+                if (learnt)
+                    self.set_waveform(*learnt);
+                else
+                    self.waveform.reset();
+            },
+            "core.expected_waveform of its signal, a copy, or None.")
         .def(
             "to_bytes",
             [](const model& self) { return py::bytes(model_contents(self)); },
@@ -144,7 +154,7 @@ void bind_model(py::module& m)
         "load_model",
         &load_model,
         py::arg("path"),
-        "Reads a model file (safetensors, adann/1). Raises ModelFileError, a ValueError.");
+        "Reads a model file (safetensors, adann/1 or /2). Raises ModelFileError, a ValueError.");
     m.def("save_model",
           &save_model,
           py::arg("path"),

@@ -20,6 +20,7 @@ from ..captures.statistics import normalized
 
 BACKENDS = ("core", "torch")
 _CALIBRATION = 4096  # symbols: of fewer that were not trained on, all are taken
+_FEWEST_FOR_WAVEFORM = 1000  # symbols
 LEARNING_RATES = {"momentum": 0.004, "adam": 0.005}
 
 
@@ -74,9 +75,10 @@ class Score:
 
 @dataclass
 class Trained:
-    """model: core.model. delay: see alignment.find_delay; 0 of a blind start. train, test: Score of
-    the symbols trained on and of the rest; test is None if there is no rest. blind_ratio: the
-    blind equalizer's modulation error ratio in dB, None if the labels were given."""
+    """model: core.model, with an expected waveform unless trained on fewer than 1000 symbols.
+    delay: see alignment.find_delay; 0 of a blind start. train, test: Score of the symbols trained
+    on and of the rest; test is None if there is no rest. blind_ratio: the blind equalizer's
+    modulation error ratio in dB, None if the labels were given."""
 
     model: object
     delay: int
@@ -120,6 +122,8 @@ def train(samples, labels, constellation, sps, half_window, settings=None, progr
     model.network.initialize(settings.seed)
     fit = _fit_with_torch if settings.backend == "torch" else _fit_with_core
     fit(model.network, features[:part], labels[:part], settings, progress)
+    if part >= _FEWEST_FOR_WAVEFORM:
+        model.waveform = fit_waveform(model, features[:part], labels[:part])
     if not blind:  # a blind equalizer's own errors are no measure of what posteriors are worth
         untrained = slice(part if labels.size - part >= _CALIBRATION else 0, None)
         calibrate(model, features[untrained], labels[untrained])
@@ -141,6 +145,19 @@ def feature_view(samples, sps, half_window):
     floats = padded.size // (samples.size + before + length)
     windows = np.lib.stride_tricks.sliding_window_view(padded, length * floats, writeable=True)
     return windows[::sps * floats][:samples.size // sps]
+
+
+def fit_waveform(model, features, labels):
+    """The core.expected_waveform of a core.model's signal.
+
+    features: the windows (n, dimension) around consecutive symbols; labels: uint8 (n,), theirs.
+    Raises ValueError for fewer than some 100 symbols.
+    """
+    floats = model.sps * (1 + model.complex)
+    own = np.ascontiguousarray(features[:, model.half_window * floats:][:, :floats])
+    if model.complex:
+        own = own.view(np.complex64)
+    return core.expected_waveform.fit(model.constellation, own, labels)
 
 
 def _fit(step, count, settings, progress):
