@@ -22,7 +22,7 @@ const std::vector<std::string>& loss_settings::losses()
 
 const std::vector<std::string>& loss_settings::pseudo_labels()
 {
-    static const std::vector<std::string> all{ "clean", "doubted", "perturbed", "refined" };
+    static const std::vector<std::string> all{ "clean", "doubted", "perturbed" };
     return all;
 }
 
@@ -121,7 +121,6 @@ loss_value loss_gradient::compute(const network& net,
     const bool adversarial = settings.loss == "vat" || settings.loss == "aug_vat";
     const bool moves = augments || adversarial;
     const bool clean = settings.pseudo_label != "perturbed";
-    const bool told = supervised || settings.pseudo_label == "refined";
     const bool doubted = settings.pseudo_label == "doubted" && !supervised;
     const float sigma = augments ? settings.sigma : 0.0f;
 
@@ -166,7 +165,7 @@ loss_value loss_gradient::compute(const network& net,
         if (balances)
             decided_by = d_missing.raised(decided_by);
         std::uint8_t labels[tile] = {};
-        if (told)
+        if (supervised)
             std::copy_n(known_labels + first, n, labels);
         else
             d_kernels.argmax(decided_by, d_classes, labels);

@@ -46,10 +46,9 @@ step_result trainer::step(const feature_view& batch, const std::uint8_t* known_l
         "batch", batch.count, 1, std::numeric_limits<std::size_t>::max());
     if (batch.dimension != d_network.inputs())
         refuse("feature dimension", batch.dimension, std::to_string(d_network.inputs()));
-    const bool told = d_loss.loss == "supervised" || d_loss.pseudo_label == "refined";
-    if (told && !known_labels)
+    if (d_loss.loss == "supervised" && !known_labels)
         refuse("labels", "missing", "one per feature vector for the loss 'supervised'");
-    if (told)
+    if (d_loss.loss == "supervised")
         check_range<std::size_t>(
             "label",
             *std::max_element(known_labels, known_labels + batch.count),
