@@ -44,12 +44,17 @@ guard::guard(const model& initial, bool scrambled, std::size_t batch)
                         initial.symbol_error_rate } } },
       // The first batch is looked at, whatever its size: nothing is allocated later.
       d_unjudged(look_every - std::min(look_every, batch)),
+      d_decisions{ std::vector<std::uint8_t>(batch),
+                   std::vector<std::uint8_t>(batch),
+                   std::vector<std::uint8_t>(batch) },
       d_decider(initial.net),
       d_scaled(initial.net),
-      d_prepared(initial.net),
+      d_prepared(initial.net, initial.window.stride()),
       d_labels((batch + look_every - 1) / look_every * simd::tile),
       d_posteriors(d_labels.size() * initial.symbols.size())
 {
+    if (initial.waveform && batch >= waveform_judge::least_batch(*initial.waveform))
+        d_judge.emplace(*initial.waveform, initial.window, batch);
 }
 
 void guard::restart_estimates()
@@ -58,6 +63,9 @@ void guard::restart_estimates()
         each.estimate.forget();
     d_in_use = last_good;
     d_declining = 0;
+    d_rivals = {};
+    if (d_judge)
+        d_judge->reset();
 }
 
 // The calibrated posteriors of a view, into the candidate's estimate.
@@ -91,15 +99,68 @@ double guard::badness(candidate which) const
 
 bool guard::judge(const feature_view& batch, const network& average)
 {
+    d_candidates[adaptive].net.parameters() = average.parameters();
+    const bool starts_over =
+        d_judge && batch.count == d_decisions[0].size() && judge_waveform(batch);
     d_unjudged += batch.count;
     if (d_unjudged < look_every)
+        return starts_over;
+    const feature_view tile = batch.from(
+        0,
+        std::min({ batch.count, d_unjudged / look_every * simd::tile, d_labels.size() }));
+    if (!d_judge)
+        return judge_estimates(tile, average);
+    auto& watched = d_candidates[d_in_use];
+    look(watched, tile);
+    if (watched.estimate.changed())
+        watched.estimate.keep_latest();
+    d_unjudged %= look_every;
+    return starts_over;
+}
+
+bool guard::judge_waveform(const feature_view& batch)
+{
+    for (const candidate which : { offline, adaptive, last_good })
+        if (which == last_good && !d_kept) {
+            d_decisions[last_good] = d_decisions[offline];
+        } else {
+            d_prepared.assign(d_candidates[which].net);
+            d_decider.decide(d_prepared, batch, d_decisions[which].data());
+        }
+    const std::uint8_t* used = d_decisions[d_in_use].data();
+    d_judge->look(batch, used);
+    for (const candidate which : { offline, adaptive, last_good }) {
+        if (which == d_in_use)
+            continue;
+        const auto votes = d_judge->compare(d_decisions[which].data(), used);
+        d_rivals[which].better.add(votes.first, votes.second);
+        d_rivals[which].worse.add(votes.second, votes.first);
+    }
+    for (const candidate which : { offline, adaptive, last_good })
+        if (d_rivals[which].better.sure()) {
+            d_in_use = which;
+            d_rivals = {};
+            d_candidates[which].estimate.forget();
+            return false;
+        }
+    // The network in use has surely left behind: the adaptive one, or, being that itself,
+    // the last good one.
+    auto& behind = d_rivals[d_in_use == adaptive ? last_good : adaptive];
+    if (!behind.worse.sure())
         return false;
-    const std::size_t n =
-        std::min({ batch.count, d_unjudged / look_every * simd::tile, d_labels.size() });
-    d_candidates[adaptive].net.parameters() = average.parameters();
+    behind = {};
+    if (d_in_use != adaptive)
+        return true;
+    d_kept = true;
+    d_candidates[last_good].net.parameters() = d_candidates[adaptive].net.parameters();
+    return false;
+}
+
+bool guard::judge_estimates(const feature_view& tile, const network& average)
+{
     bool changed = false;
     for (auto& each : d_candidates) {
-        look(each, batch.from(0, n));
+        look(each, tile);
         changed = changed || each.estimate.changed();
     }
     // All of them: only what was seen at the same symbols compares.
@@ -173,6 +234,13 @@ void guard::state(archive& members)
     members("declining", d_declining);
     members("since_good", d_since_good);
     members("kept", d_kept);
+    if (!d_judge)
+        return;
+    members("judge", *d_judge);
+    for (const candidate which : { offline, adaptive, last_good }) {
+        members(std::string("better.") + name(which), d_rivals[which].better);
+        members(std::string("worse.") + name(which), d_rivals[which].worse);
+    }
 }
 
 } // namespace gr::adann::core

@@ -7,10 +7,12 @@
 #pragma once
 
 #include "core/adaptation/error_estimate.h"
+#include "core/adaptation/waveform_judge.h"
 #include "core/network/decider.h"
 #include "core/network/model.h"
 
 #include <array>
+#include <optional>
 
 namespace gr::adann::core {
 
@@ -18,10 +20,19 @@ namespace gr::adann::core {
  *
  * - offline: the network as it was loaded;
  * - adaptive: the running average of the network that is being trained;
- * - last good: a copy of the adaptive one from when its estimate could be trusted.
+ * - last good: a copy of the adaptive one from when it was seen to be good.
  *
- * Before a batch is trained on, all three decide a tile of it: symbols that none has
- * learnt from; what one of them forgets, all forget. The pattern score that even the best
+ * Before a batch is trained on, all three decide it: symbols that none has learnt from.
+ *
+ * With a model that has an expected waveform, and batches that are long enough, a
+ * waveform_judge compares the decisions of the others with those of the network in use. A
+ * candidate that is surely better (sequential_test) is put into use. While the adaptive
+ * one is in use and surely better than the last good one, a copy of it becomes the last
+ * good one. While it is not in use and surely worse, training starts over from the one in
+ * use: a rollback, which changes no decision. The data need not be random.
+ *
+ * With other models the error rates are compared that each candidate shows on a tile;
+ * what one of them forgets, all forget. The pattern score that even the best
  * of them has is the data's own and does not count. Networks that do not learn err more
  * often than they doubt once the signal has drifted from what they learnt: when the
  * estimate is beyond 1.5 times the usual one it counts four times. Until then the offline
@@ -46,8 +57,8 @@ public:
     //! any.
     void restart_estimates();
 
-    /*! Looks at the first symbols of a batch, and decides which candidate is in use.
-     * Returns whether training has to start over from it. */
+    /*! Looks at a batch, and decides which candidate is in use. Returns whether training
+     * has to start over from it. */
     bool judge(const feature_view& batch, const network& average);
 
     candidate in_use() const { return d_in_use; }
@@ -80,6 +91,8 @@ private:
         void state(archive& members);
     };
 
+    bool judge_waveform(const feature_view& batch);
+    bool judge_estimates(const feature_view& tile, const network& average);
     void look(contender& each, const feature_view& view);
     void keep_good(const network& average);
 
@@ -90,6 +103,14 @@ private:
     std::size_t d_declining = 0;  // symbols for which the adaptive network was bad
     std::size_t d_since_good = 0; // symbols since the last good one was taken
     bool d_kept = false;          // one was; until then it is the offline one
+
+    // By the expected waveform: the others' decisions against those in use.
+    struct rivalry {
+        sequential_test better, worse;
+    };
+    std::optional<waveform_judge> d_judge;
+    std::array<rivalry, 3> d_rivals;
+    std::array<std::vector<std::uint8_t>, 3> d_decisions;
 
     decider d_decider;
     network d_scaled;

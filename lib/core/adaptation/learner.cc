@@ -44,7 +44,8 @@ learner::learner(const model& initial, const learner_settings& settings)
       d_average(d_offline.net)
 {
     const bool supervised = settings.training.loss.loss == "supervised";
-    if (settings.guard && !supervised && !std::isnan(initial.symbol_error_rate)) {
+    if (settings.guard && !supervised &&
+        (initial.waveform || !std::isnan(initial.symbol_error_rate))) {
         const bool scrambled = settings.training.loss.balance > 0;
         d_signal.emplace(d_offline.symbols.size(), scrambled);
         d_guard.emplace(d_offline, scrambled, settings.batch);
@@ -128,7 +129,11 @@ void learner::estimate_errors(std::size_t more_symbols)
     const auto interval = clopper_pearson(errors, symbols);
     const double bits = d_offline.symbols.bits_per_symbol(); // Gray: one is wrong
     d_status.estimated = {
-        rate / bits, interval.low / bits, interval.high / bits, estimate.trustworthy()
+        rate / bits,
+        interval.low / bits,
+        interval.high / bits,
+        // Of a model that was started blindly nobody knows what its posteriors are worth.
+        estimate.trustworthy() && !std::isnan(d_offline.symbol_error_rate)
     };
 }
 
