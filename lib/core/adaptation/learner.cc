@@ -40,14 +40,14 @@ const char* name(event_kind what)
 learner::learner(const model& initial, const learner_settings& settings)
     : d_settings(checked(settings, initial)),
       d_offline(offline(initial)),
-      d_trainer(d_offline.net, d_settings.training),
+      d_trainer(d_offline.net, d_offline.symbols.parts(), d_settings.training),
       d_average(d_offline.net)
 {
     const bool supervised = settings.training.loss.loss == "supervised";
     if (settings.guard && !supervised &&
         (initial.waveform || !std::isnan(initial.symbol_error_rate))) {
         const bool scrambled = settings.training.loss.balance > 0;
-        d_signal.emplace(d_offline.symbols.size(), scrambled);
+        d_signal.emplace(d_offline.symbols, scrambled);
         d_guard.emplace(d_offline, scrambled, settings.batch);
         d_status.in_use = d_guard->in_use();
     }
@@ -127,7 +127,9 @@ void learner::estimate_errors(std::size_t more_symbols)
     const double rate = estimate.symbol_error_rate();
     const auto errors = static_cast<std::uint64_t>(std::lround(rate * symbols));
     const auto interval = clopper_pearson(errors, symbols);
-    const double bits = d_offline.symbols.bits_per_symbol(); // Gray: one is wrong
+    // A wrong symbol is taken for a neighbour.
+    const double bits =
+        d_offline.symbols.bits_per_symbol() / d_offline.symbols.bits_per_error();
     d_status.estimated = {
         rate / bits,
         interval.low / bits,

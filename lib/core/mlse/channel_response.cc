@@ -44,7 +44,7 @@ channel_model::channel_model(const constellation& alphabet_,
     if (alphabet.is_complex() && !complex)
         refuse("constellation",
                alphabet.name() + " with float samples",
-               "pam2, pam4, pam8, or complex samples");
+               "real points such as pam4, or complex samples");
 }
 
 void channel_model::check(const response_taps& taps) const
@@ -139,7 +139,7 @@ void lms_tracker::update(const float* samples,
     }
     d_power += (power - d_power) / 16;
     d_expected_power += (expected_power - d_expected_power) / 16;
-    if (decided && d_power < 0.01f * d_expected_power)
+    if (norm == 0 || (decided && d_power < 0.01f * d_expected_power))
         return;
     for (std::size_t p = 0; p < d_channel.sps; ++p)
         for (std::size_t k = 0; k < memory; ++k)

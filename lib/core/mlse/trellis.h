@@ -79,7 +79,7 @@ private:
     const std::size_t d_states;
     const std::size_t d_padded;
     const std::size_t d_oldest_stride;
-    const std::size_t d_axes; // real dimensions of a point
+    const std::size_t d_axes; // of the points that the kernel takes
     row d_correlator;         // (floats(), padded): -2 y(s)
     row d_energy;             // |y(s)|² + pending
     row d_slope;              // (axes, padded): 2 Re[conj(g)·y(s)], and Im

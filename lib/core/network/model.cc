@@ -33,9 +33,9 @@ model::model(network net_,
     if (net.outputs() != symbols.size())
         refuse("network output size",
                net.outputs(),
-               std::to_string(symbols.size()) + " for " + constellation_);
+               std::to_string(symbols.size()) + " for " + symbols.name());
     if (symbols.is_complex() && !complex)
-        refuse("constellation", constellation_, "a real one for float samples");
+        refuse("constellation", symbols.name(), "a real one for float samples");
 }
 
 void model::set_waveform(const expected_waveform& learnt)
@@ -189,7 +189,7 @@ tensor_file tensors_of(const model& saved)
         { "sps", std::to_string(saved.sps) },
         { "half_window", std::to_string(saved.half_window) },
         { "complex", saved.complex ? "true" : "false" },
-        { "constellation", saved.symbols.name() },
+        { "constellation", saved.symbols.text() },
         { "training", saved.training },
     };
     if (!std::isnan(saved.symbol_error_rate)) {

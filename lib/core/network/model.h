@@ -20,7 +20,8 @@ namespace gr::adann::core {
 
 //! A network together with the signal that it fits.
 struct model {
-    /*! \param training how it was trained: free text for people
+    /*! \param constellation a name, or the points as JSON: see core::constellation
+     * \param training how it was trained: free text for people
      * \throws std::invalid_argument if the network's input is not the window's dimension
      * or its output not the constellation's size */
     model(network net,

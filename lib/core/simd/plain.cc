@@ -198,6 +198,25 @@ void logarithm(const float* x, std::size_t n, float* y)
         y[i] = std::log(x[i]);
 }
 
+template <product times>
+void slide(const float* const* a,
+           std::size_t rows,
+           std::size_t n,
+           const float* x,
+           std::size_t step,
+           std::size_t columns,
+           float keep,
+           float* const* y)
+{
+    for (std::size_t r = 0; r < rows; ++r)
+        for (std::size_t l = 0; l < columns; ++l) {
+            float sum = keep != 0 ? times(keep, y[r][l]) : 0.0f;
+            for (std::size_t i = 0; i < n; ++i)
+                sum += times(a[r][i], x[i * step + l]);
+            y[r][l] = sum;
+        }
+}
+
 std::uint32_t rotate_left(std::uint32_t x, int bits)
 {
     return x << bits | x >> (32 - bits);
@@ -278,6 +297,7 @@ constexpr kernels table(const char* name)
              set_length<times>,
              logarithm,
              add_noise<times>,
+             slide<times>,
              plain_add_compare_select };
 }
 

@@ -12,6 +12,7 @@
 #include "core/simd/trellis_vector.h"
 #include "core/simd/vector_narrow.h"
 #include "core/simd/vector_products.h"
+#include "core/simd/vector_slide.h"
 
 namespace gr::adann::core::simd {
 namespace {
@@ -385,11 +386,23 @@ void add_noise(noise_state& state,
 
 constexpr kernels vector_table(const char* name)
 {
-    return {
-        name,       split,     affine,        narrow_kernels(),  outer,       row_sums,
-        softmax,    argmax,    cross_entropy, posterior_change,  differences, rectify,
-        set_length, logarithm, add_noise,     add_compare_select
-    };
+    return { name,
+             split,
+             affine,
+             narrow_kernels(),
+             outer,
+             row_sums,
+             softmax,
+             argmax,
+             cross_entropy,
+             posterior_change,
+             differences,
+             rectify,
+             set_length,
+             logarithm,
+             add_noise,
+             slide,
+             add_compare_select };
 }
 
 } // namespace

@@ -50,7 +50,7 @@ loss_settings loss_settings::scaled_to(const constellation& symbols, unsigned sp
     if (sigma == automatic)
         scaled.sigma = reach / 9;
     if (epsilon == automatic)
-        scaled.epsilon = reach / (symbols.levels() == 2 ? 6 : 3);
+        scaled.epsilon = reach / (symbols.is_binary() ? 6 : 3);
     return scaled;
 }
 
@@ -91,7 +91,9 @@ void doubt(const std::uint8_t* labels,
 
 } // namespace
 
-loss_gradient::loss_gradient(const network& shape, const simd::kernels& kernels)
+loss_gradient::loss_gradient(const network& shape,
+                             const label_parts& parts,
+                             const simd::kernels& kernels)
     : d_kernels(kernels),
       d_classes(shape.outputs()),
       d_net(shape),
@@ -103,7 +105,7 @@ loss_gradient::loss_gradient(const network& shape, const simd::kernels& kernels)
       d_perturbation(shape.inputs() * tile),
       d_error(shape.widest_layer() * tile),
       d_sums(shape.parameters().size() * lanes),
-      d_balance(shape.outputs(), kernels),
+      d_balance(parts, kernels),
       d_missing(shape.outputs())
 {
 }

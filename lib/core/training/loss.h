@@ -77,8 +77,9 @@ struct loss_value {
 class loss_gradient
 {
 public:
-    explicit loss_gradient(const network& shape,
-                           const simd::kernels& kernels = simd::active());
+    loss_gradient(const network& shape,
+                  const label_parts& parts,
+                  const simd::kernels& kernels = simd::active());
 
     /*! \param batch at least one feature vector, all finite
      * \param known_labels batch.count labels for "supervised", else not used

@@ -21,10 +21,11 @@ training_settings training_settings::scaled_to(const constellation& symbols,
 }
 
 trainer::trainer(const network& initial,
+                 const label_parts& parts,
                  const training_settings& settings,
                  const simd::kernels& kernels)
     : d_network(initial),
-      d_loss_gradient(initial, kernels),
+      d_loss_gradient(initial, parts, kernels),
       d_optimizer(
           settings.optimizer, settings.learning_rate, initial.parameters().size()),
       d_noise(settings.seed, kernels),

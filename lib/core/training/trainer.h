@@ -37,8 +37,10 @@ struct step_result {
 class trainer
 {
 public:
-    //! \throws std::invalid_argument naming the setting that is out of range
+    /*! \param parts of the labels, which pattern_balance balances; default: none, no
+     * balance \throws std::invalid_argument naming the setting that is out of range */
     trainer(const network& initial,
+            const label_parts& parts,
             const training_settings& settings,
             const simd::kernels& kernels = simd::active());
 

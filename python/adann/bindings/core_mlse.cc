@@ -88,10 +88,10 @@ void bind_mlse(py::module& m)
         "least_squares_response",
         [](const py::array& samples,
            const labels_array& labels,
-           const std::string& name,
+           const py::object& symbols,
            unsigned memory) {
             const bool complex = samples.dtype().kind() == 'c';
-            const channel_model channel(constellation(name),
+            const channel_model channel(constellation_from(symbols),
                                         samples.ndim() == 2 ? samples.shape(1) : 0,
                                         memory,
                                         complex);
@@ -123,7 +123,7 @@ to symbol i. Without noise
 
     samples[i, p] = sum over k of response[p, k] * a(i + (memory - 1)//2 - k)
 
-constellation: its name; sps: 1 to 64; memory: symbols that a sample depends on
+constellation: as core.constellation takes it; sps: 1 to 64; memory: symbols that a sample depends on
 complex: whether samples and response are
 traceback_depth: symbols that come in before a decision, memory to 4096
 block_length: symbols decided on their own, to 2**20; 0: continuous
@@ -135,7 +135,7 @@ response: (sps, memory); None: straight lines between the symbols' points
 
 Raises ValueError naming the parameter that is out of range, or if the memory takes more than
 256 MiB.)")
-        .def(py::init([](const std::string& name,
+        .def(py::init([](const py::object& symbols,
                          unsigned sps,
                          unsigned memory,
                          bool complex,
@@ -147,7 +147,7 @@ Raises ValueError naming the parameter that is out of range, or if the memory ta
                          float step,
                          const std::optional<taps_array>& response) {
                  return std::make_unique<bound_mlse>(
-                     channel_model(constellation(name), sps, memory, complex),
+                     channel_model(constellation_from(symbols), sps, memory, complex),
                      mlse_settings{ traceback_depth,
                                     block_length,
                                     guard,

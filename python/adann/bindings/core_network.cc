@@ -101,12 +101,19 @@ void bind_model(py::module& m)
 {
     py::register_exception<model_file_error>(m, "ModelFileError", PyExc_ValueError);
     py::class_<model>(m, "model", "A network and the signal that it was trained for.")
-        .def(py::init<network,
-                      unsigned,
-                      unsigned,
-                      bool,
-                      const std::string&,
-                      std::string>(),
+        .def(py::init([](network net,
+                         unsigned sps,
+                         unsigned half_window,
+                         bool complex,
+                         const py::object& symbols,
+                         std::string training) {
+                 return model(std::move(net),
+                              sps,
+                              half_window,
+                              complex,
+                              constellation_from(symbols).text(),
+                              std::move(training));
+             }),
              py::arg("network"),
              py::arg("sps"),
              py::arg("half_window"),

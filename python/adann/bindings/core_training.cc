@@ -104,8 +104,13 @@ void bind_training(py::module& m)
             settings.check();
             std::vector<float> gradient(net.parameters().size());
             given_noise given(noise);
-            const auto value = loss_gradient(net).compute(
-                net, view, labels_for(labels, view.count), settings, given, gradient);
+            const auto value = loss_gradient(net, label_parts{})
+                                   .compute(net,
+                                            view,
+                                            labels_for(labels, view.count),
+                                            settings,
+                                            given,
+                                            gradient);
             return py::make_tuple(value.loss, floats(gradient.size(), gradient.data()));
         },
         py::arg("network"),
@@ -133,6 +138,7 @@ void bind_training(py::module& m)
                     .decide(prepared_network(net), view, labels.data());
             } else {
                 trainer(net,
+                        label_parts{},
                         { make_loss(loss, "clean", 0.1f, 0.1f, 0.1f, noise, 0) },
                         simd::counting)
                     .step(view);
@@ -149,7 +155,11 @@ Counted while the plain kernels run, N in tiles of 128: matrix products, and sca
 of features. Softmax, the drawing of noise, and what a step does once per batch, the optimizer
 above all, are not counted.)");
 
-    py::class_<trainer>(m, "trainer", "A network that learns, one batch a step.")
+    py::class_<trainer>(
+        m,
+        "trainer",
+        "A network that learns, one batch a step.\n\n"
+        "constellation: as core.constellation takes it; what `balance` balances.")
         .def(py::init([](const network& net,
                          const std::string& loss,
                          const std::string& pseudo_label,
@@ -160,9 +170,13 @@ above all, are not counted.)");
                          float xi,
                          const std::string& noise,
                          float balance,
-                         std::uint64_t seed) {
+                         std::uint64_t seed,
+                         const std::optional<py::object>& symbols) {
+                 if (!symbols && balance > 0 && loss != "supervised")
+                     refuse("balance", balance, "0 without a constellation");
                  return trainer(
                      net,
+                     symbols ? constellation_from(*symbols).parts() : label_parts{},
                      { make_loss(loss, pseudo_label, sigma, epsilon, xi, noise, balance),
                        optimizer,
                        learning_rate,
@@ -178,7 +192,8 @@ above all, are not counted.)");
              py::arg("xi") = 0.1f,
              py::arg("noise") = "reduced",
              py::arg("balance") = 1.0f,
-             py::arg("seed") = 0)
+             py::arg("seed") = 0,
+             py::arg("constellation") = py::none())
         .def(
             "step",
             [](trainer& self,

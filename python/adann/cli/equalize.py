@@ -70,7 +70,7 @@ def equalize(model, captures, references, preset, mode, block, seed, monitor, ou
     sent = [read_reference(path, trained.constellation.size) for path in references] or None
 
     sizes = [len(part) // trained.sps for part in samples]
-    errors = sent and RunningErrors(trained.constellation.name, sizes, sent, block)
+    errors = sent and RunningErrors(trained.constellation, sizes, sent, block)
     with watch(sum(sizes), block, errors, monitor) as watching:
         received, seconds = equalize_captures(
             model, samples, {"equalizer": settings}, sent,

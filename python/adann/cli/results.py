@@ -18,7 +18,7 @@ def count_all(constellation, sps, samples, decided, captures, sent, references, 
         return [None] * len(captures)
     errors = []
     for number, labels in enumerate(decided):
-        errors.append(count_errors(labels, sent[number], constellation.name, block))
+        errors.append(count_errors(labels, sent[number], constellation, block))
         if errors[-1] is None:
             with about(references[number], captures[number]):
                 find_delay(samples[number], sent[number], constellation.points, sps)

@@ -92,8 +92,8 @@ def equalize_captures(model_path, captures, receivers, references=None, progress
 def count_errors(decided, sent, constellation, block):
     """Errors of each block of decided labels: (compared symbols, symbol errors, bit errors).
 
-    decided, sent: uint8 labels; constellation: its name. Returns a list, or None if no delay,
-    inversion or rotation aligns the two.
+    decided, sent: uint8 labels; constellation: as core.constellation takes it. Returns a
+    list, or None if no delay, inversion or rotation aligns the two.
 
     core.error_counter finds the alignment. A file does not slip, so that one holds throughout:
     blocks where the equalizer fails count, where the counter would lose its lock and skip them.

@@ -93,7 +93,7 @@ def train(samples, labels, constellation, sps, half_window, settings=None, progr
     samples: float32 or complex64 (n,), sps a symbol, sample i*sps the middle of symbol i up to a
     whole delay; they are normalised here as a whole record. labels: uint8 (m,), 0 … M-1, or None
     for those of blind.blind_labels, which the scores then count the differences from.
-    constellation: a name of core.constellation.names(). progress: called as progress(epoch, loss)
+    constellation: as core.constellation takes it. progress: called as progress(epoch, loss)
     after each epoch, epoch from 1. Returns Trained.
     Raises ValueError for what does not fit together, RuntimeError if the loss diverges.
     """
@@ -101,12 +101,12 @@ def train(samples, labels, constellation, sps, half_window, settings=None, progr
     symbols = core.constellation(constellation)
     is_complex = np.iscomplexobj(samples)
     if symbols.is_complex and not is_complex:
-        raise ValueError(f"constellation {constellation} needs complex samples, these are real")
+        raise ValueError(f"constellation {symbols.name} needs complex samples, these are real")
     if sps < 1:
         raise ValueError(f"sps is {sps}, allowed: 1 to 64")
     sizes = [sps * (2 * half_window + 1) * (1 + is_complex), *settings.hidden, symbols.size]
     blind = labels is None
-    model = core.model(core.network(sizes), sps, half_window, is_complex, constellation,
+    model = core.model(core.network(sizes), sps, half_window, is_complex, symbols,
                        f"{settings}{', blind' * blind}")
     samples = normalized(samples)
     features = feature_view(samples, sps, half_window)

@@ -74,7 +74,7 @@ struct fixture {
         equalizer.start();
         const auto found = posteriors(equalizer, [] { return 1000; });
 
-        trainer reference(initial.net, settings.training);
+        trainer reference(initial.net, initial.symbols.parts(), settings.training);
         network used = initial.net;
         decider decide(initial.net);
         std::vector<std::uint8_t> decided(settings.batch);

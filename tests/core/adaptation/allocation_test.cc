@@ -158,7 +158,7 @@ BOOST_AUTO_TEST_CASE(a_step_allocates_at_its_first_time_only)
                     settings.loss.loss = loss;
                     settings.loss.pseudo_label = pseudo_label;
                     settings.loss.noise = noise;
-                    trainer learner(initial.net, settings);
+                    trainer learner(initial.net, initial.symbols.parts(), settings);
                     const auto step = [&](std::size_t count) {
                         learner.step({ samples.data(), 2, 22, count }, labels.data());
                     };

@@ -79,6 +79,7 @@ BOOST_AUTO_TEST_CASE(learns_batches_of_any_size_up_to_its_own)
     const feature_view part = next().from(0, 100);
     step(whole, part);
     trainer reference(initial.net,
+                      initial.symbols.parts(),
                       settings.training.scaled_to(initial.symbols, initial.sps));
     reference.step(part);
     for (std::size_t i = 0; i < initial.net.parameters().size(); ++i) {
