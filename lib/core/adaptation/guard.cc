@@ -128,7 +128,10 @@ bool guard::judge_waveform(const feature_view& batch)
             d_decider.decide(d_prepared, batch, d_decisions[which].data());
         }
     const std::uint8_t* used = d_decisions[d_in_use].data();
-    d_judge->look(batch, used);
+    if (d_judge->look(batch, used)) {
+        d_rivals = {};
+        d_candidates[d_in_use].estimate.forget();
+    }
     for (const candidate which : { offline, adaptive, last_good }) {
         if (which == d_in_use)
             continue;

@@ -23,7 +23,9 @@ namespace gr::adann::core {
  * the decisions of the network in use, of 8192 symbols, with a ridge towards doing
  * nothing. Differences that are less than nine symbols apart are one: they get one vote,
  * by the squared residual over them and four symbols on each side. It does not matter
- * what the data's statistics are.
+ * what the data's statistics are. When twice the squared residual of before is left of a
+ * batch, the signal has changed: the filter begins anew, and 2048 symbols pass before
+ * the next vote.
  *
  * Nothing is allocated after construction.
  */
@@ -41,17 +43,18 @@ public:
                    std::size_t batch);
 
     /*! Takes a batch, of the size given, and brings the filter to it. \param labels as
-     * the network in use decides them */
-    void look(const feature_view& batch, const std::uint8_t* labels);
+     * the network in use decides them \return whether the signal has changed */
+    bool look(const feature_view& batch, const std::uint8_t* labels);
 
     struct votes {
         unsigned first = 0, second = 0;
     };
-    //! How often each of two decisions of the batch explains it better than the other.
+    //! How often each of two decisions of look()'s batch explains it better than the
+    //! other.
     votes compare(const std::uint8_t* first, const std::uint8_t* second);
 
-    //! The rms that the waveform left of a float of the latest batches, with the labels
-    //! of look(); the model's before the first one.
+    //! The rms that the waveform left of a float of some 2048 latest symbols, with the
+    //! labels of look(); the model's before the first one.
     float noise() const;
 
     //! Forgets the signal.
@@ -59,11 +62,14 @@ public:
     void state(archive& members);
 
 private:
+    template <typename values>
+    void fade(values& sums, double symbols) const;
     template <typename sample>
     void gather(const std::uint8_t* labels);
     void solve_filter();
-    template <typename sample>
     double residual(const std::uint8_t* labels, std::size_t first, std::size_t last);
+    template <typename sample>
+    double residual_of(const std::uint8_t* labels, std::size_t first, std::size_t last);
 
     const expected_waveform d_trained;
     const std::size_t d_before; // floats of a vector before its symbol's own
@@ -72,6 +78,7 @@ private:
     // Least squares of the filter, its offset last: real where the samples are.
     std::vector<std::complex<double>> d_gram, d_moments, d_filter;
     std::vector<double> d_sums; // of the samples' residuals: squares, count
+    std::size_t d_symbols = 0;  // since the signal changed
     std::vector<std::complex<double>> d_work, d_solution;
     std::vector<std::complex<float>> d_taps_in_use;
 };
