@@ -16,7 +16,7 @@ SMALL = Size(symbols=2**15, event=2**13)
 
 def test_the_quick_form_runs_and_the_frozen_network_is_outrun(tmp_path):
     done = subprocess.run(["adann", "reproduce", "tracking", "--quick", "-o", tmp_path / "a"],
-                          capture_output=True, text=True, timeout=600)
+                          capture_output=True, text=True, timeout=6000)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "a/table.md").read_text().strip() in done.stdout
     assert (tmp_path / "a/turns.png").read_bytes().startswith(b"\x89PNG")

@@ -34,7 +34,7 @@ struct equalizer_settings {
     float xi = 0.1f; //!< its finite-difference step, 1e-6 to 10
     float balance = 1.0f;   //!< weight of pattern balance beside the loss, 0 (off) to 10
     bool guard = true;      //!< keep what adaptation makes worse from deciding
-    std::uint64_t seed = 0; //!< of the noise
+    std::uint64_t seed = 0; //!< of the noise, and of where the guard looks
     std::string checkpoint = ""; //!< file in a folder that exists; empty for none
     std::size_t checkpoint_interval = 60; //!< seconds, 0 (after each step) to 10^9
 };

@@ -2,13 +2,13 @@
 #include "core/adaptation/guard.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace gr::adann::core {
 
 namespace {
 
-constexpr std::size_t look_every = 512; // symbols, at a tile of them
-constexpr double clearly_better = 0.9;  // error rates' ratio
+constexpr double clearly_better = 0.9; // error rates' ratio
 constexpr double clearly_worse = 2;
 // The offline network has learnt from labels; what adapts is biased to its own decisions,
 // and surer of them.
@@ -17,6 +17,7 @@ constexpr double as_trained_benefit = 0.75;
 // as often as it doubts, while one that adapts doubts more and more (PAM2, QPSK).
 constexpr double drifted = 1.5; // estimated error rate over the usual one
 constexpr double drifted_burden = 4;
+constexpr double unexplained = 1.5; // rms that the waveform leaves, over the trained one
 constexpr std::size_t patience = 16384;  // symbols before a rollback
 constexpr std::size_t good_lasts = 8192; // symbols until the next good one is kept
 
@@ -28,8 +29,9 @@ const char* guard::name(candidate which)
     return names[which];
 }
 
-guard::guard(const model& initial, bool scrambled, std::size_t batch)
+guard::guard(const model& initial, bool scrambled, std::uint64_t seed, std::size_t batch)
     : d_initial(initial),
+      d_scrambled(scrambled),
       d_candidates{ { { initial.net,
                         initial.temperature,
                         error_estimate(initial.symbols, scrambled),
@@ -42,18 +44,17 @@ guard::guard(const model& initial, bool scrambled, std::size_t batch)
                         initial.adapted_temperature,
                         error_estimate(initial.symbols, scrambled),
                         initial.symbol_error_rate } } },
-      // The first batch is looked at, whatever its size: nothing is allocated later.
-      d_unjudged(look_every - std::min(look_every, batch)),
+      d_looks(seed),
       d_decisions{ std::vector<std::uint8_t>(batch),
                    std::vector<std::uint8_t>(batch),
                    std::vector<std::uint8_t>(batch) },
       d_decider(initial.net),
       d_scaled(initial.net),
-      d_prepared(initial.net, initial.window.stride()),
-      d_labels((batch + look_every - 1) / look_every * simd::tile),
+      d_prepared(initial.net),
+      d_labels(simd::tile),
       d_posteriors(d_labels.size() * initial.symbols.size())
 {
-    if (initial.waveform && batch >= waveform_judge::least_batch(*initial.waveform))
+    if (batch)
         d_judge.emplace(*initial.waveform, initial.window, batch);
 }
 
@@ -97,28 +98,27 @@ double guard::badness(candidate which) const
     return benefit * (rate * estimate.symbols() + 1) / (estimate.symbols() + 1);
 }
 
+bool guard::explained() const
+{
+    return !d_judge || d_judge->noise() < unexplained * d_initial.waveform->noise();
+}
+
 bool guard::judge(const feature_view& batch, const network& average)
 {
     d_candidates[adaptive].net.parameters() = average.parameters();
-    const bool starts_over =
-        d_judge && batch.count == d_decisions[0].size() && judge_waveform(batch);
-    d_unjudged += batch.count;
-    if (d_unjudged < look_every)
-        return starts_over;
-    const feature_view tile = batch.from(
-        0,
-        std::min({ batch.count, d_unjudged / look_every * simd::tile, d_labels.size() }));
-    if (!d_judge)
-        return judge_estimates(tile, average);
-    auto& watched = d_candidates[d_in_use];
-    look(watched, tile);
-    if (watched.estimate.changed())
-        watched.estimate.keep_latest();
-    d_unjudged %= look_every;
-    return starts_over;
+    const bool seen = d_judge && batch.count == d_decisions[0].size();
+    // Of a model that was started blindly nobody knows what its posteriors are worth.
+    const bool estimates = d_scrambled && !std::isnan(d_initial.symbol_error_rate);
+    const bool decides = seen && (explained() || !estimates);
+    bool start_over = seen && judge_waveform(batch, decides);
+    d_looks.pass(batch.count, [&](std::size_t first, std::size_t count) {
+        start_over =
+            start_over || judge_part(batch.from(first, count), average, !decides);
+    });
+    return start_over;
 }
 
-bool guard::judge_waveform(const feature_view& batch)
+bool guard::judge_waveform(const feature_view& batch, bool decides)
 {
     for (const candidate which : { offline, adaptive, last_good })
         if (which == last_good && !d_kept) {
@@ -128,48 +128,56 @@ bool guard::judge_waveform(const feature_view& batch)
             d_decider.decide(d_prepared, batch, d_decisions[which].data());
         }
     const std::uint8_t* used = d_decisions[d_in_use].data();
-    if (d_judge->look(batch, used)) {
+    const bool changed = d_judge->look(batch, used);
+    if (changed || !decides)
         d_rivals = {};
-        d_candidates[d_in_use].estimate.forget();
-    }
-    for (const candidate which : { offline, adaptive, last_good }) {
-        if (which == d_in_use)
-            continue;
-        const auto votes = d_judge->compare(d_decisions[which].data(), used);
-        d_rivals[which].better.add(votes.first, votes.second);
-        d_rivals[which].worse.add(votes.second, votes.first);
-    }
+    if (!decides)
+        return false;
+    for (const candidate which : { offline, adaptive, last_good })
+        if (which != d_in_use) {
+            const auto votes = d_judge->compare(d_decisions[which].data(), used);
+            d_rivals[which].better.add(votes.first, votes.second);
+            d_rivals[which].worse.add(votes.second, votes.first);
+        }
     for (const candidate which : { offline, adaptive, last_good })
         if (d_rivals[which].better.sure()) {
             d_in_use = which;
             d_rivals = {};
-            d_candidates[which].estimate.forget();
             return false;
         }
-    // The network in use has surely left behind: the adaptive one, or, being that itself,
+    // The network in use has surely left behind the adaptive one or, being that itself,
     // the last good one.
     auto& behind = d_rivals[d_in_use == adaptive ? last_good : adaptive];
     if (!behind.worse.sure())
         return false;
     behind = {};
-    if (d_in_use != adaptive)
+    if (d_in_use != adaptive) {
+        d_candidates[adaptive].estimate = estimate();
         return true;
+    }
     d_kept = true;
-    d_candidates[last_good].net.parameters() = d_candidates[adaptive].net.parameters();
+    d_candidates[last_good] = d_candidates[adaptive];
+    d_candidates[last_good].usual_rate = estimate(adaptive).symbol_error_rate();
     return false;
 }
 
-bool guard::judge_estimates(const feature_view& tile, const network& average)
+// What judge() does with the symbols that are looked at. \param decides by the estimates
+bool guard::judge_part(const feature_view& part, const network& average, bool decides)
 {
     bool changed = false;
     for (auto& each : d_candidates) {
-        look(each, tile);
+        look(each, part);
         changed = changed || each.estimate.changed();
     }
     // All of them: only what was seen at the same symbols compares.
     for (auto& each : d_candidates)
         if (changed)
             each.estimate.keep_latest();
+    // Those that are not looked at count as well.
+    const std::size_t symbols = part.count * random_looks::every / simd::tile;
+    d_since_good += symbols;
+    if (!decides)
+        return false;
     keep_good(average);
 
     double least = badness(d_in_use);
@@ -178,9 +186,7 @@ bool guard::judge_estimates(const feature_view& tile, const network& average)
             least = badness(which);
             d_in_use = which;
         }
-    d_declining =
-        badness(adaptive) > clearly_worse * least ? d_declining + d_unjudged : 0;
-    d_unjudged %= look_every;
+    d_declining = badness(adaptive) > clearly_worse * least ? d_declining + symbols : 0;
     if (d_declining < patience)
         return false;
     d_declining = 0;
@@ -190,7 +196,6 @@ bool guard::judge_estimates(const feature_view& tile, const network& average)
 
 void guard::keep_good(const network& average)
 {
-    d_since_good += d_unjudged;
     if (d_since_good < good_lasts || !estimate(adaptive).trustworthy() ||
         badness(adaptive) * clearly_better > badness(last_good))
         return;
@@ -233,7 +238,7 @@ void guard::state(archive& members)
     if (in_use > last_good)
         members.refuse("in_use", "is " + std::to_string(in_use) + ", allowed: 0 to 2");
     d_in_use = static_cast<candidate>(in_use);
-    members("unjudged", d_unjudged);
+    members("looks", d_looks);
     members("declining", d_declining);
     members("since_good", d_since_good);
     members("kept", d_kept);

@@ -6,13 +6,14 @@ that runs through one stream of it: AdaNN, told no label, or one of GNU Radio's 
 equalizer, told those of the first 4096 symbols (CMA: none), in the best of several steps.
 """
 
-import tempfile
 from pathlib import Path
 
 import numpy as np
 
 from .. import core
+from ..captures.files import Capture
 from ..offline.equalize import equalize_captures
+from ..offline.evaluate import count
 from ..offline.presets import PRESETS
 from ..offline.training import TrainingSettings, train
 from .cells import run_cells
@@ -20,7 +21,6 @@ from .comparators import CMA, FEEDBACK, LINEAR, equalize_with_gnuradio, unit_poi
 from .tracking_report import write_results
 from .tracking_signals import (EVENTS, OPTICAL, RADIO, TOLD, Size, case_signal, geometry,
                                training_record)
-from .vcsel import bit_errors
 from .volterra import volterra_equalizer
 
 BLOCK = 1024  # symbols that errors are counted over
@@ -85,19 +85,16 @@ def run(directory, scale="full", progress=None):
 
 
 def train_model(link, size):
-    """The bytes of a model file."""
+    """core.model of a link that stands still."""
     constellation, sps = geometry(link)
     settings = TrainingSettings(fraction=0.75, epochs=size.epochs, optimizer="adam", batch=4096)
     samples, labels = training_record(link, size)
-    trained = train(samples, labels, constellation, sps, HALF_WINDOW, settings)
-    with tempfile.TemporaryDirectory() as folder:
-        core.save_model(f"{folder}/model", trained.model)
-        return Path(folder, "model").read_bytes()
+    return train(samples, labels, constellation, sps, HALF_WINDOW, settings).model
 
 
 def run_row(model, kind, link, value, row, seed, size):
-    """One equalizer on one stream: {"errors": bit errors of each block of the part that counts,
-    "symbols": in it, "step": of the best run, None where there is only one}."""
+    """One equalizer on one stream: {"errors": Errors of the part that counts, "symbols": in it,
+    "step": of the best run, None where there is only one}."""
     samples, labels, first = case_signal(kind, link, value, seed, size)
     constellation, sps = geometry(link)
     points = unit_points(core.constellation(constellation))
@@ -111,17 +108,14 @@ def run_row(model, kind, link, value, row, seed, size):
     else:
         runs = {step: _decide_with_gnuradio(row, samples, points, sps, step, labels)
                 for step in _STEPS[row]}
-    counted = {step: bit_errors(decided[first:], labels[first:], BLOCK)
-               for step, decided in runs.items()}
-    best = min(counted, key=lambda step: sum(counted[step]))
+    counted = {step: count(decided[first:], labels[first:], model.constellation.bits_per_symbol,
+                           BLOCK) for step, decided in runs.items()}
+    best = min(counted, key=lambda step: counted[step].ber)
     return {"errors": counted[best], "symbols": labels.size - first, "step": best}
 
 
 def _decide_with_network(model, samples, settings, seed):
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "model")
-        path.write_bytes(model)
-        received, _ = equalize_captures(path, [samples], {"it": dict(settings, seed=seed)})
+    received, _ = equalize_captures(model, [Capture(samples)], {"it": dict(settings, seed=seed)})
     return received["it"].labels[0]
 
 

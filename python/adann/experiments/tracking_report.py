@@ -5,7 +5,7 @@ import numpy as np
 
 from .. import core
 from ..captures.files import atomic_output
-from ..offline.report import write_report
+from ..offline.report import new_figure, save_figure, write_report
 from .comparators import CMA, LINEAR
 from .page import markdown
 
@@ -29,7 +29,7 @@ def write_results(directory, results):
     """results: what tracking.run collects. Adds their summary and the bars to results.json."""
     directory.mkdir(parents=True, exist_ok=True)
     for run in results["runs"]:
-        run["ber"] = sum(run["errors"]) / (run["symbols"] * results["bits"][run["link"]])
+        run["ber"] = run["errors"].ber
     results["summary"] = summarize(results["runs"])
     results["bars"] = bars(results)
     write_report(directory / "results.json", results)
@@ -124,13 +124,9 @@ def _ber(ber):
 
 def _plot(path, results, kind):
     """BER over the values of a kind, a panel for each link; the worst seed."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     entries = [entry for entry in results["summary"] if entry["kind"] == kind]
     links = list(dict.fromkeys(entry["link"] for entry in entries))
-    figure = Figure(figsize=(4.8 * 2, 3.6 * -(-len(links) // 2)), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = new_figure(4.8 * 2, 3.6 * -(-len(links) // 2))
     panels = figure.subplots(-(-len(links) // 2), 2, squeeze=False, sharex=True, sharey=True).flat
     for axis, link in zip(panels, links):
         of_link = [entry for entry in entries if entry["link"] == link]
@@ -147,5 +143,4 @@ def _plot(path, results, kind):
         axis.legend(fontsize="x-small")
     figure.supxlabel(_KINDS[kind][1] + (", left: none" if kind == "turns" else ""))
     figure.supylabel("bit error rate, bottom: none")
-    with atomic_output(path) as temporary:
-        figure.savefig(temporary, dpi=110)
+    save_figure(path, figure)

@@ -117,7 +117,7 @@ BOOST_FIXTURE_TEST_SUITE(guarding, noisy_signal)
 BOOST_AUTO_TEST_CASE(the_surer_network_decides)
 {
     const model offline = make_receiver(8), sharp = make_receiver(40);
-    guard watching(offline, true, batch);
+    guard watching(offline, true, 1);
     BOOST_TEST(watching.in_use() == guard::offline);
     for (int i = 0; i < 40; ++i)
         BOOST_TEST(!watching.judge(next(), sharp.net));
@@ -128,7 +128,7 @@ BOOST_AUTO_TEST_CASE(the_surer_network_decides)
 BOOST_AUTO_TEST_CASE(one_that_is_sure_of_patterns_that_cannot_be_does_not)
 {
     const model offline = make_receiver(40), wrong = make_receiver(4000, 1.0f);
-    guard watching(offline, true, batch);
+    guard watching(offline, true, 1);
     std::size_t batches = 0;
     while (!watching.judge(next(), wrong.net))
         BOOST_REQUIRE(++batches < 100);
@@ -147,7 +147,7 @@ BOOST_AUTO_TEST_CASE(patterns_that_the_data_itself_has_hide_no_better_network)
         samples[i] = 0.97f * samples[i] + 0.25f * samples[i - 4];
     model offline = make_receiver(40), sharp = make_receiver(80);
     offline.symbol_error_rate = 0.5f; // nothing has drifted, whatever the patterns say
-    guard watching(offline, true, batch);
+    guard watching(offline, true, 1);
     for (int i = 0; i < 100; ++i)
         watching.judge(next(), sharp.net);
     const auto& seen = watching.estimate(guard::offline);
@@ -162,7 +162,7 @@ BOOST_AUTO_TEST_CASE(a_network_that_the_signal_has_left_is_trusted_less)
         model offline = make_receiver(40);
         const model adapting = make_receiver(20); // doubts more
         offline.symbol_error_rate = usual_rate;
-        guard watching(offline, true, batch);
+        guard watching(offline, true, 1);
         for (int i = 0; i < 100; ++i)
             watching.judge(next(), adapting.net);
         BOOST_TEST(watching.estimate(guard::offline).symbol_error_rate() <
@@ -176,7 +176,7 @@ BOOST_AUTO_TEST_CASE(after_a_pause_the_last_good_one_decides_and_nothing_is_know
 {
     const model offline = make_receiver(8), good = make_receiver(1000),
                 other = make_receiver(20);
-    guard watching(offline, true, batch);
+    guard watching(offline, true, 1);
     for (int i = 0; i < 100; ++i)
         watching.judge(next(), good.net);
     BOOST_TEST(watching.in_use() != guard::offline);
@@ -192,7 +192,7 @@ BOOST_AUTO_TEST_CASE(what_was_good_is_kept)
 {
     const model offline = make_receiver(8), good = make_receiver(1000),
                 wrong = make_receiver(4000, 1.0f);
-    guard watching(offline, true, batch);
+    guard watching(offline, true, 1);
     for (int i = 0; i < 100; ++i)
         watching.judge(next(), good.net);
     for (int i = 0; i < 20; ++i)
