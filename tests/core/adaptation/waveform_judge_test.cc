@@ -151,7 +151,7 @@ BOOST_AUTO_TEST_CASE(a_signal_that_changes_is_noticed_and_learnt_anew)
     nonlinear_link received("pam4", 2, false, 5);
     received.send(48 * batch, 4);
     const std::size_t change = 24 * batch;
-    for (std::size_t i = received.samples.size(); --i > 2 * change;)
+    for (std::size_t i = received.samples.size(); --i >= 2 * (change + received.margin);)
         received.samples[i] -= 0.4f * received.samples[i - 1];
     waveform_judge judge(received.trained, received.window, batch);
     for (std::size_t first = 0; first < 48 * batch; first += batch)
