@@ -62,7 +62,9 @@ def tracked(name, sps=2, **settings):
     taken = rows(samples, sps).astype(np.complex64 if alphabet.is_complex else np.float32)
     waveform = core.expected_waveform.fit(alphabet, taken, labels)
     net = slicer(alphabet, sps, alphabet.is_complex)
-    return core.tracked_network(net, waveform, HALF_WINDOW, **settings), net
+    model = core.model(net, sps, HALF_WINDOW, alphabet.is_complex, name)
+    model.waveform = waveform
+    return core.tracked_network(model, **settings), net
 
 
 def decide(filter, samples, known=None, sps=2, cut=8192):
@@ -185,3 +187,17 @@ def test_leaves_the_degenerate_solution():
     found = decide(filter, samples)[0]
     assert filter.resets > 0
     assert np.mean(found[4096:-64] != labels[4096:-64]) < 1e-3
+
+
+@pytest.mark.parametrize("name, noise, bar", [("qpsk", 0.3, 3e-3), ("16qam", 0.12, 3e-3)])
+@pytest.mark.parametrize("turns, linewidth", [(1e-4, 0), (-2e-4, 0), (0, 1e-6)])
+def test_follows_the_carrier(name, noise, bar, turns, linewidth):
+    filter, net = tracked(name)
+    labels, samples = link(name, 30000, 3, noise=noise)
+    steps = np.random.default_rng(4).standard_normal(len(samples)) * np.sqrt(np.pi * linewidth)
+    samples = samples * np.exp(2j * np.pi * turns * np.arange(len(samples)) / 2 + 1j * np.cumsum(steps))
+    found = decide(filter, samples)[0]
+    assert np.mean(net.decide(windows(samples, 2, 0))[0] != labels) > (0.3 if turns else 0.01)
+    assert np.mean(found[2048:-64] != labels[2048:-64]) < bar
+    if turns:
+        assert abs(filter.frequency - turns) < 2e-5
