@@ -27,7 +27,7 @@ make_front(const model& initial, std::size_t stride, const adaptation_settings& 
         stride != initial.window.stride())
         return nullptr;
     return std::make_unique<observed<front_filter>>(
-        front_filter(*initial.waveform, initial.window, settings.front));
+        front_filter(initial, settings.front));
 }
 } // namespace
 
