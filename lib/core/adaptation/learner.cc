@@ -123,23 +123,18 @@ void learner::estimate_errors(std::size_t more_symbols)
     if (d_unestimated < estimate_every)
         return;
     forget_estimate();
-    const auto& estimate = d_guard->estimate();
-    const auto symbols = static_cast<std::uint64_t>(std::lround(estimate.symbols()));
+    const auto symbols =
+        static_cast<std::uint64_t>(std::lround(d_guard->estimate().symbols()));
     if (symbols == 0)
         return;
-    const double rate = estimate.symbol_error_rate();
+    const double rate = d_guard->symbol_error_rate();
     const auto errors = static_cast<std::uint64_t>(std::lround(rate * symbols));
     const auto interval = clopper_pearson(errors, symbols);
     // A wrong symbol is taken for a neighbour.
     const double bits =
         d_offline.symbols.bits_per_symbol() / d_offline.symbols.bits_per_error();
     d_status.estimated = {
-        rate / bits,
-        interval.low / bits,
-        interval.high / bits,
-        // Of a model that was started blindly nobody knows what its posteriors are worth.
-        estimate.trustworthy() && d_guard->explained() &&
-            !std::isnan(d_offline.symbol_error_rate)
+        rate / bits, interval.low / bits, interval.high / bits, d_guard->trustworthy()
     };
 }
 
