@@ -14,7 +14,8 @@ from .watch import watch
 
 
 @click.command()
-@click.option("--model", required=True, metavar="FILE", help="As written by adann train, or a checkpoint to go on from.")
+@click.option("--model", required=True, metavar="FILE",
+              help="As written by adann train, or a checkpoint to go on from.")
 @click.option("--capture", "captures", required=True, multiple=True, metavar="FILE",
               help="Received samples; several are equalized one after the other.")
 @click.option("--reference", "references", multiple=True, metavar="FILE",
@@ -29,9 +30,12 @@ from .watch import watch
 @click.option("--batch", type=int, help="Symbols of one adaptation step.")
 @click.option("--optimizer", type=click.Choice(core.optimizers))
 @click.option("--lr", "learning_rate", type=float, help="Learning rate; -1: scaled to the constellation.")
-@click.option("--sigma", type=float, help="Deviation of the augmentation noise; -1: scaled to the model's noise and constellation.")
-@click.option("--epsilon", type=float, help="Length of the adversarial perturbation; -1: scaled to the model's noise and constellation.")
-@click.option("--balance", type=float, help="Weight of pattern balance; 0, without all that assumes random data, for unscrambled data.")
+@click.option("--sigma", type=float,
+              help="Deviation of the augmentation noise; -1: scaled to the model's noise and constellation.")
+@click.option("--epsilon", type=float,
+              help="Length of the adversarial perturbation; -1: scaled to the model's noise and constellation.")
+@click.option("--balance", type=float,
+              help="Weight of pattern balance; 0, without all that assumes random data, for unscrambled data.")
 @click.option("--average", type=int, help="Symbols that the weights in use average over.")
 @click.option("--block", default=8192, type=click.IntRange(1),
               help="Symbols of one reported block.")

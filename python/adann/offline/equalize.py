@@ -106,11 +106,13 @@ def _run(top, sinks, progress):
     try:
         while waiter.is_alive():
             waiter.join(0.1)
-            if progress:
+            if progress and waiter.is_alive():
                 progress({name: sink.labels[:sink.filled] for name, sink in sinks.items()})
     finally:
         top.stop()
         waiter.join()
+    if progress:
+        progress({name: sink.labels[:sink.filled] for name, sink in sinks.items()})
     for sink in sinks.values():
         if sink.filled < sink.labels.size:
             raise RuntimeError(f"the equalizer stopped after {sink.filled} of {sink.labels.size} "

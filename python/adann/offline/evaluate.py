@@ -62,8 +62,9 @@ class Errors:
     @staticmethod
     def join(parts: Sequence[Errors]) -> Errors:
         """The blocks of several captures, one after the other."""
-        return Errors(*(np.concatenate([getattr(part, name) for part in parts])
-                        for name in ("symbols", "symbol_errors", "bit_errors")),
+        return Errors(np.concatenate([part.symbols for part in parts]),
+                      np.concatenate([part.symbol_errors for part in parts]),
+                      np.concatenate([part.bit_errors for part in parts]),
                       parts[0].bits_per_symbol)
 
     @property
@@ -155,7 +156,8 @@ class RunningErrors:
                                                        search=SEARCH)
         self._edges, self._sent = np.cumsum([0, *sizes]), sent
         self._capture = self._done = 0
-        self._counter, self._latest = self._new_counter(), []
+        self._counter = self._new_counter()
+        self._latest: list = []
 
     def update(self, labels: Labels) -> float | None:
         """labels: all decided so far, of all captures. Returns the BER of the latest 8 blocks of
