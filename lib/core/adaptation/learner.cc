@@ -15,7 +15,7 @@ constexpr std::size_t estimate_every = 4096; // symbols: an interval takes micro
 learner_settings checked(learner_settings settings, const model& fits)
 {
     settings.check();
-    settings.training = settings.training.scaled_to(fits.symbols, fits.sps);
+    settings.training = settings.training.scaled_to(fits);
     return settings;
 }
 
@@ -168,7 +168,7 @@ learner_event learner::reset()
 
 void learner::set_training(const training_settings& training)
 {
-    d_settings.training = training.scaled_to(d_offline.symbols, d_offline.sps);
+    d_settings.training = training.scaled_to(d_offline);
     d_trainer.set_loss(d_settings.training.loss);
     d_trainer.set_learning_rate(d_settings.training.learning_rate);
 }
