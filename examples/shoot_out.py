@@ -12,14 +12,14 @@ from rich.table import Column, Table
 
 from gnuradio import adann, blocks, digital, gr
 from gnuradio.adann import core
+from gnuradio.adann.captures.statistics import normalized
 from gnuradio.adann.experiments.comparators import (CMA, FEEDBACK, LINEAR, gnuradio_constellation,
                                                     gnuradio_equalizer, training_tag, unit_points)
+from gnuradio.adann.offline.evaluate import count_aligned
 from gnuradio.adann.offline.presets import PRESETS
-from gnuradio.adann.offline.equalize import count_errors, prepare_capture
 from gnuradio.adann.links.simulation import random_labels, simulate_vcsel
 
-FILE = str(Path(__file__).resolve().parent / "models/vcsel_pam4.safetensors")
-MODEL = core.load_model(FILE)
+MODEL = core.load_model(str(Path(__file__).resolve().parent / "models/vcsel_pam4.safetensors"))
 SETS = {"set1": "none", "set2": "reference"}  # and their drifts, see simulation.VCSEL_DRIFTS
 TRAINING = 8192  # labels from the start of set1 that are told; no errors are counted there
 START = 2**16  # symbols of set2 in which the filters that move soonest have followed
@@ -38,7 +38,7 @@ def add_networks(top, source):
     sinks = {}
     for name, chosen in settings.items():
         sinks[name, "no label"] = sink = blocks.vector_sink_b()
-        top.connect(source, adann.equalizer(model=FILE, **chosen), sink)
+        top.connect(source, adann.equalizer(model=MODEL, **chosen), sink)
     return sinks
 
 
@@ -84,12 +84,11 @@ def add_gnuradio(top, source, labels):
 
 def error_rate(decided, sent):
     """BER and its exact 95 % interval as text; where they agree by chance only: unlocked."""
-    rows = count_errors(decided, sent, "pam4", BLOCK)
-    if rows is None:
+    errors = count_aligned(decided, sent, MODEL.constellation, BLOCK)
+    if errors is None:
         return "–", "unlocked"
-    symbols, _, errors = np.sum(rows, axis=0).tolist()
-    low, high = core.clopper_pearson(errors, 2 * symbols)
-    return f"{errors / (2 * symbols):.2e}", f"{low:.2e} to {high:.2e}"
+    rate = errors.rate()
+    return f"{rate['ber']:.2e}", "{:.2e} to {:.2e}".format(*rate["ci95"])
 
 
 @click.command()
@@ -103,7 +102,7 @@ def shoot_out(symbols):
     them had time to follow.
     """
     labels = [random_labels(symbols, [1, number]) for number in (1, 2)]  # as in demo.py
-    received = [prepare_capture(simulate_vcsel(sent, drift, seed=3 + number), MODEL)
+    received = [normalized(simulate_vcsel(sent, drift, seed=3 + number))
                 for number, (sent, drift) in enumerate(zip(labels, SETS.values()))]
     samples = np.concatenate([*received, np.zeros(MODEL.sps * FLUSH, np.float32)])
     labels = np.concatenate([*labels, np.zeros(FLUSH, np.uint8)])

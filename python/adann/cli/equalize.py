@@ -8,13 +8,14 @@ import click
 
 from .. import core
 from ..offline.presets import PRESETS
-from .results import count_all, write_results
+from .results import Outputs, evaluate, write_results
 from .terminal import about, check_outputs
-from .watch import RunningErrors, watch
+from .watch import watch
 
 
 @click.command()
-@click.option("--model", required=True, metavar="FILE", help="As written by adann train, or a checkpoint to go on from.")
+@click.option("--model", required=True, metavar="FILE",
+              help="As written by adann train, or a checkpoint to go on from.")
 @click.option("--capture", "captures", required=True, multiple=True, metavar="FILE",
               help="Received samples; several are equalized one after the other.")
 @click.option("--reference", "references", multiple=True, metavar="FILE",
@@ -31,7 +32,8 @@ from .watch import RunningErrors, watch
 @click.option("--lr", "learning_rate", type=float, help="Learning rate; -1: scaled to the constellation.")
 @click.option("--sigma", type=float, help="Deviation of the augmentation noise; -1: scaled to the constellation.")
 @click.option("--epsilon", type=float, help="Length of the adversarial perturbation; -1: scaled to the constellation.")
-@click.option("--balance", type=float, help="Weight of pattern balance; 0, without all that assumes random data, for unscrambled data.")
+@click.option("--balance", type=float,
+              help="Weight of pattern balance; 0, without all that assumes random data, for unscrambled data.")
 @click.option("--average", type=int, help="Symbols that the weights in use average over.")
 @click.option("--block", default=8192, type=click.IntRange(1),
               help="Symbols of one reported block.")
@@ -46,8 +48,9 @@ from .watch import RunningErrors, watch
 def equalize(model, captures, references, preset, mode, block, seed, monitor, output, report_path,
              plot, **options):
     """Decide the symbols of captures while the network adapts to them."""
-    from ..captures.files import read_capture, read_reference
+    from ..captures.files import read_captures
     from ..offline.equalize import equalize_captures, prepare_capture
+    from ..offline.evaluate import RunningErrors
 
     if references and len(references) != len(captures):
         raise click.UsageError(f"{len(references)} --reference for {len(captures)} --capture; "
@@ -58,30 +61,30 @@ def equalize(model, captures, references, preset, mode, block, seed, monitor, ou
         raise click.UsageError("--plot needs --reference")
     if plot and Path(plot).suffix not in (".png", ".pdf", ".svg"):
         raise click.UsageError(f"--plot {plot}: allowed: .png, .pdf, .svg")
-    check_outputs(output, report_path, plot, options["checkpoint"])
+    outputs = Outputs(output, report_path, plot)
+    outputs.check()
+    check_outputs(options["checkpoint"])
     settings = {**PRESETS[preset], "mode": mode, "seed": seed,
                 **{name: value for name, value in options.items() if value is not None}}
     trained = core.load_model(model)
-    samples = []
-    for path in captures:
-        capture = read_capture(path)
-        with about(path):
-            samples.append(prepare_capture(capture.samples, trained))
-    sent = [read_reference(path, trained.constellation.size) for path in references] or None
+    prepared = []
+    for capture in read_captures(captures, references, trained.constellation.size):
+        with about(capture.path):
+            prepared.append(prepare_capture(capture, trained))
 
-    sizes = [len(part) // trained.sps for part in samples]
-    errors = sent and RunningErrors(trained.constellation, sizes, sent, block)
+    sizes = [capture.samples.size // trained.sps for capture in prepared]
+    errors = RunningErrors(trained.constellation, sizes,
+                           [capture.reference for capture in prepared], block) if (
+        references) else None
     with watch(sum(sizes), block, errors, monitor) as watching:
         received, seconds = equalize_captures(
-            model, samples, {"equalizer": settings}, sent,
+            model, prepared, {"equalizer": settings},
             lambda labels: watching.wanted and watching.progress(labels["equalizer"]),
             watching.status if watching.wanted else None)
     received = received["equalizer"]
     rate = sum(map(len, received.labels)) / seconds / 1e6
-    errors = count_all(trained.constellation, trained.sps, samples, received.labels, captures, sent,
-                       references, block)
-    write_results(received.labels, errors, trained.constellation, captures, block, output,
-                  report_path, plot, {
+    runs = evaluate(prepared, received.labels, trained.constellation, trained.sps, block)
+    write_results(runs, received.labels, outputs, {
         "adaptation": {"mode": mode, "loss": settings["loss"], "batch": settings["batch"],
                        "steps": received.steps, "dropped": received.dropped,
                        "rejected": received.rejected},

@@ -5,14 +5,12 @@ from pathlib import Path
 
 import click
 
-from ..experiments import EXPERIMENTS, PAPER
-from ..experiments.cells import cluster
-from ..experiments.page import write_summary
+from .. import experiments
 from .terminal import progress_bar
 
 
 @click.command()
-@click.argument("experiment", type=click.Choice([*EXPERIMENTS, "all"]))
+@click.argument("experiment", type=click.Choice([*experiments.EXPERIMENTS, "all"]))
 @click.option("-o", "--output", required=True, metavar="DIR",
               type=click.Path(file_okay=False, path_type=Path),
               help="Folder for results.json, table.md and the plots.")
@@ -51,15 +49,18 @@ def reproduce(experiment, output, scale, scheduler):
     against the frozen network and one trained with labels. --long takes the set of links that
     nothing was decided on.
     """
+    from ..experiments.cells import cluster
+    from ..experiments.page import write_summary
+
     with cluster(scheduler):
-        for name in PAPER if experiment == "all" else [experiment]:
+        for name in experiments.PAPER if experiment == "all" else [experiment]:
             folder = output / name if experiment == "all" else output
             folder.mkdir(parents=True, exist_ok=True)
             with progress_bar(name, None) as update:
-                EXPERIMENTS[name](folder, scale or "full", lambda done, total: update(
+                experiments.experiment(name)(folder, scale or "full", lambda done, total: update(
                     done, f"{done} of {total} cells", total))
             click.echo((folder / "table.md").read_text())
             click.echo(f"wrote {folder}")
     if experiment == "all":
-        write_summary(output, PAPER)
+        write_summary(output, experiments.PAPER)
         click.echo(f"wrote {output / 'summary.md'}")

@@ -7,7 +7,7 @@ from .. import core
 from ..offline.training import feature_view
 from .cells import run_cells
 from .page import claim, plot, write_page
-from .vcsel import (AUG_VAT, DEFAULTS, HALF_WINDOW, PAPER_STEP, SIZES, SPS, load, offline_network,
+from .vcsel import (AUG_VAT, DEFAULTS, HALF_WINDOW, PAPER_STEP, SIZES, SPS, offline_network,
                     sets)
 
 # k: S(W), S(change), r
@@ -59,12 +59,10 @@ def run(directory, scale="full", progress=None):
 def weight_changes(model, settings, size):
     """[(S(W), S(change), r) of each layer] after a learner with an equalizer's settings has gone
     through both sets; of the weights that learn, not of their average."""
-    model = load(model)
-    learner = core.learner(model, **{name: settings[name] for name in (
-        "batch", "loss", "pseudo_label", "optimizer", "learning_rate", "sigma", "epsilon", "balance")},
-                           average=0, guard=False)
-    for samples in sets(size)[0]:
-        features = feature_view(samples, SPS, HALF_WINDOW)
+    learner = core.learner(model, average=0, guard=False, **{name: settings[name] for name in (
+        "batch", "loss", "pseudo_label", "optimizer", "learning_rate", "sigma", "epsilon", "balance")})
+    for capture in sets(size):
+        features = feature_view(capture.samples, SPS, HALF_WINDOW)
         for start in range(0, len(features), settings["batch"]):
             learner.step(features[start:start + settings["batch"]])
     before, after = model.network, learner.network

@@ -16,6 +16,7 @@ from .. import core
 from ..captures.alignment import find_delay
 from .blind import blind_labels
 from .calibration import calibrate
+from .evaluate import Errors, count
 from ..captures.statistics import normalized
 
 BACKENDS = ("core", "torch")
@@ -236,12 +237,12 @@ def _one_thread(torch):
 
 def _score(model, features, labels):
     """Score of the network as the receiver will run it."""
-    loss = symbol_errors = bit_errors = 0
+    loss, counted = 0, []
     for start in range(0, len(labels), 65536):  # bounds the memory that the posteriors take
         sent = labels[start:start + 65536]
         decided, posteriors = model.network.decide(features[start:start + 65536])
         loss -= np.log(np.maximum(posteriors[np.arange(sent.size), sent], 1e-38)).sum()
-        symbol_errors += np.count_nonzero(decided != sent)
-        bit_errors += np.unpackbits(decided ^ sent).sum()
-    return Score(float(loss) / len(labels), len(labels), int(symbol_errors),
-                 len(labels) * model.constellation.bits_per_symbol, int(bit_errors))
+        counted.append(count(decided, sent, model.constellation.bits_per_symbol, sent.size))
+    errors = Errors.join(counted)
+    return Score(float(loss) / len(labels), len(labels), int(errors.symbol_errors.sum()),
+                 int(errors.bits.sum()), int(errors.bit_errors.sum()))
