@@ -195,7 +195,7 @@ void front_filter::decided(const std::uint8_t* labels,
 {
     if (!take(labels, n))
         return;
-    if (d_blocks % (judged_every / block) == 0)
+    if (d_blocks % (judged_every / block) == 0 && d_bank.blocks() > judged_every / block)
         judge_filter(decides, net);
     update();
 }
@@ -273,6 +273,16 @@ const float* front_filter::interleaved(std::size_t first, std::size_t n)
     return d_interleaved.data();
 }
 
+// Whether a block lacks half of the alphabet, which random labels do not.
+bool front_filter::is_poor(const std::uint8_t* labels) const
+{
+    bool seen[256] = {};
+    std::size_t different = 0;
+    for (std::size_t k = 0; k < block; ++k)
+        different += !std::exchange(seen[labels[k]], true);
+    return 2 * different <= std::min<std::size_t>(d_waveform->classes(), block);
+}
+
 // Learns from the latest block whose symbols' neighbours are decided.
 void front_filter::update()
 {
@@ -281,7 +291,7 @@ void front_filter::update()
         return;
     const std::size_t symbol = d_next - block - reach_symbols;
     const std::size_t first = sample(symbol) - d_window.sps() / 2 - reach();
-    if (d_unusable > first)
+    if (d_unusable > first || is_poor(&d_labels[symbol]))
         return;
     d_waveform->expect(&d_labels[symbol], block, d_expected.data());
     d_wanted.assign(d_expected.data(), sample(block));
