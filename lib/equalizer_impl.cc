@@ -236,7 +236,7 @@ void equalizer_impl::publish(const core::adaptation_event& event)
     using core::event_kind;
     if (event.what == event_kind::error)
         d_logger->error("adaptation: {:s}", event.detail);
-    else if (event.what == event_kind::rollback || event.what == event_kind::paused)
+    else if (event.what == event_kind::paused)
         d_logger->warn("adaptation: {:s}: {:s}", core::name(event.what), event.detail);
     pmt::pmt_t status = pmt::make_dict();
     const auto add = [&status](const char* key, const pmt::pmt_t& value) {
