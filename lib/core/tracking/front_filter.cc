@@ -14,6 +14,7 @@ using simd::lanes;
 namespace {
 
 constexpr std::size_t room = 4096; // symbols until the buffers are moved back
+constexpr float most_power = 6;    // of samples that are learnt from: they have about 1
 
 std::size_t odd_taps(unsigned length, std::size_t sps)
 {
@@ -298,7 +299,9 @@ void front_filter::update()
     if (d_carrier)
         d_carrier->rotate(d_wanted, first + reach(), sample(block));
     d_sums.set(d_samples + static_cast<std::ptrdiff_t>(first), d_wanted, sample(block));
-    d_bank.learn(d_sums);
+    const float power = d_sums.row(0)[0] / d_sums.count();
+    if (power < most_power && power > 1 / most_power)
+        d_bank.learn(d_sums);
 }
 
 void front_filter::state(archive& members)

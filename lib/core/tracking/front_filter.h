@@ -61,7 +61,8 @@ struct front_filter_status {
  * signal, it is soon no worse than none.
  *
  * A block of which half of the alphabet or more is absent is not learnt from: taps that
- * idle patterns have shaped are arbitrary for what comes after them.
+ * idle patterns have shaped are arbitrary for what comes after them. Nor is one of a
+ * power that no signal has: silence, or a strong jammer.
  *
  * A sample that is not usable (all_usable()) comes out as NaN; it counts as zero in what
  * its neighbours become, and its block is not learnt from. */

@@ -84,6 +84,7 @@ private:
     std::vector<candidate> d_candidates;
     std::size_t d_used = 0;
     std::size_t d_blocks = 0; // since the start or a reset
+    float d_score_weight = 0;
     least_squares d_solver;
     aligned_floats d_products[4];
 };
