@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from gnuradio.adann import core
 from gnuradio.adann.experiments.tracking import cases_of
-from gnuradio.adann.experiments.tracking_report import bars, summarize
+from gnuradio.adann.experiments.tracking_report import bars, summarize, write_results
 from gnuradio.adann.experiments.tracking_signals import EVENTS, SETTLING, Size, case_signal
+from gnuradio.adann.offline.evaluate import Errors
 
 SMALL = Size(symbols=2**15, event=2**13)
 
@@ -70,6 +71,18 @@ def test_bars_are_judged_stream_by_stream():
     assert judged(still, noisy) == {("2 times its own without, or 2e-05", True), never}
     noisy["rows"]["AdaNN"] = [1.9e-4, 2.1e-4]
     assert judged(still, noisy) == {("2 times its own without, or 2e-05", False), never}
+
+
+def test_an_equalizer_that_some_cases_lack_has_a_dash_there(tmp_path):
+    runs = [dict(kind="turns", link="QPSK", value=value, row=row, seed=0, step=None, symbols=500,
+                 errors=Errors(*np.array([[500], [wrong], [wrong]]), 2))
+            for value, row, wrong in [
+                (0, "frozen", 1), (0, "AdaNN", 2), (0, "linear, LMS", 3), (1e-5, "frozen", 4),
+                (1e-5, "AdaNN", 5), (1e-5, "linear, LMS", 6), (1e-5, "Volterra", 7)]]
+    write_results(tmp_path, {"scale": "quick", "block": 500, "sizes": vars(SMALL),
+                             "bits": {"QPSK": 2}, "runs": runs})
+    assert "| Volterra | – | 7.0e-03 |" in (tmp_path / "table.md").read_text()
+    assert (tmp_path / "turns.png").stat().st_size > 1000
 
 
 def test_runs_are_summarized():
