@@ -4,6 +4,7 @@
 #include "core/common/checks.h"
 #include "core/counting/clopper_pearson.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace gr::adann::core {
@@ -12,10 +13,25 @@ namespace {
 
 constexpr std::size_t estimate_every = 4096; // symbols: an interval takes microseconds
 
+// With what is `automatic` found for a model. Perturbations that are large against the
+// noise leave an error floor where the eye is clean.
+training_settings scaled(const training_settings& given, const model& fits)
+{
+    training_settings found = given.scaled_to(fits.symbols, fits.sps);
+    if (!fits.waveform)
+        return found;
+    const float noise = fits.waveform->noise();
+    if (given.loss.sigma == training_settings::automatic)
+        found.loss.sigma = std::min(found.loss.sigma, 0.7f * noise);
+    if (given.loss.epsilon == training_settings::automatic)
+        found.loss.epsilon = std::min(found.loss.epsilon, 2 * noise);
+    return found;
+}
+
 learner_settings checked(learner_settings settings, const model& fits)
 {
     settings.check();
-    settings.training = settings.training.scaled_to(fits.symbols, fits.sps);
+    settings.training = scaled(settings.training, fits);
     return settings;
 }
 
@@ -168,7 +184,7 @@ learner_event learner::reset()
 
 void learner::set_training(const training_settings& training)
 {
-    d_settings.training = training.scaled_to(d_offline.symbols, d_offline.sps);
+    d_settings.training = scaled(training, d_offline);
     d_trainer.set_loss(d_settings.training.loss);
     d_trainer.set_learning_rate(d_settings.training.learning_rate);
 }

@@ -6,6 +6,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <cmath>
 #include <string>
 
 using namespace gr::adann::core;
@@ -88,6 +89,25 @@ BOOST_AUTO_TEST_CASE(learns_batches_of_any_size_up_to_its_own)
         BOOST_REQUIRE_SMALL(whole.in_use().parameters()[i] -
                                 (before + 100.0f / 10100 * (trained - before)),
                             1e-5f);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(perturbs_no_more_than_the_noise_of_the_expected_waveform)
+{
+    for (const float noise : { 0.05f, 0.5f }) {
+        model receiver = make_receiver(); // PAM4, 4 samples a symbol
+        expected_waveform waveform(receiver.symbols, 4, false, 2, 1);
+        waveform.set(waveform.affine(), waveform.table(), noise);
+        receiver.set_waveform(waveform);
+        const auto loss = learner(receiver, {}).settings().training.loss;
+        const float half = 2 / std::sqrt(5.0f); // half the distance, times the root of 4
+        BOOST_TEST(loss.sigma == std::min(half / 9, 0.7f * noise),
+                   boost::test_tools::tolerance(1e-5f));
+        BOOST_TEST(loss.epsilon == std::min(half / 3, 2 * noise),
+                   boost::test_tools::tolerance(1e-5f));
+        learner_settings own;
+        own.training.loss.epsilon = 1;
+        BOOST_TEST(learner(receiver, own).settings().training.loss.epsilon == 1);
     }
 }
 
