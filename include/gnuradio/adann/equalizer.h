@@ -115,7 +115,8 @@ public:
      * \throws std::runtime_error if the model file cannot be read (Python: ValueError)
      * \throws std::invalid_argument naming the setting that is out of range */
     static sptr make(const std::string& model, const equalizer_settings& settings = {});
-    //! The same of a model in memory. \param contents those of a model file
+    /*! The same of a model in memory.
+     * \param contents those of a model file */
     static sptr make_from_memory(const std::string& contents,
                                  const equalizer_settings& settings = {});
 

@@ -33,7 +33,8 @@ struct tensor_file {
         std::string bytes; //!< row by row, little-endian
     };
 
-    //! Reads a file of up to 1 GiB. \throws model_file_error
+    //! Reads a file of up to 1 GiB.
+    //! \throws model_file_error
     static tensor_file load(const std::string& path);
     /*! Reads the contents of a file.
      * \param name what errors call it
@@ -43,11 +44,14 @@ struct tensor_file {
     //! aligned as other readers need it.
     std::string contents() const;
     //! Writes contents() to a temporary file, then renames it: a reader never sees half a
-    //! file. \throws model_file_error
+    //! file.
+    //! \throws model_file_error
     void save(const std::string& path) const;
 
     bool has(const std::string& name) const { return find(name); }
-    /*! The numbers of a tensor. \param item bytes of one \param count of them
+    /*! The numbers of a tensor.
+     * \param item bytes of one
+     * \param count of them
      * \throws model_file_error if it is missing or another */
     const std::string& bytes(const std::string& name,
                              const std::string& dtype,

@@ -21,8 +21,8 @@ _MOST = 2**18  # symbols that a network adapts to before it is calibrated
 def fit_temperature(posteriors: npt.NDArray[np.float32], labels: npt.NDArray[np.uint8]) -> float:
     """The temperature that makes labels uint8 (n,) most likely under posteriors float32 (n, M).
 
-    As if the least sure decision were there once more, and wrong: without errors no temperature
-    would be too low.
+    One pseudo-observation, the least confident decision counted once more as an error, keeps it
+    from going to 0 where there are no errors.
     """
     logits = np.log(np.maximum(posteriors, 1e-37)).astype(np.float64)
     second, first = np.partition(logits, -2, axis=1)[:, -2:].T
@@ -54,7 +54,7 @@ def calibrate(model: core.model, features: npt.NDArray[np.float32],
     decided, posteriors = adapted.decide(features[rest])
     unadapted = model.network.decide(features[rest])[0]
     wrong = np.count_nonzero(decided != labels[rest])
-    # What does not adapt well here tells nothing about networks that do.
+    # Only if adaptation did not fail here.
     model.adapted_temperature = (
         fit_temperature(posteriors, labels[rest])
         if wrong <= 2 * np.count_nonzero(unadapted != labels[rest]) + 10 else model.temperature)
