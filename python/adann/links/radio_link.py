@@ -47,7 +47,7 @@ class RadioLink:
 
     constellation: str
     echo: float = 0.5
-    delay: float = 1.5
+    delay: float = 1.0
     turns: float = 0.0
     jump_every: int = 0
     amplifier: str = "none"
