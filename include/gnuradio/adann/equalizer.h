@@ -46,8 +46,8 @@ struct equalizer_settings {
 //! What the front filter of an equalizer is doing.
 struct front_filter_state {
     std::vector<std::complex<float>> taps; //!< the earliest sample's first; none without
-    std::size_t memory;   //!< symbols that they look back; 0: they do nothing
-    double residual;      //!< dB: what the expected waveform leaves of the samples; or NaN
+    std::size_t memory; //!< symbols that they look back; 0: they do nothing
+    double residual;    //!< dB: what the expected waveform leaves of the samples; or NaN
     std::uint64_t resets; //!< times that it was worse than nothing, and started over
 };
 
@@ -134,7 +134,8 @@ public:
      * \throws std::runtime_error if the model file cannot be read (Python: ValueError)
      * \throws std::invalid_argument naming the setting that is out of range */
     static sptr make(const std::string& model, const equalizer_settings& settings = {});
-    //! The same of a model in memory. \param contents those of a model file
+    /*! The same of a model in memory.
+     * \param contents those of a model file */
     static sptr make_from_memory(const std::string& contents,
                                  const equalizer_settings& settings = {});
 

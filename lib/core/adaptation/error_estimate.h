@@ -14,18 +14,19 @@
 
 namespace gr::adann::core {
 
-/*! Estimates a symbol error rate from decisions and posteriors alone: what the network
- * itself doubts, plus what it is wrongly sure of.
+/*! Estimates a symbol error rate from decisions and posteriors alone: the expected rate
+ * by the network's own confidence, plus a correction for over-confidence.
  *
- * The doubt is the mean of 1 - (largest posterior). It is right if the posteriors are
- * calibrated (a model's temperature, found with labels when it was trained) and the
- * signal is one that the network has learnt or adapted to. On a drifted signal a network
- * may be wrong and sure of itself. The pattern score shows that: the KL divergence, in
+ * The first is the mean of 1 - (largest posterior), called doubt. It is right if the
+ * posteriors are calibrated (a model's temperature, fitted with labels when it was
+ * trained) and the signal is one that the network was trained on or has adapted to. On a
+ * drifted signal a network may be wrong with high confidence. The pattern score detects
+ * that: the KL divergence, in
  * nats, of the mean posteriors of a symbol, given the decisions around it, to uniform,
  * which scrambled data makes zero; less its expectation by chance, half the degrees of
  * freedom over n. The decisions are those at t - 1 and t + 1, and for parts of up to 4
  * values at t - 2 too; each of the label's parts is scored on its own, and the scores
- * are added. Constellations without label_parts have no score, but the doubt. Three times the
+ * are added. Constellations without label_parts have no pattern score. Three times the
  * score, where it is beyond chance (five standard deviations), is added to the doubt:
  * that factor brought the sum near the counted rate on drifts of the VCSEL link.
  *
@@ -50,11 +51,11 @@ public:
     //! Forgets all symbols.
     void forget();
 
-    //! By how much the doubts of some symbols may exceed their expected sum by chance:
-    //! four standard deviations.
+    //! Four standard deviations of a sum of doubts with the given expectation.
     static double chance(double expected);
 
-    //! Symbols seen, those half forgotten in part: 0 to 8704.
+    //! Effective number of symbols: each with its exponential weight. Up to 8192 and the
+    //! latest call's.
     double symbols() const { return d_past.symbols + d_latest.symbols; }
     //! Expected part of symbols that the pattern score shows to be wrong: 0 if that is
     //! within chance.

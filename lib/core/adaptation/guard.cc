@@ -86,7 +86,7 @@ void guard::look(contender& each, const feature_view& view)
 double guard::badness(candidate which) const
 {
     const auto& estimate = d_candidates[which].estimate;
-    // What all of them show is the data's.
+    // Common to all candidates, hence a property of the data.
     double common = 1;
     for (const auto& each : d_candidates)
         common = std::min(common, each.estimate.pattern_errors());

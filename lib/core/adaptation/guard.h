@@ -32,18 +32,21 @@ namespace gr::adann::core {
  * not be random.
  *
  * With other models, and where random data is decided so badly that the waveform does not
- * explain it (explained()), error rates are compared that are estimated without labels.
- * Before a batch is trained on, all three decide a quarter of it, the tiles that
- * random_looks draws: symbols that none has learnt from; what one of them forgets, all
- * forget. The pattern score that even the best
- * of them has is the data's own and does not count. Networks that do not learn err more
- * often than they doubt once the signal has drifted from what they learnt: when the
- * estimate is beyond 1.5 times the usual one it counts four times. Until then the offline
- * one's, which labels have taught, counts 0.75 times.
+ * explain it (explained()), scores are compared. All three candidates are scored on the
+ * same symbols, before any of them is trained on: a quarter of each batch, the tiles that
+ * random_looks draws. If one estimate detects a change of the signal, all three restart.
+ * The score is the symbol error rate that is estimated without labels, corrected:
  *
- * Another candidate is put into use when its rate is below 0.9 of that of the one in use.
- * When the adaptive one is above twice that of the one in use for 16384 symbols, training
- * starts over from the one in use: a rollback.
+ * - The smallest of the three pattern scores is attributed to the data and subtracted
+ *   from all.
+ * - A network that does not learn is over-confident on a drifted signal: when its
+ *   estimated rate exceeds 1.5 times its rate at training, it is multiplied by 4.
+ * - Before that the offline network's is multiplied by 0.75, because it was trained with
+ *   labels.
+ *
+ * Another candidate is put into use when its score is below 0.9 of that of the one in
+ * use. When the score of the adaptive one stays above twice that of the one in use for
+ * 16384 symbols, training starts over from the one in use: a rollback.
  */
 class guard
 {
@@ -61,8 +64,7 @@ public:
           std::uint64_t seed,
           std::size_t batch = 0);
 
-    //! The signal is away: begins again with the last good network and nothing known of
-    //! any.
+    //! After a pause: the last good network decides, and all estimates start over.
     void restart_estimates();
 
     /*! Looks at a batch, and decides which candidate is in use. Returns whether training
@@ -88,9 +90,9 @@ public:
         return d_candidates[which].estimate;
     }
 
-    /*! What judge() compares, 0 to 4: the estimated symbol error rate as if one more
-     * symbol had been wrong, for few symbols tell little; less for an offline network
-     * that does as well as when it was trained, more for one that does not. */
+    /*! The score that judge() compares, 0 to 4, lower is better: the corrected symbol
+     * error rate, with one more wrong symbol counted so that an estimate from few symbols
+     * is not taken for a low rate. */
     double badness(candidate which) const;
 
     //! Back to the beginning.
@@ -119,9 +121,9 @@ private:
     std::array<contender, 3> d_candidates; // the adaptive one's network is given
     candidate d_in_use = offline;
     random_looks d_looks;
-    std::size_t d_declining = 0;  // symbols for which the adaptive network was bad
+    std::size_t d_declining = 0;  // symbols for which the adaptive score was too high
     std::size_t d_since_good = 0; // symbols since the last good one was taken
-    bool d_kept = false;          // one was; until then it is the offline one
+    bool d_kept = false;          // whether one was; until then it is the offline one
 
     // By the expected waveform: the others' decisions against those in use.
     struct rivalry {

@@ -1,6 +1,6 @@
 /* -*- c++ -*- */
 /*
- * The latest batches that an equalizer has learnt from, recorded, and learnt from again.
+ * Recording and replay of adaptation steps.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
@@ -64,7 +64,8 @@ struct replayed_event {
 
 /*! Has a learner learn once more from the batches of a file that a rollback left, from
  * the state of before them on. With the instruction set that it was recorded with, each
- * step is the same to the bit. \throws model_file_error */
+ * step is the same to the bit.
+ * \throws model_file_error */
 std::vector<replayed_event> replay(const std::string& path);
 
 } // namespace gr::adann::core

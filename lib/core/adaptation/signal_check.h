@@ -20,12 +20,11 @@ namespace gr::adann::core {
  * saturated, noise, or decided into patterns that neither random data nor a drifted link
  * shows (absent, idle or framing patterns, another modulation).
  *
- * Noise as wide as the signal has random decisions; what gives it away is its kurtosis,
- * E(x - mean)⁴ / variance², which is 3 for Gaussian noise and less for PAM and QAM: 1 for
- * clean PAM2, about 2 for the others at several samples a symbol, more with intersymbol
- * interference. It is noise once no more than a quarter of the signal's usual distance to
- * 3 is left. Noise is not looked for where that is less than 0.4, nor before 8192 symbols
- * without a problem: their mean is what is usual.
+ * Noise is detected by its kurtosis k = E(x - mean)⁴ / variance², which is 3 for Gaussian
+ * noise and less for PAM and QAM: 1 for clean PAM2, about 2 for the others at several
+ * samples a symbol, more with intersymbol interference. With k₀ the running mean over
+ * batches without a problem, a batch is noise if 3 - k < (3 - k₀)/4. The test is skipped
+ * if 3 - k₀ < 0.4, and before 8192 symbols without a problem.
  */
 class signal_check
 {
@@ -34,9 +33,9 @@ public:
      * of the constellation, patterns tell nothing */
     signal_check(const constellation& symbols, bool scrambled);
 
-    /*! Why not to learn from a batch, or an empty string. \param decided its labels, as
-     * the network in use decided them; batches of less than 512 symbols are looked at
-     * together with those before */
+    /*! Why not to learn from a batch, or an empty string. Batches of less than 512
+     * symbols are looked at together with those before.
+     * \param decided its labels, as the network in use decided them */
     std::string problem(const feature_view& batch, const std::uint8_t* decided);
 
     //! Forgets the signal.

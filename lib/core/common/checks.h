@@ -34,7 +34,8 @@ void check_range(const std::string& name, T value, T low, T high)
     }
 }
 
-//! Position of `word` among `words`. \throws std::invalid_argument if it is none of them
+//! Position of `word` among `words`.
+//! \throws std::invalid_argument if it is none of them
 inline std::size_t choice(const std::string& name,
                           const std::string& word,
                           const std::vector<std::string>& words)

@@ -9,8 +9,8 @@
 namespace gr::adann::core {
 
 /*! While one lives, this thread's float operations read and write denormal numbers as
- * zero. The way back through a network that is sure of itself is full of them, and x86
- * processors take some hundred cycles for each. Does nothing on other machines. */
+ * zero. Most gradients of a confident network are denormal, and x86 processors take some
+ * hundred cycles for each such operation. Does nothing on other machines. */
 class flush_denormals
 {
 #ifdef __SSE2__

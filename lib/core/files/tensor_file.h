@@ -37,7 +37,8 @@ struct tensor_file {
     };
 
     //! Reads a file of up to 1 GiB, whose header is up to 1 MiB. Memory: a few times
-    //! its size. \throws model_file_error
+    //! its size.
+    //! \throws model_file_error
     static tensor_file load(const std::string& path);
     /*! Reads the contents of a file.
      * \param name what errors call it
@@ -48,11 +49,14 @@ struct tensor_file {
     std::string contents() const;
     //! Writes contents() to a temporary file, then renames it: a reader never sees half a
     //! file, also after the machine failed. Temporary files of writers that were killed
-    //! are removed. \throws model_file_error
+    //! are removed.
+    //! \throws model_file_error
     void save(const std::string& path) const;
 
     bool has(const std::string& name) const { return find(name); }
-    /*! The numbers of a tensor. \param item bytes of one \param count of them
+    /*! The numbers of a tensor.
+     * \param item bytes of one
+     * \param count of them
      * \throws model_file_error if it is missing or another */
     const std::string& bytes(const std::string& name,
                              const std::string& dtype,

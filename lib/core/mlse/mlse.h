@@ -72,15 +72,17 @@ public:
 
     //! Whether labels are decided that the latest process() had no room for.
     bool pending() const { return d_given < d_decided; }
-    //! So many symbols after a symbol, its label has come out.
+    //! Largest decision delay in symbols.
     std::size_t latency() const;
 
-    //! A sequence of known labels. \throws std::invalid_argument if one is no label
+    //! A sequence of known labels.
+    //! \throws std::invalid_argument if one is no label
     void set_training(const std::vector<std::uint8_t>& labels);
     //! The training sequence begins with the next symbol.
     void start_training() { d_training_position = 0; }
 
-    //! Taken over at once. \throws std::invalid_argument if it does not fit the channel
+    //! Taken over at once.
+    //! \throws std::invalid_argument if it does not fit the channel
     void set_response(const response_taps& taps);
     const response_taps& response() const { return d_tracker.taps(); }
     //! \throws std::invalid_argument if out of range

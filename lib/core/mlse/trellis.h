@@ -56,7 +56,8 @@ public:
         return survivor * d_oldest_stride + (state >> d_bits);
     }
 
-    //! Rebuilds the tables. \param taps checked ones
+    //! Rebuilds the tables.
+    //! \param taps checked ones
     void set_response(const response_taps& taps);
 
     //! |g|² |a_b|² of the state's oldest symbol b.

@@ -52,8 +52,9 @@ public:
                             pass& result) const;
 
     /*! Back-propagation of `error`, rows of dLoss/dlogits, which becomes that of the
-     * first layer's sums. \param parameter_sums if not null, (parameters, lanes): partial
-     * sums of their gradient are added, but for the first layer's weights */
+     * first layer's sums.
+     * \param parameter_sums if not null, (parameters, lanes): partial sums of their
+     * gradient are added, but for the first layer's weights */
     void backward(const prepared_network& net,
                   const pass& passed,
                   aligned_floats& error,

@@ -29,8 +29,8 @@ public:
 
     /*! All parameters zero.
      * \param sizes neurons of each layer, input first: e.g. 44, 10, 10, 10, 10, 4. Two
-     * entries at least, each 1 to 65536, the last (classes) 2 to 256. \throws
-     * std::invalid_argument if not */
+     * entries at least, each 1 to 65536, the last (classes) 2 to 256.
+     * \throws std::invalid_argument if not */
     explicit network(std::vector<std::size_t> sizes);
 
     const std::vector<std::size_t>& sizes() const { return d_sizes; }

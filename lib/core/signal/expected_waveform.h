@@ -75,7 +75,8 @@ public:
     //! (patterns(), stride()): what is added for each; the earliest label counts most.
     const std::vector<float>& table() const { return d_table; }
 
-    /*! \param affine,table as affine() and table() give them \param noise above 0
+    /*! \param affine,table as affine() and table() give them
+     * \param noise above 0
      * \throws std::invalid_argument for another size, or a value beyond largest_sample */
     void set(std::vector<float> affine, std::vector<float> table, float noise);
 
@@ -84,7 +85,8 @@ public:
      * \param samples count · stride() floats */
     void expect(const std::uint8_t* labels, std::size_t count, float* samples) const;
 
-    /*! Mean squared difference of a float to what is expected. \param labels as above
+    /*! Mean squared difference of a float to what is expected.
+     * \param labels as above
      * \param count at least 1 */
     double
     residual(const std::uint8_t* labels, const float* samples, std::size_t count) const;

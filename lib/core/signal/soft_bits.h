@@ -23,13 +23,14 @@ class soft_bits
 public:
     static constexpr float limit = 20;
 
-    //! \param size of the constellation (M): 2, 4, 8 ... 256. \throws
-    //! std::invalid_argument for another
+    //! \param size of the constellation (M): 2, 4, 8 ... 256.
+    //! \throws std::invalid_argument for another
     explicit soft_bits(std::size_t size);
 
     unsigned bits_per_symbol() const { return d_bits; }
 
-    //! \param posteriors symbols × M \param out symbols × bits_per_symbol()
+    //! \param posteriors symbols × M
+    //! \param out symbols × bits_per_symbol()
     void process(const float* posteriors, float* out, std::size_t symbols) const;
 
 private:

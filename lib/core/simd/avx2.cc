@@ -1,4 +1,4 @@
-/* The kernels for AVX2 and FMA.
+/* The vector kernels built for AVX2 and FMA.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #define ADANN_VECTOR 8
 #define ADANN_REGISTERS 16

@@ -1,4 +1,4 @@
-/* The kernels for: AVX-512 F, BW, DQ and VL.
+/* The vector kernels built for AVX-512 (F, BW, DQ, VL).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #define ADANN_VECTOR 16
 #define ADANN_REGISTERS 32

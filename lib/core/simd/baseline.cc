@@ -1,4 +1,4 @@
-/* The kernels for: The instruction set that every machine of the kind has (x86-64: SSE2).
+/* The vector kernels built for what every machine of the kind has (x86-64: SSE2).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #define ADANN_VECTOR 4
 #define ADANN_REGISTERS 16

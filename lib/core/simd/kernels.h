@@ -4,8 +4,8 @@
  *
  * All of them work on a tile: `tile` neighbouring symbols, one row per feature or neuron.
  * A row is `tile` floats; where rows are not simply one behind the other, `row[i]` tells
- * where row i starts. Every loop runs over symbols, so any number of neurons is as good
- * as any other.
+ * where row i starts. Every loop runs over symbols, so layer widths need not be multiples
+ * of the vector's.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
@@ -58,7 +58,8 @@ struct dense_layer {
  * \param own what is added to it, two
  * \param rest `count` layers behind the first one, at least one
  * \param columns of the tiles that are wanted; the others' labels and logits may be
- * anything \param labels two tiles: the row of the largest logit; any row if one is NaN
+ * anything
+ * \param labels two tiles: the row of the largest logit; any row if one is NaN
  * \param logits null, or two tiles of rows */
 using narrow_kernel = void(const weighted_rows& common,
                            const float* biases,
@@ -127,7 +128,8 @@ struct kernels {
     void (*argmax)(const float* logits, std::size_t classes, std::uint8_t* labels);
 
     /*! Cross-entropy of the first n symbols and its gradient by the logits; zero for the
-     * others. \return the sum of the losses, natural log */
+     * others.
+     * \return the sum of the losses, natural log */
     double (*cross_entropy)(const float* logits,
                             const float* posteriors,
                             std::size_t classes,
@@ -165,7 +167,8 @@ struct kernels {
     void (*logarithm)(const float* x, std::size_t n, float* y);
 
     /*! y = x + scale · n, n the next rows × tile standard normal numbers: see
-     * gaussian_noise. \param x rows, null for none; may be y */
+     * gaussian_noise.
+     * \param x rows, null for none; may be y */
     void (*add_noise)(noise_state& state,
                       const float* x,
                       const std::uint32_t* row,
@@ -207,7 +210,8 @@ extern thread_local std::size_t multiplications; //!< by `counting`, in this thr
 const std::vector<const kernels*>& available();
 
 /*! The fastest of them, chosen at the first call. The environment variable ADANN_ISA
- * names another one. \throws std::invalid_argument if this machine cannot run that */
+ * names another one.
+ * \throws std::invalid_argument if this machine cannot run that */
 const kernels& active();
 
 } // namespace gr::adann::core::simd

@@ -15,9 +15,7 @@ namespace {
 
 static_assert(lanes % width == 0 && tile % (2 * width) == 0);
 
-// ----
-
-// R rows of results, two vectors each, two vectors of x and one weight have to fit.
+// In registers: R rows of results, two vectors each, two vectors of x and one weight.
 constexpr std::size_t affine_block = ADANN_REGISTERS >= 32 ? 12 : 6;
 // The same for the outer product's R × C block with its R + C factors.
 constexpr std::size_t outer_rows = ADANN_REGISTERS >= 32 ? 5 : 3;

@@ -15,15 +15,17 @@
 
 namespace gr::adann::core {
 
-/*! The decisions as pseudo-labels, but where a class goes missing.
+/*! Pseudo-labels: the decisions, except for classes that are hardly ever decided (class
+ * collapse).
  *
- * After a drift a network may take all symbols of one class for another's. It then learns
- * from its own decisions that the class does not exist, and the posterior is too small,
- * e^-30, for any term on posteriors to have a gradient. Yet it is larger where the symbol
- * was sent than where it was not. So the class's logit is raised, for pseudo-labels only:
- * by 16 nats · (1/2 - its labels / an equal share) each time that classes have 32 labels
- * on average, never below 0: with more than half its share it comes down again. Scrambled
- * data leaves a class with less than that by chance only, once in 2000 times.
+ * After a drift a network may take all symbols of one class for another's. Trained on its
+ * own decisions it then learns that the class does not exist; the class's posteriors, some
+ * e^-30, are too small for any term on posteriors to have a gradient. But its logit is
+ * still larger where the symbol was sent than where it was not. So an offset is added to
+ * the logit, for pseudo-labels only. Each time that classes have 32 labels on average, the
+ * offset grows by 16 nats · (1/2 - labels of the class / equal share), and is never below
+ * 0: above half its share the class loses it again. By chance, scrambled data leaves a
+ * class below half its share once in 2000 times.
  */
 class missing_classes
 {

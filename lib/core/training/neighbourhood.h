@@ -1,7 +1,7 @@
 /* -*- c++ -*- */
 /*
- * The points around the feature vectors of a tile that the losses look at, and the first
- * layer there: v + r + noise.
+ * Perturbed inputs of the losses, v + r + noise, for a tile of feature vectors v, and the
+ * first layer at them.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
@@ -32,14 +32,15 @@ private:
     unsigned d_use = 0;
 };
 
-//! Where a point lies: at v + r + ξ·d + σ·n, d and n standard normal.
+//! A perturbation: the input is v + r + ξ·d + σ·n, d and n standard normal.
 struct displacement {
     const float* r; //!< as neighbourhood::direction wrote it; null for none
     float xi;
     float sigma;
 };
 
-//! A point that was gone to, for the way back. Good until another r is asked for.
+//! A forward pass at a perturbed input, kept for back-propagation. Invalid after the next
+//! direction().
 struct point {
     explicit point(const network& shape)
         : passed(shape), moved(shape.inputs() * simd::tile)
@@ -47,12 +48,12 @@ struct point {
     }
     pass passed;
     displacement from_v;
-    tile_rows place{};    //!< how the neighbourhood writes it down
-    aligned_floats moved; //!< where it does if noise is part of it
+    tile_rows place{};    //!< the input, as the subclass represents it
+    aligned_floats moved; //!< memory for it, if noise is part of it
 };
 
-/*! The tile's surroundings, with the first layer's part of the way there and back. How
- * points and r are written down is the implementation's affair.
+/*! Makes perturbed inputs of a tile, and does the first layer's part of the forward pass
+ * and of back-propagation. How inputs and r are represented is up to the subclass.
  *
  * A step is begin_step(); for each tile load() and the others; end_step(). Nothing
  * allocates but load(), see tile_features. */
@@ -66,7 +67,7 @@ public:
     virtual void begin_step(const prepared_network& net) { d_net = &net; }
     virtual void load(const feature_view& tile) { d_clean.load(tile); }
 
-    //! Goes to v + `by`, and through the network.
+    //! Forward pass at v + `by`.
     virtual void go(const displacement& by, tile_noise& noise, point& to) = 0;
 
     /*! The r of the given length that points along a gradient.
@@ -92,7 +93,7 @@ protected:
     tile_features d_clean; // v
 };
 
-//! Every vector as written, in the space of the features: the reference.
+//! Explicit noise: every vector is drawn as written, in feature space. The reference.
 class literal_neighbourhood : public neighbourhood
 {
 public:

@@ -16,13 +16,13 @@
 
 namespace gr::adann::core {
 
-/*! Frees patterns which are decided wrongly, confidently, for ever: a term beside any
- * loss.
+/*! Regulariser that corrects symbol patterns which are misclassified with high
+ * confidence; it is added to any loss.
  *
  * Scrambled data is uniform and independent from symbol to symbol. So whatever the
- * decisions around a symbol are, the mean posterior of that symbol over all places where
- * they occur must be uniform. A network that has learnt to take one pattern for another
- * breaks this; neither its confidence nor noise on its input shows that.
+ * decisions around a symbol are (its context), the mean posterior of that symbol over all
+ * occurrences of the context must be uniform. A network that takes one pattern for
+ * another breaks this; neither its confidence nor noise on its input shows that.
  *
  * The contexts of symbol t are the decisions at t - 2, t - 1, t + 1 and at t - 1, t + 1,
  * t + 2: with the nearest two only, a network can satisfy the term and stay wrong. Up to
@@ -35,8 +35,8 @@ namespace gr::adann::core {
  * each occurs: Σ_c (N_c/N) Σ_k m_ck ln(m_ck K), m_c the mean posterior in context c, K
  * the number of levels. Its gradient by the posterior of a symbol in context c is
  * ln(m_ck K) / N. Here m is the mean over the steps before, which fade within some 8
- * symbols a context: a symbol does not weigh on the mean that it is judged by, and one
- * pass over the batch is enough.
+ * symbols a context: a symbol does not influence the mean that its gradient is taken
+ * from, and one pass over the batch is enough.
  *
  * Framing, idle patterns and unscrambled data break the assumption: the weight can be
  * zero.

@@ -1,7 +1,6 @@
 /* -*- c++ -*- */
 /*
- * The points around a tile's feature vectors, without ever leaving what the first layer
- * sees of them.
+ * Perturbed inputs in coordinates of the first layer's row space (projected noise).
  *
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
@@ -12,13 +11,13 @@
 
 namespace gr::adann::core {
 
-/*! The literal neighbourhood's distribution from fewer numbers and products.
+/*! The same distribution as literal_neighbourhood's from fewer numbers and products.
  *
  * The first layer's weights are W₁ = L Q (row_space): W₁ (R, D), L (R, C), Q (C, D) with
  * orthonormal rows. Points and r are kept by their C coordinates in Q's rows: m = Q(x -
  * v).
  *
- * - Noise that is only seen through W₁: Q n of a standard normal n is standard normal, C
+ * - Noise only acts through W₁, by its projection: Q n of a standard normal n is standard normal, C
  *   numbers z. d only occurs in ξ·d + σ·n, which has the deviation √(ξ² + σ²): one z
  *   stands for both.
  * - The first layer's sums at a point are W₁v + b₁ + L m; the first two are the tile's.
@@ -27,7 +26,7 @@ namespace gr::adann::core {
  * - The gradient of W₁ at the trained points, Σ e xᵀ over the batch, is what e is
  *   multiplied with in three parts, x = v + Qᵀm + σ·n⊥:
  *   Σ e vᵀ + (Σ e mᵀ) Q + σ Σ e n⊥ᵀ.
- *   n⊥ = (I - QᵀQ) n is what W₁ does not see of the noise, so it is independent of every
+ *   n⊥ = (I - QᵀQ) n is the noise in the null space of W₁, so it is independent of every
  *   e. Given these, Σ e n⊥ᵀ is normal: F Z (I - QᵀQ), with F Fᵀ = Σ e eᵀ by Cholesky and
  *   Z (R, D) standard normal, drawn once for the whole batch.
  */

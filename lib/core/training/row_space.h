@@ -1,6 +1,6 @@
 /* -*- c++ -*- */
 /*
- * What a matrix sees of its input: W = L Q with orthonormal rows in Q.
+ * LQ factorisation of a matrix: W = L Q with orthonormal rows in Q.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
@@ -16,10 +16,10 @@ namespace gr::adann::core {
 /*! A factorization W = L Q of a matrix W (R, D), with Q (C, D) and C = min(R, D).
  *
  * R < D: the rows of Q are those of W made orthonormal by Gram and Schmidt, L is lower
- * triangular. A row of W that depends on those before it (a dead or a doubled neuron) has
- * nothing of its own left: its row in Q and its column in L are zero.
+ * triangular. A row of W that is linearly dependent on those before it (a dead or a
+ * duplicate neuron) has a zero residual: its row in Q and its column in L are zero.
  *
- * R >= D: W may see its whole input; L is W, and Q the identity.
+ * R >= D: the row space may be all of the input space; L is W, and Q the identity.
  */
 class row_space
 {
@@ -34,7 +34,7 @@ public:
     const float* transposed_factor() const { return d_transposed_factor.data(); }
     const float* basis() const { return d_basis.data(); } //!< Q (C, D)
     const float* transposed_basis() const { return d_transposed_basis.data(); }
-    //! Whether there are inputs x with Q x = 0, which W cannot tell from 0.
+    //! Whether there is a null space: inputs x other than 0 with Q x = 0.
     bool is_blind() const { return d_rank_bound < d_columns; }
 
 private:

@@ -178,7 +178,7 @@ or beyond 1e8, is decided by its neighbours; `latency` such symbols push out the
         .def_property_readonly(
             "latency",
             [](const bound_mlse& b) { return b.core.latency(); },
-            "so many symbols after a symbol, its label has come out")
+            "Largest decision delay in symbols.")
         .def(
             "set_training",
             [](bound_mlse& b, const std::vector<std::uint8_t>& labels) {

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A capture's file as a source of samples."""
 
+from __future__ import annotations
+
+from pathlib import Path
+
 import numpy as np
 import pmt
 from gnuradio import blocks, gr
@@ -29,7 +33,8 @@ class capture_source(gr.hier_block2):
     a `blocks.throttle` behind does.
     """
 
-    def __init__(self, path, complex=False, repeat=False, sample_rate=0):
+    def __init__(self, path: str | Path, complex: bool = False, repeat: bool = False,
+                 sample_rate: float = 0) -> None:
         if not 0 <= sample_rate < float("inf"):
             raise ValueError(f"sample_rate is {sample_rate}, allowed: 0 (the file's) and above")
         stored = stored_capture(path)
@@ -57,11 +62,11 @@ class capture_source(gr.hier_block2):
             self.connect(chain[-1], last, self._end)
             self.msg_connect(self._end, "end", self, "end")
 
-    def sample_rate(self):
+    def sample_rate(self) -> float | None:
         """Samples per second, None if neither the file nor the parameter tells."""
         return self._sample_rate
 
-    def size(self):
+    def size(self) -> int:
         """Samples in the file."""
         return self._size
 

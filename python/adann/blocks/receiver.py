@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """From samples at any rate to labels: a receiver in one block."""
 
+from __future__ import annotations
+
+from pathlib import Path
+
 from gnuradio import gr
 
 from .. import core
@@ -31,8 +35,9 @@ class receiver(gr.hier_block2):
     repeat one.
     """
 
-    def __init__(self, model, sample_rate, symbol_rate, window=65536, clock_recovery=True,
-                 loop_bandwidth=0.01, count_errors=False, **adaptation):
+    def __init__(self, model: core.model | str | Path, sample_rate: float, symbol_rate: float,
+                 window: int = 65536, clock_recovery: bool = True, loop_bandwidth: float = 0.01,
+                 count_errors: bool = False, **adaptation: object) -> None:
         if adaptation.get("loss") == "supervised":
             raise ValueError("loss is 'supervised', allowed: those without known labels")
         trained = model if isinstance(model, core.model) else core.load_model(str(model))

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """From a capture's sample rate to a whole number of samples per symbol, normalised."""
 
+from __future__ import annotations
+
 import math
 from fractions import Fraction
 
@@ -46,8 +48,10 @@ class resampler(gr.hier_block2):
     of the signal's mean and disturbs nothing beyond the filter's length.
     """
 
-    def __init__(self, sample_rate, symbol_rate, sps=4, complex=False, normalization="running",
-                 window=65536, mean=0, rms=1, clock_recovery=False, loop_bandwidth=0.01):
+    def __init__(self, sample_rate: float, symbol_rate: float, sps: int = 4, complex: bool = False,
+                 normalization: str = "running", window: int = 65536, mean: complex = 0,
+                 rms: float = 1, clock_recovery: bool = False,
+                 loop_bandwidth: float = 0.01) -> None:
         _check("sample_rate", sample_rate, 0 < sample_rate < math.inf, "above 0")
         _check("symbol_rate", symbol_rate, 0 < symbol_rate < math.inf, "above 0")
         _check("sps", sps, sps in range(1, 65), "whole numbers from 1 to 64")
@@ -78,7 +82,7 @@ class resampler(gr.hier_block2):
         self._chain = chain  # GNU Radio wants a reference to be kept
         self.connect(self, *chain, self)
 
-    def tail(self):
+    def tail(self) -> int:
         """Samples to append to a stream so that all of it comes out (no clock recovery)."""
         return self._tail
 

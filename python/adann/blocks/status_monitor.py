@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Status messages for those who watch from elsewhere: JSON over ZeroMQ."""
 
+from __future__ import annotations
+
 import json
 import math
 import threading
 import time
+from collections.abc import Callable
 
 import pmt
 from gnuradio import gr
@@ -19,7 +22,7 @@ class StatusPublisher:
     Threads may share it. Raises ValueError if the address cannot be bound.
     """
 
-    def __init__(self, address):
+    def __init__(self, address: str) -> None:
         import zmq
         self._lock = threading.Lock()
         self._socket = zmq.Context.instance().socket(zmq.PUB)
@@ -30,7 +33,7 @@ class StatusPublisher:
             raise ValueError(f"address is {address!r}: {error}, allowed: a free one such as "
                              "'tcp://127.0.0.1:5555'") from error
 
-    def publish(self, status):
+    def publish(self, status: dict) -> None:
         """Send a dictionary, with the time (s since 1970) added; what is not finite is null."""
         finite = {key: None if isinstance(value, float) and not math.isfinite(value) else value
                   for key, value in status.items()}
@@ -47,7 +50,7 @@ class status_listener(gr.basic_block):
     each kind a second; all others (saved, reset, error, a lock found or lost, ...) get through.
     """
 
-    def __init__(self, take, name="adann_status_listener"):
+    def __init__(self, take: Callable[[dict], None], name: str = "adann_status_listener") -> None:
         gr.basic_block.__init__(self, name, None, None)
         self._take = take
         self._due = {_STEP: 0.0, _BER: 0.0}
@@ -82,6 +85,6 @@ class status_monitor(status_listener):
     See `status_listener` for how many of them come. Nothing here waits for a subscriber.
     """
 
-    def __init__(self, address="tcp://127.0.0.1:5555"):
+    def __init__(self, address: str = "tcp://127.0.0.1:5555") -> None:
         self._publisher = StatusPublisher(address)
         super().__init__(self._publisher.publish, "adann_status_monitor")

@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Where a reference's labels lie in a capture, by correlation."""
 
+from __future__ import annotations
+
 import numpy as np
+import numpy.typing as npt
 import scipy.fft
 
 UNKNOWN = 255  # in place of a label that is not known
 
 
-def find_delay(samples, labels, points, sps):
+def find_delay(samples: npt.NDArray, labels: npt.NDArray, points: npt.NDArray, sps: int) -> int:
     """The whole delay d, in symbols: label j is the symbol whose middle is sample (j + d)*sps.
 
     samples: normalised float or complex (n,); labels: integers (m,); points: complex (M,), the
@@ -39,7 +42,8 @@ def find_delay(samples, labels, points, sps):
     return delay
 
 
-def agreement(samples, labels, points, sps, delay):
+def agreement(samples: npt.NDArray, labels: npt.NDArray[np.uint8], points: npt.NDArray, sps: int,
+              delay: int) -> float:
     """How well the mean sample of each label lies where the constellation has its point: 0 to 1.
 
     Arguments as of find_delay, and its result. It is the part of the means' power that a gain, a
@@ -56,7 +60,8 @@ def agreement(samples, labels, points, sps, delay):
     return float(abs(np.sum(counts * points.conj() * means)) ** 2 / power) if power else 0.0
 
 
-def known_labels(samples, labels, points, sps):
+def known_labels(samples: npt.NDArray, labels: npt.NDArray[np.uint8], points: npt.NDArray,
+                 sps: int) -> npt.NDArray[np.uint8]:
     """The label of each whole symbol of a capture: uint8 (n // sps,), UNKNOWN where none is known.
 
     Arguments and errors as of find_delay.

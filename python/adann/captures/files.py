@@ -4,13 +4,17 @@
 Whatever is wrong with a file is a ValueError of one line that names it.
 """
 
+from __future__ import annotations
+
 import contextlib
 import os
 import tempfile
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 from . import sigmf
 
@@ -34,7 +38,7 @@ class Capture:
     reference_path: str | Path | None = None
 
 
-def read_capture(path):
+def read_capture(path: str | Path) -> Capture:
     """Open a capture.
 
     path: a SigMF pair (its .sigmf-meta, its .sigmf-data or their common stem; float and integer
@@ -48,7 +52,8 @@ def read_capture(path):
     return Capture(stored.samples(), stored.sample_rate, path)
 
 
-def read_captures(paths, references, size):
+def read_captures(paths: Sequence[str | Path], references: Sequence[str | Path],
+                  size: int) -> list[Capture]:
     """Capture of each path, with its reference. references: paths of .u8 files, one for each
     capture or none at all; size: as of read_reference, which tells the errors with read_capture."""
     captures = [read_capture(path) for path in paths]
@@ -58,7 +63,7 @@ def read_captures(paths, references, size):
     return captures
 
 
-def stored_capture(path):
+def stored_capture(path: str | Path) -> sigmf.StoredCapture:
     """sigmf.StoredCapture of a capture, checked; no sample is read.
 
     path and errors as for read_capture.
@@ -81,7 +86,7 @@ def _find_meta(path):
     raise ValueError(f"{meta if path.suffix in sigmf.SUFFIXES else path}: no such file")
 
 
-def read_reference(path, size):
+def read_reference(path: str | Path, size: int) -> npt.NDArray[np.uint8]:
     """The labels in a raw .u8 file as uint8 (n,); size: M, so that labels are 0 … M-1.
 
     Raises ValueError for a file that is missing or empty, and for a label out of range.
@@ -93,7 +98,8 @@ def read_reference(path, size):
     return labels
 
 
-def write_capture(meta_path, samples, sample_rate=None, description="", extra=None):
+def write_capture(meta_path: str | Path, samples: npt.NDArray, sample_rate: float | None = None,
+                  description: str = "", extra: dict | None = None) -> Path:
     """Write a SigMF pair, rf32_le or cf32_le; nothing half-written is ever seen under its name.
 
     meta_path: the .sigmf-meta or the stem; samples: (n,), written as float32 or complex64;
@@ -106,7 +112,7 @@ def write_capture(meta_path, samples, sample_rate=None, description="", extra=No
 
 
 @contextlib.contextmanager
-def atomic_output(path):
+def atomic_output(path: str | Path) -> Iterator[Path]:
     """Yield a temporary path next to `path` that becomes `path` if the block ends well."""
     path = Path(path)
     with tempfile.TemporaryDirectory(dir=path.parent, prefix=".adann-") as scratch:
@@ -115,7 +121,7 @@ def atomic_output(path):
         os.replace(temporary, path)
 
 
-def check_file(path):
+def check_file(path: Path) -> int:
     """Its size in bytes. Raises ValueError if it is missing, empty or not a file."""
     if not path.is_file():
         raise ValueError(f"{path}: {'not a file' if path.exists() else 'no such file'}")
@@ -143,6 +149,6 @@ def _read_sigmf(meta):
         raise ValueError(f"{meta}: {first_line(error)}") from error
 
 
-def first_line(error):
+def first_line(error: BaseException) -> str:
     """What an exception says, or else is."""
     return (str(error).strip() or type(error).__name__).splitlines()[0]

@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Records that prove their own symbols: 8b/10b, sync words."""
 
+from __future__ import annotations
+
 import functools
+from collections.abc import Mapping
 from itertools import product
 
 import numpy as np
+import numpy.typing as npt
 
 CODE = 10  # bits of an 8b/10b code group
 # Widmer and Franaszek, "A DC-balanced, partitioned-block, 8B/10B transmission code", IBM J. Res.
@@ -21,7 +25,7 @@ _COMMA_FOUR = "0100 1001 0101 0011 0010 1010 0110 1000".split()  # after K.28 at
 _CONTROL_SEVEN = (23, 27, 29, 30)  # K.x.7 beside K.28
 
 
-def check_8b10b(bits):
+def check_8b10b(bits: npt.ArrayLike) -> tuple[int, npt.NDArray[np.bool_]]:
     """Which bits of a record 8b/10b proves.
 
     bits: uint8 or bool (n,), in the order on the line, of either polarity. Returns (first, valid):
@@ -31,13 +35,12 @@ def check_8b10b(bits):
     """
     bits = np.asarray(bits, np.uint8)
     known = _words()
-    best = None
+    alignments = []
     for first in range(CODE):
         count = (bits.size - first) // CODE
         words = bits[first:first + CODE * count].reshape(-1, CODE) @ (1 << np.arange(CODE)[::-1])
-        if best is None or known[:, words].any(axis=0).sum() > best[2]:
-            best = first, words, known[:, words].any(axis=0).sum()
-    first, words, _ = best
+        alignments.append((first, words, known[:, words].any(axis=0).sum()))
+    first, words, _ = max(alignments, key=lambda alignment: alignment[2])
     valid = np.zeros(words.size, bool)
     disparity = None  # 0 negative, 1 positive
     for i, word in enumerate(words):
@@ -85,7 +88,8 @@ def _words():
     return known
 
 
-def find_words(samples, words, sps, least=0.93):
+def find_words(samples: npt.NDArray, words: Mapping[str, npt.ArrayLike], sps: int,
+               least: float = 0.93) -> list[tuple[int, str]]:
     """Where known symbols occur in a record, by the correlation with the samples around them.
 
     samples: float (n,), sps a symbol; words: {name: levels of its symbols, float (m,)}, as few as

@@ -5,15 +5,19 @@ Whatever is wrong with a file is a ValueError of one line that names it. RigolWF
 are imported only by the formats that need them.
 """
 
+from __future__ import annotations
+
 import contextlib
 import importlib
 import io
 import re
 import warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 from .files import check_file, first_line
 
@@ -34,7 +38,7 @@ class ScopeFile:
     instrument: str = ""
 
 
-def read_scope_files(paths):
+def read_scope_files(paths: Sequence[str | Path]) -> ScopeFile:
     """Read one file, or several of one channel each, which are then called 1, 2, ... in order.
 
     Formats: those of RigolWFM (Rigol, Agilent/Keysight .bin, LeCroy .trc, Tektronix .wfm and .isf,
@@ -60,7 +64,8 @@ def read_scope_files(paths):
                      files[0].sample_rate, files[0].instrument)
 
 
-def select_channel(channels, expression=None):
+def select_channel(channels: Mapping[str, npt.NDArray],
+                   expression: str | None = None) -> npt.NDArray:
     """The samples (n,) of one capture, float32 or complex64.
 
     expression: a channel's name, a difference "1-2", or I and Q "1,2", each of which may be a

@@ -7,6 +7,8 @@ core:header_bytes of the first capture segment; the samples are in the .sigmf-da
 without the file's name. Source: SigMF specification 1.2.
 """
 
+from __future__ import annotations
+
 import hashlib
 import json
 import os
@@ -17,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 VERSION = "1.2.5"
 SUFFIXES = (".sigmf-meta", ".sigmf-data")
@@ -37,16 +40,16 @@ class StoredCapture:
     sample_rate: float | None
 
     @property
-    def component(self):
+    def component(self) -> np.dtype:
         """numpy's type of a sample, or of its real and its imaginary part."""
         kind, _, order = self.datatype[1:].partition("_")
         return np.dtype(f"{'>' if order == 'be' else '<'}{kind[0]}{int(kind[1:]) // 8}")
 
     @property
-    def is_complex(self):
+    def is_complex(self) -> bool:
         return self.datatype[0] == "c"
 
-    def samples(self):
+    def samples(self) -> npt.NDArray:
         """The samples as float32 or complex64 (size,), memory-mapped where they are that already.
 
         Integers are scaled to ±1, unsigned ones centred first.
@@ -62,7 +65,7 @@ class StoredCapture:
         return samples.view("<c8") if self.is_complex else samples
 
 
-def read(meta):
+def read(meta: Path) -> StoredCapture:
     """StoredCapture of a pair by its .sigmf-meta. Raises ValueError, OSError."""
     if meta.stat().st_size > _LARGEST_META:
         raise ValueError(f"{meta.stat().st_size} bytes of metadata, allowed: {_LARGEST_META}")
@@ -100,13 +103,15 @@ def read(meta):
     return stored
 
 
-def write(stem, samples, sample_rate, description, extra):
+def write(stem: Path, samples: npt.NDArray, sample_rate: float | None, description: str,
+          extra: dict) -> Path:
     """Write stem.sigmf-data and stem.sigmf-meta; arguments as for files.write_capture.
 
     Neither is ever seen half-written. Returns the path of the .sigmf-meta.
     """
     is_complex = np.iscomplexobj(samples)
-    fields = {"core:datatype": "cf32_le" if is_complex else "rf32_le", "core:version": VERSION, **extra}
+    fields: dict = {"core:datatype": "cf32_le" if is_complex else "rf32_le",
+                    "core:version": VERSION, **extra}
     if sample_rate is not None:
         fields["core:sample_rate"] = float(sample_rate)
     if description:

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Mean and power of a whole record, and the record without them."""
 
+from __future__ import annotations
+
 import numpy as np
+import numpy.typing as npt
 
 
-def record_statistics(samples):
+def record_statistics(samples: npt.ArrayLike) -> tuple[complex, float]:
     """Mean and rms (standard deviation) of a record's finite samples.
 
     samples: array, real or complex. Returns (mean, rms) for `normalizer.fixed` and
@@ -22,7 +25,7 @@ def record_statistics(samples):
     return mean, rms
 
 
-def normalized(samples):
+def normalized(samples: npt.NDArray) -> npt.NDArray:
     """The whole record with zero mean and unit power; samples that are not finite become 0.
 
     samples: float32 or complex64 (n,). Raises ValueError as record_statistics does.

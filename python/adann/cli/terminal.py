@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What the commands share: progress bars, and the check of where they will write."""
 
+from __future__ import annotations
+
 import contextlib
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import click
@@ -10,7 +13,7 @@ from .. import core
 
 
 @contextlib.contextmanager
-def progress_bar(description, total):
+def progress_bar(description: str, total: int | None) -> Iterator[Callable]:
     """Yield update(completed, note="", total=total): a bar on stderr if that is a terminal, else
     nothing. total: None if it is not known yet."""
     from rich.console import Console
@@ -45,7 +48,7 @@ def constellation_option(command):
 
 
 @contextlib.contextmanager
-def about(*paths):
+def about(*paths: object) -> Iterator[None]:
     """Put the files' names before what is said to be wrong with their contents."""
     try:
         yield
@@ -53,9 +56,9 @@ def about(*paths):
         raise ValueError(f"{', '.join(map(str, paths))}: {error}") from error
 
 
-def check_outputs(*paths):
+def check_outputs(*paths: str | Path | None) -> None:
     """Refuse before hours of work what could not be written after them; None is skipped."""
-    for path in filter(None, paths):
+    for path in (path for path in paths if path):
         if not Path(path).parent.is_dir():
             raise ValueError(f"{path}: its folder does not exist")
         if Path(path).is_dir():

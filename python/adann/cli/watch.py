@@ -1,9 +1,20 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What `adann equalize` tells while it runs: a live table, and JSON for other programs."""
 
+from __future__ import annotations
+
 import contextlib
 import threading
 import time
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from ..blocks.status_monitor import StatusPublisher
+    from ..offline.evaluate import RunningErrors
 
 REPORT_INTERVAL = 0.5  # s between two `progress` messages
 
@@ -16,27 +27,29 @@ class Watch:
     errors: an evaluate.RunningErrors or None.
     """
 
-    def __init__(self, show, publisher, total, block, errors):
+    def __init__(self, show: Callable[[dict], None] | None, publisher: StatusPublisher | None,
+                 total: int, block: int, errors: RunningErrors | None) -> None:
         self._show, self._publisher, self._errors = show, publisher, errors
         self._total, self._block = total, block
         self._lock = threading.Lock()
-        self._status = {}
+        self._status: dict = {}
         self._started, self._reported = time.monotonic(), -REPORT_INTERVAL
         #: Whether anyone watches; if not, nothing needs to be told.
         self.wanted = bool(show or publisher)
 
-    def status(self, status):
+    def status(self, status: dict) -> None:
         """A status dictionary of the equalizer, in any thread."""
         if self._publisher:
             self._publisher.publish(status)
         with self._lock:
             self._status.update(status)
 
-    def progress(self, labels):
+    def progress(self, labels: npt.NDArray[np.uint8]) -> None:
         """The labels decided so far."""
         seconds = time.monotonic() - self._started
-        told = {"symbols": len(labels), "total": self._total, "blocks": len(labels) // self._block,
-                "symbols_per_second": len(labels) / seconds}
+        told: dict[str, Any] = {"symbols": len(labels), "total": self._total,
+                                "blocks": len(labels) // self._block,
+                                "symbols_per_second": len(labels) / seconds}
         if self._errors:
             told["measured_ber"] = self._errors.update(labels)
         due = seconds - self._reported >= REPORT_INTERVAL or len(labels) == self._total
@@ -49,7 +62,8 @@ class Watch:
 
 
 @contextlib.contextmanager
-def watch(total, block, errors=None, port=None):
+def watch(total: int, block: int, errors: RunningErrors | None = None,
+          port: int | None = None) -> Iterator[Watch]:
     """Yield a Watch: a live table on stderr if that is a terminal, JSON over ZeroMQ PUB on `port`
     of this machine if it is given. Raises ValueError if the port is not free."""
     from rich.console import Console

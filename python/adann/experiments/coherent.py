@@ -22,7 +22,7 @@ CONSTELLATION, SPS, HALF_WINDOW, BITS = "16qam", 4, 5, 4
 BLOCK = 1260  # symbols, the paper's batch: what errors are counted over
 LIMIT = 3.8e-3  # BER that the hard-decision code of 7 % overhead corrects
 SEEDS = range(5)  # of the offline training
-_ORACLE = "told half of set2's symbols"
+_ORACLE = "trained on half of set2"
 
 _PAPERS = dict(AUG_VAT, batch=BLOCK, learning_rate=PAPER_STEP)
 ROWS = {
@@ -86,7 +86,7 @@ def offline_network(number, seed):
 
 
 def run_seed(seed):
-    """Errors of each row, and the BER of networks told half of set1 and of set2."""
+    """Errors of each row, and the BER of networks trained on half of set1 and of set2."""
     model, offline = offline_network(0, seed)
     captures = sets()
     received, _ = equalize_captures(model, captures, ROWS)

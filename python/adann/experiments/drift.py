@@ -18,7 +18,7 @@ from ..offline.training import TrainingSettings, train
 from .cells import run_cells
 from .drift_report import JUMP_BLOCK, write_results
 from .drift_signals import (BLOCK, EVENTS, HALF_WINDOW, LINKS, MOVING, SPS, Scale, case_signal,
-                            stress_signal, training_record)
+                            stress_signal, training_record, UNNORMALISED)
 
 _PAPER = dict(mode="lockstep", pseudo_label="clean", batch=BLOCK, learning_rate=0.003,
               average=0, balance=0.0, guard=False, front_filter=False,
@@ -106,7 +106,7 @@ def run_row(model, link, case, row, seed, scale):
     drift, in blocks of JUMP_BLOCK symbols, "estimates": [capture, block, BER, lower, upper,
     trustworthy] where they were made}."""
     captures = case_signal(link, case, scale)
-    if row == "oracle" and case == "gain":  # it was trained on a record with a scale of its own
+    if row == "oracle" and case in UNNORMALISED:  # it was trained on a record with a scale of its own
         captures = [replace(one, samples=(one.samples - one.samples.mean()) / one.samples.std())
                     for one in captures]
     received = _equalize(model, captures, ROWS[row], seed)

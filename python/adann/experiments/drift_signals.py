@@ -39,6 +39,8 @@ class Link:
 LINKS = {"PAM4": Link(vcsel_mmf_link, "pam4", VCSEL_DRIFTS, "momentum"),
          "16QAM": Link(coherent_link, "16qam", COHERENT_DRIFTS, "adam")}
 
+# Drifts of level and offset: the receiver goes on with the scale that it had found before.
+UNNORMALISED = ("gain",)
 # What moves, and the drift that the oracle is trained on.
 MOVING = {"slow": "strong", "switching": "reference"}
 EVENTS = ("none", "NaN burst", "white noise", "band-limited noise", "wrong constellation",
@@ -74,8 +76,8 @@ def training_record(link, drift, scale):
 def case_signal(link, case, scale):
     """Capture of each part of a drift, or of "slow" or "switching".
 
-    The first capture is not drifted. All are normalised one by one, but for "gain": there the
-    receiver goes on with the scale and offset that it had found before.
+    The first capture is not drifted. All are normalised one by one, but for those
+    that are UNNORMALISED.
     """
     drifts = LINKS[link].drifts
     if case == "slow":
@@ -93,7 +95,8 @@ def case_signal(link, case, scale):
         raw = LINKS[link].simulate(path, sent, 1000 * (number + 1))
         if number == 0:
             mean, rms = record_statistics(raw)
-        scaled = ((raw - mean) / rms).astype(raw.dtype) if case == "gain" else normalized(raw)
+        scaled = ((raw - mean) / rms).astype(raw.dtype) if case in UNNORMALISED else (
+            normalized(raw))
         captures.append(Capture(scaled, reference=sent))
     return captures
 

@@ -93,8 +93,9 @@ def _table(results):
              f"All links are simulated. Scale: {results['scale']}; streams of {sizes['symbols']} "
              f"symbols unless a column says more, seeds 0 to {sizes['seeds'] - 1} of stream and "
              "equalizer, of which the worst counts (feedback, CMA, Volterra: seed 0, Volterra 65536 "
-             "symbols). Errors of the first 8192 symbols do not count. AdaNN is told no label and "
-             "starts from the network of the link that stands still; of the others each has the best of its steps, and the first 4096 "
+             "symbols). Errors of the first 8192 symbols do not count. AdaNN is told no label "
+             "and starts from the network of the link that "
+             "stands still; of the others each has the best of its steps, and the first 4096 "
              "labels, CMA none, but its carrier phase.\n"]
     for kind, link in dict.fromkeys((entry["kind"], entry["link"]) for entry in results["summary"]):
         entries = [entry for entry in results["summary"]

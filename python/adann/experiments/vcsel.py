@@ -34,14 +34,13 @@ FROZEN = dict(mode="off")
 
 @dataclass(frozen=True)
 class Size:
-    """Symbols of a set and of the record trained on; fraction of it that is, epochs and batch; and
-    how often an equalizer that draws noise is run."""
+    """How much of everything."""
 
-    symbols: int = 2**20
-    fraction: float = 0.25
-    epochs: int = 200
-    batch: int = 16384
-    seeds: int = 3
+    symbols: int = 2**20    # of each set, and of the record trained on
+    fraction: float = 0.25  # of that record that is trained on
+    epochs: int = 200       # of the offline training
+    batch: int = 16384      # of it, symbols
+    seeds: int = 3          # runs of an equalizer that draws noise
 
 
 SIZES = {"full": Size(), "long": Size(), "quick": Size(2**18, 0.375, 120, 4096, 2)}

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A simulated long-haul coherent link, 32 GBd 16QAM over 960 km of fibre, drifting as it runs."""
 
+from __future__ import annotations
+
 import numpy as np
 from gnuradio import analog, blocks, digital, filter, gr
 
@@ -84,14 +86,16 @@ class coherent_link(gr.hier_block2):
     Raises ValueError, with name, value and range, for a parameter out of range.
     """
 
-    def __init__(self, sps=4, swing=0.2, bias=0.0, iq_gain=0.0, iq_phase=0.0, polarization=2.0,
-                 dispersion=100.0, nonlinear_phase=0.1, timing=0.0, snr=19.5, rotation=0.0,
-                 gain=1.0, offset=0.0, seed=1):
+    def __init__(self, sps: int = 4, swing: float = 0.2, bias: float = 0.0, iq_gain: float = 0.0,
+                 iq_phase: float = 0.0, polarization: float = 2.0, dispersion: float = 100.0,
+                 nonlinear_phase: float = 0.1, timing: float = 0.0, snr: float = 19.5,
+                 rotation: float = 0.0, gain: float = 1.0, offset: complex = 0.0,
+                 seed: int = 1) -> None:
         super().__init__("coherent_link", gr.io_signature(1, 1, gr.sizeof_char),
                          gr.io_signature(1, 1, gr.sizeof_gr_complex))
         self._sps = int(_checked("sps", sps, whole=True))
         seed = int(_checked("seed", seed, whole=True))
-        self._parameters = {}
+        self._parameters: dict = {}
 
         # Scaled so that the shaped signal has unit power, and a symbol's middle its value again
         # after the matched filter.
@@ -145,36 +149,36 @@ class coherent_link(gr.hier_block2):
                   nonlinear_phase=nonlinear_phase, timing=timing, snr=snr, rotation=rotation,
                   gain=gain, offset=offset)
 
-    def latency(self):
+    def latency(self) -> int:
         """Symbols that must follow a symbol before its samples come out."""
         # Half of each filter; and of a stream that ends, less than a vector stays back.
         return (2 * _SPAN + _DISPERSION_SPAN) // 2 + _VECTOR // 2
 
-    def set_modulator(self, swing, bias, iq_gain, iq_phase):
+    def set_modulator(self, swing: float, bias: float, iq_gain: float, iq_phase: float) -> None:
         self._set(swing=swing, bias=bias, iq_gain=iq_gain, iq_phase=iq_phase)
 
-    def set_polarization(self, polarization):
+    def set_polarization(self, polarization: float) -> None:
         self._set(polarization=polarization)
 
-    def set_dispersion(self, dispersion):
+    def set_dispersion(self, dispersion: float) -> None:
         self._set(dispersion=dispersion)
 
-    def set_nonlinear_phase(self, nonlinear_phase):
+    def set_nonlinear_phase(self, nonlinear_phase: float) -> None:
         self._set(nonlinear_phase=nonlinear_phase)
 
-    def set_timing(self, timing):
+    def set_timing(self, timing: float) -> None:
         self._set(timing=timing)
 
-    def set_snr(self, snr):
+    def set_snr(self, snr: float) -> None:
         self._set(snr=snr)
 
-    def set_rotation(self, rotation):
+    def set_rotation(self, rotation: float) -> None:
         self._set(rotation=rotation)
 
-    def set_gain(self, gain):
+    def set_gain(self, gain: float) -> None:
         self._set(gain=gain)
 
-    def set_offset(self, offset):
+    def set_offset(self, offset: complex) -> None:
         self._set(offset=offset)
 
     def _set(self, **changed):

@@ -11,9 +11,12 @@ Two sets that share nothing. What is decided while the method is made is decided
 | amplifier and multipath, root raised cosines | Saleh, two or three rays | Rapp, four rays |
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from .. import core
 from ..captures.statistics import normalized
@@ -42,10 +45,11 @@ class Link:
     end: dict
 
     @property
-    def bits(self):
+    def bits(self) -> int:
         return core.constellation(self.constellation).bits_per_symbol
 
-    def receive(self, symbols, drift, seed):
+    def receive(self, symbols: int, drift: float,
+                seed: int) -> tuple[npt.NDArray, npt.NDArray[np.uint8]]:
         """What is received of uniform random labels, normalised as a whole record.
 
         symbols: of them. drift: how far the link has gone from start (0) to end (1). seed: of labels
@@ -60,7 +64,7 @@ class Link:
         return normalized(_FAMILIES[self.family][1](self, labels, now, seed)), labels
 
 
-def draw_link(name, number):
+def draw_link(name: str, number: int) -> Link:
     """A Link of the set `name`, always the same one. number: which, 0 to 9999.
 
     Families take turns; constellation, samples a symbol and parameters are drawn.

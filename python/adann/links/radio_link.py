@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A simulated radio link that moves: two rays, of which the second one's phase turns."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 from scipy.signal import fftconvolve
 
 from .. import core
@@ -60,7 +64,8 @@ class RadioLink:
             if not low <= getattr(self, name) <= high:
                 raise ValueError(f"{name} is {getattr(self, name)}, allowed: {low} to {high}")
 
-    def receive(self, labels, seed):
+    def receive(self, labels: npt.NDArray[np.uint8],
+                seed: int | Sequence[int]) -> npt.NDArray[np.complex64]:
         """What the receiver gives: complex64 (2*n,), the middle of symbol i at 2*i.
 
         labels: uint8 (n,), 0 to M-1. seed: of the noise, the oscillators and the jumps, as of

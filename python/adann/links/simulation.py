@@ -1,7 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The simulated links run headless: labels in, a numpy array of samples out."""
 
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
 import numpy as np
+import numpy.typing as npt
 from gnuradio import blocks, gr
 
 from .coherent_link import coherent_link
@@ -37,7 +42,7 @@ COHERENT_DRIFTS = {
 }
 
 
-def random_labels(count, seed, bits=2):
+def random_labels(count: int, seed: int | Sequence[int], bits: int = 2) -> npt.NDArray[np.uint8]:
     """uint8 (count,): uniform labels from the signs of Gaussian noise, bits of them for each.
 
     As in the paper; not a PRBS, which a network can learn to predict. seed: as of numpy's
@@ -47,7 +52,8 @@ def random_labels(count, seed, bits=2):
     return (signs @ (1 << np.arange(bits)[::-1])).astype(np.uint8)
 
 
-def simulate_vcsel(labels, drift="none", seed=1, sps=4):
+def simulate_vcsel(labels: npt.NDArray[np.uint8], drift: str = "none", seed: int = 1,
+                   sps: int = 4) -> npt.NDArray[np.float32]:
     """What vcsel_mmf_link makes of the labels: float32 (sps*n,), symbol i's middle at i*sps.
 
     labels: (n,), 0 to 3; drift: a key of VCSEL_DRIFTS; seed and sps as of vcsel_mmf_link.
@@ -56,7 +62,8 @@ def simulate_vcsel(labels, drift="none", seed=1, sps=4):
     return simulate_changing(vcsel_mmf_link, labels, [_parameters(VCSEL_DRIFTS, drift)], seed, sps)
 
 
-def simulate_coherent(labels, drift="none", seed=1, sps=4):
+def simulate_coherent(labels: npt.NDArray[np.uint8], drift: str = "none", seed: int = 1,
+                      sps: int = 4) -> npt.NDArray[np.complex64]:
     """What coherent_link makes of the labels: complex64 (sps*n,), symbol i's middle at i*sps.
 
     labels: (n,), 0 to 15; drift: a key of COHERENT_DRIFTS; seed and sps as of coherent_link.
@@ -66,7 +73,8 @@ def simulate_coherent(labels, drift="none", seed=1, sps=4):
                              sps)
 
 
-def simulate_changing(make_link, labels, parameters, seed=1, sps=4):
+def simulate_changing(make_link: Callable, labels: npt.NDArray[np.uint8],
+                      parameters: Sequence[dict], seed: int = 1, sps: int = 4) -> npt.NDArray:
     """What a link makes of the labels while its parameters change, the same for the same seed.
 
     make_link: vcsel_mmf_link or coherent_link. labels: (n,). parameters: dictionaries of the

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A simulated short-reach optical link, 56 Gb/s PAM4 over 100 m OM4, that drifts while it runs."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+
 import numpy as np
 from gnuradio import analog, blocks, digital, filter, gr
 
@@ -79,16 +83,19 @@ class vcsel_mmf_link(gr.hier_block2):
     Raises ValueError, with name, value and range, for a parameter out of range.
     """
 
-    def __init__(self, sps=4, bias=5.0, quadratic=-0.05, cubic=-0.01, skew=2.0,
-                 mode_delays=(-14.0, 0.0, 16.0), mode_powers=(0.25, 0.5, 0.25), timing=0.0,
-                 noise=0.11, noise_slope=0.2, gain=1.24, offset=0.0, seed=1):
+    def __init__(self, sps: int = 4, bias: float = 5.0, quadratic: float = -0.05,
+                 cubic: float = -0.01, skew: float = 2.0,
+                 mode_delays: Sequence[float] = (-14.0, 0.0, 16.0),
+                 mode_powers: Sequence[float] = (0.25, 0.5, 0.25), timing: float = 0.0,
+                 noise: float = 0.11, noise_slope: float = 0.2, gain: float = 1.24,
+                 offset: float = 0.0, seed: int = 1) -> None:
         super().__init__("vcsel_mmf_link", gr.io_signature(1, 1, gr.sizeof_char),
                          gr.io_signature(1, 1, gr.sizeof_float))
         self._sps = int(_checked("sps", sps, whole=True))
         seed = int(_checked("seed", seed, whole=True))
         self._frequency = np.fft.rfftfreq(_SPAN * self._sps, 1e9 / (self._sps * BAUD_RATE))
         self._mode_delays = np.array(_checked("mode_delays", mode_delays), dtype=float)
-        self._parameters = {}
+        self._parameters: dict = {}
 
         levels = digital.chunks_to_symbols_bf(np.array([-3, -1, 3, 1]) / np.sqrt(5))
         nrz = self._sps * np.sinc(self._frequency * 1e9 / BAUD_RATE)
@@ -123,31 +130,31 @@ class vcsel_mmf_link(gr.hier_block2):
         self._set(bias=bias, quadratic=quadratic, cubic=cubic, skew=skew, mode_powers=mode_powers,
                   timing=timing, noise=noise, noise_slope=noise_slope, gain=gain, offset=offset)
 
-    def latency(self):
+    def latency(self) -> int:
         """Symbols that must follow a symbol before its samples come out."""
         # Half of each of the four filters; and where the endless noise joins it, the scheduler
         # keeps back up to 7 samples of a stream that ends.
         return 4 * _SPAN // 2 + 4
 
-    def set_bias(self, bias):
+    def set_bias(self, bias: float) -> None:
         self._set(bias=bias)
 
-    def set_nonlinearity(self, quadratic, cubic, skew):
+    def set_nonlinearity(self, quadratic: float, cubic: float, skew: float) -> None:
         self._set(quadratic=quadratic, cubic=cubic, skew=skew)
 
-    def set_mode_powers(self, mode_powers):
+    def set_mode_powers(self, mode_powers: Sequence[float]) -> None:
         self._set(mode_powers=mode_powers)
 
-    def set_timing(self, timing):
+    def set_timing(self, timing: float) -> None:
         self._set(timing=timing)
 
-    def set_noise(self, noise, noise_slope):
+    def set_noise(self, noise: float, noise_slope: float) -> None:
         self._set(noise=noise, noise_slope=noise_slope)
 
-    def set_gain(self, gain):
+    def set_gain(self, gain: float) -> None:
         self._set(gain=gain)
 
-    def set_offset(self, offset):
+    def set_offset(self, offset: float) -> None:
         self._set(offset=offset)
 
     def _filter(self):

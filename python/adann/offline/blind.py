@@ -6,8 +6,13 @@ of the decisions. Source: Godard, "Self-recovering equalization and carrier trac
 two-dimensional data communication systems", IEEE Trans. Commun., 1980.
 """
 
+from __future__ import annotations
+
 import numpy as np
+import numpy.typing as npt
 import scipy.optimize
+
+from .. import core
 
 _FEWEST = 1000          # symbols
 _FITTED = 65536         # symbols at most: plenty for the taps of one window
@@ -18,7 +23,8 @@ _LEAST_KURTOSIS = 0.5   # of the decided symbols, relative to the constellation'
 _LEAST_VARIANCE = 1e-6  # relative: directions below it are float32's rounding
 
 
-def blind_labels(features, constellation, is_complex):
+def blind_labels(features: npt.NDArray[np.float32], constellation: core.constellation,
+                 is_complex: bool) -> tuple[npt.NDArray[np.uint8], float]:
     """Decide every window with one linear equalizer as long as the windows.
 
     features: float32 (n, dimension), as training.feature_view gives them; constellation:

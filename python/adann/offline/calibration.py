@@ -5,7 +5,10 @@ Logits divided by the temperature give posteriors that are right on average. Sou
 Calibration of Modern Neural Networks", ICML 2017, Section 4.2.
 """
 
+from __future__ import annotations
+
 import numpy as np
+import numpy.typing as npt
 from scipy.optimize import minimize_scalar
 
 from .. import core
@@ -15,15 +18,15 @@ _BATCH = 512  # the equalizer's
 _MOST = 2**18  # symbols that a network adapts to before it is calibrated
 
 
-def fit_temperature(posteriors, labels):
+def fit_temperature(posteriors: npt.NDArray[np.float32], labels: npt.NDArray[np.uint8]) -> float:
     """The temperature that makes labels uint8 (n,) most likely under posteriors float32 (n, M).
 
-    As if the least sure decision were there once more, and wrong: without errors no temperature
-    would be too low.
+    One pseudo-observation, the least confident decision counted once more as an error, keeps it
+    from going to 0 where there are no errors.
     """
     logits = np.log(np.maximum(posteriors, 1e-37)).astype(np.float64)
     second, first = np.partition(logits, -2, axis=1)[:, -2:].T
-    least_sure = np.argmin(first - second)
+    least_sure = int(np.argmin(first - second))
     own = np.append(logits[np.arange(labels.size), labels], second[least_sure])
     logits = np.append(logits, logits[least_sure:least_sure + 1], axis=0)
 
@@ -35,7 +38,8 @@ def fit_temperature(posteriors, labels):
     return float(np.exp(found.x))
 
 
-def calibrate(model, features, labels):
+def calibrate(model: core.model, features: npt.NDArray[np.float32],
+              labels: npt.NDArray[np.uint8]) -> None:
     """Set the symbol error rate and both temperatures of a core.model from labelled windows.
 
     features: float32 (n, D), consecutive; labels: uint8 (n,). The second temperature is that of a
@@ -50,7 +54,7 @@ def calibrate(model, features, labels):
     decided, posteriors = adapted.decide(features[rest])
     unadapted = model.network.decide(features[rest])[0]
     wrong = np.count_nonzero(decided != labels[rest])
-    # What does not adapt well here tells nothing about networks that do.
+    # Only if adaptation did not fail here.
     model.adapted_temperature = (
         fit_temperature(posteriors, labels[rest])
         if wrong <= 2 * np.count_nonzero(unadapted != labels[rest]) + 10 else model.temperature)

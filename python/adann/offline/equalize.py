@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Captures through a headless flowgraph of equalizers: what `adann equalize` runs."""
 
+from __future__ import annotations
+
 import math
 import threading
 import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 import pmt
@@ -12,9 +16,10 @@ from gnuradio import blocks, gr
 
 from .. import core
 from ..adann_python import equalizer
-from ..captures.alignment import UNKNOWN, known_labels
-from ..captures.statistics import normalized
 from ..blocks.status_monitor import status_listener
+from ..captures.alignment import UNKNOWN, known_labels
+from ..captures.files import Capture
+from ..captures.statistics import normalized
 
 
 @dataclass
@@ -32,7 +37,7 @@ class Received:
     events: list | None
 
 
-def prepare_capture(capture, model):
+def prepare_capture(capture: Capture, model: core.model) -> Capture:
     """Normalise a whole record and cut it to whole symbols, for equalize_captures.
 
     capture: files.Capture at the model's sps; model: core.model. Returns another Capture. Raises
@@ -48,7 +53,10 @@ def prepare_capture(capture, model):
     return replace(capture, samples=normalized(capture.samples)[:size // model.sps * model.sps])
 
 
-def equalize_captures(model, captures, receivers, progress=None, on_status=None, events=False):
+def equalize_captures(model: core.model | str | Path, captures: Sequence[Capture],
+                      receivers: Mapping[str, dict], progress: Callable | None = None,
+                      on_status: Callable[[dict], None] | None = None,
+                      events: bool = False) -> tuple[dict[str, Received], float]:
     """Run captures, one after the other, through equalizers that work side by side.
 
     model: core.model, or the path of a model file. captures: what prepare_capture made of each; the

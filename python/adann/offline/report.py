@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -99,7 +100,7 @@ def write_plot(path: str | Path, curves: Mapping[str, Sequence[Run]], block: int
     save_figure(path, figure, dpi=150)
 
 
-def new_figure(width: float, height: float):
+def new_figure(width: float, height: float) -> Any:
     """An empty figure of matplotlib that needs no screen; inches."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure

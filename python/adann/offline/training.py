@@ -6,18 +6,22 @@ torch as the reference, and on a GPU if it finds one. Without known labels a bli
 equalizer's decisions take their place.
 """
 
+from __future__ import annotations
+
 import contextlib
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from .. import core
 from ..captures.alignment import agreement, find_delay
+from ..captures.statistics import normalized
 from .blind import blind_labels
 from .calibration import calibrate
 from .evaluate import Errors, count
-from ..captures.statistics import normalized
 
 BACKENDS = ("core", "torch")
 _CALIBRATION = 4096  # symbols: of fewer that were not trained on, all are taken
@@ -91,7 +95,9 @@ class Trained:
     disagreement: str
 
 
-def train(samples, labels, constellation, sps, half_window, settings=None, progress=None):
+def train(samples: npt.NDArray, labels: npt.NDArray[np.uint8] | None,
+          constellation: core.constellation | str, sps: int, half_window: int,
+          settings: TrainingSettings | None = None, progress: Callable | None = None) -> Trained:
     """Train an equalizer on one capture.
 
     samples: float32 or complex64 (n,), sps a symbol, sample i*sps the middle of symbol i up to a
@@ -109,13 +115,13 @@ def train(samples, labels, constellation, sps, half_window, settings=None, progr
     if sps < 1:
         raise ValueError(f"sps is {sps}, allowed: 1 to 64")
     sizes = [sps * (2 * half_window + 1) * (1 + is_complex), *settings.hidden, symbols.size]
-    blind = labels is None
     model = core.model(core.network(sizes), sps, half_window, is_complex, symbols,
-                       f"{settings}{', blind' * blind}")
+                       f"{settings}{', blind' * (labels is None)}")
     samples = normalized(samples)
     features = feature_view(samples, sps, half_window)
     delay, blind_ratio, disagreement = 0, None, ""
-    if blind:
+    blind = labels is None
+    if labels is None:
         labels, blind_ratio = blind_labels(features, symbols, is_complex)
     else:
         delay = find_delay(samples, labels, symbols.points, sps)
@@ -153,7 +159,7 @@ def _disagreement(samples, labels, constellation, sps, delay):
             "labels given, but soft symbols are wrong")
 
 
-def feature_view(samples, sps, half_window):
+def feature_view(samples: npt.NDArray, sps: int, half_window: int) -> npt.NDArray[np.float32]:
     """The windows around all symbols, float32 (symbols, dimension): a view whose rows overlap.
 
     They lie as window_geometry in lib/core/signal/windows.h says; outside the record there are zeros.
@@ -168,7 +174,8 @@ def feature_view(samples, sps, half_window):
     return windows[::sps * floats][:samples.size // sps]
 
 
-def fit_waveform(model, features, labels):
+def fit_waveform(model: core.model, features: npt.NDArray[np.float32],
+                 labels: npt.NDArray[np.uint8]) -> core.expected_waveform:
     """The core.expected_waveform of a core.model's signal.
 
     features: the windows (n, dimension) around consecutive symbols; labels: uint8 (n,), theirs.
