@@ -244,7 +244,7 @@ void guard::contender::state(archive& members)
 {
     members("network", net.parameters());
     members("estimate", estimate);
-    members("usual_rate", usual_rate);
+    members("usual_rate", usual_rate, 0.0, 1.0);
 }
 
 void guard::state(archive& members)

@@ -4,7 +4,6 @@
 #include "core/common/checks.h"
 #include "core/counting/clopper_pearson.h"
 
-#include <algorithm>
 #include <cmath>
 
 namespace gr::adann::core {
@@ -12,26 +11,12 @@ namespace gr::adann::core {
 namespace {
 
 constexpr std::size_t estimate_every = 4096; // symbols: an interval takes microseconds
-
-// With what is `automatic` found for a model. Perturbations that are large against the
-// noise leave an error floor where the eye is clean.
-training_settings scaled(const training_settings& given, const model& fits)
-{
-    training_settings found = given.scaled_to(fits.symbols, fits.sps);
-    if (!fits.waveform)
-        return found;
-    const float noise = fits.waveform->noise();
-    if (given.loss.sigma == training_settings::automatic)
-        found.loss.sigma = std::min(found.loss.sigma, 0.7f * noise);
-    if (given.loss.epsilon == training_settings::automatic)
-        found.loss.epsilon = std::min(found.loss.epsilon, 2 * noise);
-    return found;
-}
+constexpr std::size_t most_rejected = 16384; // symbols in a row
 
 learner_settings checked(learner_settings settings, const model& fits)
 {
     settings.check();
-    settings.training = scaled(settings.training, fits);
+    settings.training = settings.training.scaled_to(fits);
     return settings;
 }
 
@@ -91,7 +76,10 @@ const std::vector<learner_event>& learner::step(const feature_view& batch,
         approach_trained(static_cast<float>(batch.count) /
                          static_cast<float>(d_settings.average + batch.count));
     }
+    d_rejected = result.accepted ? 0 : d_rejected + batch.count;
     d_events.push_back(event(event_kind::step, "", result));
+    if (d_guard && d_rejected >= most_rejected)
+        roll_back("no step was accepted: ");
     return d_events;
 }
 
@@ -116,13 +104,8 @@ bool learner::watch(const feature_view& batch, const std::uint8_t* decided)
     }
     const bool rolls_back = d_guard->judge(batch, d_average);
     d_status.in_use = d_guard->in_use();
-    if (rolls_back) {
-        start_over_from(in_use().parameters());
-        ++d_status.rollbacks;
-        d_events.push_back(event(event_kind::rollback,
-                                 std::string("training starts over from the weights '") +
-                                     guard::name(d_status.in_use) + "'"));
-    }
+    if (rolls_back)
+        roll_back("");
     estimate_errors(batch.count);
     return true;
 }
@@ -154,13 +137,23 @@ void learner::estimate_errors(std::size_t more_symbols)
     };
 }
 
+void learner::roll_back(const std::string& reason)
+{
+    start_over_from(in_use().parameters());
+    ++d_status.rollbacks;
+    d_events.push_back(event(event_kind::rollback,
+                             reason + "training starts over from the weights '" +
+                                 guard::name(d_status.in_use) + "'"));
+}
+
 void learner::start_over_from(const std::vector<float>& parameters)
 {
     d_trainer.reset(parameters);
-    approach_trained(1.0f);
+    d_average.parameters() = d_trainer.net().parameters();
+    d_rejected = 0;
 }
 
-// Brings the average nearer to the trained weights: wholly with part = 1.
+// Brings the average nearer to the trained weights.
 void learner::approach_trained(float part)
 {
     const auto& trained = d_trainer.net().parameters();
@@ -184,7 +177,7 @@ learner_event learner::reset()
 
 void learner::set_training(const training_settings& training)
 {
-    d_settings.training = scaled(training, d_offline);
+    d_settings.training = training.scaled_to(d_offline);
     d_trainer.set_loss(d_settings.training.loss);
     d_trainer.set_learning_rate(d_settings.training.learning_rate);
 }
@@ -226,6 +219,7 @@ void learner::state(archive& members)
     members("trainer", d_trainer);
     members("paused", d_paused);
     members("unestimated", d_unestimated);
+    members("rejected", d_rejected);
     members("steps", d_status.steps);
     members("updates", d_status.updates);
     members("rollbacks", d_status.rollbacks);

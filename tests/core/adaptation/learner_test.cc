@@ -79,9 +79,8 @@ BOOST_AUTO_TEST_CASE(learns_batches_of_any_size_up_to_its_own)
     // A step of n symbols brings the average nearer by n / (average + n).
     const feature_view part = next().from(0, 100);
     step(whole, part);
-    trainer reference(initial.net,
-                      initial.symbols.parts(),
-                      settings.training.scaled_to(initial.symbols, initial.sps));
+    trainer reference(
+        initial.net, initial.symbols.parts(), settings.training.scaled_to(initial));
     reference.step(part);
     for (std::size_t i = 0; i < initial.net.parameters().size(); ++i) {
         const float before = initial.net.parameters()[i];
@@ -92,23 +91,31 @@ BOOST_AUTO_TEST_CASE(learns_batches_of_any_size_up_to_its_own)
     }
 }
 
-BOOST_AUTO_TEST_CASE(perturbs_no_more_than_the_noise_of_the_expected_waveform)
+BOOST_AUTO_TEST_CASE(scales_its_noise_and_perturbation_to_the_expected_waveforms)
 {
-    for (const float noise : { 0.05f, 0.5f }) {
-        model receiver = make_receiver(); // PAM4, 4 samples a symbol
-        expected_waveform waveform(receiver.symbols, 4, false, 2, 1);
+    const auto automatic = [](const model& fits) {
+        return learner(fits, {}).settings().training.loss;
+    };
+    // PAM4 of unit power at 4 samples a symbol: half the distance of its points is 1/√5.
+    BOOST_REQUIRE_CLOSE(automatic(initial).sigma, 2 / std::sqrt(5.0f) / 9, 1e-3f);
+    BOOST_REQUIRE_CLOSE(automatic(initial).epsilon, 2 / std::sqrt(5.0f) / 3, 1e-3f);
+
+    model with_waveform = initial;
+    expected_waveform waveform(initial.symbols, initial.sps, initial.complex, 1, 1);
+    const auto set_noise = [&](float noise) {
         waveform.set(waveform.affine(), waveform.table(), noise);
-        receiver.set_waveform(waveform);
-        const auto loss = learner(receiver, {}).settings().training.loss;
-        const float half = 2 / std::sqrt(5.0f); // half the distance, times the root of 4
-        BOOST_TEST(loss.sigma == std::min(half / 9, 0.7f * noise),
-                   boost::test_tools::tolerance(1e-5f));
-        BOOST_TEST(loss.epsilon == std::min(half / 3, 2 * noise),
-                   boost::test_tools::tolerance(1e-5f));
-        learner_settings own;
-        own.training.loss.epsilon = 1;
-        BOOST_TEST(learner(receiver, own).settings().training.loss.epsilon == 1);
-    }
+        with_waveform.set_waveform(waveform);
+    };
+    set_noise(0.05f);
+    BOOST_TEST(automatic(with_waveform).sigma == 0.7f * 0.05f);
+    BOOST_TEST(automatic(with_waveform).epsilon == 2 * 0.05f);
+    set_noise(0.5f); // more than the constellation bears
+    BOOST_TEST(automatic(with_waveform).sigma == automatic(initial).sigma);
+    BOOST_TEST(automatic(with_waveform).epsilon == automatic(initial).epsilon);
+
+    learner_settings settings;
+    settings.training.loss.sigma = 0.5f;
+    BOOST_TEST(learner(with_waveform, settings).settings().training.loss.sigma == 0.5f);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
