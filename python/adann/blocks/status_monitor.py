@@ -3,8 +3,10 @@
 
 import json
 import math
+import re
 import threading
 import time
+import weakref
 
 import pmt
 from gnuradio import gr
@@ -16,11 +18,16 @@ _EVENT, _STEP, _BER = (pmt.intern(word) for word in ("event", "step", "ber"))
 class StatusPublisher:
     """A ZeroMQ PUB socket bound to `address`, for JSON objects, one to a message.
 
-    Threads may share it. Raises ValueError if the address cannot be bound.
+    Threads may share it. Raises ValueError if the address cannot be bound. It is free again when
+    nothing refers to the publisher any more.
     """
 
     def __init__(self, address):
         import zmq
+        self._socket = None
+        port = re.search(r"^tcp://.*:(\d+)$", str(address))
+        if port and int(port[1]) > 65535:  # libzmq takes another one then
+            raise ValueError(f"address is {address!r}, allowed: ports up to 65535")
         self._lock = threading.Lock()
         self._socket = zmq.Context.instance().socket(zmq.PUB)
         self._socket.linger = 500  # ms that the end waits for what is still to be sent
@@ -30,6 +37,11 @@ class StatusPublisher:
             raise ValueError(f"address is {address!r}: {error}, allowed: a free one such as "
                              "'tcp://127.0.0.1:5555'") from error
 
+    def __del__(self):
+        if self._socket and not self._socket.closed:
+            self._socket.unbind(self._socket.last_endpoint)
+            self._socket.close()
+
     def publish(self, status):
         """Send a dictionary, with the time (s since 1970) added; what is not finite is null."""
         finite = {key: None if isinstance(value, float) and not math.isfinite(value) else value
@@ -37,6 +49,10 @@ class StatusPublisher:
         text = json.dumps({"time": time.time(), **finite}, default=str)
         with self._lock:
             self._socket.send_string(text)
+
+
+def _ignore(_):
+    """For messages that come while their block ends."""
 
 
 class status_listener(gr.basic_block):
@@ -52,7 +68,9 @@ class status_listener(gr.basic_block):
         self._take = take
         self._due = {_STEP: 0.0, _BER: 0.0}
         self.message_port_register_in(pmt.intern("status"))
-        self.set_msg_handler(pmt.intern("status"), self._listen)
+        # Not the method itself: a block that holds itself would never end.
+        listen = weakref.WeakMethod(self._listen)
+        self.set_msg_handler(pmt.intern("status"), lambda message: (listen() or _ignore)(message))
 
     def _listen(self, message):
         if not pmt.is_dict(message):

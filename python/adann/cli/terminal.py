@@ -33,6 +33,12 @@ def about(*paths):
         raise ValueError(f"{', '.join(map(str, paths))}: {error}") from error
 
 
+def printable(text):
+    """Text from files of strangers, its control characters escaped: they command no terminal."""
+    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode()
+                   for each in str(text))
+
+
 def check_outputs(*paths):
     """Refuse before hours of work what could not be written after them; None is skipped."""
     for path in filter(None, paths):
