@@ -6,7 +6,6 @@ import math
 import re
 import threading
 import time
-import weakref
 
 import pmt
 from gnuradio import gr
@@ -24,7 +23,7 @@ class StatusPublisher:
 
     def __init__(self, address):
         import zmq
-        self._socket = None
+        self._bound = False
         port = re.search(r"^tcp://.*:(\d+)$", str(address))
         if port and int(port[1]) > 65535:  # libzmq takes another one then
             raise ValueError(f"address is {address!r}, allowed: ports up to 65535")
@@ -36,9 +35,10 @@ class StatusPublisher:
         except zmq.ZMQError as error:
             raise ValueError(f"address is {address!r}: {error}, allowed: a free one such as "
                              "'tcp://127.0.0.1:5555'") from error
+        self._bound = True
 
     def __del__(self):
-        if self._socket and not self._socket.closed:
+        if self._bound and not self._socket.closed:
             self._socket.unbind(self._socket.last_endpoint)
             self._socket.close()
 
@@ -49,10 +49,6 @@ class StatusPublisher:
         text = json.dumps({"time": time.time(), **finite}, default=str)
         with self._lock:
             self._socket.send_string(text)
-
-
-def _ignore(_):
-    """For messages that come while their block ends."""
 
 
 class status_listener(gr.basic_block):
@@ -68,9 +64,8 @@ class status_listener(gr.basic_block):
         self._take = take
         self._due = {_STEP: 0.0, _BER: 0.0}
         self.message_port_register_in(pmt.intern("status"))
-        # Not the method itself: a block that holds itself would never end.
-        listen = weakref.WeakMethod(self._listen)
-        self.set_msg_handler(pmt.intern("status"), lambda message: (listen() or _ignore)(message))
+        self.set_msg_handler(pmt.intern("status"), self._listen)
+        self.msg_handlers.clear()  # or it would hold itself, and end at some later time
 
     def _listen(self, message):
         if not pmt.is_dict(message):
