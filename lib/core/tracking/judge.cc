@@ -5,14 +5,16 @@
 
 namespace gr::adann::core {
 
-judge::judge(const expected_waveform& waveform)
-    : d_waveform(waveform),
-      d_sps(waveform.sps()),
-      d_planes(waveform.is_complex() ? 2 : 1),
+judge::judge(std::shared_ptr<const expected_waveform> waveform,
+             const std::vector<std::vector<std::uint8_t>>& symmetries)
+    : d_waveform(std::move(waveform)),
+      d_symmetries(symmetries),
+      d_sps(d_waveform->sps()),
+      d_planes(d_waveform->is_complex() ? 2 : 1),
       d_sums(taps, d_planes == 2),
       d_solver(d_sums),
       d_filter(taps, d_planes == 2, simd::active()),
-      d_expected(symbols * waveform.stride()),
+      d_expected(symbols * d_waveform->stride()),
       d_channel(d_sums.vector_floats()),
       d_wave(symbols * d_sps + d_sums.pitch() + 2 * simd::lanes, d_planes == 2),
       d_passed(symbols * d_sps + simd::lanes, d_planes == 2),
@@ -20,16 +22,38 @@ judge::judge(const expected_waveform& waveform)
 {
 }
 
+// The symmetry after which the others differ least, the first of equals.
+const std::vector<std::uint8_t>& judge::aligning(const std::uint8_t* labels,
+                                                 const std::uint8_t* others) const
+{
+    const auto differing = [&](const std::vector<std::uint8_t>& symmetry) {
+        std::size_t count = 0;
+        for (std::size_t k = 0; k < symbols; ++k)
+            count += symmetry[others[k]] != labels[k];
+        return count;
+    };
+    return *std::min_element(
+        d_symmetries.begin(), d_symmetries.end(), [&](const auto& a, const auto& b) {
+            return differing(a) < differing(b);
+        });
+}
+
 bool judge::condemns(const signal_planes& samples,
                      const std::uint8_t* labels,
+                     const signal_planes& other_samples,
                      const std::uint8_t* others)
 {
-    if (std::equal(labels, labels + symbols, others))
+    const auto& symmetry = aligning(labels, others);
+    const auto differs = [&](std::size_t k) { return symmetry[others[k]] != labels[k]; };
+    std::size_t first = 0;
+    while (first < symbols && !differs(first))
+        ++first;
+    if (first == symbols)
         return false;
     leaves(samples, labels, d_left[0]);
-    leaves(samples, others, d_left[1]);
-    for (std::size_t k = 0; k < symbols; ++k) {
-        if (labels[k] == others[k])
+    leaves(other_samples, others, d_left[1]);
+    for (std::size_t k = first; k < symbols; ++k) {
+        if (!differs(k))
             continue;
         const std::size_t from = k - std::min(k, around);
         const std::size_t end = std::min(k + around + 1, symbols);
@@ -48,7 +72,7 @@ void judge::leaves(const signal_planes& samples,
                    const std::uint8_t* labels,
                    std::vector<float>& sums)
 {
-    d_waveform.expect(labels, symbols, d_expected.data());
+    d_waveform->expect(labels, symbols, d_expected.data());
     const std::size_t all = symbols * d_sps, n = all - (taps - 1);
     d_wave.assign(d_expected.data(), all);
     d_sums.set(d_wave, samples + taps / 2, n);

@@ -11,6 +11,7 @@
 #include "core/tracking/least_squares.h"
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace gr::adann::core {
@@ -33,14 +34,19 @@ public:
     static constexpr std::size_t symbols = 128; //!< of a comparison
     static constexpr int tolerance = 8;
 
-    explicit judge(const expected_waveform& waveform);
+    /*! \param symmetries constellation::symmetries(): labels that are alike but for one
+     * do not differ, for no receiver without a known word sees it */
+    judge(std::shared_ptr<const expected_waveform> waveform,
+          const std::vector<std::vector<std::uint8_t>>& symmetries);
 
-    /*! \param samples of the first symbol, which owns sps of them
+    /*! \param samples,other_samples of the first symbol, which owns sps of them: as they
+     * came in, but for the phase that a way has followed
      * \param labels,others labels of two ways, `symbols` of them and the waveform's reach
      * on each side
      * \returns whether `labels` is condemned: the count then starts anew */
     bool condemns(const signal_planes& samples,
                   const std::uint8_t* labels,
+                  const signal_planes& other_samples,
                   const std::uint8_t* others);
 
     void reset() { d_lost = 0; }
@@ -50,12 +56,15 @@ private:
     static constexpr std::size_t taps = 25;
     static constexpr std::size_t around = 4; //!< symbols on each side that are compared
 
+    const std::vector<std::uint8_t>& aligning(const std::uint8_t* labels,
+                                              const std::uint8_t* others) const;
     void leaves(const signal_planes& samples,
                 const std::uint8_t* labels,
                 std::vector<float>& sums);
 
-    const expected_waveform& d_waveform;
-    const std::size_t d_sps, d_planes;
+    std::shared_ptr<const expected_waveform> d_waveform;
+    std::vector<std::vector<std::uint8_t>> d_symmetries;
+    std::size_t d_sps, d_planes;
     normal_equations d_sums;
     least_squares d_solver;
     linear_filter d_filter;

@@ -10,13 +10,12 @@
 
 namespace gr::adann::core {
 
-training_settings training_settings::scaled_to(const constellation& symbols,
-                                               unsigned sps) const
+training_settings training_settings::scaled_to(const model& fits) const
 {
     training_settings scaled = *this;
-    scaled.loss = loss.scaled_to(symbols, sps);
+    scaled.loss = loss.scaled_to(fits);
     if (learning_rate == automatic)
-        scaled.learning_rate = 0.0045f * symbols.half_distance();
+        scaled.learning_rate = 0.0045f * fits.symbols.half_distance();
     return scaled;
 }
 

@@ -36,7 +36,7 @@ symbol i. Without noise, sample i*sps - sps//2 + p is
 
     sum over k of response[p, k] * a(i + (memory - 1)//2 - k)
 
-constellation: its name; sps: 1 to 64; memory: symbols that a sample depends on
+constellation: up to 64 points, as core.constellation takes it; sps: 1 to 64; memory: symbols that a sample depends on
 complex: whether the samples are
 traceback_depth: symbols that come in before a decision, memory to 4096
 block_length: symbols decided on their own, to 2**20; 0: continuous
@@ -50,7 +50,7 @@ the first symbol on
 
 Raises ValueError naming the parameter that is out of range, or if the memory takes more than
 256 MiB.)")
-        .def(py::init([](const std::string& constellation,
+        .def(py::init([](const py::object& constellation,
                          unsigned sps,
                          unsigned memory,
                          bool complex,
@@ -63,7 +63,7 @@ Raises ValueError naming the parameter that is out of range, or if the memory ta
                          const taps& response,
                          const std::vector<std::uint8_t>& training,
                          const std::string& training_tag) {
-                 return mlse::make(constellation,
+                 return mlse::make(constellation_text(constellation),
                                    sps,
                                    memory,
                                    complex,

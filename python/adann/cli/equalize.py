@@ -30,11 +30,15 @@ from .watch import watch
 @click.option("--batch", type=int, help="Symbols of one adaptation step.")
 @click.option("--optimizer", type=click.Choice(core.optimizers))
 @click.option("--lr", "learning_rate", type=float, help="Learning rate; -1: scaled to the constellation.")
-@click.option("--sigma", type=float, help="Deviation of the augmentation noise; -1: scaled to the constellation.")
-@click.option("--epsilon", type=float, help="Length of the adversarial perturbation; -1: scaled to the constellation.")
+@click.option("--sigma", type=float,
+              help="Deviation of the augmentation noise; -1: scaled to the model's noise and constellation.")
+@click.option("--epsilon", type=float,
+              help="Length of the adversarial perturbation; -1: scaled to the model's noise and constellation.")
 @click.option("--balance", type=float,
               help="Weight of pattern balance; 0, without all that assumes random data, for unscrambled data.")
 @click.option("--average", type=int, help="Symbols that the weights in use average over.")
+@click.option("--front-filter/--no-front-filter", default=None,
+              help="Follow what is linear with a filter before the network; needs a model with an expected waveform.")
 @click.option("--block", default=8192, type=click.IntRange(1),
               help="Symbols of one reported block.")
 @click.option("--seed", default=0, type=click.IntRange(0), help="Of the noise, and of where the guard looks.")

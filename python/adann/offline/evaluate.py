@@ -122,11 +122,21 @@ def count(decided: Labels, sent: Labels, bits_per_symbol: int, block: int,
                   np.add.reduceat(_ONES[wrong], edges, dtype=np.int64), bits_per_symbol)
 
 
+def permutation(decided: Labels, sent: Labels, constellation: core.constellation) -> list[int]:
+    """The labels decided for the sent ones 0 … M-1 if another order of the labels relates the two,
+    else []. See core.error_counter."""
+    counter = core.error_counter(constellation, search=SEARCH)
+    counter.push(decided, sent)
+    counter.finish()
+    return counter.permutation
+
+
 def count_aligned(decided: Labels, sent: Labels, constellation: core.constellation,
                   block: int) -> Errors | None:
     """Find how the two lie to each other, delay, inversion or rotation, and count.
 
-    decided (n,), sent (m,): labels. Returns None if no alignment is better than chance.
+    decided (n,), sent (m,): labels. Returns None if no alignment is better than chance, or if the
+    labels are permuted.
 
     core.error_counter finds the alignment. A file does not slip, so that one holds throughout:
     blocks where the equalizer fails count, where the counter would lose its lock and skip them.
