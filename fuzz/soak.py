@@ -2,7 +2,7 @@
 """An equalizer that learns live for long: a link that moves, NaN, setters, messages, restarts.
 
 Argument: symbols in all, such as 1e9. Prints a table of ten parts and, for 1000 starts and stops, what
-is left behind; ends with status 1 if memory, threads or open files grow from the second part on.
+is left behind; ends with status 1 if memory, threads or open files grow from the second part on (ended threads take a while to go).
 """
 
 import itertools
@@ -110,7 +110,7 @@ def restart(times):
 def main(symbols):
     parts = soak(symbols)
     for early, late in ((parts[1], parts[-1]), restart(max(20, min(1000, symbols // 10**6)))):
-        if late[0] > 1.2 * early[0] + 10 or late[1] > early[1] or late[2] > early[2]:
+        if late[0] > 1.2 * early[0] + 10 or late[1] > early[1] + 3 or late[2] > early[2]:
             sys.exit("it grows")
 
 
