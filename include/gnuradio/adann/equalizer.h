@@ -46,8 +46,8 @@ struct equalizer_settings {
 //! What the front filter of an equalizer is doing.
 struct front_filter_state {
     std::vector<std::complex<float>> taps; //!< the earliest sample's first; none without
-    std::size_t memory;   //!< symbols that they look back; 0: they do nothing
-    double residual;      //!< dB: what the expected waveform leaves of the samples; or NaN
+    std::size_t memory; //!< symbols that they look back; 0: they do nothing
+    double residual;    //!< dB: what the expected waveform leaves of the samples; or NaN
     std::uint64_t resets; //!< times that it was worse than nothing, and started over
 };
 
