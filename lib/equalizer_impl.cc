@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "equalizer_impl.h"
 
+#include "core/common/printable.h"
+
 #include <algorithm>
 #include <cmath>
 #include <complex>
@@ -223,16 +225,19 @@ void equalizer_impl::control(const pmt::pmt_t& message)
     const pmt::pmt_t command = pair ? pmt::car(message) : message;
     const std::string word =
         pmt::is_symbol(command) ? pmt::symbol_to_string(command) : "";
-    if (word == "freeze" || word == "resume")
-        d_core.freeze(word == "freeze");
+    const pmt::pmt_t value = pair ? pmt::cdr(message) : pmt::PMT_T;
+    if (word == "freeze" && pmt::is_bool(value))
+        d_core.freeze(pmt::to_bool(value));
+    else if (word == "resume")
+        d_core.freeze(false);
     else if (word == "reset")
         d_core.request_reset();
-    else if (word == "save" && pair && pmt::is_symbol(pmt::cdr(message)))
-        d_core.request_save(pmt::symbol_to_string(pmt::cdr(message)));
+    else if (word == "save" && pmt::is_symbol(value))
+        d_core.request_save(pmt::symbol_to_string(value));
     else
-        d_logger->warn(
-            "control message is {:s}, allowed: freeze, resume, reset, (save . path)",
-            pmt::write_string(message));
+        d_logger->warn("control message is {:s}, allowed: freeze, (freeze . #f), resume, "
+                       "reset, (save . path)",
+                       core::printable(pmt::write_string(message)));
 }
 
 // In the adapter thread.

@@ -259,6 +259,13 @@ def test_status_and_control_while_it_runs(tmp_path):
     send(pmt.intern("resume"))
     before = equalizer.steps()
     wait_until(lambda: equalizer.steps() > before + 5)
+    send(pmt.intern("freeze"))
+    for garbage in (pmt.PMT_NIL, pmt.cons(pmt.intern("freeze"), pmt.from_double(float("nan"))),
+                    pmt.cons(pmt.intern("save"), pmt.PMT_NIL), pmt.make_u8vector(100_000, 7)):
+        send(garbage)
+    send(pmt.cons(pmt.intern("freeze"), pmt.PMT_F))
+    before = equalizer.steps()
+    wait_until(lambda: equalizer.steps() > before + 5)
     top.stop()
     top.wait()
 

@@ -130,3 +130,49 @@ def test_an_address_that_cannot_be_bound_is_named():
         port = taken.bind_to_random_port("tcp://127.0.0.1")
         with pytest.raises(ValueError, match="Address already in use"):
             adann.status_monitor(f"tcp://127.0.0.1:{port}")
+
+
+def test_an_address_is_free_again_when_its_monitor_is_gone():
+    address = "tcp://127.0.0.1:34463"
+    for _ in range(3):
+        monitor = adann.status_monitor(address)
+        handle(monitor, event="hello")
+        del monitor
+        for _ in range(100):  # ZeroMQ's own thread closes it
+            try:
+                adann.status_monitor(address)
+                break
+            except ValueError:
+                time.sleep(0.02)
+        else:
+            pytest.fail("still in use")
+
+
+def test_a_port_that_does_not_exist_is_refused():
+    with pytest.raises(ValueError, match="address is 'tcp://127.0.0.1:99999', allowed: ports up to 65535"):
+        adann.status_monitor("tcp://127.0.0.1:99999")
+
+
+def test_garbage_sent_to_the_port_is_no_command():
+    """A PUB socket takes subscriptions and nothing else; raw TCP is no ZeroMQ."""
+    import socket
+    address = "tcp://127.0.0.1:34464"
+    monitor = adann.status_monitor(address)
+    with socket.create_connection(("127.0.0.1", 34464)) as raw:
+        raw.sendall(bytes(range(256)) * 4096)
+    speaker = zmq.Context.instance().socket(zmq.PUSH)
+    speaker.linger = 0
+    speaker.connect(address)
+    listener = subscribe(address)
+    for attempt in range(500):
+        handle(monitor, event="alive", attempt=attempt)
+        listener.rcvtimeo = 10
+        try:
+            assert json.loads(listener.recv_string())["event"] == "alive"
+            break
+        except zmq.Again:
+            pass
+    else:
+        pytest.fail("nothing is heard any more")
+    speaker.close()
+    listener.close()

@@ -145,3 +145,11 @@ def test_running_errors_are_those_of_the_latest_batches(portion):
     assert told[-1] == 0.01
     if portion == 1000:
         assert told[50] == 0.005 and told[51] is None
+
+
+def test_a_lost_symbol_is_told():
+    sent = np.random.default_rng(4).integers(0, 4, 60_000).astype(np.uint8)
+    alphabet = core.constellation("pam4")
+    lost = count_aligned(np.delete(sent, 2000), sent, alphabet, BLOCK)
+    assert lost.slips == 1 and lost.ber > 0.3
+    assert count_aligned(sent, sent, alphabet, BLOCK).slips == 0

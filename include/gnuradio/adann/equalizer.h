@@ -121,8 +121,8 @@ struct ber_estimate {
  * labels, from the first 4096 symbols on), network (offline, adaptive or last good: the
  * one that decides), updates, dropped, rejected, rollbacks and queued (batches not yet
  * trained on, that of this step included); with a front filter also memory (symbols, 0:
- * it does nothing), residual (dB) and filter_resets. Message port `control`: the symbols freeze,
- * resume and reset (to the offline network), or the pair (save . path), which writes a
+ * it does nothing), residual (dB) and filter_resets. Message port `control`: the symbols freeze (as
+ * the pair (freeze . #f) it unfreezes), resume and reset (to the offline network), or the pair (save . path), which writes a
  * checkpoint. Source: the paper, Section II, Fig. 2 and Algorithm 2.
  */
 class ADANN_API equalizer : virtual public gr::block

@@ -14,13 +14,18 @@ constexpr double errors_per_nat = 3; // of the pattern score
 // wide as that of independent ones.
 constexpr double standard_deviations = 5;
 constexpr double least_score = 0.003; // nats: few contexts have a chi-square of long tail
+constexpr double alike = 3;           // doubts of I and Q, their ratio
 } // namespace
 
 error_estimate::error_estimate(const constellation& symbols, bool scrambled)
-    : d_classes(symbols.size()), d_parts(symbols.parts()), d_scrambled(scrambled)
+    : d_symbols(symbols),
+      d_classes(symbols.size()),
+      d_parts(symbols.parts()),
+      d_scrambled(scrambled)
 {
     d_past.posteriors.resize(d_parts.count * contexts() * d_parts.values);
     d_latest.posteriors = d_past.posteriors;
+    d_latest.labels = d_past.labels = std::vector<float>(d_classes);
 }
 
 void error_estimate::counts::fade(double factor)
@@ -28,8 +33,11 @@ void error_estimate::counts::fade(double factor)
     symbols *= factor;
     squares *= factor * factor;
     doubt *= factor;
-    for (auto& sum : posteriors)
-        sum *= static_cast<float>(factor);
+    for (auto& sum : axes)
+        sum *= factor;
+    for (auto* sums : { &posteriors, &labels })
+        for (auto& sum : *sums)
+            sum *= static_cast<float>(factor);
 }
 
 void error_estimate::counts::add(const counts& more)
@@ -39,6 +47,10 @@ void error_estimate::counts::add(const counts& more)
     doubt += more.doubt;
     for (std::size_t i = 0; i < posteriors.size(); ++i)
         posteriors[i] += more.posteriors[i];
+    for (std::size_t i = 0; i < labels.size(); ++i)
+        labels[i] += more.labels[i];
+    for (std::size_t i = 0; i < axes.size(); ++i)
+        axes[i] += more.axes[i];
 }
 
 std::size_t error_estimate::contexts() const
@@ -63,6 +75,19 @@ void error_estimate::add(const std::uint8_t* decided,
     for (std::size_t t = 0; t < n; ++t)
         d_latest.doubt += 1 - *std::max_element(posteriors + t * d_classes,
                                                 posteriors + (t + 1) * d_classes);
+    for (std::size_t t = 0; t < n; ++t)
+        for (std::size_t label = 0; label < d_classes; ++label)
+            d_latest.labels[label] += posteriors[t * d_classes + label];
+    for (std::size_t axis = 0; d_symbols.is_product() && axis < d_symbols.dimensions();
+         ++axis)
+        for (std::size_t t = 0; t < n; ++t) {
+            const std::size_t level = d_symbols.level(decided[t], axis);
+            double doubt = 1;
+            for (std::size_t label = 0; label < d_classes; ++label)
+                if (d_symbols.level(label, axis) == level)
+                    doubt -= posteriors[t * d_classes + label];
+            d_latest.axes[axis] += doubt;
+        }
     if (!d_scrambled)
         return;
     for (std::size_t part = 0; part < d_parts.count; ++part) {
@@ -146,9 +171,30 @@ double error_estimate::symbol_error_rate() const
     return std::clamp(doubt + pattern_errors(), 0.0, 1.0);
 }
 
+bool error_estimate::balanced() const
+{
+    const double i = d_past.axes[0] + d_latest.axes[0],
+                 q = d_past.axes[1] + d_latest.axes[1];
+    if (d_symbols.is_product() && d_symbols.dimensions() == 2 &&
+        std::max(i, q) > alike * std::min(i, q) + chance(std::max(i, q)))
+        return false;
+    if (!d_scrambled)
+        return true;
+    double divergence = 0;
+    for (std::size_t label = 0; label < d_classes; ++label) {
+        const double part =
+            (d_past.labels[label] + d_latest.labels[label]) / std::max(symbols(), 1.0);
+        divergence += part > 0 ? part * std::log(part * d_classes) : 0;
+    }
+    const double freedom = static_cast<double>(d_classes - 1), n = independent_symbols();
+    return divergence - freedom / 2 / n <=
+           std::max(standard_deviations * std::sqrt(freedom / 2) / n, least_score);
+}
+
 bool error_estimate::trustworthy() const
 {
-    return symbols() >= 2048 && beyond_chance() == 0 && symbol_error_rate() < 0.02;
+    return symbols() >= 2048 && beyond_chance() == 0 && balanced() &&
+           symbol_error_rate() < 0.02;
 }
 
 void error_estimate::state(archive& members)
@@ -163,7 +209,10 @@ void error_estimate::counts::state(archive& members)
     members("symbols", symbols, 0.0, beyond_memory);
     members("squares", squares, 0.0, beyond_memory);
     members("doubt", doubt, -1.0, beyond_memory); // posteriors are rounded
+    for (const std::size_t axis : { 0, 1 })
+        members("axis" + std::to_string(axis), axes[axis], -beyond_memory, beyond_memory);
     members("posteriors", posteriors, 0.0f, 1e5f);
+    members("labels", labels, 0.0f, 1e5f);
 }
 
 } // namespace gr::adann::core

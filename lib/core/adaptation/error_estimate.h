@@ -9,6 +9,7 @@
 #include "core/files/archive.h"
 #include "core/signal/constellation.h"
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -29,6 +30,18 @@ namespace gr::adann::core {
  * are added. Constellations without label_parts have no pattern score. Three times the
  * score, where it is beyond chance (five standard deviations), is added to the doubt:
  * that factor brought the sum near the counted rate on drifts of the VCSEL link.
+ *
+ * **What is not trusted**: a score beyond chance; labels that do not come equally often
+ * (I and Q that are no longer independent, a class that vanished); I and Q of a product
+ * constellation of which one is in doubt three times as often as the other, for the
+ * posteriors are calibrated for equal noise on both.
+ *
+ * **What nobody can see without labels**, and is trusted: whatever turns one sequence of
+ * symbols that could have been sent into another. PAM inverted; QAM turned by a symmetry,
+ * and slips between them; the spectrum inverted, I and Q exchanged, one of them late by
+ * whole symbols; a network that has settled on a permutation of the labels; bits
+ * permuted or scrambled otherwise; another sender. A count of known symbols or a
+ * decoder's parity checks show these.
  *
  * Symbols are forgotten exponentially, with a memory of 8192.
  */
@@ -64,8 +77,12 @@ public:
     double symbol_error_rate() const;
     //! In nats, chance subtracted; 0 if the data is not scrambled.
     double pattern_score() const;
+    //! Whether the labels come equally often, and I and Q are in doubt alike, up to
+    //! chance.
+    bool balanced() const;
     /*! Whether the estimate has been seen to be near the counted rate: 2048 symbols at
-     * least, a pattern score within chance, and an error rate below 2 %. */
+     * least, a pattern score within chance, balanced(), and an error rate below 2 %. Not
+     * if what happened is among what nobody can see, above. */
     bool trustworthy() const;
 
     void state(archive& members);
@@ -75,7 +92,9 @@ private:
         double symbols = 0;
         double squares = 0; // of their weights
         double doubt = 0;
+        std::array<double, 2> axes{};  // the doubt of I and of Q
         std::vector<float> posteriors; // summed by dimension, context and level
+        std::vector<float> labels;     // posteriors summed by label
 
         void fade(double factor);
         void add(const counts& more);
@@ -86,6 +105,7 @@ private:
     double independent_symbols() const; // as many unforgotten ones tell as much
     double beyond_chance() const;       // the pattern score, or 0
 
+    constellation d_symbols;
     std::size_t d_classes;
     label_parts d_parts;
     bool d_scrambled;

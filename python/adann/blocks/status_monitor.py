@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import threading
 import time
 from collections.abc import Callable
@@ -19,11 +20,16 @@ _EVENT, _STEP, _BER = (pmt.intern(word) for word in ("event", "step", "ber"))
 class StatusPublisher:
     """A ZeroMQ PUB socket bound to `address`, for JSON objects, one to a message.
 
-    Threads may share it. Raises ValueError if the address cannot be bound.
+    Threads may share it. Raises ValueError if the address cannot be bound. It is free again when
+    nothing refers to the publisher any more.
     """
 
     def __init__(self, address: str) -> None:
         import zmq
+        self._bound = False
+        port = re.search(r"^tcp://.*:(\d+)$", str(address))
+        if port and int(port[1]) > 65535:  # libzmq takes another one then
+            raise ValueError(f"address is {address!r}, allowed: ports up to 65535")
         self._lock = threading.Lock()
         self._socket = zmq.Context.instance().socket(zmq.PUB)
         self._socket.linger = 500  # ms that the end waits for what is still to be sent
@@ -32,6 +38,12 @@ class StatusPublisher:
         except zmq.ZMQError as error:
             raise ValueError(f"address is {address!r}: {error}, allowed: a free one such as "
                              "'tcp://127.0.0.1:5555'") from error
+        self._bound = True
+
+    def __del__(self):
+        if self._bound and not self._socket.closed:
+            self._socket.unbind(self._socket.last_endpoint)
+            self._socket.close()
 
     def publish(self, status: dict) -> None:
         """Send a dictionary, with the time (s since 1970) added; what is not finite is null."""
@@ -56,6 +68,7 @@ class status_listener(gr.basic_block):
         self._due = {_STEP: 0.0, _BER: 0.0}
         self.message_port_register_in(pmt.intern("status"))
         self.set_msg_handler(pmt.intern("status"), self._listen)
+        self.msg_handlers.clear()  # or it would hold itself, and end at some later time
 
     def _listen(self, message):
         if not pmt.is_dict(message):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import io
+import math
 import re
 import warnings
 from collections.abc import Mapping, Sequence
@@ -168,11 +169,41 @@ def _lecroy_segments(path):
     return parser.from_bytes(block).wavedesc.subarray_count
 
 
+def _check_size(size, path):
+    """Refuse what takes far more memory than its file: no record is compressed as well."""
+    allowed = max(64 << 20, 64 * path.stat().st_size)
+    if size > allowed:
+        raise ValueError(f"{size >> 20} MiB of samples in a file of {path.stat().st_size} bytes, "
+                         f"allowed: {allowed >> 20} MiB")
+
+
+def _check_hdf5(group, path):
+    """Refuse an HDF5 file that is to open others, or that holds far more than its size."""
+    import h5py
+
+    def check(group, above):
+        for name in group:
+            if isinstance(group.get(name, getlink=True), h5py.ExternalLink):
+                raise ValueError(f"{name} lies in another file, allowed: samples in this one")
+            if isinstance(group.get(name, getlink=True), h5py.SoftLink):
+                continue
+            item = group[name]
+            if isinstance(item, h5py.Dataset):
+                if item.external or item.is_virtual:
+                    raise ValueError(f"{name} lies in another file, allowed: samples in this one")
+                _check_size(item.size * item.dtype.itemsize, path)
+            elif isinstance(item, h5py.Group) and item not in above:
+                check(item, [*above, item])
+
+    check(group, [group])
+
+
 def _read_infiniium(path):
     """Source: Keysight, Infiniium user's guide, "HDF5 Schema for Infiniium Oscilloscope Data"."""
     import h5py
 
     with h5py.File(path) as file:
+        _check_hdf5(file, path)
         if "Waveforms" not in file:
             raise ValueError("no group Waveforms, as an Infiniium oscilloscope writes it")
         channels, intervals = {}, set()
@@ -280,6 +311,8 @@ def _read_mat(path):
     import scipy.io
 
     try:
+        sizes = [math.prod(shape) for _, shape, kind in scipy.io.whosmat(path) if kind != "cell"]
+        _check_size(sum(sizes), path)
         variables = scipy.io.loadmat(path)
     except NotImplementedError:  # version 7.3 is HDF5
         variables = _read_mat73(path)
@@ -303,6 +336,7 @@ def _read_mat73(path):
     import h5py
 
     with h5py.File(path) as file:
+        _check_hdf5(file, path)
         arrays = {name: item[()] for name, item in file.items() if isinstance(item, h5py.Dataset)}
     return {name: array["real"] + 1j * array["imag"] if array.dtype.names == ("real", "imag")
             else array for name, array in arrays.items()}

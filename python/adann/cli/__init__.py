@@ -11,6 +11,7 @@ from .mlse import mlse
 from .replay import replay
 from .reproduce import reproduce
 from .simulate import simulate
+from .terminal import printable
 from .train import train
 
 
@@ -23,7 +24,10 @@ class _Program(click.Group):
         except (click.Abort, click.exceptions.Exit, BrokenPipeError):
             raise  # click's own ways out; some are RuntimeErrors
         except (ValueError, RuntimeError, OSError, ImportError) as error:
-            click.echo(f"adann: {' '.join(str(error).split())}", err=True)
+            click.echo(f"adann: {printable(' '.join(str(error).split()))}", err=True)
+            ctx.exit(1)
+        except MemoryError:
+            click.echo("adann: not enough memory", err=True)
             ctx.exit(1)
 
 

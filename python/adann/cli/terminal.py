@@ -56,6 +56,12 @@ def about(*paths: object) -> Iterator[None]:
         raise ValueError(f"{', '.join(map(str, paths))}: {error}") from error
 
 
+def printable(text: object) -> str:
+    """Text from files of strangers, its control characters escaped: they command no terminal."""
+    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode()
+                   for each in str(text))
+
+
 def check_outputs(*paths: str | Path | None) -> None:
     """Refuse before hours of work what could not be written after them; None is skipped."""
     for path in (path for path in paths if path):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -35,13 +35,15 @@ class Errors:
     """What was counted in consecutive blocks of one capture.
 
     symbols: those compared in each block (blocks,); symbol_errors, bit_errors: of them, those that
-    were wrong, and their wrong bits; bits_per_symbol: of the constellation.
+    were wrong, and their wrong bits; bits_per_symbol: of the constellation; slips: how often the
+    delay was another one later on, after which nothing is compared with what was sent.
     """
 
     symbols: Counts
     symbol_errors: Counts
     bit_errors: Counts
     bits_per_symbol: int
+    slips: int = 0
 
     @property
     def bits(self) -> Counts:
@@ -148,8 +150,9 @@ def count_aligned(decided: Labels, sent: Labels, constellation: core.constellati
     delay = batches[0].delay
     undo = np.argsort(constellation.symmetries[batches[0].symmetry]).astype(np.uint8)
     first, last = max(0, delay), min(decided.size, sent.size + delay)
-    return count(undo[decided[first:last]], sent[first - delay:last - delay],
-                 constellation.bits_per_symbol, block, first)
+    slips = np.count_nonzero(np.diff([batch.delay for batch in batches]))
+    return replace(count(undo[decided[first:last]], sent[first - delay:last - delay],
+                         constellation.bits_per_symbol, block, first), slips=int(slips))
 
 
 class RunningErrors:

@@ -97,6 +97,47 @@ BOOST_AUTO_TEST_CASE(a_symbol_that_follows_from_its_neighbours_scores_ln_4)
     BOOST_TEST(unscrambled.symbol_error_rate() == 0.0);
 }
 
+BOOST_AUTO_TEST_CASE(a_dead_branch_and_a_class_that_vanished_are_not_trusted)
+{
+    const constellation qam16("16qam");
+    decisions sent(8192, 16, 0.001f, 3);
+    error_estimate good(qam16, true);
+    sent.give(good);
+    BOOST_TEST(good.trustworthy());
+    // Q shows what I does; then label 5 is decided as label 4.
+    decisions dead = sent, vanished = sent;
+    for (auto& label : dead.labels)
+        label = label >> 2 << 2 | label >> 2;
+    for (auto& label : vanished.labels)
+        label = label == 5 ? 4 : label;
+    for (auto* each : { &dead, &vanished }) {
+        each->sharpen(0.001f);
+        error_estimate estimate(qam16, true);
+        each->give(estimate);
+        BOOST_TEST(!estimate.balanced());
+        BOOST_TEST(!estimate.trustworthy());
+    }
+}
+
+BOOST_AUTO_TEST_CASE(noise_on_one_axis_alone_is_not_trusted)
+{
+    for (const bool both : { false, true }) {
+        decisions d(8192, 4, 0.0f, 4);
+        for (std::size_t t = 0; t < d.labels.size(); ++t) {
+            // Each bit of QPSK is wrong with a probability of its own.
+            const float wrong[2] = { 0.008f, both ? 0.008f : 0.0001f };
+            for (std::size_t label = 0; label < 4; ++label) {
+                const auto differ = label ^ d.labels[t];
+                d.posteriors[4 * t + label] = (differ & 2 ? wrong[0] : 1 - wrong[0]) *
+                                              (differ & 1 ? wrong[1] : 1 - wrong[1]);
+            }
+        }
+        error_estimate estimate(constellation("qpsk"), true);
+        d.give(estimate);
+        BOOST_TEST(estimate.trustworthy() == both);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(a_change_is_seen_and_the_past_forgotten)
 {
     error_estimate estimate(constellation("pam4"), true);

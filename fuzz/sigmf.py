@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Mutated SigMF pairs: each is read, or refused in one line without control characters.
+
+Arguments: seconds to run, and a seed. Prints how many there were; an exception ends it.
+"""
+
+import copy
+import json
+import random
+import resource
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+from gnuradio.adann.captures.files import read_capture, stored_capture, write_capture
+
+NUMBERS = [0, 1, -1, 3, 4, 8, 63, 64, 2**31, 2**63, 2**64, -2**63, 0.5, 1e308, float("inf"), float("nan"), 10**400]
+OTHERS = [None, True, [], {}, "", "rf32_le", "cf64_be", "ci8", "ru16_be", "\x1b[31m", "../a", "/etc/passwd", [[]], [{}]]
+KEYS = ["core:datatype", "core:sample_rate", "core:num_channels", "core:header_bytes", "core:trailing_bytes",
+        "core:dataset", "core:sha512", "core:offset", "core:metadata_only", "global", "captures", "annotations"]
+
+
+def mutate(value, dice):
+    """A copy of a JSON value with one part changed."""
+    if isinstance(value, dict) and value and dice.random() < 0.85:
+        value = dict(value)
+        key = dice.choice([*value, *KEYS])
+        if dice.random() < 0.1:
+            value.pop(key, None)
+        else:
+            value[key] = mutate(value.get(key), dice)
+        return value
+    if isinstance(value, list) and value and dice.random() < 0.7:
+        value = list(value)
+        at = dice.randrange(len(value))
+        value[at] = mutate(value[at], dice)
+        return value * dice.choice([1, 1, 1, 2])
+    return dice.choice(NUMBERS + OTHERS)
+
+
+def scramble(text, dice):
+    """Bytes of a text, some of them changed."""
+    changed = bytearray(text.encode())
+    for _ in range(dice.randrange(1, 6)):
+        changed[dice.randrange(len(changed))] = dice.randrange(256)
+    return bytes(changed[:dice.randrange(len(changed))] if dice.random() < 0.1 else changed)
+
+
+def main(seconds, seed):
+    dice = random.Random(seed)
+    resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
+    runs = loaded = 0
+    with tempfile.TemporaryDirectory() as folder:
+        meta = write_capture(Path(folder, "a"), np.arange(64, dtype=np.float32), 1e6)
+        record = json.loads(meta.read_text())
+        del record["global"]["core:sha512"]
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            changed = copy.deepcopy(record)
+            for _ in range(dice.randrange(1, 4)):
+                changed = mutate(changed, dice)
+            text = json.dumps(changed)
+            meta.write_bytes(scramble(text, dice) if dice.random() < 0.3 else text.encode())
+            runs += 1
+            try:
+                capture, stored = read_capture(meta), stored_capture(meta)
+                assert capture.samples.size == stored.size <= 256
+                loaded += 1
+            except ValueError as error:
+                said = str(error)
+                assert len(said) < 1000 and said.isprintable(), said
+    print(f"sigmf: {runs} executions, {loaded} loaded, seed {seed}")
+
+
+if __name__ == "__main__":
+    main(float(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 1)

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Files of strangers: no other file is opened, no memory taken beyond what the file holds, and no
+terminal commanded."""
+
+import pathlib
+
+import h5py
+import numpy as np
+import pytest
+import scipy.io
+from click.testing import CliRunner
+
+from gnuradio.adann.captures.oscilloscopes import read_scope_files
+from gnuradio.adann.cli import main
+from gnuradio.adann.cli.terminal import printable
+
+MODEL = pathlib.Path(__file__).parents[2] / "examples/models/vcsel_pam4.safetensors"
+
+
+def infiniium(path, add):
+    """An Infiniium file whose samples `add` puts into the group of channel 1."""
+    with h5py.File(path, "w") as file:
+        group = file.create_group("Waveforms/Channel 1")
+        group.attrs.update(NumPoints=64, NumSegments=1, XInc=1e-9, XOrg=0, YInc=1, YOrg=0)
+        add(group)
+
+
+def elsewhere(folder):
+    """A file that nobody wants read, and its bytes as another HDF5 file."""
+    (folder / "secret").write_bytes(bytes(range(64)))
+    with h5py.File(folder / "other.h5", "w") as other:
+        other["data"] = np.arange(64, dtype=np.uint8)
+    return folder / "secret", folder / "other.h5"
+
+
+@pytest.mark.parametrize("kind", ["external storage", "external link", "virtual"])
+def test_samples_in_another_file_are_not_read(tmp_path, kind):
+    secret, other = elsewhere(tmp_path)
+
+    def add(group):
+        if kind == "external storage":
+            group.create_dataset("Channel 1Data", (64,), np.uint8, external=[(str(secret), 0, 64)])
+        elif kind == "external link":
+            group["Channel 1Data"] = h5py.ExternalLink(str(other), "data")
+        else:
+            layout = h5py.VirtualLayout((64,), np.uint8)
+            layout[:] = h5py.VirtualSource(str(other), "data", (64,))
+            group.create_virtual_dataset("Channel 1Data", layout)
+
+    infiniium(tmp_path / "a.h5", add)
+    with pytest.raises(ValueError, match="Channel 1Data lies in another file"):
+        read_scope_files([tmp_path / "a.h5"])
+    with h5py.File(tmp_path / "a.mat", "w") as file:
+        add(file)
+    with pytest.raises(ValueError, match="lies in another file|Unknown mat file type"):
+        read_scope_files([tmp_path / "a.mat"])
+
+
+def test_samples_in_the_file_itself_are(tmp_path):
+    infiniium(tmp_path / "a.h5", lambda group: group.create_dataset(
+        "Channel 1Data", data=np.arange(64, dtype=np.float32)))
+    np.testing.assert_array_equal(read_scope_files([tmp_path / "a.h5"]).channels["1"], np.arange(64))
+
+
+@pytest.mark.parametrize("form", ["mat", "h5"])
+def test_a_small_file_cannot_ask_for_much_memory(tmp_path, form):
+    path = tmp_path / f"a.{form}"
+    zeros = np.zeros(100 << 20, np.uint8)
+    if form == "mat":
+        scipy.io.savemat(path, {"zeros": zeros}, do_compression=True)
+    else:
+        infiniium(path, lambda group: group.create_dataset("Channel 1Data", data=zeros,
+                                                           compression="gzip"))
+    with pytest.raises(ValueError, match="100 MiB of samples in a file of .* allowed: 64 MiB"):
+        read_scope_files([path])
+
+
+def test_control_characters_of_a_model_do_not_reach_the_terminal(tmp_path):
+    bad = tmp_path / "bad.safetensors"
+    content = MODEL.read_bytes().replace(b'"adann/2"', b'"\\u001bA"')
+    assert content != MODEL.read_bytes()
+    bad.write_bytes(content)
+    result = CliRunner(mix_stderr=False).invoke(main, ["replay", str(bad)])
+    assert result.exit_code == 1
+    assert "has format '\\x1bA'" in result.stderr and "\x1b" not in result.stderr
+
+
+def test_printable_text_stays_as_it_is():
+    assert printable("Bits/s µ – ∞") == "Bits/s µ – ∞"
+    assert printable("a\x1b]0;b\x07\x9b") == "a\\x1b]0;b\\x07\\x9b"
