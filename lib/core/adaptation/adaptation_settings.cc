@@ -32,6 +32,7 @@ void adaptation_settings::check() const
 {
     learner_settings::check();
     choice("mode", mode, modes());
+    front.check();
     check_range<std::size_t>(
         "checkpoint_interval", checkpoint_interval, 0, 1'000'000'000);
     if (checkpoint.empty())

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "core/files/archive.h"
+#include "core/tracking/front_filter.h"
 #include "core/training/trainer.h"
 
 #include <string>
@@ -37,6 +38,9 @@ struct learner_settings {
 //! adaptive_equalizer.
 struct adaptation_settings : learner_settings {
     std::string mode = "lockstep"; //!< lockstep, live or off
+    //! Whether a front filter follows the signal, where the model's waveform lets it.
+    bool front_filter = true;
+    front_filter_settings front;
     //! File in a folder that exists; empty for none.
     std::string checkpoint = "";
     std::size_t checkpoint_interval = 60; //!< seconds, 0 (after each step) to 10^9

@@ -3,6 +3,9 @@
 
 #include <gnuradio/adann/equalizer.h>
 
+#include <pybind11/complex.h>
+#include <pybind11/numpy.h>
+
 namespace py = pybind11;
 using namespace gr::adann;
 
@@ -29,6 +32,27 @@ void bind_equalizer(py::module& m)
         .def_readonly("low", &ber_estimate::low, "95 % interval")
         .def_readonly("high", &ber_estimate::high)
         .def_readonly("trustworthy", &ber_estimate::trustworthy);
+
+    py::class_<front_filter_state>(
+        m, "front_filter_state", "What the front filter of an equalizer is doing.")
+        .def_property_readonly(
+            "taps",
+            [](const front_filter_state& state) {
+                return py::array_t<std::complex<float>>(state.taps.size(),
+                                                        state.taps.data());
+            },
+            "complex64 (taps,), the earliest sample's first; empty without a filter")
+        .def_readonly("memory",
+                      &front_filter_state::memory,
+                      "Symbols that they look back; 0: they do nothing.")
+        .def_readonly(
+            "residual",
+            &front_filter_state::residual,
+            "dB: what the expected waveform leaves of the filtered samples; nan "
+            "without a filter.")
+        .def_readonly("resets",
+                      &front_filter_state::resets,
+                      "Times that it was worse than nothing, and started over.");
 
     const equalizer_settings defaults;
     py::class_<equalizer, gr::block, gr::basic_block, equalizer::sptr>(
@@ -60,6 +84,9 @@ balance: weight of pattern balance, 0 to 10; 0, without all that assumes random 
 guard: have the best of the offline, the adapting and the last good network decide
 checkpoint: file to write checkpoints to, in a folder that exists; '' for none
 checkpoint_interval: seconds, 0 (after each step) to 10**9
+front_filter: follow what is linear with a filter before the network, if the model has an expected
+  waveform and the input is samples
+front_filter_length: symbols that its taps span, 1 to 64
 
 Raises ValueError naming the parameter that is out of range, core.ModelFileError (a
 ValueError) if the model file cannot be read.)")
@@ -79,7 +106,9 @@ ValueError) if the model file cannot be read.)")
                          bool guard,
                          std::uint64_t seed,
                          const std::string& checkpoint,
-                         std::size_t checkpoint_interval) {
+                         std::size_t checkpoint_interval,
+                         bool front_filter,
+                         unsigned front_filter_length) {
                  return make(model,
                              { input,
                                mode,
@@ -96,7 +125,9 @@ ValueError) if the model file cannot be read.)")
                                guard,
                                seed,
                                checkpoint,
-                               checkpoint_interval });
+                               checkpoint_interval,
+                               front_filter,
+                               front_filter_length });
              }),
              py::arg("model"),
              py::arg("input") = defaults.input,
@@ -114,7 +145,9 @@ ValueError) if the model file cannot be read.)")
              py::arg("guard") = defaults.guard,
              py::arg("seed") = defaults.seed,
              py::arg("checkpoint") = defaults.checkpoint,
-             py::arg("checkpoint_interval") = defaults.checkpoint_interval)
+             py::arg("checkpoint_interval") = defaults.checkpoint_interval,
+             py::arg("front_filter") = defaults.front_filter,
+             py::arg("front_filter_length") = defaults.front_filter_length)
         .def("set_learning_rate", &equalizer::set_learning_rate, py::arg("learning_rate"))
         .def("set_sigma", &equalizer::set_sigma, py::arg("sigma"))
         .def("set_epsilon", &equalizer::set_epsilon, py::arg("epsilon"))
@@ -134,5 +167,9 @@ ValueError) if the model file cannot be read.)")
              "Times that training started over from better weights.")
         .def("estimated_ber",
              &equalizer::estimated_ber,
-             "Of the network in use, a ber_estimate; nan without guard.");
+             "Of the network in use, a ber_estimate; nan without guard.")
+        .def(
+            "front_filter",
+            &equalizer::front_filter,
+            "What the front filter is doing, a front_filter_state, after the latest batch.");
 }

@@ -35,6 +35,8 @@ from .watch import watch
 @click.option("--balance", type=float,
               help="Weight of pattern balance; 0, without all that assumes random data, for unscrambled data.")
 @click.option("--average", type=int, help="Symbols that the weights in use average over.")
+@click.option("--front-filter/--no-front-filter", default=None,
+              help="Follow what is linear with a filter before the network; needs a model with an expected waveform.")
 @click.option("--block", default=8192, type=click.IntRange(1),
               help="Symbols of one reported block.")
 @click.option("--seed", default=0, type=click.IntRange(0), help="Of the noise, and of where the guard looks.")

@@ -21,7 +21,8 @@ from .drift_signals import (BLOCK, EVENTS, HALF_WINDOW, LINKS, MOVING, SPS, Scal
                             stress_signal, training_record)
 
 _PAPER = dict(mode="lockstep", pseudo_label="clean", batch=BLOCK, learning_rate=0.003,
-              average=0, balance=0.0, guard=False, sigma=0.1, epsilon=0.1)
+              average=0, balance=0.0, guard=False, front_filter=False,
+              sigma=0.1, epsilon=0.1)
 _OURS = dict(PRESETS["default"], mode="lockstep")
 ROWS = {
     "frozen": dict(mode="off"),
