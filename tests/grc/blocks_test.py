@@ -7,7 +7,7 @@ import types
 import numpy as np
 import pmt
 import pytest
-from gnuradio import adann, gr
+from gnuradio import adann, digital, gr
 from gnuradio.adann.captures.files import write_capture
 
 ROOT = pathlib.Path(__file__).parents[2]
@@ -113,3 +113,18 @@ def test_the_mlse_shows_the_port_for_known_labels_when_it_learns_from_them(
     block = new_block(platform, "adann_mlse", adaptation=adaptation, known_labels=known)
     assert sum(not port.hidden for port in block.sinks) == drawn
     assert (block.params["step"].hide == "all") == (adaptation == "off")
+
+
+@pytest.mark.parametrize("name", ["ber_counter", "mlse"])
+def test_a_constellation_object_is_given_by_its_id(platform, name):
+    flowgraph = platform.make_flow_graph()
+    flowgraph.new_block("variable_constellation").import_data("link", {}, {"type": "qpsk"})
+    block = flowgraph.new_block(f"adann_{name}")
+    block.import_data("block", {}, {"type": "complex", "constellation": "given", "points": "link"})
+    flowgraph.rewrite()
+    block.validate()
+    assert not errors(block)
+    link = digital.constellation_qpsk().base()
+    names = {"self": types.SimpleNamespace(), "adann": adann, "link": link}
+    exec(f"self.block = {block.templates.render('make')}", names)
+    assert "link" in block.templates.render("make")

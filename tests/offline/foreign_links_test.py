@@ -63,7 +63,9 @@ def wrong_bits(decided, sent):
 
 @pytest.mark.parametrize("constellation, snr, seed, change", [
     ("pam2", 10, 1, 0.4), ("pam4", 18, 2, 0.4), ("pam8", 24, 3, 0.2),
-    ("qpsk", 12, 4, 0.4), ("16qam", 19, 5, 0.3), ("64qam", 26, 6, 0.1)])
+    ("qpsk", 12, 4, 0.4), ("16qam", 19, 5, 0.3), ("64qam", 26, 6, 0.1),
+    ("gr:8psk", 16, 7, 0.3), ("16apsk", 18, 8, 0.2), ("32qam", 21, 9, 0.15),
+    ("gr:16qam", 19, 5, 0.3)])
 def test_every_constellation_follows_other_echoes(constellation, snr, seed, change):
     link = EchoLink(constellation, snr, seed, change)
     settings = TrainingSettings(fraction=0.75, epochs=100, optimizer="adam", batch=2048)
