@@ -227,7 +227,7 @@ void adaptive_equalizer::change_training(change make)
     const std::lock_guard<std::mutex> lock(d_mutex);
     training_settings changed = d_training;
     make(changed);
-    const auto scaled = changed.scaled_to(d_initial.symbols, d_initial.sps);
+    const auto scaled = changed.scaled_to(d_initial);
     scaled.loss.check();
     check_range("learning_rate", scaled.learning_rate, 0.0f, 10.0f);
     d_training = changed;
