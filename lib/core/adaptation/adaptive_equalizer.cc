@@ -27,7 +27,7 @@ make_front(const model& initial, std::size_t stride, const adaptation_settings& 
         stride != initial.window.stride())
         return nullptr;
     return std::make_unique<observed<front_filter>>(
-        front_filter(*initial.waveform, initial.window, settings.front));
+        front_filter(initial, settings.front));
 }
 } // namespace
 
@@ -227,7 +227,7 @@ void adaptive_equalizer::change_training(change make)
     const std::lock_guard<std::mutex> lock(d_mutex);
     training_settings changed = d_training;
     make(changed);
-    const auto scaled = changed.scaled_to(d_initial.symbols, d_initial.sps);
+    const auto scaled = changed.scaled_to(d_initial);
     scaled.loss.check();
     check_range("learning_rate", scaled.learning_rate, 0.0f, 10.0f);
     d_training = changed;

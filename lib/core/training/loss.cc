@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace gr::adann::core {
 
@@ -43,14 +44,17 @@ void loss_settings::check() const
     check_range("balance", balance, 0.0f, 10.0f);
 }
 
-loss_settings loss_settings::scaled_to(const constellation& symbols, unsigned sps) const
+loss_settings loss_settings::scaled_to(const model& fits) const
 {
-    const float reach = symbols.half_distance() * std::sqrt(static_cast<float>(sps));
+    const float reach =
+        fits.symbols.half_distance() * std::sqrt(static_cast<float>(fits.sps));
+    const float noise =
+        fits.waveform ? fits.waveform->noise() : std::numeric_limits<float>::infinity();
     loss_settings scaled = *this;
     if (sigma == automatic)
-        scaled.sigma = reach / 9;
+        scaled.sigma = std::min(0.7f * noise, reach / 9);
     if (epsilon == automatic)
-        scaled.epsilon = reach / (symbols.is_binary() ? 6 : 3);
+        scaled.epsilon = std::min(2 * noise, reach / (fits.symbols.is_binary() ? 6 : 3));
     return scaled;
 }
 

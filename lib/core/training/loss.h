@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "core/signal/constellation.h"
+#include "core/network/model.h"
 #include "core/training/missing_classes.h"
 #include "core/training/neighbourhood.h"
 #include "core/training/pattern_balance.h"
@@ -29,14 +29,16 @@ struct loss_settings {
     //! weight of pattern_balance beside the loss, 0 to 10; 0: no missing_classes either
     float balance = 1.0f;
 
-    //! For sigma and epsilon: scaled to the constellation, see scaled_to().
+    //! For sigma and epsilon: scaled to the signal, see scaled_to().
     static constexpr float automatic = -1;
-    /*! With sigma and epsilon, where they are `automatic`, as 1/9 and 1/3 of what moves a
+    /*! With sigma and epsilon, where they are `automatic`, as 0.7 n and 2 n, n the noise
+     * of the model's expected waveform, but as 1/9 and 1/3 at most of what moves a
      * unit-power symbol by half the distance of two neighbours: that half distance times
-     * √sps, for a receiver that averages a symbol's samples. For PAM4 at 4 samples a
-     * symbol 0.10 and 0.30, for 16QAM 0.07 and 0.21. With two levels (PAM2, QPSK) epsilon
-     * is half of that: more makes posteriors flatter and flatter there. */
-    loss_settings scaled_to(const constellation& symbols, unsigned sps) const;
+     * √sps, for a receiver that averages a symbol's samples. These are for PAM4 at 4
+     * samples a symbol 0.10 and 0.30, for 16QAM 0.07 and 0.21, and what a model without a
+     * waveform has. With two levels (PAM2, QPSK) epsilon is at most half of that: more
+     * makes posteriors flatter and flatter there. */
+    loss_settings scaled_to(const model& fits) const;
 
     static const std::vector<std::string>& losses();
     static const std::vector<std::string>& pseudo_labels();

@@ -10,13 +10,12 @@
 
 namespace gr::adann::core {
 
-training_settings training_settings::scaled_to(const constellation& symbols,
-                                               unsigned sps) const
+training_settings training_settings::scaled_to(const model& fits) const
 {
     training_settings scaled = *this;
-    scaled.loss = loss.scaled_to(symbols, sps);
+    scaled.loss = loss.scaled_to(fits);
     if (learning_rate == automatic)
-        scaled.learning_rate = 0.0045f * symbols.half_distance();
+        scaled.learning_rate = 0.0045f * fits.symbols.half_distance();
     return scaled;
 }
 
@@ -66,7 +65,11 @@ step_result trainer::step(const feature_view& batch, const std::uint8_t* known_l
     const bool finite = std::isfinite(value.loss) && std::isfinite(squares);
     if (finite)
         d_optimizer.update(d_network.parameters(), d_gradient);
-    return { value.loss, value.confidence, finite };
+    const auto& p = d_network.parameters();
+    const bool accepted = finite && std::all_of(p.begin(), p.end(), [](float x) {
+                              return std::isfinite(x);
+                          });
+    return { value.loss, value.confidence, accepted };
 }
 
 void trainer::reset(const std::vector<float>& parameters)

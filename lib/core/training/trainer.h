@@ -24,7 +24,7 @@ struct training_settings {
     /*! With what is `automatic` found: the learning rate as 0.0045 times half the
      * distance of two neighbours at unit power, 0.0020 for PAM4, 0.0014 for 16QAM; sigma
      * and epsilon as loss_settings::scaled_to(). */
-    training_settings scaled_to(const constellation& symbols, unsigned sps) const;
+    training_settings scaled_to(const model& fits) const;
 };
 
 struct step_result {

@@ -77,7 +77,8 @@ batch: symbols of one step, 16 to 2**20
 average: symbols that the weights in use average over, 0 to 10**9
 optimizer: 'sgd', 'momentum', 'nesterov', 'adagrad', 'rmsprop' or 'adam'
 learning_rate: 0 to 10, or -1: scaled to the constellation
-sigma, epsilon: 0 to 10, or -1: scaled to the constellation and the samples per symbol
+sigma, epsilon: 0 to 10, or -1: 0.7 and 2 times the noise of the model's waveform, and no
+  more than suits the constellation and the samples per symbol
 xi: 1e-6 to 10; seed: of the noise
 balance: weight of pattern balance, 0 to 10; 0, without all that assumes random data, for
   payload that is not scrambled

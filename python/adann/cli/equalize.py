@@ -30,8 +30,10 @@ from .watch import watch
 @click.option("--batch", type=int, help="Symbols of one adaptation step.")
 @click.option("--optimizer", type=click.Choice(core.optimizers))
 @click.option("--lr", "learning_rate", type=float, help="Learning rate; -1: scaled to the constellation.")
-@click.option("--sigma", type=float, help="Deviation of the augmentation noise; -1: scaled to the constellation.")
-@click.option("--epsilon", type=float, help="Length of the adversarial perturbation; -1: scaled to the constellation.")
+@click.option("--sigma", type=float,
+              help="Deviation of the augmentation noise; -1: scaled to the model's noise and constellation.")
+@click.option("--epsilon", type=float,
+              help="Length of the adversarial perturbation; -1: scaled to the model's noise and constellation.")
 @click.option("--balance", type=float,
               help="Weight of pattern balance; 0, without all that assumes random data, for unscrambled data.")
 @click.option("--average", type=int, help="Symbols that the weights in use average over.")

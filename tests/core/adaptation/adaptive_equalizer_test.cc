@@ -69,7 +69,7 @@ struct fixture {
     {
         settings.average = average;
         settings.guard = false;
-        settings.training = settings.training.scaled_to(initial.symbols, initial.sps);
+        settings.training = settings.training.scaled_to(initial);
         adaptive_equalizer equalizer(initial, 1, settings);
         equalizer.start();
         const auto found = posteriors(equalizer, [] { return 1000; });
