@@ -37,7 +37,7 @@ def received(request):
     clean = samples_of(labels, points, 0)
     model.waveform = core.expected_waveform.fit(
         alphabet, np.roll(clean, SPS // 2).reshape(-1, SPS), labels)
-    return model, labels, samples_of(labels, points, 0.35)
+    return model, labels, samples_of(labels, points, 0.35 if planes == 1 else 0.8)
 
 
 def run(equalizer, samples, tags=(), items=8192):
@@ -68,7 +68,7 @@ def test_decides_as_the_core_does_whatever_the_scheduler_hands_over(received):
     assert np.mean(off[4096:] != sent[4096:off.size]) > 0.02
     assert np.mean(found[4096:] != sent[4096:found.size]) < 2e-3
     last = [each for each in told if each["event"] == "step"][-1]
-    assert last["memory"] > 0 and last["residual"] < -15 and last["filter_resets"] == 0
+    assert last["memory"] > 0 and last["residual"] < -8 and last["filter_resets"] == 0
     state = equalizer.front_filter()
     assert state.memory > 0 and len(state.taps) == 2 * reach + 1
     assert abs(state.taps[reach] - 1) < 0.5

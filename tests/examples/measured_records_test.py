@@ -62,14 +62,14 @@ def test_adann_keeps_the_frames_that_an_echo_takes_from_a_satellite_receiver(tmp
     assert not found["0.7"]["slicer"]
 
 
-def test_an_echo_that_turns_is_more_than_the_frozen_network_takes(tmp_path):
+def test_adann_follows_an_echo_that_turns(tmp_path):
     run_example("satellite_hdlc.py", "satellite_bpsk/picsat_9k6.wav", tmp_path, "--echo", "0.4",
                 "--turns", "1")
     found = json.loads((tmp_path / "frames.json").read_text())["0.4"]
     assert 35 <= len(found["slicer"]) <= 52  # 45
     assert 18 <= len(found["AdaNN, frozen"]) <= 36  # 27
     assert 50 <= len(found["linear_equalizer, CMA"])  # 54
-    assert len(found["AdaNN"]) >= len(found["AdaNN, frozen"])  # 28
+    assert len(found["AdaNN"]) >= 50  # 55
 
 
 def changed_channel(record, capture, directory):
@@ -86,6 +86,7 @@ def test_framed_radio_is_prepared_by_its_sync_words_and_its_channel_changes(tmp_
     assert len(errors) == 8 and errors["as it is", "frozen"][0] < 50
     # 24,000 symbols in the last quarter.
     assert errors["1, .45, -.15", "frozen"][3] > errors[".15, 1, .3", "frozen"][3] > 2000
+    assert all(counts[3] == 0 for (_, network), counts in errors.items() if network == "AdaNN")
 
 
 def test_an_8b10b_line_is_proven_by_its_code_and_its_channel_changes(tmp_path):
@@ -93,6 +94,7 @@ def test_an_8b10b_line_is_proven_by_its_code_and_its_channel_changes(tmp_path):
     assert "8b/10b: 4999 of 4999 code groups valid, from bit 3" in output
     assert len(errors) == 8 and sum(errors["as it is", "frozen"]) < 10
     assert sum(errors["1, .45, -.15", "frozen"]) > 300
+    assert all(sum(counts) <= 2 for (_, network), counts in errors.items() if network == "AdaNN")
 
 
 def test_adaptation_helps_16qam_trained_on_a_fifth(tmp_path):

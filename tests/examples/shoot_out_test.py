@@ -47,6 +47,11 @@ def test_adann_beats_the_frozen_network_and_the_mlse_at_one_sample(table, part, 
     assert table[part, "AdaNN"][2] < table[part, worse][1]
 
 
+@pytest.mark.parametrize("later", ["linear, LMS", "linear, CMA"])
+def test_adann_follows_no_later_than_a_linear_equalizer(table, later):
+    assert table["set2, start", "AdaNN"][0] <= table["set2, start", later][0]
+
+
 def test_four_samples_help_the_mlse_and_feedback_the_linear_equalizer(table):
     assert table["set2, later", "MLSE at 4 sps"][2] < table["set2, later", "MLSE at 1 sps"][1]
     assert table["set2, later", "feedback, LMS"][0] < table["set2, later", "linear, LMS"][0]

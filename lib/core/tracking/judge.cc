@@ -58,11 +58,14 @@ bool judge::condemns(const signal_planes& samples,
         const std::size_t from = k - std::min(k, around);
         const std::size_t end = std::min(k + around + 1, symbols);
         const auto left = [&](int way) { return d_left[way][end] - d_left[way][from]; };
-        d_lost = left(0) < left(1) ? std::max(d_lost - 1, 0) : d_lost + 1;
+        d_lost += left(0) < left(1) ? -1 : 1;
+        ++d_differing;
+        if (d_lost <= 0)
+            reset();
     }
-    if (d_lost < tolerance)
+    if (d_lost < tolerance || d_lost * d_lost <= 9 * d_differing)
         return false;
-    d_lost = 0;
+    reset();
     return true;
 }
 

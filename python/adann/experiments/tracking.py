@@ -27,7 +27,9 @@ from .volterra import volterra_equalizer
 BLOCK = 1024  # symbols that errors are counted over
 HALF_WINDOW = 5
 _TURN = 64    # symbols in which CMA's carrier phase, which it does not find, is told
+_SLOW = "AdaNN, filter off"
 NETWORKS = {"frozen": dict(mode="off"),
+            _SLOW: dict(PRESETS["default"], mode="lockstep", front_filter=False),
             "AdaNN": dict(PRESETS["default"], mode="lockstep")}
 _STEPS = {LINEAR: (3e-4, 1e-3, 3e-3, 1e-2, 3e-2), FEEDBACK: (3e-4, 1e-3, 3e-3, 1e-2, 3e-2),
           CMA: (1e-5, 1e-4, 1e-3)}
@@ -36,7 +38,7 @@ _VOLTERRA = {f"Volterra, order {order}, {name}": (order, name.lower(), rates)
              for name, rates in {"LMS": (0.01, 0.03, 0.1, 0.3),
                                  "RLS": (0.998, 0.9995, 0.9999)}.items()}
 _THIRD = [name for name, (order, *_) in _VOLTERRA.items() if order == 3]
-_ONCE = {FEEDBACK, CMA, *_VOLTERRA}  # run with seed 0 alone
+_ONCE = {_SLOW, FEEDBACK, CMA, *_VOLTERRA}  # run with seed 0 alone
 _SHORT = 2**16  # symbols of a stream at most for Volterra equalizers, which take the longest
 _QUICK = Size(labelled=2**16, epochs=80, batch=4096, symbols=2**15, event=2**13, seeds=1)
 RATES = (0, 1e-7, 1e-6, 3e-6, 1e-5, 3e-5, 1e-4)  # turns a symbol

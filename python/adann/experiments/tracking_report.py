@@ -103,8 +103,8 @@ def _table(results):
         heading, unit = _KINDS[kind]
         parts.append(f"### {heading}: {link}\n")
         parts.append(markdown([unit, *(_value(entry["value"]) for entry in entries)], [
-            [row, *(_ber(max(entry["rows"][row])) for entry in entries)]
-            for row in entries[0]["rows"]]))
+            [row, *(_ber(max(entry["rows"][row])) if row in entry["rows"] else "–"
+                    for entry in entries)] for row in _rows(entries)]))
     parts.append("### Bars\n")
     parts.append(markdown(
         ["case", "link", "value", "at most", "limit", "BER", "met"],
@@ -112,6 +112,11 @@ def _table(results):
           _ber(bar["limit"]), _ber(bar["ber"]), "yes" if bar["met"] else "**no**"]
          for bar in results["bars"]]))
     return "\n".join(parts)
+
+
+def _rows(entries):
+    """All equalizers of some entries, some of which only some of them have."""
+    return list(dict.fromkeys(row for entry in entries for row in entry["rows"]))
 
 
 def _value(value):
@@ -130,12 +135,12 @@ def _plot(path, results, kind):
     panels = figure.subplots(-(-len(links) // 2), 2, squeeze=False, sharex=True, sharey=True).flat
     for axis, link in zip(panels, links):
         of_link = [entry for entry in entries if entry["link"] == link]
-        values = np.array([float(entry["value"]) for entry in of_link])
-        least = min(values[values > 0])
-        for color, row in enumerate(of_link[0]["rows"]):
+        least = min(float(entry["value"]) for entry in of_link if entry["value"])
+        for color, row in enumerate(_rows(of_link)):
             # What is 0 has its place one decade left of the least, or at the bottom.
-            ber = [max(max(entry["rows"][row]), 1e-7) for entry in of_link]
-            axis.loglog(np.where(values > 0, values, least / 10), ber, "o-", color=f"C{color}",
+            points = [(entry["value"] or least / 10, max(*entry["rows"][row], 1e-7))
+                      for entry in of_link if row in entry["rows"]]
+            axis.loglog(*np.transpose(points), "o-", color=f"C{color}",
                         linewidth=2 if row == OURS else 1, markersize=3, label=row)
         axis.set_title(link, fontsize="medium")
         axis.set_ylim(7e-8, 1)
