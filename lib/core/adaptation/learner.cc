@@ -4,7 +4,6 @@
 #include "core/common/checks.h"
 #include "core/counting/clopper_pearson.h"
 
-#include <algorithm>
 #include <cmath>
 
 namespace gr::adann::core {

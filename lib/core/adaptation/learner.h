@@ -98,9 +98,7 @@ public:
 
     //! As given and changed since, nothing `automatic` any more.
     const learner_settings& settings() const { return d_settings; }
-    /*! What is `automatic` is scaled_to() the constellation; sigma and epsilon are at most
-     * 0.7 and 2 times the noise that the model's expected waveform leaves of a float.
-     * \throws std::invalid_argument naming the value that is out of range */
+    //! \throws std::invalid_argument naming the value that is out of range
     void set_training(const training_settings& training);
 
     //! Whose decisions are the best, as far as is known.
