@@ -255,11 +255,7 @@ void front_filter::judge_filter(decider& decides, const prepared_network& net)
         d_still.assign(d_interleaved.data(), n);
         still = d_still;
     }
-    if (d_judge.condemns(still,
-                         &d_labels[first + around],
-                         samples,
-                         &d_plain[around],
-                         d_carrier && d_carrier->has_followed())) {
+    if (d_judge.condemns(still, &d_labels[first + around], samples, &d_plain[around])) {
         reset();
         ++d_resets;
         std::copy(d_plain.begin(), d_plain.end(), d_labels.begin() + first);

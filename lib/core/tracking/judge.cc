@@ -41,10 +41,9 @@ const std::vector<std::uint8_t>& judge::aligning(const std::uint8_t* labels,
 bool judge::condemns(const signal_planes& samples,
                      const std::uint8_t* labels,
                      const signal_planes& other_samples,
-                     const std::uint8_t* others,
-                     bool has_turned)
+                     const std::uint8_t* others)
 {
-    const auto& symmetry = has_turned ? aligning(labels, others) : d_symmetries.front();
+    const auto& symmetry = aligning(labels, others);
     const auto differs = [&](std::size_t k) { return symmetry[others[k]] != labels[k]; };
     std::size_t first = 0;
     while (first < symbols && !differs(first))

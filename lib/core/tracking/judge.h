@@ -43,14 +43,11 @@ public:
      * came in, but for the phase that a way has followed
      * \param labels,others labels of two ways, `symbols` of them and the waveform's reach
      * on each side
-     * \param has_turned whether a carrier may have turned the one way's labels into
-     * symmetric ones: these do not differ then
      * \returns whether `labels` is condemned: the count then starts anew */
     bool condemns(const signal_planes& samples,
                   const std::uint8_t* labels,
                   const signal_planes& other_samples,
-                  const std::uint8_t* others,
-                  bool has_turned);
+                  const std::uint8_t* others);
 
     void reset() { d_lost = d_differing = 0; }
     void state(archive& members)

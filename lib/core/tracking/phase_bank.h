@@ -45,8 +45,8 @@ public:
 
     //! What is in use: the phase at the middle of the latest measured step.
     phase_line in_use() const { return d_loops[d_used].line; }
-    //! Whether a phase has been followed since the start or a reset.
-    bool has_followed() const { return d_followed; }
+    //! Whether it is zero throughout.
+    bool idle() const { return d_used == 0; }
 
     void state(archive& members);
 
@@ -64,7 +64,6 @@ private:
     std::size_t d_ahead;
     std::size_t d_steps = 0;
     std::size_t d_used = 0;
-    bool d_followed = false;
 };
 
 //! The angle within ±π.

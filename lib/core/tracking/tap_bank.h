@@ -21,8 +21,7 @@ namespace gr::adann::core {
  * length too, which follow with less noise. Two neighbouring memories look back
  * differently far; the straight line through their taps, followed to the present, is a
  * candidate as well. Candidates compete by how well they would have predicted each block
- * before they learnt from it, averaged over about twenty blocks. The
- * stillest of near equals is in use.
+ * before they learnt from it, averaged over about twenty blocks.
  *
  * The least squares are solved by conjugate gradients from the taps before, a few steps
  * at a time; long memories, which change slowly, take in several blocks at once.
@@ -85,6 +84,7 @@ private:
     std::vector<candidate> d_candidates;
     std::size_t d_used = 0;
     std::size_t d_blocks = 0; // since the start or a reset
+    float d_score_weight = 0;
     least_squares d_solver;
     aligned_floats d_products[4];
 };
