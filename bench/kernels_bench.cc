@@ -69,7 +69,7 @@ double step(const simd::kernels& kernels,
     settings.loss.loss = loss;
     settings.loss.noise = noise;
     settings.loss.balance = 0; // torch does without
-    trainer trained(data.net, settings, kernels);
+    trainer trained(data.net, {}, settings, kernels);
     return bench::rate(data.view.count, seconds, [&] { trained.step(data.view); });
 }
 

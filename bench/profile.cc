@@ -107,12 +107,13 @@ void profile(const simd::kernels& kernels, const scene& data, double seconds)
     print("inference", data.view.count, seconds, [&] {
         decide.decide(prepared, data.view, labels.data());
     });
+    const auto parts = constellation(data.net.outputs() == 4 ? "pam4" : "16qam").parts();
     for (const auto* loss : { "self_training", "pi_model", "vat", "aug_vat" })
         for (const auto& noise : loss_settings::noises()) {
             training_settings settings;
             settings.loss.loss = loss;
             settings.loss.noise = noise;
-            trainer trained(data.net, settings, table);
+            trainer trained(data.net, parts, settings, table);
             print(std::string(loss) + ", " + noise + " noise",
                   data.view.count,
                   seconds,

@@ -58,14 +58,11 @@ bool judge::condemns(const signal_planes& samples,
         const std::size_t from = k - std::min(k, around);
         const std::size_t end = std::min(k + around + 1, symbols);
         const auto left = [&](int way) { return d_left[way][end] - d_left[way][from]; };
-        d_lost += left(0) < left(1) ? -1 : 1;
-        ++d_differing;
-        if (d_lost <= 0)
-            reset();
+        d_lost = left(0) < left(1) ? std::max(d_lost - 1, 0) : d_lost + 1;
     }
-    if (d_lost < tolerance || d_lost * d_lost <= 9 * d_differing)
+    if (d_lost < tolerance)
         return false;
-    reset();
+    d_lost = 0;
     return true;
 }
 

@@ -9,7 +9,7 @@
 namespace gr::adann::core {
 
 namespace {
-constexpr float score_keep = 0.98f;
+constexpr float score_keep = 0.94f;
 } // namespace
 
 float wrapped(float angle)

@@ -10,7 +10,7 @@ namespace gr::adann::core {
 
 namespace {
 
-constexpr float score_keep = 0.95f;    // of a block
+constexpr float score_keep = 0.8f;
 constexpr std::size_t long_from = 256; // symbols: shorter memories have short taps only
 constexpr std::size_t short_to = 512;  // symbols: longer ones have long taps only
 constexpr std::size_t updates_per_memory = 16; // at least
