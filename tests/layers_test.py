@@ -16,7 +16,7 @@ CORE = [["common"],
         ["tracking"],
         ["training"],
         ["adaptation"]]
-PYTHON = [["captures"], ["blocks"], ["links"], ["offline"], ["experiments"], ["cli"]]
+PYTHON = [["captures"], ["blocks"], ["links"], ["offline"], ["export"], ["experiments"], ["cli"]]
 COMPILED = {"core", "adann_python"}  # modules of C++, which every room of Python may import
 
 

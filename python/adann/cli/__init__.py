@@ -6,7 +6,9 @@ import click
 from .. import core
 from .doctor import doctor
 from .equalize import equalize
+from .export import export
 from .import_capture import import_capture
+from .import_network import import_network
 from .mlse import mlse
 from .replay import replay
 from .reproduce import reproduce
@@ -38,5 +40,6 @@ def main():
     """AdaNN: a neural-network equalizer that keeps learning on the signal it receives."""
 
 
-for command in (train, equalize, replay, mlse, import_capture, simulate, reproduce, doctor):
+for command in (train, equalize, replay, mlse, import_capture, import_network, export, simulate,
+                reproduce, doctor):
     main.add_command(command)
