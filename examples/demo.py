@@ -11,7 +11,6 @@ from rich.table import Column, Table
 
 from gnuradio.adann import core
 from gnuradio.adann.cli.terminal import progress_bar
-from gnuradio.adann.offline.presets import PRESETS
 from gnuradio.adann.offline.equalize import count_errors, equalize_captures, prepare_capture
 from gnuradio.adann.offline.report import capture_report, write_plot
 from gnuradio.adann.links.simulation import random_labels, simulate_vcsel
@@ -44,7 +43,7 @@ def demo(symbols, output):
         received.append(prepare_capture(simulate_vcsel(sent[-1], drift, seed=2 + number), model))
 
     console.print("Equalizing both, frozen and adaptive side by side")
-    receivers = {"frozen": {"mode": "off"}, "adaptive": {**PRESETS["default"], "mode": "lockstep"}}
+    receivers = {"frozen": {"mode": "off"}, "adaptive": {"mode": "lockstep"}}
     with progress_bar("equalizing", 2 * symbols) as update:
         results, seconds = equalize_captures(
             MODEL, received, receivers, progress=lambda labels: update(

@@ -13,7 +13,6 @@ from rich.table import Column, Table
 
 from gnuradio import adann, blocks, digital, gr
 from gnuradio.adann import core
-from gnuradio.adann.offline.presets import PRESETS
 from gnuradio.adann.offline.equalize import count_errors, prepare_capture
 from gnuradio.adann.links.simulation import random_labels, simulate_vcsel
 
@@ -33,7 +32,7 @@ MEMORY = 5  # symbols of the MLSE: 256 states
 def add_networks(top, source):
     """The frozen network and the one that learns: the same model, and no label of this stream."""
     settings = {"frozen network": {"mode": "off"},
-                "AdaNN": {"mode": "lockstep", **PRESETS["default"]}}
+                "AdaNN": {"mode": "lockstep"}}
     sinks = {}
     for name, chosen in settings.items():
         sinks[name, "no label"] = sink = blocks.vector_sink_b()
@@ -52,7 +51,7 @@ def add_mlses(top, source, samples, labels):
         response = core.least_squares_response(rows[:sps * TRAINING].reshape(-1, sps),
                                                labels[:TRAINING], "pam4", MEMORY)
         block = adann.mlse("pam4", sps, MEMORY, response=response, adaptation="supervised",
-                           update_interval=PRESETS["default"]["batch"])
+                           update_interval=core.equalizer_settings()["batch"].default)
         sinks[f"MLSE at {sps} sps", "all labels"] = sink = blocks.vector_sink_b()
         # keep_one_in_n keeps the last one; delayed, that is the symbol's middle.
         top.connect(source, blocks.delay(gr.sizeof_float, every - 1),

@@ -14,8 +14,9 @@ constexpr std::size_t estimate_every = 4096; // symbols: an interval takes micro
 
 learner_settings checked(learner_settings settings, const model& fits)
 {
-    settings.check();
-    settings.training = settings.training.scaled_to(fits.symbols, fits.sps);
+    learner_settings::visit(settings, setting_checks{});
+    static_cast<training_settings&>(settings) =
+        scaled_to(fits.symbols, fits.sps, settings);
     return settings;
 }
 
@@ -30,22 +31,15 @@ model offline(model from)
 
 } // namespace
 
-const char* name(event_kind what)
-{
-    static const char* const names[] = { "step",  "paused", "resumed", "rollback",
-                                         "reset", "saved",  "error" };
-    return names[static_cast<std::size_t>(what)];
-}
-
 learner::learner(const model& initial, const learner_settings& settings)
     : d_settings(checked(settings, initial)),
       d_offline(offline(initial)),
-      d_trainer(d_offline.net, d_settings.training),
+      d_trainer(d_offline.net, d_settings),
       d_average(d_offline.net)
 {
-    const bool supervised = settings.training.loss.loss == "supervised";
+    const bool supervised = row(settings.loss).supervised();
     if (settings.guard && !supervised && !std::isnan(initial.symbol_error_rate)) {
-        const bool scrambled = settings.training.loss.balance > 0;
+        const bool scrambled = settings.balance > 0;
         d_signal.emplace(d_offline.symbols.size(), scrambled);
         d_guard.emplace(d_offline, scrambled, settings.batch);
         d_status.in_use = d_guard->in_use();
@@ -162,9 +156,9 @@ learner_event learner::reset()
 
 void learner::set_training(const training_settings& training)
 {
-    d_settings.training = training.scaled_to(d_offline.symbols, d_offline.sps);
-    d_trainer.set_loss(d_settings.training.loss);
-    d_trainer.set_learning_rate(d_settings.training.learning_rate);
+    const auto scaled = scaled_to(d_offline.symbols, d_offline.sps, training);
+    d_trainer.set(scaled);
+    static_cast<training_settings&>(d_settings) = scaled;
 }
 
 const network& learner::in_use() const

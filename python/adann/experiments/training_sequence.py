@@ -60,7 +60,7 @@ def run_sequence(model, part, size):
     for samples, labels in zip(*sets(size)):
         features = feature_view(samples, SPS, HALF_WINDOW)
         count = size.symbols // part
-        trainer = core.trainer(network, "supervised", learning_rate=STEP, balance=0.0)
+        trainer = core.trainer(network, loss="supervised", learning_rate=STEP)
         for _ in range(_ITERATIONS):
             trainer.step(features[:count], labels[:count])
         network = trainer.network

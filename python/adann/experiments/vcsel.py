@@ -11,7 +11,6 @@ import numpy as np
 
 from .. import core
 from ..captures.statistics import normalized
-from ..offline.presets import PRESETS
 from ..offline.equalize import equalize_captures
 from ..offline.report import CONVERGED, LATEST
 from ..links.simulation import VCSEL_DRIFTS, random_labels, simulate_changing
@@ -24,7 +23,7 @@ CONSTELLATION, SPS, HALF_WINDOW, BITS = "pam4", 4, 5, 2
 BLOCK = 8192  # symbols, the paper's batch: what errors are counted over
 SETS = ("none", "reference")  # the drifts of set1 and set2
 
-DEFAULTS = dict(PRESETS["default"], mode="lockstep")
+DEFAULTS = dict(mode="lockstep")
 # The paper's settings without the project's additions. Its step of 0.01 is the experiment
 # losses' to judge; the others take this one, with the stable reading of the pseudo-label.
 PAPER_STEP, STEP = 0.01, 0.003
@@ -102,8 +101,7 @@ def run_rows(rows, size, progress=None, done=0):
     which came before. Returns {name: [what run_equalizer returns, of each seed]}.
     """
     cells = {name: [(model, dict(settings, seed=seed), size)
-                    for seed in range(1 if settings.get("loss") in (None, "self_training")
-                                      else size.seeds)]
+                    for seed in range(size.seeds if _draws_noise(settings) else 1)]
              for name, (model, settings) in rows.items()}
     total = done + sum(map(len, cells.values()))
     if progress:
@@ -111,6 +109,11 @@ def run_rows(rows, size, progress=None, done=0):
     runs = iter(run_cells(run_equalizer, sum(cells.values(), []),
                           progress and (lambda more: progress(done + more, total))))
     return {name: [next(runs) for _ in row] for name, row in cells.items()}
+
+
+def _draws_noise(settings):
+    loss = settings.get("loss", core.equalizer_settings()["loss"].default)
+    return settings["mode"] != "off" and core.losses[loss].perturbs
 
 
 def bit_errors(decided, sent, block=BLOCK):

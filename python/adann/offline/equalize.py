@@ -52,7 +52,7 @@ def equalize_captures(model_path, captures, receivers, references=None, progress
     """Run captures, one after the other, through equalizers that work side by side.
 
     captures: what prepare_capture made of each. receivers: {name: settings of adann.equalizer,
-    e.g. dict(mode="off")}. references: labels of each capture, needed by the loss "supervised".
+    e.g. dict(mode="off")}. references: labels of each capture, needed by losses with known labels.
     progress: called as progress(labels) with {name: those decided so far}, every 0.1 s.
     on_status: called in another thread with status dictionaries of the equalizers, see
     status_listener.
@@ -77,7 +77,8 @@ def equalize_captures(model_path, captures, receivers, references=None, progress
         if events:
             stores[name] = blocks.message_debug()
             top.msg_connect((equalizers[name], "status"), (stores[name], "store"))
-        if settings.get("loss") == "supervised" and settings.get("mode") != "off":
+        loss = settings.get("loss")
+        if loss and core.losses[loss].supervised and settings.get("mode") != "off":
             known = known or _known_labels(captures, symbols, references, model)
             top.connect(known, (equalizers[name], 1))
     seconds = _run(top, sinks, progress)

@@ -8,6 +8,7 @@
 
 #include <string>
 
+using namespace gr::adann;
 using namespace gr::adann::core;
 
 namespace {
@@ -73,13 +74,12 @@ BOOST_AUTO_TEST_CASE(learns_batches_of_any_size_up_to_its_own)
 {
     learner_settings settings;
     settings.guard = false;
-    settings.training.learning_rate = 1;
+    settings.learning_rate = 1;
     learner whole(initial, settings);
     // A step of n symbols brings the average nearer by n / (average + n).
     const feature_view part = next().from(0, 100);
     step(whole, part);
-    trainer reference(initial.net,
-                      settings.training.scaled_to(initial.symbols, initial.sps));
+    trainer reference(initial.net, scaled_to(initial.symbols, initial.sps, settings));
     reference.step(part);
     for (std::size_t i = 0; i < initial.net.parameters().size(); ++i) {
         const float before = initial.net.parameters()[i];
