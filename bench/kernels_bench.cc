@@ -72,7 +72,8 @@ double step(const simd::kernels& kernels,
     settings.sigma = settings.epsilon = 0.1f;
     settings.learning_rate = 0.002f;
     settings.balance = 0; // torch does without
-    trainer trained(data.net, settings, value_of<noise_kind>("noise", noise), kernels);
+    trainer trained(
+        data.net, {}, settings, value_of<noise_kind>("noise", noise), kernels);
     return bench::rate(data.view.count, seconds, [&] { trained.step(data.view); });
 }
 

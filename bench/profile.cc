@@ -117,7 +117,7 @@ void profile(const simd::kernels& kernels, const scene& data, double seconds)
             settings.pseudo_label = pseudo_label_kind::clean;
             settings.sigma = settings.epsilon = 0.1f;
             settings.learning_rate = 0.002f;
-            trainer trained(data.net, settings, noise.value, table);
+            trainer trained(data.net, {}, settings, noise.value, table);
             print(std::string(loss.name) + ", " + noise.name + " noise",
                   data.view.count,
                   seconds,

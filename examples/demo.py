@@ -11,8 +11,10 @@ from rich.table import Column, Table
 
 from gnuradio.adann import core
 from gnuradio.adann.cli.terminal import progress_bar
-from gnuradio.adann.offline.equalize import count_errors, equalize_captures, prepare_capture
-from gnuradio.adann.offline.report import capture_report, write_plot
+from gnuradio.adann.captures.files import Capture
+from gnuradio.adann.offline.equalize import equalize_captures, prepare_capture
+from gnuradio.adann.offline.evaluate import count_aligned
+from gnuradio.adann.offline.report import Run, write_plot
 from gnuradio.adann.links.simulation import random_labels, simulate_vcsel
 
 FOLDER = Path(__file__).resolve().parent
@@ -36,29 +38,32 @@ def demo(symbols, output):
     output.mkdir(parents=True, exist_ok=True)
     console = Console(highlight=False)
     model = core.load_model(str(MODEL))
-    sent, received = [], []
+    captures = []
     for number, (name, drift) in enumerate(SETS.items(), 1):
         console.print(f"Simulating {name}: {symbols:,} symbols, drift {drift}")
-        sent.append(random_labels(symbols, [1, number]))  # the model knows those of seed 0
-        received.append(prepare_capture(simulate_vcsel(sent[-1], drift, seed=2 + number), model))
+        sent = random_labels(symbols, [1, number])  # the model knows those of seed 0
+        samples = simulate_vcsel(sent, drift, seed=2 + number)
+        captures.append(prepare_capture(Capture(samples, path=name, reference=sent), model))
 
     console.print("Equalizing both, frozen and adaptive side by side")
     receivers = {"frozen": {"mode": "off"}, "adaptive": {"mode": "lockstep"}}
     with progress_bar("equalizing", 2 * symbols) as update:
         results, seconds = equalize_captures(
-            MODEL, received, receivers, progress=lambda labels: update(
+            model, captures, receivers, progress=lambda labels: update(
                 len(labels["adaptive"]), f"{len(labels['adaptive']):,} symbols"))
 
     table = Table("set", "network", *(Column(name, justify="right", no_wrap=True) for name in (
         "BER", "95 % interval", "converged", "final BER")))
     curves = {name: [] for name in receivers}
-    for number, capture in enumerate(SETS):
+    for number, capture in enumerate(captures):
         for name, result in results.items():
-            errors = count_errors(result.labels[number], sent[number], "pam4", BLOCK)
-            entry, blocks = capture_report(number, capture, symbols, 2, BLOCK, errors)
-            curves[name].append(blocks)
+            errors = count_aligned(result.labels[number], capture.reference, model.constellation,
+                                   BLOCK)
+            run = Run(capture.path, symbols, model.constellation.bits_per_symbol, BLOCK, errors)
+            curves[name].append(run)
+            entry = run.entry()
             (low, high), converged = entry["ci95"], entry["convergence_blocks"]
-            table.add_row(capture, name, f"{entry['ber']:.2e}", f"{low:.2e} to {high:.2e}",
+            table.add_row(capture.path, name, f"{entry['ber']:.2e}", f"{low:.2e} to {high:.2e}",
                           f"{converged} blocks" if converged else "never",
                           f"{entry['final_ber']:.2e}")
     write_plot(output / "ber.png", curves, BLOCK, list(SETS))

@@ -6,10 +6,11 @@ CAPTURE is picsat_9k6.wav of github.com/daniestevez/satellite-recordings: audio 
 with the BPSK telemetry of PicSat at 9600 Bd, carrier at 12192 Hz; AX.25 frames, scrambled (G3RUH).
 Nobody knows the symbols. The network starts from the decisions of a blind linear equalizer on what
 the chain in front of it gives, and goes on learning in the chain. Frames with a right checksum are
-counted, of the recording as it is and with an echo added to it.
+counted, of the recording as it is and with an echo added to it, whose phase may turn.
 """
 
 import argparse
+import cmath
 import json
 from pathlib import Path
 
@@ -24,17 +25,35 @@ ECHO_DELAY = 6  # samples: 125 us, 1.2 symbols
 ROLL_OFF = 0.35
 
 
-def front_end(recording, echo):
+class second_path(gr.hier_block2):
+    """Adds what comes ECHO_DELAY samples late at the carrier's frequency, here brought to 0.
+
+    echo: its gain. turns: of its phase a second, the Doppler shift in Hz.
+    """
+
+    def __init__(self, echo, turns):
+        signature = gr.io_signature(1, 1, gr.sizeof_gr_complex)
+        super().__init__("second path", signature, signature)
+        start = echo * cmath.exp(-2j * cmath.pi * CARRIER / SAMPLE_RATE * ECHO_DELAY)
+        phase = analog.sig_source_c(SAMPLE_RATE, analog.GR_COS_WAVE, turns, 1)
+        turned, both = blocks.multiply_cc(), blocks.add_cc()
+        self.connect(self, both, self)
+        self.connect(self, blocks.delay(gr.sizeof_gr_complex, ECHO_DELAY),
+                     blocks.multiply_const_cc(start), turned, (both, 1))
+        self.connect(phase, (turned, 1))
+
+
+def front_end(recording, echo, turns=0):
     """Blocks from the recording to SPS samples a symbol, carrier and clock recovered.
 
-    echo: gain of a second path, ECHO_DELAY samples late.
+    echo, turns: of a second path.
     """
     sps = SAMPLE_RATE / SYMBOL_RATE
     return [
         blocks.wavfile_source(str(recording)),
-        filter.fir_filter_fff(1, [1, *[0] * (ECHO_DELAY - 1), echo]),
         filter.freq_xlating_fir_filter_fcf(
             1, firdes.low_pass(1, SAMPLE_RATE, 8500, 2000), CARRIER, SAMPLE_RATE),
+        second_path(echo, turns),
         analog.agc_cc(1e-3, 1.0, 1.0),
         filter.fir_filter_ccf(1, firdes.root_raised_cosine(
             1, SAMPLE_RATE, SYMBOL_RATE, ROLL_OFF, int(11 * sps))),
@@ -72,10 +91,10 @@ def deframer():
             digital.descrambler_bb(0x21, 0, 16), digital.hdlc_deframer_bp(16, 500)]
 
 
-def receive(recording, echo, model):
+def receive(recording, echo, turns, model):
     """All deciders side by side behind one front end: {name: frames with a right checksum}."""
     top = gr.top_block()
-    front = front_end(recording, echo)
+    front = front_end(recording, echo, turns)
     top.connect(*front)
     found = {}
     for name, decider in deciders(model).items():
@@ -97,6 +116,8 @@ def main():
     parser.add_argument("--echo", metavar="GAIN", type=float, nargs="+",
                         default=[0, 0.3, 0.4, 0.5, 0.7, 0.9],
                         help="of the second path, 125 us late (default: 0 0.3 0.4 0.5 0.7 0.9)")
+    parser.add_argument("--turns", metavar="HZ", type=float, default=0,
+                        help="of the second path's phase a second; not while it is trained on")
     arguments = parser.parse_args()
     arguments.capture.close()
     arguments.directory.mkdir(parents=True, exist_ok=True)
@@ -109,7 +130,7 @@ def main():
         command("train", "--blind", "--capture", capture, "--constellation", "pam2", "--sps", SPS,
                 "--half-window", 5, "--fraction", 1, "--optimizer", "adam", "--batch", 1024,
                 "--epochs", 40, "-o", model)
-        frames[f"{echo:g}"] = receive(arguments.capture.name, echo, model)
+        frames[f"{echo:g}"] = receive(arguments.capture.name, echo, arguments.turns, model)
 
     print(f"\n{'frames with an echo of':24}" + "".join(f"{echo:>6}" for echo in frames))
     for name in next(iter(frames.values())):

@@ -7,24 +7,25 @@ from pathlib import Path
 
 import click
 import numpy as np
-import pmt
 from rich.console import Console
 from rich.table import Column, Table
 
 from gnuradio import adann, blocks, digital, gr
 from gnuradio.adann import core
-from gnuradio.adann.offline.equalize import count_errors, prepare_capture
+from gnuradio.adann.captures.statistics import normalized
+from gnuradio.adann.experiments.comparators import (CMA, FEEDBACK, LINEAR, gnuradio_constellation,
+                                                    gnuradio_equalizer, training_tag, unit_points)
+from gnuradio.adann.offline.evaluate import count_aligned
 from gnuradio.adann.links.simulation import random_labels, simulate_vcsel
 
-FILE = str(Path(__file__).resolve().parent / "models/vcsel_pam4.safetensors")
-MODEL = core.load_model(FILE)
+MODEL = core.load_model(str(Path(__file__).resolve().parent / "models/vcsel_pam4.safetensors"))
 SETS = {"set1": "none", "set2": "reference"}  # and their drifts, see simulation.VCSEL_DRIFTS
 TRAINING = 8192  # labels from the start of set1 that are told; no errors are counted there
+START = 2**16  # symbols of set2 in which the filters that move soonest have followed
 FLUSH = 512  # symbols of silence that push out the last decisions
 BLOCK = 8192  # symbols of one call of the counter
 
-# The filters see as far as the network does. Steps: the best of a coarse search on set2.
-TAPS = 2 * MODEL.sps * MODEL.half_window + 1
+# The best of a coarse search on set2.
 LMS_STEP, CMA_STEP = 2e-4, 1e-4
 MEMORY = 5  # symbols of the MLSE: 256 states
 
@@ -36,7 +37,7 @@ def add_networks(top, source):
     sinks = {}
     for name, chosen in settings.items():
         sinks[name, "no label"] = sink = blocks.vector_sink_b()
-        top.connect(source, adann.equalizer(model=FILE, **chosen), sink)
+        top.connect(source, adann.equalizer(model=MODEL, **chosen), sink)
     return sinks
 
 
@@ -60,48 +61,33 @@ def add_mlses(top, source, samples, labels):
     return sinks
 
 
-def add_gnuradio(top, source, labels, tag):
-    """GNU Radio's equalizers: LMS learns from the training part, then from its own decisions.
-
-    CMA learns from the modulus alone. It starts from a 1 in the middle: at the newest sample, where
-    the block puts it, there is no window after the symbol. What set_taps() is given counts here
-    because a block without a training sequence is never idle.
-    """
-    points = np.array(MODEL.constellation.points)
-    points /= np.sqrt(np.mean(np.abs(points)**2))  # the samples' power is 1 as well
-    alphabet = digital.constellation_calcdist(points, [], 2, 1,
-                                              digital.constellation.NO_NORMALIZATION)
-    lms = digital.adaptive_algorithm_lms(alphabet, LMS_STEP).base()
-    modulus = np.mean(np.abs(points)**4)  # over the mean square, which is 1
-    cma = digital.adaptive_algorithm_cma(alphabet, CMA_STEP, modulus).base()
-    training = (True, points[labels[:TRAINING]], tag)
-    blind = digital.linear_equalizer(TAPS, MODEL.sps, cma)
-    blind.set_taps(np.eye(TAPS)[TAPS // 2])
+def add_gnuradio(top, source, labels):
+    """GNU Radio's equalizers: LMS learns from the training part, then from its own decisions; CMA
+    learns from the modulus alone."""
+    points = unit_points(MODEL.constellation)
+    window, training = (points, MODEL.sps, MODEL.half_window), labels[:TRAINING]
     equalizers = {
-        ("linear, CMA", "no label"): blind,
-        ("linear, LMS", f"{TRAINING} labels"): digital.linear_equalizer(
-            TAPS, MODEL.sps, lms, *training),
-        ("feedback, LMS", f"{TRAINING} labels"): digital.decision_feedback_equalizer(
-            TAPS, MODEL.half_window, MODEL.sps, lms, *training)}
+        (CMA, "no label"): gnuradio_equalizer(CMA, *window, CMA_STEP),
+        (LINEAR, f"{TRAINING} labels"): gnuradio_equalizer(LINEAR, *window, LMS_STEP, training),
+        (FEEDBACK, f"{TRAINING} labels"): gnuradio_equalizer(FEEDBACK, *window, LMS_STEP, training)}
     to_complex = blocks.float_to_complex()
     top.connect(source, to_complex)
     sinks = {}
     for name, equalizer in equalizers.items():
         sinks[name] = blocks.vector_sink_b()
-        # Output i has the symbol half a window before the newest sample in its middle.
-        top.connect(to_complex, equalizer, digital.constellation_decoder_cb(alphabet.base()),
+        decide = digital.constellation_decoder_cb(gnuradio_constellation(points).base())
+        top.connect(to_complex, equalizer, decide,
                     blocks.skiphead(gr.sizeof_char, MODEL.half_window), sinks[name])
     return sinks
 
 
 def error_rate(decided, sent):
     """BER and its exact 95 % interval as text; where they agree by chance only: unlocked."""
-    rows = count_errors(decided, sent, "pam4", BLOCK)
-    if rows is None:
+    errors = count_aligned(decided, sent, MODEL.constellation, BLOCK)
+    if errors is None:
         return "–", "unlocked"
-    symbols, _, errors = np.sum(rows, axis=0).tolist()
-    low, high = core.clopper_pearson(errors, 2 * symbols)
-    return f"{errors / (2 * symbols):.2e}", f"{low:.2e} to {high:.2e}"
+    rate = errors.rate()
+    return f"{rate['ber']:.2e}", "{:.2e} to {:.2e}".format(*rate["ci95"])
 
 
 @click.command()
@@ -111,26 +97,26 @@ def shoot_out(symbols):
     """Equalize one 56 Gb/s PAM4 stream in seven ways, before and after its fibre was moved.
 
     One flowgraph; each equalizer runs through set1 and then set2 without being told where that
-    begins. "later" is the second half of set2, when all of them had time to follow.
+    begins. "start" is the first 65536 symbols of set2, "later" its second half, when all of
+    them had time to follow.
     """
     labels = [random_labels(symbols, [1, number]) for number in (1, 2)]  # as in demo.py
-    received = [prepare_capture(simulate_vcsel(sent, drift, seed=3 + number), MODEL)
+    received = [normalized(simulate_vcsel(sent, drift, seed=3 + number))
                 for number, (sent, drift) in enumerate(zip(labels, SETS.values()))]
     samples = np.concatenate([*received, np.zeros(MODEL.sps * FLUSH, np.float32)])
     labels = np.concatenate([*labels, np.zeros(FLUSH, np.uint8)])
 
-    tag = gr.tag_t()
-    tag.key = pmt.intern("training")
-    tag.offset = MODEL.sps * MODEL.half_window  # the newest sample in symbol 0's window
     top = gr.top_block("shoot-out")
-    source = blocks.vector_source_f(samples, False, 1, [tag])
+    source = blocks.vector_source_f(samples, False, 1,
+                                    [training_tag(MODEL.sps, MODEL.half_window)])
     sinks = {**add_networks(top, source), **add_mlses(top, source, samples, labels),
-             **add_gnuradio(top, source, labels, "training")}
+             **add_gnuradio(top, source, labels)}
     top.run()
 
     table = Table("part", "equalizer", "told", *(Column(name, justify="right", no_wrap=True)
                                                  for name in ("BER", "95 % interval")))
     parts = {"set1": (TRAINING, symbols), "set2": (symbols, 2 * symbols),
+             "set2, start": (symbols, symbols + START),
              "set2, later": (symbols + symbols // 2, 2 * symbols)}
     for part, (first, last) in parts.items():
         for (name, told), sink in sinks.items():

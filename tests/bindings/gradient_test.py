@@ -129,17 +129,26 @@ def test_the_gradient_is_torchs(loss, pseudo_label, classes, sps, half_window, f
     np.testing.assert_array_equal(found, copied)
 
 
-@pytest.mark.parametrize("classes", [2, 4, 8, 16, 64])
-def test_pattern_balances_gradient_is_torchs(classes):
+def permuted_16qam():
+    """Labels in any order: what is I and what is Q only the points tell."""
+    points = core.constellation("16qam").points
+    return points[np.random.default_rng(16).permutation(16)]
+
+
+@pytest.mark.parametrize("name", ["pam2", "qpsk", "gr:8psk", "16qam", "64qam", permuted_16qam()],
+                         ids=str)
+def test_pattern_balances_gradient_is_torchs(name):
     """The second step's gradient: the first one's mean posteriors, by context, judge it, and the
     classes that were missing there are raised for the pseudo-labels."""
     tile, weight = 128, 0.7
+    points = core.constellation(name).points
+    classes = points.size
     random = np.random.default_rng(classes)
     first, second = random.standard_normal((2, 1000, 12)).astype(np.float32)
     net = core.network([12, 10, classes])
     net.initialize(9)
     trainer = core.trainer(net, loss="self_training", pseudo_label="clean", balance=weight,
-                           optimizer="sgd", learning_rate=1)
+                           optimizer="sgd", learning_rate=1, constellation=name)
     trainer.step(first)
     before = trainer.network
     trainer.step(second)
@@ -149,7 +158,10 @@ def test_pattern_balances_gradient_is_torchs(classes):
     count = round(classes ** (1 / dimensions))  # of levels
 
     def levels(labels, dimension):
-        return labels if dimensions == 1 else labels // count if dimension == 0 else labels % count
+        if dimensions == 1:
+            return labels
+        values = points.imag if dimension else points.real
+        return np.unique(values, return_inverse=True)[1][labels]
 
     def tables(labels, dimension):
         """(symbols that have the neighbours in their tile, number of each one's context)"""
@@ -164,8 +176,11 @@ def test_pattern_balances_gradient_is_torchs(classes):
                                            (count,) * len(context))
 
     def posteriors_of_levels(posteriors, dimension):
-        return (posteriors if dimensions == 1
-                else posteriors.reshape(-1, count, count).sum(2 - dimension))
+        if dimensions == 1:
+            return posteriors
+        level = levels(np.arange(classes), dimension)
+        chosen = np.eye(count)[level]
+        return posteriors @ (torch.tensor(chosen) if torch.is_tensor(posteriors) else chosen)
 
     labels, posteriors = net.decide(first)
     share = len(first) / classes
@@ -208,7 +223,8 @@ def test_a_class_that_is_never_decided_comes_back():
         net.bias(0)[:] = -30 * levels ** 2 - [0, 0, 0, 60]
         assert net.decide(received[sent == 3])[0].max() == 2
         assert net.decide(received[sent == 3])[1][:, 3].max() < 1e-7
-        trainer = core.trainer(net, loss="self_training", learning_rate=0.1, balance=balance)
+        trainer = core.trainer(net, loss="self_training", learning_rate=0.1, balance=balance,
+                               constellation="pam4")
         for start in range(0, sent.size - 512, 512):
             trainer.step(received[start:start + 512])
         wrong[balance] = np.mean(trainer.network.decide(received)[0] != sent)

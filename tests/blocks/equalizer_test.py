@@ -104,7 +104,7 @@ def test_a_model_in_memory_is_as_good_as_its_file(signal):
 def test_lockstep_is_the_trainer_whatever_the_buffers(signal):
     settings = dict(loss="aug_vat", pseudo_label="doubted", learning_rate=0.003, sigma=0.1,
                     epsilon=0.1, seed=11)
-    trainer = core.trainer(signal.network, **settings)
+    trainer = core.trainer(signal.network, constellation=signal.constellation, **settings)
     features, expected, batch = signal.features(), [], 1024
     for first in range(0, len(features), batch):
         piece = features[first:first + batch]

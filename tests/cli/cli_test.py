@@ -46,6 +46,9 @@ def sets(tmp_path_factory):
                    *TRAIN, "-o", folder / "model.safetensors")
     assert result.exit_code == 0, result.stderr
     assert "delay of 0 symbols" in result.stdout
+    # Noise of 0.4 in a signal of 5.45 and that.
+    left = 10 * np.log10(0.16 / (0.16 + 5 * 1.09))
+    assert f": it leaves {left:.0f}." in result.stdout
     return folder
 
 
@@ -136,8 +139,9 @@ def test_a_later_run_goes_on_from_a_checkpoint(sets, tmp_path):
     assert first.exit_code == 0, first.stderr
     tensors = pytest.importorskip("safetensors.torch").load_file(checkpoint)
     assert int(tensors["state.steps"]) == 30_000 // 512
-    np.testing.assert_array_equal(tensors["layers.0.weight"].numpy(),
-                                  core.load_model(str(checkpoint)).network.weight(0))
+    loaded, model = (core.load_model(str(file)) for file in (checkpoint, sets / "model.safetensors"))
+    np.testing.assert_array_equal(tensors["layers.0.weight"].numpy(), loaded.network.weight(0))
+    assert loaded.waveform == model.waveform is not None
     again = ("equalize", "--model", checkpoint, "--capture", sets / "set2", "--reference",
              sets / "set2.u8", "--report", report)
     for mode, steps in ("lockstep", 2 * (30_000 // 512)), ("off", 0):
@@ -155,6 +159,7 @@ def test_a_rollback_is_replayed(sets, tmp_path):
     result = equalize_two(sets, "--lr", 1, "--checkpoint", tmp_path / "checkpoint.safetensors")
     assert result.exit_code == 0, result.stderr
     recorded = tmp_path / "checkpoint.rollback.safetensors"
+    assert core.load_model(str(recorded)).waveform is not None
     result = adann("replay", recorded)
     assert result.exit_code == 0, result.stderr
     rows = [line.split("│")[1:-1] for line in result.stdout.splitlines() if "│" in line]

@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 import zmq
 from gnuradio.adann.captures.files import write_capture
-from gnuradio.adann.cli.watch import RunningErrors
 from gnuradio.adann.links.simulation import random_labels, simulate_vcsel
 
 MODEL = pathlib.Path(__file__).parents[2] / "examples/models/vcsel_pam4.safetensors"
@@ -101,21 +100,3 @@ def test_a_port_in_use_is_one_line(command):
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1
     assert done.stderr.startswith(f"adann: address is 'tcp://127.0.0.1:{port}': Address already")
-
-
-@pytest.mark.parametrize("portion", [1000, 70_000])
-def test_running_errors_are_those_of_the_latest_batches(portion):
-    """Two captures with other delays; the labels come in portions that cross their boundary. In
-    any 8 batches of 1000 symbols, every 100th or 50th symbol has one of its two bits wrong."""
-    random = np.random.default_rng(1)
-    sent = [random.integers(0, 4, 50_000, np.uint8) for _ in range(2)]
-    decided = [np.roll(labels, delay) for labels, delay in zip(sent, (3, 700))]
-    for labels, apart in zip(decided, (100, 50)):
-        labels[::apart] ^= 1
-    labels = np.concatenate(decided)
-    errors = RunningErrors("pam4", [50_000, 50_000], sent, 1000)
-    told = [errors.update(labels[:end]) for end in range(0, labels.size + portion, portion)]
-    assert told[0] is None
-    assert told[-1] == 0.01
-    if portion == 1000:
-        assert told[50] == 0.005 and told[51] is None

@@ -2,6 +2,8 @@
 """The examples on measured records, where the records are; they are not part of this repository."""
 
 import json
+import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -9,14 +11,16 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-CAPTURES = ROOT.parent / "shared" / "captures"
+CAPTURES = Path(os.environ.get("ADANN_CAPTURES", ROOT.parent / "shared" / "captures"))
 
 
 def run_example(name, record, directory, *options):
-    """Run it as a user would. Returns what it printed."""
+    """Run it as a user would. name: of the script, and what comes before the record. Returns what
+    it printed."""
     if not (CAPTURES / record).exists():
-        pytest.skip(f"{CAPTURES / record} is not here")
-    run = subprocess.run([sys.executable, ROOT / "examples" / name, CAPTURES / record,
+        pytest.skip(f"{CAPTURES / record} is not here; ADANN_CAPTURES names the folder")
+    script, *first = name.split()
+    run = subprocess.run([sys.executable, ROOT / "examples" / script, *first, CAPTURES / record,
                           "-o", directory, *options], capture_output=True, text=True, timeout=300)
     assert run.returncode == 0, run.stdout + run.stderr
     return run.stdout
@@ -60,6 +64,39 @@ def test_adann_keeps_the_frames_that_an_echo_takes_from_a_satellite_receiver(tmp
             assert set(frames) <= sent
     assert 10 <= len(found["0.4"]["slicer"]) <= 25  # 19
     assert not found["0.7"]["slicer"]
+
+
+def test_an_echo_that_turns_is_more_than_the_frozen_network_takes(tmp_path):
+    run_example("satellite_hdlc.py", "satellite_bpsk/picsat_9k6.wav", tmp_path, "--echo", "0.4",
+                "--turns", "1")
+    found = json.loads((tmp_path / "frames.json").read_text())["0.4"]
+    assert 35 <= len(found["slicer"]) <= 52  # 45
+    assert 18 <= len(found["AdaNN, frozen"]) <= 36  # 27
+    assert 50 <= len(found["linear_equalizer, CMA"])  # 54
+    assert len(found["AdaNN"]) >= len(found["AdaNN, frozen"])  # 28
+
+
+def changed_channel(record, capture, directory):
+    """{(channel, network): symbol errors before, in the first 2048, the third, the last quarter}"""
+    output = run_example(f"changed_channel.py {record}", capture, directory)
+    rows = re.findall(r"^(.+?)  +(frozen|AdaNN) +(\d+) +(\d+) +(\d+) +(\d+)$", output, re.M)
+    return output, {(channel, network): [int(count) for count in counts]
+                    for channel, network, *counts in rows}
+
+
+def test_framed_radio_is_prepared_by_its_sync_words_and_its_channel_changes(tmp_path):
+    output, errors = changed_channel("dmr", "dmr_4fsk/dmr_it_8.dis", tmp_path)
+    assert "389 sync words of 24 symbols, 0 of their symbols decided wrongly" in output
+    assert len(errors) == 8 and errors["as it is", "frozen"][0] < 50
+    # 24,000 symbols in the last quarter.
+    assert errors["1, .45, -.15", "frozen"][3] > errors[".15, 1, .3", "frozen"][3] > 2000
+
+
+def test_an_8b10b_line_is_proven_by_its_code_and_its_channel_changes(tmp_path):
+    output, errors = changed_channel("pcie", "pcie_gen1_8b10b/pcie_c1.bin", tmp_path)
+    assert "8b/10b: 4999 of 4999 code groups valid, from bit 3" in output
+    assert len(errors) == 8 and sum(errors["as it is", "frozen"]) < 10
+    assert sum(errors["1, .45, -.15", "frozen"]) > 300
 
 
 def test_adaptation_helps_16qam_trained_on_a_fifth(tmp_path):

@@ -33,7 +33,7 @@ def table():
 
 
 def test_every_equalizer_locks_in_every_part(table):
-    assert set(table) == {(part, name) for part in ("set1", "set2", "set2, later")
+    assert set(table) == {(part, name) for part in ("set1", "set2", "set2, start", "set2, later")
                           for name in EQUALIZERS}
     for ber, low, high in table.values():
         assert low < ber < high

@@ -50,8 +50,7 @@ def test_a_cell_that_kills_its_workers_is_given_up():
 def test_an_equalizer_does_the_same_on_the_workers_of_another_scheduler(tmp_path):
     network = core.network([44, 10, 4])
     network.initialize(3)
-    core.save_model(str(tmp_path / "model"), core.model(network, 4, 5, False, "pam4"))
-    model, size = (tmp_path / "model").read_bytes(), Size(symbols=32768)
+    model, size = core.model(network, 4, 5, False, "pam4"), Size(symbols=32768)
     cells = [(model, dict(DEFAULTS, seed=seed), size) for seed in (0, 1)]
     here = [run_equalizer(*cell) for cell in cells]
     with LocalCluster(n_workers=1, dashboard_address=None, local_directory=tmp_path) as other, \

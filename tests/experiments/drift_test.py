@@ -9,12 +9,20 @@ import pytest
 from gnuradio.adann import core
 from gnuradio.adann.captures.statistics import normalized
 from gnuradio.adann.experiments.drift import run_row
-from gnuradio.adann.experiments.drift_report import bars, estimates_and_counts, summarize
+from gnuradio.adann.experiments.drift_report import (bars, estimates_and_counts, jump, summarize,
+                                                     worst_jump)
 from gnuradio.adann.experiments.drift_signals import (EVENTS, LINKS, Scale, case_signal,
                                                       stress_signal)
+from gnuradio.adann.offline.evaluate import Errors
 
 SMALL = Scale(before=8192, after=16384, slow=65536, switched=8192, switches=3, event=20_000,
               recovery=8192)
+
+
+def blocks(bit_errors, bits, symbols):
+    """Errors of blocks of so many symbols."""
+    wrong = np.array(bit_errors)
+    return Errors(np.full(wrong.size, symbols), wrong, wrong, bits)
 
 
 @pytest.fixture(scope="module")
@@ -43,6 +51,8 @@ def test_ours_follows_every_drift_and_endures_every_disturbance(quick):
     assert stuck["final"]["ber"] > 0.05
     assert len(results["stress_summary"]) == 4
     assert all(row["met"] for row in results["stress_summary"])
+    for run in results["runs"]:
+        run["errors"] = [blocks(one, LINKS[run["link"]].bits, 8192) for one in run["errors"]]
     # The errors that it estimates are about those that are counted, where it says so.
     trusted = np.array([point[:2] for link in LINKS
                         for point in estimates_and_counts(results, link) if point[2]])
@@ -59,16 +69,35 @@ def test_table_and_plots_are_written(quick):
 
 def test_figures_of_a_run():
     # 16 blocks of 1000 bits: 10 errors each in 6, then none; the latest 8 are below 1e-3 after 14.
-    late = [10] * 6 + [0] * 9 + [1]
-    found = summarize([[7] * 4, late, late[6:]], bits=2, block=500)
+    before, late = blocks([7] * 4, 2, 500), blocks([10] * 6 + [0] * 9 + [1], 2, 500)
+    found = summarize([before, late, late[6:]])
     assert found["blocks"] == 14
     assert found["before"]["ber"] == 28 / 4000
     assert found["whole"]["ber"] == 62 / 26000
     assert found["final"]["ber"] == 1 / 8000
     assert found["final"]["ci95"] == list(core.clopper_pearson(1, 8000))
     assert found["worst_block"] == 1e-3
-    never = summarize([[7] * 4, late, [10] * 8], bits=2, block=500)
+    never = summarize([before, late, blocks([10] * 8, 2, 500)])
     assert never["blocks"] is None and never["final"]["ber"] == 1e-2
+
+
+def test_a_jump_is_over_when_the_latest_symbols_and_all_that_follow_say_so():
+    # Blocks of 512 symbols, 1024 bits: 30 errors each in the first 4, 20 in the ninth, 5 later.
+    close = [30] * 4 + [0] * 4 + [20] + [0] * 11 + [5] + [0] * 43
+    close, before = blocks(close, 2, 512), blocks([0], 2, 8192)
+    run = {"jump": close, "errors": [before, blocks([140, 5, 0, 0], 2, 8192)]}
+    # 8 blocks have 140 errors until the fourth is out of them; 20 in 8192 bits are 2.4e-3, and
+    # below 1e-3 the ninth has to be out too.
+    assert jump(run) == {"symbols": 17 * 512, "start": 140 / 16384, "worst": 5 / 8192}
+    # What follows has too many: never.
+    worse = blocks([140, 5, 0, 0, 200, 200], 2, 8192)
+    assert jump({**run, "errors": [before, worse]})["symbols"] is None
+    calm = {"jump": blocks([0] * 64, 2, 512), "errors": [before, blocks([0] * 4, 2, 8192)]}
+    assert jump(calm) == {"symbols": 4096, "start": 0, "worst": 0}
+    assert worst_jump([{"symbols": 4096, "start": 1, "worst": 2},
+                       {"symbols": 8192, "start": 0, "worst": 3}]) == {
+        "symbols": 8192, "start": 1, "worst": 3}
+    assert worst_jump([{"symbols": None, "start": 1, "worst": 2}])["symbols"] is None
 
 
 def test_bars_are_judged():
@@ -79,15 +108,19 @@ def test_bars_are_judged():
         return {"blocks": blocks, "final": rate(final), "whole": rate(whole),
                 "before": rate(before)}
 
-    def judged(ours, slower=row(None, 1e-2, 1e-2), oracle=4e-4, case="strong"):
+    def judged(ours, slower=row(None, 1e-2, 1e-2), oracle=4e-4, case="strong", symbols=8192):
         entry = {"link": "PAM4", "case": case, "rows": {
             "frozen": row(None, 2e-2, 2e-2), "self-training": slower, "ours": ours,
             "oracle": row(8, oracle, oracle)}}
-        return {bar["bar"] for bar in bars({"summary": [entry]}) if not bar["met"]}
+        results = {"summary": [entry], "jumps": [dict(link="PAM4", case=case, symbols=symbols)]}
+        return {bar["bar"] for bar in bars(results) if not bar["met"]}
 
     assert judged(row(16, 4e-4, 1e-3)) == set()
     assert judged(row(17, 4e-4, 1e-3)) == {"blocks to 1e-3"}
     assert judged(row(None, 4e-4, 1e-3)) == {"blocks to 1e-3"}
+    assert judged(row(16, 4e-4, 1e-3), symbols=8704) == {"symbols to 1e-3"}
+    assert judged(row(16, 4e-4, 1e-3), symbols=None) == {"symbols to 1e-3"}
+    assert judged(row(16, 4e-4, 1e-3), symbols=None, case="bias") == set()
     assert judged(row(16, 6e-4, 1e-3)) == {"final BER / oracle's"}
     assert judged(row(16, 4e-4, 1e-3), row(15, 1e-3, 1e-3)) == {"blocks / self-training's"}
     assert judged(row(16, 4e-4, 1e-3), row(71, 1e-3, 1e-3), case="reference") == {
@@ -102,7 +135,9 @@ def test_bars_are_judged():
 @pytest.mark.parametrize("case, captures", [
     ("gain", [8192, 16384]), ("slow", [8192, 65536]), ("switching", [8192] * 4)])
 def test_captures_of_a_case_carry_their_labels(link, case, captures):
-    samples, sent = case_signal(link, case, SMALL)
+    found = case_signal(link, case, SMALL)
+    samples, sent = ([capture.samples for capture in found],
+                     [capture.reference for capture in found])
     constellation = core.constellation(LINKS[link].constellation)
     points = np.array(constellation.points if constellation.is_complex else
                       np.real(constellation.points))
@@ -128,8 +163,9 @@ def test_captures_of_a_case_carry_their_labels(link, case, captures):
 @pytest.mark.parametrize("link", LINKS)
 @pytest.mark.parametrize("event", EVENTS)
 def test_disturbances_are_what_they_say(link, event):
-    captures, sent = stress_signal(link, "none", event, SMALL)
-    assert captures[-1].size == 4 * sent.size
+    found = stress_signal(link, "none", event, SMALL)
+    captures = [capture.samples for capture in found]
+    assert captures[-1].size == 4 * found[-1].reference.size
     assert len(captures) == (2 if event == "none" else 3)
     middle = captures[1]
     assert middle.dtype == captures[0].dtype
@@ -144,12 +180,13 @@ def test_disturbances_are_what_they_say(link, event):
         assert np.corrcoef(abs(middle[:-period]), abs(middle[period:]))[0, 1] > 0.8
 
 
-def test_a_cell_gives_the_same_again(tmp_path):
+def test_a_cell_gives_the_same_again():
     network = core.network([44, 10, 4])
     network.initialize(3)
     model = core.model(network, 4, 5, False, "pam4")
-    core.save_model(str(tmp_path / "model"), model)
-    cell = (tmp_path / "model").read_bytes(), "PAM4", "reference", "ours"
-    first, again, other = (run_row(*cell, seed, SMALL) for seed in (1, 1, 2))
+    cells = [run_row(model, "PAM4", "reference", "ours", seed, SMALL) for seed in (1, 1, 2)]
+    first, again, other = ([errors.bit_errors.tolist() for errors in cell["errors"]]
+                           for cell in cells)
     assert first == again != other
-    assert [len(errors) for errors in first["errors"]] == [1, 2]
+    assert cells[0]["estimates"] == cells[1]["estimates"]
+    assert [len(errors) for errors in first] == [1, 2]

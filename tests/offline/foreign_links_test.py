@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from gnuradio.adann import core
+from gnuradio.adann.captures.files import Capture
 from gnuradio.adann.captures.statistics import normalized
 from gnuradio.adann.offline.equalize import equalize_captures
 from gnuradio.adann.offline.training import TrainingSettings, train
@@ -62,17 +63,17 @@ def wrong_bits(decided, sent):
 @pytest.mark.parametrize("constellation, snr, seed, change", [
     ("pam2", 10, 1, 0.4), ("pam4", 18, 2, 0.4), ("pam8", 24, 3, 0.2),
     ("qpsk", 12, 4, 0.4), ("16qam", 19, 5, 0.3), ("64qam", 26, 6, 0.1)])
-def test_every_constellation_follows_other_echoes(constellation, snr, seed, change, tmp_path):
+def test_every_constellation_follows_other_echoes(constellation, snr, seed, change):
     link = EchoLink(constellation, snr, seed, change)
     settings = TrainingSettings(fraction=0.75, epochs=100, optimizer="adam", batch=2048)
-    for name, drifted in ("network", False), ("oracle", True):
-        record = link.receive(TRAINING, drifted, 1)
-        core.save_model(str(tmp_path / name), train(*record, constellation, SPS, 5, settings).model)
-    captures, sent = zip(link.receive(BEFORE, False, 2), link.receive(AFTER, True, 3))
+    models = {name: train(*link.receive(TRAINING, drifted, 1), constellation, SPS, 5, settings).model
+              for name, drifted in (("network", False), ("oracle", True))}
+    captures = [Capture(samples, reference=sent) for samples, sent in
+                (link.receive(BEFORE, False, 2), link.receive(AFTER, True, 3))]
 
     def final(model, **adaptation):
-        received, _ = equalize_captures(tmp_path / model, captures, {"it": adaptation}, sent)
-        return wrong_bits(received["it"].labels[1][-LATEST:], sent[1][-LATEST:])
+        received, _ = equalize_captures(models[model], captures, {"it": adaptation})
+        return wrong_bits(received["it"].labels[1][-LATEST:], captures[1].reference[-LATEST:])
 
     frozen, oracle = final("network", mode="off"), final("oracle", mode="off")
     ours = final("network", mode="lockstep")

@@ -7,6 +7,7 @@ import sys
 import numpy as np
 import pytest
 from gnuradio.adann import core
+from gnuradio.adann.captures.statistics import normalized
 from gnuradio.adann.offline.training import BACKENDS, TrainingSettings, feature_view, train
 from scipy.stats import norm
 
@@ -163,3 +164,44 @@ labels = np.random.default_rng(0).integers(0, 2, 1000).astype(np.uint8)
 train(2 * labels.astype(np.float32) - 1, labels, "pam2", 1, 0, TrainingSettings(epochs=1))
 assert "torch" not in sys.modules
 """], check=True)
+
+
+def own_samples(samples, sps, delay, count):
+    """Of the symbols that labels are known for: (count, sps), normalised as training does it."""
+    samples = normalized(samples)
+    padded = np.pad(samples, (sps // 2, 0))
+    return padded[:padded.size // sps * sps].reshape(-1, sps)[delay:delay + count]
+
+
+@pytest.mark.parametrize("name, sps, delay", [("pam4", 2, 7), ("qpsk", 3, 0)])
+def test_the_expected_waveform_is_learnt_from_what_is_trained_on(name, sps, delay, tmp_path):
+    samples, labels = channel(name, sps, delay=delay)
+    trained = train(samples, labels, name, sps, 2, TrainingSettings(**{**QUICK, "epochs": 1}))
+    count = trained.train.symbols
+    expected = core.expected_waveform.fit(
+        core.constellation(name), own_samples(samples, sps, delay, count), labels[:count])
+    assert trained.model.waveform == expected
+    rest = own_samples(samples, sps, delay, labels.size)[count:], labels[count:][:-delay or None]
+    # Noise of 0.25 per root of sps in every float, in a signal of another power than one.
+    assert np.sqrt(expected.residual(*rest)) == pytest.approx(expected.noise, rel=0.03)
+    assert expected.noise == pytest.approx(
+        0.25 * np.sqrt(sps) / np.sqrt(np.mean(abs(samples) ** 2)), rel=0.03)
+
+    core.save_model(str(tmp_path / "m"), trained.model)
+    assert core.load_model(str(tmp_path / "m")).waveform == expected
+    tensors = pytest.importorskip("safetensors.torch").load_file(tmp_path / "m")
+    np.testing.assert_array_equal(tensors["waveform.affine"].numpy(), expected.affine)
+    np.testing.assert_array_equal(tensors["waveform.table"].numpy(), expected.table)
+
+
+def test_a_blind_start_learns_the_waveform_of_its_decisions():
+    samples, labels = channel("pam4", 2, noise=0.15)
+    quick = TrainingSettings(**{**QUICK, "epochs": 1})
+    blind, told = (train(samples, known, "pam4", 2, 2, quick).model.waveform
+                   for known in (None, labels))
+    assert blind.noise == pytest.approx(told.noise, rel=0.02)
+
+
+def test_fewer_than_1000_symbols_give_no_waveform():
+    samples, labels = channel("pam4", 2, count=1998)
+    assert train(samples, labels, "pam4", 2, 2, TrainingSettings(**QUICK)).model.waveform is None

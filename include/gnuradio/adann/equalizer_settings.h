@@ -154,7 +154,7 @@ struct training_settings : loss_settings {
               self.seed,
               std::uint64_t{ 0 },
               std::numeric_limits<std::uint64_t>::max(),
-              "Of the noise.");
+              "Of the noise, and of where the guard looks.");
     }
 };
 

@@ -16,10 +16,10 @@ constexpr double standard_deviations = 5;
 constexpr double least_score = 0.003; // nats: few contexts have a chi-square of long tail
 } // namespace
 
-error_estimate::error_estimate(std::size_t classes, bool scrambled)
-    : d_levels(classes), d_scrambled(scrambled)
+error_estimate::error_estimate(const constellation& symbols, bool scrambled)
+    : d_classes(symbols.size()), d_parts(symbols.parts()), d_scrambled(scrambled)
 {
-    d_past.posteriors.resize(d_levels.dimensions * contexts() * d_levels.levels);
+    d_past.posteriors.resize(d_parts.count * contexts() * d_parts.values);
     d_latest.posteriors = d_past.posteriors;
 }
 
@@ -43,7 +43,7 @@ void error_estimate::counts::add(const counts& more)
 
 std::size_t error_estimate::contexts() const
 {
-    const std::size_t k = d_levels.levels;
+    const std::size_t k = d_parts.values;
     return k <= 4 ? k * k * k : k * k;
 }
 
@@ -57,27 +57,23 @@ void error_estimate::add(const std::uint8_t* decided,
         d_latest.fade(0);
     }
 
-    const std::size_t levels = d_levels.levels;
-    const std::size_t classes = d_levels.dimensions == 1 ? levels : levels * levels;
+    const std::size_t values = d_parts.values;
     d_latest.symbols += static_cast<double>(n);
     d_latest.squares += static_cast<double>(n);
     for (std::size_t t = 0; t < n; ++t)
-        d_latest.doubt += 1 - *std::max_element(posteriors + t * classes,
-                                                posteriors + (t + 1) * classes);
+        d_latest.doubt += 1 - *std::max_element(posteriors + t * d_classes,
+                                                posteriors + (t + 1) * d_classes);
     if (!d_scrambled)
         return;
-    for (std::size_t dimension = 0; dimension < d_levels.dimensions; ++dimension) {
-        const auto level = [&](std::size_t t) {
-            return d_levels.level(decided[t], dimension);
-        };
+    for (std::size_t part = 0; part < d_parts.count; ++part) {
+        const auto& of = d_parts.of[part];
         for (std::size_t t = 2; t + 1 < n; ++t) {
-            std::size_t context = level(t - 1) * levels + level(t + 1);
-            if (levels <= 4)
-                context += level(t - 2) * levels * levels;
-            float* sums =
-                &d_latest.posteriors[(dimension * contexts() + context) * levels];
-            for (std::size_t label = 0; label < classes; ++label)
-                sums[d_levels.level(label, dimension)] += posteriors[t * classes + label];
+            std::size_t context = of[decided[t - 1]] * values + of[decided[t + 1]];
+            if (values <= 4)
+                context += of[decided[t - 2]] * values * values;
+            float* sums = &d_latest.posteriors[(part * contexts() + context) * values];
+            for (std::size_t label = 0; label < d_classes; ++label)
+                sums[of[label]] += posteriors[t * d_classes + label];
         }
     }
 }
@@ -113,19 +109,19 @@ double error_estimate::independent_symbols() const
 
 double error_estimate::pattern_score() const
 {
-    const std::size_t levels = d_levels.levels;
+    const std::size_t values = d_parts.values;
     double divergence = 0, freedom = 0;
-    for (std::size_t row = 0; row < d_past.posteriors.size(); row += levels) {
+    for (std::size_t row = 0; row < d_past.posteriors.size(); row += values) {
         double mean[8], count = 0;
-        for (std::size_t k = 0; k < levels; ++k)
+        for (std::size_t k = 0; k < values; ++k)
             count += mean[k] = d_past.posteriors[row + k] + d_latest.posteriors[row + k];
         if (count <= 0)
             continue;
-        for (std::size_t k = 0; k < levels; ++k)
+        for (std::size_t k = 0; k < values; ++k)
             if (mean[k] > 0)
                 divergence +=
-                    mean[k] * std::log(static_cast<float>(mean[k] / count * levels));
-        freedom += static_cast<double>(levels - 1);
+                    mean[k] * std::log(static_cast<float>(mean[k] / count * values));
+        freedom += static_cast<double>(values - 1);
     }
     return freedom > 0 ? divergence / symbols() - freedom / 2 / independent_symbols() : 0;
 }
@@ -133,8 +129,8 @@ double error_estimate::pattern_score() const
 double error_estimate::beyond_chance() const
 {
     // Twice a divergence of n symbols is chi-squared: of variance twice its freedom.
-    const double freedom = static_cast<double>(d_past.posteriors.size() /
-                                               d_levels.levels * (d_levels.levels - 1));
+    const double freedom = static_cast<double>(d_past.posteriors.size() / d_parts.values *
+                                               (d_parts.values - 1));
     const double deviation = std::sqrt(freedom / 2) / independent_symbols();
     const double score = pattern_score();
     return score > std::max(standard_deviations * deviation, least_score) ? score : 0;

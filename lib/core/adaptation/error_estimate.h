@@ -7,7 +7,7 @@
 #pragma once
 
 #include "core/files/archive.h"
-#include "core/signal/symbol_levels.h"
+#include "core/signal/constellation.h"
 
 #include <cstdint>
 #include <vector>
@@ -23,8 +23,9 @@ namespace gr::adann::core {
  * may be wrong and sure of itself. The pattern score shows that: the KL divergence, in
  * nats, of the mean posteriors of a symbol, given the decisions around it, to uniform,
  * which scrambled data makes zero; less its expectation by chance, half the degrees of
- * freedom over n. The decisions are those at t - 1 and t + 1, and for up to 4 levels at t
- * - 2 too; I and Q of a square QAM are scored on their own and added. Three times the
+ * freedom over n. The decisions are those at t - 1 and t + 1, and for parts of up to 4
+ * values at t - 2 too; each of the label's parts is scored on its own, and the scores
+ * are added. Constellations without label_parts have no score, but the doubt. Three times the
  * score, where it is beyond chance (five standard deviations), is added to the doubt:
  * that factor brought the sum near the counted rate on drifts of the VCSEL link.
  *
@@ -33,10 +34,9 @@ namespace gr::adann::core {
 class error_estimate
 {
 public:
-    /*! \param classes of the constellation
-     * \param scrambled whether the pattern score counts: not for data that is not random
+    /*! \param scrambled whether the pattern score counts: not for data that is not random
      */
-    error_estimate(std::size_t classes, bool scrambled);
+    error_estimate(const constellation& symbols, bool scrambled);
 
     /*! Takes n consecutive symbols: their decisions, and M calibrated posteriors of each.
      */
@@ -85,7 +85,8 @@ private:
     double independent_symbols() const; // as many unforgotten ones tell as much
     double beyond_chance() const;       // the pattern score, or 0
 
-    symbol_levels d_levels;
+    std::size_t d_classes;
+    label_parts d_parts;
     bool d_scrambled;
     counts d_past;
     counts d_latest;

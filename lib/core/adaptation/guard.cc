@@ -7,8 +7,7 @@ namespace gr::adann::core {
 
 namespace {
 
-constexpr std::size_t look_every = 512; // symbols, at a tile of them
-constexpr double clearly_better = 0.9;  // error rates' ratio
+constexpr double clearly_better = 0.9; // error rates' ratio
 constexpr double clearly_worse = 2;
 // The offline network has learnt from labels; what adapts is biased to its own decisions,
 // and surer of them.
@@ -28,26 +27,25 @@ const char* guard::name(candidate which)
     return names[which];
 }
 
-guard::guard(const model& initial, bool scrambled, std::size_t batch)
+guard::guard(const model& initial, bool scrambled, std::uint64_t seed)
     : d_initial(initial),
       d_candidates{ { { initial.net,
                         initial.temperature,
-                        error_estimate(initial.symbols.size(), scrambled),
+                        error_estimate(initial.symbols, scrambled),
                         initial.symbol_error_rate },
                       { initial.net,
                         initial.adapted_temperature,
-                        error_estimate(initial.symbols.size(), scrambled),
+                        error_estimate(initial.symbols, scrambled),
                         initial.symbol_error_rate },
                       { initial.net,
                         initial.adapted_temperature,
-                        error_estimate(initial.symbols.size(), scrambled),
+                        error_estimate(initial.symbols, scrambled),
                         initial.symbol_error_rate } } },
-      // The first batch is looked at, whatever its size: nothing is allocated later.
-      d_unjudged(look_every - std::min(look_every, batch)),
+      d_looks(seed),
       d_decider(initial.net),
       d_scaled(initial.net),
       d_prepared(initial.net),
-      d_labels((batch + look_every - 1) / look_every * simd::tile),
+      d_labels(simd::tile),
       d_posteriors(d_labels.size() * initial.symbols.size())
 {
 }
@@ -91,21 +89,29 @@ double guard::badness(candidate which) const
 
 bool guard::judge(const feature_view& batch, const network& average)
 {
-    d_unjudged += batch.count;
-    if (d_unjudged < look_every)
-        return false;
-    const std::size_t n =
-        std::min({ batch.count, d_unjudged / look_every * simd::tile, d_labels.size() });
     d_candidates[adaptive].net.parameters() = average.parameters();
+    bool start_over = false;
+    d_looks.pass(batch.count, [&](std::size_t first, std::size_t count) {
+        start_over = start_over || judge_part(batch.from(first, count), average);
+    });
+    return start_over;
+}
+
+// What judge() does with the symbols that are looked at.
+bool guard::judge_part(const feature_view& part, const network& average)
+{
     bool changed = false;
     for (auto& each : d_candidates) {
-        look(each, batch.from(0, n));
+        look(each, part);
         changed = changed || each.estimate.changed();
     }
     // All of them: only what was seen at the same symbols compares.
     for (auto& each : d_candidates)
         if (changed)
             each.estimate.keep_latest();
+    // Those that are not looked at count as well.
+    const std::size_t symbols = part.count * random_looks::every / simd::tile;
+    d_since_good += symbols;
     keep_good(average);
 
     double least = badness(d_in_use);
@@ -114,9 +120,7 @@ bool guard::judge(const feature_view& batch, const network& average)
             least = badness(which);
             d_in_use = which;
         }
-    d_declining =
-        badness(adaptive) > clearly_worse * least ? d_declining + d_unjudged : 0;
-    d_unjudged %= look_every;
+    d_declining = badness(adaptive) > clearly_worse * least ? d_declining + symbols : 0;
     if (d_declining < patience)
         return false;
     d_declining = 0;
@@ -126,7 +130,6 @@ bool guard::judge(const feature_view& batch, const network& average)
 
 void guard::keep_good(const network& average)
 {
-    d_since_good += d_unjudged;
     if (d_since_good < good_lasts || !estimate(adaptive).trustworthy() ||
         badness(adaptive) * clearly_better > badness(last_good))
         return;
@@ -169,7 +172,7 @@ void guard::state(archive& members)
     if (in_use > last_good)
         members.refuse("in_use", "is " + std::to_string(in_use) + ", allowed: 0 to 2");
     d_in_use = static_cast<candidate>(in_use);
-    members("unjudged", d_unjudged);
+    members("looks", d_looks);
     members("declining", d_declining);
     members("since_good", d_since_good);
     members("kept", d_kept);

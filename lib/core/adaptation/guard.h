@@ -7,6 +7,7 @@
 #pragma once
 
 #include "core/adaptation/error_estimate.h"
+#include "core/adaptation/random_looks.h"
 #include "core/network/decider.h"
 #include "core/network/model.h"
 
@@ -20,8 +21,9 @@ namespace gr::adann::core {
  * - adaptive: the running average of the network that is being trained;
  * - last good: a copy of the adaptive one from when its estimate could be trusted.
  *
- * Before a batch is trained on, all three decide a tile of it: symbols that none has
- * learnt from; what one of them forgets, all forget. The pattern score that even the best
+ * Before a batch is trained on, all three decide a quarter of it, the tiles that
+ * random_looks draws: symbols that none has learnt from; what one of them forgets, all
+ * forget. The pattern score that even the best
  * of them has is the data's own and does not count. Networks that do not learn err more
  * often than they doubt once the signal has drifted from what they learnt: when the
  * estimate is beyond 1.5 times the usual one it counts four times. Until then the offline
@@ -39,15 +41,15 @@ public:
 
     /*! \param initial the offline network, its error rate and its temperatures
      * \param scrambled whether the data is random: without that, patterns tell nothing
-     * \param batch the largest that judge() will see */
-    guard(const model& initial, bool scrambled, std::size_t batch);
+     * \param seed of where it looks */
+    guard(const model& initial, bool scrambled, std::uint64_t seed);
 
     //! The signal is away: begins again with the last good network and nothing known of
     //! any.
     void restart_estimates();
 
-    /*! Looks at the first symbols of a batch, and decides which candidate is in use.
-     * Returns whether training has to start over from it. */
+    /*! Looks at a batch, and decides which candidate is in use. Returns whether training
+     * has to start over from it. */
     bool judge(const feature_view& batch, const network& average);
 
     candidate in_use() const { return d_in_use; }
@@ -80,13 +82,14 @@ private:
         void state(archive& members);
     };
 
+    bool judge_part(const feature_view& part, const network& average);
     void look(contender& each, const feature_view& view);
     void keep_good(const network& average);
 
     const model d_initial;
     std::array<contender, 3> d_candidates; // the adaptive one's network is given
     candidate d_in_use = offline;
-    std::size_t d_unjudged;       // symbols since the last look
+    random_looks d_looks;
     std::size_t d_declining = 0;  // symbols for which the adaptive network was bad
     std::size_t d_since_good = 0; // symbols since the last good one was taken
     bool d_kept = false;          // one was; until then it is the offline one

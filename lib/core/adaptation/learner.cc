@@ -34,14 +34,14 @@ model offline(model from)
 learner::learner(const model& initial, const learner_settings& settings)
     : d_settings(checked(settings, initial)),
       d_offline(offline(initial)),
-      d_trainer(d_offline.net, d_settings),
+      d_trainer(d_offline.net, d_offline.symbols.parts(), d_settings),
       d_average(d_offline.net)
 {
     const bool supervised = row(settings.loss).supervised();
     if (settings.guard && !supervised && !std::isnan(initial.symbol_error_rate)) {
         const bool scrambled = settings.balance > 0;
-        d_signal.emplace(d_offline.symbols.size(), scrambled);
-        d_guard.emplace(d_offline, scrambled, settings.batch);
+        d_signal.emplace(d_offline.symbols, scrambled);
+        d_guard.emplace(d_offline, scrambled, settings.seed);
         d_status.in_use = d_guard->in_use();
     }
     d_events.reserve(4);
@@ -120,7 +120,9 @@ void learner::estimate_errors(std::size_t more_symbols)
     const double rate = estimate.symbol_error_rate();
     const auto errors = static_cast<std::uint64_t>(std::lround(rate * symbols));
     const auto interval = clopper_pearson(errors, symbols);
-    const double bits = d_offline.symbols.bits_per_symbol(); // Gray: one is wrong
+    // A wrong symbol is taken for a neighbour.
+    const double bits =
+        d_offline.symbols.bits_per_symbol() / d_offline.symbols.bits_per_error();
     d_status.estimated = {
         rate / bits, interval.low / bits, interval.high / bits, estimate.trustworthy()
     };

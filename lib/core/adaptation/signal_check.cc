@@ -22,9 +22,10 @@ constexpr std::size_t pattern_sample = 512; // symbols
 // symbols and noise that is not band-limited are above 0.5 (VCSEL link).
 constexpr double implausible_patterns = 0.4;
 
-std::size_t patterns_of(const symbol_levels& l)
+std::size_t patterns_of(const label_parts& parts)
 {
-    return l.levels * l.levels * (l.levels <= 4 ? l.levels : 1);
+    const std::size_t k = parts.values;
+    return k * k * (k <= 4 ? k : 1);
 }
 
 std::string two_digits(double number) { return std::to_string(number).substr(0, 4); }
@@ -45,10 +46,10 @@ double kurtosis(const float* samples, std::size_t n)
 
 } // namespace
 
-signal_check::signal_check(std::size_t classes, bool scrambled)
-    : d_levels(classes),
+signal_check::signal_check(const constellation& symbols, bool scrambled)
+    : d_parts(symbols.parts()),
       d_scrambled(scrambled),
-      d_patterns(d_levels.dimensions * patterns_of(d_levels))
+      d_patterns(d_parts.count * patterns_of(d_parts))
 {
 }
 
@@ -114,27 +115,26 @@ void signal_check::learn_usual(const feature_view& batch)
 std::string signal_check::pattern_problem(const feature_view& batch,
                                           const std::uint8_t* decided)
 {
-    const std::size_t levels = d_levels.levels, patterns = patterns_of(d_levels);
+    const std::size_t values = d_parts.values, patterns = patterns_of(d_parts);
     if (d_pattern_symbols >= pattern_sample) {
         std::fill(d_patterns.begin(), d_patterns.end(), 0.0f);
         d_pattern_symbols = 0;
     }
-    for (std::size_t dimension = 0; dimension < d_levels.dimensions; ++dimension)
+    for (std::size_t part = 0; part < d_parts.count; ++part) {
+        const auto& of = d_parts.of[part];
         for (std::size_t t = 2; t < batch.count; ++t) {
-            const auto level = [&](std::size_t i) {
-                return d_levels.level(decided[i], dimension);
-            };
-            std::size_t pattern = level(t - 1) * levels + level(t);
-            if (levels <= 4)
-                pattern += level(t - 2) * levels * levels;
-            ++d_patterns[dimension * patterns + pattern];
+            std::size_t pattern = of[decided[t - 1]] * values + of[decided[t]];
+            if (values <= 4)
+                pattern += of[decided[t - 2]] * values * values;
+            ++d_patterns[part * patterns + pattern];
         }
+    }
     d_pattern_symbols += batch.count;
     if (d_pattern_symbols < pattern_sample)
         return d_pattern_problem;
     d_pattern_problem.clear();
-    for (std::size_t dimension = 0; dimension < d_levels.dimensions; ++dimension) {
-        const float* counted = &d_patterns[dimension * patterns];
+    for (std::size_t part = 0; part < d_parts.count; ++part) {
+        const float* counted = &d_patterns[part * patterns];
         double total = 0, divergence = 0;
         for (std::size_t i = 0; i < patterns; ++i)
             total += counted[i];

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "core/files/archive.h"
-#include "core/signal/symbol_levels.h"
+#include "core/signal/constellation.h"
 #include "core/signal/windows.h"
 
 #include <cstdint>
@@ -30,9 +30,9 @@ namespace gr::adann::core {
 class signal_check
 {
 public:
-    /*! \param classes of the constellation
-     * \param scrambled whether the data is random: without that, patterns tell nothing */
-    signal_check(std::size_t classes, bool scrambled);
+    /*! \param scrambled whether the data is random: without that, and without label_parts
+     * of the constellation, patterns tell nothing */
+    signal_check(const constellation& symbols, bool scrambled);
 
     /*! Why not to learn from a batch, or an empty string. \param decided its labels, as
      * the network in use decided them; batches of less than 512 symbols are looked at
@@ -50,13 +50,13 @@ private:
     void learn_usual(const feature_view& batch);
     std::string pattern_problem(const feature_view& batch, const std::uint8_t* decided);
 
-    const symbol_levels d_levels;
+    const label_parts d_parts;
     const bool d_scrambled;
 
     double d_usual_extremes = 2; // part of the samples at the edges; 2: not known yet
     double d_kurtosis = 0, d_usual_kurtosis = 0;
     double d_usual_symbols = 0; // that the usual one was found from, at most its memory
-    // Triples of decisions, by dimension; pairs of 8 levels.
+    // Triples of decisions, by part of the labels; pairs of parts of 8 values.
     std::vector<float> d_patterns;
     std::size_t d_pattern_symbols = 0;
     std::string d_pattern_problem; // of the last whole sample

@@ -79,8 +79,8 @@ bool usable(const float* samples, std::size_t floats);
 /*! Tracks a response by normalised LMS: taps += step · error · conj(a) / Σ|a|².
  *
  * It converges in about memory/step symbols; its taps' noise adds step/(2 - step) to the
- * noise of the samples. Since no point of an alphabet is zero, the division is safe, and
- * a gain of the samples changes nothing but the scale. Source: Haykin, Adaptive Filter
+ * noise of the samples. Where all points are zero it
+ * makes no step. A gain of the samples changes nothing but the scale. Source: Haykin, Adaptive Filter
  * Theory, Section 6 (normalised LMS).
  */
 class lms_tracker

@@ -48,6 +48,12 @@ bytes_of(const channel_model& channel, const mlse_settings& settings, std::size_
 const channel_model& checked(const channel_model& channel, const mlse_settings& s)
 {
     mlse_settings::visit(s, setting_checks{});
+    if (channel.alphabet.size() > mlse::most_points)
+        refuse("constellation",
+               channel.alphabet.name() + " with " +
+                   std::to_string(channel.alphabet.size()) + " points",
+               "up to " + std::to_string(mlse::most_points) +
+                   " points: the trellis grows with a power of their number");
     check_range<std::size_t>("traceback_depth", s.traceback_depth, channel.memory, 4096);
     check_range<int>("guard", s.guard, -1, int(channel.alphabet.size()) - 1);
     if (bytes_of(channel, s, channel.memory) > mlse::limit) {

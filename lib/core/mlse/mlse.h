@@ -39,6 +39,7 @@ class mlse
 public:
     //! Bytes of tables and survivors that are allowed: memory 10 for pam4.
     static constexpr std::size_t limit = std::size_t{ 1 } << 28;
+    static constexpr std::size_t most_points = 64; //!< of the constellation
 
     /*! \throws std::invalid_argument naming the parameter that is out of range, or that
      * the memory takes more than `limit` bytes */

@@ -5,6 +5,16 @@
 
 namespace gr::adann::core {
 
+namespace {
+
+// The kernels have one axis for up to 8 points only.
+std::size_t axes_of(const constellation& alphabet)
+{
+    return alphabet.is_complex() || alphabet.size() > 8 ? 2 : 1;
+}
+
+} // namespace
+
 trellis::trellis(const channel_model& channel)
     : d_channel(channel),
       d_bits(channel.alphabet.bits_per_symbol()),
@@ -12,7 +22,7 @@ trellis::trellis(const channel_model& channel)
       d_states(std::size_t{ 1 } << (d_bits * d_digits)),
       d_padded(std::max(d_states, simd::trellis_lanes)),
       d_oldest_stride(d_states >> d_bits),
-      d_axes(channel.alphabet.is_complex() ? 2 : 1),
+      d_axes(axes_of(channel.alphabet)),
       d_correlator(channel.floats() * d_padded),
       d_energy(d_padded),
       d_slope(d_axes * d_padded),
@@ -30,7 +40,7 @@ trellis::trellis(const channel_model& channel)
 
 std::size_t trellis::bytes(const channel_model& channel, std::size_t states)
 {
-    const std::size_t axes = channel.alphabet.is_complex() ? 2 : 1;
+    const std::size_t axes = axes_of(channel.alphabet);
     return sizeof(float) * states * (2 * channel.floats() + axes + 2);
 }
 

@@ -38,8 +38,6 @@ public:
     std::size_t states() const { return d_states; }
     //! states(), or as many as fill whole vectors; what a row of tables or survivors has.
     std::size_t padded_states() const { return d_padded; }
-    unsigned label_bits() const { return d_bits; }
-    std::size_t digits() const { return d_digits; }
 
     //! Label of symbol i in the state after step i.
     std::uint8_t label(std::size_t state) const
@@ -79,7 +77,7 @@ private:
     const std::size_t d_states;
     const std::size_t d_padded;
     const std::size_t d_oldest_stride;
-    const std::size_t d_axes; // real dimensions of a point
+    const std::size_t d_axes; // of the points that the kernel takes
     row d_correlator;         // (floats(), padded): -2 y(s)
     row d_energy;             // |y(s)|² + pending
     row d_slope;              // (axes, padded): 2 Re[conj(g)·y(s)], and Im

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cmath>
 
 namespace gr::adann::core {
@@ -32,14 +33,32 @@ model::model(network net_,
     if (net.outputs() != symbols.size())
         refuse("network output size",
                net.outputs(),
-               std::to_string(symbols.size()) + " for " + constellation_);
+               std::to_string(symbols.size()) + " for " + symbols.name());
     if (symbols.is_complex() && !complex)
-        refuse("constellation", constellation_, "a real one for float samples");
+        refuse("constellation", symbols.name(), "a real one for float samples");
+}
+
+void model::set_waveform(const expected_waveform& learnt)
+{
+    try {
+        expected_waveform own(symbols, sps, complex, learnt.reach(), learnt.context());
+        own.set(learnt.affine(), learnt.table(), learnt.noise());
+        if (own == learnt) {
+            waveform = std::move(own);
+            return;
+        }
+    } catch (const std::invalid_argument&) { // of another size, too
+    }
+    refuse("waveform",
+           "of another signal",
+           "one of " + symbols.name() + ", sps " + std::to_string(sps) +
+               (complex ? ", complex samples" : ", float samples"));
 }
 
 namespace {
 
 constexpr char format[] = "adann/1";
+constexpr char format_with_waveform[] = "adann/2";
 
 std::string tensor_name(std::size_t layer, const char* what)
 {
@@ -96,10 +115,43 @@ network read_network(const tensor_file& file)
     return net;
 }
 
+// A float32 tensor of this shape, which is allocated once it is known to be there.
+std::vector<float> read_matrix(const tensor_file& file,
+                               const std::string& name,
+                               std::size_t rows,
+                               std::size_t columns)
+{
+    if (file.shape(name, 2) != std::vector<std::size_t>{ rows, columns })
+        file.fail(name + " does not have the shape (" + std::to_string(rows) + ", " +
+                  std::to_string(columns) + ") of its reach, context and constellation");
+    file.bytes(name, "F32", sizeof(float), rows * columns);
+    std::vector<float> values(rows * columns);
+    file.floats(name, values.data(), values.size());
+    return values;
+}
+
+void read_waveform(const tensor_file& file, model& loaded)
+{
+    const unsigned reach = whole_number(file, "waveform_reach");
+    const unsigned context = whole_number(file, "waveform_context");
+    const auto shape = expected_waveform::shape_of(
+        loaded.symbols, loaded.sps, loaded.complex, reach, context);
+    auto affine = read_matrix(file, "waveform.affine", shape.rows, shape.stride);
+    auto table = read_matrix(file, "waveform.table", shape.patterns, shape.stride);
+    const float noise =
+        number(file, "waveform_noise", 1e-6f, 1000, 0); // the least that is written
+    loaded.waveform.emplace(loaded.symbols, loaded.sps, loaded.complex, reach, context);
+    loaded.waveform->set(std::move(affine), std::move(table), noise);
+}
+
+bool is_of_waveform(const std::string& name) { return name.rfind("waveform.", 0) == 0; }
+
 model read_model(tensor_file file)
 {
-    if (const auto& found = file.text("format"); found != format)
-        file.fail("has format '" + found + "', this program reads '" + format + "'");
+    const auto& found = file.text("format");
+    if (found != format && found != format_with_waveform)
+        file.fail("has format '" + found + "', this program reads '" + format +
+                  "' and '" + format_with_waveform + "'");
     const auto& complex = file.text("complex");
     if (complex != "true" && complex != "false")
         file.fail("has complex '" + complex + "', which is neither true nor false");
@@ -114,9 +166,14 @@ model read_model(tensor_file file)
             number(file, "symbol_error_rate", 0, 1, loaded.symbol_error_rate);
         loaded.temperature = number(file, "temperature", 0.05f, 20, 1);
         loaded.adapted_temperature = number(file, "adapted_temperature", 0.05f, 20, 1);
+        if (file.metadata.count("waveform_reach") ||
+            std::any_of(file.tensors.begin(), file.tensors.end(), [](const auto& each) {
+                return is_of_waveform(each.name);
+            }))
+            read_waveform(file, loaded);
         loaded.state.path = file.path;
         for (auto& each : file.tensors)
-            if (each.name.find("layers.") != 0)
+            if (each.name.rfind("layers.", 0) != 0 && !is_of_waveform(each.name))
                 loaded.state.tensors.push_back(std::move(each));
         return loaded;
     } catch (const std::invalid_argument& error) {
@@ -128,11 +185,11 @@ tensor_file tensors_of(const model& saved)
 {
     tensor_file file;
     file.metadata = {
-        { "format", format },
+        { "format", saved.waveform ? format_with_waveform : format },
         { "sps", std::to_string(saved.sps) },
         { "half_window", std::to_string(saved.half_window) },
         { "complex", saved.complex ? "true" : "false" },
-        { "constellation", saved.symbols.name() },
+        { "constellation", saved.symbols.text() },
         { "training", saved.training },
     };
     if (!std::isnan(saved.symbol_error_rate)) {
@@ -142,20 +199,37 @@ tensor_file tensors_of(const model& saved)
     }
     const auto add = [&](const std::string& name,
                          std::vector<std::size_t> shape,
-                         std::size_t first,
+                         const float* values,
                          std::size_t count) {
-        const auto* bytes =
-            reinterpret_cast<const char*>(saved.net.parameters().data() + first);
+        const auto* bytes = reinterpret_cast<const char*>(values);
         file.tensors.push_back(
             { name, "F32", std::move(shape), { bytes, count * sizeof(float) } });
     };
     for (std::size_t k = 0; k < saved.net.layers().size(); ++k) {
         const auto& layer = saved.net.layers()[k];
+        const float* values = saved.net.parameters().data();
         add(tensor_name(k, "weight"),
             { layer.outputs, layer.inputs },
-            layer.weights,
+            values + layer.weights,
             layer.inputs * layer.outputs);
-        add(tensor_name(k, "bias"), { layer.outputs }, layer.biases, layer.outputs);
+        add(tensor_name(k, "bias"),
+            { layer.outputs },
+            values + layer.biases,
+            layer.outputs);
+    }
+    if (saved.waveform) {
+        const auto& w = *saved.waveform;
+        file.metadata["waveform_reach"] = std::to_string(w.reach());
+        file.metadata["waveform_context"] = std::to_string(w.context());
+        file.metadata["waveform_noise"] = json(w.noise()).dump();
+        add("waveform.affine",
+            { w.rows(), w.stride() },
+            w.affine().data(),
+            w.affine().size());
+        add("waveform.table",
+            { w.patterns(), w.stride() },
+            w.table().data(),
+            w.table().size());
     }
     file.tensors.insert(
         file.tensors.end(), saved.state.tensors.begin(), saved.state.tensors.end());

@@ -9,16 +9,19 @@
 #include "core/files/tensor_file.h"
 #include "core/network/network.h"
 #include "core/signal/constellation.h"
+#include "core/signal/expected_waveform.h"
 #include "core/signal/windows.h"
 
 #include <limits>
+#include <optional>
 #include <string>
 
 namespace gr::adann::core {
 
 //! A network together with the signal that it fits.
 struct model {
-    /*! \param training how it was trained: free text for people
+    /*! \param constellation a name, or the points as JSON: see core::constellation
+     * \param training how it was trained: free text for people
      * \throws std::invalid_argument if the network's input is not the window's dimension
      * or its output not the constellation's size */
     model(network net,
@@ -45,7 +48,13 @@ struct model {
     //! The same for a network that has adapted without labels from this one.
     float adapted_temperature = 1;
 
-    //! The tensors of a file beside its network's: of a checkpoint, what an
+    /*! What the samples of this signal are expected to be, if it was learnt; to be set by
+     * set_waveform() only. */
+    std::optional<expected_waveform> waveform;
+    //! \throws std::invalid_argument for one of another constellation, `sps` or `complex`
+    void set_waveform(const expected_waveform& learnt);
+
+    //! The tensors of a file beside its network's and waveform's: of a checkpoint, what an
     //! adaptive_equalizer goes on from.
     tensor_file state;
 };
@@ -54,7 +63,9 @@ struct model {
  * `layers.K.weight` (outputs, inputs) and `layers.K.bias`, K from 0, and the strings
  * `format`, `sps`, `half_window`, `complex` (true, false), `constellation`, `training` as
  * metadata, and if known `symbol_error_rate`, `temperature` and
- * `adapted_temperature`. What else there is becomes its `state`.
+ * `adapted_temperature`. `adann/2` may have an expected waveform: float32 tensors
+ * `waveform.affine` and `waveform.table`, with `waveform_reach`, `waveform_context` and
+ * `waveform_noise` as metadata. What else there is becomes its `state`.
  * \throws model_file_error */
 model load_model(const std::string& path);
 
@@ -66,8 +77,9 @@ model parse_model(const std::string& contents, const std::string& name = "in mem
 //! The contents of such a file, state included.
 std::string model_contents(const model& saved);
 
-//! Writes such a file, state included: a temporary one first, then renamed. \throws
-//! model_file_error
+/*! Writes such a file, of format 2 if there is a waveform, state included: a temporary
+ * one first, then renamed.
+ * \throws model_file_error */
 void save_model(const std::string& path, const model& saved);
 
 } // namespace gr::adann::core

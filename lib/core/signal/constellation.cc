@@ -3,6 +3,10 @@
 
 #include "core/common/checks.h"
 
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <bitset>
 #include <cmath>
 #include <numeric>
 
@@ -10,14 +14,8 @@ namespace gr::adann::core {
 
 namespace {
 
-struct alphabet {
-    unsigned bits_per_dimension;
-    bool complex;
-};
-
-// In the order of constellation::names().
-constexpr alphabet alphabets[] = { { 1, false }, { 2, false }, { 3, false },
-                                   { 1, true },  { 2, true },  { 3, true } };
+using point = std::complex<float>;
+using json = nlohmann::json;
 
 // Level of a Gray label: the position p with p ^ (p >> 1) == label, spread to -(m-1) ...
 // m-1.
@@ -29,51 +27,220 @@ float pam_level(unsigned label, unsigned bits)
     return 2.0f * static_cast<float>(position) - static_cast<float>((1u << bits) - 1);
 }
 
-std::uint8_t label_of(const std::vector<std::complex<float>>& points,
-                      std::complex<float> point)
+std::vector<point> pam(unsigned bits)
 {
-    for (std::size_t l = 0; l < points.size(); ++l)
-        if (std::abs(points[l] - point) < 0.5f)
-            return static_cast<std::uint8_t>(l);
-    throw std::logic_error("constellation: not symmetric");
+    std::vector<point> points;
+    for (unsigned label = 0; label < 1u << bits; ++label)
+        points.push_back(pam_level(label, bits));
+    return points;
+}
+
+// Bits of I, then those of Q.
+std::vector<point> square_qam(unsigned bits)
+{
+    std::vector<point> points;
+    for (unsigned i = 0; i < 1u << bits; ++i)
+        for (unsigned q = 0; q < 1u << bits; ++q)
+            points.emplace_back(pam_level(i, bits), pam_level(q, bits));
+    return points;
+}
+
+struct alphabet {
+    const char* name;
+    std::vector<point> (*points)();
+};
+
+const alphabet alphabets[] = {
+    { "pam2", [] { return pam(1); } },         { "pam4", [] { return pam(2); } },
+    { "pam8", [] { return pam(3); } },         { "qpsk", [] { return square_qam(1); } },
+    { "16qam", [] { return square_qam(2); } }, { "64qam", [] { return square_qam(3); } },
+};
+
+std::vector<point> points_from(const std::string& text)
+{
+    const auto refuse_points = [&](const std::string& why) {
+        refuse("constellation", why, "a JSON list of [re, im], one for each label");
+    };
+    const json list = json::parse(text, nullptr, false);
+    if (!list.is_array())
+        refuse_points("no list");
+    std::vector<point> points;
+    for (const auto& each : list) {
+        if (!each.is_array() || each.size() != 2 || !each[0].is_number() ||
+            !each[1].is_number())
+            refuse_points(each.dump());
+        points.emplace_back(each[0].get<float>(), each[1].get<float>());
+    }
+    return points;
+}
+
+point mean_of(const std::vector<point>& points)
+{
+    return std::accumulate(points.begin(), points.end(), point()) /
+           static_cast<float>(points.size());
 }
 
 } // namespace
 
 const std::vector<std::string>& constellation::names()
 {
-    static const std::vector<std::string> ordered{ "pam2", "pam4",  "pam8",
-                                                   "qpsk", "16qam", "64qam" };
+    static const std::vector<std::string> ordered = [] {
+        std::vector<std::string> all;
+        for (const auto& each : alphabets)
+            all.push_back(each.name);
+        return all;
+    }();
     return ordered;
 }
 
-constellation::constellation(const std::string& name) : d_name(name)
+constellation::constellation(const std::string& text)
+    : d_name(text), d_named(text.find('[') == text.npos)
 {
-    const auto [bits, complex] = alphabets[choice("constellation", name, names())];
-    d_complex = complex;
-    d_bits = complex ? 2 * bits : bits;
-    const unsigned mask = (1u << bits) - 1;
-    for (unsigned label = 0; label < 1u << d_bits; ++label)
-        d_points.push_back(complex ? std::complex<float>(pam_level(label >> bits, bits),
-                                                         pam_level(label & mask, bits))
-                                   : std::complex<float>(pam_level(label, bits), 0.0f));
+    d_points = d_named ? alphabets[choice("constellation", text, names())].points()
+                       : points_from(text);
+    find_structure();
+}
 
-    const std::complex<float> turn = complex ? std::complex<float>(0, 1) : -1.0f;
-    std::complex<float> rotation = 1.0f;
-    for (int s = 0; s < (complex ? 4 : 2); ++s, rotation *= turn) {
-        std::vector<std::uint8_t> permutation;
-        for (const auto& point : d_points)
-            permutation.push_back(label_of(d_points, point * rotation));
-        d_symmetries.push_back(std::move(permutation));
+constellation::constellation(std::vector<point> points) : d_points(std::move(points))
+{
+    find_structure();
+}
+
+std::string constellation::text() const
+{
+    if (d_named)
+        return d_name;
+    json list = json::array();
+    for (const auto& each : d_points)
+        list.push_back({ each.real(), each.imag() });
+    return list.dump();
+}
+
+void constellation::find_structure()
+{
+    const std::size_t m = size();
+    while (m >> (d_bits + 1))
+        ++d_bits;
+    if (m < 2 || m > 256 || m != std::size_t{ 1 } << d_bits)
+        refuse("constellation",
+               std::to_string(m) + " points",
+               "a power of two from 2 to 256, since a label is its bits");
+    if (!d_named)
+        d_name = std::to_string(m) + " given points";
+    for (const auto& each : d_points)
+        if (!std::isfinite(std::norm(each)))
+            refuse("constellation", "a point that is not finite", "finite points");
+    d_complex = std::any_of(
+        d_points.begin(), d_points.end(), [](point each) { return each.imag() != 0; });
+
+    const auto distance = [&](std::size_t a, std::size_t b) {
+        return std::abs(d_points[a] - d_points[b]);
+    };
+    d_distance = distance(0, 1);
+    d_neighbours.resize(m);
+    for (std::size_t a = 0; a < m; ++a) {
+        float nearest = distance(a, a ? 0 : 1);
+        for (std::size_t b = 0; b < m; ++b)
+            if (b != a)
+                nearest = std::min(nearest, distance(a, b));
+        if (!(nearest > 0))
+            refuse("constellation",
+                   "label " + std::to_string(a) + " at the point of another",
+                   "another point for each label");
+        for (std::size_t b = 0; b < m; ++b)
+            if (b != a && distance(a, b) < 1.001f * nearest)
+                d_neighbours[a].push_back(static_cast<std::uint8_t>(b));
+        d_distance = std::min(d_distance, nearest);
     }
+    find_levels(0);
+    find_levels(1);
+    find_symmetries();
+}
+
+void constellation::find_levels(std::size_t dimension)
+{
+    std::vector<float> levels;
+    for (std::size_t l = 0; l < size(); ++l) {
+        const float value = dimension == 0 ? d_points[l].real() : d_points[l].imag();
+        const auto known = std::find_if(levels.begin(), levels.end(), [&](float other) {
+            return std::abs(other - value) < 0.01f * d_distance;
+        });
+        d_level[dimension][l] = static_cast<std::uint8_t>(known - levels.begin());
+        if (known == levels.end())
+            levels.push_back(value);
+    }
+    d_levels[dimension] = levels.size();
+}
+
+void constellation::find_symmetries()
+{
+    const point centre = mean_of(d_points);
+    std::vector<point> around;
+    for (const auto& each : d_points)
+        around.push_back(each - centre);
+    // A rotation takes the outermost point to a point.
+    const auto outermost =
+        *std::max_element(around.begin(), around.end(), [](point a, point b) {
+            return std::norm(a) < std::norm(b);
+        });
+    constexpr double whole_turn = 2 * 3.14159265358979323846, rounding = 1e-3;
+    std::vector<double> angles; // 0 … whole_turn
+    for (const auto& each : around)
+        if (std::abs(std::abs(each) - std::abs(outermost)) < 0.01f * d_distance)
+            angles.push_back(std::fmod(std::arg(each / outermost) + whole_turn + rounding,
+                                       whole_turn));
+    std::sort(angles.begin(), angles.end());
+    for (const double angle : angles) {
+        const point turn(std::polar(1.0, angle - rounding));
+        std::vector<std::uint8_t> permutation;
+        for (const auto& each : around) {
+            const auto found =
+                std::find_if(around.begin(), around.end(), [&](point other) {
+                    return std::abs(other - each * turn) < 0.1f * d_distance;
+                });
+            if (found == around.end())
+                break;
+            permutation.push_back(static_cast<std::uint8_t>(found - around.begin()));
+        }
+        if (permutation.size() == size())
+            d_symmetries.push_back(std::move(permutation));
+    }
+}
+
+label_parts constellation::parts() const
+{
+    label_parts found;
+    if (size() <= 8) {
+        found.count = 1;
+        found.values = size();
+        std::iota(found.of[0].begin(), found.of[0].end(), std::uint8_t{ 0 });
+    } else if (is_product() && d_levels[0] == d_levels[1] && d_levels[0] <= 8) {
+        found.count = 2;
+        found.values = d_levels[0];
+        found.of = d_level;
+    }
+    return found;
+}
+
+double constellation::bits_per_error() const
+{
+    double sum = 0;
+    for (std::size_t label = 0; label < size(); ++label) {
+        double bits = 0;
+        for (const std::size_t other : d_neighbours[label])
+            bits += static_cast<double>(std::bitset<8>(label ^ other).count());
+        sum += bits / static_cast<double>(d_neighbours[label].size());
+    }
+    return sum / static_cast<double>(size());
 }
 
 float constellation::half_distance() const
 {
+    const point centre = mean_of(d_points);
     float power = 0;
-    for (const auto& point : d_points)
-        power += std::norm(point) / static_cast<float>(d_points.size());
-    return 1 / std::sqrt(power);
+    for (const auto& each : d_points)
+        power += std::norm(each - centre) / static_cast<float>(size());
+    return d_distance / 2 / std::sqrt(power);
 }
 
 std::complex<float> constellation::mean(const float* posteriors) const

@@ -1,11 +1,12 @@
 /* -*- c++ -*- */
 /*
- * The symbol alphabets: points in label order, and the symmetries a receiver cannot see.
+ * The symbol alphabets: points in label order, and the structure that follows from them.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 #pragma once
 
+#include <array>
 #include <complex>
 #include <cstdint>
 #include <string>
@@ -13,52 +14,109 @@
 
 namespace gr::adann::core {
 
-/*! A PAM or square QAM alphabet whose labels are Gray-coded bits.
+/*! Parts of a label that scrambled data makes uniform and independent of each other, so
+ * that patterns of symbols can be counted by them.
+ *
+ * Up to 8 points: the label itself. More points with 4 or 8 levels in either dimension
+ * (16QAM, 64QAM): the level of I and that of Q. Other constellations (16APSK, 32QAM,
+ * 256QAM): none, for their patterns are too many to count, and I and Q depend on each
+ * other. What counts patterns leaves them out then. */
+struct label_parts {
+    std::size_t count = 0;  //!< 0 to 2
+    std::size_t values = 1; //!< of each part: 2, 4 or 8
+    //! of[p][label]: part p of a label, 0 … values - 1
+    std::array<std::array<std::uint8_t, 256>, 2> of{};
+};
+
+/*! Any 2, 4, 8 … 256 points in label order.
  *
  * As in GNU Radio, a label *is* its packed bits, most significant first, and the order of
- * the points carries the Gray code: `pam4` is 0→-3, 1→-1, 3→+1, 2→+3. A square QAM label
- * holds the bits of I and then those of Q, each coded as a PAM label. Neighbouring levels
- * are 2 apart.
+ * the points carries the bit mapping. The named ones are Gray-coded: `pam4` is 0→-3,
+ * 1→-1, 3→+1, 2→+3. A square QAM label holds the bits of I and then those of Q, each
+ * coded as a PAM label. Neighbouring levels of PAM and QAM are 2 apart.
+ *
+ * Everything else about a constellation is found from its points, never from their
+ * number.
  */
 class constellation
 {
 public:
-    /*! \param name one of names(). \throws std::invalid_argument for any other. */
-    explicit constellation(const std::string& name);
+    /*! \param text one of names(), or the points as JSON: [[re, im], ...] in label order
+     * \throws std::invalid_argument for any other */
+    explicit constellation(const std::string& text);
+    /*! \throws std::invalid_argument unless they are 2, 4, 8 … 256 finite points, each
+     * at another place */
+    explicit constellation(std::vector<std::complex<float>> points);
 
-    //! pam2, pam4, pam8, qpsk, 16qam, 64qam
     static const std::vector<std::string>& names();
 
+    //! For people: of a named one its name, of any other "16 given points".
     const std::string& name() const { return d_name; }
-    std::size_t size() const { return d_points.size(); } //!< M
-    unsigned bits_per_symbol() const { return d_bits; }
-    bool is_complex() const { return d_complex; }
-    //! Of a dimension: 2 to 8.
-    unsigned levels() const { return 1u << (d_complex ? d_bits / 2 : d_bits); }
+    //! What the same constellation can be made from again: a name or the points as JSON.
+    std::string text() const;
 
+    std::size_t size() const { return d_points.size(); } //!< M
+    unsigned bits_per_symbol() const { return d_bits; }  //!< log2 M
+    //! Whether a point has an imaginary part.
+    bool is_complex() const { return d_complex; }
     //! M points; point l belongs to label l.
     const std::vector<std::complex<float>>& points() const { return d_points; }
 
-    /*! Label permutations under which the received signal looks the same: identity first,
-     * then inversion (PAM) or the rotations by 90°, 180° and 270° (QAM). Entry [s][l] is
-     * the label of the point of l after symmetry s. */
+    //! 1 for real points, 2 for complex ones: I and Q.
+    std::size_t dimensions() const { return d_complex ? 2 : 1; }
+    //! How many different values the points have in dimension 0 (I) or 1 (Q).
+    std::size_t levels(std::size_t dimension) const { return d_levels[dimension]; }
+    //! Number of a label's value there; the values are numbered as labels 0, 1, 2 …
+    //! first show them.
+    std::size_t level(std::size_t label, std::size_t dimension) const
+    {
+        return d_level[dimension][label];
+    }
+    //! Whether every level of I occurs with every level of Q: PAM, rectangular QAM.
+    bool is_product() const { return d_levels[0] * d_levels[1] == size(); }
+    //! Whether a sign decides each dimension: two points, or four complex ones.
+    bool is_binary() const { return size() == 2 || (d_complex && size() == 4); }
+    label_parts parts() const;
+
+    /*! Label permutations under which the received signal looks the same: the rotations
+     * about the points' mean, identity first, by increasing angle. For PAM identity and
+     * inversion, for QAM 0°, 90°, 180°, 270°. Entry [s][l] is the label of the point of l
+     * after symmetry s. */
     const std::vector<std::vector<std::uint8_t>>& symmetries() const
     {
         return d_symmetries;
     }
 
-    //! Half the distance of two neighbours if the points have unit power.
+    //! The nearest points to that of a label, as labels.
+    const std::vector<std::uint8_t>& neighbours(std::size_t label) const
+    {
+        return d_neighbours[label];
+    }
+    //! In how many bits a label differs from its neighbours on average: 1 for Gray codes.
+    double bits_per_error() const;
+
+    //! Half the smallest distance of two points, in units of the points' deviation from
+    //! their mean: of 1 for a signal of zero mean and unit power.
     float half_distance() const;
 
     //! Posterior mean of a symbol: the points weighted with its M posteriors.
     std::complex<float> mean(const float* posteriors) const;
 
 private:
+    void find_structure();
+    void find_levels(std::size_t dimension);
+    void find_symmetries();
+
     std::string d_name;
-    unsigned d_bits;
-    bool d_complex;
+    bool d_named = false;
+    unsigned d_bits = 0;
+    bool d_complex = false;
     std::vector<std::complex<float>> d_points;
+    float d_distance = 0; // smallest of two points
+    std::array<std::size_t, 2> d_levels{};
+    std::array<std::array<std::uint8_t, 256>, 2> d_level{};
     std::vector<std::vector<std::uint8_t>> d_symmetries;
+    std::vector<std::vector<std::uint8_t>> d_neighbours;
 };
 
 } // namespace gr::adann::core

@@ -9,30 +9,40 @@
 
 namespace gr::adann::core {
 
-expected_waveform::expected_waveform(const constellation& symbols,
-                                     unsigned sps,
-                                     bool complex,
-                                     unsigned reach,
-                                     unsigned context)
-    : d_complex(complex),
-      d_dimensions(symbols.is_complex() ? 2 : 1),
-      d_classes(symbols.size()),
-      d_reach(reach),
-      d_context(context),
-      d_patterns(1),
-      d_stride(window_geometry(sps, 0, complex).stride())
+expected_waveform::shape expected_waveform::shape_of(const constellation& symbols,
+                                                     unsigned sps,
+                                                     bool complex,
+                                                     unsigned reach,
+                                                     unsigned context)
 {
     check_range("waveform reach", reach, 0u, most_reach);
     check_range("waveform context", context, 0u, 2 * reach + 1);
+    std::size_t patterns = 1;
     for (unsigned i = 0; i < context; ++i)
-        if ((d_patterns *= d_classes) > most_patterns)
+        if ((patterns *= symbols.size()) > most_patterns)
             refuse("waveform context",
                    context,
                    "at most " + std::to_string(most_patterns) + " patterns of " +
                        symbols.name());
     if (symbols.is_complex() && !complex)
         refuse("constellation", symbols.name(), "a real one for float samples");
+    return { 1 + (2 * reach + 1) * (symbols.is_complex() ? 2 : 1),
+             patterns,
+             window_geometry(sps, 0, complex).stride() };
+}
 
+expected_waveform::expected_waveform(const constellation& symbols,
+                                     unsigned sps,
+                                     bool complex,
+                                     unsigned reach,
+                                     unsigned context)
+    : d_shape(shape_of(symbols, sps, complex, reach, context)),
+      d_complex(complex),
+      d_dimensions(symbols.is_complex() ? 2 : 1),
+      d_classes(symbols.size()),
+      d_reach(reach),
+      d_context(context)
+{
     float power = 0;
     for (const auto& point : symbols.points())
         power += std::norm(point) / static_cast<float>(d_classes);
@@ -41,10 +51,10 @@ expected_waveform::expected_waveform(const constellation& symbols,
         if (d_dimensions == 2)
             d_points.push_back(point.imag() / std::sqrt(power));
     }
-    d_affine.resize(rows() * d_stride);
-    d_table.resize(d_patterns * d_stride);
+    d_affine.resize(rows() * stride());
+    d_table.resize(patterns() * stride());
     d_near = d_table;
-    d_far.resize((2 * reach + 1 - context) * d_classes * d_stride);
+    d_far.resize((2 * reach + 1 - context) * d_classes * stride());
 }
 
 void expected_waveform::set(std::vector<float> affine,
@@ -71,15 +81,15 @@ void expected_waveform::set(std::vector<float> affine,
     // To `sum` the affine part of a symbol, the `place`-th of those in reach.
     const auto add = [&](std::size_t place, std::size_t label, float* sum) {
         for (std::size_t d = 0; d < d_dimensions; ++d)
-            for (std::size_t j = 0; j < d_stride; ++j)
+            for (std::size_t j = 0; j < stride(); ++j)
                 sum[j] += d_points[label * d_dimensions + d] *
-                          d_affine[(1 + place * d_dimensions + d) * d_stride + j];
+                          d_affine[(1 + place * d_dimensions + d) * stride() + j];
     };
     const std::size_t first = d_reach - d_context / 2; // of a pattern
     d_near = d_table;
-    for (std::size_t pattern = 0; pattern < d_patterns; ++pattern) {
-        float* sum = &d_near[pattern * d_stride];
-        for (std::size_t j = 0; j < d_stride; ++j)
+    for (std::size_t pattern = 0; pattern < patterns(); ++pattern) {
+        float* sum = &d_near[pattern * stride()];
+        for (std::size_t j = 0; j < stride(); ++j)
             sum[j] += d_affine[j];
         std::size_t labels = pattern; // the latest counts least
         for (std::size_t k = d_context; k-- > 0; labels /= d_classes)
@@ -89,7 +99,7 @@ void expected_waveform::set(std::vector<float> affine,
     float* sum = d_far.data();
     for (std::size_t place = 0; place <= 2 * d_reach; ++place)
         if (place < first || place >= first + d_context)
-            for (std::size_t label = 0; label < d_classes; ++label, sum += d_stride)
+            for (std::size_t label = 0; label < d_classes; ++label, sum += stride())
                 add(place, label, sum);
 }
 
@@ -99,14 +109,14 @@ void expected_waveform::sum(const std::uint8_t* labels,
                             std::size_t count,
                             float* samples) const
 {
-    const std::size_t stride = width ? width : d_stride;
+    const std::size_t stride = width ? width : d_shape.stride;
     const std::size_t before = d_reach - d_context / 2;
     const std::size_t behind = 2 * d_reach + 1 - before - d_context;
     const std::uint8_t* window = labels - d_reach; // of the first symbol
     std::size_t pattern = 0;
     for (std::size_t k = 0; k + 1 < d_context; ++k)
         pattern = pattern * d_classes + window[before + k];
-    const std::size_t oldest = d_context ? d_patterns / d_classes : 0;
+    const std::size_t oldest = d_context ? patterns() / d_classes : 0;
 
     for (std::size_t i = 0; i < count; ++i, ++window, samples += stride) {
         if (d_context)
@@ -135,7 +145,7 @@ void expected_waveform::expect(const std::uint8_t* labels,
                                std::size_t count,
                                float* samples) const
 {
-    switch (d_stride) {
+    switch (stride()) {
     case 2:
         return sum<2>(labels, count, samples);
     case 4:
@@ -152,25 +162,25 @@ double expected_waveform::residual(const std::uint8_t* labels,
                                    std::size_t count) const
 {
     float expected[1024];
-    const std::size_t most = std::size(expected) / d_stride;
+    const std::size_t most = std::size(expected) / stride();
     double total = 0;
     for (std::size_t first = 0; first < count; first += most) {
         const std::size_t n = std::min(most, count - first);
         expect(labels + first, n, expected);
         float part = 0;
-        for (std::size_t j = 0; j < n * d_stride; ++j) {
-            const float difference = samples[first * d_stride + j] - expected[j];
+        for (std::size_t j = 0; j < n * stride(); ++j) {
+            const float difference = samples[first * stride() + j] - expected[j];
             part += difference * difference;
         }
         total += part;
     }
-    return total / static_cast<double>(count * d_stride);
+    return total / static_cast<double>(count * stride());
 }
 
 bool expected_waveform::operator==(const expected_waveform& other) const
 {
     return d_complex == other.d_complex && d_points == other.d_points &&
-           d_stride == other.d_stride && d_reach == other.d_reach &&
+           stride() == other.stride() && d_reach == other.d_reach &&
            d_context == other.d_context && d_affine == other.d_affine &&
            d_table == other.d_table && d_noise == other.d_noise;
 }

@@ -46,16 +46,26 @@ public:
     static constexpr unsigned most_reach = 64;
     static constexpr std::size_t most_patterns = 65536;
 
-    std::size_t sps() const { return d_stride / (d_complex ? 2 : 1); }
+    struct shape {
+        std::size_t rows, patterns, stride;
+    };
+    //! Sizes of affine() and table(); throws as the constructor does.
+    static shape shape_of(const constellation& symbols,
+                          unsigned sps,
+                          bool complex,
+                          unsigned reach,
+                          unsigned context);
+
+    std::size_t sps() const { return stride() / (d_complex ? 2 : 1); }
     bool is_complex() const { return d_complex; }     //!< of the samples
     std::size_t classes() const { return d_classes; } //!< M
     std::size_t reach() const { return d_reach; }
     std::size_t context() const { return d_context; }
-    std::size_t patterns() const { return d_patterns; } //!< M^context
+    std::size_t patterns() const { return d_shape.patterns; } //!< M^context
     //! Floats of a symbol: sps, or twice that for complex samples.
-    std::size_t stride() const { return d_stride; }
+    std::size_t stride() const { return d_shape.stride; }
     //! Rows of affine(): 1 + (2·reach + 1)·(2 for a complex alphabet).
-    std::size_t rows() const { return 1 + (2 * d_reach + 1) * d_dimensions; }
+    std::size_t rows() const { return d_shape.rows; }
     //! The rms that it leaves of each float, of symbols that it was not learnt from.
     float noise() const { return d_noise; }
 
@@ -85,9 +95,10 @@ private:
     template <std::size_t width>
     void sum(const std::uint8_t* labels, std::size_t count, float* samples) const;
 
+    shape d_shape;
     bool d_complex;
+    std::size_t d_dimensions, d_classes, d_reach, d_context;
     std::vector<float> d_points; // (M, dimensions), of unit power
-    std::size_t d_dimensions, d_classes, d_reach, d_context, d_patterns, d_stride;
     std::vector<float> d_affine, d_table;
     float d_noise = 0;
     // What expect() adds up, in rows of stride() floats: for each pattern the table with

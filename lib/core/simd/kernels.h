@@ -69,6 +69,8 @@ using narrow_kernel = void(const weighted_rows& common,
                            std::uint8_t (*labels)[tile],
                            float* const* logits);
 
+constexpr std::size_t most_sliding_rows = 4;
+
 //! How many outputs a layer may have, the last one aside.
 constexpr std::size_t narrowest = 2, widest_narrow = 10;
 
@@ -170,6 +172,23 @@ struct kernels {
                       std::size_t rows,
                       float scale,
                       float* y);
+
+    /*! y[r][l] = keep · y[r][l] + Σ_{i < n} a[r][i] · x[i · step + l] for r < rows and l <
+     * columns: `rows` products with a matrix that slides by `step` floats. With step 1
+     * that is a filter (its taps in `a`) or correlations (a signal in `a`, l the lag).
+     * Every sum adds up in the order of i: wherever it comes in a row, it is the same to
+     * the bit.
+     * \param rows 1 to most_sliding_rows
+     * \param columns a multiple of `lanes`
+     * \param keep with 0, y may hold anything */
+    void (*slide)(const float* const* a,
+                  std::size_t rows,
+                  std::size_t n,
+                  const float* x,
+                  std::size_t step,
+                  std::size_t columns,
+                  float keep,
+                  float* const* y);
 
     //! Steps of the Viterbi algorithm: see trellis_kernels.h.
     trellis_kernel* add_compare_select;

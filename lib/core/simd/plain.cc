@@ -198,6 +198,25 @@ void logarithm(const float* x, std::size_t n, float* y)
         y[i] = std::log(x[i]);
 }
 
+template <product times>
+void slide(const float* const* a,
+           std::size_t rows,
+           std::size_t n,
+           const float* x,
+           std::size_t step,
+           std::size_t columns,
+           float keep,
+           float* const* y)
+{
+    for (std::size_t r = 0; r < rows; ++r)
+        for (std::size_t l = 0; l < columns; ++l) {
+            float sum = keep != 0 ? times(keep, y[r][l]) : 0.0f;
+            for (std::size_t i = 0; i < n; ++i)
+                sum += times(a[r][i], x[i * step + l]);
+            y[r][l] = sum;
+        }
+}
+
 std::uint32_t rotate_left(std::uint32_t x, int bits)
 {
     return x << bits | x >> (32 - bits);
@@ -263,22 +282,24 @@ void add_noise(noise_state& state,
 template <product times>
 constexpr kernels table(const char* name)
 {
-    return { name,
-             split,
-             affine<times>,
-             nullptr,
-             outer<times>,
-             row_sums,
-             softmax,
-             argmax,
-             cross_entropy,
-             posterior_change,
-             differences,
-             rectify,
-             set_length<times>,
-             logarithm,
-             add_noise<times>,
-             plain_add_compare_select };
+    kernels all{};
+    all.name = name;
+    all.split = split;
+    all.affine = affine<times>;
+    all.outer = outer<times>;
+    all.row_sums = row_sums;
+    all.softmax = softmax;
+    all.argmax = argmax;
+    all.cross_entropy = cross_entropy;
+    all.posterior_change = posterior_change;
+    all.differences = differences;
+    all.rectify = rectify;
+    all.set_length = set_length<times>;
+    all.logarithm = logarithm;
+    all.add_noise = add_noise<times>;
+    all.slide = slide<times>;
+    all.add_compare_select = plain_add_compare_select;
+    return all;
 }
 
 } // namespace

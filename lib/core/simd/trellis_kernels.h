@@ -16,11 +16,11 @@ constexpr std::size_t trellis_lanes = 16;
 
 //! See class trellis.
 struct trellis_tables {
-    unsigned label_bits;       //!< M = 2^label_bits branches lead into a state
+    unsigned label_bits;       //!< M = 2^label_bits branches lead into a state: 1 to 6
     std::size_t states;        //!< padded to a multiple of trellis_lanes
     std::size_t oldest_stride; //!< between states that differ by 1 in their oldest symbol
     std::size_t floats;        //!< of a symbol's samples
-    std::size_t axes;          //!< 1 for real points, 2 for complex ones
+    std::size_t axes;          //!< 1 for up to 8 real points, 2 for any
     const float* correlator;   //!< (floats, states)
     const float* energy;       //!< (states)
     const float* slope;        //!< (axes, states)

@@ -249,19 +249,26 @@ void add_compare_select(const trellis_tables& t,
     const auto run = [&](auto function) {
         function(t, samples, steps, metrics, survivors);
     };
-    // PAM has real points, QAM complex ones.
-    if (t.axes == 1 && t.label_bits == 1)
-        run(run_trellis<2, 1>);
-    else if (t.axes == 1 && t.label_bits == 2)
-        run(run_trellis<4, 1>);
-    else if (t.axes == 1)
-        run(run_trellis<8, 1>);
-    else if (t.label_bits == 2)
-        run(run_trellis<4, 2>);
-    else if (t.label_bits == 4)
-        run(run_trellis<16, 2>);
-    else
-        run(run_trellis<64, 2>);
+    switch (10 * t.axes + t.label_bits) {
+    case 11:
+        return run(run_trellis<2, 1>);
+    case 12:
+        return run(run_trellis<4, 1>);
+    case 13:
+        return run(run_trellis<8, 1>);
+    case 21:
+        return run(run_trellis<2, 2>);
+    case 22:
+        return run(run_trellis<4, 2>);
+    case 23:
+        return run(run_trellis<8, 2>);
+    case 24:
+        return run(run_trellis<16, 2>);
+    case 25:
+        return run(run_trellis<32, 2>);
+    case 26:
+        return run(run_trellis<64, 2>);
+    }
 }
 
 } // namespace

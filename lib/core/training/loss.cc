@@ -19,7 +19,7 @@ scaled_to(const constellation& symbols, unsigned sps, training_settings settings
     if (!settings.sigma)
         settings.sigma = reach / 9;
     if (!settings.epsilon)
-        settings.epsilon = reach / (symbols.levels() == 2 ? 6 : 3);
+        settings.epsilon = reach / (symbols.is_binary() ? 6 : 3);
     if (!settings.learning_rate)
         settings.learning_rate = 0.0045f * symbols.half_distance();
     return settings;
@@ -63,6 +63,7 @@ void doubt(const std::uint8_t* labels,
 } // namespace
 
 loss_gradient::loss_gradient(const network& shape,
+                             const label_parts& parts,
                              noise_kind noise,
                              const simd::kernels& kernels)
     : d_kernels(kernels),
@@ -77,7 +78,7 @@ loss_gradient::loss_gradient(const network& shape,
       d_perturbation(shape.inputs() * tile),
       d_error(shape.widest_layer() * tile),
       d_sums(shape.parameters().size() * lanes),
-      d_balance(shape.outputs(), kernels),
+      d_balance(parts, kernels),
       d_missing(shape.outputs())
 {
 }

@@ -68,9 +68,10 @@ struct loss_value {
 class loss_gradient
 {
 public:
-    explicit loss_gradient(const network& shape,
-                           noise_kind noise = noise_kind::reduced,
-                           const simd::kernels& kernels = simd::active());
+    loss_gradient(const network& shape,
+                  const label_parts& parts,
+                  noise_kind noise = noise_kind::reduced,
+                  const simd::kernels& kernels = simd::active());
 
     /*! \param batch at least one feature vector, all finite
      * \param known_labels batch.count labels for "supervised", else not used

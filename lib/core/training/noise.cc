@@ -1,22 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "core/training/noise.h"
 
+#include "core/common/split_mix.h"
+
 #include <algorithm>
 
 namespace gr::adann::core {
-
-namespace {
-
-// Spreads one seed over many words (Steele, Lea and Flood, 2014).
-std::uint64_t split_mix(std::uint64_t& state)
-{
-    std::uint64_t z = state += 0x9e3779b97f4a7c15ull;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
-    return z ^ (z >> 31);
-}
-
-} // namespace
 
 gaussian_noise::gaussian_noise(std::uint64_t seed, const simd::kernels& kernels)
     : d_kernels(kernels)

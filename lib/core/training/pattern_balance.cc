@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "core/training/pattern_balance.h"
 
-#include "core/signal/symbol_levels.h"
-
 #include <algorithm>
 
 namespace gr::adann::core {
@@ -13,11 +11,12 @@ namespace {
 
 constexpr float symbols_per_context = 8;
 
-// Contexts of a dimension: two tables of three neighbours and, if there is another
-// dimension, two of one neighbour and the other's level.
-std::size_t contexts_of(std::size_t levels, std::size_t dimensions)
+// Contexts of a part: two tables of three neighbours and, if there is another part, two of
+// one neighbour and the other's value.
+std::size_t contexts_of(const label_parts& parts)
 {
-    return 2 * levels * levels * (dimensions == 2 ? levels + 1 : levels);
+    const std::size_t k = parts.values;
+    return 2 * k * k * (parts.count == 2 ? k + 1 : k);
 }
 
 // A symbol's or a context's K numbers, in one vector.
@@ -37,11 +36,11 @@ float total(const typename vector_of<K>::type& v)
 
 } // namespace
 
-pattern_balance::pattern_balance(std::size_t classes, const simd::kernels& kernels)
+pattern_balance::pattern_balance(const label_parts& parts, const simd::kernels& kernels)
     : d_kernels(kernels),
-      d_levels(symbol_levels(classes).levels),
-      d_dimensions(symbol_levels(classes).dimensions),
-      d_sums(d_dimensions * contexts_of(d_levels, d_dimensions) * d_levels),
+      d_parts(parts),
+      d_classes(parts.count == 2 ? parts.values * parts.values : parts.values),
+      d_sums(parts.count * contexts_of(parts) * parts.values),
       d_means(d_sums.size()),
       d_slopes(d_sums.size())
 {
@@ -64,7 +63,7 @@ void pattern_balance::begin_step_of(std::size_t symbols)
     d_kernels.logarithm(d_means.data(), d_means.size(), d_slopes.data());
 }
 
-// One dimension of a tile: levels, and rows of K.
+// One part of a tile's labels: its values, and rows of K.
 template <std::size_t K>
 struct pattern_balance::tile_levels {
     std::uint16_t level[tile] = {};
@@ -72,9 +71,9 @@ struct pattern_balance::tile_levels {
     float slope[K][tile] = {};
 };
 
-/* All contexts of the dimension whose tables start at `first`. A context's number is
- * written with its neighbours' levels as digits. \tparam tables 2, or 4 with those of the
- * other dimension \param other the levels there */
+/* All contexts of the part whose tables start at `first`. A context's number is
+ * written with its neighbours' values as digits. \tparam tables 2, or 4 with those of the
+ * other part \param other its values */
 template <std::size_t K, std::size_t tables>
 void pattern_balance::judge(tile_levels<K>& s,
                             const std::uint16_t* other,
@@ -139,7 +138,6 @@ void pattern_balance::add_pam(const std::uint8_t* decided,
     }
 }
 
-// A label is i·K + q: the level of I and that of Q.
 template <std::size_t K>
 void pattern_balance::add_qam(const std::uint8_t* decided,
                               std::size_t n,
@@ -150,17 +148,18 @@ void pattern_balance::add_qam(const std::uint8_t* decided,
     tile_levels<K> in_phase, quadrature;
     float mean[tile] = {};
     for (std::size_t t = 0; t < n; ++t) {
-        in_phase.level[t] = decided[t] / K;
-        quadrature.level[t] = decided[t] % K;
+        in_phase.level[t] = d_parts.of[0][decided[t]];
+        quadrature.level[t] = d_parts.of[1][decided[t]];
     }
-    for (std::size_t i = 0; i < K; ++i)
-        for (std::size_t q = 0; q < K; ++q) {
-            const float* p = posteriors + (i * K + q) * tile;
-            for (std::size_t t = 0; t < tile; ++t) {
-                in_phase.posterior[i][t] += p[t];
-                quadrature.posterior[q][t] += p[t];
-            }
+    for (std::size_t label = 0; label < d_classes; ++label) {
+        const float* p = posteriors + label * tile;
+        float* i = in_phase.posterior[d_parts.of[0][label]];
+        float* q = quadrature.posterior[d_parts.of[1][label]];
+        for (std::size_t t = 0; t < tile; ++t) {
+            i[t] += p[t];
+            q[t] += p[t];
         }
+    }
     judge<K, 4>(in_phase, quadrature.level, n, 0);
     judge<K, 4>(quadrature, in_phase.level, n, d_sums.size() / K / 2);
 
@@ -168,19 +167,19 @@ void pattern_balance::add_qam(const std::uint8_t* decided,
         for (std::size_t k = 0; k < K; ++k)
             for (std::size_t t = 0; t < tile; ++t)
                 mean[t] += s->posterior[k][t] * s->slope[k][t];
-    for (std::size_t i = 0; i < K; ++i)
-        for (std::size_t q = 0; q < K; ++q) {
-            const float* p = posteriors + (i * K + q) * tile;
-            float* e = error + (i * K + q) * tile;
-            for (std::size_t t = 0; t < tile; ++t)
-                e[t] += weight * p[t] *
-                        (in_phase.slope[i][t] + quadrature.slope[q][t] - mean[t]);
-        }
+    for (std::size_t label = 0; label < d_classes; ++label) {
+        const float* p = posteriors + label * tile;
+        const float* i = in_phase.slope[d_parts.of[0][label]];
+        const float* q = quadrature.slope[d_parts.of[1][label]];
+        float* e = error + label * tile;
+        for (std::size_t t = 0; t < tile; ++t)
+            e[t] += weight * p[t] * (i[t] + q[t] - mean[t]);
+    }
 }
 
 void pattern_balance::begin_step(std::size_t symbols)
 {
-    switch (d_levels) {
+    switch (d_parts.values) {
     case 2:
         return begin_step_of<2>(symbols);
     case 4:
@@ -196,8 +195,8 @@ void pattern_balance::add(const std::uint8_t* decided,
                           float weight,
                           float* error)
 {
-    const bool qam = d_dimensions == 2;
-    switch (d_levels) {
+    const bool qam = d_parts.count == 2;
+    switch (d_parts.values) {
     case 2:
         return add_pam<2>(decided, n, posteriors, weight, error);
     case 4:

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "core/files/archive.h"
+#include "core/signal/constellation.h"
 #include "core/simd/kernels.h"
 
 #include <cstddef>
@@ -25,10 +26,10 @@ namespace gr::adann::core {
  *
  * The contexts of symbol t are the decisions at t - 2, t - 1, t + 1 and at t - 1, t + 1,
  * t + 2: with the nearest two only, a network can satisfy the term and stay wrong. Up to
- * 8 classes are levels themselves. Larger ones are square QAM, whose label is the level
- * of I and then that of Q: each is balanced on its own, for contexts of whole symbols
- * would hold too few of them, and has two contexts more, which tie it to the other one:
- * its own level at t - 1 or t + 1 and the other's at t.
+ * 8 points the label itself is balanced. Of larger PAM and QAM the levels of I and Q
+ * are, each on its own, for contexts of whole symbols would hold too few of them, with
+ * two contexts more, which tie one to the other: its own level at t - 1 or t + 1 and the
+ * other's at t. Constellations without label_parts have no such term.
  *
  * The term is the KL divergence of the contexts' means to uniform, weighted by how often
  * each occurs: Σ_c (N_c/N) Σ_k m_ck ln(m_ck K), m_c the mean posterior in context c, K
@@ -43,7 +44,7 @@ namespace gr::adann::core {
 class pattern_balance
 {
 public:
-    pattern_balance(std::size_t classes, const simd::kernels& kernels);
+    pattern_balance(const label_parts& parts, const simd::kernels& kernels);
 
     //! The steps so far become the means that the next one, of so many symbols, is judged
     //! by.
@@ -78,9 +79,9 @@ private:
     void add_qam(const std::uint8_t*, std::size_t, const float*, float, float*);
 
     const simd::kernels& d_kernels;
-    const std::size_t d_levels;     // K
-    const std::size_t d_dimensions; // 1, or I and Q
-    // For each dimension its tables, for each table its contexts, K numbers each.
+    const label_parts d_parts;
+    const std::size_t d_classes; // labels
+    // For each part its tables, for each table its contexts, K numbers each.
     std::vector<float> d_sums;   // of posteriors
     std::vector<float> d_means;  // m K, m the mean posterior
     std::vector<float> d_slopes; // ln(m K)

@@ -32,12 +32,13 @@ const training_settings& checked(const training_settings& settings)
 } // namespace
 
 trainer::trainer(const network& initial,
+                 const label_parts& parts,
                  const training_settings& settings,
                  noise_kind noise,
                  const simd::kernels& kernels)
     : d_network(initial),
       d_loss(checked(settings)),
-      d_loss_gradient(initial, noise, kernels),
+      d_loss_gradient(initial, parts, noise, kernels),
       d_optimizer(
           settings.optimizer, *settings.learning_rate, initial.parameters().size()),
       d_noise(settings.seed, kernels),

@@ -22,9 +22,12 @@ struct step_result {
 class trainer
 {
 public:
-    /*! \param settings with nothing that it needs `automatic`: see scaled_to()
+    /*! \param parts of the labels, which pattern_balance balances; default: none, no
+     * balance
+     * \param settings with nothing that it needs `automatic`: see scaled_to()
      * \throws std::invalid_argument naming the setting that is out of range */
     trainer(const network& initial,
+            const label_parts& parts,
             const training_settings& settings,
             noise_kind noise = noise_kind::reduced,
             const simd::kernels& kernels = simd::active());

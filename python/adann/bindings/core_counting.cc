@@ -104,9 +104,9 @@ void bind_error_counter(py::module& m)
 It finds the delay (up to `search` symbols, either way) and the inversion or rotation;
 until then, and after the alignment is lost, it counts nothing. Symbols inserted or
 deleted end a batch early. batch: symbols of a result, 1 to 2**30; search: 0 to 16384.)")
-        .def(py::init([](const std::string& name, std::size_t batch, unsigned search) {
+        .def(py::init([](const py::object& symbols, std::size_t batch, unsigned search) {
                  return std::make_unique<collecting_counter>(
-                     constellation(name), batch, search);
+                     constellation_from(symbols), batch, search);
              }),
              py::arg("constellation"),
              py::arg("batch") = 8192,

@@ -90,10 +90,10 @@ void bind_mlse(py::module& m)
         "least_squares_response",
         [](const py::array& samples,
            const labels_array& labels,
-           const std::string& name,
+           const py::object& symbols,
            unsigned memory) {
             const bool complex = samples.dtype().kind() == 'c';
-            const channel_model channel(constellation(name),
+            const channel_model channel(constellation_from(symbols),
                                         samples.ndim() == 2 ? samples.shape(1) : 0,
                                         memory,
                                         complex);
@@ -129,7 +129,7 @@ to symbol i. Without noise
 
     samples[i, p] = sum over k of response[p, k] * a(i + (memory - 1)//2 - k)
 
-constellation: its name; sps: 1 to 64; memory: symbols that a sample depends on
+constellation: as core.constellation takes it; sps: 1 to 64; memory: symbols that a sample depends on
 complex: whether samples and response are
 response: (sps, memory); None: straight lines between the symbols' points
 
@@ -139,7 +139,7 @@ Settings, by their names:)") +
 Raises ValueError naming the parameter that is out of range, or if the memory takes more than
 256 MiB.)")
             .c_str())
-        .def(py::init([](const std::string& name,
+        .def(py::init([](const py::object& symbols,
                          unsigned sps,
                          unsigned memory,
                          bool complex,
@@ -148,7 +148,8 @@ Raises ValueError naming the parameter that is out of range, or if the memory ta
                  auto settings = settings_from<mlse_settings>(given);
                  settings.response = taps_from(response);
                  return std::make_unique<bound_mlse>(
-                     channel_model(constellation(name), sps, memory, complex), settings);
+                     channel_model(constellation_from(symbols), sps, memory, complex),
+                     settings);
              }),
              py::arg("constellation"),
              py::arg("sps"),

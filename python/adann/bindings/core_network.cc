@@ -101,12 +101,19 @@ void bind_model(py::module& m)
 {
     py::register_exception<model_file_error>(m, "ModelFileError", PyExc_ValueError);
     py::class_<model>(m, "model", "A network and the signal that it was trained for.")
-        .def(py::init<network,
-                      unsigned,
-                      unsigned,
-                      bool,
-                      const std::string&,
-                      std::string>(),
+        .def(py::init([](network net,
+                         unsigned sps,
+                         unsigned half_window,
+                         bool complex,
+                         const py::object& symbols,
+                         std::string training) {
+                 return model(std::move(net),
+                              sps,
+                              half_window,
+                              complex,
+                              constellation_from(symbols).text(),
+                              std::move(training));
+             }),
              py::arg("network"),
              py::arg("sps"),
              py::arg("half_window"),
@@ -129,6 +136,16 @@ void bind_model(py::module& m)
                        &model::adapted_temperature,
                        "The same for a network that has adapted from this one.")
         .def_readonly("constellation", &model::symbols)
+        .def_property(
+            "waveform",
+            [](const model& self) { return self.waveform; },
+            [](model& self, const std::optional<expected_waveform>& learnt) {
+                if (learnt)
+                    self.set_waveform(*learnt);
+                else
+                    self.waveform.reset();
+            },
+            "core.expected_waveform of its signal, a copy, or None.")
         .def(
             "to_bytes",
             [](const model& self) { return py::bytes(model_contents(self)); },
@@ -144,7 +161,7 @@ void bind_model(py::module& m)
         "load_model",
         &load_model,
         py::arg("path"),
-        "Reads a model file (safetensors, adann/1). Raises ModelFileError, a ValueError.");
+        "Reads a model file (safetensors, adann/1 or /2). Raises ModelFileError, a ValueError.");
     m.def("save_model",
           &save_model,
           py::arg("path"),

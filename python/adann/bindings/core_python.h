@@ -5,11 +5,18 @@
  */
 #pragma once
 
+#include "core/signal/constellation.h"
+
 #include <pybind11/pybind11.h>
 
+//! What core.constellation(given) is.
+gr::adann::core::constellation constellation_from(const pybind11::object& given);
+
+void bind_constellation(pybind11::module& m);
 void bind_network(pybind11::module& m);
 void bind_model(pybind11::module& m);
 void bind_training(pybind11::module& m);
+void bind_tracking(pybind11::module& m);
 void bind_adaptation(pybind11::module& m);
 void bind_error_counter(pybind11::module& m);
 void bind_mlse(pybind11::module& m);

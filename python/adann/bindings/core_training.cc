@@ -111,7 +111,7 @@ void bind_training(py::module& m)
             loss_settings::visit(settings, setting_checks{});
             std::vector<float> gradient(net.parameters().size());
             given_noise drawn(noise);
-            const auto value = loss_gradient(net, noise_kind::literal)
+            const auto value = loss_gradient(net, label_parts{}, noise_kind::literal)
                                    .compute(net,
                                             view,
                                             labels_for(labels, view.count),
@@ -147,8 +147,11 @@ void bind_training(py::module& m)
                 settings.pseudo_label = pseudo_label_kind::clean;
                 settings.balance = 0;
                 settings.learning_rate = settings.sigma = settings.epsilon = 0.1f;
-                trainer(
-                    net, settings, value_of<noise_kind>("noise", noise), simd::counting)
+                trainer(net,
+                        label_parts{},
+                        settings,
+                        value_of<noise_kind>("noise", noise),
+                        simd::counting)
                     .step(view);
             }
             return simd::multiplications - before;
@@ -163,23 +166,33 @@ Counted while the plain kernels run, N in tiles of 128: matrix products, and sca
 of features. Softmax, the drawing of noise, and what a step does once per batch, the optimizer
 above all, are not counted.)");
 
-    py::class_<trainer>(m,
-                        "trainer",
-                        ("A network that learns, one batch a step, and nothing else: see "
-                         "learner.\n\nnoise: 'reduced', or 'literal', of the same "
-                         "distribution and slower.\nSettings, by their names, none "
-                         "automatic that the loss needs:" +
-                         settings_doc<training_settings>())
-                            .c_str())
+    py::class_<trainer>(
+        m,
+        "trainer",
+        ("A network that learns, one batch a step, and nothing else: see learner.\n\n"
+         "constellation: as core.constellation takes it; what `balance` balances.\n"
+         "noise: 'reduced', or 'literal', of the same distribution and slower.\n"
+         "Settings, by their names, none automatic that the loss needs:" +
+         settings_doc<training_settings>())
+            .c_str())
         .def(py::init([](const network& net,
                          const std::string& noise,
+                         const std::optional<py::object>& symbols,
                          const py::kwargs& given) {
+                 const auto settings = settings_from<training_settings>(given);
+                 const bool balances =
+                     settings.balance > 0 && !row(settings.loss).supervised();
+                 if (!symbols && balances)
+                     refuse("balance", settings.balance, "0 without a constellation");
                  return trainer(net,
-                                settings_from<training_settings>(given),
+                                symbols ? constellation_from(*symbols).parts()
+                                        : label_parts{},
+                                settings,
                                 value_of<noise_kind>("noise", noise));
              }),
              py::arg("network"),
-             py::arg("noise") = "reduced")
+             py::arg("noise") = "reduced",
+             py::arg("constellation") = py::none())
         .def(
             "step",
             [](trainer& self,

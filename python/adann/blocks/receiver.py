@@ -60,7 +60,7 @@ class receiver(gr.hier_block2):
         self.message_port_register_hier_out("status")
         self.msg_connect(self.equalizer, "status", self, "status")
         if count_errors:
-            self.counter = ber_counter(trained.constellation.name)
+            self.counter = ber_counter(trained.constellation.text)
             self.connect(self.equalizer, self.counter, (self, 3))
             self.connect((self, 1), (self.counter, 1))
             self.message_port_register_hier_out("ber")

@@ -4,6 +4,8 @@
 import numpy as np
 import scipy.fft
 
+UNKNOWN = 255  # in place of a label that is not known
+
 
 def find_delay(samples, labels, points, sps):
     """The whole delay d, in symbols: label j is the symbol whose middle is sample (j + d)*sps.
@@ -35,3 +37,15 @@ def find_delay(samples, labels, points, sps):
         raise ValueError("the reference does not align with the capture: the largest correlation, "
                          f"at a delay of {delay} symbols, is {coefficient:.2g} (needed: {needed:.2g})")
     return delay
+
+
+def known_labels(samples, labels, points, sps):
+    """The label of each whole symbol of a capture: uint8 (n // sps,), UNKNOWN where none is known.
+
+    Arguments and errors as of find_delay.
+    """
+    delay = find_delay(samples, labels, points, sps)
+    known = np.full(samples.size // sps, UNKNOWN, np.uint8)
+    there = labels[max(0, -delay):][:max(0, known.size - max(0, delay))]
+    known[max(0, delay):][:there.size] = there
+    return known

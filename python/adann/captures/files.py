@@ -19,12 +19,19 @@ RAW_TYPES = {".f32": np.dtype("<f4"), ".c64": np.dtype("<c8"), ".cfile": np.dtyp
 
 @dataclass
 class Capture:
-    """samples: float32 or complex64 (n,), memory-mapped where the file allows it; may be NaN or
-    infinite. sample_rate: samples per second, None where the file does not say."""
+    """Received samples, and the labels that were sent if they are known.
+
+    samples: float32 or complex64 (n,), memory-mapped where the file allows it; may be NaN or
+    infinite. sample_rate: samples per second, None where the file does not say. path: of the file as
+    it was given, None of what lies in no file. reference: uint8 (m,), the labels sent, or None;
+    reference_path: of their file, likewise.
+    """
 
     samples: np.ndarray
-    sample_rate: float | None
-    path: Path
+    sample_rate: float | None = None
+    path: str | Path | None = None
+    reference: np.ndarray | None = None
+    reference_path: str | Path | None = None
 
 
 def read_capture(path):
@@ -34,12 +41,21 @@ def read_capture(path):
     types, integers scaled to ±1), or raw little-endian float32 (.f32) or complex64 (.c64, .cfile).
     Raises ValueError for a file that is missing, empty, truncated or of another kind.
     """
-    path = Path(path)
-    if path.suffix in RAW_TYPES:
-        return Capture(_map_raw(path, RAW_TYPES[path.suffix]), None, path)
-    meta = _find_meta(path)
-    stored = _read_sigmf(meta)
-    return Capture(stored.samples(), stored.sample_rate, meta)
+    suffix = Path(path).suffix
+    if suffix in RAW_TYPES:
+        return Capture(_map_raw(Path(path), RAW_TYPES[suffix]), None, path)
+    stored = _read_sigmf(_find_meta(Path(path)))
+    return Capture(stored.samples(), stored.sample_rate, path)
+
+
+def read_captures(paths, references, size):
+    """Capture of each path, with its reference. references: paths of .u8 files, one for each
+    capture or none at all; size: as of read_reference, which tells the errors with read_capture."""
+    captures = [read_capture(path) for path in paths]
+    for capture, path in zip(captures, references):
+        capture.reference = read_reference(path, size)
+        capture.reference_path = path
+    return captures
 
 
 def stored_capture(path):

@@ -8,10 +8,10 @@ import click
 
 from .. import core
 from ..offline.presets import PRESETS, WARNINGS
-from .results import count_all, write_results
+from .results import Outputs, evaluate, write_results
 from .settings import AUTOMATIC, setting_options
 from .terminal import about, check_outputs
-from .watch import RunningErrors, watch
+from .watch import watch
 
 OPTIONS = [name for name in core.equalizer_settings() if name != "input"]  # files hold samples
 OWN_DEFAULTS = {"mode": "lockstep"}  # a file has all the time
@@ -36,8 +36,9 @@ OWN_DEFAULTS = {"mode": "lockstep"}  # a file has all the time
 def equalize(model, captures, references, preset, block, monitor, output, report_path, plot,
              **options):
     """Decide the symbols of captures while the network adapts to them."""
-    from ..captures.files import read_capture, read_reference
+    from ..captures.files import read_captures
     from ..offline.equalize import equalize_captures, prepare_capture
+    from ..offline.evaluate import RunningErrors
 
     if references and len(references) != len(captures):
         raise click.UsageError(f"{len(references)} --reference for {len(captures)} --capture; "
@@ -53,30 +54,30 @@ def equalize(model, captures, references, preset, block, monitor, output, report
         raise click.UsageError("--plot needs --reference")
     if plot and Path(plot).suffix not in (".png", ".pdf", ".svg"):
         raise click.UsageError(f"--plot {plot}: allowed: .png, .pdf, .svg")
-    check_outputs(output, report_path, plot, settings["checkpoint"])
+    outputs = Outputs(output, report_path, plot)
+    outputs.check()
+    check_outputs(settings["checkpoint"])
     if preset in WARNINGS:
         click.echo(f"warning: --preset {preset}: {WARNINGS[preset]}", err=True)
     trained = core.load_model(model)
-    samples = []
-    for path in captures:
-        capture = read_capture(path)
-        with about(path):
-            samples.append(prepare_capture(capture.samples, trained))
-    sent = [read_reference(path, trained.constellation.size) for path in references] or None
+    prepared = []
+    for capture in read_captures(captures, references, trained.constellation.size):
+        with about(capture.path):
+            prepared.append(prepare_capture(capture, trained))
 
-    sizes = [len(part) // trained.sps for part in samples]
-    errors = sent and RunningErrors(trained.constellation.name, sizes, sent, block)
+    sizes = [capture.samples.size // trained.sps for capture in prepared]
+    errors = RunningErrors(trained.constellation, sizes,
+                           [capture.reference for capture in prepared], block) if (
+        references) else None
     with watch(sum(sizes), block, errors, monitor) as watching:
         received, seconds = equalize_captures(
-            model, samples, {"equalizer": settings}, sent,
+            model, prepared, {"equalizer": settings},
             lambda labels: watching.wanted and watching.progress(labels["equalizer"]),
             watching.status if watching.wanted else None)
     received = received["equalizer"]
     rate = sum(map(len, received.labels)) / seconds / 1e6
-    errors = count_all(trained.constellation, trained.sps, samples, received.labels, captures, sent,
-                       references, block)
-    write_results(received.labels, errors, trained.constellation, captures, block, output,
-                  report_path, plot, {
+    runs = evaluate(prepared, received.labels, trained.constellation, trained.sps, block)
+    write_results(runs, received.labels, outputs, {
         "adaptation": {"mode": mode, "loss": settings["loss"], "batch": settings["batch"],
                        "steps": received.steps, "dropped": received.dropped,
                        "rejected": received.rejected},

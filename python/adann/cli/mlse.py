@@ -1,17 +1,15 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """adann mlse"""
 
-import time
+from dataclasses import replace
 
 import click
 import numpy as np
 
 from .. import core
-from .results import count_all, write_results
+from .results import Outputs, evaluate, write_results
 from .settings import setting_options
-from .terminal import about, check_outputs, progress_bar
-
-UNKNOWN = 255  # no label
+from .terminal import about, progress_bar
 
 
 @click.command()
@@ -36,22 +34,27 @@ def mlse(constellation, sps, memory, captures, references, training, block, outp
     The conventional equalizer that AdaNN is compared with: the response of a linear channel,
     fitted to known symbols and tracked by LMS, and the Viterbi algorithm.
     """
-    from ..captures.files import read_capture, read_reference
+    from ..captures.alignment import UNKNOWN, known_labels
+    from ..captures.files import read_captures
+    from ..offline.mlse import decide, symbol_rows
 
     if len(references) != len(captures):
         raise click.UsageError(f"{len(references)} --reference for {len(captures)} --capture; "
                                "give one for each")
-    check_outputs(output, report_path)
+    outputs = Outputs(output, report_path)
+    outputs.check()
     alphabet = core.constellation(constellation)
-    samples, sent, rows, known = [], [], [], []
-    for path, reference in zip(captures, references):
-        capture = read_capture(path)
-        sent.append(read_reference(reference, alphabet.size))
-        with about(path):
-            samples.append(_prepare(capture.samples, sps))
-            rows.append(_rows(samples[-1], capture.samples, sps))
-        with about(reference, path):
-            known.append(_known_labels(samples[-1], sent[-1], alphabet, sps))
+    prepared, rows, known = [], [], []
+    for capture in read_captures(captures, references, alphabet.size):
+        with about(capture.path):
+            prepared.append(_prepare(capture, sps))
+            # Samples that were not finite tell nothing.
+            finite = np.isfinite(capture.samples[:prepared[-1].samples.size])
+            rows.append(symbol_rows(
+                np.where(finite, prepared[-1].samples, np.float32(np.nan)), sps))
+        with about(capture.reference_path, capture.path):
+            known.append(known_labels(prepared[-1].samples, capture.reference, alphabet.points,
+                                      sps))
 
     known_settings = core.mlse_settings()
     settings = {"memory": memory, **{name: known_settings[name].default if value is None else value
@@ -65,10 +68,13 @@ def mlse(constellation, sps, memory, captures, references, training, block, outp
             estimator.response = core.least_squares_response(
                 rows[0][part], known[0][part], constellation, memory)
     first_response = estimator.response
-    decided, seconds = _decide(estimator, rows, known)
-    rate = sum(map(len, decided)) / seconds / 1e6
-    errors = count_all(alphabet, sps, samples, decided, captures, sent, references, block)
-    write_results(decided, errors, alphabet, captures, block, output, report_path, None, {
+    total = sum(map(len, rows))
+    with progress_bar("deciding", total) as update:
+        decided, seconds = decide(estimator, rows, known,
+                                  lambda done: update(done, f"{done:,} symbols"))
+    rate = total / seconds / 1e6
+    runs = evaluate(prepared, decided, alphabet, sps, block)
+    write_results(runs, decided, outputs, {
         "adaptation": {"mode": adaptation, "batch": update_interval, "steps": estimator.updates,
                        "dropped": 0, "rejected": 0},
         "msymbols_per_second": rate, "settings": {**settings, "training": training},
@@ -78,48 +84,13 @@ def mlse(constellation, sps, memory, captures, references, training, block, outp
                f"{update_interval} symbols; {rate:.2f} Msymbols/s")
 
 
-def _prepare(samples, sps):
+def _prepare(capture, sps):
     from ..captures.statistics import normalized
 
-    if samples.size < sps:
-        raise ValueError(f"{samples.size} samples are fewer than a symbol's {sps}")
-    return normalized(samples)[:samples.size // sps * sps]
-
-
-def _rows(prepared, samples, sps):
-    """Each symbol's own samples (symbols, sps); those that were not finite tell nothing."""
-    informed = np.where(np.isfinite(samples[:prepared.size]), prepared, np.float32(np.nan))
-    before = np.zeros(sps // 2, prepared.dtype)
-    return np.concatenate([before, informed])[:prepared.size].reshape(-1, sps)
-
-
-def _known_labels(samples, labels, alphabet, sps):
-    from ..captures.alignment import find_delay
-
-    delay = find_delay(samples, labels, alphabet.points, sps)
-    known = np.full(samples.size // sps, UNKNOWN, np.uint8)
-    there = labels[max(0, -delay):][:known.size - max(0, delay)]
-    known[max(0, delay):][:there.size] = there
-    return known
-
-
-def _decide(estimator, rows, known, portion=1 << 18):
-    """Labels of each capture, and the seconds that took. Symbols that tell nothing push out the
-    last ones."""
-    nothing = np.full((estimator.latency, rows[0].shape[1]), np.nan, rows[0].dtype)
-    unknown = np.full(len(nothing), UNKNOWN, np.uint8)
-    total = sum(map(len, rows))
-    parts, taken, seconds = [], 0, 0.0
-    with progress_bar("deciding", total) as update:
-        for samples, labels in zip([*rows, nothing], [*known, unknown]):
-            for start in range(0, len(samples), portion):
-                here = slice(start, start + portion)
-                begin = time.perf_counter()
-                parts.append(estimator.process(samples[here], labels[here]))
-                seconds += time.perf_counter() - begin
-                taken = min(taken + len(samples[here]), total)
-                update(taken, f"{taken:,} symbols")
-    return np.split(np.concatenate(parts)[:total], np.cumsum([len(r) for r in rows])[:-1]), seconds
+    size = capture.samples.size
+    if size < sps:
+        raise ValueError(f"{size} samples are fewer than a symbol's {sps}")
+    return replace(capture, samples=normalized(capture.samples)[:size // sps * sps])
 
 
 def _numbers(response):

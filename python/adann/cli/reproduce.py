@@ -5,21 +5,20 @@ from pathlib import Path
 
 import click
 
-from ..experiments import EXPERIMENTS, PAPER
-from ..experiments.cells import cluster
-from ..experiments.page import write_summary
+from .. import experiments
 from .terminal import progress_bar
 
 
 @click.command()
-@click.argument("experiment", type=click.Choice([*EXPERIMENTS, "all"]))
+@click.argument("experiment", type=click.Choice([*experiments.EXPERIMENTS, "all"]))
 @click.option("-o", "--output", required=True, metavar="DIR",
               type=click.Path(file_okay=False, path_type=Path),
               help="Folder for results.json, table.md and the plots.")
 @click.option("--quick", "scale", flag_value="quick", show_default=False,
               help="A small form, in less than a minute.")
 @click.option("--long", "scale", flag_value="long", show_default=False,
-              help="All, and 10^8 symbols without drift; of generality the untouched set.")
+              help="All; drift with 10^8 symbols without one, tracking with one of 10^7, generality "
+              "with the untouched set.")
 @click.option("--scheduler", metavar="tcp://HOST:PORT",
               help="A dask scheduler whose workers have gr-adann; by default one worker runs on each "
               "core of this machine. Any number of workers gives the same results.")
@@ -43,19 +42,25 @@ def reproduce(experiment, output, scale, scheduler):
     drift: every drift of both links, and disturbances, for the frozen network, the losses, labels
     told, and the defaults.
 
+    tracking: radio and optical links that keep moving, for AdaNN, GNU Radio's equalizers and
+    Volterra equalizers.
+
     generality: random links of many makers, each drifted as far as it was drawn: the defaults
     against the frozen network and one trained with labels. --long takes the set of links that
     nothing was decided on.
     """
+    from ..experiments.cells import cluster
+    from ..experiments.page import write_summary
+
     with cluster(scheduler):
-        for name in PAPER if experiment == "all" else [experiment]:
+        for name in experiments.PAPER if experiment == "all" else [experiment]:
             folder = output / name if experiment == "all" else output
             folder.mkdir(parents=True, exist_ok=True)
             with progress_bar(name, None) as update:
-                EXPERIMENTS[name](folder, scale or "full", lambda done, total: update(
+                experiments.experiment(name)(folder, scale or "full", lambda done, total: update(
                     done, f"{done} of {total} cells", total))
             click.echo((folder / "table.md").read_text())
             click.echo(f"wrote {folder}")
     if experiment == "all":
-        write_summary(output, PAPER)
+        write_summary(output, experiments.PAPER)
         click.echo(f"wrote {output / 'summary.md'}")

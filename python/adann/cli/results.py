@@ -1,52 +1,83 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What the commands that decide captures have in common: counting, report and table."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
+import numpy as np
 
-from .terminal import about
+from .. import core
+from .terminal import about, check_outputs
+
+if TYPE_CHECKING:
+    from ..captures.files import Capture
+    from ..offline.report import Run
 
 
-def count_all(constellation, sps, samples, decided, captures, sent, references, block):
-    """Errors by block of each capture. Decisions that agree with no alignment of the reference are
-    told on stderr, unless the reference is not this capture's at all: that is an error."""
+@dataclass
+class Outputs:
+    """The files that a command writes, None where one is not wanted: the decided labels (.u8), the
+    report (.json) and the picture."""
+
+    labels: str | None
+    report: str | None
+    plot: str | None = None
+
+    def check(self) -> None:
+        """Raises ValueError for a path that cannot be written."""
+        check_outputs(self.labels, self.report, self.plot)
+
+
+def evaluate(captures: Sequence[Capture], decided: Sequence[np.ndarray],
+             constellation: core.constellation, sps: int, block: int) -> list[Run]:
+    """What each capture's decided labels come to.
+
+    captures: as they were equalized. Decisions that agree with no alignment of the reference are
+    told on stderr, unless the reference is not this capture's at all: that is an error.
+    """
     from ..captures.alignment import find_delay
-    from ..offline.equalize import count_errors
+    from ..offline.evaluate import count_aligned
+    from ..offline.report import Run
 
-    if sent is None:
-        return [None] * len(captures)
-    errors = []
-    for number, labels in enumerate(decided):
-        errors.append(count_errors(labels, sent[number], constellation.name, block))
-        if errors[-1] is None:
-            with about(references[number], captures[number]):
-                find_delay(samples[number], sent[number], constellation.points, sps)
-            click.echo(f"adann: {captures[number]}: the decisions agree with the reference no "
-                       "better than by chance; errors are not counted", err=True)
-    return errors
+    runs = []
+    for capture, labels in zip(captures, decided):
+        errors = None
+        if capture.reference is not None:
+            errors = count_aligned(labels, capture.reference, constellation, block)
+            if errors is None:
+                with about(capture.reference_path, capture.path):
+                    find_delay(capture.samples, capture.reference, constellation.points, sps)
+                click.echo(f"adann: {capture.path}: the decisions agree with the reference no "
+                           "better than by chance; errors are not counted", err=True)
+        runs.append(Run(str(capture.path), len(labels), constellation.bits_per_symbol, block,
+                        errors))
+    return runs
 
 
-def write_results(decided, errors, constellation, captures, block, output, report_path, plot,
-                  report):
-    """The labels, the report, the picture (None: not wanted) and the table on the terminal."""
+def write_results(runs: Sequence[Run], decided: Sequence[np.ndarray], outputs: Outputs,
+                  report: dict) -> None:
+    """The labels, the report, the picture and the table on the terminal.
+
+    report: what report.json has beside blocks and captures.
+    """
     from ..captures.files import atomic_output
-    from ..offline.report import capture_report, write_plot, write_report
+    from ..offline.report import write_plot, write_report
 
-    bits = constellation.bits_per_symbol
-    parts = [capture_report(number, path, len(labels), bits, block, counted) for
-             number, (path, labels, counted) in enumerate(zip(captures, decided, errors))]
-    entries = [entry for entry, _ in parts]
-    blocks = [row for _, rows in parts for row in rows]
-    if output:
-        with atomic_output(output) as temporary:
-            with open(temporary, "wb") as file:
-                for labels in decided:
-                    labels.tofile(file)
-    if report_path:
-        write_report(report_path, {"blocks": blocks, "captures": entries, **report})
-    if plot:
-        write_plot(plot, {report["adaptation"]["mode"]: [rows for _, rows in parts]}, block)
+    entries = [run.entry() for run in runs]
+    if outputs.labels:
+        with atomic_output(outputs.labels) as temporary, open(temporary, "wb") as file:
+            for labels in decided:
+                labels.tofile(file)
+    if outputs.report:
+        rows = [row for number, run in enumerate(runs) for row in run.rows(number)]
+        write_report(outputs.report, {"blocks": rows, "captures": entries, **report})
+    if outputs.plot:
+        write_plot(outputs.plot, {report["adaptation"]["mode"]: runs}, report["block"])
     _print_table(entries)
 
 

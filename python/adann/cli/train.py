@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """adann train"""
 
+import math
+
 import click
 
 from .. import core
@@ -45,6 +47,9 @@ def train(capture, reference, blind, constellation, sps, half_window, hidden, fr
     Sample i*sps of the capture is the middle of symbol i, up to a whole number of symbols that is
     found by correlation.
 
+    Beside the network it learns the expected waveform: what the samples of a symbol are, given the
+    labels around it.
+
     A blind start needs a linear equalizer of the network's window to open the eye, scrambled
     symbols, and a carrier that has been recovered. It finds the labels up to an inversion (PAM) or
     a rotation by 90 degrees (QAM), as in any receiver without a known word.
@@ -74,4 +79,8 @@ def train(capture, reference, blind, constellation, sps, half_window, hidden, fr
             click.echo(f"{name} on {score.symbols} symbols: loss {score.loss:.2e}, "
                        f"BER {score.bit_errors / score.bits:.2e} (95 %: {low:.1e} to {high:.1e}), "
                        f"{score.symbol_errors} symbol errors")
+    if waveform := trained.model.waveform:
+        left = 20 * math.log10(waveform.noise * math.sqrt(1 + waveform.complex))
+        click.echo(f"expected waveform of {2 * waveform.reach + 1} symbols and the patterns of "
+                   f"{waveform.context}: it leaves {left:.1f} dB of the signal")
     click.echo(f"wrote {output}")

@@ -5,42 +5,7 @@ import contextlib
 import threading
 import time
 
-import numpy as np
-
-from .. import core
-
-REPORT_INTERVAL = 0.5   # s between two `progress` messages
-PORTION = 32768         # labels that the counter takes at once
-MEAN_BATCHES = 8        # of which `measured_ber` is the mean
-
-
-class RunningErrors:
-    """Counts the errors of captures, one after the other, while they are still being decided.
-
-    sizes: symbols of each capture; sent: its reference labels; block: symbols of one batch.
-    """
-
-    def __init__(self, constellation, sizes, sent, block):
-        self._new_counter = lambda: core.error_counter(constellation, batch=block, search=16384)
-        self._edges, self._sent = np.cumsum([0, *sizes]), sent
-        self._capture = self._done = 0
-        self._counter, self._latest = self._new_counter(), []
-
-    def update(self, labels):
-        """labels: all decided so far, of all captures. Returns the BER of the latest batches of the
-        current capture, None before there are any."""
-        while self._done < len(labels):
-            if self._done == self._edges[self._capture + 1]:
-                self._capture += 1
-                self._counter, self._latest = self._new_counter(), []
-            start, end = self._edges[self._capture:self._capture + 2]
-            until = min(len(labels), end, self._done + PORTION)
-            self._counter.push(labels[self._done:until],
-                               self._sent[self._capture][self._done - start:until - start])
-            self._latest = (self._latest + self._counter.batches())[-MEAN_BATCHES:]
-            self._done = until
-        bits = sum(batch.counts.bits for batch in self._latest)
-        return sum(batch.counts.bit_errors for batch in self._latest) / bits if bits else None
+REPORT_INTERVAL = 0.5  # s between two `progress` messages
 
 
 class Watch:
@@ -48,7 +13,7 @@ class Watch:
 
     show: draws the rows of a table, {name: value}; None: nothing is shown.
     publisher: a StatusPublisher or None. total: symbols to come. block: symbols of one block.
-    errors: a RunningErrors or None.
+    errors: an evaluate.RunningErrors or None.
     """
 
     def __init__(self, show, publisher, total, block, errors):

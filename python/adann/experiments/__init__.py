@@ -6,12 +6,20 @@ results.json, table.md and plots. scale: "quick", a small form for the tests; "f
 with what takes longest. progress: called as progress(cells done, all cells).
 """
 
-from . import (coherent, complexity, drift, frozen, generality, mlse, sweeps, taps,
-               training_sequence, weights)
+import importlib
+from collections.abc import Callable
 
+# name: module and function. They are imported when they are run: the command line starts at once.
 PAPER = {
-    "frozen": frozen.run, "taps": taps.run, "batch": sweeps.run_batch,
-    "optimizers": sweeps.run_optimizers, "losses": sweeps.run_losses, "mlse": mlse.run,
-    "training": training_sequence.run, "weights": weights.run, "complexity": complexity.run,
-    "coherent": coherent.run}
-EXPERIMENTS = {**PAPER, "drift": drift.run, "generality": generality.run}
+    "frozen": "frozen.run", "taps": "taps.run", "batch": "sweeps.run_batch",
+    "optimizers": "sweeps.run_optimizers", "losses": "sweeps.run_losses", "mlse": "mlse.run",
+    "training": "training_sequence.run", "weights": "weights.run", "complexity": "complexity.run",
+    "coherent": "coherent.run"}
+EXPERIMENTS = {**PAPER, "drift": "drift.run", "generality": "generality.run",
+               "tracking": "tracking.run"}
+
+
+def experiment(name: str) -> Callable:
+    """The function of an experiment. name: a key of EXPERIMENTS."""
+    module, function = EXPERIMENTS[name].split(".")
+    return getattr(importlib.import_module(f".{module}", __name__), function)

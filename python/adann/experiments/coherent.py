@@ -2,19 +2,20 @@
 """The paper's figure of the 960 km link: AdaNN against the frozen network on two kept captures."""
 
 import functools
-import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from .. import core
-from ..captures.files import read_capture, read_reference
+from ..captures.files import read_captures
 from ..captures.statistics import normalized
 from ..offline.equalize import equalize_captures
+from ..offline.evaluate import count
 from ..offline.training import TrainingSettings, train
 from .cells import run_cells
 from .page import claim, plot_runs, write_page
-from .vcsel import AUG_VAT, DEFAULTS, FROZEN, PAPER_STEP, SELF_TRAINING, STEP, bit_errors
+from .vcsel import AUG_VAT, DEFAULTS, DEFAULTS_NAME, FROZEN, PAPER_STEP, SELF_TRAINING, STEP
 
 FOLDER = Path(__file__).parent / "coherent_sets"  # with the script that made them
 CONSTELLATION, SPS, HALF_WINDOW, BITS = "16qam", 4, 5, 4
@@ -32,8 +33,8 @@ ROWS = {
     f"Aug-VAT as printed, the paper's step {PAPER_STEP}": dict(_AS_IN_FIGURE, pseudo_label="perturbed"),
     f"Aug-VAT, label clean, step {PAPER_STEP}": _AS_IN_FIGURE,
     f"Aug-VAT, label clean, step {STEP}": dict(_AS_IN_FIGURE, learning_rate=STEP),
-    "AdaNN, the defaults": DEFAULTS,
-    "AdaNN, the defaults, unguarded": dict(DEFAULTS, guard=False),
+    DEFAULTS_NAME: DEFAULTS,
+    f"{DEFAULTS_NAME}, unguarded": dict(DEFAULTS, guard=False),
 }
 
 
@@ -44,7 +45,7 @@ def run(directory, scale="full", progress=None):
     runs = {name: [cell["errors"][name] for cell in cells] for name in ROWS}
     rows = {name: figures(of_seeds) for name, of_seeds in runs.items()}
     oracle = spread([cell["oracle"] for cell in cells])
-    frozen, ours = rows["frozen"], rows["AdaNN, the defaults"]
+    frozen, ours = rows["frozen"], rows[DEFAULTS_NAME]
     results = {
         "scale": scale, "rows": rows, "oracle": oracle,
         "offline": spread([cell["offline"] for cell in cells]), "errors": runs,
@@ -65,45 +66,43 @@ def run(directory, scale="full", progress=None):
                "The paper's text has no figure but the limit. The plot is of the networks with "
                "most errors.",
                simulated_by="`coherent_sets/make_sets.py`, with OptiCommPy")
-    plot_runs(directory / "plot.png", runs, BITS, BLOCK, LIMIT, "HD-FEC limit, 7 %")
+    plot_runs(directory / "plot.png", runs, LIMIT, "HD-FEC limit, 7 %")
 
 
 @functools.lru_cache(maxsize=1)
 def sets():
-    """([samples of set1, of set2], [their labels])."""
-    size = core.constellation(CONSTELLATION).size
+    """Capture of set1 and of set2, normalised."""
     paths = [FOLDER / name for name in ("set1", "set2")]
-    return ([normalized(read_capture(path).samples) for path in paths],
-            [np.array(read_reference(path.with_suffix(".u8"), size)) for path in paths])
+    captures = read_captures(paths, [path.with_suffix(".u8") for path in paths],
+                             core.constellation(CONSTELLATION).size)
+    return [replace(capture, samples=normalized(capture.samples)) for capture in captures]
 
 
 def offline_network(number, seed):
     """core.model trained on the first half of a set, and its BER on the second. number: 0 or 1."""
-    samples, sent = (of_sets[number] for of_sets in sets())
-    trained = train(samples, sent, CONSTELLATION, SPS, HALF_WINDOW, TrainingSettings(
-        fraction=0.5, epochs=100, batch=512, optimizer="adam", seed=seed))
+    capture = sets()[number]
+    trained = train(capture.samples, capture.reference, CONSTELLATION, SPS, HALF_WINDOW,
+                    TrainingSettings(fraction=0.5, epochs=100, batch=512, optimizer="adam",
+                                     seed=seed))
     return trained.model, trained.test.bit_errors / trained.test.bits
 
 
 def run_seed(seed):
-    """Bit errors of each row's blocks, and the BER of networks told half of set1 and of set2."""
-    samples, sent = sets()
+    """Errors of each row, and the BER of networks told half of set1 and of set2."""
     model, offline = offline_network(0, seed)
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "model")
-        core.save_model(str(path), model)
-        received, _ = equalize_captures(path, samples, ROWS)
-    return {"errors": {name: [bit_errors(*pair, BLOCK) for pair in zip(one.labels, sent)]
+    captures = sets()
+    received, _ = equalize_captures(model, captures, ROWS)
+    return {"errors": {name: [count(decided, capture.reference, BITS, BLOCK)
+                              for decided, capture in zip(one.labels, captures)]
                        for name, one in received.items()},
             "offline": offline, "oracle": offline_network(1, seed)[1]}
 
 
 def figures(runs):
-    """runs: of each seed the bit errors of set1's and of set2's blocks."""
-    def ber(part):
-        return spread([sum(part(errors)) / (len(part(errors)) * BLOCK * BITS) for errors in runs])
-    return {"set1": ber(lambda errors: errors[0]), "set2": ber(lambda errors: errors[1]),
-            "stable": ber(lambda errors: errors[1][len(errors[1]) // 2:])}
+    """runs: of each seed the Errors of set1 and of set2."""
+    return {"set1": spread([set1.ber for set1, _ in runs]),
+            "set2": spread([set2.ber for _, set2 in runs]),
+            "stable": spread([set2[len(set2) // 2:].ber for _, set2 in runs])}
 
 
 def spread(rates):

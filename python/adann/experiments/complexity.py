@@ -9,7 +9,7 @@ import numpy as np
 from .. import core
 from ..offline.training import feature_view
 from .page import claim, plot, write_page
-from .vcsel import BLOCK, HALF_WINDOW, SIZES, SPS, load, offline_network, sets
+from .vcsel import BLOCK, HALF_WINDOW, SIZES, SPS, offline_network, sets
 
 # loss: (forward, backward propagations of a step, the paper's ratio)
 _LOSSES = {"self_training": (1, 1, 3), "pi_model": (2, 1, 4), "aug_vat": (3, 2, 7)}
@@ -19,9 +19,9 @@ _STEPS = [(loss, noise) for loss in _LOSSES for noise in _NOISES]
 
 def run(directory, scale="full", progress=None):
     """Write results.json, table.md and plot.png to directory."""
-    model = load(offline_network(SIZES[scale])[0])
+    model, _ = offline_network(SIZES[scale])
     k_nn, k_back = multiplications(model.network.sizes)
-    features = feature_view(sets(SIZES[scale])[0][0], SPS, HALF_WINDOW)[:BLOCK]
+    features = feature_view(sets(SIZES[scale])[0].samples, SPS, HALF_WINDOW)[:BLOCK]
     counted = count(model.network, features)
     rounds = 7 if scale == "quick" else 101
     timed = measure(model.network, features, rounds,

@@ -6,16 +6,16 @@ and one more, the oracle, on each drift. A cell is then one equalizer that runs 
 of one drift or disturbance.
 """
 
-import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from .. import core
 from ..offline.equalize import equalize_captures
+from ..offline.evaluate import count
 from ..offline.training import TrainingSettings, train
 from .cells import run_cells
-from .drift_report import write_results
+from .drift_report import JUMP_BLOCK, write_results
 from .drift_signals import (BLOCK, EVENTS, HALF_WINDOW, LINKS, MOVING, SPS, Scale, case_signal,
                             stress_signal, training_record)
 
@@ -38,6 +38,7 @@ _QUICK = Scale(labelled=2**17, fraction=0.75, epochs=120, seeds=2, before=2**16,
                event=2**16, recovery=2**16)
 _QUICK_CASES = [("PAM4", "reference"), ("PAM4", "extreme"), ("16QAM", "reference")]
 _QUICK_ROWS = ["frozen", "self-training", "ours", "supervised online", "oracle"]
+JUMP = 2**15  # symbols after a drift that are looked at closely
 _RECORD = 2**22  # symbols that 10^8 without drift repeat
 
 
@@ -92,24 +93,26 @@ def run(directory, scale="full", progress=None):
 
 
 def train_model(link, drift, scale):
-    """The bytes of a model file: a network trained on a link with a drift."""
+    """core.model: a network trained on a link with a drift."""
     samples, labels = training_record(link, drift, scale)
     settings = TrainingSettings(fraction=scale.fraction, epochs=scale.epochs,
                                 optimizer=LINKS[link].optimizer)
-    trained = train(samples, labels, LINKS[link].constellation, SPS, HALF_WINDOW, settings)
-    with tempfile.TemporaryDirectory() as folder:
-        core.save_model(f"{folder}/model", trained.model)
-        return Path(folder, "model").read_bytes()
+    return train(samples, labels, LINKS[link].constellation, SPS, HALF_WINDOW, settings).model
 
 
 def run_row(model, link, case, row, seed, scale):
-    """One equalizer on one case: {"errors": bit errors of each block of each capture,
-    "estimates": [capture, block, BER, lower, upper, trustworthy] where they were made}."""
-    captures, sent = case_signal(link, case, scale)
+    """One equalizer on one case: {"errors": Errors of each capture, "jump": those right after the
+    drift, in blocks of JUMP_BLOCK symbols, "estimates": [capture, block, BER, lower, upper,
+    trustworthy] where they were made}."""
+    captures = case_signal(link, case, scale)
     if row == "oracle" and case == "gain":  # it was trained on a record with a scale of its own
-        captures = [(part - part.mean()) / part.std() for part in captures]
-    received = _equalize(model, captures, ROWS[row], seed, sent)
-    errors = [_bit_errors(decided, labels) for decided, labels in zip(received.labels, sent)]
+        captures = [replace(one, samples=(one.samples - one.samples.mean()) / one.samples.std())
+                    for one in captures]
+    received = _equalize(model, captures, ROWS[row], seed)
+    bits = model.constellation.bits_per_symbol
+    errors = [count(decided, capture.reference, bits, BLOCK)
+              for decided, capture in zip(received.labels, captures)]
+    jump = count(received.labels[1][:JUMP], captures[1].reference[:JUMP], bits, JUMP_BLOCK)
     edges = np.cumsum([0, *(len(blocks) for blocks in errors)])
     estimates = []
     for event in received.events or []:
@@ -119,38 +122,32 @@ def run_row(model, link, case, row, seed, scale):
             estimates.append([capture, int(block - 1 - edges[capture]),
                               *(event[key] for key in ("ber", "ber_low", "ber_high",
                                                        "trustworthy"))])
-    return {"errors": errors, "estimates": estimates}
+    return {"errors": errors, "jump": jump, "estimates": estimates}
 
 
 def run_stress(model, link, drift, event, row, seed, scale):
-    """{"errors": bit errors of each block after the event, "rejected": batches}.
+    """{"errors": Errors after the event, "rejected": batches}.
 
     The event "none" is run with steps of 128 symbols.
     """
-    captures, sent = stress_signal(link, drift, event, scale)
+    captures = stress_signal(link, drift, event, scale)
     settings = dict(ROWS[row], **({"batch": 128} if event == "none" and row == "ours" else {}))
     received = _equalize(model, captures, settings, seed)
-    return {"errors": _bit_errors(received.labels[-1], sent), "rejected": received.rejected}
+    return {"errors": count(received.labels[-1], captures[-1].reference,
+                            model.constellation.bits_per_symbol, BLOCK),
+            "rejected": received.rejected}
 
 
 def run_long(model, scale):
     """{"frozen" and "ours": bit errors in each repetition of a record without drift}."""
-    record, sent = case_signal("PAM4", "none", Scale(before=BLOCK, after=_RECORD))
-    captures = [record[1]] * -(-scale.long // _RECORD)
-    return {row: [sum(_bit_errors(labels, sent[1])) for labels in
-                  _equalize(model, captures, ROWS[row], 0).labels] for row in ("frozen", "ours")}
+    _, record = case_signal("PAM4", "none", Scale(before=BLOCK, after=_RECORD))
+    captures = [record] * -(-scale.long // _RECORD)
+    return {row: [int(count(labels, record.reference, LINKS["PAM4"].bits, _RECORD).bit_errors[0])
+                  for labels in _equalize(model, captures, ROWS[row], 0).labels]
+            for row in ("frozen", "ours")}
 
 
-def _equalize(model, captures, settings, seed, sent=None):
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "model")
-        path.write_bytes(model)
-        received, _ = equalize_captures(path, captures, {"it": dict(settings, seed=seed)}, sent,
-                                        events=bool(settings.get("guard")))
+def _equalize(model, captures, settings, seed):
+    received, _ = equalize_captures(model, captures, {"it": dict(settings, seed=seed)},
+                                    events=bool(settings.get("guard")))
     return received["it"]
-
-
-def _bit_errors(decided, sent):
-    """Of each block. The alignment is known: a decision that is late or inverted is wrong."""
-    wrong = np.unpackbits((decided ^ sent)[:, None], axis=1).sum(axis=1)
-    return [int(wrong[start:start + BLOCK].sum()) for start in range(0, wrong.size, BLOCK)]

@@ -3,11 +3,17 @@
 
 import numpy as np
 
-from .. import core
 from ..captures.files import atomic_output
-from ..offline.report import CONVERGED, LATEST, convergence_blocks, running_ber, write_report
+from ..offline.evaluate import CONVERGED, LATEST, Errors
+from ..offline.report import draw_bers, new_figure, save_figure, write_report
 from .drift_signals import MOVING
+from .page import markdown
 
+JUMP_BLOCK = 512     # symbols that errors are counted over right after a drift
+_FOLLOWED = 8192     # symbols in which a filter's drift is to be followed
+_WINDOW = 4096       # symbols, the latest, that tell whether it is
+# Drifts that a linear filter takes off.
+_LINEAR = ("reference", "timing", "strong", "extreme", "left", "gain")
 _GOOD_ORACLE = 6e-4  # BER below which an oracle's case has to be followed all the way
 _LARGE = 0.1         # frozen BER above which 24 blocks are allowed, else 16
 
@@ -17,11 +23,16 @@ def write_results(directory, results):
     directory.mkdir(parents=True, exist_ok=True)
     results["summary"] = [
         dict(link=link, case=case, rows={
-            row: worst([summarize(run["errors"], results["bits"][link], results["block"])
-                         for run in results["runs"]
-                         if (run["link"], run["case"], run["row"]) == (link, case, row)])
+            row: worst([summarize(run["errors"]) for run in results["runs"]
+                        if (run["link"], run["case"], run["row"]) == (link, case, row)])
             for row in results["rows"]})
         for link, case in dict.fromkeys((run["link"], run["case"]) for run in results["runs"])]
+    results["jumps"] = [
+        dict(link=link, case=case, **worst_jump(
+            [jump(run) for run in results["runs"]
+             if (run["link"], run["case"], run["row"]) == (link, case, "ours")]))
+        for link, case in dict.fromkeys((run["link"], run["case"]) for run in results["runs"])
+        if case not in MOVING]
     results["stress_summary"] = _stress_summary(results)
     results["bars"] = bars(results)
     write_report(directory / "results.json", results)
@@ -32,28 +43,48 @@ def write_results(directory, results):
     _plot_estimates(directory / "estimate.png", results)
 
 
-def summarize(errors, bits, block):
+def summarize(errors):
     """One run's figures.
 
-    errors: bit errors of the blocks of each capture, the first one not drifted. The blocks to 1e-3
-    are those of the slowest of the other captures, None if one never gets there; the final BER is
-    that of the last blocks of the last one.
+    errors: Errors of each capture, the first one not drifted. The blocks to 1e-3 are those of the
+    slowest of the other captures, None if one never gets there; the final BER is that of the last
+    blocks of the last one.
     """
-    drifted, size = errors[1:], block * bits
-    blocks, after = [], []
-    for part in drifted:
-        blocks.append(convergence_blocks(np.array(part), np.full(len(part), size)))
-        after += part[blocks[-1]:] if blocks[-1] else []
-    last, flat = drifted[-1][-LATEST:], sum(drifted, [])
+    before, *drifted = errors
+    blocks = [part.convergence() for part in drifted]
+    after = [part[n:].bit_errors / part[n:].bits for part, n in zip(drifted, blocks) if n]
+    after = np.concatenate([[], *after])
     return {"blocks": None if None in blocks else max(blocks),
-            "final": _rate(sum(last), size * len(last)),
-            "whole": _rate(sum(flat), size * len(flat)),
-            "before": _rate(sum(errors[0]), size * len(errors[0])),
-            "worst_block": max(after) / size if after else None}
+            "final": drifted[-1].final().rate(),
+            "whole": Errors.join(drifted).rate(),
+            "before": before.rate(),
+            "worst_block": float(after.max()) if after.size else None}
 
 
-def _rate(wrong, bits):
-    return {"ber": wrong / bits, "ci95": list(core.clopper_pearson(wrong, bits))}
+def jump(run):
+    """How one run gets over a jump.
+
+    run: its "errors" and "jump", see drift.run_row.
+    "symbols": the fewest after it whose latest 4096 have a BER below 1e-3, and so have all that
+    follow together, of which the latest 4096 in 2^15 are tried; None if there are none. "start":
+    BER of the first 8192. "worst": that of the worst 4096 from there on to 2^15.
+    """
+    close, drifted = run["jump"], run["errors"][1]
+    width, first = _WINDOW // JUMP_BLOCK, _FOLLOWED // JUMP_BLOCK
+    sums = [np.convolve(one, np.ones(width), "valid") for one in (close.bit_errors, close.bits)]
+    latest = sums[0] / sums[1]
+    wrong, bits = (total.sum() - np.cumsum(part)[width - 1:] for total, part in (
+        (drifted.bit_errors, close.bit_errors), (drifted.bits, close.bits)))
+    met = np.flatnonzero((latest < CONVERGED) & (wrong < CONVERGED * np.maximum(1, bits)))
+    return {"symbols": int(met[0] + width) * JUMP_BLOCK if met.size else None,
+            "start": close[:first].ber, "worst": float(max(latest[first:], default=0))}
+
+
+def worst_jump(jumps):
+    """Of several seeds, figure by figure."""
+    symbols = [one["symbols"] for one in jumps]
+    return {"symbols": None if None in symbols else max(symbols),
+            **{name: max(one[name] for one in jumps) for name in ("start", "worst")}}
 
 
 def worst(summaries):
@@ -90,6 +121,10 @@ def bars(results):
             if entry["case"] == "combined":
                 judge(entry, "final BER / oracle's", ours["final"]["ber"] / least, 2,
                       ours["final"]["ci95"][0] <= 2 * least)
+        if least < _GOOD_ORACLE and entry["case"] in _LINEAR:
+            symbols = next(one["symbols"] for one in results["jumps"] if
+                           (one["link"], one["case"]) == (entry["link"], entry["case"]))
+            judge(entry, "symbols to 1e-3", symbols, _FOLLOWED, symbols and symbols <= _FOLLOWED)
         slower = rows["self-training"]["blocks"]
         # The paper's figures on the reference drift are 72 and 16.
         most = 1 / 4.5 if (entry["link"], entry["case"]) == ("PAM4", "reference") else 1
@@ -111,8 +146,7 @@ def _stress_summary(results):
         rates = {"frozen": [], "ours": []}
         for run in results["stress"]:
             if (run["link"], run["drift"], run["event"]) == (link, drift, event):
-                size = results["block"] * results["bits"][link] * len(run["errors"])
-                rates[run["row"]].append(_rate(sum(run["errors"]), size))
+                rates[run["row"]].append(run["errors"].rate())
         frozen, ours = (max(rates[row], key=lambda rate: rate["ber"]) for row in rates)
         rows.append(dict(link=link, drift=drift, event=event, frozen=frozen, ours=ours,
                          met=ours["ci95"][0] <= frozen["ci95"][1]))
@@ -128,18 +162,13 @@ def _short(figures):
     return f"{figures['blocks'] or 'never'}, {_ber(figures['final'])}"
 
 
-def _markdown(head, rows):
-    lines = ["| " + " | ".join(row) + " |" for row in [head, ["---"] * len(head), *rows]]
-    return "\n".join(lines) + "\n"
-
-
 def _table(results):
     sizes = results["sizes"]
     parts = [f"Both links are simulated. Scale: {results['scale']}; blocks are of "
              f"{results['block']} symbols, the drifted captures of {sizes['after']}. Ours: the "
              f"worst of {sizes['seeds']} seeds, figure by figure. The final BER is that of the "
              f"last {LATEST} blocks, with its 95 % interval.\n", "### Overview\n",
-             _markdown(["link", "drift", "frozen", "self-training", "ours", "oracle"],
+             markdown(["link", "drift", "frozen", "self-training", "ours", "oracle"],
                        [[entry["link"], entry["case"], _ber(entry["rows"]["frozen"]["whole"]),
                          _short(entry["rows"]["self-training"]), _short(entry["rows"]["ours"]),
                          _ber(entry["rows"]["oracle"][
@@ -150,15 +179,23 @@ def _table(results):
     for entry in results["summary"]:
         frozen = entry["rows"]["frozen"]["whole"]
         parts.append(f"### {entry['link']}, {entry['case']}: frozen BER {_ber(frozen)}\n")
-        parts.append(_markdown(
+        parts.append(markdown(
             ["equalizer", "blocks to 1e-3", "final BER", "BER, whole run",
              "worst block after convergence"],
             [[row, str(figures["blocks"] or "never"), _ber(figures["final"], True),
               _ber(figures["whole"]),
               "–" if figures["worst_block"] is None else f"{figures['worst_block']:.1e}"]
              for row, figures in entry["rows"].items()]))
+    parts.append("### Right after the jump\n")
+    parts.append(markdown(
+        ["link", "drift", "symbols to 1e-3", "BER of the first 8192", "worst 4096 after them"],
+        [[one["link"], one["case"], str(one["symbols"] or "–"), f"{one['start']:.1e}",
+          f"{one['worst']:.1e}"] for one in results["jumps"]]))
+    parts.append("Ours, the worst seed, figure by figure. Symbols to 1e-3: after so many the BER "
+                 "of the latest 4096 is below 1e-3, and so is that of all that follow; –: not "
+                 "within 2^15.\n")
     parts.append("### BER after a disturbance\n")
-    parts.append(_markdown(
+    parts.append(markdown(
         ["link", "signal", "disturbance", "frozen", "ours, worst seed", "no worse"],
         [[row["link"], {"none": "undrifted", "reference": "drifted"}[row["drift"]],
           "none, steps of 128 symbols" if row["event"] == "none" else row["event"],
@@ -166,12 +203,12 @@ def _table(results):
          for row in results["stress_summary"]]))
     for run in results["long"]:
         bits = 2 * 2**22
-        parts.append(_markdown(
+        parts.append(markdown(
             ["without drift", "symbols", "BER", "worst stretch of 2^22"],
             [[row, f"{len(run[row]) * 2**22:,}", f"{sum(run[row]) / len(run[row]) / bits:.2e}",
               f"{max(run[row]) / bits:.2e}"] for row in run]))
     parts.append("### Estimated over counted BER, means over 8 blocks\n")
-    parts.append(_markdown(["link", "estimates", "number", "median", "5 %", "95 %"], [
+    parts.append(markdown(["link", "estimates", "number", "median", "5 %", "95 %"], [
         [link, "trustworthy" if trusted else "not trustworthy", str(len(ratios)),
          *(f"{part:.2f}" for part in np.percentile(ratios, [50, 5, 95]))]
         for link in results["bits"] for trusted in (True, False)
@@ -179,7 +216,7 @@ def _table(results):
                        in estimates_and_counts(results, link)
                        if counted and trustworthy == trusted])]))
     parts.append("### Bars\n")
-    parts.append(_markdown(
+    parts.append(markdown(
         ["link", "drift", "bar", "value", "limit", "met"],
         [[bar["link"], bar["case"], bar["bar"],
           "–" if bar["value"] is None else f"{bar['value']:.3g}", f"{bar['limit']:.3g}",
@@ -187,36 +224,20 @@ def _table(results):
     return "\n".join(parts)
 
 
-def _figure(*shape, size):
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=size, layout="constrained")
-    FigureCanvasAgg(figure)
-    return figure, figure.subplots(*shape, squeeze=False)
-
-
 def _plot_runs(path, results, link):
     """BER over blocks, a panel for each drift; of ours the seed that ends worst."""
     cases = [entry["case"] for entry in results["summary"] if entry["link"] == link]
     columns = 3
     shape = len(cases) // columns + 1, columns  # one panel at least is left for the legend
-    figure, axes = _figure(*shape, size=(4.2 * columns, 2.6 * shape[0] + 0.6))
-    bits = results["bits"][link] * results["block"]
+    figure = new_figure(4.2 * columns, 2.6 * shape[0] + 0.6)
+    axes = figure.subplots(*shape, squeeze=False)
     for axis, case in zip(axes.flat, cases):
         for color, row in enumerate(results["rows"]):
             run = max((run for run in results["runs"]
                        if (run["link"], run["case"], run["row"]) == (link, case, row)),
-                      key=lambda run: sum(run["errors"][-1][-LATEST:]))
-            start = 0
-            for errors in run["errors"]:
-                ber = running_ber([{"bit_errors": wrong, "bits": bits} for wrong in errors])
-                axis.semilogy(start + np.arange(1, ber.size + 1), np.where(ber > 0, ber, np.nan),
-                              color=f"C{color}", linewidth=2 if row == "ours" else 1,
-                              label=None if start else row)
-                start += len(errors)
-                if start < sum(map(len, run["errors"])):
-                    axis.axvline(start + 0.5, color="0.5", linestyle="--", linewidth=0.8)
+                      key=lambda run: run["errors"][-1].final().ber)
+            draw_bers(axis, [errors.latest() for errors in run["errors"]], color=f"C{color}",
+                      linewidth=2 if row == "ours" else 1, label=row)
         axis.axhline(CONVERGED, color="0.7", linewidth=0.8)
         axis.set_title(f"{link}, {case}", fontsize="medium")
         axis.grid(True, alpha=0.3)
@@ -225,13 +246,13 @@ def _plot_runs(path, results, link):
     axes.flat[len(cases)].legend(*axes.flat[0].get_legend_handles_labels(), loc="center")
     figure.supxlabel(f"blocks of {results['block']} symbols")
     figure.supylabel(f"bit error rate, latest {LATEST} blocks")
-    with atomic_output(path) as temporary:
-        figure.savefig(temporary, dpi=110)
+    save_figure(path, figure)
 
 
 def _plot_estimates(path, results):
     """Estimated against counted BER, both means over 8 blocks."""
-    figure, ((axis,),) = _figure(1, 1, size=(6.5, 6))
+    figure = new_figure(6.5, 6)
+    axis = figure.subplots()
     for color, link in enumerate(results["bits"]):
         points = estimates_and_counts(results, link)
         for trusted in (True, False):
@@ -244,14 +265,13 @@ def _plot_estimates(path, results):
     axis.set_ylabel("estimated without labels, their mean")
     axis.grid(True, alpha=0.3)
     axis.legend()
-    with atomic_output(path) as temporary:
-        figure.savefig(temporary, dpi=110)
+    save_figure(path, figure)
 
 
 def estimates_and_counts(results, link):
     """[(counted, estimated, trustworthy)] of every 8 blocks for which there are estimates. It
     is trustworthy if all 8 estimates are."""
-    bits, points = results["bits"][link] * results["block"], []
+    points = []
     for run in results["runs"]:
         if run["link"] != link:
             continue
@@ -260,7 +280,7 @@ def estimates_and_counts(results, link):
             for start in range(0, len(errors) - LATEST + 1, LATEST):
                 some = [told.get((capture, start + k)) for k in range(LATEST)]
                 if None not in some:
-                    points.append((sum(errors[start:start + LATEST]) / LATEST / bits,
+                    points.append((errors[start:start + LATEST].ber,
                                    float(np.mean([estimate[0] for estimate in some])),
                                    all(estimate[3] for estimate in some)))
     return points

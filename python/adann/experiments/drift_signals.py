@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .. import core
+from ..captures.files import Capture
 from ..captures.statistics import normalized, record_statistics
 from ..links.coherent_link import coherent_link
 from ..links.simulation import COHERENT_DRIFTS, VCSEL_DRIFTS, random_labels, simulate_changing
@@ -71,7 +72,7 @@ def training_record(link, drift, scale):
 
 @functools.lru_cache(maxsize=1)  # the rows of a case follow each other
 def case_signal(link, case, scale):
-    """([samples of each capture], [their labels]) of a drift, or of "slow" or "switching".
+    """Capture of each part of a drift, or of "slow" or "switching".
 
     The first capture is not drifted. All are normalised one by one, but for "gain": there the
     receiver goes on with the scale and offset that it had found before.
@@ -79,27 +80,28 @@ def case_signal(link, case, scale):
     drifts = LINKS[link].drifts
     if case == "slow":
         # As many steps as 65536 symbols take: the network sees each as hardly a change.
-        path = _path(link, drifts[MOVING[case]], max(8, scale.slow // 65536))
+        path = moved(link, MOVING[case], max(8, scale.slow // 65536))
         rest = [(path, scale.slow)]
     elif case == "switching":
         rest = [([drifts["none" if k % 2 else "reference"]], scale.switched)
                 for k in range(scale.switches)]
     else:
         rest = [([drifts[case]], scale.after)]
-    captures, sent = [], []
+    captures = []
     for number, (path, symbols) in enumerate([([drifts["none"]], scale.before), *rest]):
-        sent.append(random_labels(symbols, [1, number], LINKS[link].bits))
-        raw = LINKS[link].simulate(path, sent[-1], 1000 * (number + 1))
+        sent = random_labels(symbols, [1, number], LINKS[link].bits)
+        raw = LINKS[link].simulate(path, sent, 1000 * (number + 1))
         if number == 0:
             mean, rms = record_statistics(raw)
-        captures.append(((raw - mean) / rms).astype(raw.dtype) if case == "gain"
-                        else normalized(raw))
-    return captures, sent
+        scaled = ((raw - mean) / rms).astype(raw.dtype) if case == "gain" else normalized(raw)
+        captures.append(Capture(scaled, reference=sent))
+    return captures
 
 
 @functools.lru_cache(maxsize=1)
 def stress_signal(link, drift, event, scale):
-    """([before, event, after], labels of after) around something that is not the signal."""
+    """Capture of what comes before, of something that is not the signal, and of what comes after:
+    the last one with its reference."""
     random = np.random.default_rng(5)
     parameters, bits = LINKS[link].drifts[drift], LINKS[link].bits
 
@@ -133,7 +135,8 @@ def stress_signal(link, drift, event, scale):
         middle = received(sent, 6000) if sent.size else before[:0]
         if event == "inverted":
             middle = -middle
-    return [part for part in (before, middle, after) if part.size], labels[2]
+    return [Capture(before), *([Capture(middle)] if middle.size else []),
+            Capture(after, reference=labels[2])]
 
 
 def _outer(labels, bits):
@@ -141,8 +144,9 @@ def _outer(labels, bits):
     return labels & sum(2 << shift for shift in range(0, bits, 2))
 
 
-def _path(link, end, steps):
-    """Parameters on the way from the link's own to those of a drift."""
+def moved(link, drift, steps):
+    """Parameters on the way from the link's own to those of a drift, [dictionaries]."""
+    end = LINKS[link].drifts[drift]
     defaults = inspect.signature(LINKS[link].make.__init__).parameters
     start = {name: np.array(defaults[name].default, float) for name in end}
     return [{name: start[name] + part * (np.array(end[name]) - start[name]) for name in end}

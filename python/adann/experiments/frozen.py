@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The paper's figure of AdaNN against the network that does not adapt."""
 
-from ..offline.report import LATEST
+from ..offline.evaluate import LATEST
 from .page import ber_text, claim, plot_runs, write_page
-from .vcsel import (BLOCK, DEFAULTS, FROZEN, PAPER_STEP, SELF_TRAINING, SIZES, STEP, figures,
-                    offline_network, run_rows)
+from .vcsel import (BLOCK, DEFAULTS, DEFAULTS_NAME, FROZEN, PAPER_STEP, SELF_TRAINING, SIZES, STEP,
+                    figures, offline_network, run_rows)
 
 # 2 dB less light is 4 dB less signal over the same receiver noise: 0.11 times 10^(4/20).
 _LESS_LIGHT = 0.174
@@ -14,7 +14,7 @@ ROWS = {
     "self-training, the paper's step": (None, dict(SELF_TRAINING, learning_rate=PAPER_STEP), "72",
                                         "8.39 [6.32, 10.84]"),
     f"self-training, step {STEP}": (None, SELF_TRAINING, "–", "–"),
-    "AdaNN, the defaults": (None, DEFAULTS, "16", "2.29 [1.28, 3.68]"),
+    DEFAULTS_NAME: (None, DEFAULTS, "16", "2.29 [1.28, 3.68]"),
     "AdaNN, from the -4.7 dBm network": (_LESS_LIGHT, DEFAULTS, "–", "very similar"),
 }
 

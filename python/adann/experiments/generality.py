@@ -7,15 +7,16 @@ link does not drift. The frozen network, the adaptive one and the oracle then de
 symbols. Constants are chosen on the set "development"; "long" runs "untouched" instead.
 """
 
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from .. import core
+from ..captures.files import Capture
 from ..links.makers import draw_link
 from ..offline.equalize import equalize_captures
+from ..offline.evaluate import count
 from ..offline.training import TrainingSettings, feature_view, train
 from .cells import run_cells
 from .generality_report import write_results
@@ -69,26 +70,25 @@ def run_draw(links, number, size, rows=None):
     samples, sent = link.receive(size.labelled * 5 // 4, 0, 1)
     offline = train(samples, sent, link.constellation, link.sps, HALF_WINDOW, settings)
     drift = find_drift(link, offline.model.network, target_ber(number, offline.test))
-    captures, sent = zip(link.receive(size.before, 0, 2), link.receive(size.after, drift, 3))
+    captures = [Capture(samples, reference=sent) for samples, sent in
+                (link.receive(size.before, 0, 2), link.receive(size.after, drift, 3))]
     oracle = train_oracle(link, drift, offline.model, size)
 
     errors = {}
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "model")
-        core.save_model(str(path), offline.model)
-        receivers = {"frozen": dict(mode="off")}
-        for name, row in (rows or {"ours": {}}).items():
-            for seed in range(size.seeds):
-                receivers[name, seed] = dict(row, mode="lockstep", seed=seed)
-        for key, row in receivers.items():
-            received, _ = equalize_captures(path, captures, {"it": row})
-            counted = [bit_errors(*pair) for pair in zip(received["it"].labels, sent)]
-            if key == "frozen":
-                errors[key] = counted
-            else:
-                errors.setdefault(key[0], []).append(counted)
-    errors["oracle"] = [bit_errors(_decide(oracle, samples, link.sps), labels)
-                        for samples, labels in zip(captures, sent)]
+    receivers = {"frozen": dict(mode="off")}
+    for name, row in (rows or {"ours": {}}).items():
+        for seed in range(size.seeds):
+            receivers[name, seed] = dict(row, mode="lockstep", seed=seed)
+    for key, row in receivers.items():
+        received, _ = equalize_captures(offline.model, captures, {"it": row})
+        counted = [bit_errors(decided, capture.reference)
+                   for decided, capture in zip(received["it"].labels, captures)]
+        if key == "frozen":
+            errors[key] = counted
+        else:
+            errors.setdefault(key[0], []).append(counted)
+    errors["oracle"] = [bit_errors(_decide(oracle, capture.samples, link.sps), capture.reference)
+                        for capture in captures]
     return dict(links=links, number=number, family=link.family, constellation=link.constellation,
                 bits=link.bits, sps=link.sps, drift=drift, errors=errors)
 
@@ -145,8 +145,7 @@ def train_oracle(link, drift, model, size):
 
 def bit_errors(decided, sent):
     """Of each block. The alignment is known: a decision that is late or inverted is wrong."""
-    wrong = np.unpackbits((decided ^ sent)[:, None], axis=1).sum(axis=1)
-    return [int(wrong[start:start + BLOCK].sum()) for start in range(0, wrong.size, BLOCK)]
+    return count(decided, sent, 1, BLOCK).bit_errors.tolist()
 
 
 def _decide(network, samples, sps):

@@ -1,74 +1,82 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The paper's figure of AdaNN against MLSE, whose channel response learns from all labels."""
 
-import numpy as np
+from dataclasses import dataclass
 
 from .. import core
+from ..offline.evaluate import count
+from ..offline.mlse import decide, symbol_rows
 from .cells import run_cells
 from .page import ber_text, claim, plot_runs, write_page
-from .vcsel import (BLOCK, CONSTELLATION, DEFAULTS, SIZES, SPS, bit_errors, figures,
+from .vcsel import (BITS, BLOCK, CONSTELLATION, DEFAULTS, DEFAULTS_NAME, SIZES, SPS, figures,
                     offline_network, run_rows, sets)
 
 _MEMORIES = (1, 3, 5, 7)
 
 
+@dataclass(frozen=True)
+class Estimator:
+    """An MLSE: samples a symbol that it sees, of those that there are, and its memory."""
+
+    sps: int
+    memory: int
+
+    def __str__(self):
+        return f"MLSE, memory {self.memory}, {_samples(self.sps)}"
+
+
+def _samples(sps):
+    return f"{sps} sample{'s' * (sps > 1)} a symbol"
+
+
 def run(directory, scale="full", progress=None):
     """Write results.json, table.md and plot.png to directory."""
     size = SIZES[scale]
-    cells = [(sps, memory, size) for sps in (1, SPS)
-             for memory in (_MEMORIES[1:3] if scale == "quick" else _MEMORIES)]
-    before = len(cells) + 1
+    estimators = [Estimator(sps, memory) for sps in (1, SPS)
+                  for memory in (_MEMORIES[1:3] if scale == "quick" else _MEMORIES)]
+    before = len(estimators) + 1
     total = before + size.seeds
     model, _ = offline_network(size)
     if progress:
         progress(1, total)
-    runs = run_cells(run_mlse, cells, progress and (lambda done: progress(done + 1, total)))
-    errors = {f"MLSE, memory {memory}, {sps} sample{'s' * (sps > 1)} a symbol": [run]
-              for (sps, memory, _), run in zip(cells, runs)}
-    errors |= run_rows({"AdaNN, the defaults": (model, DEFAULTS)}, size, progress, before)
+    runs = run_cells(run_mlse, [(estimator, size) for estimator in estimators],
+                     progress and (lambda done: progress(done + 1, total)))
+    errors = {str(estimator): [run] for estimator, run in zip(estimators, runs)}
+    errors |= run_rows({DEFAULTS_NAME: (model, DEFAULTS)}, size, progress, before)
     rows = {name: figures(run) for name, run in errors.items()}
-    ours = rows["AdaNN, the defaults"]["final"]
+    ours = rows[DEFAULTS_NAME]["final"]
     claims = []
     for sps in (1, SPS):
-        best = min((rows[name]["final"] for name, cell in zip(rows, cells) if cell[0] == sps),
+        best = min((rows[str(one)]["final"] for one in estimators if one.sps == sps),
                    key=lambda rate: rate["ber"])
         claims.append(claim(
             "AdaNN's final BER is far below the best MLSE's, 3.0e-4 against 2.4e-3: five times or "
-            f"more ({sps} sample{'s' * (sps > 1)} a symbol)",
+            f"more ({_samples(sps)})",
             f"{ours['ber']:.1e} against {best['ber']:.1e}", 5 * ours["ber"] <= best["ber"]))
     write_page(directory, "AdaNN against MLSE (Fig. MLSE)",
                {"scale": scale, "seeds": size.seeds, "rows": rows, "errors": errors,
                 "claims": claims},
                ["equalizer", "told", "final BER, 1e-4: paper", "here", "set1: here"],
-               [[name, "no label" if name.startswith("AdaNN") else "all labels",
-                 "3.0" if name.startswith("AdaNN") else
-                 "24, of a memory not told" if " 1 sample " in name else "–",
-                 ber_text(row["final"]), ber_text(row["before"])] for name, row in rows.items()],
+               [[name, told, paper, ber_text(rows[name]["final"]), ber_text(rows[name]["before"])]
+                for name, told, paper in (
+                    *((str(one), "all labels", "24, of a memory not told" if one.sps == 1 else "–")
+                      for one in estimators), (DEFAULTS_NAME, "no label", "3.0"))],
                "The paper does not say how many samples a symbol its MLSE had; with four it knows "
                "as much as the network. Its response starts with a least-squares fit to 8192 "
                "labels and follows by LMS, updated every 8192 symbols.")
     plot_runs(directory / "plot.png", errors)
 
 
-def run_mlse(sps, memory, size):
-    """Bit errors of each block of set1 and of set2: an MLSE told all labels.
-
-    sps: samples a symbol that it sees, of those that there are; 1: the middle one.
-    """
-    captures, sent = sets(size)
-    rows = []
-    for samples in captures:
-        kept = samples[::SPS // sps]
-        rows.append(np.concatenate([np.zeros(sps // 2, np.float32), kept])[:kept.size]
-                    .reshape(-1, sps))
-    rows, labels = np.concatenate(rows), np.concatenate(sent)
-    estimator = core.mlse(
-        CONSTELLATION, sps, memory, adaptation="supervised", update_interval=BLOCK,
-        response=core.least_squares_response(rows[:BLOCK], labels[:BLOCK], CONSTELLATION, memory))
-    # Symbols that tell nothing push out the last ones.
-    flush = np.full((estimator.latency, sps), np.nan, np.float32)
-    decided = np.concatenate([estimator.process(rows, labels),
-                              estimator.process(flush, np.full(len(flush), 255, np.uint8))])
-    ends = np.cumsum([labels.size for labels in sent])
-    return [bit_errors(part, labels)
-            for part, labels in zip(np.split(decided[:ends[-1]], ends[:-1]), sent)]
+def run_mlse(estimator, size):
+    """Errors of set1 and of set2: an MLSE told all labels. With one sample a symbol it sees the
+    middle one."""
+    captures = sets(size)
+    rows = [symbol_rows(capture.samples, estimator.sps, SPS // estimator.sps)
+            for capture in captures]
+    labels = [capture.reference for capture in captures]
+    response = core.least_squares_response(rows[0][:BLOCK], labels[0][:BLOCK], CONSTELLATION,
+                                           estimator.memory)
+    decided, _ = decide(
+        core.mlse(CONSTELLATION, estimator.sps, estimator.memory, adaptation="supervised",
+                  update_interval=BLOCK, response=response), rows, labels)
+    return [count(*pair, BITS, BLOCK) for pair in zip(decided, labels)]

@@ -4,11 +4,9 @@ one page."""
 
 import json
 
-import numpy as np
-
 from ..captures.files import atomic_output
-from ..offline.report import CONVERGED, LATEST, running_ber, write_report
-from .vcsel import BITS, BLOCK
+from ..offline.evaluate import CONVERGED, LATEST, Errors
+from ..offline.report import draw_bers, new_figure, save_figure, write_report
 
 _SIMULATED = ("The link is simulated ({}): no measured record of the paper's links is public. The "
               "paper's figures are of its own measured link; what can be compared is which "
@@ -70,37 +68,23 @@ def ber_text(rate):
 
 def plot(path, draw):
     """Write what draw(axes) draws."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(8, 4.8), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = new_figure(8, 4.8)
     axes = figure.subplots()
     draw(axes)
     axes.grid(True, alpha=0.3)
     axes.legend(fontsize="small")
-    with atomic_output(path) as temporary:
-        figure.savefig(temporary, dpi=110)
+    save_figure(path, figure)
 
 
-def plot_runs(path, runs, bits=BITS, block=BLOCK, limit=CONVERGED, limit_name=None):
-    """BER over set1 and set2, the mean of 8 blocks. runs: {name: bit errors, of each seed
-    and set}, of which that with most of them is drawn; bits: of a symbol; block: its symbols;
-    limit: a BER that a line is drawn at."""
+def plot_runs(path, runs, limit=CONVERGED, limit_name=None):
+    """BER over set1 and set2, the mean of 8 blocks. runs: {name: Errors of each seed and set}, of
+    which the seed with most errors is drawn; limit: a BER that a line is drawn at."""
     def draw(axes):
         for color, (name, seeds) in enumerate(runs.items()):
-            captures = max(seeds, key=lambda errors: sum(map(sum, errors)))
-            start = 0
-            for errors in captures:
-                ber = running_ber([{"bit_errors": wrong, "bits": bits * block}
-                                   for wrong in errors])
-                axes.semilogy(start + np.arange(1, ber.size + 1), np.where(ber > 0, ber, np.nan),
-                              color=f"C{color % 10}", linestyle="-" if color < 10 else "--",
-                              label=None if start else name)
-                start += len(errors)
-                if start == len(errors):
-                    axes.axvline(start + 0.5, color="0.5", linestyle="--", linewidth=0.8)
+            captures = max(seeds, key=lambda captures: Errors.join(captures).bit_errors.sum())
+            draw_bers(axes, [errors.latest() for errors in captures], color=f"C{color % 10}",
+                      linestyle="-" if color < 10 else "--", label=name)
         axes.axhline(limit, color="0.7", linewidth=0.8, label=limit_name)
-        axes.set_xlabel(f"blocks of {block} symbols, set1 and then set2")
+        axes.set_xlabel(f"blocks of {captures[0].symbols[0]} symbols, set1 and then set2")
         axes.set_ylabel(f"bit error rate, latest {LATEST} blocks")
     plot(path, draw)

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The paper's figure of gamma: a network told the first symbols of each set."""
 
+import numpy as np
+
 from .. import core
+from ..offline.evaluate import count
 from ..offline.training import feature_view
 from .cells import run_cells
 from .page import ber_text, claim, plot_runs, write_page
-from .vcsel import (BLOCK, DEFAULTS, HALF_WINDOW, SIZES, SPS, STEP, bit_errors, figures, load,
+from .vcsel import (BITS, BLOCK, DEFAULTS, DEFAULTS_NAME, HALF_WINDOW, SIZES, SPS, STEP, figures,
                     offline_network, run_rows, sets)
 
 _ITERATIONS = 100
@@ -22,11 +25,12 @@ def run(directory, scale="full", progress=None):
         progress(1, total)
     runs = run_cells(run_sequence, [(model, part, size) for part in parts],
                      progress and (lambda done: progress(done + 1, total)))
-    errors = {f"γ = 1/{part}": [run] for part, run in zip(parts, runs)}
-    errors |= run_rows({"AdaNN, the defaults": (model, DEFAULTS)}, size, progress, before)
+    names = {part: f"γ = 1/{part}" for part in parts} | {None: DEFAULTS_NAME}
+    errors = {names[part]: [run] for part, run in zip(parts, runs)}
+    errors |= run_rows({DEFAULTS_NAME: (model, DEFAULTS)}, size, progress, before)
     rows = {name: figures(run) for name, run in errors.items()}
-    ours = rows["AdaNN, the defaults"]["final"]
-    told = {part: rows[f"γ = 1/{part}"]["final"] for part in parts}
+    ours = rows[DEFAULTS_NAME]["final"]
+    told = {part: rows[names[part]]["final"] for part in parts}
     short = {part: rate for part, rate in told.items() if part > 32}
     best = min(short.values(), key=lambda rate: rate["ber"])
     longest = told[min(parts)]
@@ -41,12 +45,8 @@ def run(directory, scale="full", progress=None):
                {"scale": scale, "seeds": size.seeds, "rows": rows, "errors": errors,
                 "claims": claims},
                ["equalizer", "labels told in each set", "paper", "final BER, 1e-4"],
-               [[name, "none" if name.startswith("AdaNN") else
-                 f"{size.symbols // int(name.split('/')[1]):,}",
-                 "3.0" if name.startswith("AdaNN") else
-                 "similar" if int(name.split("/")[1]) < 32 else
-                 "–" if name.endswith("/32") else "unacceptable", ber_text(row["final"])]
-                for name, row in rows.items()],
+               [[name, f"{size.symbols // part:,}" if part else "none", _paper(part),
+                 ber_text(rows[name]["final"])] for part, name in names.items()],
                f"Our reading of the paper's {_ITERATIONS} iterations: as many supervised steps of "
                f"Adam, {STEP}, each on the whole sequence at the beginning of a set; then the "
                "network is frozen until the next set. Blocks of the sequence are decided by the "
@@ -54,17 +54,24 @@ def run(directory, scale="full", progress=None):
     plot_runs(directory / "plot.png", errors)
 
 
+def _paper(part):
+    """The paper's final BER, 1e-4, with a training sequence of 1/part of the set; None: without."""
+    return ("3.0" if part is None else "similar" if part < 32 else
+            "–" if part == 32 else "unacceptable")
+
+
 def run_sequence(model, part, size):
-    """Bit errors of each block: the first 1/part of each set's symbols trains the network."""
-    network, errors = load(model).network, []
-    for samples, labels in zip(*sets(size)):
-        features = feature_view(samples, SPS, HALF_WINDOW)
-        count = size.symbols // part
+    """Errors of each set: the first 1/part of its symbols trains the network."""
+    network, errors = model.network, []
+    for capture in sets(size):
+        labels = capture.reference
+        features = feature_view(capture.samples, SPS, HALF_WINDOW)
+        sequence = slice(size.symbols // part)
         trainer = core.trainer(network, loss="supervised", learning_rate=STEP)
         for _ in range(_ITERATIONS):
-            trainer.step(features[:count], labels[:count])
+            trainer.step(features[sequence], labels[sequence])
         network = trainer.network
-        errors.append(sum((bit_errors(network.decide(features[start:start + BLOCK])[0],
-                                      labels[start:start + BLOCK])
-                           for start in range(0, len(features), BLOCK)), []))
+        decided = np.concatenate([network.decide(features[start:start + BLOCK])[0]
+                                  for start in range(0, len(features), BLOCK)])
+        errors.append(count(decided, labels, BITS, BLOCK))
     return errors

@@ -3,19 +3,16 @@
 both sets."""
 
 import functools
-import tempfile
 from dataclasses import dataclass
-from pathlib import Path
-
-import numpy as np
 
 from .. import core
+from ..captures.files import Capture
 from ..captures.statistics import normalized
-from ..offline.equalize import equalize_captures
-from ..offline.report import CONVERGED, LATEST
 from ..links.simulation import VCSEL_DRIFTS, random_labels, simulate_changing
-from ..offline.training import TrainingSettings, train
 from ..links.vcsel_mmf_link import vcsel_mmf_link
+from ..offline.equalize import equalize_captures
+from ..offline.evaluate import count, rate
+from ..offline.training import TrainingSettings, train
 from .cells import run_cells
 from .drift_report import summarize, worst
 
@@ -24,6 +21,7 @@ BLOCK = 8192  # symbols, the paper's batch: what errors are counted over
 SETS = ("none", "reference")  # the drifts of set1 and set2
 
 DEFAULTS = dict(mode="lockstep")
+DEFAULTS_NAME = "AdaNN, the defaults"  # of their row in each table
 # The paper's settings without the project's additions. Its step of 0.01 is the experiment
 # losses' to judge; the others take this one, with the stable reading of the pseudo-label.
 PAPER_STEP, STEP = 0.01, 0.003
@@ -59,39 +57,31 @@ def training_record(size, noise=None):
 
 @functools.lru_cache(maxsize=4)
 def offline_network(size, half_window=HALF_WINDOW, noise=None):
-    """(bytes of the model file, BER on the record's rest): the paper's offline training."""
+    """(core.model, BER on the record's rest): the paper's offline training."""
     samples, labels = training_record(size, noise)
     settings = TrainingSettings(fraction=size.fraction, epochs=size.epochs, batch=size.batch)
     trained = train(samples, labels, CONSTELLATION, SPS, half_window, settings)
-    with tempfile.TemporaryDirectory() as folder:
-        core.save_model(f"{folder}/model", trained.model)
-        return Path(folder, "model").read_bytes(), rate(trained.test.bit_errors, trained.test.bits)
+    return trained.model, rate(trained.test.bit_errors, trained.test.bits)
 
 
 @functools.lru_cache(maxsize=1)
 def sets(size):
-    """([samples of set1, of set2], [their labels]); neither is the record trained on."""
-    sent = [random_labels(size.symbols, [1, number]) for number in range(len(SETS))]
-    return [normalized(simulate_changing(vcsel_mmf_link, labels, [VCSEL_DRIFTS[drift]],
-                                         1000 * (number + 1), SPS))
-            for number, (labels, drift) in enumerate(zip(sent, SETS))], sent
-
-
-def load(model):
-    """core.model of a model file's bytes."""
-    with tempfile.TemporaryDirectory() as folder:
-        Path(folder, "model").write_bytes(model)
-        return core.load_model(f"{folder}/model")
+    """Capture of set1 and of set2; neither is the record trained on."""
+    captures = []
+    for number, drift in enumerate(SETS):
+        labels = random_labels(size.symbols, [1, number])
+        samples = simulate_changing(vcsel_mmf_link, labels, [VCSEL_DRIFTS[drift]],
+                                    1000 * (number + 1), SPS)
+        captures.append(Capture(normalized(samples), path=f"set{number + 1}", reference=labels))
+    return captures
 
 
 def run_equalizer(model, settings, size):
-    """Bit errors of each block of set1 and of set2, decided one after the other."""
-    samples, sent = sets(size)
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "model")
-        path.write_bytes(model)
-        received, _ = equalize_captures(path, samples, {"it": settings})
-    return [bit_errors(*pair) for pair in zip(received["it"].labels, sent)]
+    """Errors of set1 and of set2, decided one after the other."""
+    captures = sets(size)
+    received, _ = equalize_captures(model, captures, {"it": settings})
+    return [count(decided, capture.reference, BITS, BLOCK)
+            for decided, capture in zip(received["it"].labels, captures)]
 
 
 def run_rows(rows, size, progress=None, done=0):
@@ -116,30 +106,10 @@ def _draws_noise(settings):
     return settings["mode"] != "off" and core.losses[loss].perturbs
 
 
-def bit_errors(decided, sent, block=BLOCK):
-    """Of each block. The alignment is known: a decision that is late or inverted is wrong."""
-    wrong = np.unpackbits((decided ^ sent)[:, None], axis=1).sum(axis=1)
-    return [int(wrong[start:start + block].sum()) for start in range(0, wrong.size, block)]
-
-
 def figures(runs):
     """What the runs of a row come to, the worst of its seeds figure by figure: see
-    drift_report.summarize; "before" is set1, the rest set2. And "time": convergence_time()."""
-    times = [convergence_time(set2) for _, set2 in runs]
-    return {**worst([summarize(errors, BITS, BLOCK) for errors in runs]),
+    drift_report.summarize; "before" is set1, the rest set2. And "time": the paper's own
+    convergence_so_far() of set2."""
+    times = [set2.convergence_so_far() for _, set2 in runs]
+    return {**worst([summarize(errors) for errors in runs]),
             "time": None if None in times else max(times)}
-
-
-def convergence_time(errors):
-    """The paper's, Section IV-A: batches until the BER of the latest 8, and that of all so far, is
-    below 1e-3; None if that never is. errors: bit errors of set2's batches."""
-    ber = np.array(errors) / (BLOCK * BITS)
-    latest = np.convolve(ber, np.full(LATEST, 1 / LATEST), "valid")
-    overall = (np.cumsum(ber) / np.arange(1, ber.size + 1))[LATEST - 1:]
-    met, = np.nonzero((latest < CONVERGED) & (overall < CONVERGED))
-    return int(met[0]) + LATEST if met.size else None
-
-
-def rate(wrong, bits):
-    """{"ber", "ci95"}: with its exact 95 % interval."""
-    return {"ber": wrong / bits, "ci95": list(core.clopper_pearson(wrong, bits))}

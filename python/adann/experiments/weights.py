@@ -7,7 +7,7 @@ from .. import core
 from ..offline.training import feature_view
 from .cells import run_cells
 from .page import claim, plot, write_page
-from .vcsel import (AUG_VAT, DEFAULTS, HALF_WINDOW, PAPER_STEP, SIZES, SPS, load, offline_network,
+from .vcsel import (AUG_VAT, DEFAULTS, HALF_WINDOW, PAPER_STEP, SIZES, SPS, offline_network,
                     sets)
 
 # k: S(W), S(change), r
@@ -59,12 +59,11 @@ def run(directory, scale="full", progress=None):
 def weight_changes(model, settings, size):
     """[(S(W), S(change), r) of each layer] after a learner with an equalizer's settings has gone
     through both sets; of the weights that learn, not of their average."""
-    model = load(model)
     settings = {name: value for name, value in settings.items() if name != "mode"}
     learner = core.learner(model, **dict(settings, average=0, guard=False))
     batch = settings.get("batch", core.equalizer_settings()["batch"].default)
-    for samples in sets(size)[0]:
-        features = feature_view(samples, SPS, HALF_WINDOW)
+    for capture in sets(size):
+        features = feature_view(capture.samples, SPS, HALF_WINDOW)
         for start in range(0, len(features), batch):
             learner.step(features[start:start + batch])
     before, after = model.network, learner.network

@@ -11,6 +11,8 @@ import scipy.optimize
 
 _FEWEST = 1000          # symbols
 _FITTED = 65536         # symbols at most: plenty for the taps of one window
+_TURNED = 8192          # symbols at most that the carrier's phase is found from
+_PHASES = 64            # that are tried within one symmetry of the constellation
 _ROUNDS = 20            # of decisions and least squares
 _LEAST_KURTOSIS = 0.5   # of the decided symbols, relative to the constellation's
 _LEAST_VARIANCE = 1e-6  # relative: directions below it are float32's rounding
@@ -21,11 +23,11 @@ def blind_labels(features, constellation, is_complex):
 
     features: float32 (n, dimension), as training.feature_view gives them; constellation:
     core.constellation; is_complex: whether the samples are. The symbols must be uniform and
-    independent and the carrier recovered, but for a constant phase. QAM gets a complex tap for
-    each sample; PAM a real one for each of its parts.
+    independent and the carrier recovered, but for a constant phase. Complex points get a complex
+    tap for each sample; real ones a real tap for each of its parts.
     Returns (labels, ratio): uint8 (n,), and the modulation error ratio in dB that the decisions
-    have by themselves. Labels are right up to the constellation's inversion or rotation, which
-    the signal does not tell. Raises ValueError where no such equalizer finds the constellation.
+    have by themselves. Labels are right up to one of the constellation's symmetries, which the
+    signal does not tell. Raises ValueError where no such equalizer finds the constellation.
     """
     if len(features) < _FEWEST:
         raise ValueError(f"{len(features)} symbols are too few for a blind start, allowed: from "
@@ -41,9 +43,8 @@ def blind_labels(features, constellation, is_complex):
     middle = fitted.shape[1] // parts // 2 * parts
     taps = _godard(white, fitted[:, middle:middle + parts], points)
     _check_kurtosis(held_back @ (whitening @ taps), points, constellation.name)
-    if constellation.is_complex:  # of a square QAM the fourth power has a phase, 90 degrees apart
-        fourth = np.mean((white @ taps) ** 4) / np.mean(points**4)
-        taps = taps * np.exp(-0.25j * np.angle(fourth)).astype(taps.dtype)
+    if constellation.is_complex:
+        taps = taps * _rotation(white[:_TURNED] @ taps, points, len(constellation.symmetries))
     taps, error = _least_squares(white, taps, points)
 
     taps = whitening @ taps
@@ -53,7 +54,7 @@ def blind_labels(features, constellation, is_complex):
 
 
 def _taps_inputs(features, constellation):
-    """What each tap multiplies: of QAM complex samples, of PAM the real numbers of a window."""
+    """What each tap multiplies: for complex points samples, for real ones a window's numbers."""
     features = np.ascontiguousarray(features)
     return features.view(np.complex64) if constellation.is_complex else features
 
@@ -96,6 +97,17 @@ def _check_kurtosis(y, points, name):
         raise ValueError(f"no linear equalizer finds {name} in the capture: the kurtosis behind "
                          f"the best one is {max(ratio, 0):.2f} of that of {name} "
                          f"(needed: {_LEAST_KURTOSIS})")
+
+
+def _rotation(y, points, symmetries):
+    """The rotation of y whose decisions are nearest: blind phase search.
+
+    Source: Pfau, Hoffmann, Noe, "Hardware-efficient coherent digital receiver concept with
+    feedforward carrier recovery for M-QAM constellations", J. Lightwave Technol., 2009.
+    """
+    turns = np.exp(2j * np.pi / symmetries * np.arange(_PHASES) / _PHASES).astype(y.dtype)
+    return min(turns, key=lambda turn: np.mean(
+        abs(y * turn - points[_nearest(y * turn, points)]) ** 2))
 
 
 def _least_squares(white, taps, points):

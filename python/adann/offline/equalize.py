@@ -4,7 +4,7 @@
 import math
 import threading
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pmt
@@ -12,7 +12,7 @@ from gnuradio import blocks, gr
 
 from .. import core
 from ..adann_python import equalizer
-from ..captures.alignment import find_delay
+from ..captures.alignment import UNKNOWN, known_labels
 from ..captures.statistics import normalized
 from ..blocks.status_monitor import status_listener
 
@@ -32,44 +32,46 @@ class Received:
     events: list | None
 
 
-def prepare_capture(samples, model):
+def prepare_capture(capture, model):
     """Normalise a whole record and cut it to whole symbols, for equalize_captures.
 
-    samples: (n,) at the model's sps; model: core.model. Raises ValueError if they do not fit.
+    capture: files.Capture at the model's sps; model: core.model. Returns another Capture. Raises
+    ValueError if the samples do not fit.
     """
     kinds = {False: "real", True: "complex"}
-    if np.iscomplexobj(samples) != model.complex:
+    if np.iscomplexobj(capture.samples) != model.complex:
         raise ValueError(f"{kinds[not model.complex]} samples, the model is for "
                          f"{kinds[model.complex]} ones")
-    window = model.sps * (2 * model.half_window + 1)
-    if samples.size < window:
-        raise ValueError(f"{samples.size} samples are fewer than the model's window of {window}")
-    return normalized(samples)[:samples.size // model.sps * model.sps]
+    window, size = model.sps * (2 * model.half_window + 1), capture.samples.size
+    if size < window:
+        raise ValueError(f"{size} samples are fewer than the model's window of {window}")
+    return replace(capture, samples=normalized(capture.samples)[:size // model.sps * model.sps])
 
 
-def equalize_captures(model_path, captures, receivers, references=None, progress=None,
-                      on_status=None, events=False):
+def equalize_captures(model, captures, receivers, progress=None, on_status=None, events=False):
     """Run captures, one after the other, through equalizers that work side by side.
 
-    captures: what prepare_capture made of each. receivers: {name: settings of adann.equalizer,
-    e.g. dict(mode="off")}. references: labels of each capture, needed by losses with known labels.
+    model: core.model, or the path of a model file. captures: what prepare_capture made of each;
+    losses with known labels need their references. receivers: {name: settings of adann.equalizer,
+    e.g. dict(mode="off")}.
     progress: called as progress(labels) with {name: those decided so far}, every 0.1 s.
     on_status: called in another thread with status dictionaries of the equalizers, see
     status_listener.
     events: whether Received.events is wanted.
     Returns ({name: Received}, seconds). Raises ValueError for settings that are out of range.
     """
-    model = core.load_model(str(model_path))
-    symbols = [samples.size // model.sps for samples in captures]
+    given, model = model, model if isinstance(model, core.model) else core.load_model(str(model))
+    samples = [capture.samples for capture in captures]
+    symbols = [part.size // model.sps for part in samples]
     top = gr.top_block("adann equalize")
     # The last symbols come out when the rest of their windows has come in.
-    flush = np.zeros(model.sps * (model.half_window + 1), captures[0].dtype)
-    source = _array_source([*captures, flush])
+    flush = np.zeros(model.sps * (model.half_window + 1), samples[0].dtype)
+    source = _array_source([*samples, flush])
     known = None
     listener = status_listener(on_status) if on_status else None
     sinks, equalizers, stores = {}, {}, {}
     for name, settings in receivers.items():
-        equalizers[name] = equalizer(model=str(model_path), **settings)
+        equalizers[name] = equalizer(model=given, **settings)
         sinks[name] = _label_sink(sum(symbols))
         top.connect(source, equalizers[name], sinks[name])
         if listener:
@@ -79,7 +81,7 @@ def equalize_captures(model_path, captures, receivers, references=None, progress
             top.msg_connect((equalizers[name], "status"), (stores[name], "store"))
         loss = settings.get("loss")
         if loss and core.losses[loss].supervised and settings.get("mode") != "off":
-            known = known or _known_labels(captures, symbols, references, model)
+            known = known or _known_labels(captures, model)
             top.connect(known, (equalizers[name], 1))
     seconds = _run(top, sinks, progress)
 
@@ -88,33 +90,6 @@ def equalize_captures(model_path, captures, receivers, references=None, progress
                            block.rejected(), block.rollbacks(), _estimate(block.estimated_ber()),
                            _messages(stores.get(name)))
             for name, block in equalizers.items()}, seconds
-
-
-def count_errors(decided, sent, constellation, block):
-    """Errors of each block of decided labels: (compared symbols, symbol errors, bit errors).
-
-    decided, sent: uint8 labels; constellation: its name. Returns a list, or None if no delay,
-    inversion or rotation aligns the two.
-
-    core.error_counter finds the alignment. A file does not slip, so that one holds throughout:
-    blocks where the equalizer fails count, where the counter would lose its lock and skip them.
-    """
-    counter = core.error_counter(constellation, batch=block, search=16384)
-    counter.push(decided, sent)
-    counter.finish()
-    batches = counter.batches()
-    if not batches:
-        return None
-    delay = batches[0].delay
-    undo = np.argsort(core.constellation(constellation).symmetries[batches[0].symmetry])
-    rows = []
-    for start in range(max(0, delay) // block * block, decided.size, block):
-        first, last = max(start, delay), min(start + block, decided.size, sent.size + delay)
-        if first < last:
-            wrong = undo.astype(np.uint8)[decided[first:last]] ^ sent[first - delay:last - delay]
-            rows.append((last - first, int(np.count_nonzero(wrong)),
-                         int(np.unpackbits(wrong).sum())))
-    return rows
 
 
 def _estimate(estimate):
@@ -183,15 +158,17 @@ class _label_sink(gr.sync_block):
         return len(inputs[0])
 
 
-def _known_labels(captures, symbols, references, model):
-    if references is None:
-        raise ValueError("loss supervised needs a reference for each capture")
+def _known_labels(captures, model):
+    """A source of the label of each symbol."""
     known = []
-    for number, (samples, count, labels) in enumerate(zip(captures, symbols, references)):
-        delay = find_delay(samples, labels, model.constellation.points, model.sps)
-        if delay > 0 or labels.size + delay < count:
-            raise ValueError(f"loss supervised needs a label for each symbol; reference {number} has "
-                             f"those of symbols {max(0, delay)} to {labels.size + delay - 1} only, "
-                             f"its capture has {count}")
-        known.append(labels[-delay:][:count])
+    for number, capture in enumerate(captures):
+        if capture.reference is None:
+            raise ValueError("loss supervised needs a reference for each capture")
+        known.append(known_labels(capture.samples, capture.reference, model.constellation.points,
+                                  model.sps))
+        there = np.flatnonzero(known[-1] != UNKNOWN)
+        if there.size < known[-1].size:
+            raise ValueError("loss supervised needs a label for each symbol; reference "
+                             f"{capture.reference_path or number} has those of symbols {there[0]} "
+                             f"to {there[-1]} only, its capture has {known[-1].size}")
     return _array_source([*known, np.zeros(model.half_window + 1, np.uint8)])

@@ -16,10 +16,12 @@ from .. import core
 from ..captures.alignment import find_delay
 from .blind import blind_labels
 from .calibration import calibrate
+from .evaluate import Errors, count
 from ..captures.statistics import normalized
 
 BACKENDS = ("core", "torch")
 _CALIBRATION = 4096  # symbols: of fewer that were not trained on, all are taken
+_FEWEST_FOR_WAVEFORM = 1000  # symbols
 LEARNING_RATES = {"momentum": 0.004, "adam": 0.005}
 
 
@@ -74,9 +76,10 @@ class Score:
 
 @dataclass
 class Trained:
-    """model: core.model. delay: see alignment.find_delay; 0 of a blind start. train, test: Score of
-    the symbols trained on and of the rest; test is None if there is no rest. blind_ratio: the
-    blind equalizer's modulation error ratio in dB, None if the labels were given."""
+    """model: core.model, with an expected waveform unless trained on fewer than 1000 symbols.
+    delay: see alignment.find_delay; 0 of a blind start. train, test: Score of the symbols trained
+    on and of the rest; test is None if there is no rest. blind_ratio: the blind equalizer's
+    modulation error ratio in dB, None if the labels were given."""
 
     model: object
     delay: int
@@ -91,7 +94,7 @@ def train(samples, labels, constellation, sps, half_window, settings=None, progr
     samples: float32 or complex64 (n,), sps a symbol, sample i*sps the middle of symbol i up to a
     whole delay; they are normalised here as a whole record. labels: uint8 (m,), 0 … M-1, or None
     for those of blind.blind_labels, which the scores then count the differences from.
-    constellation: a name of core.constellation.names(). progress: called as progress(epoch, loss)
+    constellation: as core.constellation takes it. progress: called as progress(epoch, loss)
     after each epoch, epoch from 1. Returns Trained.
     Raises ValueError for what does not fit together, RuntimeError if the loss diverges.
     """
@@ -99,12 +102,12 @@ def train(samples, labels, constellation, sps, half_window, settings=None, progr
     symbols = core.constellation(constellation)
     is_complex = np.iscomplexobj(samples)
     if symbols.is_complex and not is_complex:
-        raise ValueError(f"constellation {constellation} needs complex samples, these are real")
+        raise ValueError(f"constellation {symbols.name} needs complex samples, these are real")
     if sps < 1:
         raise ValueError(f"sps is {sps}, allowed: 1 to 64")
     sizes = [sps * (2 * half_window + 1) * (1 + is_complex), *settings.hidden, symbols.size]
     blind = labels is None
-    model = core.model(core.network(sizes), sps, half_window, is_complex, constellation,
+    model = core.model(core.network(sizes), sps, half_window, is_complex, symbols,
                        f"{settings}{', blind' * blind}")
     samples = normalized(samples)
     features = feature_view(samples, sps, half_window)
@@ -120,6 +123,8 @@ def train(samples, labels, constellation, sps, half_window, settings=None, progr
     model.network.initialize(settings.seed)
     fit = _fit_with_torch if settings.backend == "torch" else _fit_with_core
     fit(model.network, features[:part], labels[:part], settings, progress)
+    if part >= _FEWEST_FOR_WAVEFORM:
+        model.waveform = fit_waveform(model, features[:part], labels[:part])
     if not blind:  # a blind equalizer's own errors are no measure of what posteriors are worth
         untrained = slice(part if labels.size - part >= _CALIBRATION else 0, None)
         calibrate(model, features[untrained], labels[untrained])
@@ -141,6 +146,19 @@ def feature_view(samples, sps, half_window):
     floats = padded.size // (samples.size + before + length)
     windows = np.lib.stride_tricks.sliding_window_view(padded, length * floats, writeable=True)
     return windows[::sps * floats][:samples.size // sps]
+
+
+def fit_waveform(model, features, labels):
+    """The core.expected_waveform of a core.model's signal.
+
+    features: the windows (n, dimension) around consecutive symbols; labels: uint8 (n,), theirs.
+    Raises ValueError for fewer than some 100 symbols.
+    """
+    floats = model.sps * (1 + model.complex)
+    own = np.ascontiguousarray(features[:, model.half_window * floats:][:, :floats])
+    if model.complex:
+        own = own.view(np.complex64)
+    return core.expected_waveform.fit(model.constellation, own, labels)
 
 
 def _fit(step, count, settings, progress):
@@ -219,12 +237,12 @@ def _one_thread(torch):
 
 def _score(model, features, labels):
     """Score of the network as the receiver will run it."""
-    loss = symbol_errors = bit_errors = 0
+    loss, counted = 0, []
     for start in range(0, len(labels), 65536):  # bounds the memory that the posteriors take
         sent = labels[start:start + 65536]
         decided, posteriors = model.network.decide(features[start:start + 65536])
         loss -= np.log(np.maximum(posteriors[np.arange(sent.size), sent], 1e-38)).sum()
-        symbol_errors += np.count_nonzero(decided != sent)
-        bit_errors += np.unpackbits(decided ^ sent).sum()
-    return Score(float(loss) / len(labels), len(labels), int(symbol_errors),
-                 len(labels) * model.constellation.bits_per_symbol, int(bit_errors))
+        counted.append(count(decided, sent, model.constellation.bits_per_symbol, sent.size))
+    errors = Errors.join(counted)
+    return Score(float(loss) / len(labels), len(labels), int(errors.symbol_errors.sum()),
+                 int(errors.bits.sum()), int(errors.bit_errors.sum()))

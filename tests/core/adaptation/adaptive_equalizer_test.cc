@@ -76,7 +76,7 @@ struct fixture {
         equalizer.start();
         const auto found = posteriors(equalizer, [] { return 1000; });
 
-        trainer reference(initial.net, settings);
+        trainer reference(initial.net, initial.symbols.parts(), settings);
         network used = initial.net;
         decider decide(initial.net);
         std::vector<std::uint8_t> decided(settings.batch);

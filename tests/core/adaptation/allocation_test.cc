@@ -159,7 +159,8 @@ BOOST_AUTO_TEST_CASE(a_step_allocates_at_its_first_time_only)
                     settings.loss = loss.value;
                     settings.pseudo_label = pseudo_label.value;
                     settings = scaled_to(initial.symbols, initial.sps, settings);
-                    trainer learner(initial.net, settings, noise.value);
+                    trainer learner(
+                        initial.net, initial.symbols.parts(), settings, noise.value);
                     const auto step = [&](std::size_t count) {
                         learner.step({ samples.data(), 2, 22, count }, labels.data());
                     };

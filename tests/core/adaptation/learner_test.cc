@@ -79,7 +79,9 @@ BOOST_AUTO_TEST_CASE(learns_batches_of_any_size_up_to_its_own)
     // A step of n symbols brings the average nearer by n / (average + n).
     const feature_view part = next().from(0, 100);
     step(whole, part);
-    trainer reference(initial.net, scaled_to(initial.symbols, initial.sps, settings));
+    trainer reference(initial.net,
+                      initial.symbols.parts(),
+                      scaled_to(initial.symbols, initial.sps, settings));
     reference.step(part);
     for (std::size_t i = 0; i < initial.net.parameters().size(); ++i) {
         const float before = initial.net.parameters()[i];

@@ -27,7 +27,7 @@ BOOST_FIXTURE_TEST_SUITE(checking_a_signal, noisy_signal)
 BOOST_AUTO_TEST_CASE(signals_not_worth_learning_from_are_named)
 {
     const model receiver = make_receiver();
-    signal_check watching(receiver.symbols.size(), true);
+    signal_check watching(receiver.symbols, true);
     for (int i = 0; i < 20; ++i)
         BOOST_TEST(problem(watching, receiver, next()) == "");
 
@@ -52,14 +52,14 @@ BOOST_AUTO_TEST_CASE(signals_not_worth_learning_from_are_named)
     BOOST_TEST(found(spoilt).find("the decisions are not those of random data") == 0u);
     BOOST_TEST(found(bad) == "");
 
-    signal_check unscrambled(receiver.symbols.size(), false);
+    signal_check unscrambled(receiver.symbols, false);
     BOOST_TEST(problem(unscrambled, receiver, { spoilt.data(), 4, 44, batch }) == "");
 }
 
 BOOST_AUTO_TEST_CASE(short_batches_are_judged_together)
 {
     const model receiver = make_receiver();
-    signal_check watching(receiver.symbols.size(), true);
+    signal_check watching(receiver.symbols, true);
     std::vector<float> weak(4 * 128 + 44);
     for (std::size_t i = 0; i < weak.size(); ++i)
         weak[i] = 0.05f * samples[i];
@@ -79,7 +79,7 @@ BOOST_AUTO_TEST_CASE(noise_is_told_by_its_kurtosis_once_the_signal_is_known)
     std::mt19937 random(2);
     std::vector<std::uint8_t> labels(batch);
     std::vector<float> signal(4 * batch + 44);
-    signal_check watching(4, true);
+    signal_check watching(constellation("pam4"), true);
     const auto found = [&](float level, float noise, float gain) {
         for (auto& label : labels)
             label = random() % 4;

@@ -55,11 +55,34 @@ std::vector<channel_model> channels()
 {
     const constellation pam2("pam2"), pam4("pam4"), pam8("pam8"), qpsk("qpsk"),
         qam16("16qam"), qam64("64qam");
-    return { { pam2, 1, 1, false }, { pam2, 3, 4, false }, { pam2, 1, 7, true },
-             { pam4, 1, 1, false }, { pam4, 2, 2, false }, { pam4, 1, 3, false },
-             { pam4, 2, 4, true },  { pam4, 1, 5, false }, { pam8, 1, 3, false },
-             { qpsk, 1, 3, true },  { qpsk, 4, 4, true },  { qam16, 1, 2, true },
-             { qam16, 2, 3, true }, { qam64, 1, 2, true } };
+    // Points that are on no grid, and more real ones than the kernels have one axis for.
+    const constellation pair("[[1,2],[-2,0.5]]");
+    std::vector<std::complex<float>> psk8, circles, pam16;
+    for (int l = 0; l < 32; ++l) {
+        if (l < 8)
+            psk8.push_back(std::polar(1.0f, 0.785398f * l));
+        if (l < 16)
+            pam16.push_back(2.0f * l - 15);
+        circles.push_back(std::polar(1.0f + l % 2, 0.19635f * l));
+    }
+    return { { pam2, 1, 1, false },
+             { pam2, 3, 4, false },
+             { pam2, 1, 7, true },
+             { pam4, 1, 1, false },
+             { pam4, 2, 2, false },
+             { pam4, 1, 3, false },
+             { pam4, 2, 4, true },
+             { pam4, 1, 5, false },
+             { pam8, 1, 3, false },
+             { qpsk, 1, 3, true },
+             { qpsk, 4, 4, true },
+             { qam16, 1, 2, true },
+             { qam16, 2, 3, true },
+             { qam64, 1, 2, true },
+             { pair, 2, 3, true },
+             { constellation(psk8), 1, 3, true },
+             { constellation(pam16), 1, 3, false },
+             { constellation(circles), 1, 2, true } };
 }
 
 // The labels that come out after each symbol, by a search through all sequences of pam2.

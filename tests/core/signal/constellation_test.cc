@@ -3,7 +3,31 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
+#include <cmath>
+#include <random>
+
 using namespace gr::adann::core;
+
+namespace {
+
+std::vector<std::complex<float>> ring(unsigned points, float radius, float first)
+{
+    std::vector<std::complex<float>> all;
+    for (unsigned l = 0; l < points; ++l)
+        all.push_back(std::polar(radius, first + 2 * 3.14159265f * l / points));
+    return all;
+}
+
+void refused(const std::string& text, const std::string& why)
+{
+    BOOST_TEST_CONTEXT(text)
+    BOOST_CHECK_EXCEPTION(constellation{ text }, std::invalid_argument, [&](auto& e) {
+        return std::string(e.what()).find(why) != std::string::npos;
+    });
+}
+
+} // namespace
 
 BOOST_AUTO_TEST_SUITE(constellations)
 
@@ -40,13 +64,109 @@ BOOST_AUTO_TEST_CASE(nearest_neighbours_differ_in_one_bit_and_symmetries_keep_di
     }
 }
 
-BOOST_AUTO_TEST_CASE(an_unknown_name_is_refused_with_the_allowed_ones)
+BOOST_AUTO_TEST_CASE(the_structure_of_a_named_one_is_its_grid)
 {
-    BOOST_CHECK_EXCEPTION(
-        constellation("pam5"), std::invalid_argument, [](const auto& e) {
-            const std::string what = e.what();
-            return what.find("pam5") != what.npos && what.find("16qam") != what.npos;
-        });
+    const struct {
+        const char* name;
+        std::size_t i, q, parts;
+        bool binary;
+    } known[] = { { "pam2", 2, 1, 1, true },   { "pam4", 4, 1, 1, false },
+                  { "pam8", 8, 1, 1, false },  { "qpsk", 2, 2, 1, true },
+                  { "16qam", 4, 4, 2, false }, { "64qam", 8, 8, 2, false } };
+    for (const auto& each : known)
+        BOOST_TEST_CONTEXT(each.name)
+        {
+            const constellation c(each.name);
+            BOOST_TEST(c.dimensions() == (each.q == 1 ? 1u : 2u));
+            BOOST_TEST(c.levels(0) == each.i);
+            BOOST_TEST(c.levels(1) == each.q);
+            BOOST_TEST(c.is_product());
+            BOOST_TEST(c.is_binary() == each.binary);
+            BOOST_TEST(c.symmetries().size() == (each.q == 1 ? 2u : 4u));
+            BOOST_TEST(c.bits_per_error() == 1.0);
+            BOOST_TEST(c.text() == each.name);
+            BOOST_TEST(c.parts().count == each.parts);
+            BOOST_TEST(std::pow(c.parts().values, each.parts) == c.size());
+            for (std::size_t l = 0; l < c.size(); ++l) {
+                // A label is the bits of I and then those of Q.
+                BOOST_TEST(c.level(l, 0) == l / each.q);
+                BOOST_TEST(c.level(l, 1) == l % each.q);
+            }
+        }
+}
+
+BOOST_AUTO_TEST_CASE(labels_in_any_order_keep_the_structure)
+{
+    std::mt19937 random(1);
+    auto points = constellation("16qam").points();
+    std::shuffle(points.begin(), points.end(), random);
+    for (auto& each : points)
+        each *= 0.31f; // any scale
+    const constellation c(points);
+    BOOST_TEST(c.is_product());
+    BOOST_TEST(c.half_distance() == constellation("16qam").half_distance(),
+               boost::test_tools::tolerance(1e-6f));
+    BOOST_TEST(c.symmetries().size() == 4u);
+    BOOST_TEST(c.bits_per_error() > 1.2); // of Gray codes 1, of random ones about 2
+    for (std::size_t a = 0; a < 16; ++a) {
+        // Each turned by 90 degrees.
+        BOOST_TEST(std::abs(points[c.symmetries()[1][a]] -
+                            points[a] * std::complex<float>(0, 1)) < 1e-5f);
+        for (std::size_t b = 0; b < 16; ++b) {
+            const bool same_i = std::abs((points[a] - points[b]).real()) < 0.1f;
+            const bool same_q = std::abs((points[a] - points[b]).imag()) < 0.1f;
+            BOOST_TEST((c.parts().of[0][a] == c.parts().of[0][b]) == same_i);
+            BOOST_TEST((c.parts().of[1][a] == c.parts().of[1][b]) == same_q);
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(rings_have_the_symmetries_of_their_points)
+{
+    const constellation psk8(ring(8, 2.0f, 0.39f));
+    BOOST_TEST(!psk8.is_product());
+    BOOST_TEST(psk8.symmetries().size() == 8u);
+    BOOST_TEST(psk8.parts().count == 1u);
+    BOOST_TEST(psk8.half_distance() == std::sin(3.14159265f / 8),
+               boost::test_tools::tolerance(1e-5f));
+    for (std::size_t l = 0; l < 8; ++l)
+        for (std::size_t s = 0; s < 8; ++s)
+            BOOST_TEST(psk8.symmetries()[s][l] == (l + s) % 8);
+    const std::vector<std::uint8_t> next{ 1, 7 };
+    BOOST_TEST(psk8.neighbours(0) == next, boost::test_tools::per_element());
+
+    // 4 + 12: what turns both rings.
+    auto apsk = ring(4, 1.0f, 0.785398f);
+    for (const auto& outer : ring(12, 2.7f, 0.261799f))
+        apsk.push_back(outer);
+    const constellation apsk16(apsk);
+    BOOST_TEST(apsk16.symmetries().size() == 4u);
+    BOOST_TEST(apsk16.parts().count == 0u);
+
+    // A lone point off the axes: nothing but the identity.
+    const constellation lopsided("[[0,0],[1,0],[0,1],[5,5]]");
+    BOOST_TEST(lopsided.symmetries().size() == 1u);
+    // On and off is inverted about its mean.
+    BOOST_TEST(constellation("[[0,0],[1,0]]").symmetries().size() == 2u);
+    BOOST_TEST(constellation("[[0,0],[1,0]]").half_distance() == 1.0f);
+}
+
+BOOST_AUTO_TEST_CASE(the_text_of_given_points_makes_the_same_ones)
+{
+    const constellation c(ring(16, 0.7f, 0.1f));
+    BOOST_TEST(c.name() == "16 given points");
+    BOOST_TEST((constellation(c.text()).points() == c.points()));
+}
+
+BOOST_AUTO_TEST_CASE(what_is_no_constellation_is_refused_by_name)
+{
+    refused("pam5", "constellation is 'pam5', allowed: pam2");
+    refused("[[0,1],[1,0],[1,1]]", "3 points, allowed: a power of two from 2 to 256");
+    refused("[[0,1]]", "1 points");
+    refused("[[0,1],[0,1]]", "label 0 at the point of another");
+    refused("[[0,1],[0,1e39]]", "not finite");
+    refused("[[0,1],2]", "constellation is 2, allowed: a JSON list of [re, im]");
+    refused("[[0,1]", "no list");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

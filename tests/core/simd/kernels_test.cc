@@ -150,6 +150,46 @@ BOOST_AUTO_TEST_CASE(affine_and_outer_are_the_plain_sums_for_every_size)
     });
 }
 
+BOOST_AUTO_TEST_CASE(slide_is_the_plain_sum_wherever_it_comes_in_a_row)
+{
+    for_each_table([](const auto& fast) {
+        for (const std::size_t rows : { 1, 2, 3, 4 })
+            for (const std::size_t n : { 1, 2, 49 })
+                for (const std::size_t step : { 1, 5, 64 })
+                    for (const std::size_t columns : { lanes, 3 * lanes, 11 * lanes })
+                        for (const float keep : { 0.0f, 0.75f }) {
+                            const auto factors = random_floats(rows * n);
+                            const auto x = random_floats((n - 1) * step + columns);
+                            auto found = random_floats(rows * columns);
+                            if (keep == 0)
+                                found[0] = std::nanf("");
+                            auto expected = found, part = found;
+                            const float* a[4];
+                            float *to[4], *wanted[4], *end[4];
+                            for (std::size_t r = 0; r < rows; ++r) {
+                                a[r] = &factors[r * n];
+                                to[r] = &found[r * columns];
+                                wanted[r] = &expected[r * columns];
+                                end[r] = &part[(r + 1) * columns - lanes];
+                            }
+                            fast.slide(a, rows, n, x.data(), step, columns, keep, to);
+                            simd::plain.slide(
+                                a, rows, n, x.data(), step, columns, keep, wanted);
+                            BOOST_TEST(difference(found, expected) < 1e-6);
+                            fast.slide(a,
+                                       rows,
+                                       n,
+                                       x.data() + columns - lanes,
+                                       step,
+                                       lanes,
+                                       keep,
+                                       end);
+                            BOOST_TEST(std::equal(
+                                end[0], end[0] + lanes, to[0] + columns - lanes));
+                        }
+    });
+}
+
 BOOST_AUTO_TEST_CASE(softmax_argmax_and_cross_entropy_are_the_plain_ones)
 {
     constexpr float infinity = std::numeric_limits<float>::infinity();
@@ -353,8 +393,9 @@ BOOST_AUTO_TEST_CASE(decisions_and_training_are_the_plain_ones)
                     settings.loss = loss.value;
                     settings.pseudo_label = pseudo_label_kind::clean;
                     settings.sigma = settings.epsilon = 0.1f;
-                    trainer found(net, settings, noise.value, fast),
-                        reference(net, settings, noise.value, simd::plain);
+                    const auto parts = constellation("16qam").parts();
+                    trainer found(net, parts, settings, noise.value, fast),
+                        reference(net, parts, settings, noise.value, simd::plain);
                     const auto value = found.step(view, expected_labels.data());
                     const auto wanted = reference.step(view, expected_labels.data());
                     BOOST_TEST(value.loss == wanted.loss,

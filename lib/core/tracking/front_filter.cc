@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "core/tracking/front_filter.h"
+
+#include "core/common/checks.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace gr::adann::core {
+
+using simd::lanes;
+
+namespace {
+
+constexpr std::size_t room = 4096; // symbols until the buffers are moved back
+
+std::size_t odd_taps(unsigned length, std::size_t sps)
+{
+    return length * sps / 2 * 2 + 1;
+}
+
+std::size_t whole(std::size_t samples, std::size_t sps)
+{
+    return (samples + sps - 1) / sps;
+}
+
+const front_filter_settings& checked(const front_filter_settings& settings)
+{
+    settings.check();
+    return settings;
+}
+
+} // namespace
+
+void front_filter_settings::check() const
+{
+    check_range("front filter's length", length, 1u, 64u);
+    check_range<std::size_t>(
+        "number of the front filter's memories", memories.size(), 1, 8);
+    std::size_t least = front_filter::block;
+    for (const std::size_t memory : memories) {
+        check_range<std::size_t>("front filter's memory", memory, least, 10'000'000);
+        least = memory + 1;
+    }
+}
+
+front_filter::front_filter(const expected_waveform& waveform,
+                           const window_geometry& window,
+                           const front_filter_settings& settings)
+    : d_waveform(waveform),
+      d_window(window),
+      d_planes(window.floats_per_sample()),
+      d_taps(odd_taps(checked(settings).length, window.sps())),
+      d_past(block + judge::symbols + 4 * waveform.reach() + whole(d_taps, window.sps()) +
+             whole(window.samples(), window.sps()) + 2),
+      d_capacity(d_past + room),
+      d_samples(sample(d_capacity + block) + window.samples() + 2 * (d_taps + lanes),
+                d_planes == 2),
+      d_filtered(d_samples.re.size() * d_planes),
+      d_bad(d_samples.re.size()),
+      d_labels(d_capacity + block),
+      d_next(d_past),
+      d_loaded(sample(d_next) - window.samples_before() - reach()),
+      d_ready(d_loaded + reach()),
+      d_expected(block * waveform.stride()),
+      d_wanted(sample(block), d_planes == 2),
+      d_output(sample(block) + window.samples() + lanes, d_planes == 2),
+      d_sums(d_taps, d_planes == 2),
+      d_filter(d_taps, d_planes == 2, simd::active()),
+      d_bank(d_taps,
+             odd_taps((settings.length + 1) / 2, window.sps()),
+             d_planes == 2,
+             block,
+             settings.memories),
+      d_judge(d_waveform),
+      d_plain(judge::symbols + 2 * waveform.reach()),
+      d_interleaved(d_planes == 2 ? 2 * (sample(d_plain.size()) + window.samples()) : 0)
+{
+    if (waveform.stride() != window.stride())
+        refuse("expected waveform's floats of a symbol",
+               waveform.stride(),
+               std::to_string(window.stride()) + ", as the window has");
+}
+
+feature_view front_filter::filter(const feature_view& windows)
+{
+    if (d_next + windows.count > d_capacity)
+        make_room();
+    load(windows);
+    const std::size_t first = sample(d_next) - d_window.samples_before();
+    const std::size_t end =
+        sample(d_next + windows.count - 1) + d_window.samples_after() + 1;
+    run(d_ready, end - d_ready);
+    return { &d_filtered[first * d_planes],
+             d_window.stride(),
+             d_window.dimension(),
+             windows.count };
+}
+
+// What the buffers still need goes to their start.
+void front_filter::make_room()
+{
+    const std::size_t symbols = d_next - d_past, from = sample(symbols);
+    const auto move_back = [](auto& buffer, std::size_t n) {
+        if (!buffer.empty())
+            std::copy(buffer.begin() + n, buffer.end(), buffer.begin());
+    };
+    move_back(d_samples.re, from);
+    move_back(d_samples.im, from);
+    move_back(d_filtered, from * d_planes);
+    move_back(d_bad, from);
+    move_back(d_labels, symbols);
+    d_next -= symbols;
+    d_loaded -= from;
+    d_ready -= from;
+    d_unusable -= std::min(d_unusable, from);
+}
+
+void front_filter::load(const feature_view& windows)
+{
+    const std::size_t first = sample(d_next) - d_window.samples_before() - reach();
+    const std::size_t end = first + windows.floats() / d_planes;
+    const float* from = windows.data + (d_loaded - first) * d_planes;
+    for (; d_loaded < end; ++d_loaded, from += d_planes) {
+        const bool usable = all_usable(from, d_planes);
+        d_samples.re[d_loaded] = usable ? from[0] : 0.0f;
+        if (d_planes == 2)
+            d_samples.im[d_loaded] = usable ? from[1] : 0.0f;
+        d_bad[d_loaded] = !usable;
+        if (!usable)
+            d_unusable = d_loaded + 1;
+    }
+}
+
+// Filters n samples from `first` on.
+void front_filter::run(std::size_t first, std::size_t n)
+{
+    const signal_planes from = d_samples + static_cast<std::ptrdiff_t>(first - reach());
+    if (d_planes == 1) {
+        d_filter.run(d_bank.taps(), d_sums.pitch(), from, n, &d_filtered[first], nullptr);
+    } else {
+        float *const re = d_output.re.data(), *const im = d_output.im.data();
+        d_filter.run(d_bank.taps(), d_sums.pitch(), from, n, re, im);
+        for (std::size_t i = 0; i < n; ++i) {
+            d_filtered[2 * (first + i)] = re[i];
+            d_filtered[2 * (first + i) + 1] = im[i];
+        }
+    }
+    d_ready = first + n;
+    for (std::size_t i = first; i < std::min(d_ready, d_unusable); ++i)
+        if (d_bad[i])
+            std::fill_n(&d_filtered[i * d_planes], d_planes, std::nanf(""));
+}
+
+void front_filter::decided(const std::uint8_t* labels,
+                           std::size_t n,
+                           decider& decides,
+                           const prepared_network& net)
+{
+    if (!take(labels, n))
+        return;
+    if (d_blocks % (judged_every / block) == 0)
+        judge_filter(decides, net);
+    update();
+}
+
+void front_filter::known(const std::uint8_t* labels, std::size_t n)
+{
+    if (take(labels, n))
+        update();
+}
+
+// Returns whether a block is complete.
+bool front_filter::take(const std::uint8_t* labels, std::size_t n)
+{
+    std::copy_n(labels, n, d_labels.begin() + d_next);
+    d_next += n;
+    d_known = std::min(d_known + n, d_past);
+    d_position = (d_position + n) % block;
+    d_blocks += d_position == 0;
+    return d_position == 0;
+}
+
+// Compares the latest decisions with those that the network makes without the filter.
+void front_filter::judge_filter(decider& decides, const prepared_network& net)
+{
+    const std::size_t first = d_next - d_plain.size();
+    const std::size_t start = sample(first) - d_window.samples_before();
+    if (d_known < d_plain.size() || d_unusable > start)
+        return;
+    const feature_view windows{
+        interleaved(start, sample(d_plain.size() - 1) + d_window.samples()),
+        d_window.stride(),
+        d_window.dimension(),
+        d_plain.size()
+    };
+    decides.decide(net, windows, d_plain.data());
+    const std::size_t around = d_waveform.reach();
+    const auto owned = sample(first + around) - d_window.sps() / 2;
+    if (d_judge.condemns(d_samples + static_cast<std::ptrdiff_t>(owned),
+                         &d_labels[first + around],
+                         &d_plain[around])) {
+        reset();
+        ++d_resets;
+        std::copy(d_plain.begin(), d_plain.end(), d_labels.begin() + first);
+    }
+}
+
+// Samples as they came in; valid until the next call.
+const float* front_filter::interleaved(std::size_t first, std::size_t n)
+{
+    if (d_planes == 1)
+        return &d_samples.re[first];
+    for (std::size_t i = 0; i < n; ++i) {
+        d_interleaved[2 * i] = d_samples.re[first + i];
+        d_interleaved[2 * i + 1] = d_samples.im[first + i];
+    }
+    return d_interleaved.data();
+}
+
+// Learns from the latest block whose symbols' neighbours are decided.
+void front_filter::update()
+{
+    const std::size_t reach_symbols = d_waveform.reach();
+    if (d_known < block + 2 * reach_symbols)
+        return;
+    const std::size_t symbol = d_next - block - reach_symbols;
+    const std::size_t first = sample(symbol) - d_window.sps() / 2 - reach();
+    if (d_unusable > first)
+        return;
+    d_waveform.expect(&d_labels[symbol], block, d_expected.data());
+    d_wanted.assign(d_expected.data(), sample(block));
+    d_sums.set(d_samples + static_cast<std::ptrdiff_t>(first), d_wanted, sample(block));
+    d_bank.learn(d_sums);
+}
+
+void front_filter::reset()
+{
+    d_bank.reset();
+    d_judge.reset();
+}
+
+} // namespace gr::adann::core

@@ -1,0 +1,78 @@
+/* -*- c++ -*- */
+/*
+ * Signals by planes, and a filter over them.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+#pragma once
+
+#include "core/common/aligned.h"
+#include "core/simd/kernels.h"
+
+#include <cstddef>
+
+namespace gr::adann::core {
+
+/*! A signal by planes: its floats, or the real and the imaginary parts of its complex
+ * samples. What float samples do not have is null. */
+struct signal_planes {
+    const float* re;
+    const float* im;
+
+    signal_planes operator+(std::ptrdiff_t samples) const
+    {
+        return { re + samples, im ? im + samples : nullptr };
+    }
+};
+
+//! A signal's memory.
+struct planes {
+    aligned_floats re, im;
+
+    planes(std::size_t samples, bool complex) : re(samples), im(complex ? samples : 0) {}
+    //! \param samples n, complex ones interleaved
+    void assign(const float* samples, std::size_t n)
+    {
+        for (std::size_t i = 0; i < n; ++i)
+            if (im.empty()) {
+                re[i] = samples[i];
+            } else {
+                re[i] = samples[2 * i];
+                im[i] = samples[2 * i + 1];
+            }
+    }
+    operator signal_planes() const
+    {
+        return { re.data(), im.empty() ? nullptr : im.data() };
+    }
+    signal_planes operator+(std::ptrdiff_t samples) const
+    {
+        return static_cast<signal_planes>(*this) + samples;
+    }
+};
+
+//! Filters signals with taps that change.
+class linear_filter
+{
+public:
+    linear_filter(std::size_t taps, bool complex, const simd::kernels& kernels);
+
+    /*! y[i] = Σ_k taps[k] x[i + k] for i < n, plus the offset of float samples. Each is
+     * the same to the bit whatever n is.
+     * \param taps the vector of normal_equations
+     * \param pitch of the vector
+     * \param y has room for whole simd::lanes */
+    void run(const float* taps,
+             std::size_t pitch,
+             const signal_planes& x,
+             std::size_t n,
+             float* re,
+             float* im);
+
+private:
+    const simd::kernels& d_kernels;
+    const std::size_t d_taps;
+    aligned_floats d_negative; // imaginary parts
+};
+
+} // namespace gr::adann::core

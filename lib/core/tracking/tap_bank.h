@@ -1,0 +1,89 @@
+/* -*- c++ -*- */
+/*
+ * Adaptive filters of several memories side by side, and which of them is in use.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+#pragma once
+
+#include "core/files/archive.h"
+#include "core/tracking/least_squares.h"
+
+#include <vector>
+
+namespace gr::adann::core {
+
+/*! Taps by exponentially windowed least squares, for several memories at once.
+ *
+ * Each memory of m symbols weights what lies k symbols back with e^(-k / m). Its taps are
+ * drawn towards doing nothing as if some symbols had been received undistorted: what is
+ * hardly seen in the signal stays as it is. Short memories have taps of a second, shorter
+ * length too, which follow with less noise. Two neighbouring memories look back
+ * differently far; the straight line through their taps, followed to the present, is a
+ * candidate as well. Candidates compete by how well they would have predicted each block
+ * before they learnt from it, averaged over about five blocks.
+ *
+ * The least squares are solved by conjugate gradients from the taps before, a few steps
+ * at a time; long memories, which change slowly, take in several blocks at once.
+ *
+ * Source: exponentially windowed least squares, Haykin, Adaptive Filter Theory, chapter
+ * 10; the choice among windows as in Kozat, Singer, "Universal switching linear least
+ * squares prediction", IEEE Trans. Signal Process. 56, 2008. */
+class tap_bank
+{
+public:
+    /*! \param taps,short_taps odd \param block symbols of a block
+     * \param memories in symbols, increasing, each at least `block` */
+    tap_bank(std::size_t taps,
+             std::size_t short_taps,
+             bool complex,
+             std::size_t block,
+             const std::vector<std::size_t>& memories,
+             const simd::kernels& kernels = simd::active());
+
+    //! Takes in the sums of the next block.
+    void learn(const normal_equations& block);
+    //! Forgets all: doing nothing is in use.
+    void reset();
+
+    //! A vector of normal_equations: what is in use, and is for the next block.
+    const float* taps() const { return d_candidates[d_used].taps.data(); }
+    //! Of what is in use, in symbols: 0 of doing nothing.
+    std::size_t memory() const;
+    //! Mean |z - wᵀx|² over the latest blocks, predicted; NaN before the first one.
+    float residual() const;
+
+    void state(archive& members);
+
+private:
+    struct memory_sums {
+        std::size_t symbols;
+        float keep;               // of a block
+        std::size_t longest;      // blocks between two updates, once there were many
+        normal_equations sums;    // of all blocks but the pending ones
+        normal_equations pending; // of those
+        std::size_t blocks = 0;   // of those
+    };
+    struct candidate {
+        enum { nothing, filter, line } kind;
+        std::size_t memory;          // of a line, the shorter one's
+        std::size_t first, last;     // of the taps
+        std::size_t nearer, farther; // candidates that a line goes through
+        float slope;                 // taps = nearer + slope (nearer - farther)
+        aligned_floats taps;
+        float score = 0;
+    };
+
+    void score(const normal_equations& block);
+    void take_in(const normal_equations& block);
+
+    const std::size_t d_block;
+    std::vector<memory_sums> d_memories;
+    std::vector<candidate> d_candidates;
+    std::size_t d_used = 0;
+    std::size_t d_blocks = 0; // since the start or a reset
+    least_squares d_solver;
+    aligned_floats d_products[4];
+};
+
+} // namespace gr::adann::core

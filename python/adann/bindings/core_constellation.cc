@@ -1,0 +1,157 @@
+/*
+ * gnuradio.adann.core: constellations, from all that Python has for them.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+#include "core_python.h"
+
+#include "core/common/checks.h"
+
+#include <pybind11/complex.h>
+#include <pybind11/numpy.h>
+#include <pybind11/stl.h>
+
+#include <fstream>
+#include <sstream>
+
+namespace py = pybind11;
+using namespace gr::adann::core;
+
+namespace {
+
+using points_array =
+    py::array_t<std::complex<float>, py::array::c_style | py::array::forcecast>;
+
+constexpr char in_tree[] = "gr:";
+constexpr char file_ending[] = ".json";
+
+bool ends_with(const std::string& text, const std::string& ending)
+{
+    return text.size() >= ending.size() &&
+           text.compare(text.size() - ending.size(), ending.size(), ending) == 0;
+}
+
+constellation from_points(const py::object& points)
+{
+    const auto array = points_array::ensure(points);
+    if (!array || array.ndim() != 1) {
+        PyErr_Clear();
+        refuse("constellation",
+               py::str(py::type::of(points).attr("__name__")).cast<std::string>(),
+               "a name, points in label order, or a digital.constellation object");
+    }
+    return constellation(
+        std::vector<std::complex<float>>(array.data(), array.data() + array.size()));
+}
+
+// A digital.constellation object: its points are in label order.
+constellation from_object(const py::object& object)
+{
+    if (py::hasattr(object, "dimensionality") &&
+        object.attr("dimensionality")().cast<unsigned>() != 1)
+        refuse("constellation's dimensionality",
+               object.attr("dimensionality")().cast<unsigned>(),
+               "1: a point for each label");
+    return from_points(object.attr("points")());
+}
+
+// gr:qpsk is digital.constellation_qpsk().
+constellation from_gnuradio(const std::string& name)
+{
+    const auto digital = py::module_::import("gnuradio.digital");
+    std::string allowed;
+    for (const char* each :
+         { "bpsk", "qpsk", "dqpsk", "8psk", "8psk_natural", "16qam" }) {
+        const auto attribute = std::string("constellation_") + each;
+        if (!py::hasattr(digital, attribute.c_str()))
+            continue;
+        if (name == in_tree + std::string(each))
+            return from_object(digital.attr(attribute.c_str())());
+        allowed += (allowed.empty() ? "" : ", ") + (in_tree + std::string(each));
+    }
+    refuse("constellation", "'" + name + "'", allowed);
+}
+
+constellation from_file(const std::string& path)
+{
+    std::ifstream file(path);
+    std::ostringstream text;
+    if (!file || !(text << file.rdbuf()))
+        refuse("constellation", "'" + path + "'", "a file that can be read");
+    return constellation(text.str());
+}
+
+constellation from_any(const py::object& given)
+{
+    if (py::isinstance<constellation>(given))
+        return given.cast<constellation>();
+    if (py::isinstance<py::str>(given)) {
+        const auto text = given.cast<std::string>();
+        if (text.rfind(in_tree, 0) == 0)
+            return from_gnuradio(text);
+        return ends_with(text, file_ending) ? from_file(text) : constellation(text);
+    }
+    return py::hasattr(given, "points") ? from_object(given) : from_points(given);
+}
+
+} // namespace
+
+constellation constellation_from(const py::object& given) { return from_any(given); }
+
+void bind_constellation(py::module& m)
+{
+    py::class_<constellation>(
+        m,
+        "constellation",
+        R"(Points in label order; label l is the bits that point l carries.
+
+Made from a name (names()); from the points, 2, 4, 8 ... 256 complex numbers; from a
+digital.constellation object, or gr:bpsk, gr:qpsk, gr:dqpsk, gr:8psk, gr:8psk_natural, gr:16qam,
+which are GNU Radio's own; from a file NAME.json with a list of [re, im]; or from another one.
+Raises ValueError naming what is allowed.)")
+        .def(py::init(&from_any), py::arg("constellation"))
+        .def_static("names", &constellation::names, "The names of all alphabets.")
+        .def_property_readonly("name", &constellation::name, "For people.")
+        .def_property_readonly("text",
+                               &constellation::text,
+                               "Makes the same one again: a name, or the points as JSON.")
+        .def_property_readonly("size", &constellation::size, "M")
+        .def_property_readonly("bits_per_symbol", &constellation::bits_per_symbol)
+        .def_property_readonly("is_complex", &constellation::is_complex)
+        .def_property_readonly(
+            "is_product",
+            &constellation::is_product,
+            "Whether every level of I occurs with every level of Q: PAM, rectangular QAM.")
+        .def_property_readonly(
+            "points",
+            [](const constellation& c) {
+                return py::array_t<std::complex<float>>(c.size(), c.points().data());
+            },
+            "complex64 (M,): point l belongs to label l; neighbouring levels of the named "
+            "ones are 2 apart")
+        .def_property_readonly(
+            "symmetries",
+            &constellation::symmetries,
+            "Label permutations of the rotations that leave the points as they are, by "
+            "increasing angle: of PAM none and inversion, of QAM 0, 90, 180, 270 degrees.")
+        .def(
+            "neighbours",
+            [](const constellation& c, std::size_t label) {
+                check_range<std::size_t>("label", label, 0, c.size() - 1);
+                const auto& all = c.neighbours(label);
+                return std::vector<unsigned>(all.begin(), all.end());
+            },
+            py::arg("label"),
+            "Labels of the points nearest to that of a label.")
+        .def_property_readonly("bits_per_error",
+                               &constellation::bits_per_error,
+                               "Bits by which neighbours differ on average; Gray: 1.")
+        .def_property_readonly(
+            "half_distance",
+            &constellation::half_distance,
+            "Half the smallest distance of two points, at zero mean and unit power.")
+        .def("__repr__", [](const constellation& c) {
+            return "core.constellation(" +
+                   py::repr(py::str(c.text())).cast<std::string>() + ")";
+        });
+}

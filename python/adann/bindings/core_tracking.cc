@@ -1,0 +1,134 @@
+/*
+ * gnuradio.adann.core: the filter before the network.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+#include "arrays.h"
+#include "core_python.h"
+
+#include "core/network/decider.h"
+#include "core/network/network.h"
+#include "core/tracking/front_filter.h"
+
+#include <pybind11/complex.h>
+#include <pybind11/stl.h>
+
+#include <algorithm>
+#include <complex>
+
+using namespace gr::adann::core;
+
+namespace {
+
+// A front filter and the network behind it, as an adaptive_equalizer has them.
+class tracked_network
+{
+public:
+    tracked_network(const network& net,
+                    const expected_waveform& waveform,
+                    unsigned half_window,
+                    const front_filter_settings& settings)
+        : d_net(net),
+          d_window(waveform.sps(), half_window, waveform.is_complex()),
+          d_filter(waveform, d_window, settings),
+          d_prepared(net, d_window.stride()),
+          d_decider(net)
+    {
+        if (net.inputs() != d_window.dimension())
+            refuse("network's inputs",
+                   net.inputs(),
+                   std::to_string(d_window.dimension()) + ", the window's");
+    }
+
+    py::tuple decide(const py::array_t<float>& windows,
+                     const std::optional<labels_array>& known)
+    {
+        feature_view view = view_of(windows, d_filter.dimension());
+        if (view.stride != d_window.stride())
+            refuse("windows' stride", view.stride, std::to_string(d_window.stride()));
+        const auto* truth = labels_for(known, view.count);
+        labels_array labels(view.count);
+        floats filtered({ view.count, d_window.stride() });
+        for (std::size_t done = 0; done < view.count;) {
+            const std::size_t n = std::min(view.count - done, d_filter.left());
+            const feature_view seen = d_filter.filter(view.from(done, n));
+            auto* const decided = labels.mutable_data() + done;
+            d_decider.decide(d_prepared, seen, decided, nullptr, d_position);
+            const std::size_t own = (d_window.samples_before() - d_window.sps() / 2) *
+                                    d_window.floats_per_sample();
+            std::copy_n(seen.data + own,
+                        n * view.stride,
+                        filtered.mutable_data() + done * view.stride);
+            if (truth)
+                d_filter.known(truth + done, n);
+            else
+                d_filter.decided(decided, n, d_decider, d_prepared);
+            done += n;
+            d_position += n;
+        }
+        return py::make_tuple(labels, filtered);
+    }
+
+    py::array_t<std::complex<float>> taps() const
+    {
+        py::array_t<std::complex<float>> all(d_filter.taps());
+        const auto used = d_filter.in_use();
+        for (std::size_t k = 0; k < d_filter.taps(); ++k)
+            all.mutable_at(k) = { used.re[k], used.im ? used.im[k] : 0 };
+        return all;
+    }
+
+    front_filter& filter() { return d_filter; }
+
+private:
+    const network d_net;
+    const window_geometry d_window;
+    front_filter d_filter;
+    const prepared_network d_prepared;
+    decider d_decider;
+    std::size_t d_position = 0;
+};
+
+} // namespace
+
+void bind_tracking(py::module& m)
+{
+    py::class_<tracked_network>(
+        m, "tracked_network", "A network and the filter that follows the signal for it.")
+        .def(py::init([](const network& net,
+                         const expected_waveform& waveform,
+                         unsigned half_window,
+                         unsigned length,
+                         std::vector<std::size_t> memories) {
+                 front_filter_settings settings;
+                 settings.length = length;
+                 if (!memories.empty())
+                     settings.memories = memories;
+                 return std::make_unique<tracked_network>(
+                     net, waveform, half_window, settings);
+             }),
+             py::arg("network"),
+             py::arg("waveform"),
+             py::arg("half_window"),
+             py::arg("length") = front_filter_settings{}.length,
+             py::arg("memories") = std::vector<std::size_t>{})
+        .def_property_readonly(
+            "dimension",
+            [](tracked_network& self) { return self.filter().dimension(); },
+            "Floats of a window: the network's, and the filter's reach on both sides.")
+        .def(
+            "decide",
+            &tracked_network::decide,
+            py::arg("windows"),
+            py::arg("known") = py::none(),
+            "Labels (N,) and the symbols' filtered samples (N, stride) of float32 windows "
+            "(N, dimension) of a stream; it learns from the known labels, if given.")
+        .def_property_readonly("taps", &tracked_network::taps, "complex64 (taps,)")
+        .def_property_readonly(
+            "memory", [](tracked_network& self) { return self.filter().memory(); })
+        .def_property_readonly(
+            "residual", [](tracked_network& self) { return self.filter().residual(); })
+        .def_property_readonly(
+            "resets", [](tracked_network& self) { return self.filter().resets(); })
+        .def("reset", [](tracked_network& self) { self.filter().reset(); });
+}

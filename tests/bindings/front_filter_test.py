@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The front filter: against numpy's least squares, and on links that move."""
+
+import numpy as np
+import pytest
+from gnuradio.adann import core
+from numpy.lib.stride_tricks import as_strided
+
+HALF_WINDOW = 2
+BLOCK = 64
+
+
+def slicer(alphabet, sps, complex):
+    """A network of one layer that decides the point nearest to the middle sample."""
+    points = alphabet.points / np.sqrt(np.mean(np.abs(alphabet.points) ** 2))
+    planes = 2 if complex else 1
+    inputs = planes * sps * (2 * HALF_WINDOW + 1)
+    net = core.network([inputs, alphabet.size])
+    middle = planes * (sps * HALF_WINDOW + sps // 2)
+    net.weight(0)[:, middle] = 10 * points.real
+    if complex:
+        net.weight(0)[:, middle + 1] = 10 * points.imag
+    net.bias(0)[:] = -5 * np.abs(points) ** 2
+    return net
+
+
+def windows(samples, sps, reach):
+    """float32 (symbols, dimension): the windows of all symbols, zeros beyond the ends."""
+    planes = 2 if np.iscomplexobj(samples) else 1
+    before = sps * HALF_WINDOW + sps // 2 + reach
+    size = sps * (2 * HALF_WINDOW + 1) + 2 * reach
+    padded = np.concatenate([np.zeros(before), samples, np.zeros(size)])
+    floats = padded.astype(np.complex64).view(np.float32) if planes == 2 else padded.astype(np.float32)
+    return as_strided(floats, (len(samples) // sps, size * planes), (sps * planes * 4, 4))
+
+
+def rows(samples, sps):
+    """(symbols, sps): the samples that each symbol owns."""
+    return np.roll(samples, sps // 2).reshape(-1, sps)
+
+
+def link(name, count, seed, turns=0.0, echo=0.0, sps=2, noise=0.12, offset=0.0):
+    """Labels and samples: a raised cosine pulse, and an echo 1.5 symbols later that turns."""
+    random = np.random.default_rng(seed)
+    alphabet = core.constellation(name)
+    labels = random.integers(0, alphabet.size, count).astype(np.uint8)
+    sent = np.zeros(count * sps, complex)
+    sent[::sps] = alphabet.points[labels] / np.sqrt(np.mean(np.abs(alphabet.points) ** 2))
+    t = np.arange(-8 * sps, 8 * sps + 1) / sps
+    pulse = np.sinc(t) * np.cos(0.3 * np.pi * t) / (1 - (0.6 * t) ** 2 + 1e-9)
+    samples = np.convolve(sent, pulse, "same")
+    late = np.roll(samples, 3 * sps // 2) * np.exp(2j * np.pi * turns * np.arange(len(sent)) / sps)
+    samples = samples + echo * late + offset
+    samples += noise / np.sqrt(2) * (random.standard_normal((len(sent), 2)) @ [1, 1j])
+    return labels, samples if alphabet.is_complex else samples.real.astype(np.float32)
+
+
+def tracked(name, sps=2, **settings):
+    """The slicer and the waveform of a link without an echo."""
+    labels, samples = link(name, 20000, 1, sps=sps)
+    alphabet = core.constellation(name)
+    taken = rows(samples, sps).astype(np.complex64 if alphabet.is_complex else np.float32)
+    waveform = core.expected_waveform.fit(alphabet, taken, labels)
+    net = slicer(alphabet, sps, alphabet.is_complex)
+    return core.tracked_network(net, waveform, HALF_WINDOW, **settings), net
+
+
+def decide(filter, samples, known=None, sps=2, cut=8192):
+    view = windows(samples, sps, len(filter.taps) // 2)
+    parts = [filter.decide(view[i:i + cut], None if known is None else known[i:i + cut])
+             for i in range(0, len(view), cut)]
+    return np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts])
+
+
+@pytest.mark.parametrize("name", ["pam4", "16qam"])
+def test_taps_are_the_exponentially_windowed_least_squares(name):
+    sps, memory, blocks = 2, 2048, 40
+    filter, _ = tracked(name, memories=[memory])
+    labels, samples = link(name, blocks * BLOCK, 5, echo=0.3, noise=0.5, offset=0.2)
+    decide(filter, samples, labels)
+
+    taken = core.expected_waveform.fit  # the same waveform as tracked() has
+    clean_labels, clean = link(name, 20000, 1)
+    kind = np.complex64 if name == "16qam" else np.float32
+    waveform = taken(core.constellation(name), rows(clean, sps).astype(kind), clean_labels)
+    around, taps = waveform.reach, len(filter.taps)
+    wanted = waveform.expect(labels)
+    complex = np.iscomplexobj(samples)
+    padded = np.pad(samples, (taps, taps))
+    S = np.lib.stride_tricks.sliding_window_view(padded, taps)[taps - taps // 2:]
+    unknowns = taps + (not complex)
+    R, p = np.zeros((unknowns, unknowns), complex and np.complex128 or float), 0
+    keep = np.exp(-BLOCK / memory)
+    for end in range(2 * BLOCK, blocks * BLOCK + 1, BLOCK):  # the first one is not learnt from
+        first = end - BLOCK - around
+        if first < around:
+            continue
+        i = np.arange(first * sps - sps // 2, (first + BLOCK) * sps - sps // 2)
+        block = S[i] if complex else np.column_stack([S[i], np.ones(len(i))])
+        z = wanted[first - around:first - around + BLOCK].ravel()
+        R, p = keep * R + block.conj().T @ block, keep * p + block.conj().T @ z
+    load = 1e-3 * np.trace((block.conj().T @ block)[:taps, :taps]).real / taps
+    load *= 1 + 0.01 / (1 - keep)
+    nothing = np.eye(unknowns)[taps // 2]
+    expected = nothing + np.linalg.solve(R + load * np.eye(unknowns), p - R @ nothing)
+    assert filter.memory == memory
+    assert np.abs(filter.taps - expected[:taps]).max() < 5e-3
+
+
+@pytest.mark.parametrize("name, noise, bar", [("qpsk", 0.3, 3e-3), ("16qam", 0.12, 2e-3)])
+@pytest.mark.parametrize("turns", [0, 1e-5, 1e-4])
+def test_follows_an_echo_that_turns(name, noise, bar, turns):
+    filter, net = tracked(name)
+    echo = 0.5 if name == "qpsk" else 0.25
+    labels, samples = link(name, 30000, 3, turns, echo, noise=noise)
+    frozen = np.mean(net.decide(windows(samples, 2, 0))[0] != labels)
+    found = decide(filter, samples)[0]
+    assert frozen > 0.03
+    assert np.mean(found[4096:-64] != labels[4096:-64]) < bar
+
+
+@pytest.mark.parametrize("name, sps", [("pam4", 4), ("qpsk", 2), ("16qam", 3)])
+def test_is_the_same_to_the_bit_however_the_stream_is_cut(name, sps):
+    _, samples = link(name, 6000, 3, 1e-5, 0.3, sps=sps)
+    whole, cut = tracked(name, sps)[0], tracked(name, sps)[0]
+    labels, filtered = decide(whole, samples, sps=sps)
+    other_labels, other_filtered = decide(cut, samples, sps=sps, cut=37)
+    assert np.array_equal(labels, other_labels)
+    assert np.array_equal(filtered, other_filtered)
+    assert np.array_equal(whole.taps, cut.taps)
+
+
+def test_a_sample_that_is_not_usable_costs_what_it_is_in_only():
+    labels, samples = link("pam4", 20000, 3, echo=0.4)
+    for i, bad in zip((4000, 9000, 20000), (np.nan, np.inf, 1e30)):
+        samples[i:i + 7] = bad
+    filter, _ = tracked("pam4")
+    found, filtered = decide(filter, samples)
+    assert np.isfinite(filter.taps).all()
+    assert np.isnan(filtered).sum() == 21
+    assert np.mean(found[-4096:-64] != labels[-4096:-64]) < 1e-3
+
+
+def test_reset_does_nothing_again():
+    filter, _ = tracked("pam4")
+    _, samples = link("pam4", 6000, 3, echo=0.4)
+    decide(filter, samples)
+    assert filter.memory > 0 and filter.residual > 0
+    filter.reset()
+    nothing = np.zeros(len(filter.taps))
+    nothing[len(nothing) // 2] = 1
+    assert filter.memory == 0 and np.array_equal(filter.taps, nothing)
+
+
+def test_settings_out_of_range_are_refused():
+    for settings, text in (({"length": 0}, "length is 0"), ({"memories": [32]}, "memory is 32"),
+                           ({"memories": [128, 128]}, "memory is 128")):
+        with pytest.raises(ValueError, match=text):
+            tracked("pam4", **settings)
+
+
+def test_is_soon_no_worse_than_no_filter_whatever_it_learnt_from():
+    """Silence, noise, a constant and another modulation for 8192 symbols; then the signal again."""
+    random = np.random.default_rng(9)
+    labels, samples = link("pam4", 40000, 3, echo=0.25)
+    lost = slice(2 * 16384, 2 * 24576)
+    silence = 1e-3 * random.standard_normal(2 * 8192)
+    for disturbance in (silence, silence * 1000, 0 * silence + 0.7, link("pam2", 8192, 4)[1]):
+        disturbed = samples.copy()
+        disturbed[lost] = disturbance
+        filter, net = tracked("pam4")
+        found = decide(filter, disturbed)[0]
+        frozen = net.decide(windows(disturbed, 2, 0))[0]
+        back = slice(24576 + 4096, -64)
+        assert np.mean(frozen[back] != labels[back]) > 0.03
+        assert np.mean(found[back] != labels[back]) < 1e-3
+
+
+def test_leaves_the_degenerate_solution():
+    """All labels alike, no taps, an offset that explains them: the judge ends it."""
+    labels, samples = link("pam4", 20000, 3, echo=0.25)
+    filter, _ = tracked("pam4")
+    decide(filter, samples[:8192], np.zeros(4096, np.uint8))
+    assert np.abs(filter.taps).max() < 0.1  # it can be led there
+    found = decide(filter, samples)[0]
+    assert filter.resets > 0
+    assert np.mean(found[4096:-64] != labels[4096:-64]) < 1e-3

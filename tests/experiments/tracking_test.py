@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""adann reproduce tracking: what its figures mean, and that its links move as they say."""
+
+import json
+import subprocess
+
+import numpy as np
+import pytest
+from gnuradio.adann import core
+from gnuradio.adann.experiments.tracking import cases_of
+from gnuradio.adann.experiments.tracking_report import bars, summarize
+from gnuradio.adann.experiments.tracking_signals import EVENTS, SETTLING, Size, case_signal
+
+SMALL = Size(symbols=2**15, event=2**13)
+
+
+def test_the_quick_form_runs_and_the_frozen_network_is_outrun(tmp_path):
+    done = subprocess.run(["adann", "reproduce", "tracking", "--quick", "-o", tmp_path / "a"],
+                          capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "a/table.md").read_text().strip() in done.stdout
+    assert (tmp_path / "a/turns.png").read_bytes().startswith(b"\x89PNG")
+    results = json.loads((tmp_path / "a/results.json").read_text())
+    rows = {(entry["link"], entry["value"]): {row: max(ber) for row, ber in entry["rows"].items()}
+            for entry in results["summary"]}
+    assert len(rows) == 6
+    for (link, turns), ber in rows.items():
+        most = 1e-4 if link == "QPSK" else 1e-3
+        assert ber["linear, LMS"] < most and ber["feedback, LMS"] < most
+        assert (ber["frozen"] > 0.03) == (turns > 0)
+        if "amplifier" in link and turns < 1e-4:
+            assert ber["Volterra, order 3, RLS"] < 0.5 * ber["linear, LMS"]
+
+
+def entry_of(rows, kind="turns", link="QPSK", value=1e-5):
+    return {"kind": kind, "link": link, "value": value, "rows": rows}
+
+
+def judged(*entries):
+    """{(bar, met)} of the last entry; each run has 10^6 bits."""
+    results = {"summary": list(entries), "bits": {"QPSK": 2, "16QAM, amplifier": 4, "PAM4": 2},
+               "runs": [dict(entry, symbols=10**6) for entry in entries]}
+    last = entries[-1]
+    return {(bar["bar"].split("'")[0], bar["met"]) for bar in bars(results)
+            if (bar["kind"], bar["value"]) == (last["kind"], last["value"])}
+
+
+def test_bars_are_judged_stream_by_stream():
+    def rows(ours, lms, frozen=(0.1, 0.1), cma=(1e-2, 1e-2)):
+        return {"frozen": frozen, "AdaNN": ours, "linear, LMS": lms, "linear, CMA": cma}
+
+    slow, fast = "1.5 times the best LMS", "3 times the best LMS"
+    never = ("the frozen network", True)
+    assert judged(entry_of(rows([1.4e-4, 2.9e-4], [1e-4, 2e-4]))) == {(slow, True), never}
+    assert judged(entry_of(rows([1.6e-4, 2.9e-4], [1e-4, 2e-4]))) == {(slow, False), never}
+    assert judged(entry_of(rows([2e-5, 0], [0, 0]))) == {(slow, True), never}
+    assert judged(entry_of(rows([2.1e-5, 0], [0, 0]))) == {(slow, False), never}
+    assert judged(entry_of(rows([2.9e-4, 0], [1e-4, 0]), value=1e-4)) == {(fast, True), never}
+    assert judged(entry_of(rows([3.1e-4, 0], [1e-4, 0]), value=1e-4)) == {(fast, False), never}
+    assert judged(entry_of(rows([0.2, 0.1], [1, 1]))) == {
+        (slow, True), ("the frozen network", False)}
+    half = "half the best linear equalizer"
+    bent = rows([1e-4, 1e-4], [3e-4, 1e-3], cma=[1e-2, 2.1e-4])
+    assert judged(entry_of(bent, link="16QAM, amplifier")) == {(slow, True), (half, True), never}
+    assert judged(entry_of(bent, "sender", "PAM4", "bias")) == {(half, True), never}
+    bent["AdaNN"] = [1e-4, 1.1e-4]
+    assert judged(entry_of(bent, "sender", "PAM4", "bias")) == {(half, False), never}
+    still = entry_of(rows([1e-4, 1e-4], [1, 1]), value=0)
+    noisy = entry_of(rows([1.9e-4, 1e-4], [1, 1]), "linewidth", value=1e-5)
+    assert judged(still, noisy) == {("2 times its own without, or 2e-05", True), never}
+    noisy["rows"]["AdaNN"] = [1.9e-4, 2.1e-4]
+    assert judged(still, noisy) == {("2 times its own without, or 2e-05", False), never}
+
+
+def test_runs_are_summarized():
+    runs = [dict(kind="turns", link="QPSK", value=value, row=row, seed=seed, ber=ber)
+            for value, row, seed, ber in [(0, "frozen", 0, 1), (0, "frozen", 1, 2),
+                                          (0, "AdaNN", 0, 3), (1, "frozen", 0, 4)]]
+    assert summarize(runs) == [
+        entry_of({"frozen": [1, 2], "AdaNN": [3]}, value=0), entry_of({"frozen": [4]}, value=1)]
+
+
+@pytest.mark.parametrize("kind, link, value, symbols", [
+    ("turns", "QPSK", 1e-5, 2**15), ("jumps", "16QAM", 4096, 2**15),
+    ("carrier", "QPSK", 1e-6, 2**15), ("linewidth", "16QAM", 1e-8, 2**15),
+    ("sender", "PAM4, VCSEL", "bias", 2**15), ("drift", "16QAM, fibre", 1e4, 8424 + 9984 + 65832)])
+def test_streams_carry_their_labels(kind, link, value, symbols):
+    samples, labels, first = case_signal(kind, link, value, 0, SMALL)
+    sps = 4 if "," in link else 2
+    assert labels.size == symbols and samples.size == sps * symbols and first == SETTLING
+    constellation = core.constellation(link.split(",")[0].lower())
+    points = np.array(constellation.points)
+    for part in np.array_split(np.arange(symbols), 8):
+        middles, wanted = samples[::sps][part], points[labels[part]]
+        likeness = abs(np.vdot(wanted, middles)) / np.linalg.norm(wanted) / np.linalg.norm(middles)
+        assert likeness > 0.8
+
+
+@pytest.mark.parametrize("event", EVENTS)
+def test_disturbances_are_what_they_say(event):
+    samples, labels, first = case_signal("event", "QPSK", event, 0, SMALL)
+    assert (labels.size, first) == (2**15, 2**14 + 2**12)
+    there = samples[2 * (first - SMALL.event):2 * first]
+    outside = np.delete(samples, np.arange(2 * (first - SMALL.event), 2 * first))
+    assert np.isfinite(outside).all()
+    assert np.isnan(there).sum() == (1000 if event == "NaN burst" else 0)
+    power = np.mean(abs(there) ** 2) if event != "NaN burst" else 1
+    assert power == pytest.approx({"silence": 0, "jammer": 11}.get(event, 1), abs=0.45)
+    if event == "band-limited noise":
+        spectrum = abs(np.fft.fft(there)) ** 2
+        assert spectrum[abs(np.fft.fftfreq(there.size, 0.5)) > 0.51].sum() < 1e-6 * spectrum.sum()
+    after = samples[2 * first::2]
+    points = np.array(core.constellation("qpsk").points)[labels[first:]]
+    assert abs(np.vdot(points, after)) > 0.8 * np.linalg.norm(points) * np.linalg.norm(after)
+
+
+def test_every_case_names_rows_that_exist_once():
+    for scale in ("quick", "full", "long"):
+        cases = cases_of(scale)
+        assert len({case[:3] for case in cases}) == len(cases)
+        assert all({"frozen", "AdaNN"} <= set(rows) for *_, rows in cases)
