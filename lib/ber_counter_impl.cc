@@ -72,6 +72,7 @@ bool ber_counter_impl::start()
     d_more = false;
     d_was_locked = false;
     d_seen_relocks = 0;
+    d_was_permuted.clear();
     return block::start();
 }
 
@@ -155,8 +156,17 @@ std::optional<core::batch_result> ber_counter_impl::next()
     const auto batch = d_counter->next();
     if (batch)
         publish_batch(*batch);
-    if (d_counter->locked() != d_was_locked || d_counter->relocks() != d_seen_relocks)
+    const auto permuted = core::describe_permutation(d_counter->permutation());
+    if (permuted != d_was_permuted && !permuted.empty())
+        d_logger->warn(
+            "labels are permuted ({}): what the sender and this receiver call a "
+            "label differs, errors are not counted",
+            permuted);
+    if (d_counter->locked() != d_was_locked || d_counter->relocks() != d_seen_relocks ||
+        permuted != d_was_permuted) {
+        d_was_permuted = permuted;
         publish_lock();
+    }
     return batch;
 }
 
@@ -190,7 +200,8 @@ void ber_counter_impl::publish_lock()
                      dictionary()
                          .add("locked", pmt::from_bool(d_was_locked))
                          .add(d_counter->where())
-                         .add("relocks", d_seen_relocks));
+                         .add("relocks", d_seen_relocks)
+                         .add("permuted", pmt::intern(d_was_permuted)));
 }
 
 bool ber_counter_impl::locked() const
@@ -209,6 +220,12 @@ unsigned ber_counter_impl::symmetry() const
 {
     std::scoped_lock guard(d_mutex);
     return d_counter->where().symmetry;
+}
+
+std::string ber_counter_impl::permuted() const
+{
+    std::scoped_lock guard(d_mutex);
+    return core::describe_permutation(d_counter->permutation());
 }
 
 unsigned long ber_counter_impl::relocks() const

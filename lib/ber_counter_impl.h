@@ -23,6 +23,7 @@ public:
     bool locked() const override;
     long delay() const override;
     unsigned symmetry() const override;
+    std::string permuted() const override;
     unsigned long relocks() const override;
     unsigned long errors() const override;
     unsigned long bits() const override;
@@ -62,6 +63,7 @@ private:
     bool d_more = false; // batches, but the output was full
     bool d_was_locked = false;
     std::uint64_t d_seen_relocks = 0;
+    std::string d_was_permuted;
 };
 
 } // namespace adann

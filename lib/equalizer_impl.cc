@@ -22,6 +22,8 @@ std::size_t item_floats(const core::window_geometry& window,
                                                  : window.floats_per_sample();
 }
 
+double decibels(double power) { return 10 * std::log10(power); }
+
 } // namespace
 
 equalizer::sptr equalizer::make(const std::string& model,
@@ -56,17 +58,22 @@ equalizer_impl::equalizer_impl(const core::model& model,
       d_window(model.window),
       d_constellation(model.symbols),
       d_items_per_symbol(d_vectors ? 1 : d_window.sps()),
-      d_items_per_window(d_vectors ? 1 : d_window.samples()),
       d_stride(d_vectors ? d_window.dimension() : d_window.stride()),
       d_core(model, d_stride, settings, [this](const auto& event) { publish(event); })
 {
+    d_margin =
+        (d_core.dimension() - d_window.dimension()) / 2 / d_window.floats_per_sample();
+    if (settings.front_filter && settings.mode != adaptation_mode::off && !d_vectors && !model.waveform)
+        d_logger->info(
+            "the model has no expected waveform, so no front filter follows the "
+            "signal; `adann train` writes models that have one");
     // The buffer before this block is sized by its output multiple: long enough that the
     // scheduler's work per call does not count. start() then allows any number of
     // symbols.
     set_output_multiple(std::clamp<std::size_t>(
         bytes_per_call / (d_stride * sizeof(float)), 1024, 32768));
     // The scheduler keeps the samples before the current symbol, zeros at first.
-    set_history(d_vectors ? 1 : d_window.samples_before() + 1);
+    set_history(d_vectors ? 1 : d_window.samples_before() + d_margin + 1);
     set_relative_rate(1, d_items_per_symbol);
     set_tag_propagation_policy(TPP_CUSTOM); // it would take that rate for both inputs
     message_port_register_out(status_port);
@@ -97,7 +104,8 @@ bool equalizer_impl::stop()
 
 void equalizer_impl::forecast(int noutput_items, gr_vector_int& required)
 {
-    required[0] = (noutput_items - 1) * d_items_per_symbol + d_items_per_window;
+    required[0] = (noutput_items - 1) * d_items_per_symbol +
+                  (d_vectors ? 1 : d_window.samples() + 2 * d_margin);
     if (required.size() > 1)
         required[1] = noutput_items + history() - 1;
 }
@@ -108,9 +116,12 @@ int equalizer_impl::general_work(int noutput_items,
                                  gr_vector_void_star& output_items)
 {
     const int past = history() - 1; // the scheduler keeps as many known labels, unused
-    int symbols =
-        std::min<int>(noutput_items,
-                      d_vectors ? ninput_items[0] : d_window.windows_in(ninput_items[0]));
+    int symbols = std::min<int>(
+        noutput_items,
+        d_vectors
+            ? ninput_items[0]
+            : d_window.windows_in(std::max<std::size_t>(ninput_items[0], 2 * d_margin) -
+                                  2 * d_margin));
     const std::uint8_t* known_labels = nullptr;
     if (input_items.size() > 1) {
         known_labels = static_cast<const std::uint8_t*>(input_items[1]) + past;
@@ -119,7 +130,7 @@ int equalizer_impl::general_work(int noutput_items,
 
     const core::feature_view view{ static_cast<const float*>(input_items[0]),
                                    d_stride,
-                                   d_window.dimension(),
+                                   d_core.dimension(),
                                    static_cast<std::size_t>(symbols) };
     auto posteriors =
         output_items.size() > 1 ? static_cast<float*>(output_items[1]) : nullptr;
@@ -169,6 +180,12 @@ ber_estimate equalizer_impl::estimated_ber() const
     return { found.ber, found.low, found.high, found.trustworthy };
 }
 
+front_filter_state equalizer_impl::front_filter() const
+{
+    const auto found = d_core.front_status();
+    return { d_core.taps(), found.memory, decibels(found.residual), found.resets };
+}
+
 // In the block's thread, between two calls of work().
 void equalizer_impl::control(const pmt::pmt_t& message)
 {
@@ -194,7 +211,7 @@ void equalizer_impl::publish(const core::adaptation_event& event)
     using core::event_kind;
     if (event.what == event_kind::error)
         d_logger->error("adaptation: {:s}", event.detail);
-    else if (event.what == event_kind::rollback || event.what == event_kind::paused)
+    else if (event.what == event_kind::paused)
         d_logger->warn("adaptation: {:s}: {:s}", adann::name(event.what), event.detail);
     pmt::pmt_t status = pmt::make_dict();
     const auto add = [&status](const char* key, const pmt::pmt_t& value) {
@@ -220,6 +237,12 @@ void equalizer_impl::publish(const core::adaptation_event& event)
     add("rejected", pmt::from_uint64(event.rejected()));
     add("rollbacks", pmt::from_uint64(event.rollbacks));
     add("queued", pmt::from_uint64(event.queued));
+    if (d_core.has_front_filter()) {
+        add("memory", pmt::from_uint64(event.front.memory));
+        if (!std::isnan(event.front.residual))
+            add("residual", pmt::from_double(decibels(event.front.residual)));
+        add("filter_resets", pmt::from_uint64(event.front.resets));
+    }
     message_port_pub(status_port, status);
 }
 

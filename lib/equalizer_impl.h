@@ -32,6 +32,7 @@ public:
     std::uint64_t queued() const override { return d_core.queued(); }
     std::uint64_t rollbacks() const override { return d_core.status().rollbacks; }
     ber_estimate estimated_ber() const override;
+    front_filter_state front_filter() const override;
 
     bool check_topology(int ninputs, int noutputs) override;
     bool start() override;
@@ -56,8 +57,8 @@ private:
     const core::window_geometry d_window;
     const core::constellation d_constellation;
     const std::size_t d_items_per_symbol; // input items: samples, or one vector
-    const std::size_t d_items_per_window;
-    const std::size_t d_stride; // floats from one feature vector to the next
+    const std::size_t d_stride;           // floats from one feature vector to the next
+    std::size_t d_margin; // samples that a front filter needs beside each window
     std::vector<gr::tag_t> d_tags;
     core::adaptive_equalizer d_core;
 };

@@ -139,7 +139,7 @@ def test_an_idle_counter_waits_without_working():
     used = time.process_time() - before
     top.stop()
     top.wait()
-    assert used < 0.1
+    assert used < 0.1  # s of this process's own, which other programs do not add to
 
 
 def test_getters_and_reset_while_running_and_a_restart():
@@ -150,7 +150,7 @@ def test_getters_and_reset_while_running_and_a_restart():
     top.connect(source, (counter, 1))
     for _ in range(3):
         top.start()
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 300
         while counter.bits() < 1_000_000 and time.monotonic() < deadline:
             low, high = counter.interval()
             assert 0 <= low <= high <= 1

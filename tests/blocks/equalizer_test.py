@@ -214,7 +214,7 @@ class StatusSink(gr.sync_block):
         self.messages.append(pmt.to_python(message))
 
 
-def wait_until(condition, seconds=30):
+def wait_until(condition, seconds=300):
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "waited in vain"

@@ -97,7 +97,7 @@ class Sender(gr.basic_block):
 
 def received(sink, condition):
     """The messages of a message_debug, once there is one that fits."""
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 300
     while time.monotonic() < deadline:
         messages = [pmt.to_python(sink.get_message(i)) for i in range(sink.num_messages())]
         if any(map(condition, messages)):

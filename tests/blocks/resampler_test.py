@@ -1,16 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The resampler against band-limited signals known in closed form, and scipy."""
 
-import pathlib
-
 import numpy as np
 import pmt
 import pytest
 import scipy.signal
 from gnuradio import adann, blocks, gr
+from records import record
 
-CAPTURE = (pathlib.Path(__file__).parents[2] / "../shared/captures/serdes_10gbase_r"
-           / "10Gbase-R_w1_40GSps_f32.bin")
 # sample rate, symbol rate; at 4 samples per symbol: 7/10, 8/5, arbitrary, 1:1, and decimation
 RATES = [(160e9, 28e9), (80e9, 32e9), (3.87881, 1), (28e9 * 4, 28e9), (16.1803, 1)]
 
@@ -177,9 +174,7 @@ def test_whole_record_statistics_skip_what_is_not_finite():
 
 
 def test_a_measured_serdes_eye_is_as_open_at_4_samples_per_symbol_as_in_the_record():
-    if not CAPTURE.exists():
-        pytest.skip(f"{CAPTURE} is not there")
-    samples = np.fromfile(CAPTURE, np.float32)
+    samples = np.fromfile(record("serdes_10gbase_r/10Gbase-R_w1_40GSps_f32.bin"), np.float32)
     mean, rms = adann.record_statistics(samples)
     out, _ = run(adann.resampler(40e9, 10.31245e9, 4, False, "record", mean=mean, rms=rms,
                                  clock_recovery=True), samples)

@@ -96,7 +96,7 @@ def test_steps_are_thinned_out_and_everything_else_gets_through(address):
         handle(monitor, event="step", step=step)
         handle(monitor, ber=0.5, batch=step)
         if step % 100 == 0:
-            handle(monitor, event="rejected", step=step)
+            handle(monitor, event="rollback", step=step)
             handle(monitor, locked=True, delay=step)
     seconds = time.monotonic() - start
     handle(monitor, event="end")
@@ -107,18 +107,18 @@ def test_steps_are_thinned_out_and_everything_else_gets_through(address):
     assert 1 <= sum("ber" in message for message in messages) <= few
     hundreds = list(range(0, 1000, 100))
     assert [message["step"] for message in messages
-            if message.get("event") == "rejected"] == hundreds
+            if message.get("event") == "rollback"] == hundreds
     assert [message["delay"] for message in messages if "locked" in message] == hundreds
 
 
 def test_json_has_no_nan_and_what_is_no_dictionary_is_passed_over(address):
     monitor, socket = joined(address)
     monitor._listen(pmt.intern("freeze"))
-    handle(monitor, event="rejected", loss=float("nan"), confidence=float("inf"), step=3,
+    handle(monitor, event="rollback", loss=float("nan"), confidence=float("inf"), step=3,
            trustworthy=False, detail="words")
     message, = published(socket, lambda message: True)
     del message["time"]
-    assert message == {"event": "rejected", "loss": None, "confidence": None, "step": 3,
+    assert message == {"event": "rollback", "loss": None, "confidence": None, "step": 3,
                        "trustworthy": False, "detail": "words"}
 
 

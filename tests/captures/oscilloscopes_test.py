@@ -5,7 +5,6 @@ and what is said about damaged ones."""
 import io
 import re
 import wave
-from pathlib import Path
 
 import h5py
 import numpy as np
@@ -15,16 +14,10 @@ import sigmf
 from click.testing import CliRunner
 from gnuradio.adann.captures.files import read_capture
 from gnuradio.adann.cli import main
+from records import record
 
-CAPTURES = Path(__file__).parents[2].parent / "shared" / "captures"
 RANDOM = np.random.default_rng(1)
 VOLTS = RANDOM.standard_normal((3, 500))
-
-
-def sample_file(name):
-    if not (CAPTURES / name).exists():
-        pytest.skip(f"{CAPTURES / name} is not here")
-    return CAPTURES / name
 
 
 def adann_import(*arguments):
@@ -52,7 +45,7 @@ def fails_in_one_line(folder, said, *arguments):
 
 
 def table(name, **options):
-    return np.loadtxt(sample_file(f"scope_files/{name}"), delimiter=",", dtype=str, **options)
+    return np.loadtxt(record(f"scope_files/{name}"), delimiter=",", dtype=str, **options)
 
 
 def same(samples, expected):
@@ -61,12 +54,12 @@ def same(samples, expected):
 
 
 def test_rohde_schwarz_gives_the_values_that_it_exports_as_csv(tmp_path):
-    capture, fields = imported(tmp_path, sample_file("scope_files/rs_rtp_01.bin"))
+    capture, fields = imported(tmp_path, record("scope_files/rs_rtp_01.bin"))
     expected = table("rs_rtp_01.Wfm.csv")
     same(capture.samples, expected)
     assert capture.sample_rate == 800e3  # its XML: 4000 samples from -2.5 ms to 2.5 ms
     assert fields["core:hw"] == "Rohde & Schwarz"
-    capture, _ = imported(tmp_path, sample_file("scope_files/rs_rtp_01.Wfm.csv"))
+    capture, _ = imported(tmp_path, record("scope_files/rs_rtp_01.Wfm.csv"))
     same(capture.samples, expected)
     assert capture.sample_rate is None
 
@@ -76,13 +69,13 @@ def test_a_rigol_ds1000e_gives_the_values_of_its_csv(tmp_path, channel):
     """The program that wrote this .csv began 4 bytes too early in the .wfm: its first 4 samples are
     the header's end, and those of channel 2 the last 4 of channel 1. The smallest and the largest
     value in its own header leave them out."""
-    wfm, _ = imported(tmp_path, sample_file("scope_files/DS1052E.wfm"), "--channel", channel)
+    wfm, _ = imported(tmp_path, record("scope_files/DS1052E.wfm"), "--channel", channel)
     rows = table("DS1052E.csv", skiprows=16, max_rows=8192).astype(float)
     same(wfm.samples[:-4], rows[4:, channel])
     header = table("DS1052E.csv", skiprows=12, max_rows=2)
     same(np.array([wfm.samples.min(), wfm.samples.max()]), header[:, channel].astype(float))
     assert wfm.sample_rate == 500e6
-    csv, _ = imported(tmp_path, sample_file("scope_files/DS1052E.csv"), "--channel", channel)
+    csv, _ = imported(tmp_path, record("scope_files/DS1052E.csv"), "--channel", channel)
     same(csv.samples, rows[:, channel])
     assert csv.sample_rate == 500e6
 
@@ -91,10 +84,10 @@ def test_a_rigol_ds1000e_gives_the_values_of_its_csv(tmp_path, channel):
 def test_a_rigol_ds1000z_csv_is_read_and_its_wfm_has_the_same_shape(tmp_path, channel):
     """The .csv is the screen, interpolated to 0.5 ns; the .wfm is the memory, 4 ns, whose trigger
     is elsewhere and whose scale is rough."""
-    csv, _ = imported(tmp_path, sample_file("scope_files/DS1054Z-A.csv"), "--channel", channel)
+    csv, _ = imported(tmp_path, record("scope_files/DS1054Z-A.csv"), "--channel", channel)
     same(csv.samples, table("DS1054Z-A.csv", skiprows=2, usecols=channel).astype(float))
     assert csv.sample_rate == 2e9
-    wfm, fields = imported(tmp_path, sample_file("scope_files/DS1054Z-A.wfm"), "--channel", channel)
+    wfm, fields = imported(tmp_path, record("scope_files/DS1054Z-A.wfm"), "--channel", channel)
     assert (wfm.sample_rate, fields["core:hw"]) == (250e6, "DS1054Z")
     memory = np.interp(np.arange(1200) / 2e9, np.arange(-48, 230) / 250e6 - 1e-9, wfm.samples)
     # Channel 2 has but a few steps of the converter.
@@ -102,8 +95,8 @@ def test_a_rigol_ds1000z_csv_is_read_and_its_wfm_has_the_same_shape(tmp_path, ch
 
 
 def test_agilent_files_agree_with_the_settings_and_measurements_beside_them(tmp_path):
-    settings = sample_file("scope_files/agilent_3.txt").read_text()
-    one, fields = imported(tmp_path, sample_file("scope_files/agilent_3.bin"), "--channel", 1)
+    settings = record("scope_files/agilent_3.txt").read_text()
+    one, fields = imported(tmp_path, record("scope_files/agilent_3.bin"), "--channel", 1)
     assert fields["core:hw"] == "DSO-X 1102G"
     peak, = re.findall(r"Pk-Pk\(1\), Cur ([\d.]+)V", settings)
     frequency, = re.findall(r"Counter\(1\), Cur ([\d.]+)kHz", settings)
@@ -113,15 +106,15 @@ def test_agilent_files_agree_with_the_settings_and_measurements_beside_them(tmp_
     high = one.samples > (one.samples.min() + one.samples.max()) / 2
     period, = np.diff(np.flatnonzero(~high[:-1] & high[1:]))  # two of them, of noisy edges
     assert one.sample_rate / period == pytest.approx(1e3 * float(frequency), rel=5e-3)
-    capture, _ = imported(tmp_path, sample_file("scope_files/agilent_1.bin"))
-    scale, = re.findall(r"Main Scale ([\d.]+)us/", sample_file(
+    capture, _ = imported(tmp_path, record("scope_files/agilent_1.bin"))
+    scale, = re.findall(r"Main Scale ([\d.]+)us/", record(
         "scope_files/agilent_1.txt").read_text())
     assert capture.samples.size / capture.sample_rate == pytest.approx(10e-6 * float(scale))
 
 
 def test_both_files_of_a_rigol_dho800_agree(tmp_path):
-    calibrated, _ = imported(tmp_path, sample_file("scope_files/DHO824-ch1.bin"))
-    from_codes, _ = imported(tmp_path, sample_file("scope_files/DHO824-ch1.wfm"))
+    calibrated, _ = imported(tmp_path, record("scope_files/DHO824-ch1.bin"))
+    from_codes, _ = imported(tmp_path, record("scope_files/DHO824-ch1.wfm"))
     # A step of its converter is 113 uV.
     np.testing.assert_allclose(from_codes.samples, calibrated.samples, rtol=0, atol=1e-6)
     assert calibrated.sample_rate == from_codes.sample_rate == 2.5e6
@@ -130,8 +123,8 @@ def test_both_files_of_a_rigol_dho800_agree(tmp_path):
 @pytest.mark.parametrize("name, rate", [("lecroy_2.trc", 10e6), ("lecroy_4.trc", 1e9)])
 def test_lecroy_codes_are_scaled_by_gain_and_offset(tmp_path, name, rate):
     """The samples are the file's end; gain and offset are at 156 and 160 of its WAVEDESC."""
-    capture, _ = imported(tmp_path, sample_file(f"scope_files/{name}"))
-    content = sample_file(f"scope_files/{name}").read_bytes()
+    capture, _ = imported(tmp_path, record(f"scope_files/{name}"))
+    content = record(f"scope_files/{name}").read_bytes()
     gain, offset = np.frombuffer(content, "<f4", 2, content.index(b"WAVEDESC") + 156)
     codes = np.frombuffer(content[-2 * capture.samples.size:], "<i2")
     same(capture.samples, codes * float(gain) - float(offset))
@@ -139,7 +132,7 @@ def test_lecroy_codes_are_scaled_by_gain_and_offset(tmp_path, name, rate):
 
 
 def test_a_differential_pair_may_lie_in_two_files(tmp_path):
-    files = [sample_file(f"backplane_nrz_2g5/CableTx{pole}.txt") for pole in "PM"]
+    files = [record(f"backplane_nrz_2g5/CableTx{pole}.txt") for pole in "PM"]
     capture, fields = imported(tmp_path, *files, "--channel", "1-2", "--sample-rate", 20e9,
                                "--baud", 2.5e9)
     same(capture.samples, np.subtract(*map(np.loadtxt, files)))
@@ -148,7 +141,7 @@ def test_a_differential_pair_may_lie_in_two_files(tmp_path):
 
 
 def test_a_wav_is_scaled_to_one(tmp_path):
-    path = sample_file("satellite_bpsk/kr01.wav")
+    path = record("satellite_bpsk/kr01.wav")
     capture, _ = imported(tmp_path, path)
     with wave.open(str(path)) as file:
         same(capture.samples, np.frombuffer(file.readframes(-1), "<i2") / 32768)
@@ -156,7 +149,7 @@ def test_a_wav_is_scaled_to_one(tmp_path):
 
 
 def test_columns_of_a_mat_are_channels_and_complex_ones_stay_complex(tmp_path):
-    path = sample_file("arof_mmwave_16qam/10km_16QAM_28_3.mat")
+    path = record("arof_mmwave_16qam/10km_16QAM_28_3.mat")
     capture, _ = imported(tmp_path, path, "--channel", "dataToSave 1", "--sample-rate", 1e9)
     np.testing.assert_array_equal(
         capture.samples, scipy.io.loadmat(path)["dataToSave"][:, 0].astype(np.complex64))
@@ -252,8 +245,8 @@ def test_wav_types_are_scaled_and_its_channels_told_apart(tmp_path, kind, full_s
     "MSO5000-A.bin", "agilent_1.bin", "agilent_3.bin", "lecroy_2.trc", "lecroy_4.trc",
     "rs_rtp_01.bin", "rs_rtp_01.Wfm.bin"])
 def test_a_truncated_file_is_named_in_one_line(tmp_path, name):
-    content = sample_file(f"scope_files/{name}").read_bytes()
-    (tmp_path / "rs_rtp_01.bin").write_bytes(sample_file("scope_files/rs_rtp_01.bin").read_bytes())
+    content = record(f"scope_files/{name}").read_bytes()
+    (tmp_path / "rs_rtp_01.bin").write_bytes(record("scope_files/rs_rtp_01.bin").read_bytes())
     for size in (0, 3, 100, 1000, len(content) // 2, 3 * len(content) // 4):
         (tmp_path / name).write_bytes(content[:size])
         fails_in_one_line(tmp_path, re.escape(name.replace(".Wfm", "")), "--channel", 1,
@@ -351,4 +344,4 @@ def test_segmented_and_foreign_sample_files_are_named(tmp_path):
     for name, said in (("lecroy_1.trc", "lecroy_1.trc: No waveform data .*truncated"),
                        ("lecroy_3.trc", "lecroy_3.trc: segmented: 20 segments, allowed: 1"),
                        ("rs_rtp_01.Wfm.bin", "import that file")):
-        fails_in_one_line(tmp_path, said, sample_file(f"scope_files/{name}"))
+        fails_in_one_line(tmp_path, said, record(f"scope_files/{name}"))

@@ -12,6 +12,7 @@ from click.testing import CliRunner
 from gnuradio.adann import core
 from gnuradio.adann.captures.files import write_capture
 from gnuradio.adann.cli import main
+from safetensors.torch import load_file
 
 RUNNER = CliRunner(mix_stderr=False)
 SPS, HALF_WINDOW = 2, 2
@@ -50,6 +51,28 @@ def sets(tmp_path_factory):
     left = 10 * np.log10(0.16 / (0.16 + 5 * 1.09))
     assert f": it leaves {left:.0f}." in result.stdout
     return folder
+
+
+def test_labels_in_gnuradios_order_are_told_unless_the_constellation_is_named(tmp_path):
+    """Of QPSK, sent by GNU Radio's constellation object."""
+    random = np.random.default_rng(5)
+    there = core.constellation("gr:qpsk").points
+    labels = random.integers(0, 4, 4000).astype(np.uint8)
+    write_capture(tmp_path / "set", there[labels] + np.complex64(0.1) * random.standard_normal(4000),
+                  1e6)
+    labels.tofile(tmp_path / "set.u8")
+    (tmp_path / "points.json").write_text(core.constellation(there).text)
+    told = {}
+    for name in "qpsk", "gr:qpsk", str(tmp_path / "points.json"):
+        result = adann("train", "--capture", tmp_path / "set", "--reference", tmp_path / "set.u8",
+                       "--constellation", name, "--sps", 1, "--half-window", 1, "--epochs", 2,
+                       "-o", tmp_path / "model")
+        assert result.exit_code == 0, result.stderr
+        told[name] = result.stderr
+    assert "do not lie as those of qpsk" in told.pop("qpsk")
+    assert set(told.values()) == {""}
+    np.testing.assert_array_equal(core.load_model(str(tmp_path / "model")).constellation.points,
+                                  there)
 
 
 @pytest.mark.parametrize("backend", ["core", "torch"])
@@ -137,7 +160,7 @@ def test_a_later_run_goes_on_from_a_checkpoint(sets, tmp_path):
     first = adann("equalize", "--model", sets / "model.safetensors", "--capture", sets / "set1",
                   "--checkpoint", checkpoint)
     assert first.exit_code == 0, first.stderr
-    tensors = pytest.importorskip("safetensors.torch").load_file(checkpoint)
+    tensors = load_file(checkpoint)
     assert int(tensors["state.steps"]) == 30_000 // 512
     loaded, model = (core.load_model(str(file)) for file in (checkpoint, sets / "model.safetensors"))
     np.testing.assert_array_equal(tensors["layers.0.weight"].numpy(), loaded.network.weight(0))
@@ -306,6 +329,8 @@ def test_equalize_tells_in_one_line(sets, tmp_path, case):
      "--half-window", "1", "-o", "m"],
     ["train", "--capture", "a", "--reference", "r", "--constellation", "pam4", "--sps", "1",
      "--half-window", "1", "--hidden", "ten", "-o", "m"],
+    ["train", "--capture", "a", "--blind", "--constellation", "gr:none", "--sps", "1",
+     "--half-window", "1", "-o", "m"],
 ])
 def test_wrong_usage_ends_with_2(arguments):
     assert adann(*arguments).exit_code == 2

@@ -9,7 +9,6 @@ import re
 import socket
 import subprocess
 
-import numpy as np
 import pytest
 import zmq
 from gnuradio.adann.captures.files import write_capture
@@ -49,13 +48,13 @@ def test_a_subscriber_hears_steps_and_progress(command):
         subscriber.reconnect_ivl = 5  # ms: it waits for the program
         subscriber.connect(f"tcp://127.0.0.1:{port}")
         subscriber.subscribe("")
-        subscriber.rcvtimeo = 30_000
+        subscriber.rcvtimeo = 600_000
         program = subprocess.Popen([*command, "--monitor", str(port)], stdout=subprocess.DEVNULL,
                                    stderr=subprocess.PIPE, text=True)
         messages = []
         while not messages or messages[-1].get("symbols") != CAPTURES * SYMBOLS:
             messages.append(subscriber.recv_json())
-        assert program.communicate(timeout=30)[1] == "" and program.returncode == 0
+        assert program.communicate(timeout=600)[1] == "" and program.returncode == 0
     steps = [message for message in messages if message["event"] == "step"]
     assert steps and {"loss", "confidence", "dropped", "rejected", "queued"} <= set(steps[-1])
     progress = messages[-1]
@@ -76,7 +75,7 @@ def test_a_terminal_shows_a_live_table(command):
     except OSError:
         pass  # its end, to Linux
     os.close(leader)
-    assert program.wait(timeout=30) == 0
+    assert program.wait(timeout=600) == 0
     text = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", shown.decode())
     values = dict(re.findall(r"│ (\w[\w /]*?) +│ +(\S[^│]*?) +│", text))
     assert values["symbols"] == f"{CAPTURES * SYMBOLS:,} of {CAPTURES * SYMBOLS:,}"

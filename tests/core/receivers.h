@@ -12,6 +12,8 @@
 #include "core/training/noise.h"
 
 #include <algorithm>
+#include <cmath>
+#include <random>
 #include <vector>
 
 //! Untrained, half_window 5, four hidden layers of ten.
@@ -54,6 +56,38 @@ inline gr::adann::core::model make_receiver(float sharpness = 8, float echo = 0)
     }
     receiver.symbol_error_rate = 0.1f; // a guard watches over calibrated models
     return receiver;
+}
+
+//! The same with an expected waveform, the label's own point: a front filter comes
+//! before it.
+inline gr::adann::core::model make_followed_receiver()
+{
+    using namespace gr::adann::core;
+    model receiver = make_receiver();
+    expected_waveform waveform(receiver.symbols, 4, false, 1, 0);
+    std::vector<float> affine(waveform.rows() * 4);
+    for (std::size_t j = 8; j < 12; ++j)
+        affine[j] = 1;
+    waveform.set(affine, std::vector<float>(4), 0.5f);
+    receiver.set_waveform(waveform);
+    return receiver;
+}
+
+//! What that receives: random labels as rectangles of four samples, with an echo and
+//! noise.
+inline std::vector<float> followed_signal(std::size_t count)
+{
+    std::vector<float> samples(count);
+    gr::adann::core::gaussian_noise noise(1);
+    noise.fill(samples.data(), count);
+    std::mt19937 random(1);
+    float held = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+        if (i % 4 == 0)
+            held = (2.0f * (random() & 3) - 3) / std::sqrt(5.0f);
+        samples[i] = held + (i < 6 ? 0 : 0.3f * samples[i - 6]) + 0.1f * samples[i];
+    }
+    return samples;
 }
 
 //! Batches of 512 windows on white noise; 200 of them, then the first ones again.

@@ -2,26 +2,22 @@
 """The examples on measured records, where the records are; they are not part of this repository."""
 
 import json
-import os
 import re
 import subprocess
 import sys
 from pathlib import Path
 
-import pytest
+from records import record
 
 ROOT = Path(__file__).parents[2]
-CAPTURES = Path(os.environ.get("ADANN_CAPTURES", ROOT.parent / "shared" / "captures"))
 
 
-def run_example(name, record, directory, *options):
+def run_example(name, capture, directory, *options):
     """Run it as a user would. name: of the script, and what comes before the record. Returns what
     it printed."""
-    if not (CAPTURES / record).exists():
-        pytest.skip(f"{CAPTURES / record} is not here; ADANN_CAPTURES names the folder")
     script, *first = name.split()
-    run = subprocess.run([sys.executable, ROOT / "examples" / script, *first, CAPTURES / record,
-                          "-o", directory, *options], capture_output=True, text=True, timeout=300)
+    run = subprocess.run([sys.executable, ROOT / "examples" / script, *first, record(capture), "-o",
+                          directory, *options], capture_output=True, text=True, timeout=3000)
     assert run.returncode == 0, run.stdout + run.stderr
     return run.stdout
 

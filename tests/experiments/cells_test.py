@@ -61,7 +61,7 @@ def test_an_equalizer_does_the_same_on_the_workers_of_another_scheduler(tmp_path
 
 def reproduce(tmp_path, scheduler):
     return subprocess.run(["adann", "reproduce", "taps", "--quick", "-o", tmp_path / "taps",
-                           "--scheduler", scheduler], capture_output=True, text=True, timeout=60)
+                           "--scheduler", scheduler], capture_output=True, text=True, timeout=600)
 
 
 def test_a_scheduler_without_workers_is_refused(tmp_path):
@@ -88,7 +88,7 @@ def test_an_interrupt_ends_all_processes_quietly(tmp_path):
     processes = psutil.Process(program.pid).children(recursive=True)
     assert len(processes) >= 2
     os.killpg(program.pid, signal.SIGINT)  # as a terminal does
-    _, said = program.communicate(timeout=30)
+    _, said = program.communicate(timeout=600)
     assert program.returncode == 1 and said.strip() == "Aborted!"
-    assert not psutil.wait_procs(processes, timeout=10)[1]
+    assert not psutil.wait_procs(processes, timeout=120)[1]
     assert {path.name for path in tmp_path.iterdir()} == {"frozen"}

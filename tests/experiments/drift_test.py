@@ -29,7 +29,7 @@ def blocks(bit_errors, bits, symbols):
 def quick(tmp_path_factory):
     folder = tmp_path_factory.mktemp("drift")
     done = subprocess.run(["adann", "reproduce", "drift", "--quick", "-o", folder / "a/b"],
-                          capture_output=True, text=True, timeout=300)
+                          capture_output=True, text=True, timeout=6000)
     assert done.returncode == 0, done.stderr
     return folder / "a/b", done.stdout
 

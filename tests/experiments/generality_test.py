@@ -41,7 +41,7 @@ def test_bars_count_draws():
 
 def test_the_quick_form_runs(tmp_path):
     done = subprocess.run(["adann", "reproduce", "generality", "--quick", "-o", tmp_path],
-                          capture_output=True, text=True, timeout=300)
+                          capture_output=True, text=True, timeout=6000)
     assert done.returncode == 0, done.stderr
     results = json.loads((tmp_path / "results.json").read_text())
     assert [one["family"] for one in results["draws"]] == ["polynomial", "vcsel", "saleh"]

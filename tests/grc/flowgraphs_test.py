@@ -103,7 +103,9 @@ pairs = blocks.streams_to_vector(4, 2)
 top.connect(top.points_adaptive, pairs, points)
 top.connect(top.points_frozen, (pairs, 1))
 top.start()
-while len(points.data()) < 2 * 256:  # four times the capture
+# Four times the capture, or on a busy machine, whose adapter gets fewer batches, 64 times.
+while len(points.data()) < 2 * 256 or (
+        points.data()[-2] < 0.99 and len(points.data()) < 2 * 4096):
     application.processEvents()
     time.sleep(0.01)
 top.stop()
@@ -118,7 +120,7 @@ def test_a_looped_capture_is_learnt_live(compiled, tmp_path):
                                                        seed=4), 112e9)
     model = str(ROOT / "examples/models/vcsel_pam4.safetensors")
     done = subprocess.run([sys.executable, "-c", CAPTURE_LIVE.replace("MODEL", repr(model))],
-                          cwd=tmp_path, capture_output=True, text=True, timeout=120,
+                          cwd=tmp_path, capture_output=True, text=True, timeout=1200,
                           env={**os.environ, "QT_QPA_PLATFORM": "offscreen",
                                "PYTHONPATH": f"{compiled}:{os.environ['PYTHONPATH']}"})
     assert done.returncode == 0, done.stderr

@@ -13,8 +13,10 @@ HALF_WINDOW, SYMBOLS = 5, 20_000
 # Echoes, symbols after the direct path: the eye of each alphabet is closed by them.
 ECHOES = {"pam2": {1: -0.7, 2: 0.4}, "pam4": {1: 0.5, 3: -0.3}, "pam8": {1: 0.3, 2: -0.1},
           "qpsk": {1: 0.5 - 0.3j, 2: 0.3j}, "16qam": {1: 0.3 + 0.3j, 2: -0.2},
-          "64qam": {1: 0.2 - 0.1j}}
-NOISE = {"pam2": 0.2, "pam4": 0.15, "pam8": 0.05, "qpsk": 0.2, "16qam": 0.08, "64qam": 0.04}
+          "64qam": {1: 0.2 - 0.1j}, "gr:8psk": {1: 0.35 - 0.2j, 2: 0.2j},
+          "16apsk": {1: 0.3 + 0.2j}, "32qam": {1: 0.25 + 0.1j}}
+NOISE = {"pam2": 0.2, "pam4": 0.15, "pam8": 0.05, "qpsk": 0.2, "16qam": 0.08, "64qam": 0.04,
+         "gr:8psk": 0.1, "16apsk": 0.07, "32qam": 0.06}
 
 
 def received(name, sps, is_complex, phase=0.7, seed=3):

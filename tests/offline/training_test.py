@@ -166,6 +166,20 @@ assert "torch" not in sys.modules
 """], check=True)
 
 
+@pytest.mark.parametrize("name, believed, said", [
+    ("pam4", "pam4", ""), ("qpsk", "qpsk", ""), ("gr:16qam", "gr:16qam", ""),
+    ("gr:qpsk", "qpsk", "lie as those of --constellation gr:qpsk"),
+    ("qpsk", "gr:qpsk", "lie as those of --constellation qpsk"),
+    ("gr:8psk", "8psk", "lie as those of --constellation gr:8psk")])
+def test_labels_that_do_not_lie_as_the_constellation_has_them_are_told(name, believed, said):
+    """Interference and noise do not matter, nor do a rotation and a delay."""
+    samples, labels = channel(name, 2, count=5000, delay=4)
+    if np.iscomplexobj(samples):
+        samples = samples * np.complex64(np.exp(0.7j))
+    trained = train(samples, labels, believed, 2, 2, TrainingSettings(**{**QUICK, "epochs": 1}))
+    assert said in trained.disagreement and bool(said) == bool(trained.disagreement)
+
+
 def own_samples(samples, sps, delay, count):
     """Of the symbols that labels are known for: (count, sps), normalised as training does it."""
     samples = normalized(samples)

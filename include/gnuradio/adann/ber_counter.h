@@ -17,9 +17,13 @@ namespace adann {
  *
  * Input 0 takes the decided labels and input 1 the sent ones, one per byte, each at its
  * own pace. The block finds the delay between them and the inversion (PAM) or rotation
- * (QAM) by itself. Until it has locked, and after the streams no longer agree better than
+ * (PSK, QAM, APSK) by itself. Until it has locked, and after the streams no longer agree better than
  * by chance, it counts nothing and says so, rather than 0.5. A false lock on streams that
  * have nothing to do with each other has a probability below 1e-12 per window searched.
+ *
+ * Where another order of the labels explains the streams, as between two bit mappings or
+ * for a mirrored spectrum, it does not lock either, and says which: all permutations of
+ * up to 4 labels are tried, the reflections of more.
  *
  * Output 0, optional, gives the bit error rate of each batch as it completes, one float
  * per batch. A slip (inserted or deleted symbols) ends a batch early, and so does the end
@@ -30,7 +34,7 @@ namespace adann {
  * `bit_errors`, `ber`, `ci95_low`, `ci95_high`, `smoothed_ber` (of the latest 8 batches),
  * `total_bits`, `total_bit_errors` and `total_ber`;
  * - per change of the lock a dictionary of `locked` (bool), `delay` in symbols,
- * `symmetry` (number of the inversion or rotation; 0: none) and `relocks`.
+ * `symmetry` (number of the inversion or rotation; 0: none), `relocks` and `permuted`.
  *
  * One stream can be about 65536 labels ahead of the other before it has to wait. Starting
  * the flowgraph starts the count anew. The getters can be called at any time from any
@@ -42,7 +46,8 @@ public:
     typedef std::shared_ptr<ber_counter> sptr;
 
     /*!
-     * \param constellation pam2, pam4, pam8, qpsk, 16qam or 64qam
+     * \param constellation its name, such as pam4, qpsk, 8psk, 16qam, or the points in
+     * label order as JSON, [[re, im], ...]
      * \param batch symbols per result, 1 to 2^30
      * \param search largest delay in symbols that is looked for, either way, 0 to 16384
      * \throws std::invalid_argument if a parameter is out of range
@@ -57,6 +62,8 @@ public:
     virtual long delay() const = 0;
     //! Number of the inversion or rotation, 0 for none; of the latest lock.
     virtual unsigned symmetry() const = 0;
+    //! "1<->2" while there is no lock because the labels are permuted, else "".
+    virtual std::string permuted() const = 0;
     //! How often the streams were aligned anew after the first lock.
     virtual unsigned long relocks() const = 0;
     //! Bit errors so far.

@@ -8,12 +8,22 @@
 #include <gnuradio/adann/equalizer_settings.h>
 #include <gnuradio/block.h>
 
+#include <complex>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace gr {
 namespace adann {
+
+//! What the front filter of an equalizer is doing.
+struct front_filter_state {
+    std::vector<std::complex<float>> taps; //!< the earliest sample's first; none without
+    std::size_t memory;   //!< symbols that they look back; 0: they do nothing
+    double residual;      //!< dB: what the expected waveform leaves of the samples; or NaN
+    std::uint64_t resets; //!< times that it was worse than nothing, and started over
+};
 
 //! A bit error rate that is estimated without labels.
 struct ber_estimate {
@@ -44,6 +54,12 @@ struct ber_estimate {
  * normal scheduler the adapter thread is nicer than the others by 10. "lockstep": batch t
  * + 1 is decided with the weights that batch t produced: the same to the bit for the same
  * seed. "off": the network stays as it is.
+ *
+ * Before the network a front filter follows what is linear, echoes, timing and gain, in
+ * about a thousand symbols: a filter of front_filter_length symbols that brings the
+ * samples back to the waveform that the model expects of the decisions. It needs samples
+ * at input 0 and a model that has such a waveform, as `adann train` writes it. Decisions
+ * then come front_filter_length / 2 symbols later; tags are where they belong.
  *
  * Learning rate, sigma and epsilon that are `automatic` are scaled to half the distance h
  * of two neighbours in the unit-power constellation: 0.0045 h, h·√sps/9 and h·√sps/3
@@ -78,7 +94,8 @@ struct ber_estimate {
  * (mean largest posterior), ber, ber_low, ber_high and trustworthy (estimated without
  * labels, from the first 4096 symbols on), network (offline, adaptive or last good: the
  * one that decides), updates, dropped, rejected, rollbacks and queued (batches not yet
- * trained on, that of this step included). Message port `control`: the symbols freeze,
+ * trained on, that of this step included); with a front filter also memory (symbols, 0:
+ * it does nothing), residual (dB) and filter_resets. Message port `control`: the symbols freeze,
  * resume and reset (to the offline network), or the pair (save . path), which writes a
  * checkpoint. Source: the paper, Section II, Fig. 2 and Algorithm 2.
  */
@@ -113,6 +130,8 @@ public:
     virtual std::uint64_t rollbacks() const = 0;
     //! Of the network in use; not known without guard, and before the first symbols.
     virtual ber_estimate estimated_ber() const = 0;
+    //! After the latest batch.
+    virtual front_filter_state front_filter() const = 0;
 };
 
 } // namespace adann

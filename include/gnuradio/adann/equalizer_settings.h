@@ -189,6 +189,8 @@ struct learner_settings : training_settings {
 //! core::adaptive_equalizer.
 struct adaptation_settings : learner_settings {
     adaptation_mode mode = adaptation_mode::live;
+    bool front_filter = true;
+    std::size_t front_filter_length = 12;
     std::string checkpoint;
     std::size_t checkpoint_interval = 60;
 
@@ -200,6 +202,15 @@ struct adaptation_settings : learner_settings {
             self.mode,
             "live: never waits, and drops batches that find the adapter busy; lockstep: "
             "trains on every batch, the same for the same seed; off: frozen.");
+        visit("front_filter",
+              self.front_filter,
+              "Follow what is linear with a filter before the network; needs samples and "
+              "a model with an expected waveform.");
+        visit("front_filter_length",
+              self.front_filter_length,
+              std::size_t{ 1 },
+              std::size_t{ 64 },
+              "Symbols that the front filter's taps span.");
         learner_settings::visit(self, visit);
         visit("checkpoint",
               self.checkpoint,

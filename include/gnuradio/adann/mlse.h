@@ -54,8 +54,8 @@ class ADANN_API mlse : virtual public gr::block
 public:
     typedef std::shared_ptr<mlse> sptr;
 
-    /*! \param constellation pam2, pam4, pam8, qpsk, 16qam or 64qam; the last three for
-     * complex samples only
+    /*! \param constellation its name, or the points in label order as JSON, [[re, im],
+     * ...]; at most 64, real ones for float samples
      * \param sps samples per symbol, 1 to 64
      * \param memory symbols that a sample depends on; the states, M^(memory-1), and
      * what they need are limited to 256 MiB

@@ -28,6 +28,18 @@ const adaptation_settings& checked(const adaptation_settings& settings)
     return settings;
 }
 
+std::unique_ptr<observed<front_filter>>
+make_front(const model& initial, std::size_t stride, const adaptation_settings& settings)
+{
+    if (!settings.front_filter || settings.mode == adaptation_mode::off ||
+        !initial.waveform || stride != initial.window.stride())
+        return nullptr;
+    front_filter_settings front;
+    front.length = settings.front_filter_length;
+    return std::make_unique<observed<front_filter>>(
+        front_filter(*initial.waveform, initial.window, front));
+}
+
 } // namespace
 
 adaptive_equalizer::adaptive_equalizer(
@@ -44,10 +56,15 @@ adaptive_equalizer::adaptive_equalizer(
       d_supervised(d_adapts && row(settings.loss).supervised()),
       d_on_event(std::move(on_event)),
       d_decider(initial.net),
+      d_front(make_front(initial, stride, settings)),
+      d_dimension(d_front ? d_front->resting().dimension() : initial.window.dimension()),
       d_floats((d_batch - 1) * stride + initial.window.dimension()),
       d_queue(d_adapts ? queue_slots(d_batch, d_floats) : 0,
               { std::vector<float>(d_floats), std::vector<std::uint8_t>(d_batch) }),
       d_weights(prepared_network(initial.net, stride)),
+      d_front_report(
+          { {},
+            std::vector<std::complex<float>>(d_front ? d_front->resting().taps() : 0) }),
       d_training(settings)
 {
     if (!d_adapts)
@@ -55,8 +72,14 @@ adaptive_equalizer::adaptive_equalizer(
     d_learner.emplace(initial, settings);
     d_status = d_learner->status();
     publish();
-    if (!initial.state.tensors.empty())
-        archive::restoring(d_initial.state, "state")("dropped", d_dropped);
+    if (!initial.state.tensors.empty()) {
+        archive members = archive::restoring(d_initial.state, "state");
+        members("dropped", d_dropped);
+        if (d_front && d_initial.state.has("state.front.taps"))
+            members("front", d_front->resting());
+    }
+    if (d_front)
+        tell(d_front->resting());
     d_initial.state = {};
     if (!settings.checkpoint.empty())
         d_recorder.emplace(
@@ -73,6 +96,8 @@ void adaptive_equalizer::start()
         d_queue.pop();
     d_filling = nullptr;
     d_position = 0;
+    if (d_front)
+        d_front->resting().start();
     d_wake.clear();
     d_done.clear();
     d_stopping = false;
@@ -99,18 +124,57 @@ void adaptive_equalizer::decide(const feature_view& view,
                "one per feature vector for the loss 'supervised'");
     for (std::size_t done = 0; done < view.count;) {
         const std::size_t n = std::min(view.count - done, d_batch - d_position);
-        const feature_view part = view.from(done, n);
-        d_decider.decide(d_weights.newest(),
-                         part,
-                         labels + done,
-                         posteriors ? posteriors + done * d_initial.net.outputs()
-                                    : nullptr,
-                         d_position);
+        const feature_view part = decide_some(
+            view.from(done, n),
+            known_labels ? known_labels + done : nullptr,
+            labels + done,
+            posteriors ? posteriors + done * d_initial.net.outputs() : nullptr);
         if (d_adapts && d_thread.joinable())
             collect(part, d_supervised ? known_labels + done : labels + done);
-        d_position = (d_position + n) % d_batch;
-        done += n;
+        d_position = (d_position + part.count) % d_batch;
+        done += part.count;
     }
+}
+
+// Decides the first vectors of those that belong to one batch. Returns what the network
+// saw.
+feature_view adaptive_equalizer::decide_some(const feature_view& view,
+                                             const std::uint8_t* known_labels,
+                                             std::uint8_t* labels,
+                                             float* posteriors)
+{
+    const prepared_network& net = d_weights.newest();
+    if (!d_front) {
+        d_decider.decide(net, view, labels, posteriors, d_position);
+        return view;
+    }
+    front_filter& front = d_front->enter();
+    if (d_reset_front.exchange(false))
+        front.reset();
+    const std::size_t n = std::min(view.count, front.left());
+    const feature_view seen = front.filter(view.from(0, n));
+    d_decider.decide(net, seen, labels, posteriors, d_position);
+    if (d_frozen)
+        front.hold(labels, n);
+    else if (d_supervised)
+        front.known(known_labels, n);
+    else
+        front.decided(labels, n, d_decider, net);
+    if (d_position + n == d_batch)
+        tell(front);
+    d_front->leave();
+    return seen;
+}
+
+void adaptive_equalizer::tell(const front_filter& front)
+{
+    auto& report = d_front_report.writing();
+    const signal_planes taps = front.in_use();
+    report.status = front.status();
+    report.taps.resize(front.taps());
+    for (std::size_t k = 0; k < report.taps.size(); ++k)
+        report.taps[k] = { taps.re[k], taps.im ? taps.im[k] : 0.0f };
+    d_front_report.publish();
 }
 
 void adaptive_equalizer::collect(const feature_view& view, const std::uint8_t* labels)
@@ -177,6 +241,18 @@ void adaptive_equalizer::change_training(change make)
     training_settings::visit(changed, setting_checks{});
     d_training = changed;
     d_settings_changed = true;
+}
+
+front_filter_status adaptive_equalizer::front_status() const
+{
+    const std::lock_guard<std::mutex> lock(d_mutex);
+    return d_front_report.newest().status;
+}
+
+std::vector<std::complex<float>> adaptive_equalizer::taps() const
+{
+    const std::lock_guard<std::mutex> lock(d_mutex);
+    return d_front_report.newest().taps;
 }
 
 learner_status adaptive_equalizer::status() const
@@ -261,6 +337,7 @@ void adaptive_equalizer::take_requests()
     if (d_recorder && (changed || reset))
         d_recorder->clear();
     if (d_learner && reset) {
+        d_reset_front = true;
         const learner_event event = d_learner->reset();
         share_status();
         publish();
@@ -274,7 +351,7 @@ void adaptive_equalizer::learn(const batch& filled)
 {
     if (d_recorder && !attempt([&] {
             d_recorder->add(filled.samples.data(), filled.labels.data(), [this] {
-                return checkpoint();
+                return d_learner->checkpoint();
             });
         }))
         d_recorder->clear();
@@ -306,7 +383,10 @@ model adaptive_equalizer::checkpoint()
     if (!d_learner)
         return d_initial;
     model saved = d_learner->checkpoint();
-    archive::saving(saved.state, "state")("dropped", d_dropped);
+    archive members = archive::saving(saved.state, "state");
+    members("dropped", d_dropped);
+    if (d_front)
+        d_front->read([&](front_filter& front) { members("front", front); });
     return saved;
 }
 
@@ -319,7 +399,7 @@ void adaptive_equalizer::save(const std::string& path, const model& saved)
 void adaptive_equalizer::report(const learner_event& event)
 {
     if (d_on_event)
-        d_on_event({ event, d_dropped, queued() });
+        d_on_event({ event, d_dropped, queued(), front_status() });
 }
 
 } // namespace gr::adann::core

@@ -9,13 +9,17 @@
 
 #include "core/adaptation/handover.h"
 #include "core/adaptation/learner.h"
+#include "core/adaptation/observed.h"
 #include "core/adaptation/replay.h"
 #include "core/network/decider.h"
 #include "core/network/model.h"
+#include "core/tracking/front_filter.h"
 
 #include <algorithm>
 #include <atomic>
+#include <complex>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -26,8 +30,9 @@ namespace gr::adann::core {
 
 //! What the adapter thread tells: what its learner did, a checkpoint saved, an error.
 struct adaptation_event : learner_event {
-    std::uint64_t dropped; //!< batches that found the queue full
-    std::size_t queued;    //!< batches not yet learnt from, that of a step included
+    std::uint64_t dropped;     //!< batches that found the queue full
+    std::size_t queued;        //!< batches not yet learnt from, that of a step included
+    front_filter_status front; //!< of the front filter, if there is one
 };
 
 /*! Decides feature vectors while a learner learns from them in a thread of its own
@@ -43,9 +48,13 @@ struct adaptation_event : learner_event {
  * - lockstep: batch t + 1 is decided with the weights that batch t produced, so decide()
  * waits for the step at the end of each batch. The result is the same to the bit for a
  * given seed, however the vectors are cut into calls.
- * - off: the network stays as it is.
+ * - off: the network stays as it is, and there is no front filter.
  *
- * A checkpoint is a learner's, with the number of dropped batches. Checkpoints are
+ * With a model that has an expected waveform, and windows on a stream, a front filter
+ * follows the signal before the network (front_filter.h), every 64 symbols and inline in
+ * decide(). The network decides and learns from filtered samples.
+ *
+ * A checkpoint is a learner's, with the number of dropped batches and the front filter. Checkpoints are
  * written between two steps: by request_save() and, if the setting `checkpoint` names
  * a file, there each `checkpoint_interval` seconds and when the thread ends. With such a
  * file, each rollback leaves another beside it, `.rollback.safetensors`, for replay().
@@ -77,8 +86,11 @@ public:
     //! are forgotten. Does nothing if ended.
     void stop();
 
-    /*! Decides every vector of `view`, which has the model's dimension and the stride
-     * given. \param known_labels view.count labels 0 … M-1 for the loss "supervised",
+    /*! Floats of the vectors that decide() takes: the model's dimension, and with a front
+     * filter its reach on both sides. */
+    std::size_t dimension() const { return d_dimension; }
+
+    /*! Decides every vector of `view`, which has this dimension() and the stride given. \param known_labels view.count labels 0 … M-1 for the loss "supervised",
      * else null \param labels view.count decisions \param posteriors null, or view.count
      * × M floats */
     void decide(const feature_view& view,
@@ -86,9 +98,10 @@ public:
                 std::uint8_t* labels,
                 float* posteriors = nullptr);
 
-    //! Stops (true) or resumes learning; what was learnt stays in use.
+    //! Stops (true) or resumes learning; what was learnt stays in use, taps included.
     void freeze(bool frozen) { d_frozen = frozen; }
-    //! Back to the offline weights and an empty optimizer. Needs start().
+    //! Back to the offline weights, an empty optimizer and no front filter's taps. Needs
+    //! start().
     void request_reset();
     //! Writes a checkpoint. Needs start().
     void request_save(const std::string& path);
@@ -110,17 +123,32 @@ public:
 
     //! After the latest step.
     learner_status status() const;
+    bool has_front_filter() const { return d_front != nullptr; }
+    //! Of the front filter, after the latest batch; as at the start without one.
+    front_filter_status front_status() const;
+    //! The taps that it uses after the latest batch, the earliest sample's first; empty
+    //! without one.
+    std::vector<std::complex<float>> taps() const;
     std::uint64_t dropped() const { return d_dropped; }
     //! How far the adapter lags: batches handed over and not yet learnt from.
     std::size_t queued() const { return d_queue.filled(); }
 
 private:
+    struct front_report {
+        front_filter_status status;
+        std::vector<std::complex<float>> taps;
+    };
     struct batch {
         std::vector<float> samples;
         std::vector<std::uint8_t> labels; // known ones for "supervised", else decided
     };
 
+    feature_view decide_some(const feature_view& view,
+                             const std::uint8_t* known_labels,
+                             std::uint8_t* labels,
+                             float* posteriors);
     void collect(const feature_view& view, const std::uint8_t* labels);
+    void tell(const front_filter& front);
     template <typename change>
     void change_training(change make);
     void run();
@@ -147,6 +175,9 @@ private:
 
     // The deciding thread's.
     decider d_decider;
+    // Null without one. The adapter reads it, for checkpoints.
+    std::unique_ptr<observed<front_filter>> d_front;
+    const std::size_t d_dimension;
     const std::size_t d_floats; // of a batch
     batch* d_filling = nullptr; // null while the current batch is not learnt from
     std::size_t d_position = 0; // in the current batch
@@ -154,10 +185,12 @@ private:
     // Handed over.
     slot_queue<batch> d_queue;
     latest_value<prepared_network> d_weights;
+    mutable latest_value<front_report> d_front_report; // read under d_mutex
     semaphore d_wake; // the adapter: a batch, a request, or stop
     semaphore d_done; // decide() in lockstep: the batch has been learnt from
     std::atomic<bool> d_frozen{ false };
     std::atomic<bool> d_stopping{ false };
+    std::atomic<bool> d_reset_front{ false };
     std::atomic<std::uint64_t> d_dropped{ 0 };
 
     // Between anyone and the adapter: neither decide() nor a step holds this lock.

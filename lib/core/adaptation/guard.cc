@@ -2,6 +2,7 @@
 #include "core/adaptation/guard.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace gr::adann::core {
 
@@ -16,6 +17,7 @@ constexpr double as_trained_benefit = 0.75;
 // as often as it doubts, while one that adapts doubts more and more (PAM2, QPSK).
 constexpr double drifted = 1.5; // estimated error rate over the usual one
 constexpr double drifted_burden = 4;
+constexpr double unexplained = 1.5; // rms that the waveform leaves, over the trained one
 constexpr std::size_t patience = 16384;  // symbols before a rollback
 constexpr std::size_t good_lasts = 8192; // symbols until the next good one is kept
 
@@ -27,8 +29,9 @@ const char* guard::name(candidate which)
     return names[which];
 }
 
-guard::guard(const model& initial, bool scrambled, std::uint64_t seed)
+guard::guard(const model& initial, bool scrambled, std::uint64_t seed, std::size_t batch)
     : d_initial(initial),
+      d_scrambled(scrambled),
       d_candidates{ { { initial.net,
                         initial.temperature,
                         error_estimate(initial.symbols, scrambled),
@@ -42,12 +45,17 @@ guard::guard(const model& initial, bool scrambled, std::uint64_t seed)
                         error_estimate(initial.symbols, scrambled),
                         initial.symbol_error_rate } } },
       d_looks(seed),
+      d_decisions{ std::vector<std::uint8_t>(batch),
+                   std::vector<std::uint8_t>(batch),
+                   std::vector<std::uint8_t>(batch) },
       d_decider(initial.net),
       d_scaled(initial.net),
       d_prepared(initial.net),
       d_labels(simd::tile),
       d_posteriors(d_labels.size() * initial.symbols.size())
 {
+    if (batch)
+        d_judge.emplace(*initial.waveform, initial.window, batch);
 }
 
 void guard::restart_estimates()
@@ -56,6 +64,9 @@ void guard::restart_estimates()
         each.estimate.forget();
     d_in_use = last_good;
     d_declining = 0;
+    d_rivals = {};
+    if (d_judge)
+        d_judge->reset();
 }
 
 // The calibrated posteriors of a view, into the candidate's estimate.
@@ -87,18 +98,71 @@ double guard::badness(candidate which) const
     return benefit * (rate * estimate.symbols() + 1) / (estimate.symbols() + 1);
 }
 
+bool guard::explained() const
+{
+    return !d_judge || d_judge->noise() < unexplained * d_initial.waveform->noise();
+}
+
 bool guard::judge(const feature_view& batch, const network& average)
 {
     d_candidates[adaptive].net.parameters() = average.parameters();
-    bool start_over = false;
+    const bool seen = d_judge && batch.count == d_decisions[0].size();
+    // Of a model that was started blindly nobody knows what its posteriors are worth.
+    const bool estimates = d_scrambled && !std::isnan(d_initial.symbol_error_rate);
+    const bool decides = seen && (explained() || !estimates);
+    bool start_over = seen && judge_waveform(batch, decides);
     d_looks.pass(batch.count, [&](std::size_t first, std::size_t count) {
-        start_over = start_over || judge_part(batch.from(first, count), average);
+        start_over =
+            start_over || judge_part(batch.from(first, count), average, !decides);
     });
     return start_over;
 }
 
-// What judge() does with the symbols that are looked at.
-bool guard::judge_part(const feature_view& part, const network& average)
+bool guard::judge_waveform(const feature_view& batch, bool decides)
+{
+    for (const candidate which : { offline, adaptive, last_good })
+        if (which == last_good && !d_kept) {
+            d_decisions[last_good] = d_decisions[offline];
+        } else {
+            d_prepared.assign(d_candidates[which].net);
+            d_decider.decide(d_prepared, batch, d_decisions[which].data());
+        }
+    const std::uint8_t* used = d_decisions[d_in_use].data();
+    const bool changed = d_judge->look(batch, used);
+    if (changed || !decides)
+        d_rivals = {};
+    if (!decides)
+        return false;
+    for (const candidate which : { offline, adaptive, last_good })
+        if (which != d_in_use) {
+            const auto votes = d_judge->compare(d_decisions[which].data(), used);
+            d_rivals[which].better.add(votes.first, votes.second);
+            d_rivals[which].worse.add(votes.second, votes.first);
+        }
+    for (const candidate which : { offline, adaptive, last_good })
+        if (d_rivals[which].better.sure()) {
+            d_in_use = which;
+            d_rivals = {};
+            return false;
+        }
+    // The network in use has surely left behind the adaptive one or, being that itself,
+    // the last good one.
+    auto& behind = d_rivals[d_in_use == adaptive ? last_good : adaptive];
+    if (!behind.worse.sure())
+        return false;
+    behind = {};
+    if (d_in_use != adaptive) {
+        d_candidates[adaptive].estimate = estimate();
+        return true;
+    }
+    d_kept = true;
+    d_candidates[last_good] = d_candidates[adaptive];
+    d_candidates[last_good].usual_rate = estimate(adaptive).symbol_error_rate();
+    return false;
+}
+
+// What judge() does with the symbols that are looked at. \param decides by the estimates
+bool guard::judge_part(const feature_view& part, const network& average, bool decides)
 {
     bool changed = false;
     for (auto& each : d_candidates) {
@@ -112,6 +176,8 @@ bool guard::judge_part(const feature_view& part, const network& average)
     // Those that are not looked at count as well.
     const std::size_t symbols = part.count * random_looks::every / simd::tile;
     d_since_good += symbols;
+    if (!decides)
+        return false;
     keep_good(average);
 
     double least = badness(d_in_use);
@@ -176,6 +242,13 @@ void guard::state(archive& members)
     members("declining", d_declining);
     members("since_good", d_since_good);
     members("kept", d_kept);
+    if (!d_judge)
+        return;
+    members("judge", *d_judge);
+    for (const candidate which : { offline, adaptive, last_good }) {
+        members(std::string("better.") + name(which), d_rivals[which].better);
+        members(std::string("worse.") + name(which), d_rivals[which].worse);
+    }
 }
 
 } // namespace gr::adann::core

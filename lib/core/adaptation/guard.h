@@ -8,10 +8,12 @@
 
 #include "core/adaptation/error_estimate.h"
 #include "core/adaptation/random_looks.h"
+#include "core/adaptation/waveform_judge.h"
 #include "core/network/decider.h"
 #include "core/network/model.h"
 
 #include <array>
+#include <optional>
 
 namespace gr::adann::core {
 
@@ -19,8 +21,18 @@ namespace gr::adann::core {
  *
  * - offline: the network as it was loaded;
  * - adaptive: the running average of the network that is being trained;
- * - last good: a copy of the adaptive one from when its estimate could be trusted.
+ * - last good: a copy of the adaptive one from when it was seen to be good.
  *
+ * With the expected waveform, and batches that are long enough for it, all three
+ * decide each batch before it is trained on, and a waveform_judge compares the others'
+ * decisions with those in use. A candidate that is surely better (sequential_test) is put
+ * into use. While the adaptive one is in use and surely better than the last good one, a
+ * copy of it becomes the last good one. While it is not in use and surely worse, training
+ * starts over from the one in use: a rollback, which changes no decision. The data need
+ * not be random.
+ *
+ * With other models, and where random data is decided so badly that the waveform does not
+ * explain it (explained()), error rates are compared that are estimated without labels.
  * Before a batch is trained on, all three decide a quarter of it, the tiles that
  * random_looks draws: symbols that none has learnt from; what one of them forgets, all
  * forget. The pattern score that even the best
@@ -41,8 +53,13 @@ public:
 
     /*! \param initial the offline network, its error rate and its temperatures
      * \param scrambled whether the data is random: without that, patterns tell nothing
-     * \param seed of where it looks */
-    guard(const model& initial, bool scrambled, std::uint64_t seed);
+     * \param seed of where it looks
+     * \param batch what judge() will see at once, for a waveform_judge of the model's
+     * expected waveform; 0 for none */
+    guard(const model& initial,
+          bool scrambled,
+          std::uint64_t seed,
+          std::size_t batch = 0);
 
     //! The signal is away: begins again with the last good network and nothing known of
     //! any.
@@ -53,6 +70,9 @@ public:
     bool judge(const feature_view& batch, const network& average);
 
     candidate in_use() const { return d_in_use; }
+    //! Whether the expected waveform explains what is decided nearly as well as when it
+    //! was trained; true without one.
+    bool explained() const;
     //! The network in use; `average` if that is the adaptive one.
     const network& choose(const network& average) const;
     //! Of the network in use.
@@ -82,17 +102,27 @@ private:
         void state(archive& members);
     };
 
-    bool judge_part(const feature_view& part, const network& average);
+    bool judge_waveform(const feature_view& batch, bool decides);
+    bool judge_part(const feature_view& part, const network& average, bool decides);
     void look(contender& each, const feature_view& view);
     void keep_good(const network& average);
 
     const model d_initial;
+    const bool d_scrambled;
     std::array<contender, 3> d_candidates; // the adaptive one's network is given
     candidate d_in_use = offline;
     random_looks d_looks;
     std::size_t d_declining = 0;  // symbols for which the adaptive network was bad
     std::size_t d_since_good = 0; // symbols since the last good one was taken
     bool d_kept = false;          // one was; until then it is the offline one
+
+    // By the expected waveform: the others' decisions against those in use.
+    struct rivalry {
+        sequential_test better, worse;
+    };
+    std::optional<waveform_judge> d_judge;
+    std::array<rivalry, 3> d_rivals;
+    std::array<std::vector<std::uint8_t>, 3> d_decisions;
 
     decider d_decider;
     network d_scaled;

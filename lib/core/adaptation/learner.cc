@@ -38,10 +38,14 @@ learner::learner(const model& initial, const learner_settings& settings)
       d_average(d_offline.net)
 {
     const bool supervised = row(settings.loss).supervised();
-    if (settings.guard && !supervised && !std::isnan(initial.symbol_error_rate)) {
+    const bool judged = initial.waveform &&
+                        settings.batch >= waveform_judge::least_batch(*initial.waveform);
+    if (settings.guard && !supervised &&
+        (judged || !std::isnan(initial.symbol_error_rate))) {
         const bool scrambled = settings.balance > 0;
         d_signal.emplace(d_offline.symbols, scrambled);
-        d_guard.emplace(d_offline, scrambled, settings.seed);
+        d_guard.emplace(
+            d_offline, scrambled, settings.seed, judged ? settings.batch : 0);
         d_status.in_use = d_guard->in_use();
     }
     d_events.reserve(4);
@@ -124,7 +128,12 @@ void learner::estimate_errors(std::size_t more_symbols)
     const double bits =
         d_offline.symbols.bits_per_symbol() / d_offline.symbols.bits_per_error();
     d_status.estimated = {
-        rate / bits, interval.low / bits, interval.high / bits, estimate.trustworthy()
+        rate / bits,
+        interval.low / bits,
+        interval.high / bits,
+        // Of a model that was started blindly nobody knows what its posteriors are worth.
+        estimate.trustworthy() && d_guard->explained() &&
+            !std::isnan(d_offline.symbol_error_rate)
     };
 }
 

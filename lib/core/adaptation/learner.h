@@ -75,8 +75,8 @@ struct learner_event : learner_status {
  *    symbols brings them nearer by N_b / (average + N_b). The noise of single steps is
  *    averaged out of the decisions, which `average` = 0 takes as they are.
  *
- * Signal check and guard work with a model of known error rate only, and not with known
- * labels. A checkpoint is a model file of the weights in use, together with all that the
+ * Signal check and guard work with a model of known error rate or with an expected
+ * waveform only, and not with known labels. A checkpoint is a model file of the weights in use, together with all that the
  * next step depends on: a learner that is made from one goes on, with the same settings
  * to the bit. The batch, the loss and its parameters, the learning rate and the average
  * may be others than before; another optimizer is refused. What belongs to the guard is

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "core/counting/alignment_search.h"
 
+#include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace gr::adann::core {
 
@@ -72,21 +74,46 @@ double evidence(std::uint64_t matches, std::uint64_t n, double chance)
             (matches < n ? miss * std::log(miss / (1 - chance)) : 0.0));
 }
 
+namespace {
+
+// All permutations of few labels but the symmetries, the reflections of many.
+std::vector<std::vector<std::uint8_t>> permutations_of(const constellation& alphabet)
+{
+    constexpr std::size_t few = 4;
+    if (alphabet.size() > few)
+        return alphabet.reflections();
+    const auto& symmetries = alphabet.symmetries();
+    std::vector<std::vector<std::uint8_t>> all;
+    std::vector<std::uint8_t> each(alphabet.size());
+    std::iota(each.begin(), each.end(), std::uint8_t{ 0 });
+    do
+        if (std::find(symmetries.begin(), symmetries.end(), each) == symmetries.end())
+            all.push_back(each);
+    while (std::next_permutation(each.begin(), each.end()));
+    return all;
+}
+
+} // namespace
+
 alignment_search::alignment_search(const constellation& alphabet,
                                    unsigned search,
                                    std::size_t longest)
-    : d_labels(alphabet.size()), d_search(search)
+    : d_labels(alphabet.size()),
+      d_search(search),
+      d_permutations(permutations_of(alphabet)),
+      d_undone(std::max(alphabet.symmetries().size(), d_permutations.size()),
+               std::vector<std::uint8_t>(longest))
 {
-    const auto& symmetries = alphabet.symmetries();
-    const double tests = (2.0 * search + 1) * static_cast<double>(symmetries.size());
-    d_threshold = std::log(tests / false_alarm);
-    for (const auto& symmetry : symmetries) {
-        auto& undo = d_undo.emplace_back();
-        undo.fill(0);
-        for (std::size_t l = 0; l < symmetry.size(); ++l)
-            undo[symmetry[l]] = static_cast<std::uint8_t>(l);
-        d_undone.emplace_back(longest);
-    }
+    const auto undo = [](const std::vector<std::uint8_t>& permutation) {
+        std::array<std::uint8_t, 256> table{};
+        for (std::size_t l = 0; l < permutation.size(); ++l)
+            table[permutation[l]] = static_cast<std::uint8_t>(l);
+        return table;
+    };
+    for (const auto& symmetry : alphabet.symmetries())
+        d_undo.push_back(undo(symmetry));
+    for (const auto& permutation : d_permutations)
+        d_undo_permutation.push_back(undo(permutation));
 }
 
 std::optional<alignment_search::match> alignment_search::find(const label_stream& decided,
@@ -95,17 +122,41 @@ std::optional<alignment_search::match> alignment_search::find(const label_stream
                                                               const label_stream& sent,
                                                               std::int64_t centre)
 {
+    return best(d_undo, decided, from, length, sent, centre, d_search);
+}
+
+std::optional<alignment_search::match>
+alignment_search::find_permuted(const label_stream& decided,
+                                std::int64_t from,
+                                std::size_t length,
+                                const label_stream& sent,
+                                std::int64_t centre,
+                                std::int64_t search)
+{
+    return best(d_undo_permutation, decided, from, length, sent, centre, search);
+}
+
+std::optional<alignment_search::match> alignment_search::best(const tables& undo,
+                                                              const label_stream& decided,
+                                                              std::int64_t from,
+                                                              std::size_t length,
+                                                              const label_stream& sent,
+                                                              std::int64_t centre,
+                                                              std::int64_t search)
+{
     const std::uint8_t* window = decided.at(from);
-    for (std::size_t s = 0; s < d_undo.size(); ++s)
+    for (std::size_t s = 0; s < undo.size(); ++s)
         std::transform(window, window + length, d_undone[s].begin(), [&](auto label) {
-            return d_undo[s][label];
+            return undo[s][label];
         });
 
     std::optional<match> best;
-    double best_evidence = d_threshold;
+    const double tests =
+        (2.0 * static_cast<double>(search) + 1) * static_cast<double>(undo.size());
+    double best_evidence = std::log(tests / false_alarm);
     const auto distance = [=](std::int64_t delay) { return std::abs(delay - centre); };
     histogram decided_counts(decided), sent_counts(sent);
-    for (std::int64_t delay = centre - d_search; delay <= centre + d_search; ++delay) {
+    for (std::int64_t delay = centre - search; delay <= centre + search; ++delay) {
         const std::int64_t low = std::max(from, sent.begin() + delay);
         const std::int64_t high =
             std::min(from + static_cast<std::int64_t>(length), sent.end() + delay);
@@ -114,19 +165,18 @@ std::optional<alignment_search::match> alignment_search::find(const label_stream
         const auto n = static_cast<std::size_t>(high - low);
         decided_counts.move_to(low, high);
         sent_counts.move_to(low - delay, high - delay);
-        for (unsigned s = 0; s < d_undo.size(); ++s) {
+        for (unsigned s = 0; s < undo.size(); ++s) {
             double pairs = 0; // of labels that agree, among all n² pairs
             for (std::size_t l = 0; l < d_labels; ++l)
-                pairs += decided_counts[l] * sent_counts[d_undo[s][l]];
+                pairs += decided_counts[l] * sent_counts[undo[s][l]];
             const double chance = pairs / n / n;
-            const double found = evidence(
-                agreements(d_undone[s].data() + (low - from), sent.at(low - delay), n),
-                n,
-                chance);
+            const std::size_t matches =
+                agreements(d_undone[s].data() + (low - from), sent.at(low - delay), n);
+            const double found = evidence(matches, n, chance);
             if (found > best_evidence ||
                 (best && found == best_evidence &&
                  distance(delay) < distance(best->where.delay))) {
-                best = match{ { delay, s }, chance };
+                best = match{ { delay, s }, chance, double(n - matches) / double(n) };
                 best_evidence = found;
             }
         }

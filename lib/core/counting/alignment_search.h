@@ -1,6 +1,7 @@
 /* -*- c++ -*- */
 /*
- * Which delay and which symmetry of the constellation relate decided labels to sent ones.
+ * Which delay and which symmetry of the constellation, or which permutation of its labels,
+ * relate decided labels to sent ones.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
@@ -55,7 +56,8 @@ public:
 
     struct match {
         alignment where;
-        double chance; //!< agreement of unrelated labels
+        double chance;     //!< agreement of unrelated labels
+        double error_rate; //!< of the symbols compared
     };
 
     /*! Looks for decided labels `from` … `from + length - 1`, at delays around `centre`.
@@ -66,15 +68,45 @@ public:
                               const label_stream& sent,
                               std::int64_t centre);
 
+    /*! The same where no symmetry but another order of the labels relates the streams, as
+     * between two senders' bit mappings, or a mirrored constellation: all permutations of
+     * up to 4 labels, the reflections of more. `where.symmetry` is an index into
+     * permutations().
+     * \param search largest delay from the centre that is tried */
+    std::optional<match> find_permuted(const label_stream& decided,
+                                       std::int64_t from,
+                                       std::size_t length,
+                                       const label_stream& sent,
+                                       std::int64_t centre,
+                                       std::int64_t search);
+
+    //! Those tried: entry [p][l] is the label decided for the sent label l.
+    const std::vector<std::vector<std::uint8_t>>& permutations() const
+    {
+        return d_permutations;
+    }
+
+    std::size_t symmetries() const { return d_undo.size(); }
     //! Label l as it was before symmetry s: undo(s)[l].
     const std::array<std::uint8_t, 256>& undo(unsigned s) const { return d_undo[s]; }
 
 private:
+    using tables = std::vector<std::array<std::uint8_t, 256>>;
+
+    std::optional<match> best(const tables& undo,
+                              const label_stream& decided,
+                              std::int64_t from,
+                              std::size_t length,
+                              const label_stream& sent,
+                              std::int64_t centre,
+                              std::int64_t search);
+
     std::size_t d_labels;
     std::int64_t d_search;
-    double d_threshold;
-    std::vector<std::array<std::uint8_t, 256>> d_undo;
-    std::vector<std::vector<std::uint8_t>> d_undone; // the window, without each symmetry
+    std::vector<std::vector<std::uint8_t>> d_permutations;
+    tables d_undo;
+    tables d_undo_permutation;
+    std::vector<std::vector<std::uint8_t>> d_undone; // the window, without each of them
 };
 
 } // namespace gr::adann::core

@@ -15,6 +15,7 @@ constexpr std::int64_t first_window = 2048;
 constexpr std::int64_t longest_window = 8192;
 constexpr std::int64_t longest_stride = 16 * longest_window;
 constexpr std::size_t headroom = 65536; // that one stream may be ahead of the other
+constexpr double doubtful_rate = 0.2; // of symbol errors: is it another order of labels?
 const double probe_threshold = std::log(1e6);
 
 template <typename T>
@@ -33,6 +34,29 @@ const std::array<std::uint8_t, 256> ones = [] {
 }();
 
 } // namespace
+
+std::string describe_permutation(const std::vector<std::uint8_t>& permutation)
+{
+    std::string text;
+    std::vector<bool> told(permutation.size());
+    for (std::size_t first = 0; first < permutation.size(); ++first) {
+        if (told[first] || permutation[first] == first)
+            continue;
+        text += (text.empty() ? "" : ", ") + std::to_string(first);
+        if (permutation[permutation[first]] == first) {
+            text += "<->" + std::to_string(permutation[first]);
+            told[permutation[first]] = true;
+            continue;
+        }
+        std::size_t label = first;
+        do {
+            told[label] = true;
+            label = permutation[label];
+            text += "->" + std::to_string(label);
+        } while (label != first);
+    }
+    return text;
+}
 
 error_counts& error_counts::operator+=(const error_counts& other)
 {
@@ -63,6 +87,7 @@ void error_counter::reset()
         d_checked = d_counted;
     d_locked = false;
     d_locks = 0;
+    d_permutation.clear();
     end_alignment(d_counted, std::nullopt, 0);
     d_batch = {};
     d_recent = {};
@@ -163,8 +188,43 @@ bool error_counter::probe()
             return true;
         }
     }
+    const double error_rate = symbol_error_rate(d_lock.where, d_checked, *n);
+    if (*n == probe_length && is_permuted(error_rate, d_checked, *n, 0)) {
+        end_alignment(d_counted, std::nullopt, 0);
+        return true;
+    }
     d_due = d_checked;
     d_checked += *n;
+    return true;
+}
+
+// Whether another order of the labels explains them much better; then it is kept.
+bool error_counter::is_permuted(double error_rate,
+                                std::int64_t from,
+                                std::int64_t n,
+                                std::int64_t search)
+{
+    d_permutation.clear();
+    if (error_rate < doubtful_rate)
+        return false;
+    const auto found =
+        d_search.find_permuted(d_decided, from, n, d_sent, d_lock.where.delay, search);
+    if (!found || found->error_rate > error_rate / 2)
+        return false;
+    const auto& permutation = d_search.permutations()[found->where.symmetry];
+    std::size_t most = 0;
+    for (std::size_t s = 0; s < d_search.symmetries(); ++s) {
+        auto seen = permutation;
+        std::size_t unchanged = 0;
+        for (std::size_t l = 0; l < seen.size(); ++l) {
+            seen[l] = d_search.undo(s)[seen[l]];
+            unchanged += seen[l] == l;
+        }
+        if (s == 0 || unchanged > most || (unchanged == most && seen < d_permutation)) {
+            most = unchanged;
+            d_permutation = seen;
+        }
+    }
     return true;
 }
 
@@ -176,7 +236,10 @@ bool error_counter::acquire()
     if (!window || *window <= 0)
         return false;
     const std::int64_t centre = d_lock.where.delay;
-    if (const auto found = d_search.find(d_decided, d_checked, *window, d_sent, centre)) {
+    const auto found = d_search.find(d_decided, d_checked, *window, d_sent, centre);
+    const bool permuted =
+        is_permuted(found ? found->error_rate : 1, d_checked, *window, d_search_range);
+    if (found && !permuted) {
         std::int64_t start = std::max(d_checked, d_sent.begin() + found->where.delay);
         // Not what came before the agreement began.
         const std::int64_t end =
@@ -184,7 +247,7 @@ bool error_counter::acquire()
         while (start + probe_length <= end && !passes(*found, start, probe_length))
             start += probe_length;
         begin_alignment(*found, start);
-    } else if (d_window < longest_window) {
+    } else if (d_window < longest_window && !permuted) {
         d_window = longest_window;
     } else {
         d_checked += d_stride;
@@ -213,6 +276,15 @@ void error_counter::end_alignment(std::int64_t at,
     d_upcoming_start = start;
     d_window = first_window;
     d_stride = longest_window;
+}
+
+double error_counter::symbol_error_rate(const alignment& at,
+                                        std::int64_t from,
+                                        std::int64_t n) const
+{
+    const error_counts counts = count(at, from, n);
+    return static_cast<double>(counts.symbol_errors) /
+           static_cast<double>(counts.symbols);
 }
 
 bool error_counter::passes(const lock& at, std::int64_t from, std::int64_t n) const

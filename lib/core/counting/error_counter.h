@@ -10,8 +10,12 @@
 #include "core/counting/clopper_pearson.h"
 
 #include <optional>
+#include <string>
 
 namespace gr::adann::core {
+
+//! Permuted labels for people: "1<->2", or longer cycles as "0->1->3->0"; "" for none.
+std::string describe_permutation(const std::vector<std::uint8_t>& permutation);
 
 struct error_counts {
     std::uint64_t symbols = 0;
@@ -61,6 +65,11 @@ struct batch_result {
  * is not counted. The longest window sees agreement some 0.05 (pam2: 0.07) above chance;
  * to stay locked it takes about 0.1.
  *
+ * **Permuted labels.** Where less than four in five symbols agree at any alignment, other
+ * orders of the labels are tried (see alignment_search::find_permuted). One with less than
+ * half of the errors means that sender and receiver do not mean the same bits: that is no
+ * lock, nothing is counted, and permutation() tells which it is.
+ *
  * Use: append what has come to either stream, then call next() until it has nothing; and
  * again. Memory is constant: a stream can be about 65536 labels ahead of the other, then
  * append() takes no more of it. Not safe for use by several threads.
@@ -99,6 +108,10 @@ public:
     bool lacks_sent() const { return d_lacks_sent; }
 
     bool locked() const { return d_locked; }
+    /*! Empty, or while there is no lock because the labels are permuted: [l] is the label
+     * decided for the sent label l. Of those that differ by a symmetry only, the one that
+     * leaves most labels as they are, the first ones. */
+    const std::vector<std::uint8_t>& permutation() const { return d_permutation; }
     //! The latest alignment; meaningful if there was a lock.
     const alignment& where() const { return d_lock.where; }
     //! How often an alignment was found after the first: slips and losses of lock.
@@ -116,9 +129,15 @@ private:
     available(std::int64_t from, std::int64_t wanted, std::int64_t spread);
     bool probe();
     bool acquire();
+    bool is_permuted(double error_rate,
+                     std::int64_t from,
+                     std::int64_t n,
+                     std::int64_t search);
     void
     end_alignment(std::int64_t at, const std::optional<lock>& next, std::int64_t start);
     void begin_alignment(const lock& found, std::int64_t start);
+    double
+    symbol_error_rate(const alignment& at, std::int64_t from, std::int64_t n) const;
     bool passes(const lock& at, std::int64_t from, std::int64_t n) const;
     std::int64_t split(const alignment& next, std::int64_t to) const;
     bool differs(const alignment& at, std::int64_t index) const;
@@ -139,6 +158,7 @@ private:
     bool d_locked = false;
     lock d_lock{};
     std::uint64_t d_locks = 0;
+    std::vector<std::uint8_t> d_permutation;
     // Decided labels before d_counted are done with; those before d_due are to be
     // counted; those before d_checked agree, or, unlocked, were passed over.
     std::int64_t d_counted = 0;

@@ -2,6 +2,7 @@
 #include "core/signal/constellation.h"
 
 #include "core/common/checks.h"
+#include "core/signal/named_constellations.h"
 
 #include <nlohmann/json.hpp>
 
@@ -16,45 +17,6 @@ namespace {
 
 using point = std::complex<float>;
 using json = nlohmann::json;
-
-// Level of a Gray label: the position p with p ^ (p >> 1) == label, spread to -(m-1) ...
-// m-1.
-float pam_level(unsigned label, unsigned bits)
-{
-    unsigned position = label;
-    for (unsigned shift = 1; shift < bits; shift <<= 1)
-        position ^= position >> shift;
-    return 2.0f * static_cast<float>(position) - static_cast<float>((1u << bits) - 1);
-}
-
-std::vector<point> pam(unsigned bits)
-{
-    std::vector<point> points;
-    for (unsigned label = 0; label < 1u << bits; ++label)
-        points.push_back(pam_level(label, bits));
-    return points;
-}
-
-// Bits of I, then those of Q.
-std::vector<point> square_qam(unsigned bits)
-{
-    std::vector<point> points;
-    for (unsigned i = 0; i < 1u << bits; ++i)
-        for (unsigned q = 0; q < 1u << bits; ++q)
-            points.emplace_back(pam_level(i, bits), pam_level(q, bits));
-    return points;
-}
-
-struct alphabet {
-    const char* name;
-    std::vector<point> (*points)();
-};
-
-const alphabet alphabets[] = {
-    { "pam2", [] { return pam(1); } },         { "pam4", [] { return pam(2); } },
-    { "pam8", [] { return pam(3); } },         { "qpsk", [] { return square_qam(1); } },
-    { "16qam", [] { return square_qam(2); } }, { "64qam", [] { return square_qam(3); } },
-};
 
 std::vector<point> points_from(const std::string& text)
 {
@@ -86,7 +48,7 @@ const std::vector<std::string>& constellation::names()
 {
     static const std::vector<std::string> ordered = [] {
         std::vector<std::string> all;
-        for (const auto& each : alphabets)
+        for (const auto& each : named_constellations())
             all.push_back(each.name);
         return all;
     }();
@@ -96,8 +58,9 @@ const std::vector<std::string>& constellation::names()
 constellation::constellation(const std::string& text)
     : d_name(text), d_named(text.find('[') == text.npos)
 {
-    d_points = d_named ? alphabets[choice("constellation", text, names())].points()
-                       : points_from(text);
+    d_points =
+        d_named ? named_constellations()[choice("constellation", text, names())].points()
+                : points_from(text);
     find_structure();
 }
 
@@ -178,32 +141,38 @@ void constellation::find_symmetries()
     std::vector<point> around;
     for (const auto& each : d_points)
         around.push_back(each - centre);
-    // A rotation takes the outermost point to a point.
+    // What keeps the points takes the outermost one to a point.
     const auto outermost =
         *std::max_element(around.begin(), around.end(), [](point a, point b) {
             return std::norm(a) < std::norm(b);
         });
-    constexpr double whole_turn = 2 * 3.14159265358979323846, rounding = 1e-3;
-    std::vector<double> angles; // 0 … whole_turn
-    for (const auto& each : around)
-        if (std::abs(std::abs(each) - std::abs(outermost)) < 0.01f * d_distance)
-            angles.push_back(std::fmod(std::arg(each / outermost) + whole_turn + rounding,
-                                       whole_turn));
-    std::sort(angles.begin(), angles.end());
-    for (const double angle : angles) {
-        const point turn(std::polar(1.0, angle - rounding));
-        std::vector<std::uint8_t> permutation;
-        for (const auto& each : around) {
-            const auto found =
-                std::find_if(around.begin(), around.end(), [&](point other) {
-                    return std::abs(other - each * turn) < 0.1f * d_distance;
-                });
-            if (found == around.end())
-                break;
-            permutation.push_back(static_cast<std::uint8_t>(found - around.begin()));
+    for (const bool mirrored : { false, true }) {
+        const auto image = [&](point each) { return mirrored ? std::conj(each) : each; };
+        constexpr double whole_turn = 2 * 3.14159265358979323846, rounding = 1e-3;
+        std::vector<double> angles; // 0 … whole_turn
+        for (const auto& each : around)
+            if (std::abs(std::abs(each) - std::abs(outermost)) < 0.01f * d_distance)
+                angles.push_back(
+                    std::fmod(std::arg(each / image(outermost)) + whole_turn + rounding,
+                              whole_turn));
+        std::sort(angles.begin(), angles.end());
+        for (const double angle : angles) {
+            const point turn(std::polar(1.0, angle - rounding));
+            std::vector<std::uint8_t> permutation;
+            for (const auto& each : around) {
+                const auto found =
+                    std::find_if(around.begin(), around.end(), [&](point other) {
+                        return std::abs(other - image(each) * turn) < 0.1f * d_distance;
+                    });
+                if (found == around.end())
+                    break;
+                permutation.push_back(static_cast<std::uint8_t>(found - around.begin()));
+            }
+            const auto& known = d_symmetries;
+            if (permutation.size() == size() &&
+                std::find(known.begin(), known.end(), permutation) == known.end())
+                (mirrored ? d_reflections : d_symmetries).push_back(permutation);
         }
-        if (permutation.size() == size())
-            d_symmetries.push_back(std::move(permutation));
     }
 }
 

@@ -87,6 +87,13 @@ public:
         return d_symmetries;
     }
 
+    //! The same of a signal that is mirrored (I and Q exchanged, or one of them inverted),
+    //! then rotated; without those that a rotation alone gives.
+    const std::vector<std::vector<std::uint8_t>>& reflections() const
+    {
+        return d_reflections;
+    }
+
     //! The nearest points to that of a label, as labels.
     const std::vector<std::uint8_t>& neighbours(std::size_t label) const
     {
@@ -115,7 +122,7 @@ private:
     float d_distance = 0; // smallest of two points
     std::array<std::size_t, 2> d_levels{};
     std::array<std::array<std::uint8_t, 256>, 2> d_level{};
-    std::vector<std::vector<std::uint8_t>> d_symmetries;
+    std::vector<std::vector<std::uint8_t>> d_symmetries, d_reflections;
     std::vector<std::vector<std::uint8_t>> d_neighbours;
 };
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace gr::adann::core {
 
@@ -47,10 +48,11 @@ void front_filter_settings::check() const
 front_filter::front_filter(const expected_waveform& waveform,
                            const window_geometry& window,
                            const front_filter_settings& settings)
-    : d_waveform(waveform),
+    : d_waveform(std::make_shared<const expected_waveform>(waveform)),
       d_window(window),
       d_planes(window.floats_per_sample()),
       d_taps(odd_taps(checked(settings).length, window.sps())),
+      d_step(d_planes == 2 ? carrier::step : block),
       d_past(block + judge::symbols + 4 * waveform.reach() + whole(d_taps, window.sps()) +
              whole(window.samples(), window.sps()) + 2),
       d_capacity(d_past + room),
@@ -59,9 +61,6 @@ front_filter::front_filter(const expected_waveform& waveform,
       d_filtered(d_samples.re.size() * d_planes),
       d_bad(d_samples.re.size()),
       d_labels(d_capacity + block),
-      d_next(d_past),
-      d_loaded(sample(d_next) - window.samples_before() - reach()),
-      d_ready(d_loaded + reach()),
       d_expected(block * waveform.stride()),
       d_wanted(sample(block), d_planes == 2),
       d_output(sample(block) + window.samples() + lanes, d_planes == 2),
@@ -74,19 +73,36 @@ front_filter::front_filter(const expected_waveform& waveform,
              settings.memories),
       d_judge(d_waveform),
       d_plain(judge::symbols + 2 * waveform.reach()),
+      d_still(d_planes == 2 ? sample(judge::symbols) : 0, d_planes == 2),
       d_interleaved(d_planes == 2 ? 2 * (sample(d_plain.size()) + window.samples()) : 0)
 {
     if (waveform.stride() != window.stride())
         refuse("expected waveform's floats of a symbol",
                waveform.stride(),
                std::to_string(window.stride()) + ", as the window has");
+    if (d_planes == 2)
+        d_carrier.emplace(d_samples.re.size(), window.sps());
+    forget_samples();
+}
+
+void front_filter::forget_samples()
+{
+    d_next = d_past;
+    d_ready = sample(d_next) - d_window.samples_before();
+    d_loaded = d_ready - reach();
+    d_unusable = d_known = d_position = 0;
 }
 
 feature_view front_filter::filter(const feature_view& windows)
 {
+    if (std::exchange(d_starts, false) && !goes_on(windows))
+        forget_samples();
     if (d_next + windows.count > d_capacity)
         make_room();
     load(windows);
+    if (d_carrier && d_position % d_step == 0)
+        d_carrier->prepare(d_ready,
+                           sample(d_next + d_step - 1) + d_window.samples_after() + 1);
     const std::size_t first = sample(d_next) - d_window.samples_before();
     const std::size_t end =
         sample(d_next + windows.count - 1) + d_window.samples_after() + 1;
@@ -95,6 +111,18 @@ feature_view front_filter::filter(const feature_view& windows)
              d_window.stride(),
              d_window.dimension(),
              windows.count };
+}
+
+// Whether the windows start with what has come in.
+bool front_filter::goes_on(const feature_view& windows) const
+{
+    const std::size_t first = sample(d_next) - d_window.samples_before() - reach();
+    const std::size_t n = std::min(d_loaded - first, windows.floats() / d_planes);
+    for (std::size_t i = 0; i < n; ++i)
+        if (windows.data[i * d_planes] != d_samples.re[first + i] ||
+            (d_planes == 2 && windows.data[2 * i + 1] != d_samples.im[first + i]))
+            return false;
+    return true;
 }
 
 // What the buffers still need goes to their start.
@@ -110,6 +138,8 @@ void front_filter::make_room()
     move_back(d_filtered, from * d_planes);
     move_back(d_bad, from);
     move_back(d_labels, symbols);
+    if (d_carrier)
+        d_carrier->move_back(from);
     d_next -= symbols;
     d_loaded -= from;
     d_ready -= from;
@@ -141,10 +171,7 @@ void front_filter::run(std::size_t first, std::size_t n)
     } else {
         float *const re = d_output.re.data(), *const im = d_output.im.data();
         d_filter.run(d_bank.taps(), d_sums.pitch(), from, n, re, im);
-        for (std::size_t i = 0; i < n; ++i) {
-            d_filtered[2 * (first + i)] = re[i];
-            d_filtered[2 * (first + i) + 1] = im[i];
-        }
+        d_carrier->rotate_back(re, im, first, n, &d_filtered[2 * first]);
     }
     d_ready = first + n;
     for (std::size_t i = first; i < std::min(d_ready, d_unusable); ++i)
@@ -178,7 +205,20 @@ bool front_filter::take(const std::uint8_t* labels, std::size_t n)
     d_known = std::min(d_known + n, d_past);
     d_position = (d_position + n) % block;
     d_blocks += d_position == 0;
+    if (d_carrier && d_position % d_step == 0)
+        measure_phase();
     return d_position == 0;
+}
+
+// Of the latest step whose symbols' neighbours are decided.
+void front_filter::measure_phase()
+{
+    const std::size_t symbol = d_next - d_step - d_waveform->reach();
+    const std::size_t first = sample(symbol) - d_window.sps() / 2;
+    if (d_known < d_step + 2 * d_waveform->reach() || d_unusable > first)
+        return d_carrier->skip(first);
+    d_waveform->expect(&d_labels[symbol], d_step, d_expected.data());
+    d_carrier->measure(d_expected.data(), &d_filtered[2 * first], first);
 }
 
 // Compares the latest decisions with those that the network makes without the filter.
@@ -195,11 +235,17 @@ void front_filter::judge_filter(decider& decides, const prepared_network& net)
         d_plain.size()
     };
     decides.decide(net, windows, d_plain.data());
-    const std::size_t around = d_waveform.reach();
+    const std::size_t around = d_waveform->reach();
     const auto owned = sample(first + around) - d_window.sps() / 2;
-    if (d_judge.condemns(d_samples + static_cast<std::ptrdiff_t>(owned),
-                         &d_labels[first + around],
-                         &d_plain[around])) {
+    const signal_planes samples = d_samples + static_cast<std::ptrdiff_t>(owned);
+    signal_planes still = samples;
+    if (d_carrier) {
+        const std::size_t n = sample(judge::symbols);
+        d_carrier->rotate_back(samples.re, samples.im, owned, n, d_interleaved.data());
+        d_still.assign(d_interleaved.data(), n);
+        still = d_still;
+    }
+    if (d_judge.condemns(still, &d_labels[first + around], samples, &d_plain[around])) {
         reset();
         ++d_resets;
         std::copy(d_plain.begin(), d_plain.end(), d_labels.begin() + first);
@@ -221,23 +267,73 @@ const float* front_filter::interleaved(std::size_t first, std::size_t n)
 // Learns from the latest block whose symbols' neighbours are decided.
 void front_filter::update()
 {
-    const std::size_t reach_symbols = d_waveform.reach();
+    const std::size_t reach_symbols = d_waveform->reach();
     if (d_known < block + 2 * reach_symbols)
         return;
     const std::size_t symbol = d_next - block - reach_symbols;
     const std::size_t first = sample(symbol) - d_window.sps() / 2 - reach();
     if (d_unusable > first)
         return;
-    d_waveform.expect(&d_labels[symbol], block, d_expected.data());
+    d_waveform->expect(&d_labels[symbol], block, d_expected.data());
     d_wanted.assign(d_expected.data(), sample(block));
+    if (d_carrier)
+        d_carrier->rotate(d_wanted, first + reach(), sample(block));
     d_sums.set(d_samples + static_cast<std::ptrdiff_t>(first), d_wanted, sample(block));
     d_bank.learn(d_sums);
+}
+
+void front_filter::state(archive& members)
+{
+    std::size_t taps = d_taps;
+    members("taps", taps);
+    if (taps != d_taps)
+        members.refuse("taps",
+                       "are " + std::to_string(taps) + ", but the front filter has " +
+                           std::to_string(d_taps));
+    members("bank", d_bank);
+    members("judge", d_judge);
+    members("blocks", d_blocks);
+    members("resets", d_resets);
+    members("position", d_position);
+    members("known", d_known);
+    // What the buffers still need: restored, it is at their start.
+    const std::size_t symbol = d_next - d_past, from = sample(symbol);
+    std::size_t loaded = d_loaded - from, ready = d_ready - from;
+    std::size_t unusable = d_unusable - std::min(d_unusable, from);
+    members("loaded", loaded);
+    members("ready", ready);
+    members("unusable", unusable);
+    if (d_position >= block || d_known > d_past || ready > loaded || unusable > loaded ||
+        loaded > sample(d_past + block) + d_window.samples() + d_taps)
+        members.refuse("position", "is out of range");
+    // A reader that saves changes nothing.
+    const auto set = [](std::size_t& to, std::size_t value) {
+        if (to != value)
+            to = value;
+    };
+    set(d_loaded, from + loaded);
+    set(d_ready, from + ready);
+    set(d_unusable, unusable + std::min(d_unusable, from));
+    if (d_carrier)
+        d_carrier->state(members, from, sample(d_past + block) + d_window.samples());
+    members.numbers("labels", &d_labels[symbol], { d_past });
+    members.numbers("samples.re", &d_samples.re[from], { loaded });
+    if (d_planes == 2)
+        members.numbers("samples.im", &d_samples.im[from], { loaded });
+    members.numbers(
+        "filtered", &d_filtered[from * d_planes], { ready * d_planes }, archive::any);
+    members.numbers("bad", &d_bad[from], { loaded });
+    for (std::size_t i = 0; i < d_past; ++i)
+        if (d_labels[symbol + i] >= d_waveform->classes())
+            members.refuse("labels", "are not all of the constellation");
 }
 
 void front_filter::reset()
 {
     d_bank.reset();
     d_judge.reset();
+    if (d_carrier)
+        d_carrier->reset();
 }
 
 } // namespace gr::adann::core

@@ -10,9 +10,13 @@
 #include "core/network/decider.h"
 #include "core/signal/expected_waveform.h"
 #include "core/signal/windows.h"
+#include "core/tracking/carrier.h"
 #include "core/tracking/judge.h"
 #include "core/tracking/tap_bank.h"
 
+#include <limits>
+#include <memory>
+#include <optional>
 #include <vector>
 
 namespace gr::adann::core {
@@ -26,6 +30,17 @@ struct front_filter_settings {
     void check() const;
 };
 
+//! What a front filter is doing.
+struct front_filter_status {
+    std::size_t memory = 0; //!< of the taps in use, in symbols; 0: they do nothing
+    /*! Mean square of what the expected waveform leaves of a filtered sample, predicted,
+     * over the latest few blocks; samples have unit power. NaN before the first block. */
+    float residual = std::numeric_limits<float>::quiet_NaN();
+    std::uint64_t resets = 0; //!< times that the judge had it start over
+    float phase = 0;          //!< that is taken out of complex samples, radians
+    float frequency = 0;      //!< that it turns with, turns a symbol
+};
+
 /*! Brings a stream of samples to the expected waveform of what is decided from it.
  *
  * Each sample is filtered once, with the taps that are current when a decision needs it
@@ -33,7 +48,11 @@ struct front_filter_settings {
  * learns from. After every `block` symbols, counted from the first one, the taps are
  * brought to the least squares between the samples and the waveform that is expected of
  * the decisions (tap_bank.h). The result is the same to the bit, however the stream is
- * cut into calls. Nothing is allocated after construction.
+ * cut into calls. Nothing is allocated after construction, nor by the assignment of one
+ * to another that was made alike.
+ *
+ * Complex samples are then rotated back by the carrier's phase (carrier.h), which turns
+ * faster than the taps can follow; the taps aim at the waveform with that phase.
  *
  * Every `judged_every` symbols a judge (judge.h) compares the latest decisions with those
  * that the network makes of the samples as they came in; if it condemns the filter, that
@@ -64,8 +83,9 @@ public:
     {
         return d_window.dimension() + 2 * reach() * d_window.floats_per_sample();
     }
-    //! Symbols up to the end of the block: the most that filter() may be given.
-    std::size_t left() const { return block - d_position; }
+    //! Symbols up to the end of the block or the carrier's step: the most that filter()
+    //! may be given.
+    std::size_t left() const { return d_step - d_position % d_step; }
 
     /*! Filters what the next symbols' windows need.
      * \param windows at most left(), of dimension() and the window's stride
@@ -81,9 +101,15 @@ public:
                  const prepared_network& net);
     //! The same with known labels, which need no judge.
     void known(const std::uint8_t* labels, std::size_t n);
+    //! The same with labels that nothing is learnt from.
+    void hold(const std::uint8_t* labels, std::size_t n) { take(labels, n); }
 
     //! Back to doing nothing.
     void reset();
+
+    /*! What comes next may go on from the samples that have come or be another stream:
+     * the samples themselves tell. The taps stay. */
+    void start() { d_starts = true; }
 
     //! (planes, taps()): what each sample around is multiplied with, the earliest first.
     signal_planes in_use() const
@@ -91,28 +117,34 @@ public:
         return { d_bank.taps(),
                  d_planes == 2 ? d_bank.taps() + d_sums.pitch() : nullptr };
     }
-    std::uint64_t resets() const { return d_resets; }      //!< by the judge
-    std::size_t memory() const { return d_bank.memory(); } //!< see tap_bank
-    //! What the waveform leaves of the filtered samples, over its own power; NaN if none.
-    float residual() const { return d_bank.residual(); }
+    front_filter_status status() const
+    {
+        return { d_bank.memory(),
+                 d_bank.residual(),
+                 d_resets,
+                 d_carrier ? d_carrier->phase() : 0,
+                 d_carrier ? d_carrier->frequency() : 0 };
+    }
 
     void state(archive& members);
 
 private:
     std::size_t sample(std::size_t symbol) const { return symbol * d_window.sps(); }
     void load(const feature_view& windows);
+    bool goes_on(const feature_view& windows) const;
+    void forget_samples();
     void run(std::size_t first, std::size_t n);
     void make_room();
     bool take(const std::uint8_t* labels, std::size_t n);
+    void measure_phase();
     void update();
     const float* interleaved(std::size_t first, std::size_t n);
     void judge_filter(decider& decides, const prepared_network& net);
 
-    const expected_waveform d_waveform;
-    const window_geometry d_window;
-    const std::size_t d_planes;
-    const std::size_t d_taps;
-    const std::size_t d_past, d_capacity; // symbols
+    std::shared_ptr<const expected_waveform> d_waveform;
+    window_geometry d_window;
+    std::size_t d_planes, d_taps, d_step;
+    std::size_t d_past, d_capacity; // symbols
 
     // Symbol k's middle is sample k·sps of these.
     planes d_samples;          // unusable ones are zero
@@ -127,12 +159,15 @@ private:
 
     aligned_floats d_expected;
     planes d_wanted, d_output;
+    std::optional<carrier> d_carrier; // of complex samples
     normal_equations d_sums;
     linear_filter d_filter;
     tap_bank d_bank;
     judge d_judge;
     std::vector<std::uint8_t> d_plain; // labels without the filter
+    planes d_still;                    // complex samples without their carrier
     aligned_floats d_interleaved;      // of complex samples
+    bool d_starts = false;
     std::uint64_t d_blocks = 0, d_resets = 0;
 };
 

@@ -5,14 +5,14 @@
 
 namespace gr::adann::core {
 
-judge::judge(const expected_waveform& waveform)
-    : d_waveform(waveform),
-      d_sps(waveform.sps()),
-      d_planes(waveform.is_complex() ? 2 : 1),
+judge::judge(std::shared_ptr<const expected_waveform> waveform)
+    : d_waveform(std::move(waveform)),
+      d_sps(d_waveform->sps()),
+      d_planes(d_waveform->is_complex() ? 2 : 1),
       d_sums(taps, d_planes == 2),
       d_solver(d_sums),
       d_filter(taps, d_planes == 2, simd::active()),
-      d_expected(symbols * waveform.stride()),
+      d_expected(symbols * d_waveform->stride()),
       d_channel(d_sums.vector_floats()),
       d_wave(symbols * d_sps + d_sums.pitch() + 2 * simd::lanes, d_planes == 2),
       d_passed(symbols * d_sps + simd::lanes, d_planes == 2),
@@ -22,12 +22,13 @@ judge::judge(const expected_waveform& waveform)
 
 bool judge::condemns(const signal_planes& samples,
                      const std::uint8_t* labels,
+                     const signal_planes& other_samples,
                      const std::uint8_t* others)
 {
     if (std::equal(labels, labels + symbols, others))
         return false;
     leaves(samples, labels, d_left[0]);
-    leaves(samples, others, d_left[1]);
+    leaves(other_samples, others, d_left[1]);
     for (std::size_t k = 0; k < symbols; ++k) {
         if (labels[k] == others[k])
             continue;
@@ -48,7 +49,7 @@ void judge::leaves(const signal_planes& samples,
                    const std::uint8_t* labels,
                    std::vector<float>& sums)
 {
-    d_waveform.expect(labels, symbols, d_expected.data());
+    d_waveform->expect(labels, symbols, d_expected.data());
     const std::size_t all = symbols * d_sps, n = all - (taps - 1);
     d_wave.assign(d_expected.data(), all);
     d_sums.set(d_wave, samples + taps / 2, n);

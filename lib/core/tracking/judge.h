@@ -11,6 +11,7 @@
 #include "core/tracking/least_squares.h"
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace gr::adann::core {
@@ -33,14 +34,16 @@ public:
     static constexpr std::size_t symbols = 128; //!< of a comparison
     static constexpr int tolerance = 8;
 
-    explicit judge(const expected_waveform& waveform);
+    explicit judge(std::shared_ptr<const expected_waveform> waveform);
 
-    /*! \param samples of the first symbol, which owns sps of them
+    /*! \param samples,other_samples of the first symbol, which owns sps of them: as they
+     * came in, but for the phase that a way has followed
      * \param labels,others labels of two ways, `symbols` of them and the waveform's reach
      * on each side
      * \returns whether `labels` is condemned: the count then starts anew */
     bool condemns(const signal_planes& samples,
                   const std::uint8_t* labels,
+                  const signal_planes& other_samples,
                   const std::uint8_t* others);
 
     void reset() { d_lost = 0; }
@@ -54,8 +57,8 @@ private:
                 const std::uint8_t* labels,
                 std::vector<float>& sums);
 
-    const expected_waveform& d_waveform;
-    const std::size_t d_sps, d_planes;
+    std::shared_ptr<const expected_waveform> d_waveform;
+    std::size_t d_sps, d_planes;
     normal_equations d_sums;
     least_squares d_solver;
     linear_filter d_filter;

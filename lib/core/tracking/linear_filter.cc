@@ -6,7 +6,7 @@
 namespace gr::adann::core {
 
 linear_filter::linear_filter(std::size_t taps, bool complex, const simd::kernels& kernels)
-    : d_kernels(kernels), d_taps(taps), d_negative(complex ? taps : 0)
+    : d_kernels(&kernels), d_taps(taps), d_negative(complex ? taps : 0)
 {
 }
 
@@ -20,7 +20,7 @@ void linear_filter::run(const float* taps,
     const std::size_t columns = (n + simd::lanes - 1) / simd::lanes * simd::lanes;
     if (!x.im) {
         std::fill_n(re, columns, taps[d_taps]); // the offset
-        d_kernels.slide(&taps, 1, d_taps, x.re, 1, columns, 1, &re);
+        d_kernels->slide(&taps, 1, d_taps, x.re, 1, columns, 1, &re);
         return;
     }
     const float* const imaginary = taps + pitch;
@@ -28,9 +28,9 @@ void linear_filter::run(const float* taps,
         d_negative[k] = -imaginary[k];
     float* const y[] = { re, im };
     const float* const with_re[] = { taps, imaginary };
-    d_kernels.slide(with_re, 2, d_taps, x.re, 1, columns, 0, y);
+    d_kernels->slide(with_re, 2, d_taps, x.re, 1, columns, 0, y);
     const float* const with_im[] = { d_negative.data(), taps };
-    d_kernels.slide(with_im, 2, d_taps, x.im, 1, columns, 1, y);
+    d_kernels->slide(with_im, 2, d_taps, x.im, 1, columns, 1, y);
 }
 
 } // namespace gr::adann::core

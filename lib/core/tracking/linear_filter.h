@@ -70,8 +70,8 @@ public:
              float* im);
 
 private:
-    const simd::kernels& d_kernels;
-    const std::size_t d_taps;
+    const simd::kernels* d_kernels;
+    std::size_t d_taps;
     aligned_floats d_negative; // imaginary parts
 };
 

@@ -183,14 +183,12 @@ void tap_bank::take_in(const normal_equations& block)
 
 void tap_bank::state(archive& members)
 {
-    for (std::size_t q = 0; q < d_memories.size(); ++q) {
-        auto& memory = d_memories[q];
-        const std::string name = "memory" + std::to_string(q);
-        members.numbers(
-            name + ".sums", memory.sums.sums().data(), { memory.sums.sums().size() });
-        members.numbers(name + ".pending",
-                        memory.pending.sums().data(),
-                        { memory.pending.sums().size() });
+    for (auto& memory : d_memories) {
+        const std::string name = "memory" + std::to_string(memory.symbols);
+        auto &sums = memory.sums.sums(), &pending = memory.pending.sums();
+        members.numbers(name + ".sums", sums.data(), { sums.size() });
+        if (memory.longest > 1)
+            members.numbers(name + ".pending", pending.data(), { pending.size() });
         members(name + ".blocks", memory.blocks);
     }
     for (std::size_t c = 0; c < d_candidates.size(); ++c) {
@@ -201,6 +199,8 @@ void tap_bank::state(archive& members)
     }
     members("used", d_used);
     members("blocks", d_blocks);
+    if (d_used >= d_candidates.size())
+        members.refuse("used", "is out of range");
 }
 
 } // namespace gr::adann::core

@@ -77,7 +77,7 @@ private:
     void score(const normal_equations& block);
     void take_in(const normal_equations& block);
 
-    const std::size_t d_block;
+    std::size_t d_block;
     std::vector<memory_sums> d_memories;
     std::vector<candidate> d_candidates;
     std::size_t d_used = 0;

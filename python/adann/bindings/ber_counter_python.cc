@@ -17,9 +17,13 @@ void bind_ber_counter(py::module& m)
 
 Finds delay and inversion or rotation itself and counts nothing until it has. Output,
 optional: the rate of each batch; message port `ber`: a dictionary per batch and per
-change of the lock. constellation: see core.constellation.names(); batch: symbols,
-1 to 2**30; search: largest delay, 0 to 16384. Raises ValueError for anything else.)")
-        .def(py::init(&ber_counter::make),
+change of the lock. constellation: a name, points in label order, or a digital.constellation
+object, see core.constellation; batch: symbols, 1 to 2**30; search: largest delay, 0 to 16384. Raises ValueError for anything else.)")
+        .def(py::init(
+                 [](const py::object& constellation, std::size_t batch, unsigned search) {
+                     return ber_counter::make(
+                         constellation_text(constellation), batch, search);
+                 }),
              py::arg("constellation") = "pam4",
              py::arg("batch") = 8192,
              py::arg("search") = 1024)
@@ -30,6 +34,9 @@ change of the lock. constellation: see core.constellation.names(); batch: symbol
         .def("symmetry",
              &ber_counter::symmetry,
              "Number of the inversion or rotation, 0 for none; of the latest lock.")
+        .def("permuted",
+             &ber_counter::permuted,
+             "'1<->2' while there is no lock because the labels are permuted, else ''.")
         .def("relocks",
              &ber_counter::relocks,
              "How often the streams were aligned anew after the first lock.")

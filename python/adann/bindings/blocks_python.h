@@ -7,6 +7,17 @@
 
 #include <pybind11/pybind11.h>
 
+#include <string>
+
+//! What the blocks take, of all that Python has for a constellation.
+inline std::string constellation_text(const pybind11::object& given)
+{
+    return pybind11::module_::import("gnuradio.adann.core")
+        .attr("constellation")(given)
+        .attr("text")
+        .cast<std::string>();
+}
+
 void bind_ber_counter(pybind11::module& m);
 void bind_equalizer(pybind11::module& m);
 void bind_feature_windower(pybind11::module& m);

@@ -55,21 +55,19 @@ constellation from_object(const py::object& object)
     return from_points(object.attr("points")());
 }
 
+const std::vector<std::string>& in_tree_names()
+{
+    static const std::vector<std::string> all{ "gr:bpsk", "gr:qpsk",         "gr:dqpsk",
+                                               "gr:8psk", "gr:8psk_natural", "gr:16qam" };
+    return all;
+}
+
 // gr:qpsk is digital.constellation_qpsk().
 constellation from_gnuradio(const std::string& name)
 {
-    const auto digital = py::module_::import("gnuradio.digital");
-    std::string allowed;
-    for (const char* each :
-         { "bpsk", "qpsk", "dqpsk", "8psk", "8psk_natural", "16qam" }) {
-        const auto attribute = std::string("constellation_") + each;
-        if (!py::hasattr(digital, attribute.c_str()))
-            continue;
-        if (name == in_tree + std::string(each))
-            return from_object(digital.attr(attribute.c_str())());
-        allowed += (allowed.empty() ? "" : ", ") + (in_tree + std::string(each));
-    }
-    refuse("constellation", "'" + name + "'", allowed);
+    choice("constellation", name, in_tree_names());
+    const auto maker = "constellation_" + name.substr(sizeof(in_tree) - 1);
+    return from_object(py::module_::import("gnuradio.digital").attr(maker.c_str())());
 }
 
 constellation from_file(const std::string& path)
@@ -111,6 +109,9 @@ which are GNU Radio's own; from a file NAME.json with a list of [re, im]; or fro
 Raises ValueError naming what is allowed.)")
         .def(py::init(&from_any), py::arg("constellation"))
         .def_static("names", &constellation::names, "The names of all alphabets.")
+        .def_static("in_tree",
+                    &in_tree_names,
+                    "Names of GNU Radio's own, with the labels of their points().")
         .def_property_readonly("name", &constellation::name, "For people.")
         .def_property_readonly("text",
                                &constellation::text,
@@ -134,6 +135,9 @@ Raises ValueError naming what is allowed.)")
             &constellation::symmetries,
             "Label permutations of the rotations that leave the points as they are, by "
             "increasing angle: of PAM none and inversion, of QAM 0, 90, 180, 270 degrees.")
+        .def_property_readonly("reflections",
+                               &constellation::reflections,
+                               "The same of the mirrored signal, without the rotations.")
         .def(
             "neighbours",
             [](const constellation& c, std::size_t label) {

@@ -133,6 +133,14 @@ unless one stream is more than 65536 labels ahead of the other.)")
             "symmetry",
             [](const collecting_counter& c) { return c.where().symmetry; },
             "index into constellation.symmetries; of the latest lock")
+        .def_property_readonly(
+            "permutation",
+            [](const collecting_counter& c) {
+                return std::vector<unsigned>(c.permutation().begin(),
+                                             c.permutation().end());
+            },
+            "[l] is the label decided for the sent label l, while there is no lock because the "
+            "labels are permuted; else empty")
         .def_property_readonly("relocks",
                                &collecting_counter::relocks,
                                "How often an alignment was found after the first.")

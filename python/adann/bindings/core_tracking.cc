@@ -125,10 +125,14 @@ void bind_tracking(py::module& m)
             "(N, dimension) of a stream; it learns from the known labels, if given.")
         .def_property_readonly("taps", &tracked_network::taps, "complex64 (taps,)")
         .def_property_readonly(
-            "memory", [](tracked_network& self) { return self.filter().memory(); })
+            "memory", [](tracked_network& self) { return self.filter().status().memory; })
         .def_property_readonly(
-            "residual", [](tracked_network& self) { return self.filter().residual(); })
+            "residual",
+            [](tracked_network& self) { return self.filter().status().residual; })
         .def_property_readonly(
-            "resets", [](tracked_network& self) { return self.filter().resets(); })
+            "resets", [](tracked_network& self) { return self.filter().status().resets; })
+        .def_property_readonly(
+            "frequency",
+            [](tracked_network& self) { return self.filter().status().frequency; })
         .def("reset", [](tracked_network& self) { self.filter().reset(); });
 }

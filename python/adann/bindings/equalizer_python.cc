@@ -4,6 +4,9 @@
 
 #include <gnuradio/adann/equalizer.h>
 
+#include <pybind11/complex.h>
+#include <pybind11/numpy.h>
+
 namespace py = pybind11;
 using namespace gr::adann;
 
@@ -30,6 +33,27 @@ void bind_equalizer(py::module& m)
         .def_readonly("low", &ber_estimate::low, "95 % interval")
         .def_readonly("high", &ber_estimate::high)
         .def_readonly("trustworthy", &ber_estimate::trustworthy);
+
+    py::class_<front_filter_state>(
+        m, "front_filter_state", "What the front filter of an equalizer is doing.")
+        .def_property_readonly(
+            "taps",
+            [](const front_filter_state& state) {
+                return py::array_t<std::complex<float>>(state.taps.size(),
+                                                        state.taps.data());
+            },
+            "complex64 (taps,), the earliest sample's first; empty without a filter")
+        .def_readonly("memory",
+                      &front_filter_state::memory,
+                      "Symbols that they look back; 0: they do nothing.")
+        .def_readonly(
+            "residual",
+            &front_filter_state::residual,
+            "dB: what the expected waveform leaves of the filtered samples; nan "
+            "without a filter.")
+        .def_readonly("resets",
+                      &front_filter_state::resets,
+                      "Times that it was worse than nothing, and started over.");
 
     py::class_<equalizer, gr::block, gr::basic_block, equalizer::sptr>(
         m,
@@ -74,5 +98,9 @@ ValueError) if the model file cannot be read.)")
              "Times that training started over from better weights.")
         .def("estimated_ber",
              &equalizer::estimated_ber,
-             "Of the network in use, a ber_estimate; nan without guard.");
+             "Of the network in use, a ber_estimate; nan without guard.")
+        .def(
+            "front_filter",
+            &equalizer::front_filter,
+            "What the front filter is doing, a front_filter_state, after the latest batch.");
 }

@@ -37,7 +37,7 @@ symbol i. Without noise, sample i*sps - sps//2 + p is
 
     sum over k of response[p, k] * a(i + (memory - 1)//2 - k)
 
-constellation: its name; sps: 1 to 64; memory: symbols that a sample depends on
+constellation: up to 64 points, as core.constellation takes it; sps: 1 to 64; memory: symbols that a sample depends on
 complex: whether the samples are
 response: (sps, memory); none: straight lines between the symbols' points
 training: labels that are known from a tag with the key training_tag on, or, without one, from
@@ -49,7 +49,7 @@ Settings, by their names:)") +
 Raises ValueError naming the parameter that is out of range, or if the memory takes more than
 256 MiB.)")
             .c_str())
-        .def(py::init([](const std::string& constellation,
+        .def(py::init([](const py::object& constellation,
                          unsigned sps,
                          unsigned memory,
                          bool complex,
@@ -63,7 +63,8 @@ Raises ValueError naming the parameter that is out of range, or if the memory ta
                  options.response = flat(response);
                  options.training = training;
                  options.training_tag = training_tag;
-                 return mlse::make(constellation, sps, memory, complex, options);
+                 return mlse::make(
+                     constellation_text(constellation), sps, memory, complex, options);
              }),
              py::arg("constellation"),
              py::arg("sps"),

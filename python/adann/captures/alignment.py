@@ -39,6 +39,23 @@ def find_delay(samples, labels, points, sps):
     return delay
 
 
+def agreement(samples, labels, points, sps, delay):
+    """How well the mean sample of each label lies where the constellation has its point: 0 to 1.
+
+    Arguments as of find_delay, and its result. It is the part of the means' power that a gain, a
+    rotation and an offset of the points explain. Interference of other symbols averages out.
+    """
+    received = samples[::sps][max(0, delay):labels.size + delay]
+    labels = labels[max(0, -delay):][:received.size]
+    counts = np.bincount(labels, minlength=len(points))
+    means = sum(factor * np.bincount(labels, part, len(points)) for factor, part in
+                ((1, received.real), (1j, received.imag))) / np.maximum(counts, 1)
+    points = points if np.iscomplexobj(samples) else points.real
+    means, points = (each - np.average(each, weights=counts) for each in (means, points))
+    power = np.sum(counts * abs(means) ** 2) * np.sum(counts * abs(points) ** 2)
+    return float(abs(np.sum(counts * points.conj() * means)) ** 2 / power) if power else 0.0
+
+
 def known_labels(samples, labels, points, sps):
     """The label of each whole symbol of a capture: uint8 (n // sps,), UNKNOWN where none is known.
 

@@ -18,7 +18,8 @@ OWN_DEFAULTS = {"mode": "lockstep"}  # a file has all the time
 
 
 @click.command()
-@click.option("--model", required=True, metavar="FILE", help="As written by adann train, or a checkpoint to go on from.")
+@click.option("--model", required=True, metavar="FILE",
+              help="As written by adann train, or a checkpoint to go on from.")
 @click.option("--capture", "captures", required=True, multiple=True, metavar="FILE",
               help="Received samples; several are equalized one after the other.")
 @click.option("--reference", "references", multiple=True, metavar="FILE",

@@ -9,11 +9,11 @@ import numpy as np
 from .. import core
 from .results import Outputs, evaluate, write_results
 from .settings import setting_options
-from .terminal import about, progress_bar
+from .terminal import about, constellation_option, progress_bar
 
 
 @click.command()
-@click.option("--constellation", required=True, type=click.Choice(core.constellation.names()))
+@constellation_option
 @click.option("--sps", required=True, type=click.IntRange(1, 64), help="Samples per symbol.")
 @click.option("--memory", default=5, help="Symbols that a sample depends on: 1, 3, 5, 7 ...")
 @click.option("--capture", "captures", required=True, multiple=True, metavar="FILE",
@@ -43,9 +43,8 @@ def mlse(constellation, sps, memory, captures, references, training, block, outp
                                "give one for each")
     outputs = Outputs(output, report_path)
     outputs.check()
-    alphabet = core.constellation(constellation)
     prepared, rows, known = [], [], []
-    for capture in read_captures(captures, references, alphabet.size):
+    for capture in read_captures(captures, references, constellation.size):
         with about(capture.path):
             prepared.append(_prepare(capture, sps))
             # Samples that were not finite tell nothing.
@@ -53,7 +52,7 @@ def mlse(constellation, sps, memory, captures, references, training, block, outp
             rows.append(symbol_rows(
                 np.where(finite, prepared[-1].samples, np.float32(np.nan)), sps))
         with about(capture.reference_path, capture.path):
-            known.append(known_labels(prepared[-1].samples, capture.reference, alphabet.points,
+            known.append(known_labels(prepared[-1].samples, capture.reference, constellation.points,
                                       sps))
 
     known_settings = core.mlse_settings()
@@ -73,7 +72,7 @@ def mlse(constellation, sps, memory, captures, references, training, block, outp
         decided, seconds = decide(estimator, rows, known,
                                   lambda done: update(done, f"{done:,} symbols"))
     rate = total / seconds / 1e6
-    runs = evaluate(prepared, decided, alphabet, sps, block)
+    runs = evaluate(prepared, decided, constellation, sps, block)
     write_results(runs, decided, outputs, {
         "adaptation": {"mode": adaptation, "batch": update_interval, "steps": estimator.updates,
                        "dropped": 0, "rejected": 0},

@@ -41,7 +41,7 @@ def evaluate(captures: Sequence[Capture], decided: Sequence[np.ndarray],
     told on stderr, unless the reference is not this capture's at all: that is an error.
     """
     from ..captures.alignment import find_delay
-    from ..offline.evaluate import count_aligned
+    from ..offline.evaluate import count_aligned, permutation
     from ..offline.report import Run
 
     runs = []
@@ -52,8 +52,11 @@ def evaluate(captures: Sequence[Capture], decided: Sequence[np.ndarray],
             if errors is None:
                 with about(capture.reference_path, capture.path):
                     find_delay(capture.samples, capture.reference, constellation.points, sps)
-                click.echo(f"adann: {capture.path}: the decisions agree with the reference no "
-                           "better than by chance; errors are not counted", err=True)
+                permuted = permutation(labels, capture.reference, constellation)
+                why = (f"the labels are permuted, the sent ones 0, 1 … are decided as {permuted}"
+                       if permuted else
+                       "the decisions agree with the reference no better than by chance")
+                click.echo(f"adann: {capture.path}: {why}; errors are not counted", err=True)
         runs.append(Run(str(capture.path), len(labels), constellation.bits_per_symbol, block,
                         errors))
     return runs

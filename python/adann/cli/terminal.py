@@ -4,6 +4,10 @@
 import contextlib
 from pathlib import Path
 
+import click
+
+from .. import core
+
 
 @contextlib.contextmanager
 def progress_bar(description, total):
@@ -22,6 +26,22 @@ def progress_bar(description, total):
         task = progress.add_task(description, total=total, note="")
         yield lambda completed, note="", total=total: progress.update(
             task, completed=completed, note=note, total=total)
+
+
+def constellation_option(command):
+    """--constellation, as core.constellation."""
+    def made(context, parameter, value):
+        try:
+            return core.constellation(value)
+        except ValueError as error:
+            raise click.BadParameter(str(error)) from None
+
+    names = ", ".join(core.constellation.names())
+    return click.option(
+        "--constellation", required=True, callback=made, metavar="NAME|FILE",
+        help=f"{names}; gr:bpsk, gr:qpsk, gr:dqpsk, gr:8psk, gr:16qam: labels as in GNU Radio's own "
+             "constellation objects; or points in label order: a .json file with a list of "
+             "[re, im].")(command)
 
 
 @contextlib.contextmanager

@@ -6,7 +6,7 @@ import math
 import click
 
 from .. import core
-from .terminal import about, check_outputs, progress_bar
+from .terminal import about, check_outputs, constellation_option, progress_bar
 
 
 def _sizes(ctx, parameter, value):
@@ -22,7 +22,7 @@ def _sizes(ctx, parameter, value):
 @click.option("--reference", metavar="FILE", help="The labels sent: .u8.")
 @click.option("--blind", is_flag=True,
               help="No labels are known: train on the decisions of a blind linear equalizer.")
-@click.option("--constellation", required=True, type=click.Choice(core.constellation.names()))
+@constellation_option
 @click.option("--sps", required=True, type=click.IntRange(1, 64), help="Samples per symbol.")
 @click.option("--half-window", required=True, type=click.IntRange(0, 255),
               help="Symbols on each side of the one decided.")
@@ -52,7 +52,7 @@ def train(capture, reference, blind, constellation, sps, half_window, hidden, fr
 
     A blind start needs a linear equalizer of the network's window to open the eye, scrambled
     symbols, and a carrier that has been recovered. It finds the labels up to an inversion (PAM) or
-    a rotation by 90 degrees (QAM), as in any receiver without a known word.
+    a rotation (PSK, QAM, APSK), as in any receiver without a known word.
     """
     from ..captures.files import read_capture, read_reference
     from ..offline.training import TrainingSettings
@@ -63,7 +63,7 @@ def train(capture, reference, blind, constellation, sps, half_window, hidden, fr
     check_outputs(output)
     settings = TrainingSettings(hidden, fraction, epochs, batch, optimizer, lr, seed, backend)
     samples = read_capture(capture).samples
-    labels = None if blind else read_reference(reference, core.constellation(constellation).size)
+    labels = None if blind else read_reference(reference, constellation.size)
     with about(*filter(None, (capture, reference))), progress_bar("training", epochs) as update:
         trained = train_network(samples, labels, constellation, sps, half_window, settings,
                                 lambda epoch, loss: update(epoch, f"loss {loss:.2e}"))
@@ -73,6 +73,8 @@ def train(capture, reference, blind, constellation, sps, half_window, hidden, fr
                    f"{trained.blind_ratio:.1f} dB; errors are differences from them")
     else:
         click.echo(f"reference found at a delay of {trained.delay} symbols")
+        if trained.disagreement:
+            click.echo(f"adann: {trained.disagreement}", err=True)
     for name, score in ("trained", trained.train), ("tested", trained.test):
         if score:
             low, high = core.clopper_pearson(score.bit_errors, score.bits)

@@ -21,7 +21,8 @@ from .drift_signals import (BLOCK, EVENTS, HALF_WINDOW, LINKS, MOVING, SPS, Scal
 
 # The losses without the project's additions, stable: not the paper's own step and label.
 _PLAIN = dict(mode="lockstep", pseudo_label="clean", batch=BLOCK, learning_rate=0.003,
-              average=0, balance=0.0, guard=False, sigma=0.1, epsilon=0.1)
+              average=0, balance=0.0, guard=False, front_filter=False,
+              sigma=0.1, epsilon=0.1)
 _OURS = dict(mode="lockstep")
 ROWS = {
     "frozen": dict(mode="off"),

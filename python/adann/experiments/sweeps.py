@@ -6,7 +6,7 @@ Each row is one equalizer that runs through set1 and then set2, with several see
 
 from .. import core
 from .page import ber_text, claim, plot_runs, write_page
-from .vcsel import (AUG_VAT, BLOCK, DEFAULTS, PAPER_STEP, PLAIN, SELF_TRAINING, SIZES, STEP,
+from .vcsel import (AUG_VAT, BLOCK, DEFAULTS, PAPER_STEP, PLAIN, SIZES, STEP,
                     figures, offline_network, run_rows)
 
 _OPTIMIZERS = core.equalizer_settings()["optimizer"].choices

@@ -19,10 +19,11 @@ TOLD = SETTLING // 2
 _STEPS = 32      # in which an optical link moves
 _HOLD = 2**16    # symbols for which it then stays
 
+# A whole symbol late, the echo has one null in the band at whatever phase: no phase is the worst.
 RADIO = {
     "QPSK": RadioLink("qpsk", echo=0.5, snr=16),
     "QPSK, amplifier": RadioLink("qpsk", echo=0.5, snr=14, amplifier="rapp", back_off=0),
-    "16QAM": RadioLink("16qam", echo=0.25, snr=20),
+    "16QAM": RadioLink("16qam", echo=0.25, snr=18.5),
     "16QAM, amplifier": RadioLink("16qam", echo=0.25, snr=24, amplifier="saleh", back_off=7)}
 OPTICAL = {"PAM4, VCSEL": "PAM4", "16QAM, fibre": "16QAM"}  # their names in the drift suite
 EVENTS = ("NaN burst", "silence", "white noise", "band-limited noise", "jammer",
@@ -31,13 +32,15 @@ EVENTS = ("NaN burst", "silence", "white noise", "band-limited noise", "jammer",
 
 @dataclass(frozen=True)
 class Size:
-    """labelled: symbols of a record to train on, for so many epochs; symbols: of a stream; event:
-    of a disturbance in its middle; seeds: of streams and of what an equalizer draws."""
+    """labelled: symbols of a record to train on, for so many epochs of such batches; symbols: of a
+    stream; event: of a disturbance in its middle; seeds: of streams and of what an equalizer
+    draws."""
 
     labelled: int = 2**18
-    epochs: int = 120
-    symbols: int = 2**18
-    event: int = 2**16
+    epochs: int = 200
+    batch: int = 16384
+    symbols: int = 2**17
+    event: int = 2**15
     seeds: int = 5
 
 

@@ -23,9 +23,10 @@ def volterra_equalizer(samples, points, sps, half_window, order, algorithm, rate
     """Soft symbols, complex or float (n // sps,), of samples float32 or complex64 (n,).
 
     points: of the symbols, (M,), of unit power as the samples; order: 2 or 3, of the highest
-    products, for complex samples 3, within 2 symbols of the one decided; algorithm: "lms", of which rate is the step over the number of terms, or "rls", of
-    which rate is the forgetting factor; training: labels of the first symbols, uint8; after them
-    it takes its own decisions. Taps change every 8 symbols; RLS is exact but for that delay.
+    products, for complex samples 3, within 2 symbols of the one decided; algorithm: "lms", of which
+    rate is the step over the number of terms, or "rls", of which rate is the forgetting factor;
+    training: labels of the first symbols, uint8; after them it takes its own decisions. Taps change
+    every 8 symbols; RLS is exact but for that delay.
     """
     symbols = samples.size // sps
     near = half_window * sps

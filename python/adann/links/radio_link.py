@@ -43,7 +43,7 @@ class RadioLink:
 
     constellation: str
     echo: float = 0.5
-    delay: float = 1.5
+    delay: float = 1.0
     turns: float = 0.0
     jump_every: int = 0
     amplifier: str = "none"

@@ -64,14 +64,15 @@ def equalize_captures(model, captures, receivers, progress=None, on_status=None,
     samples = [capture.samples for capture in captures]
     symbols = [part.size // model.sps for part in samples]
     top = gr.top_block("adann equalize")
-    # The last symbols come out when the rest of their windows has come in.
-    flush = np.zeros(model.sps * (model.half_window + 1), samples[0].dtype)
-    source = _array_source([*samples, flush])
     known = None
     listener = status_listener(on_status) if on_status else None
     sinks, equalizers, stores = {}, {}, {}
     for name, settings in receivers.items():
         equalizers[name] = equalizer(model=given, **settings)
+    # The last symbols come out when the rest of their windows has come in.
+    past = max(block.history() for block in equalizers.values())
+    source = _array_source([*samples, np.zeros(past + model.sps, samples[0].dtype)])
+    for name, settings in receivers.items():
         sinks[name] = _label_sink(sum(symbols))
         top.connect(source, equalizers[name], sinks[name])
         if listener:
@@ -107,11 +108,13 @@ def _run(top, sinks, progress):
     try:
         while waiter.is_alive():
             waiter.join(0.1)
-            if progress:
+            if progress and waiter.is_alive():
                 progress({name: sink.labels[:sink.filled] for name, sink in sinks.items()})
     finally:
         top.stop()
         waiter.join()
+    if progress:
+        progress({name: sink.labels[:sink.filled] for name, sink in sinks.items()})
     for sink in sinks.values():
         if sink.filled < sink.labels.size:
             raise RuntimeError(f"the equalizer stopped after {sink.filled} of {sink.labels.size} "

@@ -62,8 +62,9 @@ class Errors:
     @staticmethod
     def join(parts: Sequence[Errors]) -> Errors:
         """The blocks of several captures, one after the other."""
-        return Errors(*(np.concatenate([getattr(part, name) for part in parts])
-                        for name in ("symbols", "symbol_errors", "bit_errors")),
+        return Errors(np.concatenate([part.symbols for part in parts]),
+                      np.concatenate([part.symbol_errors for part in parts]),
+                      np.concatenate([part.bit_errors for part in parts]),
                       parts[0].bits_per_symbol)
 
     @property
@@ -119,11 +120,21 @@ def count(decided: Labels, sent: Labels, bits_per_symbol: int, block: int,
                   np.add.reduceat(_ONES[wrong], edges, dtype=np.int64), bits_per_symbol)
 
 
+def permutation(decided: Labels, sent: Labels, constellation: core.constellation) -> list[int]:
+    """The labels decided for the sent ones 0 … M-1 if another order of the labels relates the two,
+    else []. See core.error_counter."""
+    counter = core.error_counter(constellation, search=SEARCH)
+    counter.push(decided, sent)
+    counter.finish()
+    return counter.permutation
+
+
 def count_aligned(decided: Labels, sent: Labels, constellation: core.constellation,
                   block: int) -> Errors | None:
     """Find how the two lie to each other, delay, inversion or rotation, and count.
 
-    decided (n,), sent (m,): labels. Returns None if no alignment is better than chance.
+    decided (n,), sent (m,): labels. Returns None if no alignment is better than chance, or if the
+    labels are permuted.
 
     core.error_counter finds the alignment. A file does not slip, so that one holds throughout:
     blocks where the equalizer fails count, where the counter would lose its lock and skip them.
@@ -155,7 +166,8 @@ class RunningErrors:
                                                        search=SEARCH)
         self._edges, self._sent = np.cumsum([0, *sizes]), sent
         self._capture = self._done = 0
-        self._counter, self._latest = self._new_counter(), []
+        self._counter = self._new_counter()
+        self._latest: list = []
 
     def update(self, labels: Labels) -> float | None:
         """labels: all decided so far, of all captures. Returns the BER of the latest 8 blocks of

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .. import core
-from ..captures.alignment import find_delay
+from ..captures.alignment import agreement, find_delay
 from .blind import blind_labels
 from .calibration import calibrate
 from .evaluate import Errors, count
@@ -22,6 +22,7 @@ from ..captures.statistics import normalized
 BACKENDS = ("core", "torch")
 _CALIBRATION = 4096  # symbols: of fewer that were not trained on, all are taken
 _FEWEST_FOR_WAVEFORM = 1000  # symbols
+_DOUBTFUL_AGREEMENT, _CLEAR_AGREEMENT = 0.5, 0.8  # of mean samples and points, see agreement()
 LEARNING_RATES = {"momentum": 0.004, "adam": 0.005}
 
 
@@ -79,13 +80,15 @@ class Trained:
     """model: core.model, with an expected waveform unless trained on fewer than 1000 symbols.
     delay: see alignment.find_delay; 0 of a blind start. train, test: Score of the symbols trained
     on and of the rest; test is None if there is no rest. blind_ratio: the blind equalizer's
-    modulation error ratio in dB, None if the labels were given."""
+    modulation error ratio in dB, None if the labels were given. disagreement: a sentence if the
+    samples of the labels given do not lie as the constellation has them, else ""."""
 
     model: object
     delay: int
     train: Score
     test: Score | None
     blind_ratio: float | None
+    disagreement: str
 
 
 def train(samples, labels, constellation, sps, half_window, settings=None, progress=None):
@@ -111,11 +114,12 @@ def train(samples, labels, constellation, sps, half_window, settings=None, progr
                        f"{settings}{', blind' * blind}")
     samples = normalized(samples)
     features = feature_view(samples, sps, half_window)
-    delay, blind_ratio = 0, None
+    delay, blind_ratio, disagreement = 0, None, ""
     if blind:
         labels, blind_ratio = blind_labels(features, symbols, is_complex)
     else:
         delay = find_delay(samples, labels, symbols.points, sps)
+        disagreement = _disagreement(samples, labels, symbols, sps, delay)
     features = features[max(0, delay):labels.size + delay]
     labels = labels[max(0, -delay):][:len(features)]
     part = max(1, round(settings.fraction * labels.size))
@@ -130,7 +134,24 @@ def train(samples, labels, constellation, sps, half_window, settings=None, progr
         calibrate(model, features[untrained], labels[untrained])
     return Trained(model, delay, _score(model, features[:part], labels[:part]),
                    _score(model, features[part:], labels[part:]) if part < labels.size else None,
-                   blind_ratio)
+                   blind_ratio, disagreement)
+
+
+def _disagreement(samples, labels, constellation, sps, delay):
+    found = agreement(samples, labels, constellation.points, sps, delay)
+    if found > _DOUBTFUL_AGREEMENT:
+        return ""
+    candidates = {f"those of --constellation {name}": core.constellation(name).points
+                  for name in (*core.constellation.names(), *core.constellation.in_tree())
+                  if core.constellation(name).size == constellation.size}
+    candidates["mirrored ones (inverted spectrum)"] = constellation.points.conj()
+    fits = {name: agreement(samples, labels, points, sps, delay)
+            for name, points in candidates.items()}
+    best = max(fits, key=fits.get)
+    hint = f"; they lie as {best}" if fits[best] > _CLEAR_AGREEMENT else ""
+    return (f"the samples of the labels given do not lie as those of {constellation.name} (agreement "
+            f"{found:.2f}, allowed: from {_DOUBTFUL_AGREEMENT} on){hint}. The network learns the "
+            "labels given, but soft symbols are wrong")
 
 
 def feature_view(samples, sps, half_window):

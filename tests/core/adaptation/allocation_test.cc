@@ -173,11 +173,14 @@ BOOST_AUTO_TEST_CASE(a_step_allocates_at_its_first_time_only)
                 }
 }
 
-BOOST_AUTO_TEST_CASE(a_live_equalizer_neither_allocates_nor_waits)
+BOOST_DATA_TEST_CASE(a_live_equalizer_neither_allocates_nor_waits,
+                     boost::unit_test::data::make({ false, true }),
+                     has_front_filter)
 {
     constexpr std::size_t batch = 512, batches = 60;
-    const auto samples = noise(4 * batch * batches + 44);
-    const model initial = make_receiver();
+    constexpr std::size_t floats = 4 * batch * batches + 92;
+    const auto samples = has_front_filter ? followed_signal(floats) : noise(floats);
+    const model initial = has_front_filter ? make_followed_receiver() : make_receiver();
     std::vector<std::uint8_t> labels(batch * batches);
     std::vector<float> posteriors(4 * labels.size());
     for (const auto& loss : words(loss_kind{})) {
@@ -188,11 +191,13 @@ BOOST_AUTO_TEST_CASE(a_live_equalizer_neither_allocates_nor_waits)
         settings.loss = loss.value;
         std::atomic<std::uint64_t> told{ 0 };
         adaptive_equalizer equalizer(initial, 4, settings, [&](const auto&) { ++told; });
+        BOOST_REQUIRE(equalizer.has_front_filter() == has_front_filter);
+        const std::size_t dimension = equalizer.dimension();
         equalizer.start();
         std::size_t waited = 0;
         const auto decide = [&](std::size_t first, std::size_t count) {
             const std::size_t before = waits;
-            equalizer.decide({ samples.data() + 4 * first, 4, 44, count },
+            equalizer.decide({ samples.data() + 4 * first, 4, dimension, count },
                              labels.data() + first,
                              labels.data() + first,
                              posteriors.data() + 4 * first);

@@ -2,6 +2,8 @@
 #include "core/counting/error_counter.h"
 
 #include <boost/test/unit_test.hpp>
+
+#include <algorithm>
 #include <cmath>
 #include <random>
 
@@ -80,9 +82,16 @@ BOOST_AUTO_TEST_CASE(it_finds_every_delay_and_symmetry_and_counts_by_the_definit
 
                 std::uint64_t symbol_errors = 0, bit_errors = 0;
                 for (std::size_t i = 0; i < sent.size(); ++i) {
-                    const unsigned seen = alphabet.symmetries()[symmetry][sent[i]];
-                    symbol_errors += decided[i + delay] != seen;
-                    bit_errors += __builtin_popcount(decided[i + delay] ^ seen);
+                    // Bits are counted where the late stream is turned back; those of
+                    // PSK depend on it.
+                    const auto& turn = alphabet.symmetries()[symmetry];
+                    unsigned early = sent[i], late = decided[i + delay];
+                    if (swapped)
+                        early = turn[early];
+                    else
+                        late = std::find(turn.begin(), turn.end(), late) - turn.begin();
+                    symbol_errors += early != late;
+                    bit_errors += __builtin_popcount(early ^ late);
                 }
                 BOOST_TEST_CONTEXT(name << " symmetry " << symmetry << " delay " << delay)
                 {
@@ -127,6 +136,65 @@ BOOST_AUTO_TEST_CASE(unrelated_streams_never_lock)
         BOOST_TEST(!counter.locked());
         BOOST_TEST(counter.totals().symbols == 0);
     }
+}
+
+// Every other order of four labels, the reflections of 16: no lock, and the right words.
+BOOST_AUTO_TEST_CASE(permuted_labels_are_no_lock_and_are_told)
+{
+    std::mt19937 random(6);
+    for (const auto& name : { "pam4", "qpsk", "16qam", "8psk" }) {
+        const constellation alphabet(name);
+        const auto& symmetries = alphabet.symmetries();
+        std::vector<labels> orders = alphabet.reflections();
+        labels order{ 0, 1, 2, 3 };
+        while (alphabet.size() == 4 && std::next_permutation(order.begin(), order.end()))
+            orders.push_back(order);
+        const labels sent = random_labels(random, 30000, alphabet.size());
+        for (const auto& each : orders) {
+            if (std::find(symmetries.begin(), symmetries.end(), each) != symmetries.end())
+                continue;
+            labels decided = received(random, sent, alphabet, 0, 77, 0.05);
+            for (auto& label : decided)
+                label = each[label];
+            error_counter counter(alphabet, 1000);
+            BOOST_TEST(run(counter, decided, sent).empty());
+            BOOST_TEST(!counter.locked());
+            // The same as `each` up to a symmetry.
+            labels told = counter.permutation();
+            BOOST_REQUIRE(told.size() == alphabet.size());
+            BOOST_TEST(std::any_of(symmetries.begin(), symmetries.end(), [&](auto& turn) {
+                labels turned;
+                for (const auto label : told)
+                    turned.push_back(turn[label]);
+                return turned == each;
+            }));
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_lock_is_lost_when_the_labels_become_permuted)
+{
+    std::mt19937 random(7);
+    const constellation qpsk("qpsk");
+    const labels sent = random_labels(random, 60000, 4);
+    labels decided = received(random, sent, qpsk, 1, 0, 0.0);
+    for (std::size_t i = 30000; i < decided.size(); ++i)
+        decided[i] = decided[i] == 1 ? 2 : decided[i] == 2 ? 1 : decided[i];
+    error_counter counter(qpsk, 1000);
+    run(counter, decided, sent);
+    BOOST_TEST(!counter.locked());
+    BOOST_TEST(counter.totals().symbols <= 30000u);
+    BOOST_TEST(counter.totals().symbols > 27000u);
+    BOOST_TEST(counter.totals().symbol_errors == 0u);
+    BOOST_TEST(describe_permutation(counter.permutation()) == "1<->2");
+}
+
+BOOST_AUTO_TEST_CASE(permutations_read_as_cycles)
+{
+    BOOST_TEST(describe_permutation({}) == "");
+    BOOST_TEST(describe_permutation({ 0, 2, 1, 3 }) == "1<->2");
+    BOOST_TEST(describe_permutation({ 1, 0, 3, 2 }) == "0<->1, 2<->3");
+    BOOST_TEST(describe_permutation({ 1, 3, 2, 0 }) == "0->1->3->0");
 }
 
 BOOST_AUTO_TEST_CASE(a_delay_beyond_the_range_is_not_found)

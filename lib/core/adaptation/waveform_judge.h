@@ -1,0 +1,105 @@
+/* -*- c++ -*- */
+/*
+ * Whose decisions explain the samples: a comparison that needs no label.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+#pragma once
+
+#include "core/files/archive.h"
+#include "core/signal/expected_waveform.h"
+#include "core/signal/windows.h"
+
+#include <complex>
+#include <vector>
+
+namespace gr::adann::core {
+
+/*! Compares decisions of the same samples where they differ: which leave less between the
+ * samples and the waveform that is expected of them?
+ *
+ * The waveform is the model's, sent through a filter of three symbols on each side with
+ * an offset, which follows the present signal: exponentially windowed least squares to
+ * the decisions of the network in use, of 8192 symbols, with a ridge towards doing
+ * nothing. Differences that are less than nine symbols apart are one: they get one vote,
+ * by the squared residual over them and four symbols on each side. It does not matter
+ * what the data's statistics are. When twice the squared residual of before is left of a
+ * batch, the signal has changed: the filter begins anew, and 2048 symbols pass before
+ * the next vote.
+ *
+ * Nothing is allocated after construction.
+ */
+class waveform_judge
+{
+public:
+    //! Symbols of a batch that a judge needs.
+    static std::size_t least_batch(const expected_waveform& trained);
+
+    /*! \param window of the network
+     * \param batch symbols of a batch
+     * \throws std::invalid_argument for a batch below least_batch() */
+    waveform_judge(const expected_waveform& trained,
+                   const window_geometry& window,
+                   std::size_t batch);
+
+    /*! Takes a batch, of the size given, and brings the filter to it. \param labels as
+     * the network in use decides them \return whether the signal has changed */
+    bool look(const feature_view& batch, const std::uint8_t* labels);
+
+    struct votes {
+        unsigned first = 0, second = 0;
+    };
+    //! How often each of two decisions of look()'s batch explains it better than the
+    //! other.
+    votes compare(const std::uint8_t* first, const std::uint8_t* second);
+
+    //! The rms that the waveform left of a float of some 2048 latest symbols, with the
+    //! labels of look(); the model's before the first one.
+    float noise() const;
+
+    //! Forgets the signal.
+    void reset();
+    void state(archive& members);
+
+private:
+    template <typename values>
+    void fade(values& sums, double symbols) const;
+    template <typename sample>
+    void gather(const std::uint8_t* labels);
+    void solve_filter();
+    double residual(const std::uint8_t* labels, std::size_t first, std::size_t last);
+    template <typename sample>
+    double residual_of(const std::uint8_t* labels, std::size_t first, std::size_t last);
+
+    const expected_waveform d_trained;
+    const std::size_t d_before; // floats of a vector before its symbol's own
+    const std::size_t d_batch, d_reach, d_taps;
+    std::vector<float> d_samples, d_expected;
+    // Least squares of the filter, its offset last: real where the samples are.
+    std::vector<std::complex<double>> d_gram, d_moments, d_filter;
+    std::vector<double> d_sums; // of the samples' residuals: squares, count
+    std::size_t d_symbols = 0;  // since the signal changed
+    std::vector<std::complex<double>> d_work, d_solution;
+    std::vector<std::complex<float>> d_taps_in_use;
+};
+
+/*! Whether the first of two is better, from votes: a bet on it, which is fair while
+ * neither is, and starts over whenever it has lost.
+ *
+ * If each vote is as likely for either, sure() holds once in a thousand votes on average
+ * or more seldom, however often one looks. Source: Shin, Ramdas and Rinaldo,
+ * "E-detectors: a nonparametric framework for sequential change detection", 2022.
+ */
+class sequential_test
+{
+public:
+    void add(unsigned won, unsigned lost);
+    bool sure() const { return d_value >= 1000; } //!< the first is better
+    void reset() { d_value = 1; }
+    void state(archive& members) { members("value", d_value); }
+
+private:
+    double d_value = 1;
+};
+
+} // namespace gr::adann::core

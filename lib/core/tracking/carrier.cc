@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "core/tracking/carrier.h"
+
+#include <algorithm>
+#include <cmath>
+#include <complex>
+
+namespace gr::adann::core {
+
+namespace {
+// From the middle of a step that is measured to that of what is rotated next there are
+// about 25 symbols: the waveform's reach, half a window, and two halves of a step.
+constexpr std::size_t steps_ahead = 2;
+} // namespace
+
+carrier::carrier(std::size_t samples, std::size_t sps)
+    : d_sps(sps), d_rotation(samples, true), d_phases(steps_ahead)
+{
+}
+
+void carrier::prepare(std::size_t first, std::size_t end)
+{
+    const phase_line line = d_phases.in_use();
+    const double growth = line.growth / static_cast<double>(step * d_sps);
+    const double behind = static_cast<double>(first) - static_cast<double>(d_middle);
+    // In double precision: it goes on over all samples of the step.
+    std::complex<double> now = std::polar(1.0, line.phase + growth * behind);
+    const std::complex<double> turn = std::polar(1.0, growth);
+    for (std::size_t i = first; i < end; ++i, now *= turn) {
+        d_rotation.re[i] = static_cast<float>(now.real());
+        d_rotation.im[i] = static_cast<float>(now.imag());
+    }
+}
+
+void carrier::measure(const float* expected, const float* rotated, std::size_t first)
+{
+    std::complex<double> sum = 0;
+    for (std::size_t i = 0; i < step * d_sps; ++i) {
+        const std::complex<double> wanted(expected[2 * i], expected[2 * i + 1]);
+        const std::complex<double> found(rotated[2 * i], rotated[2 * i + 1]);
+        const std::complex<double> by(d_rotation.re[first + i], d_rotation.im[first + i]);
+        sum += std::conj(wanted) * found * by;
+    }
+    d_middle = first + step * d_sps / 2;
+    if (std::isfinite(std::abs(sum)) && std::abs(sum) > 0)
+        d_phases.measure(static_cast<float>(std::arg(sum)));
+    else
+        d_phases.skip();
+}
+
+void carrier::skip(std::size_t first)
+{
+    d_middle = first + step * d_sps / 2;
+    d_phases.skip();
+}
+
+void carrier::rotate_back(
+    const float* re, const float* im, std::size_t first, std::size_t n, float* to) const
+{
+    const float *c = &d_rotation.re[first], *s = &d_rotation.im[first];
+    for (std::size_t i = 0; i < n; ++i) {
+        to[2 * i] = re[i] * c[i] + im[i] * s[i];
+        to[2 * i + 1] = im[i] * c[i] - re[i] * s[i];
+    }
+}
+
+void carrier::rotate(planes& samples, std::size_t first, std::size_t n) const
+{
+    const float *c = &d_rotation.re[first], *s = &d_rotation.im[first];
+    for (std::size_t i = 0; i < n; ++i) {
+        const float re = samples.re[i], im = samples.im[i];
+        samples.re[i] = re * c[i] - im * s[i];
+        samples.im[i] = im * c[i] + re * s[i];
+    }
+}
+
+void carrier::move_back(std::size_t samples)
+{
+    std::copy(
+        d_rotation.re.begin() + samples, d_rotation.re.end(), d_rotation.re.begin());
+    std::copy(
+        d_rotation.im.begin() + samples, d_rotation.im.end(), d_rotation.im.begin());
+    d_middle -= std::min(d_middle, samples);
+}
+
+float carrier::frequency() const
+{
+    return d_phases.in_use().growth / static_cast<float>(2 * M_PI * step);
+}
+
+void carrier::state(archive& members, std::size_t first, std::size_t n)
+{
+    members("phases", d_phases);
+    std::size_t middle = d_middle - std::min(d_middle, first);
+    members("middle", middle);
+    if (middle > d_rotation.re.size() - first)
+        members.refuse("middle", "is out of range");
+    if (d_middle != first + middle)
+        d_middle = first + middle;
+    members.numbers("rotation.re", &d_rotation.re[first], { n });
+    members.numbers("rotation.im", &d_rotation.im[first], { n });
+}
+
+} // namespace gr::adann::core

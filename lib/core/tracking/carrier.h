@@ -1,0 +1,61 @@
+/* -*- c++ -*- */
+/*
+ * Rotates a stream back by the phase that its carrier has left in it.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+#pragma once
+
+#include "core/tracking/linear_filter.h"
+#include "core/tracking/phase_bank.h"
+
+namespace gr::adann::core {
+
+/*! Follows the carrier's phase (phase_bank.h) in steps of `step` symbols, and keeps the
+ * rotation of each sample of a buffer. */
+class carrier
+{
+public:
+    static constexpr std::size_t step = 16; //!< symbols
+
+    /*! \param samples of the buffer \param sps samples of a symbol */
+    carrier(std::size_t samples, std::size_t sps);
+
+    //! Sets the rotation of the buffer's samples from `first` up to `end`.
+    void prepare(std::size_t first, std::size_t end);
+
+    /*! Takes a step that was decided: step·sps complex samples from `first` on.
+     * \param expected what is expected of them, interleaved
+     * \param rotated they, as rotated back */
+    void measure(const float* expected, const float* rotated, std::size_t first);
+    //! A step that tells nothing.
+    void skip(std::size_t first);
+
+    //! sample · conj(rotation) for each of n samples from `first` on, interleaved.
+    void rotate_back(const float* re,
+                     const float* im,
+                     std::size_t first,
+                     std::size_t n,
+                     float* to) const;
+    //! The other way, in place.
+    void rotate(planes& samples, std::size_t first, std::size_t n) const;
+
+    void reset() { d_phases.reset(); }
+    //! Moves the buffer back by so many samples.
+    void move_back(std::size_t samples);
+
+    float phase() const { return d_phases.in_use().phase; } //!< radians
+    //! Turns of a symbol.
+    float frequency() const;
+
+    //! \param first,n samples of the buffer that are still needed
+    void state(archive& members, std::size_t first, std::size_t n);
+
+private:
+    std::size_t d_sps;
+    planes d_rotation;
+    phase_bank d_phases;
+    std::size_t d_middle = 0; // the sample in the middle of the latest step measured
+};
+
+} // namespace gr::adann::core

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "core/tracking/phase_bank.h"
+
+#include "core/common/checks.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace gr::adann::core {
+
+namespace {
+constexpr float score_keep = 0.94f;
+} // namespace
+
+float wrapped(float angle)
+{
+    constexpr float turn = 2 * static_cast<float>(M_PI);
+    return angle - turn * std::nearbyint(angle / turn);
+}
+
+phase_bank::phase_bank(std::size_t ahead) : d_ahead(ahead)
+{
+    check_range<std::size_t>("steps ahead", ahead, 1, most_ahead);
+    reset();
+}
+
+void phase_bank::reset()
+{
+    std::size_t i = 0;
+    d_loops[i++] = {};
+    for (const float theta : { 0.4f, 0.6f, 0.75f, 0.88f, 0.95f })
+        d_loops[i++] = { 1 - theta * theta, (1 - theta) * (1 - theta), {}, {}, 0 };
+    for (const float alpha : { 0.7f, 0.45f, 0.25f, 0.12f })
+        d_loops[i++] = { alpha, alpha * alpha / 32, {}, {}, 0 };
+    d_steps = d_used = 0;
+}
+
+void phase_bank::measure(float phase)
+{
+    for (auto& each : d_loops) {
+        const phase_line& before =
+            each.before[(d_steps + most_ahead - d_ahead) % most_ahead];
+        const float ahead = static_cast<float>(d_ahead);
+        const float wrong = wrapped(phase - before.phase - ahead * before.growth);
+        each.score = score_keep * each.score + (1 - score_keep) * wrong * wrong;
+        const float error = wrapped(phase - each.line.phase - each.line.growth);
+        each.line.phase =
+            wrapped(each.line.phase + each.line.growth + each.alpha * error);
+        each.line.growth += each.beta * error;
+        each.before[d_steps % most_ahead] = each.line;
+    }
+    ++d_steps;
+    d_used =
+        std::min_element(d_loops.begin(),
+                         d_loops.end(),
+                         [](const auto& a, const auto& b) { return a.score < b.score; }) -
+        d_loops.begin();
+}
+
+void phase_bank::skip()
+{
+    for (auto& each : d_loops) {
+        each.line.phase = wrapped(each.line.phase + each.line.growth);
+        each.before[d_steps % most_ahead] = each.line;
+    }
+    ++d_steps;
+}
+
+void phase_bank::state(archive& members)
+{
+    for (std::size_t i = 0; i < d_loops.size(); ++i) {
+        auto& each = d_loops[i];
+        const std::string name = "loop" + std::to_string(i);
+        members(name + ".phase", each.line.phase);
+        members(name + ".growth", each.line.growth);
+        members(name + ".score", each.score);
+        members.numbers(name + ".before", &each.before[0].phase, { most_ahead, 2 });
+    }
+    members("steps", d_steps);
+    members("used", d_used);
+    if (d_used >= d_loops.size())
+        members.refuse("used", "is out of range");
+}
+
+} // namespace gr::adann::core

@@ -1,0 +1,72 @@
+/* -*- c++ -*- */
+/*
+ * The carrier's phase, followed by loops of several bandwidths side by side.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+#pragma once
+
+#include "core/files/archive.h"
+
+#include <array>
+#include <cstddef>
+
+namespace gr::adann::core {
+
+//! A phase in radians and what it grows by in a step.
+struct phase_line {
+    float phase = 0;
+    float growth = 0;
+};
+
+/*! Decision-directed phase loops of second order, which compete.
+ *
+ * A measurement is the phase of the samples of a step over the waveform that is expected
+ * of their decisions. Each loop corrects its phase by a part α of what it predicted
+ * wrongly, and its frequency by a part β: critically damped ones (the fading-memory
+ * straight line, α = 1 - θ², β = (1 - θ)²) for a steady carrier, overdamped ones for
+ * phase noise, and one that leaves the phase at zero, for a link without a carrier. The
+ * one whose predictions, `ahead` steps before the measurement, were best over about the
+ * last 16 steps is in use.
+ *
+ * Source: Brookner, Tracking and Kalman Filtering Made Easy, chapter 4 and 7. */
+class phase_bank
+{
+public:
+    //! \param ahead steps from a measurement to the middle of what is rotated next
+    explicit phase_bank(std::size_t ahead);
+
+    /*! Takes the next step's measurement, radians, absolute: what was rotated back, and
+     * what is left. */
+    void measure(float phase);
+    //! Nothing was measured in the next step.
+    void skip();
+    void reset();
+
+    //! What is in use: the phase at the middle of the latest measured step.
+    phase_line in_use() const { return d_loops[d_used].line; }
+    //! Whether it is zero throughout.
+    bool idle() const { return d_used == 0; }
+
+    void state(archive& members);
+
+private:
+    static constexpr std::size_t most_ahead = 8;
+
+    struct loop {
+        float alpha, beta;
+        phase_line line;
+        std::array<phase_line, most_ahead> before; // of the latest steps, in turn
+        float score;
+    };
+
+    std::array<loop, 10> d_loops;
+    std::size_t d_ahead;
+    std::size_t d_steps = 0;
+    std::size_t d_used = 0;
+};
+
+//! The angle within ±π.
+float wrapped(float angle);
+
+} // namespace gr::adann::core

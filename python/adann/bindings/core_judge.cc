@@ -1,0 +1,90 @@
+/*
+ * gnuradio.adann.core: the judge of decisions.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+#include "arrays.h"
+#include "core_python.h"
+
+#include "core/adaptation/waveform_judge.h"
+
+using namespace gr::adann::core;
+
+namespace {
+
+// A judge, and what numpy's arrays are checked against.
+struct judge : waveform_judge {
+    judge(const expected_waveform& trained, unsigned half_window, std::size_t symbols)
+        : judge(
+              trained,
+              { static_cast<unsigned>(trained.sps()), half_window, trained.is_complex() },
+              symbols)
+    {
+    }
+    judge(const expected_waveform& trained,
+          const window_geometry& window,
+          std::size_t symbols)
+        : waveform_judge(trained, window, symbols),
+          dimension(window.dimension()),
+          batch(symbols),
+          classes(trained.classes())
+    {
+    }
+    const std::uint8_t* checked(const labels_array& labels) const
+    {
+        const std::uint8_t* data = labels_for(labels, batch);
+        for (std::size_t i = 0; i < batch; ++i)
+            check_range<std::size_t>("a label", data[i], 0, classes - 1);
+        return data;
+    }
+    std::size_t dimension, batch, classes;
+};
+
+} // namespace
+
+void bind_judge(py::module& m)
+{
+    py::class_<judge>(
+        m,
+        "waveform_judge",
+        R"(Compares decisions of the same samples where they differ: which explain them better?
+
+waveform: core.expected_waveform of the signal as it was learnt; half_window: of the windows
+batch: symbols looked at together, at least 4 times the waveform's reach plus 28
+
+Which have the smaller squared difference to the expected waveform, sent through a filter that
+follows the present signal. Raises ValueError naming the parameter that is out of range.)")
+        .def(py::init<const expected_waveform&, unsigned, std::size_t>(),
+             py::arg("waveform"),
+             py::arg("half_window"),
+             py::arg("batch") = 512)
+        .def(
+            "look",
+            [](judge& self,
+               const py::array_t<float>& features,
+               const labels_array& labels) {
+                const auto view = view_of(features, self.dimension);
+                if (view.count != self.batch)
+                    refuse("features' count", view.count, std::to_string(self.batch));
+                self.look(view, self.checked(labels));
+            },
+            py::arg("features"),
+            py::arg("labels"),
+            "Takes a batch of windows, float32 (batch, D), and brings the filter to it, as "
+            "labels uint8 (batch,) explain it.")
+        .def(
+            "compare",
+            [](judge& self, const labels_array& first, const labels_array& second) {
+                const auto votes =
+                    self.compare(self.checked(first), self.checked(second));
+                return py::make_tuple(votes.first, votes.second);
+            },
+            py::arg("first"),
+            py::arg("second"),
+            "How often each of two decisions of the batch, uint8 (batch,), explains the samples "
+            "better, where they differ: (first, second).")
+        .def_property_readonly(
+            "noise",
+            &waveform_judge::noise,
+            "The rms that the waveform left of a float of the latest batches.");
+}

@@ -1,0 +1,172 @@
+/* The front filter inside the equalizer: cuts, restarts, modes. Its mathematics is tested
+ * from Python, against numpy. SPDX-License-Identifier: GPL-3.0-or-later */
+#include "core/adaptation/adaptive_equalizer.h"
+#include "receivers.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include <cstdio>
+
+using namespace gr::adann;
+using namespace gr::adann::core;
+
+namespace {
+
+const std::string path = "front_filter_test.safetensors";
+constexpr std::size_t batch = 512, symbols = 40 * batch;
+
+struct fixture {
+    fixture()
+        : initial(make_followed_receiver()), samples(followed_signal(4 * symbols + 92))
+    {
+        settings.mode = adaptation_mode::lockstep;
+        settings.batch = batch;
+    }
+    ~fixture() { std::remove(path.c_str()); }
+
+    struct decisions {
+        std::vector<std::uint8_t> labels;
+        std::vector<float> posteriors;
+        bool operator==(const decisions& other) const
+        {
+            return labels == other.labels && posteriors == other.posteriors;
+        }
+    };
+
+    decisions decide(adaptive_equalizer& equalizer,
+                     std::size_t first,
+                     std::size_t count,
+                     std::size_t piece = symbols) const
+    {
+        decisions all{ std::vector<std::uint8_t>(count), std::vector<float>(4 * count) };
+        for (std::size_t done = 0, n; done < count; done += n) {
+            n = std::min(piece, count - done);
+            equalizer.decide(
+                { &samples[4 * (first + done)], 4, equalizer.dimension(), n },
+                nullptr,
+                &all.labels[done],
+                &all.posteriors[4 * done]);
+        }
+        return all;
+    }
+
+    model initial;
+    std::vector<float> samples;
+    adaptation_settings settings;
+};
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(front_filters, fixture)
+
+BOOST_AUTO_TEST_CASE(lockstep_is_the_same_to_the_bit_however_it_is_cut)
+{
+    adaptive_equalizer whole(initial, 4, settings);
+    whole.start();
+    const decisions expected = decide(whole, 0, symbols);
+    BOOST_TEST(whole.front_status().memory > 0u);
+    for (const std::size_t piece : { 1, 37, 1000 }) {
+        adaptive_equalizer cut(initial, 4, settings);
+        cut.start();
+        BOOST_TEST((decide(cut, 0, symbols, piece) == expected));
+        BOOST_TEST((cut.taps() == whole.taps()));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_restart_goes_on_to_the_bit)
+{
+    settings.batch = 600; // the filter's blocks end within it
+    adaptive_equalizer whole(initial, 4, settings);
+    whole.start();
+    const decisions expected = decide(whole, 0, 30 * 600);
+    for (const std::size_t batches : { 1, 2, 11, 20 }) {
+        const std::size_t stop = batches * 600;
+        semaphore saved;
+        adaptive_equalizer first(
+            initial, 4, settings, [&](const adaptation_event& event) {
+                if (event.what == event_kind::saved)
+                    saved.post();
+            });
+        first.start();
+        decide(first, 0, stop);
+        first.request_save(path);
+        saved.wait();
+        const model from = load_model(path);
+        adaptive_equalizer second(from, 4, settings);
+        second.start();
+        const decisions found = decide(second, stop, 30 * 600 - stop);
+        BOOST_TEST(std::equal(
+            found.labels.begin(), found.labels.end(), expected.labels.begin() + stop));
+        BOOST_TEST(std::equal(found.posteriors.begin(),
+                              found.posteriors.end(),
+                              expected.posteriors.begin() + 4 * stop));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_checkpoint_of_another_length_is_refused)
+{
+    settings.checkpoint = path;
+    {
+        adaptive_equalizer first(initial, 4, settings);
+        first.start();
+        decide(first, 0, batch);
+    }
+    settings.front_filter_length = 6;
+    BOOST_CHECK_THROW(adaptive_equalizer(load_model(path), 4, settings),
+                      model_file_error);
+    settings.front_filter = false;
+    adaptive_equalizer(load_model(path), 4, settings);
+}
+
+BOOST_AUTO_TEST_CASE(a_stream_that_starts_anew_keeps_the_taps_and_no_sample)
+{
+    settings.batch = 64;
+    adaptive_equalizer equalizer(initial, 4, settings);
+    equalizer.start();
+    decide(equalizer, 0, 20 * batch);
+    equalizer.freeze(true);
+    const decisions expected = decide(equalizer, 20 * batch, batch);
+    equalizer.stop();
+    equalizer.start();
+    decide(equalizer, 0, 1); // elsewhere
+    equalizer.stop();
+    equalizer.start();
+    const decisions found = decide(equalizer, 20 * batch, batch);
+    // The samples before the first symbol were filtered with older taps at first.
+    BOOST_TEST(std::equal(
+        found.labels.begin() + 16, found.labels.end(), expected.labels.begin() + 16));
+    BOOST_TEST(std::equal(found.posteriors.begin() + 64,
+                          found.posteriors.end(),
+                          expected.posteriors.begin() + 64));
+}
+
+BOOST_AUTO_TEST_CASE(
+    there_is_none_when_off_or_with_separate_vectors_or_without_a_waveform)
+{
+    const std::size_t reach = 4 * settings.front_filter_length / 2;
+    BOOST_TEST(adaptive_equalizer(initial, 4, settings).dimension() == 44 + 2 * reach);
+    BOOST_TEST(!adaptive_equalizer(initial, 44, settings).has_front_filter());
+    BOOST_TEST(!adaptive_equalizer(make_receiver(), 4, settings).has_front_filter());
+    settings.front_filter = false;
+    BOOST_TEST(!adaptive_equalizer(initial, 4, settings).has_front_filter());
+    settings.front_filter = true;
+    settings.mode = adaptation_mode::off;
+    BOOST_TEST(adaptive_equalizer(initial, 4, settings).dimension() == 44u);
+}
+
+BOOST_AUTO_TEST_CASE(frozen_it_stays_as_it_is_and_a_reset_forgets_it)
+{
+    adaptive_equalizer equalizer(initial, 4, settings);
+    equalizer.start();
+    decide(equalizer, 0, 10 * batch);
+    const auto taps = equalizer.taps();
+    equalizer.freeze(true);
+    decide(equalizer, 10 * batch, 10 * batch);
+    BOOST_TEST((equalizer.taps() == taps));
+    equalizer.request_reset();
+    while (equalizer.front_status().memory)
+        decide(equalizer, 20 * batch, batch);
+    BOOST_TEST(equalizer.taps()[equalizer.taps().size() / 2] == 1.0f);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

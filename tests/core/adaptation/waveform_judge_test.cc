@@ -1,0 +1,225 @@
+/* Whose decisions explain the samples, and when that is sure.
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "core/adaptation/waveform_judge.h"
+
+#include <boost/test/data/test_case.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <cmath>
+#include <random>
+
+using namespace gr::adann::core;
+namespace data = boost::unit_test::data;
+
+namespace {
+
+constexpr std::size_t batch = 256, half_window = 2;
+
+/* A nonlinear sender, an echo that the trained waveform does not know, and noise; samples
+ * as windows of 2 half_window + 1 symbols. Everything by its definition, in doubles. */
+struct nonlinear_link {
+    nonlinear_link(const char* name, unsigned sps, bool is_complex, unsigned seed)
+        : symbols(name),
+          window(sps, half_window, is_complex),
+          trained(symbols, sps, is_complex, 2, 2),
+          random(seed)
+    {
+        std::normal_distribution<float> normal;
+        std::vector<float> affine(trained.affine().size()), table(trained.table().size());
+        for (std::size_t row = 0; row < trained.rows(); ++row) {
+            const std::size_t dimensions = symbols.is_complex() ? 2 : 1;
+            const std::size_t place = row ? (row - 1) / dimensions : 0;
+            const float size = row && place == 2 ? 0.7f : 0.15f;
+            for (std::size_t j = 0; j < trained.stride(); ++j)
+                affine[row * trained.stride() + j] =
+                    size * (1 + 0.3f * normal(random)) *
+                    (is_complex && symbols.is_complex() && row && (row - 1) % 2 != j % 2
+                         ? 0.1f
+                         : 1.0f);
+        }
+        for (auto& value : table)
+            value = 0.1f * normal(random);
+        trained.set(affine, table, 0.1f);
+    }
+
+    //! Labels from `values` alone: not scrambled data, if there are few.
+    void send(std::size_t count, std::size_t values)
+    {
+        labels.resize(count + 2 * margin);
+        for (auto& label : labels)
+            label = random() % values;
+        std::vector<float> clean((labels.size() - 4) * trained.stride());
+        trained.expect(labels.data() + 2, labels.size() - 4, clean.data());
+        std::normal_distribution<double> normal(0, 0.05);
+        const std::size_t step = window.floats_per_sample();
+        samples.assign(labels.size() * trained.stride(), 0);
+        for (std::size_t i = 4 * trained.stride();
+             i + 4 * trained.stride() < clean.size();
+             ++i)
+            samples[i + 2 * trained.stride()] =
+                static_cast<float>(0.9 * clean[i] + 0.25 * clean[i - step] -
+                                   0.15 * clean[i + 2 * step] + 0.05 + normal(random));
+    }
+    feature_view view(std::size_t first) const
+    {
+        return { &samples[(margin + first - half_window) * trained.stride()],
+                 trained.stride(),
+                 window.dimension(),
+                 batch };
+    }
+    const std::uint8_t* sent(std::size_t first) const { return &labels[margin + first]; }
+
+    static constexpr std::size_t margin = 16;
+    constellation symbols;
+    window_geometry window;
+    expected_waveform trained;
+    std::mt19937 random;
+    std::vector<std::uint8_t> labels;
+    std::vector<float> samples;
+};
+
+struct kind {
+    const char* symbols;
+    unsigned sps;
+    bool is_complex;
+};
+const kind kinds[] = { { "pam2", 4, false },
+                       { "pam4", 2, false },
+                       { "pam4", 1, true },
+                       { "qpsk", 2, true },
+                       { "16qam", 4, true } };
+std::ostream& operator<<(std::ostream& out, const kind& one)
+{
+    return out << one.symbols << ", " << one.sps << " samples";
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(judging_by_the_waveform)
+
+BOOST_DATA_TEST_CASE(right_decisions_win_whoever_the_filter_was_fitted_to,
+                     data::make(kinds) * data::make({ 2, 64 }),
+                     kind,
+                     most_values)
+{
+    nonlinear_link received(kind.symbols, kind.sps, kind.is_complex, 3);
+    const std::size_t values =
+        std::min<std::size_t>(received.symbols.size(), most_values);
+    received.send(20 * batch, values);
+    for (const bool fitted_to_right : { true, false }) {
+        waveform_judge judge(received.trained, received.window, batch);
+        waveform_judge::votes total;
+        for (std::size_t first = 0; first < 20 * batch; first += batch) {
+            // Each 16th decision is wrong.
+            std::vector<std::uint8_t> wrong(received.sent(first),
+                                            received.sent(first) + batch);
+            for (std::size_t i = 3; i < batch; i += 16)
+                wrong[i] = (wrong[i] + 1) % received.symbols.size();
+            judge.look(received.view(first),
+                       fitted_to_right ? received.sent(first) : wrong.data());
+            const auto votes = judge.compare(received.sent(first), wrong.data());
+            const auto same = judge.compare(wrong.data(), wrong.data());
+            BOOST_TEST(same.first + same.second == 0u);
+            const auto reversed = judge.compare(wrong.data(), received.sent(first));
+            BOOST_TEST(reversed.first == votes.second);
+            BOOST_TEST(reversed.second == votes.first);
+            if (first < 7 * batch) // the filter is not known yet
+                BOOST_TEST(votes.first + votes.second == 0u);
+            total.first += votes.first;
+            total.second += votes.second;
+        }
+        BOOST_TEST(total.first + total.second > 13 * 12);
+        BOOST_TEST(total.second * 20 <= total.first);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(the_noise_is_what_is_left_and_starts_with_the_models)
+{
+    nonlinear_link received("pam4", 2, false, 5);
+    received.send(16 * batch, 4);
+    waveform_judge judge(received.trained, received.window, batch);
+    BOOST_TEST(judge.noise() == 0.1f);
+    for (std::size_t first = 0; first < 16 * batch; first += batch)
+        judge.look(received.view(first), received.sent(first));
+    BOOST_TEST(judge.noise() == 0.05f, boost::test_tools::tolerance(0.1f));
+    judge.reset();
+    BOOST_TEST(judge.noise() == 0.1f);
+}
+
+BOOST_AUTO_TEST_CASE(a_signal_that_changes_is_noticed_and_learnt_anew)
+{
+    nonlinear_link received("pam4", 2, false, 5);
+    received.send(48 * batch, 4);
+    const std::size_t change = 24 * batch;
+    for (std::size_t i = received.samples.size(); --i >= 2 * (change + received.margin);)
+        received.samples[i] -= 0.4f * received.samples[i - 1];
+    waveform_judge judge(received.trained, received.window, batch);
+    for (std::size_t first = 0; first < 48 * batch; first += batch)
+        BOOST_TEST(judge.look(received.view(first), received.sent(first)) ==
+                   (first == change));
+    BOOST_TEST(judge.noise() < 0.07f); // 0.05 from before, 0.02 from the echo
+}
+
+BOOST_AUTO_TEST_CASE(a_judge_goes_on_from_its_state_to_the_bit)
+{
+    nonlinear_link received("16qam", 2, true, 7);
+    received.send(4 * batch, 16);
+    waveform_judge judge(received.trained, received.window, batch), restored(judge);
+    judge.look(received.view(0), received.sent(0));
+    tensor_file file;
+    archive::saving(file, "it")("judge", judge);
+    archive::restoring(file, "it")("judge", restored);
+    for (auto* each : { &judge, &restored })
+        each->look(received.view(batch), received.sent(batch));
+    BOOST_TEST(judge.noise() == restored.noise());
+}
+
+BOOST_AUTO_TEST_CASE(a_batch_that_is_too_short_is_refused)
+{
+    const nonlinear_link received("pam2", 2, false, 1);
+    BOOST_TEST(waveform_judge::least_batch(received.trained) == 36u);
+    BOOST_CHECK_EXCEPTION(
+        waveform_judge(received.trained, received.window, 35),
+        std::invalid_argument,
+        [](const auto& e) { return std::string(e.what()).find("batch is 35") == 0; });
+}
+
+// Seeds are fixed. A right implementation has a mean of at least 1000 by the theorem, and
+// that of 100 runs, of which each is about exponential, below 700 with a probability of
+// 3e-4.
+BOOST_AUTO_TEST_CASE(of_equals_none_is_surely_better_more_than_once_in_1000_votes)
+{
+    std::mt19937 random(1);
+    double votes = 0;
+    for (int run = 0; run < 100; ++run) {
+        sequential_test test;
+        for (; !test.sure(); ++votes) {
+            const bool won = random() & 1;
+            test.add(won, !won);
+        }
+    }
+    BOOST_TEST(votes / 100 > 700);
+}
+
+BOOST_AUTO_TEST_CASE(what_wins_four_of_five_votes_is_surely_better_after_some_forty)
+{
+    std::mt19937 random(1);
+    double votes = 0;
+    for (int run = 0; run < 100; ++run) {
+        sequential_test test;
+        for (; !test.sure(); ++votes) {
+            const bool won = random() % 5;
+            test.add(won, !won);
+        }
+    }
+    BOOST_TEST(votes / 100 < 50);
+    sequential_test test;
+    test.add(17, 0);
+    BOOST_TEST(!test.sure());
+    test.add(1, 0); // 1.5^18 > 1000
+    BOOST_TEST(test.sure());
+    test.reset();
+    BOOST_TEST(!test.sure());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
