@@ -8,9 +8,9 @@ from scipy import stats
 
 
 def errors_by_numpy(decided, sent, first, symbols, delay, symmetry):
-    """Symbol and bit errors of decided[first:first + symbols] at an alignment."""
-    received = np.asarray(symmetry, np.uint8)[sent[first - delay:first - delay + symbols]]
-    wrong = decided[first:first + symbols] ^ received
+    """Symbol and bit errors of decided[first:first + symbols] at an alignment, turned back."""
+    turned_back = np.argsort(symmetry).astype(np.uint8)[decided[first:first + symbols]]
+    wrong = turned_back ^ sent[first - delay:first - delay + symbols]
     return np.count_nonzero(wrong), int(np.unpackbits(wrong).sum())
 
 

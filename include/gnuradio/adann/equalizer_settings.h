@@ -112,14 +112,14 @@ struct loss_settings {
               self.sigma,
               0.0f,
               10.0f,
-              "Deviation of the augmentation noise; automatic: scaled to constellation "
-              "and samples per symbol.");
+              "Deviation of the augmentation noise; automatic: scaled to the model's noise "
+              "and constellation.");
         visit("epsilon",
               self.epsilon,
               0.0f,
               10.0f,
-              "Length of the adversarial perturbation; automatic: scaled to "
-              "constellation and samples per symbol.");
+              "Length of the adversarial perturbation; automatic: scaled to the model's "
+              "noise and constellation.");
         visit("xi",
               self.xi,
               1e-6f,

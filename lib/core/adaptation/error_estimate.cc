@@ -143,7 +143,7 @@ double error_estimate::symbol_error_rate() const
     if (symbols() <= 0)
         return 1;
     const double doubt = (d_past.doubt + d_latest.doubt) / symbols();
-    return std::min(1.0, doubt + pattern_errors());
+    return std::clamp(doubt + pattern_errors(), 0.0, 1.0);
 }
 
 bool error_estimate::trustworthy() const
@@ -159,10 +159,11 @@ void error_estimate::state(archive& members)
 
 void error_estimate::counts::state(archive& members)
 {
-    members("symbols", symbols);
-    members("squares", squares);
-    members("doubt", doubt);
-    members("posteriors", posteriors);
+    constexpr double beyond_memory = 1e5; // symbols
+    members("symbols", symbols, 0.0, beyond_memory);
+    members("squares", squares, 0.0, beyond_memory);
+    members("doubt", doubt, -1.0, beyond_memory); // posteriors are rounded
+    members("posteriors", posteriors, 0.0f, 1e5f);
 }
 
 } // namespace gr::adann::core

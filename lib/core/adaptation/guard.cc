@@ -18,6 +18,7 @@ constexpr double as_trained_benefit = 0.75;
 constexpr double drifted = 1.5; // estimated error rate over the usual one
 constexpr double drifted_burden = 4;
 constexpr double unexplained = 1.5; // rms that the waveform leaves, over the trained one
+constexpr double settled = 2048;    // symbols that an estimate needs
 constexpr std::size_t patience = 16384;  // symbols before a rollback
 constexpr std::size_t good_lasts = 8192; // symbols until the next good one is kept
 
@@ -32,6 +33,7 @@ const char* guard::name(candidate which)
 guard::guard(const model& initial, bool scrambled, std::uint64_t seed, std::size_t batch)
     : d_initial(initial),
       d_scrambled(scrambled),
+      d_random(scrambled),
       d_candidates{ { { initial.net,
                         initial.temperature,
                         error_estimate(initial.symbols, scrambled),
@@ -103,12 +105,26 @@ bool guard::explained() const
     return !d_judge || d_judge->noise() < unexplained * d_initial.waveform->noise();
 }
 
+double guard::symbol_error_rate() const
+{
+    const double rate = estimate().symbol_error_rate();
+    return d_random ? rate : std::max(0.0, rate - estimate().pattern_errors());
+}
+
+bool guard::trustworthy() const
+{
+    if (std::isnan(d_initial.symbol_error_rate) || !explained())
+        return false;
+    return d_random ? estimate().trustworthy()
+                    : estimate().symbols() >= settled && symbol_error_rate() < 0.02;
+}
+
 bool guard::judge(const feature_view& batch, const network& average)
 {
     d_candidates[adaptive].net.parameters() = average.parameters();
     const bool seen = d_judge && batch.count == d_decisions[0].size();
     // Of a model that was started blindly nobody knows what its posteriors are worth.
-    const bool estimates = d_scrambled && !std::isnan(d_initial.symbol_error_rate);
+    const bool estimates = d_random && !std::isnan(d_initial.symbol_error_rate);
     const bool decides = seen && (explained() || !estimates);
     bool start_over = seen && judge_waveform(batch, decides);
     d_looks.pass(batch.count, [&](std::size_t first, std::size_t count) {
@@ -176,6 +192,8 @@ bool guard::judge_part(const feature_view& part, const network& average, bool de
     // Those that are not looked at count as well.
     const std::size_t symbols = part.count * random_looks::every / simd::tile;
     d_since_good += symbols;
+    if (d_judge && d_scrambled && explained() && estimate().symbols() >= settled)
+        d_random = estimate().pattern_errors() == 0;
     if (!decides)
         return false;
     keep_good(average);
@@ -217,6 +235,7 @@ void guard::reset()
     d_candidates[last_good].net = d_initial.net;
     d_candidates[last_good].usual_rate = d_initial.symbol_error_rate;
     d_in_use = offline;
+    d_random = d_scrambled;
     d_since_good = 0;
     d_kept = false;
 }
@@ -225,7 +244,7 @@ void guard::contender::state(archive& members)
 {
     members("network", net.parameters());
     members("estimate", estimate);
-    members("usual_rate", usual_rate);
+    members("usual_rate", usual_rate, 0.0, 1.0);
 }
 
 void guard::state(archive& members)
@@ -245,6 +264,7 @@ void guard::state(archive& members)
     if (!d_judge)
         return;
     members("judge", *d_judge);
+    members("random", d_random);
     for (const candidate which : { offline, adaptive, last_good }) {
         members(std::string("better.") + name(which), d_rivals[which].better);
         members(std::string("worse.") + name(which), d_rivals[which].worse);

@@ -73,6 +73,12 @@ public:
     //! Whether the expected waveform explains what is decided nearly as well as when it
     //! was trained; true without one.
     bool explained() const;
+
+    /*! Of the network in use, as error_estimate has it; where data that is well explained
+     * was seen not to be random, without the pattern score. */
+    double symbol_error_rate() const;
+    //! Also asks that labels have calibrated the model, and that the waveform explains.
+    bool trustworthy() const;
     //! The network in use; `average` if that is the adaptive one.
     const network& choose(const network& average) const;
     //! Of the network in use.
@@ -109,6 +115,7 @@ private:
 
     const model d_initial;
     const bool d_scrambled;
+    bool d_random;                         // whether the data is, as far as is known
     std::array<contender, 3> d_candidates; // the adaptive one's network is given
     candidate d_in_use = offline;
     random_looks d_looks;

@@ -11,12 +11,12 @@ namespace gr::adann::core {
 namespace {
 
 constexpr std::size_t estimate_every = 4096; // symbols: an interval takes microseconds
+constexpr std::size_t most_rejected = 16384; // symbols in a row
 
 learner_settings checked(learner_settings settings, const model& fits)
 {
     learner_settings::visit(settings, setting_checks{});
-    static_cast<training_settings&>(settings) =
-        scaled_to(fits.symbols, fits.sps, settings);
+    static_cast<training_settings&>(settings) = scaled_to(fits, settings);
     return settings;
 }
 
@@ -69,7 +69,10 @@ const std::vector<learner_event>& learner::step(const feature_view& batch,
         approach_trained(static_cast<float>(batch.count) /
                          static_cast<float>(d_settings.average + batch.count));
     }
+    d_rejected = result.accepted ? 0 : d_rejected + batch.count;
     d_events.push_back(event(event_kind::step, "", result));
+    if (d_guard && d_rejected >= most_rejected)
+        roll_back("no step was accepted: ");
     return d_events;
 }
 
@@ -94,13 +97,8 @@ bool learner::watch(const feature_view& batch, const std::uint8_t* decided)
     }
     const bool rolls_back = d_guard->judge(batch, d_average);
     d_status.in_use = d_guard->in_use();
-    if (rolls_back) {
-        start_over_from(in_use().parameters());
-        ++d_status.rollbacks;
-        d_events.push_back(event(event_kind::rollback,
-                                 std::string("training starts over from the weights '") +
-                                     guard::name(d_status.in_use) + "'"));
-    }
+    if (rolls_back)
+        roll_back("");
     estimate_errors(batch.count);
     return true;
 }
@@ -117,33 +115,38 @@ void learner::estimate_errors(std::size_t more_symbols)
     if (d_unestimated < estimate_every)
         return;
     forget_estimate();
-    const auto& estimate = d_guard->estimate();
-    const auto symbols = static_cast<std::uint64_t>(std::lround(estimate.symbols()));
+    const auto symbols =
+        static_cast<std::uint64_t>(std::lround(d_guard->estimate().symbols()));
     if (symbols == 0)
         return;
-    const double rate = estimate.symbol_error_rate();
+    const double rate = d_guard->symbol_error_rate();
     const auto errors = static_cast<std::uint64_t>(std::lround(rate * symbols));
     const auto interval = clopper_pearson(errors, symbols);
     // A wrong symbol is taken for a neighbour.
     const double bits =
         d_offline.symbols.bits_per_symbol() / d_offline.symbols.bits_per_error();
     d_status.estimated = {
-        rate / bits,
-        interval.low / bits,
-        interval.high / bits,
-        // Of a model that was started blindly nobody knows what its posteriors are worth.
-        estimate.trustworthy() && d_guard->explained() &&
-            !std::isnan(d_offline.symbol_error_rate)
+        rate / bits, interval.low / bits, interval.high / bits, d_guard->trustworthy()
     };
+}
+
+void learner::roll_back(const std::string& reason)
+{
+    start_over_from(in_use().parameters());
+    ++d_status.rollbacks;
+    d_events.push_back(event(event_kind::rollback,
+                             reason + "training starts over from the weights '" +
+                                 guard::name(d_status.in_use) + "'"));
 }
 
 void learner::start_over_from(const std::vector<float>& parameters)
 {
     d_trainer.reset(parameters);
-    approach_trained(1.0f);
+    d_average.parameters() = d_trainer.net().parameters();
+    d_rejected = 0;
 }
 
-// Brings the average nearer to the trained weights: wholly with part = 1.
+// Brings the average nearer to the trained weights.
 void learner::approach_trained(float part)
 {
     const auto& trained = d_trainer.net().parameters();
@@ -167,7 +170,7 @@ learner_event learner::reset()
 
 void learner::set_training(const training_settings& training)
 {
-    const auto scaled = scaled_to(d_offline.symbols, d_offline.sps, training);
+    const auto scaled = scaled_to(d_offline, training);
     d_trainer.set(scaled);
     static_cast<training_settings&>(d_settings) = scaled;
 }
@@ -209,6 +212,7 @@ void learner::state(archive& members)
     members("trainer", d_trainer);
     members("paused", d_paused);
     members("unestimated", d_unestimated);
+    members("rejected", d_rejected);
     members("steps", d_status.steps);
     members("updates", d_status.updates);
     members("rollbacks", d_status.rollbacks);

@@ -70,7 +70,8 @@ struct learner_event : learner_status {
  *    last good weights are in use, and the batch is not learnt from.
  * 2. The guard estimates the error rates of its three networks on the batch, chooses the
  *    one in use, and may have training start over from it: a rollback.
- * 3. The trainer makes one step: pseudo-labels, loss, gradient, optimizer.
+ * 3. The trainer makes one step: pseudo-labels, loss, gradient, optimizer. When none was
+ *    accepted for 16384 symbols, training starts over as well.
  * 4. The adaptive weights are a running average of the trained ones: a step of N_b
  *    symbols brings them nearer by N_b / (average + N_b). The noise of single steps is
  *    averaged out of the decisions, which `average` = 0 takes as they are.
@@ -122,6 +123,7 @@ private:
     bool watch(const feature_view& batch, const std::uint8_t* decided);
     void estimate_errors(std::size_t more_symbols);
     void forget_estimate();
+    void roll_back(const std::string& reason);
     void start_over_from(const std::vector<float>& parameters);
     void approach_trained(float part);
     learner_event
@@ -135,6 +137,7 @@ private:
     std::optional<guard> d_guard;
     bool d_paused = false;
     std::size_t d_unestimated = 0; // symbols since the estimate was made
+    std::size_t d_rejected = 0;    // symbols since a step was accepted
     learner_status d_status;
     std::vector<learner_event> d_events; // of the latest step
 };

@@ -109,16 +109,16 @@ std::vector<replayed_event> replay(const std::string& path)
             members.refuse("stride", "is " + std::to_string(stride));
         learner learning(initial, settings);
         const std::size_t batches = members.shape("labels", { 0, 0 })[0];
-        std::vector<std::uint8_t> labels(batches * settings.batch);
-        members.numbers("labels", labels.data(), { batches, settings.batch });
+        const auto labels =
+            members.array<std::uint8_t>("labels", { batches, settings.batch });
         if (labels.empty() ||
             std::any_of(labels.begin(), labels.end(), [&](std::size_t label) {
                 return label >= initial.symbols.size();
             }))
             members.refuse("labels", "are none, or not all of the constellation");
         const std::size_t floats = (settings.batch - 1) * stride + dimension;
-        std::vector<float> samples(batches * floats);
-        members.numbers("samples", samples.data(), { batches, floats }, archive::any);
+        const auto samples =
+            members.array<float>("samples", { batches, floats }, archive::any);
         std::vector<replayed_event> told;
         for (std::size_t i = 0; i < batches; ++i) {
             const feature_view batch{

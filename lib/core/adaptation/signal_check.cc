@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "core/adaptation/signal_check.h"
 
+#include "core/common/printable.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -163,13 +165,19 @@ void signal_check::reset()
 
 void signal_check::state(archive& members)
 {
-    members("usual_extremes", d_usual_extremes);
-    members("kurtosis", d_kurtosis);
-    members("usual_kurtosis", d_usual_kurtosis);
-    members("usual_symbols", d_usual_symbols);
-    members("patterns", d_patterns);
+    constexpr double most = 1e9; // of as many samples, one of which is not zero
+    members("usual_extremes", d_usual_extremes, 0.0, 2.0);
+    members("kurtosis", d_kurtosis, 0.0, most);
+    members("usual_kurtosis", d_usual_kurtosis, 0.0, most);
+    for (const double each : { d_kurtosis, d_usual_kurtosis })
+        if (each > 0 && each < 0.99)
+            members.refuse("kurtosis",
+                           "is " + std::to_string(each) + ", allowed: from 1");
+    members("usual_symbols", d_usual_symbols, 0.0, usual_memory);
+    members("patterns", d_patterns, 0.0f, 1e9f);
     members("pattern_symbols", d_pattern_symbols);
     members("pattern_problem", d_pattern_problem);
+    d_pattern_problem = printable(d_pattern_problem);
 }
 
 } // namespace gr::adann::core

@@ -10,6 +10,8 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
+#include <numeric>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -63,6 +65,20 @@ public:
     }
     void operator()(const std::string& name, std::string& member);
 
+    //! Numbers that make sense from `low` to `high` only.
+    template <typename T>
+    void operator()(const std::string& name, T& member, T low, T high)
+    {
+        (*this)(name, member);
+        check(name, &member, 1, low, high);
+    }
+    template <typename T>
+    void operator()(const std::string& name, std::vector<T>& member, T low, T high)
+    {
+        (*this)(name, member);
+        check(name, member.data(), member.size(), low, high);
+    }
+
     enum allowed { finite, any };
     //! An array of this shape, row by row.
     template <typename T>
@@ -72,6 +88,21 @@ public:
                  allowed values = finite)
     {
         move(name, dtype<T>(), sizeof(T), first, shape, values);
+    }
+
+    /*! An array that the file has to hold; nothing is allocated for one of another size.
+     * Only for restoring. */
+    template <typename T>
+    std::vector<T> array(const std::string& name,
+                         const std::vector<std::size_t>& shape,
+                         allowed values = finite)
+    {
+        const std::size_t count = std::accumulate(
+            shape.begin(), shape.end(), std::size_t{ 1 }, std::multiplies<>());
+        d_file.bytes(full(name), dtype<T>(), sizeof(T), count);
+        std::vector<T> result(count);
+        numbers(name, result.data(), shape, values);
+        return result;
     }
 
     //! Of an array that brings its size: unchanged when saving.
@@ -100,6 +131,16 @@ private:
             return sizeof(T) == 4 ? "F32" : "F64";
         else
             return sizeof(T) == 1 ? "U8" : sizeof(T) == 4 ? "I32" : "I64";
+    }
+    template <typename T>
+    void check(
+        const std::string& name, const T* members, std::size_t count, T low, T high) const
+    {
+        for (std::size_t i = 0; !d_saves && i < count; ++i)
+            if (!(members[i] >= low && members[i] <= high))
+                refuse(name,
+                       "is " + std::to_string(members[i]) + ", allowed: " +
+                           std::to_string(low) + " to " + std::to_string(high));
     }
     std::string full(const std::string& name) const { return d_prefix + "." + name; }
     void move(const std::string& name,

@@ -10,9 +10,12 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
+#include <regex>
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -26,6 +29,7 @@ using json = nlohmann::json;
 namespace {
 
 constexpr std::size_t largest_file = std::size_t{ 1 } << 30;
+constexpr std::size_t largest_header = std::size_t{ 1 } << 20;
 
 std::string read_file(const std::string& path)
 {
@@ -60,6 +64,34 @@ bool write_all(int descriptor, const std::string& bytes)
     return true;
 }
 
+// Has the rename last, and removes the temporary files that killed writers left: a file's
+// writer holds a lock on it as long as it lives.
+void finish_rename(const std::filesystem::path& target)
+{
+    const std::filesystem::path folder =
+        target.has_parent_path() ? target.parent_path() : ".";
+    if (const int d = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); d >= 0) {
+        fsync(d);
+        close(d);
+    }
+    static const std::regex number("[0-9]+-[0-9]+");
+    const std::string start = target.filename().string() + ".";
+    std::error_code none;
+    for (auto each = std::filesystem::directory_iterator(folder, none);
+         !none && each != std::filesystem::directory_iterator();
+         each.increment(none)) {
+        const std::string name = each->path().filename().string();
+        if (name.compare(0, start.size(), start) != 0 ||
+            !std::regex_match(name.substr(start.size()), number))
+            continue;
+        const int d = open(each->path().c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+        if (d >= 0 && flock(d, LOCK_EX | LOCK_NB) == 0)
+            unlink(each->path().c_str());
+        if (d >= 0)
+            close(d);
+    }
+}
+
 } // namespace
 
 void tensor_file::fail(const std::string& reason) const
@@ -82,7 +114,11 @@ tensor_file tensor_file::parse(const std::string& bytes, const std::string& name
     std::memcpy(&length, bytes.data(), sizeof length);
     if (length > bytes.size() - sizeof length)
         file.fail("is truncated, or not a safetensors file");
+    if (length > largest_header)
+        file.fail("has a header of " + std::to_string(length) +
+                  " bytes, allowed: up to " + std::to_string(largest_header));
     const std::size_t data = sizeof length + length; // where the tensors start
+    std::size_t read_bytes = 0;
     const json header =
         json::parse(bytes.begin() + sizeof length, bytes.begin() + data, nullptr, false);
     if (!header.is_object())
@@ -113,6 +149,9 @@ tensor_file tensor_file::parse(const std::string& bytes, const std::string& name
         const std::size_t begin = offsets[0], end = offsets[1];
         if (end > bytes.size() - data || begin > end)
             file.fail("is truncated: " + name + " lies beyond its end");
+        read_bytes += end - begin;
+        if (read_bytes > bytes.size() - data)
+            file.fail("has tensors that overlap");
         read.bytes = bytes.substr(data + begin, end - begin);
         file.tensors.push_back(std::move(read));
     }
@@ -148,28 +187,44 @@ std::string tensor_file::contents() const
 
 void tensor_file::save(const std::string& target) const
 {
+    const auto refuse = [&](const std::string& file) {
+        const std::string reason = std::strerror(errno);
+        if (!file.empty())
+            unlink(file.c_str());
+        throw model_file_error(target, "cannot be written: " + reason);
+    };
     // Not mkstemp(): that makes files for their owner only, and the process's umask
     // cannot be read without changing it under other threads' feet.
     static std::atomic<unsigned> files{ 0 };
     std::string temporary;
-    int descriptor;
-    do {
+    int descriptor = -1;
+    for (bool ours = false; !ours;) {
         temporary =
             target + "." + std::to_string(getpid()) + "-" + std::to_string(files++);
         descriptor =
             open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    } while (descriptor < 0 && errno == EEXIST);
-    if (descriptor < 0)
-        throw model_file_error(target,
-                               std::string("cannot be written: ") + std::strerror(errno));
-    bool good = write_all(descriptor, contents());
-    good = good && fsync(descriptor) == 0;
-    good = close(descriptor) == 0 && good;
-    if (!good || std::rename(temporary.c_str(), target.c_str()) != 0) {
-        const std::string reason = std::strerror(errno);
-        unlink(temporary.c_str());
-        throw model_file_error(target, "cannot be written: " + reason);
+        if (descriptor < 0 && errno != EEXIST)
+            refuse("");
+        if (descriptor < 0)
+            continue;
+        // Where another writer took it for a stale one, before the lock said that it is
+        // not, it is no more.
+        flock(descriptor, LOCK_EX);
+        struct stat about;
+        ours = fstat(descriptor, &about) == 0 && about.st_nlink > 0;
+        if (!ours)
+            close(descriptor);
     }
+    const bool written = write_all(descriptor, contents()) && fsync(descriptor) == 0 &&
+                         std::rename(temporary.c_str(), target.c_str()) == 0;
+    if (!written) {
+        const int reason = errno;
+        close(descriptor);
+        errno = reason;
+        refuse(temporary);
+    }
+    close(descriptor);
+    finish_rename(target);
 }
 
 const tensor_file::tensor* tensor_file::find(const std::string& name) const
@@ -209,10 +264,13 @@ const std::vector<std::size_t>& tensor_file::shape(const std::string& name,
     const tensor& found = named(name);
     if (found.shape.size() != dimensions)
         fail(name + " does not have " + std::to_string(dimensions) + " dimensions");
-    for (const std::size_t size : found.shape)
-        if (size > found.bytes.size())
+    std::size_t fit = found.bytes.size(); // what each index of those before leaves
+    for (const std::size_t size : found.shape) {
+        if (size > fit)
             fail(name + " has " + std::to_string(found.bytes.size()) +
                  " bytes, fewer than its shape needs");
+        fit /= std::max<std::size_t>(size, 1);
+    }
     return found.shape;
 }
 

@@ -6,6 +6,8 @@
  */
 #pragma once
 
+#include "core/common/printable.h"
+
 #include <cstddef>
 #include <map>
 #include <stdexcept>
@@ -14,12 +16,13 @@
 
 namespace gr::adann::core {
 
-//! A model file that cannot be read, is damaged, or holds something else. Names the file.
+//! A model file that cannot be read, is damaged, or holds something else. Names the file;
+//! what it quotes of it is printable().
 class model_file_error : public std::runtime_error
 {
 public:
     model_file_error(const std::string& path, const std::string& reason)
-        : std::runtime_error("model file " + path + ": " + reason)
+        : std::runtime_error("model file " + printable(path) + ": " + printable(reason))
     {
     }
 };
@@ -33,7 +36,8 @@ struct tensor_file {
         std::string bytes; //!< row by row, little-endian
     };
 
-    //! Reads a file of up to 1 GiB. \throws model_file_error
+    //! Reads a file of up to 1 GiB, whose header is up to 1 MiB. Memory: a few times
+    //! its size. \throws model_file_error
     static tensor_file load(const std::string& path);
     /*! Reads the contents of a file.
      * \param name what errors call it
@@ -43,7 +47,8 @@ struct tensor_file {
     //! aligned as other readers need it.
     std::string contents() const;
     //! Writes contents() to a temporary file, then renames it: a reader never sees half a
-    //! file. \throws model_file_error
+    //! file, also after the machine failed. Temporary files of writers that were killed
+    //! are removed. \throws model_file_error
     void save(const std::string& path) const;
 
     bool has(const std::string& name) const { return find(name); }
@@ -53,7 +58,8 @@ struct tensor_file {
                              const std::string& dtype,
                              std::size_t item,
                              std::size_t count) const;
-    //! \throws model_file_error if it is missing, or not of so many dimensions
+    //! \throws model_file_error if it is missing, not of so many dimensions, or of more
+    //! numbers than it has bytes
     const std::vector<std::size_t>& shape(const std::string& name,
                                           std::size_t dimensions) const;
     void floats(const std::string& name, float* out, std::size_t count) const;

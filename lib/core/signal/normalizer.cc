@@ -12,11 +12,16 @@ namespace gr::adann::core {
 namespace {
 
 constexpr float largest = std::numeric_limits<float>::max();
+constexpr double strays = 1.0 / 64; // of a block, at most; more of them are a new level
 
 } // namespace
 
 normalizer::normalizer(bool complex, std::size_t window)
-    : d_complex(complex), d_window(window), d_limit(1000)
+    : d_complex(complex),
+      d_window(window),
+      // One of these adds a 64th of the variance, or a 16th to that of a short window.
+      d_stray(std::sqrt(std::max(64.0, d_window / 64))),
+      d_limit(1000)
 {
     check_range<std::size_t>("window", window, block, std::size_t{ 1 } << 30);
 }
@@ -24,6 +29,7 @@ normalizer::normalizer(bool complex, std::size_t window)
 normalizer::normalizer(bool complex, std::complex<float> mean, float rms)
     : d_complex(complex),
       d_window(0),
+      d_stray(0),
       d_offset{ mean.real(), mean.imag() },
       d_gain(1 / rms),
       d_limit(largest)
@@ -91,14 +97,16 @@ void normalizer::scale(const float* __restrict in,
     }
 }
 
+// Deviations from the mean so far, limited to +-limit, in double: neither a large mean nor
+// a large sample costs precision or overflows.
 template <std::size_t parts>
-void normalizer::update(const float* samples, std::size_t count)
+normalizer::sums
+normalizer::add_up(const float* samples, std::size_t count, double limit) const
 {
-    // Deviations from the mean so far, in double: neither a large mean nor a large sample
-    // costs precision or overflows. Independent lanes let the compiler use vector
-    // instructions.
+    // Independent lanes let the compiler use vector instructions.
     constexpr std::size_t lanes = 4;
-    double valid[lanes] = {}, sum[parts][lanes] = {}, square[lanes] = {};
+    double valid[lanes] = {}, beyond[lanes] = {}, sum[parts][lanes] = {},
+           square[lanes] = {};
     const auto add = [&](const float* x, std::size_t lane) {
         float poison = x[0] * 0.0f;
         if (parts == 2)
@@ -106,7 +114,10 @@ void normalizer::update(const float* samples, std::size_t count)
         const bool finite = poison == 0.0f;
         valid[lane] += finite ? 1.0 : 0.0;
         for (std::size_t p = 0; p < parts; ++p) {
-            const double deviation = finite ? x[p] - d_mean[p] : 0.0;
+            double deviation = finite ? x[p] - d_mean[p] : 0.0;
+            beyond[lane] += std::abs(deviation) > limit ? 1.0 : 0.0;
+            deviation = deviation < limit ? deviation : limit;
+            deviation = deviation > -limit ? deviation : -limit;
             sum[p][lane] += deviation;
             square[lane] += deviation * deviation;
         }
@@ -119,14 +130,30 @@ void normalizer::update(const float* samples, std::size_t count)
         add(samples + parts * i, i - whole);
 
     const auto total = [](const double* x) { return (x[0] + x[1]) + (x[2] + x[3]); };
-    const double n = total(valid);
+    sums result{ total(valid), total(beyond), {}, total(square) };
+    for (std::size_t p = 0; p < parts; ++p)
+        result.deviations[p] = total(sum[p]);
+    return result;
+}
+
+template <std::size_t parts>
+void normalizer::update(const float* samples, std::size_t count)
+{
+    constexpr double none = std::numeric_limits<double>::infinity();
+    // Stray samples: few, of a signal whose level is known.
+    const double limit =
+        d_weight >= block && d_gain > 0 ? d_stray * std::sqrt(d_variance) : none;
+    sums found = add_up<parts>(samples, count, limit);
+    if (found.beyond > strays * static_cast<double>(count))
+        found = add_up<parts>(samples, count, none);
+    const double n = found.valid;
     if (n == 0)
         return;
     d_weight = std::min(d_weight + n, d_window);
-    d_variance += (total(square) - n * d_variance) / d_weight;
+    d_variance += (found.squares - n * d_variance) / d_weight;
     double mean_square = 0;
     for (std::size_t p = 0; p < parts; ++p) {
-        const double step = total(sum[p]) / d_weight;
+        const double step = found.deviations[p] / d_weight;
         d_mean[p] += step;
         d_variance -= step * step;
         mean_square += d_mean[p] * d_mean[p];

@@ -21,7 +21,10 @@ namespace gr::adann::core {
  * `window` of them have come; then older ones fade exponentially with `window` samples as
  * time constant. The first 1024 samples are scaled with statistics that include
  * themselves, so that |y| < sqrt(n) for the n-th; after that, statistics change after
- * every 1024 samples, for the next ones. After n < window samples of noise the scale is
+ * every 1024 samples, for the next ones. Then stray samples, up to a 64th of those 1024,
+ * count as 8 deviations at most, or as sqrt(window) / 8 if that is more: a single one of
+ * any size raises the power by a 64th, or by a 16th with the shortest window. (Among the
+ * first 1024 samples nobody knows what is stray: a huge one there fades as a level does.) After n < window samples of noise the scale is
  * right to about 1/sqrt(2n); a step in level is forgotten to 5 % after 3 windows. What
  * has no power (rms below 1.2e-7·|mean|, the resolution of a float) comes out as 0, and
  * what follows silence is limited to ±1000.
@@ -51,11 +54,19 @@ private:
     void process_running(const float* in, float* out, std::size_t samples);
     template <std::size_t parts>
     void scale(const float* in, float* out, std::size_t samples) const;
+    struct sums {
+        double valid, beyond;
+        std::array<double, 2> deviations;
+        double squares;
+    };
+    template <std::size_t parts>
+    sums add_up(const float* samples, std::size_t count, double limit) const;
     template <std::size_t parts>
     void update(const float* samples, std::size_t count);
 
     const bool d_complex;
     const double d_window; // 0: the statistics are given
+    const double d_stray;  // deviations that a stray sample counts as, at most
     double d_weight = 0;   // samples that the statistics stand for, up to the window
     std::array<double, 2> d_mean{}; // the running statistics ...
     double d_variance = 0;

@@ -14,18 +14,23 @@
 #include "core/simd/vector_products.h"
 #include "core/simd/vector_slide.h"
 
+#include <utility>
+
 namespace gr::adann::core::simd {
 namespace {
 
 // ---- The stream by phases ----
 
-// The even or the odd elements of a and b, one after the other.
-vec every_other(vec a, vec b, int first)
+// The even or the odd elements of a and b, one after the other: first is 0 or 1.
+template <int first, int... l>
+vec every_other(vec a, vec b, std::integer_sequence<int, l...>)
 {
-    ivec pick;
-    for (std::size_t l = 0; l < width; ++l)
-        pick[l] = static_cast<std::int32_t>(2 * l) + first;
-    return __builtin_shuffle(a, b, pick);
+    return __builtin_shufflevector(a, b, 2 * l + first...);
+}
+template <int first>
+vec every_other(vec a, vec b)
+{
+    return every_other<first>(a, b, std::make_integer_sequence<int, width>());
 }
 
 // S vectors of interleaved phases become one vector of each: halves of halves.
@@ -39,8 +44,8 @@ split_vectors(const vec* in, vec* out, std::size_t step)
         vec even[S / 2], odd[S / 2];
 #pragma GCC unroll 8
         for (std::size_t i = 0; i < S / 2; ++i) {
-            even[i] = every_other(in[2 * i], in[2 * i + 1], 0);
-            odd[i] = every_other(in[2 * i], in[2 * i + 1], 1);
+            even[i] = every_other<0>(in[2 * i], in[2 * i + 1]);
+            odd[i] = every_other<1>(in[2 * i], in[2 * i + 1]);
         }
         split_vectors<S / 2>(even, out, 2 * step);
         split_vectors<S / 2>(odd, out + step, 2 * step);

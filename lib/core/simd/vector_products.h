@@ -83,7 +83,8 @@ void affine_rows(const affine_task& task, std::size_t o)
         }
         add_products(task.weights + o, outputs, task.x + t, row, inputs, sum);
         float* const y = task.y + o * tile + t;
-        const float* const active = task.active + o * tile + t;
+        const float* const active =
+            then == activation::masked ? task.active + o * tile + t : nullptr;
         const auto finish = [&](auto function) {
 #pragma GCC unroll 16
             for (std::size_t r = 0; r < R; ++r)

@@ -25,6 +25,13 @@ std::size_t whole(std::size_t samples, std::size_t sps)
     return (samples + sps - 1) / sps;
 }
 
+const expected_waveform& waveform_of(const model& behind)
+{
+    if (!behind.waveform)
+        refuse("model", "without an expected waveform", "one that has it");
+    return *behind.waveform;
+}
+
 const front_filter_settings& checked(const front_filter_settings& settings)
 {
     settings.check();
@@ -45,8 +52,14 @@ void front_filter_settings::check() const
     }
 }
 
+front_filter::front_filter(const model& behind, const front_filter_settings& settings)
+    : front_filter(waveform_of(behind), behind.window, behind.symbols, settings)
+{
+}
+
 front_filter::front_filter(const expected_waveform& waveform,
                            const window_geometry& window,
+                           const constellation& symbols,
                            const front_filter_settings& settings)
     : d_waveform(std::make_shared<const expected_waveform>(waveform)),
       d_window(window),
@@ -71,15 +84,11 @@ front_filter::front_filter(const expected_waveform& waveform,
              d_planes == 2,
              block,
              settings.memories),
-      d_judge(d_waveform),
+      d_judge(d_waveform, symbols.symmetries()),
       d_plain(judge::symbols + 2 * waveform.reach()),
       d_still(d_planes == 2 ? sample(judge::symbols) : 0, d_planes == 2),
       d_interleaved(d_planes == 2 ? 2 * (sample(d_plain.size()) + window.samples()) : 0)
 {
-    if (waveform.stride() != window.stride())
-        refuse("expected waveform's floats of a symbol",
-               waveform.stride(),
-               std::to_string(window.stride()) + ", as the window has");
     if (d_planes == 2)
         d_carrier.emplace(d_samples.re.size(), window.sps());
     forget_samples();

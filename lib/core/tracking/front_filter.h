@@ -8,6 +8,7 @@
 
 #include "core/files/archive.h"
 #include "core/network/decider.h"
+#include "core/network/model.h"
 #include "core/signal/expected_waveform.h"
 #include "core/signal/windows.h"
 #include "core/tracking/carrier.h"
@@ -67,12 +68,10 @@ public:
     static constexpr std::size_t block = 64; //!< symbols between two updates
     static constexpr std::size_t judged_every = 16 * block;
 
-    /*! \param window of the network behind it
-     * \throws std::invalid_argument if the waveform is not of such samples, or naming the
-     * setting that is out of range */
-    front_filter(const expected_waveform& waveform,
-                 const window_geometry& window,
-                 const front_filter_settings& settings = {});
+    /*! \param behind it: a model with an expected waveform, whose network decides
+     * \throws std::invalid_argument naming the setting that is out of range, or if there is
+     * no waveform */
+    front_filter(const model& behind, const front_filter_settings& settings = {});
 
     std::size_t taps() const { return d_taps; } //!< odd
     //! Samples that it looks at on each side.
@@ -129,6 +128,11 @@ public:
     void state(archive& members);
 
 private:
+    front_filter(const expected_waveform& waveform,
+                 const window_geometry& window,
+                 const constellation& symbols,
+                 const front_filter_settings& settings);
+
     std::size_t sample(std::size_t symbol) const { return symbol * d_window.sps(); }
     void load(const feature_view& windows);
     bool goes_on(const feature_view& windows) const;

@@ -5,8 +5,10 @@
 
 namespace gr::adann::core {
 
-judge::judge(std::shared_ptr<const expected_waveform> waveform)
+judge::judge(std::shared_ptr<const expected_waveform> waveform,
+             const std::vector<std::vector<std::uint8_t>>& symmetries)
     : d_waveform(std::move(waveform)),
+      d_symmetries(symmetries),
       d_sps(d_waveform->sps()),
       d_planes(d_waveform->is_complex() ? 2 : 1),
       d_sums(taps, d_planes == 2),
@@ -20,17 +22,38 @@ judge::judge(std::shared_ptr<const expected_waveform> waveform)
 {
 }
 
+// The symmetry after which the others differ least, the first of equals.
+const std::vector<std::uint8_t>& judge::aligning(const std::uint8_t* labels,
+                                                 const std::uint8_t* others) const
+{
+    const auto differing = [&](const std::vector<std::uint8_t>& symmetry) {
+        std::size_t count = 0;
+        for (std::size_t k = 0; k < symbols; ++k)
+            count += symmetry[others[k]] != labels[k];
+        return count;
+    };
+    return *std::min_element(
+        d_symmetries.begin(), d_symmetries.end(), [&](const auto& a, const auto& b) {
+            return differing(a) < differing(b);
+        });
+}
+
 bool judge::condemns(const signal_planes& samples,
                      const std::uint8_t* labels,
                      const signal_planes& other_samples,
                      const std::uint8_t* others)
 {
-    if (std::equal(labels, labels + symbols, others))
+    const auto& symmetry = aligning(labels, others);
+    const auto differs = [&](std::size_t k) { return symmetry[others[k]] != labels[k]; };
+    std::size_t first = 0;
+    while (first < symbols && !differs(first))
+        ++first;
+    if (first == symbols)
         return false;
     leaves(samples, labels, d_left[0]);
     leaves(other_samples, others, d_left[1]);
-    for (std::size_t k = 0; k < symbols; ++k) {
-        if (labels[k] == others[k])
+    for (std::size_t k = first; k < symbols; ++k) {
+        if (!differs(k))
             continue;
         const std::size_t from = k - std::min(k, around);
         const std::size_t end = std::min(k + around + 1, symbols);

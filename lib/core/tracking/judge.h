@@ -34,7 +34,10 @@ public:
     static constexpr std::size_t symbols = 128; //!< of a comparison
     static constexpr int tolerance = 8;
 
-    explicit judge(std::shared_ptr<const expected_waveform> waveform);
+    /*! \param symmetries constellation::symmetries(): labels that are alike but for one
+     * do not differ, for no receiver without a known word sees it */
+    judge(std::shared_ptr<const expected_waveform> waveform,
+          const std::vector<std::vector<std::uint8_t>>& symmetries);
 
     /*! \param samples,other_samples of the first symbol, which owns sps of them: as they
      * came in, but for the phase that a way has followed
@@ -53,11 +56,14 @@ private:
     static constexpr std::size_t taps = 25;
     static constexpr std::size_t around = 4; //!< symbols on each side that are compared
 
+    const std::vector<std::uint8_t>& aligning(const std::uint8_t* labels,
+                                              const std::uint8_t* others) const;
     void leaves(const signal_planes& samples,
                 const std::uint8_t* labels,
                 std::vector<float>& sums);
 
     std::shared_ptr<const expected_waveform> d_waveform;
+    std::vector<std::vector<std::uint8_t>> d_symmetries;
     std::size_t d_sps, d_planes;
     normal_equations d_sums;
     least_squares d_solver;

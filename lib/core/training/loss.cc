@@ -6,22 +6,26 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace gr::adann::core {
 
 using simd::lanes;
 using simd::tile;
 
-training_settings
-scaled_to(const constellation& symbols, unsigned sps, training_settings settings)
+training_settings scaled_to(const model& fits, training_settings settings)
 {
-    const float reach = symbols.half_distance() * std::sqrt(static_cast<float>(sps));
+    const float reach =
+        fits.symbols.half_distance() * std::sqrt(static_cast<float>(fits.sps));
+    const float noise =
+        fits.waveform ? fits.waveform->noise() : std::numeric_limits<float>::infinity();
     if (!settings.sigma)
-        settings.sigma = reach / 9;
+        settings.sigma = std::min(0.7f * noise, reach / 9);
     if (!settings.epsilon)
-        settings.epsilon = reach / (symbols.is_binary() ? 6 : 3);
+        settings.epsilon =
+            std::min(2 * noise, reach / (fits.symbols.is_binary() ? 6 : 3));
     if (!settings.learning_rate)
-        settings.learning_rate = 0.0045f * symbols.half_distance();
+        settings.learning_rate = 0.0045f * fits.symbols.half_distance();
     return settings;
 }
 

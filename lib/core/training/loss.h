@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "core/signal/constellation.h"
+#include "core/network/model.h"
 #include "core/training/missing_classes.h"
 #include "core/training/neighbourhood.h"
 #include "core/training/pattern_balance.h"
@@ -26,15 +26,15 @@ constexpr std::array<word<noise_kind>, 2> words(noise_kind)
     return { { { noise_kind::reduced, "reduced" }, { noise_kind::literal, "literal" } } };
 }
 
-/*! With what is `automatic` found, from half the distance h of two neighbours in the
- * unit-power constellation:
- * - sigma and epsilon as 1/9 and 1/3 of what moves a symbol by h, which is h·√sps for a
- *   receiver that averages a symbol's samples: for PAM4 at 4 samples a symbol 0.10 and
- *   0.30, for 16QAM 0.07 and 0.21. With two levels (PAM2, QPSK) epsilon is half of that:
+/*! With what is `automatic` found:
+ * - sigma and epsilon as 0.7 n and 2 n, n the noise of the model's expected waveform, but
+ *   as 1/9 and 1/3 at most of what moves a unit-power symbol by half the distance h of two
+ *   neighbours: h·√sps, for a receiver that averages a symbol's samples. These are for
+ *   PAM4 at 4 samples a symbol 0.10 and 0.30, for 16QAM 0.07 and 0.21, and what a model
+ *   without a waveform has. With two levels (PAM2, QPSK) epsilon is at most half of that:
  *   more makes posteriors flatter and flatter there.
  * - the learning rate as 0.0045 h: 0.0020 for PAM4, 0.0014 for 16QAM. */
-training_settings
-scaled_to(const constellation& symbols, unsigned sps, training_settings settings);
+training_settings scaled_to(const model& fits, training_settings settings);
 
 //! What one pass over a batch found.
 struct loss_value {

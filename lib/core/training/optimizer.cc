@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace gr::adann::core {
 
@@ -84,7 +85,7 @@ void optimizer::state(archive& members)
                            "': set it to '" + saved + "' to go on");
     members("updates", d_updates);
     members("first", d_first);
-    members("second", d_second);
+    members("second", d_second, 0.0f, std::numeric_limits<float>::max());
 }
 
 } // namespace gr::adann::core

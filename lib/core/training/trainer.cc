@@ -79,7 +79,11 @@ step_result trainer::step(const feature_view& batch, const std::uint8_t* known_l
     const bool finite = std::isfinite(value.loss) && std::isfinite(squares);
     if (finite)
         d_optimizer.update(d_network.parameters(), d_gradient);
-    return { value.loss, value.confidence, finite };
+    const auto& p = d_network.parameters();
+    const bool accepted = finite && std::all_of(p.begin(), p.end(), [](float x) {
+                              return std::isfinite(x);
+                          });
+    return { value.loss, value.confidence, accepted };
 }
 
 void trainer::reset(const std::vector<float>& parameters)

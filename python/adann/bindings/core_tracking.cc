@@ -7,7 +7,6 @@
 #include "core_python.h"
 
 #include "core/network/decider.h"
-#include "core/network/network.h"
 #include "core/tracking/front_filter.h"
 
 #include <pybind11/complex.h>
@@ -24,20 +23,13 @@ namespace {
 class tracked_network
 {
 public:
-    tracked_network(const network& net,
-                    const expected_waveform& waveform,
-                    unsigned half_window,
-                    const front_filter_settings& settings)
-        : d_net(net),
-          d_window(waveform.sps(), half_window, waveform.is_complex()),
-          d_filter(waveform, d_window, settings),
-          d_prepared(net, d_window.stride()),
-          d_decider(net)
+    tracked_network(const model& behind, const front_filter_settings& settings)
+        : d_net(behind.net),
+          d_window(behind.window),
+          d_filter(behind, settings),
+          d_prepared(d_net, d_window.stride()),
+          d_decider(d_net)
     {
-        if (net.inputs() != d_window.dimension())
-            refuse("network's inputs",
-                   net.inputs(),
-                   std::to_string(d_window.dimension()) + ", the window's");
     }
 
     py::tuple decide(const py::array_t<float>& windows,
@@ -95,21 +87,16 @@ void bind_tracking(py::module& m)
 {
     py::class_<tracked_network>(
         m, "tracked_network", "A network and the filter that follows the signal for it.")
-        .def(py::init([](const network& net,
-                         const expected_waveform& waveform,
-                         unsigned half_window,
+        .def(py::init([](const model& behind,
                          unsigned length,
                          std::vector<std::size_t> memories) {
                  front_filter_settings settings;
                  settings.length = length;
                  if (!memories.empty())
                      settings.memories = memories;
-                 return std::make_unique<tracked_network>(
-                     net, waveform, half_window, settings);
+                 return std::make_unique<tracked_network>(behind, settings);
              }),
-             py::arg("network"),
-             py::arg("waveform"),
-             py::arg("half_window"),
+             py::arg("model"),
              py::arg("length") = front_filter_settings{}.length,
              py::arg("memories") = std::vector<std::size_t>{})
         .def_property_readonly(

@@ -145,10 +145,9 @@ def _disagreement(samples, labels, constellation, sps, delay):
                   for name in (*core.constellation.names(), *core.constellation.in_tree())
                   if core.constellation(name).size == constellation.size}
     candidates["mirrored ones (inverted spectrum)"] = constellation.points.conj()
-    fits = {name: agreement(samples, labels, points, sps, delay)
-            for name, points in candidates.items()}
-    best = max(fits, key=fits.get)
-    hint = f"; they lie as {best}" if fits[best] > _CLEAR_AGREEMENT else ""
+    fitting = [name for name, points in candidates.items()
+               if agreement(samples, labels, points, sps, delay) > _CLEAR_AGREEMENT]
+    hint = f"; they lie as {' or '.join(fitting)}" if fitting else ""
     return (f"the samples of the labels given do not lie as those of {constellation.name} (agreement "
             f"{found:.2f}, allowed: from {_DOUBTFUL_AGREEMENT} on){hint}. The network learns the "
             "labels given, but soft symbols are wrong")

@@ -70,8 +70,7 @@ struct fixture {
     {
         settings.average = average;
         settings.guard = false;
-        static_cast<training_settings&>(settings) =
-            scaled_to(initial.symbols, initial.sps, settings);
+        static_cast<training_settings&>(settings) = scaled_to(initial, settings);
         adaptive_equalizer equalizer(initial, 1, settings);
         equalizer.start();
         const auto found = posteriors(equalizer, [] { return 1000; });

@@ -158,7 +158,7 @@ BOOST_AUTO_TEST_CASE(a_step_allocates_at_its_first_time_only)
                     settings.optimizer = optimizer.value;
                     settings.loss = loss.value;
                     settings.pseudo_label = pseudo_label.value;
-                    settings = scaled_to(initial.symbols, initial.sps, settings);
+                    settings = scaled_to(initial, settings);
                     trainer learner(
                         initial.net, initial.symbols.parts(), settings, noise.value);
                     const auto step = [&](std::size_t count) {

@@ -284,6 +284,59 @@ BOOST_AUTO_TEST_CASE(a_checkpoint_that_does_not_fit_is_refused_in_one_line)
     refused("state.guard.last_good.network holds a value that is not finite");
 }
 
+BOOST_AUTO_TEST_CASE(numbers_of_a_checkpoint_that_make_no_sense_are_refused)
+{
+    run(initial, 0, 10 * batch, path);
+    const model saved = load_model(path);
+    const auto set = [&](const std::string& name, auto value) {
+        model bad = saved;
+        for (auto& each : bad.state.tensors)
+            if (each.name == "state." + name)
+                std::memcpy(each.bytes.data(), &value, sizeof value);
+        save_model(path, bad);
+        refused("state." + name.substr(0, name.rfind('.')));
+    };
+    for (const char* which : { "offline", "adaptive", "last_good" }) {
+        const std::string estimate = std::string("guard.") + which + ".estimate.";
+        set(estimate + "past.doubt", -100.0);
+        set(estimate + "latest.doubt", 1e9);
+        set(estimate + "past.symbols", -1.0);
+        set(estimate + "past.squares", 1e300);
+        set(estimate + "past.posteriors", -1.0f);
+        set(std::string("guard.") + which + ".usual_rate", -0.5);
+    }
+    set("signal.kurtosis", 1e10);
+    set("signal.usual_kurtosis", -1.0);
+    set("signal.usual_kurtosis", 0.1);
+    set("signal.usual_symbols", 1e12);
+    set("signal.usual_extremes", -1.0);
+    set("signal.patterns", -1.0f);
+    set("trainer.optimizer.second", -1.0f);
+    set("guard.looks.position", std::uint64_t{ 512 });
+    set("guard.looks.first", std::uint64_t{ 500 });
+}
+
+BOOST_AUTO_TEST_CASE(weights_that_no_step_can_follow_are_given_up)
+{
+    settings.learning_rate = 0.001f;
+    run(initial, 0, 10 * batch, path);
+    model bad = load_model(path);
+    const float huge = 3e38f;
+    for (auto& each : bad.state.tensors)
+        if (each.name == "state.trainer.network")
+            for (std::size_t i = 0; i < each.bytes.size(); i += sizeof huge)
+                std::memcpy(&each.bytes[i], &huge, sizeof huge);
+    const auto found = run(bad, 30 * batch, symbols - 30 * batch);
+    std::size_t rejected = 0, rollbacks = 0;
+    for (const auto& event : found.events) {
+        rollbacks += event.what == event_kind::rollback;
+        rejected += event.what == event_kind::step && !event.step.accepted;
+    }
+    BOOST_TEST(rollbacks == 1u);
+    BOOST_TEST(rejected == 16384u / batch);
+    BOOST_TEST(found.events.back().step.accepted);
+}
+
 BOOST_AUTO_TEST_CASE(a_checkpoint_is_written_each_interval_and_at_the_end)
 {
     settings.checkpoint = path;
@@ -363,6 +416,34 @@ BOOST_AUTO_TEST_CASE(a_replay_repeats_every_step_up_to_the_rollback)
         BOOST_REQUIRE(found[rollback].event.what == event_kind::rollback);
         const auto& badness = found[rollback - 1].badness;
         BOOST_TEST(badness[guard::adaptive] > 2 * badness[guard::offline]);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_recording_cannot_ask_for_more_memory_than_it_has)
+{
+    batch_recorder recorder(1, initial.window.dimension(), batch, 4);
+    const std::vector<std::uint8_t> labels(batch);
+    recorder.add(samples.data(), labels.data(), [&] {
+        return learner(initial, settings).checkpoint();
+    });
+    const model recorded = recorder.recorded(settings);
+    for (const std::uint64_t size : { std::uint64_t{ 1 } << 20,
+                                      std::uint64_t{ 1 } << 32,
+                                      std::uint64_t{ 1 } << 60 }) {
+        model bad = recorded;
+        for (auto& each : bad.state.tensors) {
+            if (each.name == "replay.settings.batch")
+                std::memcpy(each.bytes.data(), &size, sizeof size);
+            if (each.name == "replay.labels") {
+                each.bytes.resize(1 << 24);
+                each.shape = { each.bytes.size(), 1 };
+            }
+        }
+        save_model(path, bad);
+        BOOST_CHECK_EXCEPTION(replay(path), model_file_error, [](const auto& error) {
+            const std::string what = error.what();
+            return what.find("labels") != what.npos || what.find("batch") != what.npos;
+        });
     }
 }
 

@@ -6,6 +6,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <cmath>
 #include <string>
 
 using namespace gr::adann;
@@ -79,9 +80,8 @@ BOOST_AUTO_TEST_CASE(learns_batches_of_any_size_up_to_its_own)
     // A step of n symbols brings the average nearer by n / (average + n).
     const feature_view part = next().from(0, 100);
     step(whole, part);
-    trainer reference(initial.net,
-                      initial.symbols.parts(),
-                      scaled_to(initial.symbols, initial.sps, settings));
+    trainer reference(
+        initial.net, initial.symbols.parts(), scaled_to(initial, settings));
     reference.step(part);
     for (std::size_t i = 0; i < initial.net.parameters().size(); ++i) {
         const float before = initial.net.parameters()[i];
@@ -90,6 +90,33 @@ BOOST_AUTO_TEST_CASE(learns_batches_of_any_size_up_to_its_own)
                                 (before + 100.0f / 10100 * (trained - before)),
                             1e-5f);
     }
+}
+
+BOOST_AUTO_TEST_CASE(scales_its_noise_and_perturbation_to_the_expected_waveforms)
+{
+    const auto scaled = [](const model& fits) {
+        return learner(fits, {}).settings();
+    };
+    // PAM4 of unit power at 4 samples a symbol: half the distance of its points is 1/√5.
+    BOOST_REQUIRE_CLOSE(scaled(initial).sigma.value(), 2 / std::sqrt(5.0f) / 9, 1e-3f);
+    BOOST_REQUIRE_CLOSE(scaled(initial).epsilon.value(), 2 / std::sqrt(5.0f) / 3, 1e-3f);
+
+    model with_waveform = initial;
+    expected_waveform waveform(initial.symbols, initial.sps, initial.complex, 1, 1);
+    const auto set_noise = [&](float noise) {
+        waveform.set(waveform.affine(), waveform.table(), noise);
+        with_waveform.set_waveform(waveform);
+    };
+    set_noise(0.05f);
+    BOOST_TEST(scaled(with_waveform).sigma.value() == 0.7f * 0.05f);
+    BOOST_TEST(scaled(with_waveform).epsilon.value() == 2 * 0.05f);
+    set_noise(0.5f); // more than the constellation bears
+    BOOST_TEST(scaled(with_waveform).sigma.value() == scaled(initial).sigma.value());
+    BOOST_TEST(scaled(with_waveform).epsilon.value() == scaled(initial).epsilon.value());
+
+    learner_settings settings;
+    settings.sigma = 0.5f;
+    BOOST_TEST(learner(with_waveform, settings).settings().sigma.value() == 0.5f);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

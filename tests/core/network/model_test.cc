@@ -13,7 +13,10 @@
 #include <iterator>
 #include <numeric>
 
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 using namespace gr::adann::core;
 
@@ -69,6 +72,49 @@ struct saved_model {
 } // namespace
 
 BOOST_FIXTURE_TEST_SUITE(model_files, saved_model)
+
+BOOST_AUTO_TEST_CASE(sizes_that_the_file_cannot_hold_are_refused_before_memory_is_taken)
+{
+    replace("[5,12]", "[240,240]");
+    refused("fewer than its shape needs");
+    replace("[5,12]", "[4294967296,4294967296]");
+    refused("fewer than its shape needs");
+    write(std::string("\x00\x00\x20\x00\x00\x00\x00\x00", 8) + std::string(1 << 22, ' '));
+    refused("a header of 2097152 bytes, allowed: up to 1048576");
+}
+
+BOOST_AUTO_TEST_CASE(tensors_that_overlap_are_refused)
+{
+    const auto of = [](const char* name) {
+        return std::string("\"") + name +
+               R"(":{"dtype":"F32","shape":[71],"data_offsets":[0,284]},)";
+    };
+    replace("\"layers.0", of("a") + of("b") + "\"layers.0");
+    refused("overlap");
+}
+
+BOOST_AUTO_TEST_CASE(what_an_error_quotes_commands_no_terminal)
+{
+    replace("adann/1", "\\u001b]0;owned\\u0007\\u009b31m");
+    refused("has format '\\x1b]0;owned\\x07\\x9b31m'");
+}
+
+BOOST_AUTO_TEST_CASE(what_killed_writers_left_is_removed_and_nothing_else)
+{
+    const std::string stale = path + ".1-0", live = path + ".2-0", other = path + ".old";
+    for (const auto& each : { stale, live, other })
+        std::ofstream(each) << "half a model";
+    const int writing = open(live.c_str(), O_WRONLY);
+    BOOST_REQUIRE(flock(writing, LOCK_EX) == 0);
+    save_model(path, load_model(path));
+    BOOST_TEST(!std::ifstream(stale).good());
+    BOOST_TEST(std::ifstream(live).good());
+    BOOST_TEST(std::ifstream(other).good());
+    close(writing);
+    save_model(path, load_model(path));
+    BOOST_TEST(!std::ifstream(live).good());
+    std::remove(other.c_str());
+}
 
 BOOST_AUTO_TEST_CASE(a_model_in_memory_is_the_contents_of_its_file)
 {

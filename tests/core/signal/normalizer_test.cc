@@ -53,6 +53,23 @@ statistics measure(const std::vector<float>& x, unsigned parts, std::size_t firs
 
 BOOST_AUTO_TEST_SUITE(normalizers)
 
+BOOST_AUTO_TEST_CASE(a_single_huge_sample_is_forgotten_at_once)
+{
+    for (const std::size_t window : { 1024, 65536 })
+        for (const float huge : { 1e3f, -1e10f, 1e30f }) {
+            auto in = noise(4 * window, 0, 1);
+            in[2 * window + 100] = huge;
+            const auto out = run({ false, window }, false, in);
+            // 1024 samples of noise have this power but for 1e-6 (chi-squared).
+            for (std::size_t first = 2 * window + 1024; first < in.size();
+                 first += 1024) {
+                const std::vector<float> part(out.begin() + first,
+                                              out.begin() + first + 1024);
+                BOOST_TEST(measure(part, 1, 0).power > 0.7);
+            }
+        }
+}
+
 BOOST_AUTO_TEST_CASE(the_output_has_zero_mean_and_unit_power)
 {
     for (const unsigned parts : { 1u, 2u }) {

@@ -1,0 +1,55 @@
+/* MLSE with any settings on any floats: labels in order, whatever the cuts.
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "input.h"
+
+#include "core/mlse/mlse.h"
+
+#include <stdexcept>
+
+using namespace gr::adann;
+using namespace gr::adann::core;
+
+int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size)
+{
+    fuzz::input from(bytes, size);
+    try {
+        const constellation alphabet(from.of(constellation::names()));
+        const channel_model channel(
+            alphabet, from.up_to(4), from.up_to(5), from.flag() || alphabet.is_complex());
+        mlse_settings settings;
+        settings.traceback_depth = from.up_to(80);
+        settings.block_length = from.up_to(60);
+        settings.guard = static_cast<int>(from.up_to(17)) - 1;
+        settings.update_interval = from.up_to(300);
+        settings.adaptation = from.word<mlse_adaptation>();
+        settings.step = from.take<float>();
+        mlse decider(channel, settings);
+        if (from.flag()) {
+            decider.set_training({ 0, 1, 1, 0, 1 });
+            decider.start_training();
+        }
+        const std::size_t piece = 1 + from.up_to(99), room = 1 + from.up_to(99);
+        const auto samples = from.rest<float>(40'000);
+        const std::size_t symbols = samples.size() / channel.floats();
+        std::vector<std::uint8_t> known(symbols), labels(symbols + 1);
+        for (std::size_t i = 0; i < symbols; ++i)
+            known[i] = i % 3 ? 255 : i % alphabet.size();
+        mlse::progress done{};
+        while (done.symbols < symbols || decider.pending()) {
+            const auto now =
+                decider.process(&samples[0] + done.symbols * channel.floats(),
+                                known.data() + done.symbols,
+                                std::min(piece, symbols - done.symbols),
+                                labels.data() + done.labels,
+                                std::min(room, symbols - done.labels));
+            done.symbols += now.symbols;
+            done.labels += now.labels;
+        }
+        fuzz::require(done.labels + decider.latency() >= symbols, "latency()");
+        for (std::size_t i = 0; i < done.labels; ++i)
+            fuzz::require(labels[i] < alphabet.size(), "labels of the constellation");
+        channel.check(decider.response());
+    } catch (const std::invalid_argument&) {
+    }
+    return 0;
+}

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The front filter in the equalizer block, against the core on numpy arrays."""
+
+import numpy as np
+import pmt
+import pytest
+from gnuradio import adann, blocks, gr
+from gnuradio.adann import core
+
+SPS, HALF_WINDOW, SYMBOLS, LENGTH = 2, 2, 20_000, 8
+
+
+def samples_of(labels, points, echo):
+    random = np.random.default_rng(7)
+    held = np.repeat(points[labels], SPS)
+    samples = held + echo * np.roll(held, 3)
+    noise = random.standard_normal((2, samples.size))
+    samples = samples + 0.08 * (noise[0] + 1j * noise[1])
+    return samples.astype(np.complex64) if np.iscomplexobj(points) else samples.real.astype(np.float32)
+
+
+@pytest.fixture(params=["pam4", "qpsk"])
+def received(request):
+    """A model of a clean link, and what comes of one with an echo."""
+    alphabet = core.constellation(request.param)
+    points = alphabet.points / np.sqrt(np.mean(np.abs(alphabet.points) ** 2))
+    points = points if alphabet.is_complex else points.real
+    planes = 2 if alphabet.is_complex else 1
+    net = core.network([planes * SPS * (2 * HALF_WINDOW + 1), alphabet.size])
+    middle = planes * (SPS * HALF_WINDOW + SPS // 2)
+    net.weight(0)[:, middle] = 10 * points.real
+    if alphabet.is_complex:
+        net.weight(0)[:, middle + 1] = 10 * points.imag
+    net.bias(0)[:] = -5 * np.abs(points) ** 2
+    model = core.model(net, SPS, HALF_WINDOW, alphabet.is_complex, request.param)
+    labels = np.random.default_rng(3).integers(0, alphabet.size, SYMBOLS).astype(np.uint8)
+    clean = samples_of(labels, points, 0)
+    model.waveform = core.expected_waveform.fit(
+        alphabet, np.roll(clean, SPS // 2).reshape(-1, SPS), labels)
+    return model, labels, samples_of(labels, points, 0.35)
+
+
+def run(equalizer, samples, tags=(), items=8192):
+    source = blocks.vector_source_c if np.iscomplexobj(samples) else blocks.vector_source_f
+    sink, status = blocks.vector_sink_b(), blocks.message_debug()
+    top = gr.top_block()
+    top.connect(source(samples, False, 1, list(tags)), equalizer, sink)
+    top.msg_connect((equalizer, "status"), (status, "store"))
+    top.run(items)
+    return (np.array(sink.data(), np.uint8), [tag.offset for tag in sink.tags()],
+            [pmt.to_python(status.get_message(i)) for i in range(status.num_messages())])
+
+
+def test_decides_as_the_core_does_whatever_the_scheduler_hands_over(received):
+    model, sent, samples = received
+    reach = LENGTH * SPS // 2
+    before, size = SPS * HALF_WINDOW + SPS // 2 + reach, SPS * (2 * HALF_WINDOW + 1) + 2 * reach
+    padded = np.concatenate([np.zeros(before, samples.dtype), samples]).view(np.float32)
+    floats = 2 if model.complex else 1
+    windows = np.lib.stride_tricks.sliding_window_view(padded, size * floats)[::SPS * floats]
+    expected = core.tracked_network(model, length=LENGTH).decide(windows)[0]
+    for items in (8192, 1000):
+        equalizer = adann.equalizer(model, mode="lockstep", learning_rate=0,
+                                    front_filter_length=LENGTH)
+        found, _, told = run(equalizer, samples, items=items)
+        assert np.array_equal(found, expected)
+    off, _, _ = run(adann.equalizer(model, mode="off"), samples)
+    assert np.mean(off[4096:] != sent[4096:off.size]) > 0.02
+    assert np.mean(found[4096:] != sent[4096:found.size]) < 2e-3
+    last = [each for each in told if each["event"] == "step"][-1]
+    assert last["memory"] > 0 and last["residual"] < -15 and last["filter_resets"] == 0
+    state = equalizer.front_filter()
+    assert state.memory > 0 and len(state.taps) == 2 * reach + 1
+    assert abs(state.taps[reach] - 1) < 0.5
+
+
+def test_tags_stay_with_their_symbols(received):
+    model, _, samples = received
+    at = [0, 1, 2, 999, 20_001]
+    tags = [gr.tag_utils.python_to_tag((i, pmt.intern("it"), pmt.from_long(i))) for i in at]
+    _, offsets, _ = run(adann.equalizer(model, mode="lockstep"), samples, tags)
+    assert offsets == [(i + SPS // 2) // SPS for i in at]
+
+
+def test_length_out_of_range_is_refused(received):
+    with pytest.raises(ValueError, match="length is 65, allowed: 1 to 64"):
+        adann.equalizer(received[0], front_filter_length=65)
