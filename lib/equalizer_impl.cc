@@ -67,7 +67,7 @@ equalizer_impl::equalizer_impl(const core::model& model,
         d_logger->info(
             "the model has no expected waveform, so no front filter follows the "
             "signal; `adann train` writes models that have one");
-    if (settings.mode != "off" && settings.balance > 0 && !model.symbols.parts().count)
+    if (settings.mode != adaptation_mode::off && settings.balance > 0 && !model.symbols.parts().count)
         d_logger->info(
             "pattern balance is left out for {}: it has no levels of I and Q by "
             "which patterns could be counted",
