@@ -12,6 +12,7 @@
 
 namespace bench {
 
+using namespace gr::adann;
 using namespace gr::adann::core;
 
 namespace {
@@ -107,13 +108,17 @@ void profile(const simd::kernels& kernels, const scene& data, double seconds)
     print("inference", data.view.count, seconds, [&] {
         decide.decide(prepared, data.view, labels.data());
     });
-    for (const auto* loss : { "self_training", "pi_model", "vat", "aug_vat" })
-        for (const auto& noise : loss_settings::noises()) {
+    for (const auto& loss : words(loss_kind{}))
+        for (const auto& noise : words(noise_kind{})) {
+            if (loss.supervised())
+                continue;
             training_settings settings;
-            settings.loss.loss = loss;
-            settings.loss.noise = noise;
-            trainer trained(data.net, settings, table);
-            print(std::string(loss) + ", " + noise + " noise",
+            settings.loss = loss.value;
+            settings.pseudo_label = pseudo_label_kind::clean;
+            settings.sigma = settings.epsilon = 0.1f;
+            settings.learning_rate = 0.002f;
+            trainer trained(data.net, {}, settings, noise.value, table);
+            print(std::string(loss.name) + ", " + noise.name + " noise",
                   data.view.count,
                   seconds,
                   [&] { trained.step(data.view); });

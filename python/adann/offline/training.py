@@ -205,7 +205,7 @@ def _fit(step, count, settings, progress):
 
 
 def _fit_with_core(network, features, labels, settings, progress):
-    trainer = core.trainer(network, "supervised", optimizer=settings.optimizer,
+    trainer = core.trainer(network, loss="supervised", optimizer=settings.optimizer,
                            learning_rate=settings.learning_rate)
 
     def step(index):

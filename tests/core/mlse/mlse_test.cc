@@ -10,6 +10,7 @@
 #include <limits>
 #include <random>
 
+using namespace gr::adann;
 using namespace gr::adann::core;
 
 namespace gr::adann::core::simd::wide {
@@ -260,7 +261,7 @@ BOOST_AUTO_TEST_CASE(
                     mlse_settings settings;
                     settings.traceback_depth = depth;
                     settings.update_interval = interval;
-                    settings.adaptation = "decision_directed";
+                    settings.adaptation = mlse_adaptation::decision_directed;
                     settings.step = 0.2f;
                     settings.response = s.taps;
                     mlse decider(channel, settings);
@@ -287,7 +288,7 @@ BOOST_AUTO_TEST_CASE(labels_are_decided_in_order_and_do_not_depend_on_cuts_or_ro
             mlse_settings settings;
             settings.traceback_depth = 20;
             settings.block_length = block_length;
-            settings.adaptation = "decision_directed";
+            settings.adaptation = mlse_adaptation::decision_directed;
             settings.update_interval = 130;
             settings.response = s.taps;
             mlse whole(channel, settings), cut(channel, settings);
