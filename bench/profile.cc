@@ -108,6 +108,7 @@ void profile(const simd::kernels& kernels, const scene& data, double seconds)
     print("inference", data.view.count, seconds, [&] {
         decide.decide(prepared, data.view, labels.data());
     });
+    const auto parts = constellation(data.net.outputs() == 4 ? "pam4" : "16qam").parts();
     for (const auto& loss : words(loss_kind{}))
         for (const auto& noise : words(noise_kind{})) {
             if (loss.supervised())
@@ -117,7 +118,7 @@ void profile(const simd::kernels& kernels, const scene& data, double seconds)
             settings.pseudo_label = pseudo_label_kind::clean;
             settings.sigma = settings.epsilon = 0.1f;
             settings.learning_rate = 0.002f;
-            trainer trained(data.net, {}, settings, noise.value, table);
+            trainer trained(data.net, parts, settings, noise.value, table);
             print(std::string(loss.name) + ", " + noise.name + " noise",
                   data.view.count,
                   seconds,

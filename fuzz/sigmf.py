@@ -23,7 +23,7 @@ KEYS = ["core:datatype", "core:sample_rate", "core:num_channels", "core:header_b
         "core:dataset", "core:sha512", "core:offset", "core:metadata_only", "global", "captures", "annotations"]
 
 
-def mutate(value, dice):
+def mutate(value: object, dice: random.Random) -> object:
     """A copy of a JSON value with one part changed."""
     if isinstance(value, dict) and value and dice.random() < 0.85:
         value = dict(value)
@@ -41,7 +41,7 @@ def mutate(value, dice):
     return dice.choice(NUMBERS + OTHERS)
 
 
-def scramble(text, dice):
+def scramble(text: str, dice: random.Random) -> bytes:
     """Bytes of a text, some of them changed."""
     changed = bytearray(text.encode())
     for _ in range(dice.randrange(1, 6)):
@@ -49,7 +49,7 @@ def scramble(text, dice):
     return bytes(changed[:dice.randrange(len(changed))] if dice.random() < 0.1 else changed)
 
 
-def main(seconds, seed):
+def main(seconds: float, seed: int) -> None:
     dice = random.Random(seed)
     resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
     runs = loaded = 0

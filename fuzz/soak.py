@@ -24,13 +24,13 @@ HEAD = f"{'part':>5} {'symbols':>14} {'BER':>9} {'estimate':>9} {'trusted':>8} {
        f"{'files':>6} {'steps':>9} {'dropped':>9} {'rollbacks':>9}"
 
 
-def resources():
+def resources() -> tuple[float, int, int]:
     """Resident memory in MB, threads and open files of this process."""
     status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
     return int(status["VmRSS"].split()[0]) / 1e3, int(status["Threads"]), len(os.listdir("/proc/self/fd"))
 
 
-def moving_record():
+def moving_record() -> tuple[np.ndarray, np.ndarray]:
     """Labels, and samples of a link that drifts away and comes back, with bursts of NaN."""
     labels, samples = [], []
     for number, drift in enumerate(("none", "reference", "bias")):
@@ -40,7 +40,7 @@ def moving_record():
     return np.concatenate(labels), np.concatenate(samples)
 
 
-def disturb(equalizer, stop):
+def disturb(equalizer: adann.equalizer, stop: threading.Event) -> None:
     """Setters with good and bad values, and a reader, until `stop` is set."""
     for value in itertools.cycle((1e-3, float("nan"), 2e-3, -5.0, 1e30)):
         if stop.wait(1e-3):
@@ -53,7 +53,7 @@ def disturb(equalizer, stop):
         equalizer.estimated_ber()
 
 
-def flood(equalizer):
+def flood(equalizer: adann.equalizer) -> None:
     """Control messages, most of which make no sense."""
     intern = pmt.intern
     for message in (intern("resume"), intern("nonsense"), pmt.PMT_NIL, pmt.from_double(float("nan")),
@@ -62,7 +62,7 @@ def flood(equalizer):
         equalizer.to_basic_block()._post(intern("control"), message)
 
 
-def soak(symbols):
+def soak(symbols: int) -> list[tuple]:
     labels, samples = moving_record()
     equalizer = adann.equalizer(str(MODEL), mode="live")
     seen = []
@@ -91,7 +91,7 @@ def soak(symbols):
     return seen
 
 
-def restart(times):
+def restart(times: int) -> list[tuple]:
     """Starts and stops of one flowgraph."""
     equalizer = adann.equalizer(str(MODEL), mode="live")
     top = gr.top_block()
@@ -108,7 +108,7 @@ def restart(times):
     return seen
 
 
-def main(symbols):
+def main(symbols: int) -> None:
     parts = soak(symbols)
     for early, late in ((parts[1], parts[-1]), restart(max(20, min(1000, symbols // 10**6)))):
         if late[0] > 1.2 * early[0] + 10 or late[1] > early[1] + 3 or late[2] > early[2]:

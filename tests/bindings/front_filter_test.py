@@ -185,26 +185,15 @@ def test_is_soon_no_worse_than_no_filter_whatever_it_learnt_from():
         assert np.mean(found[back] != labels[back]) < 1e-3
 
 
-def test_leaves_a_wrong_solution():
-    """Taps that were led to wrong labels: the judge has the filter start over."""
+def test_leaves_the_degenerate_solution():
+    """All labels alike, no taps, an offset that explains them: the judge ends it."""
     labels, samples = link("pam4", 20000, 3, echo=0.25)
     filter, _ = tracked("pam4")
-    wrong = np.random.default_rng(1).integers(0, 4, 4096).astype(np.uint8)
-    decide(filter, samples[:8192], wrong)
-    assert np.abs(filter.taps).max() < 0.2  # it can be led there
+    decide(filter, samples[:8192], np.zeros(4096, np.uint8))
+    assert np.abs(filter.taps).max() < 0.1  # it can be led there
     found = decide(filter, samples)[0]
     assert filter.resets > 0
     assert np.mean(found[4096:-64] != labels[4096:-64]) < 1e-3
-
-
-def test_does_not_learn_from_idle_patterns():
-    labels, samples = link("qpsk", 20000, 3, echo=0.4, noise=0.2)
-    filter, _ = tracked("qpsk")
-    decide(filter, samples[:8192 * 2])
-    taps = filter.taps
-    idle = np.tile([1 + 1j, 1 + 1j, -1 - 1j, -1 - 1j], 8192) / np.sqrt(2)
-    decide(filter, idle.astype(np.complex64), np.tile([3, 0], 8192).astype(np.uint8))
-    assert np.abs(filter.taps - taps).max() < 0.1
 
 
 @pytest.mark.parametrize("name, noise, bar", [("qpsk", 0.3, 3e-3), ("16qam", 0.12, 3e-3)])

@@ -49,7 +49,7 @@ def test_with_clock_recovery_the_network_learns_where_the_clock_locks(link):
     top.connect(blocks.vector_source_b(sent), (receiver, 1))
     top.connect((receiver, 3), rates)
     top.run()
-    assert rates.data()[0] > 1e-2  # not in the middle of the eye
+    assert rates.data()[0] > 5e-3  # not in the middle of the eye
     assert np.mean(rates.data()[-5:]) < 1e-3
 
 

@@ -167,8 +167,7 @@ def test_the_frozen_network_fails_on_a_moved_fibre_and_adann_comes_back(compiled
     for name in "frozen", "adaptive", "mlse":
         assert mean(name, drift - 50, drift) < 1e-3, name
     assert 1.5e-2 < told["after"]["frozen"] < 2e-2
-    assert max(told["rates"]["adaptive"][drift:drift + 20]) > 2e-3  # it was hit, ...
-    assert told["after"]["adaptive"] < 5e-4                         # ... and comes back
+    assert told["after"]["adaptive"] < 5e-4
     assert told["after"]["mlse"] < 5e-4
     assert told["rise"] > 50  # pixels, on a screen where a decade has some 55
     assert told["stopped"]

@@ -40,7 +40,6 @@ public:
     //! The other way, in place.
     void rotate(planes& samples, std::size_t first, std::size_t n) const;
 
-    bool has_followed() const { return d_phases.has_followed(); } //!< see phase_bank
     void reset() { d_phases.reset(); }
     //! Moves the buffer back by so many samples.
     void move_back(std::size_t samples);

@@ -14,7 +14,6 @@ using simd::lanes;
 namespace {
 
 constexpr std::size_t room = 4096; // symbols until the buffers are moved back
-constexpr float most_power = 6;    // of samples that are learnt from: they have about 1
 
 std::size_t odd_taps(unsigned length, std::size_t sps)
 {
@@ -196,7 +195,7 @@ void front_filter::decided(const std::uint8_t* labels,
 {
     if (!take(labels, n))
         return;
-    if (d_blocks % (judged_every / block) == 0 && d_bank.blocks() > judged_every / block)
+    if (d_blocks % (judged_every / block) == 0)
         judge_filter(decides, net);
     update();
 }
@@ -255,11 +254,7 @@ void front_filter::judge_filter(decider& decides, const prepared_network& net)
         d_still.assign(d_interleaved.data(), n);
         still = d_still;
     }
-    if (d_judge.condemns(still,
-                         &d_labels[first + around],
-                         samples,
-                         &d_plain[around],
-                         d_carrier && d_carrier->has_followed())) {
+    if (d_judge.condemns(still, &d_labels[first + around], samples, &d_plain[around])) {
         reset();
         ++d_resets;
         std::copy(d_plain.begin(), d_plain.end(), d_labels.begin() + first);
@@ -278,16 +273,6 @@ const float* front_filter::interleaved(std::size_t first, std::size_t n)
     return d_interleaved.data();
 }
 
-// Whether a block lacks half of the alphabet, which random labels do not.
-bool front_filter::is_poor(const std::uint8_t* labels) const
-{
-    bool seen[256] = {};
-    std::size_t different = 0;
-    for (std::size_t k = 0; k < block; ++k)
-        different += !std::exchange(seen[labels[k]], true);
-    return 2 * different <= std::min<std::size_t>(d_waveform->classes(), block);
-}
-
 // Learns from the latest block whose symbols' neighbours are decided.
 void front_filter::update()
 {
@@ -296,16 +281,14 @@ void front_filter::update()
         return;
     const std::size_t symbol = d_next - block - reach_symbols;
     const std::size_t first = sample(symbol) - d_window.sps() / 2 - reach();
-    if (d_unusable > first || is_poor(&d_labels[symbol]))
+    if (d_unusable > first)
         return;
     d_waveform->expect(&d_labels[symbol], block, d_expected.data());
     d_wanted.assign(d_expected.data(), sample(block));
     if (d_carrier)
         d_carrier->rotate(d_wanted, first + reach(), sample(block));
     d_sums.set(d_samples + static_cast<std::ptrdiff_t>(first), d_wanted, sample(block));
-    const float power = d_sums.row(0)[0] / d_sums.count();
-    if (power < most_power && power > 1 / most_power)
-        d_bank.learn(d_sums);
+    d_bank.learn(d_sums);
 }
 
 void front_filter::state(archive& members)

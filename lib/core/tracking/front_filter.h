@@ -60,10 +60,6 @@ struct front_filter_status {
  * starts over from doing nothing. So whatever it has learnt from, silence, noise, another
  * signal, it is soon no worse than none.
  *
- * A block of which half of the alphabet or more is absent is not learnt from: taps that
- * idle patterns have shaped are arbitrary for what comes after them. Nor is one of a
- * power that no signal has: silence, or a strong jammer.
- *
  * A sample that is not usable (all_usable()) comes out as NaN; it counts as zero in what
  * its neighbours become, and its block is not learnt from. */
 class front_filter
@@ -145,7 +141,6 @@ private:
     void make_room();
     bool take(const std::uint8_t* labels, std::size_t n);
     void measure_phase();
-    bool is_poor(const std::uint8_t* labels) const;
     void update();
     const float* interleaved(std::size_t first, std::size_t n);
     void judge_filter(decider& decides, const prepared_network& net);

@@ -41,10 +41,9 @@ const std::vector<std::uint8_t>& judge::aligning(const std::uint8_t* labels,
 bool judge::condemns(const signal_planes& samples,
                      const std::uint8_t* labels,
                      const signal_planes& other_samples,
-                     const std::uint8_t* others,
-                     bool has_turned)
+                     const std::uint8_t* others)
 {
-    const auto& symmetry = has_turned ? aligning(labels, others) : d_symmetries.front();
+    const auto& symmetry = aligning(labels, others);
     const auto differs = [&](std::size_t k) { return symmetry[others[k]] != labels[k]; };
     std::size_t first = 0;
     while (first < symbols && !differs(first))
@@ -59,14 +58,11 @@ bool judge::condemns(const signal_planes& samples,
         const std::size_t from = k - std::min(k, around);
         const std::size_t end = std::min(k + around + 1, symbols);
         const auto left = [&](int way) { return d_left[way][end] - d_left[way][from]; };
-        d_lost += left(0) < left(1) ? -1 : 1;
-        ++d_differing;
-        if (d_lost <= 0)
-            reset();
+        d_lost = left(0) < left(1) ? std::max(d_lost - 1, 0) : d_lost + 1;
     }
-    if (d_lost < tolerance || d_lost * d_lost <= 9 * d_differing)
+    if (d_lost < tolerance)
         return false;
-    reset();
+    d_lost = 0;
     return true;
 }
 

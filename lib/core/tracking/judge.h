@@ -24,10 +24,10 @@ namespace gr::adann::core {
  * filtered samples leave is no judge at all: a filter that puts out a constant, and
  * labels that are all alike, leave nothing.)
  *
- * It counts how much more often the one way has lost than won, from the last time on
- * that it had not: a CUSUM test, Page, Biometrika 41, 1954. It condemns it from
- * `tolerance` on, if that is also beyond three standard deviations of as many coin
- * tosses: where both ways are bad, or equally good, which one is believed is chance. */
+ * It counts how often the one way has been believed less often than the other one, never
+ * below zero; `tolerance` condemns it. Source: the CUSUM test, Page, Biometrika 41, 1954:
+ * a way that is right four times out of five is condemned wrongly about once in 4^8
+ * symbols that differ. */
 class judge
 {
 public:
@@ -43,21 +43,14 @@ public:
      * came in, but for the phase that a way has followed
      * \param labels,others labels of two ways, `symbols` of them and the waveform's reach
      * on each side
-     * \param has_turned whether a carrier may have turned the one way's labels into
-     * symmetric ones: these do not differ then
      * \returns whether `labels` is condemned: the count then starts anew */
     bool condemns(const signal_planes& samples,
                   const std::uint8_t* labels,
                   const signal_planes& other_samples,
-                  const std::uint8_t* others,
-                  bool has_turned);
+                  const std::uint8_t* others);
 
-    void reset() { d_lost = d_differing = 0; }
-    void state(archive& members)
-    {
-        members("lost", d_lost);
-        members("differing", d_differing);
-    }
+    void reset() { d_lost = 0; }
+    void state(archive& members) { members("lost", d_lost); }
 
 private:
     static constexpr std::size_t taps = 25;
@@ -78,7 +71,7 @@ private:
     aligned_floats d_expected, d_channel;
     planes d_wave, d_passed;
     std::vector<float> d_left[2]; // up to each symbol
-    int d_lost = 0, d_differing = 0;
+    int d_lost = 0;
 };
 
 } // namespace gr::adann::core

@@ -9,7 +9,7 @@
 namespace gr::adann::core {
 
 namespace {
-constexpr float score_keep = 0.98f;
+constexpr float score_keep = 0.94f;
 } // namespace
 
 float wrapped(float angle)
@@ -33,7 +33,6 @@ void phase_bank::reset()
     for (const float alpha : { 0.7f, 0.45f, 0.25f, 0.12f })
         d_loops[i++] = { alpha, alpha * alpha / 32, {}, {}, 0 };
     d_steps = d_used = 0;
-    d_followed = false;
 }
 
 void phase_bank::measure(float phase)
@@ -56,7 +55,6 @@ void phase_bank::measure(float phase)
                          d_loops.end(),
                          [](const auto& a, const auto& b) { return a.score < b.score; }) -
         d_loops.begin();
-    d_followed |= d_used != 0;
 }
 
 void phase_bank::skip()
@@ -80,7 +78,6 @@ void phase_bank::state(archive& members)
     }
     members("steps", d_steps);
     members("used", d_used);
-    members("followed", d_followed);
     if (d_used >= d_loops.size())
         members.refuse("used", "is out of range");
 }

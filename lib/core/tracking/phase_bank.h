@@ -27,7 +27,7 @@ struct phase_line {
  * straight line, α = 1 - θ², β = (1 - θ)²) for a steady carrier, overdamped ones for
  * phase noise, and one that leaves the phase at zero, for a link without a carrier. The
  * one whose predictions, `ahead` steps before the measurement, were best over about the
- * last 50 steps is in use.
+ * last 16 steps is in use.
  *
  * Source: Brookner, Tracking and Kalman Filtering Made Easy, chapter 4 and 7. */
 class phase_bank
@@ -45,8 +45,8 @@ public:
 
     //! What is in use: the phase at the middle of the latest measured step.
     phase_line in_use() const { return d_loops[d_used].line; }
-    //! Whether a phase has been followed since the start or a reset.
-    bool has_followed() const { return d_followed; }
+    //! Whether it is zero throughout.
+    bool idle() const { return d_used == 0; }
 
     void state(archive& members);
 
@@ -64,7 +64,6 @@ private:
     std::size_t d_ahead;
     std::size_t d_steps = 0;
     std::size_t d_used = 0;
-    bool d_followed = false;
 };
 
 //! The angle within ±π.

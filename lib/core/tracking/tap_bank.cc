@@ -10,8 +10,7 @@ namespace gr::adann::core {
 
 namespace {
 
-constexpr float worth_filtering = 0.9f, worth_changing = 0.99f; // of a score
-constexpr float score_keep = 0.95f;                             // of a block
+constexpr float score_keep = 0.8f;
 constexpr std::size_t long_from = 256; // symbols: shorter memories have short taps only
 constexpr std::size_t short_to = 512;  // symbols: longer ones have long taps only
 constexpr std::size_t updates_per_memory = 16; // at least
@@ -108,13 +107,11 @@ void tap_bank::learn(const normal_equations& block)
     score(block);
     ++d_blocks;
     take_in(block);
-    // The stillest first: another one has to be worth it, all the more than doing nothing,
-    // which the network was trained behind.
-    d_used = 0;
-    for (std::size_t c = d_candidates.size(); c-- > 1;)
-        if (d_candidates[c].score <
-            (d_used ? worth_changing : worth_filtering) * d_candidates[d_used].score)
-            d_used = c;
+    d_used =
+        std::min_element(d_candidates.begin(),
+                         d_candidates.end(),
+                         [](const auto& a, const auto& b) { return a.score < b.score; }) -
+        d_candidates.begin();
 }
 
 // How well each candidate would have predicted the block.

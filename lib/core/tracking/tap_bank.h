@@ -21,8 +21,7 @@ namespace gr::adann::core {
  * length too, which follow with less noise. Two neighbouring memories look back
  * differently far; the straight line through their taps, followed to the present, is a
  * candidate as well. Candidates compete by how well they would have predicted each block
- * before they learnt from it, averaged over about twenty blocks. The
- * stillest of near equals is in use.
+ * before they learnt from it, averaged over about five blocks.
  *
  * The least squares are solved by conjugate gradients from the taps before, a few steps
  * at a time; long memories, which change slowly, take in several blocks at once.
@@ -49,8 +48,6 @@ public:
 
     //! A vector of normal_equations: what is in use, and is for the next block.
     const float* taps() const { return d_candidates[d_used].taps.data(); }
-    //! Learnt from since the start or a reset().
-    std::size_t blocks() const { return d_blocks; }
     //! Of what is in use, in symbols: 0 of doing nothing.
     std::size_t memory() const;
     //! Mean |z - wᵀx|² over the latest blocks, predicted; NaN before the first one.
