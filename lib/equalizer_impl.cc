@@ -65,11 +65,13 @@ equalizer_impl::equalizer_impl(const core::model& model,
 {
     d_margin =
         (d_core.dimension() - d_window.dimension()) / 2 / d_window.floats_per_sample();
-    if (settings.front_filter && settings.mode != adaptation_mode::off && !d_vectors && !model.waveform)
+    if (settings.front_filter && settings.mode != adaptation_mode::off && !d_vectors &&
+        !model.waveform)
         d_logger->info(
             "the model has no expected waveform, so no front filter follows the "
             "signal; `adann train` writes models that have one");
-    if (settings.mode != adaptation_mode::off && settings.balance > 0 && !model.symbols.parts().count)
+    if (settings.mode != adaptation_mode::off && settings.balance > 0 &&
+        !model.symbols.parts().count)
         d_logger->info(
             "pattern balance is left out for {}: it has no levels of I and Q by "
             "which patterns could be counted",

@@ -36,8 +36,7 @@ make_front(const model& initial, std::size_t stride, const adaptation_settings& 
         return nullptr;
     front_filter_settings front;
     front.length = settings.front_filter_length;
-    return std::make_unique<observed<front_filter>>(
-        front_filter(initial, front));
+    return std::make_unique<observed<front_filter>>(front_filter(initial, front));
 }
 
 } // namespace

@@ -263,7 +263,8 @@ BOOST_AUTO_TEST_CASE(
                     settings.update_interval = interval;
                     settings.adaptation = mlse_adaptation::decision_directed;
                     settings.step = 0.2f;
-                    settings.response = std::vector(s.taps); // GCC 12 warns of the plain copy
+                    settings.response =
+                        std::vector(s.taps); // GCC 12 warns of the plain copy
                     mlse decider(channel, settings);
                     search_through_all search(channel, settings);
                     for (std::size_t i = 0; i < symbols; ++i) {
