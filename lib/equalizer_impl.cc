@@ -8,8 +8,7 @@
 #include <complex>
 #include <gnuradio/io_signature.h>
 
-namespace gr {
-namespace adann {
+namespace gr::adann {
 
 namespace {
 
@@ -258,5 +257,4 @@ void equalizer_impl::publish(const core::adaptation_event& event)
     message_port_pub(status_port, status);
 }
 
-} // namespace adann
-} // namespace gr
+} // namespace gr::adann
