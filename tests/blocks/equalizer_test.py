@@ -360,7 +360,7 @@ def test_a_setting_out_of_range_is_named(tmp_path, argument, message):
 
 
 def test_what_is_no_setting_is_named(signal):
-    with pytest.raises(TypeError, match="los is no setting, allowed: input, mode, loss"):
+    with pytest.raises(TypeError, match="los is no setting, allowed: input, mode, .* loss, pseudo_label, "):
         adann.equalizer(signal.model, los="vat")
 
 

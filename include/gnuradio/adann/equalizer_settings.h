@@ -108,12 +108,13 @@ struct loss_settings {
               "clean: decided from the clean samples; doubted: and it counts less where "
               "the perturbed ones disagree; perturbed: as the paper's Algorithm 2 is "
               "printed.");
-        visit("sigma",
-              self.sigma,
-              0.0f,
-              10.0f,
-              "Deviation of the augmentation noise; automatic: scaled to the model's noise "
-              "and constellation.");
+        visit(
+            "sigma",
+            self.sigma,
+            0.0f,
+            10.0f,
+            "Deviation of the augmentation noise; automatic: scaled to the model's noise "
+            "and constellation.");
         visit("epsilon",
               self.epsilon,
               0.0f,

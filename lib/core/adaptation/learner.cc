@@ -44,8 +44,7 @@ learner::learner(const model& initial, const learner_settings& settings)
         (judged || !std::isnan(initial.symbol_error_rate))) {
         const bool scrambled = settings.balance > 0;
         d_signal.emplace(d_offline.symbols, scrambled);
-        d_guard.emplace(
-            d_offline, scrambled, settings.seed, judged ? settings.batch : 0);
+        d_guard.emplace(d_offline, scrambled, settings.seed, judged ? settings.batch : 0);
         d_status.in_use = d_guard->in_use();
     }
     d_events.reserve(4);

@@ -4,9 +4,12 @@
 import click
 
 from .. import core
+from . import interrupts
 from .doctor import doctor
 from .equalize import equalize
+from .export import export
 from .import_capture import import_capture
+from .import_network import import_network
 from .mlse import mlse
 from .replay import replay
 from .reproduce import reproduce
@@ -16,11 +19,25 @@ from .train import train
 
 
 class _Program(click.Group):
-    """Tells a user's mistake in one line, with status 1; click itself gives wrong usage 2."""
+    """Tells a user's mistake in one line, with status 1; click itself gives wrong usage 2.
+
+    An interrupted command ends with 130.
+    """
 
     def invoke(self, ctx):
+        with interrupts.answered():
+            try:
+                self._told(ctx)
+            except KeyboardInterrupt:
+                pass
+            finally:
+                if interrupts.come():
+                    click.echo("adann: interrupted", err=True)
+                    ctx.exit(interrupts.STATUS)
+
+    def _told(self, ctx):
         try:
-            return super().invoke(ctx)
+            super().invoke(ctx)
         except (click.Abort, click.exceptions.Exit, BrokenPipeError):
             raise  # click's own ways out; some are RuntimeErrors
         except (ValueError, RuntimeError, OSError, ImportError) as error:
@@ -38,5 +55,6 @@ def main():
     """AdaNN: a neural-network equalizer that keeps learning on the signal it receives."""
 
 
-for command in (train, equalize, replay, mlse, import_capture, simulate, reproduce, doctor):
+for command in (train, equalize, replay, mlse, import_capture, import_network, export, simulate,
+                reproduce, doctor):
     main.add_command(command)

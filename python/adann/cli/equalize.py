@@ -8,6 +8,7 @@ import click
 
 from .. import core
 from ..offline.presets import PRESETS, WARNINGS
+from . import interrupts
 from .results import Outputs, evaluate, write_results
 from .settings import AUTOMATIC, setting_options
 from .terminal import about, check_outputs
@@ -34,9 +35,14 @@ OWN_DEFAULTS = {"mode": "lockstep"}  # a file has all the time
 @click.option("-o", "--output", metavar="FILE", help="The decided labels of all captures: .u8.")
 @click.option("--report", "report_path", metavar="FILE", help="Everything counted: .json.")
 @click.option("--plot", metavar="FILE", help="BER over blocks: .png, .pdf or .svg.")
+@interrupts.held()
 def equalize(model, captures, references, preset, block, monitor, output, report_path, plot,
              **options):
-    """Decide the symbols of captures while the network adapts to them."""
+    """Decide the symbols of captures while the network adapts to them.
+
+    Ctrl-C stops it: what has been decided is counted and written, and the report says
+    "complete": false.
+    """
     from ..captures.files import read_captures
     from ..offline.equalize import equalize_captures, prepare_capture
     from ..offline.evaluate import RunningErrors
@@ -74,11 +80,12 @@ def equalize(model, captures, references, preset, block, monitor, output, report
         received, seconds = equalize_captures(
             model, prepared, {"equalizer": settings},
             lambda labels: watching.wanted and watching.progress(labels["equalizer"]),
-            watching.status if watching.wanted else None)
+            watching.status if watching.wanted else None, stop=interrupts.come)
     received = received["equalizer"]
     rate = sum(map(len, received.labels)) / seconds / 1e6
     runs = evaluate(prepared, received.labels, trained.constellation, trained.sps, block)
     write_results(runs, received.labels, outputs, {
+        "complete": received.complete,
         "adaptation": {"mode": mode, "loss": settings["loss"], "batch": settings["batch"],
                        "steps": received.steps, "dropped": received.dropped,
                        "rejected": received.rejected},

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from . import interrupts
 from .terminal import about, check_outputs
 
 
@@ -41,8 +42,9 @@ def import_capture(files, output, channel, sample_rate, baud):
     if baud:
         fields |= {"core:extensions": [{"name": "adann", "version": "0.1.0", "optional": True}],
                    "adann:symbol_rate": baud}
-    meta = write_capture(output, samples, rate,
-                         f"{names}{f', channel {channel}' if channel else ''}", fields)
+    with interrupts.held():
+        meta = write_capture(output, samples, rate,
+                             f"{names}{f', channel {channel}' if channel else ''}", fields)
     rate_told = f" at {rate:.12g} per second" if rate else ", at a rate that the file does not tell"
     per_symbol = f", {rate / baud:.6g} a symbol" if rate and baud else ""
     click.echo(f"{meta}: {samples.size} {'complex ' * (samples.dtype.kind == 'c')}samples"

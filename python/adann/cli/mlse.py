@@ -7,6 +7,7 @@ import click
 import numpy as np
 
 from .. import core
+from . import interrupts
 from .results import Outputs, evaluate, write_results
 from .settings import setting_options
 from .terminal import about, constellation_option, progress_bar
@@ -27,12 +28,14 @@ from .terminal import about, constellation_option, progress_bar
               help="Symbols of one reported block.")
 @click.option("-o", "--output", metavar="FILE", help="The decided labels of all captures: .u8.")
 @click.option("--report", "report_path", metavar="FILE", help="Everything counted: .json.")
+@interrupts.held()
 def mlse(constellation, sps, memory, captures, references, training, block, output, report_path,
          **options):
     """Decide the symbols of captures by maximum-likelihood sequence estimation.
 
     The conventional equalizer that AdaNN is compared with: the response of a linear channel,
-    fitted to known symbols and tracked by LMS, and the Viterbi algorithm.
+    fitted to known symbols and tracked by LMS, and the Viterbi algorithm. Ctrl-C stops it: what has
+    been decided is counted and written, and the report says "complete": false.
     """
     from ..captures.alignment import UNKNOWN, known_labels
     from ..captures.files import read_captures
@@ -70,10 +73,12 @@ def mlse(constellation, sps, memory, captures, references, training, block, outp
     total = sum(map(len, rows))
     with progress_bar("deciding", total) as update:
         decided, seconds = decide(estimator, rows, known,
-                                  lambda done: update(done, f"{done:,} symbols"))
+                                  lambda done: update(done, f"{done:,} symbols"),
+                                  stop=interrupts.come)
     rate = total / seconds / 1e6
     runs = evaluate(prepared, decided, constellation, sps, block)
     write_results(runs, decided, outputs, {
+        "complete": sum(map(len, decided)) == total,
         "adaptation": {"mode": adaptation, "batch": update_interval, "steps": estimator.updates,
                        "dropped": 0, "rejected": 0},
         "msymbols_per_second": rate, "settings": {**settings, "training": training},

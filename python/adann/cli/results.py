@@ -37,7 +37,8 @@ def evaluate(captures: Sequence[Capture], decided: Sequence[np.ndarray],
              constellation: core.constellation, sps: int, block: int) -> list[Run]:
     """What each capture's decided labels come to.
 
-    captures: as they were equalized. Decisions that agree with no alignment of the reference are
+    captures: as they were equalized; one without a decision, where it was stopped, is left out.
+    Decisions that agree with no alignment of the reference are
     told on stderr, unless the reference is not this capture's at all: that is an error.
     """
     from ..captures.alignment import find_delay
@@ -46,10 +47,12 @@ def evaluate(captures: Sequence[Capture], decided: Sequence[np.ndarray],
 
     runs = []
     for capture, labels in zip(captures, decided):
+        if not len(labels):
+            continue
         errors = None
         if capture.reference is not None:
             errors = count_aligned(labels, capture.reference, constellation, block)
-            if errors is None:
+            if errors is None and len(labels) == capture.samples.size // sps:
                 with about(capture.reference_path, capture.path):
                     delay = find_delay(capture.samples, capture.reference, constellation.points,
                                        sps)
@@ -60,7 +63,7 @@ def evaluate(captures: Sequence[Capture], decided: Sequence[np.ndarray],
                        if permuted else
                        "the decisions agree with the reference no better than by chance")
                 click.echo(f"adann: {capture.path}: {why}; errors are not counted", err=True)
-            elif errors.slips:
+            elif errors and errors.slips:
                 click.echo(f"adann: {capture.path}: slips: {errors.slips}, symbols were lost or "
                            "came twice; errors are counted at the first alignment", err=True)
         runs.append(Run(str(capture.path), len(labels), constellation.bits_per_symbol, block,
@@ -85,7 +88,7 @@ def write_results(runs: Sequence[Run], decided: Sequence[np.ndarray], outputs: O
     if outputs.report:
         rows = [row for number, run in enumerate(runs) for row in run.rows(number)]
         write_report(outputs.report, {"blocks": rows, "captures": entries, **report})
-    if outputs.plot:
+    if outputs.plot and runs:
         write_plot(outputs.plot, {report["adaptation"]["mode"]: runs}, report["block"])
     _print_table(entries)
 

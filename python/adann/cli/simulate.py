@@ -11,6 +11,7 @@ from ..links.coherent_link import BAUD_RATE as COHERENT_BAUD_RATE
 from ..links.simulation import (COHERENT_DRIFTS, VCSEL_DRIFTS, random_labels, simulate_coherent,
                           simulate_vcsel)
 from ..links.vcsel_mmf_link import BAUD_RATE as VCSEL_BAUD_RATE
+from . import interrupts
 
 
 @click.group()
@@ -77,10 +78,11 @@ def _write_sets(output, symbols, sps, drift, seed, bits, simulate_link, baud_rat
         with console.status(f"set{number}: {symbols} symbols, drift {name}"):
             labels = random_labels(symbols, [seed, number], bits)
             sets.append((name, labels, simulate_link(labels, name, 2 * seed + number, sps)))
-    for number, (name, labels, samples) in enumerate(sets, 1):
-        with atomic_output(output / f"set{number}.u8") as path:
-            labels.tofile(path)
-        meta = write_capture(
-            output / f"set{number}.sigmf-meta", samples, sps * baud_rate,
-            f"simulated {link}, {sps} samples/symbol, drift {name}, seed {seed}")
-        click.echo(f"{meta}: {symbols} symbols, drift {name}")
+    with interrupts.held():
+        for number, (name, labels, samples) in enumerate(sets, 1):
+            with atomic_output(output / f"set{number}.u8") as path:
+                labels.tofile(path)
+            meta = write_capture(
+                output / f"set{number}.sigmf-meta", samples, sps * baud_rate,
+                f"simulated {link}, {sps} samples/symbol, drift {name}, seed {seed}")
+            click.echo(f"{meta}: {symbols} symbols, drift {name}")

@@ -10,25 +10,30 @@ from pathlib import Path
 import click
 
 from .. import core
+from . import interrupts
 
 
 @contextlib.contextmanager
 def progress_bar(description: str, total: int | None) -> Iterator[Callable]:
     """Yield update(completed, note="", total=total): a bar on stderr if that is a terminal, else
-    nothing. total: None if it is not known yet."""
+    nothing. total: None if it is not known yet. update raises KeyboardInterrupt where one was lost."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     console = Console(stderr=True)
     if not console.is_terminal:
-        yield lambda completed, note="", total=total: None
+        yield lambda completed, note="", total=total: interrupts.check()
         return
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[note]}"),
                TimeRemainingColumn())
     with Progress(*columns, console=console, transient=True) as progress:
         task = progress.add_task(description, total=total, note="")
-        yield lambda completed, note="", total=total: progress.update(
-            task, completed=completed, note=note, total=total)
+
+        def update(completed, note="", total=total):
+            interrupts.check()
+            progress.update(task, completed=completed, note=note, total=total)
+
+        yield update
 
 
 def constellation_option(command):

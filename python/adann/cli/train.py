@@ -6,6 +6,7 @@ import math
 import click
 
 from .. import core
+from . import interrupts
 from .terminal import about, check_outputs, constellation_option, progress_bar
 
 
@@ -40,6 +41,7 @@ def _sizes(ctx, parameter, value):
 @click.option("--backend", default="core", show_default=True, type=click.Choice(["core", "torch"]),
               help="core is the fast one; torch the reference, on a GPU if there is one.")
 @click.option("-o", "--output", required=True, metavar="FILE", help="The model: .safetensors.")
+@interrupts.held()
 def train(capture, reference, blind, constellation, sps, half_window, hidden, fraction, optimizer,
           lr, epochs, batch, seed, backend, output):
     """Train an equalizer's network on a capture whose symbols are known, or with --blind are not.
@@ -53,6 +55,8 @@ def train(capture, reference, blind, constellation, sps, half_window, hidden, fr
     A blind start needs a linear equalizer of the network's window to open the eye, scrambled
     symbols, and a carrier that has been recovered. It finds the labels up to an inversion (PAM) or
     a rotation (PSK, QAM, APSK), as in any receiver without a known word.
+
+    Ctrl-C stops it: the network as far as it has been trained is written, from the second epoch on.
     """
     from ..captures.files import read_capture, read_reference
     from ..offline.training import TrainingSettings
@@ -66,8 +70,11 @@ def train(capture, reference, blind, constellation, sps, half_window, hidden, fr
     labels = None if blind else read_reference(reference, constellation.size)
     with about(*filter(None, (capture, reference))), progress_bar("training", epochs) as update:
         trained = train_network(samples, labels, constellation, sps, half_window, settings,
-                                lambda epoch, loss: update(epoch, f"loss {loss:.2e}"))
+                                lambda epoch, loss: update(epoch, f"loss {loss:.2e}"),
+                                stop=interrupts.come)
     core.save_model(output, trained.model)
+    if trained.epochs < epochs:
+        click.echo(f"stopped after {trained.epochs} of {epochs} epochs")
     if blind:
         click.echo("labels are a linear equalizer's decisions, modulation error ratio "
                    f"{trained.blind_ratio:.1f} dB; errors are differences from them")

@@ -24,11 +24,13 @@ from ..captures.statistics import normalized
 
 @dataclass
 class Received:
-    """labels: decisions of each capture, uint8; the counters are the equalizer's, at the end, and so
+    """labels: decisions of each capture, uint8, all of them if complete; else it was stopped, and
+    the rest is missing, of captures not reached all. The counters are the equalizer's, at the end, and so
     is estimated_ber: a dictionary of ber, low, high and trustworthy, or None if it is not known.
     events: all status messages as dictionaries, or None if they were not wanted."""
 
     labels: list
+    complete: bool
     steps: int
     dropped: int
     rejected: int
@@ -55,8 +57,8 @@ def prepare_capture(capture: Capture, model: core.model) -> Capture:
 
 def equalize_captures(model: core.model | str | Path, captures: Sequence[Capture],
                       receivers: Mapping[str, dict], progress: Callable | None = None,
-                      on_status: Callable[[dict], None] | None = None,
-                      events: bool = False) -> tuple[dict[str, Received], float]:
+                      on_status: Callable[[dict], None] | None = None, events: bool = False,
+                      stop: Callable[[], bool] | None = None) -> tuple[dict[str, Received], float]:
     """Run captures, one after the other, through equalizers that work side by side.
 
     model: core.model, or the path of a model file. captures: what prepare_capture made of each;
@@ -65,7 +67,7 @@ def equalize_captures(model: core.model | str | Path, captures: Sequence[Capture
     progress: called as progress(labels) with {name: those decided so far}, every 0.1 s.
     on_status: called in another thread with status dictionaries of the equalizers, see
     status_listener.
-    events: whether Received.events is wanted.
+    events: whether Received.events is wanted. stop: asked every 0.1 s; True ends it early.
     Returns ({name: Received}, seconds). Raises ValueError for settings that are out of range.
     """
     given, model = model, model if isinstance(model, core.model) else core.load_model(str(model))
@@ -92,12 +94,12 @@ def equalize_captures(model: core.model | str | Path, captures: Sequence[Capture
         if loss and core.losses[loss].supervised and settings.get("mode") != "off":
             known = known or _known_labels(captures, model)
             top.connect(known, (equalizers[name], 1))
-    seconds = _run(top, sinks, progress)
+    seconds = _run(top, sinks, progress, stop)
 
     ends = np.cumsum(symbols)[:-1]
-    return {name: Received(np.split(sinks[name].labels, ends), block.steps(), block.dropped(),
-                           block.rejected(), block.rollbacks(), _estimate(block.estimated_ber()),
-                           _messages(stores.get(name)))
+    return {name: Received(np.split(sinks[name].decided, ends), sinks[name].full, block.steps(),
+                           block.dropped(), block.rejected(), block.rollbacks(),
+                           _estimate(block.estimated_ber()), _messages(stores.get(name)))
             for name, block in equalizers.items()}, seconds
 
 
@@ -107,26 +109,28 @@ def _estimate(estimate):
     return {name: getattr(estimate, name) for name in ("ber", "low", "high", "trustworthy")}
 
 
-def _run(top, sinks, progress):
+def _run(top, sinks, progress, stop):
     """Run to the end in another thread, so that this one can tell progress and be interrupted."""
     start = time.perf_counter()
     top.start()
     waiter = threading.Thread(target=top.wait)
     waiter.start()
+    stopped = False
     try:
-        while waiter.is_alive():
+        while waiter.is_alive() and not stopped:
             waiter.join(0.1)
             if progress and waiter.is_alive():
-                progress({name: sink.labels[:sink.filled] for name, sink in sinks.items()})
+                progress({name: sink.decided for name, sink in sinks.items()})
+            stopped = bool(stop and stop())
     finally:
         top.stop()
         waiter.join()
     if progress:
-        progress({name: sink.labels[:sink.filled] for name, sink in sinks.items()})
+        progress({name: sink.decided for name, sink in sinks.items()})
     for sink in sinks.values():
-        if sink.filled < sink.labels.size:
-            raise RuntimeError(f"the equalizer stopped after {sink.filled} of {sink.labels.size} "
-                               "symbols; GNU Radio's log says why")
+        if not (sink.full or stopped):
+            raise RuntimeError(f"the equalizer stopped after {sink.decided.size} of "
+                               f"{sink.labels.size} symbols; GNU Radio's log says why")
     return time.perf_counter() - start
 
 
@@ -161,6 +165,14 @@ class _label_sink(gr.sync_block):
         gr.sync_block.__init__(self, "label sink", [np.uint8], None)
         self.labels = np.empty(count, np.uint8)
         self.filled = 0
+
+    @property
+    def decided(self):
+        return self.labels[:self.filled]
+
+    @property
+    def full(self):
+        return self.filled == self.labels.size
 
     def work(self, inputs, _):
         part = inputs[0][:self.labels.size - self.filled]

@@ -27,20 +27,25 @@ def symbol_rows(samples: npt.NDArray, sps: int, skip: int = 1) -> npt.NDArray:
 
 def decide(estimator: core.mlse, rows: Sequence[npt.NDArray],
            known: Sequence[npt.NDArray[np.uint8]],
-           progress: Callable[[int], None] | None = None) -> tuple[list, float]:
+           progress: Callable[[int], None] | None = None,
+           stop: Callable[[], bool] | None = None) -> tuple[list, float]:
     """Decide captures one after the other.
 
     rows: of each capture, see symbol_rows; NaN tells nothing. known: uint8 (symbols,) of each, its
-    labels or UNKNOWN. progress: called as progress(symbols decided so far).
-    Returns ([labels of each capture], seconds).
+    labels or UNKNOWN. progress: called as progress(symbols decided so far). stop: asked after each
+    portion; True ends it early.
+    Returns ([labels of each capture], seconds); of one that was stopped those that it had come to.
     """
     # Symbols that tell nothing push out the last ones.
     nothing = np.full((estimator.latency, rows[0].shape[1]), np.nan, rows[0].dtype)
     unknown = np.full(len(nothing), UNKNOWN, np.uint8)
     total = sum(map(len, rows))
-    parts, taken, seconds = [], 0, 0.0
+    parts: list = []
+    taken, seconds, stopped = 0, 0.0, False
     for samples, labels in zip([*rows, nothing], [*known, unknown]):
         for start in range(0, len(samples), _PORTION):
+            if stopped:
+                break
             here = slice(start, start + _PORTION)
             begin = time.perf_counter()
             parts.append(estimator.process(samples[here], labels[here]))
@@ -48,4 +53,5 @@ def decide(estimator: core.mlse, rows: Sequence[npt.NDArray],
             taken = min(taken + len(samples[here]), total)
             if progress:
                 progress(taken)
+            stopped = bool(stop and stop())
     return np.split(np.concatenate(parts)[:total], np.cumsum([len(r) for r in rows])[:-1]), seconds

@@ -85,7 +85,8 @@ class Trained:
     delay: see alignment.find_delay; 0 of a blind start. train, test: Score of the symbols trained
     on and of the rest; test is None if there is no rest. blind_ratio: the blind equalizer's
     modulation error ratio in dB, None if the labels were given. disagreement: a sentence if the
-    samples of the labels given do not lie as the constellation has them, else ""."""
+    samples of the labels given do not lie as the constellation has them, else "". epochs: that were
+    trained, fewer than wanted where it was stopped."""
 
     model: object
     delay: int
@@ -93,19 +94,23 @@ class Trained:
     test: Score | None
     blind_ratio: float | None
     disagreement: str
+    epochs: int
 
 
 def train(samples: npt.NDArray, labels: npt.NDArray[np.uint8] | None,
           constellation: core.constellation | str, sps: int, half_window: int,
-          settings: TrainingSettings | None = None, progress: Callable | None = None) -> Trained:
+          settings: TrainingSettings | None = None, progress: Callable | None = None,
+          stop: Callable[[], bool] | None = None) -> Trained:
     """Train an equalizer on one capture.
 
     samples: float32 or complex64 (n,), sps a symbol, sample i*sps the middle of symbol i up to a
     whole delay; they are normalised here as a whole record. labels: uint8 (m,), 0 … M-1, or None
     for those of blind.blind_labels, which the scores then count the differences from.
     constellation: as core.constellation takes it. progress: called as progress(epoch, loss)
-    after each epoch, epoch from 1. Returns Trained.
-    Raises ValueError for what does not fit together, RuntimeError if the loss diverges.
+    after each epoch, epoch from 1. stop: asked after each batch; True ends the training with what it has
+    come to. Returns Trained.
+    Raises ValueError for what does not fit together, RuntimeError if the loss diverges,
+    KeyboardInterrupt if it was stopped in the first epoch.
     """
     settings = settings or TrainingSettings()
     symbols = core.constellation(constellation)
@@ -132,7 +137,9 @@ def train(samples: npt.NDArray, labels: npt.NDArray[np.uint8] | None,
 
     model.network.initialize(settings.seed)
     fit = _fit_with_torch if settings.backend == "torch" else _fit_with_core
-    fit(model.network, features[:part], labels[:part], settings, progress)
+    epochs = fit(model.network, features[:part], labels[:part], settings, progress, stop)
+    if epochs < settings.epochs:
+        model.training += f", stopped after epoch {epochs}"
     if part >= _FEWEST_FOR_WAVEFORM:
         model.waveform = fit_waveform(model, features[:part], labels[:part])
     if not blind:  # a blind equalizer's own errors are no measure of what posteriors are worth
@@ -140,7 +147,7 @@ def train(samples: npt.NDArray, labels: npt.NDArray[np.uint8] | None,
         calibrate(model, features[untrained], labels[untrained])
     return Trained(model, delay, _score(model, features[:part], labels[:part]),
                    _score(model, features[part:], labels[part:]) if part < labels.size else None,
-                   blind_ratio, disagreement)
+                   blind_ratio, disagreement, epochs)
 
 
 def _disagreement(samples, labels, constellation, sps, delay):
@@ -188,13 +195,20 @@ def fit_waveform(model: core.model, features: npt.NDArray[np.float32],
     return core.expected_waveform.fit(model.constellation, own, labels)
 
 
-def _fit(step, count, settings, progress):
-    """Call step(index), which returns the loss, with the batches of all epochs in random order."""
+def _fit(step, count, settings, progress, stop):
+    """Call step(index), which returns the loss, with the batches of all epochs in random order.
+
+    Returns how many epochs were finished.
+    """
     random = np.random.default_rng(settings.seed)
     for epoch in range(1, settings.epochs + 1):
         order = random.permutation(count)
         total = 0
         for start in range(0, count, settings.batch):
+            if stop and stop():
+                if epoch == 1:
+                    raise KeyboardInterrupt
+                return epoch - 1
             index = order[start:start + settings.batch]
             total += step(index) * index.size
         if not math.isfinite(total):
@@ -202,9 +216,10 @@ def _fit(step, count, settings, progress):
                                f"{settings.learning_rate:g}, try a smaller one")
         if progress:
             progress(epoch, total / count)
+    return settings.epochs
 
 
-def _fit_with_core(network, features, labels, settings, progress):
+def _fit_with_core(network, features, labels, settings, progress, stop):
     trainer = core.trainer(network, loss="supervised", optimizer=settings.optimizer,
                            learning_rate=settings.learning_rate)
 
@@ -213,11 +228,12 @@ def _fit_with_core(network, features, labels, settings, progress):
         loss, _, accepted = trainer.step(features[index], labels[index])
         return loss if accepted else math.nan
 
-    _fit(step, labels.size, settings, progress)
+    epochs = _fit(step, labels.size, settings, progress, stop)
     network.parameters[:] = trainer.network.parameters
+    return epochs
 
 
-def _fit_with_torch(network, features, labels, settings, progress):
+def _fit_with_torch(network, features, labels, settings, progress, stop):
     import torch
 
     device = "cuda" if torch.cuda.is_available() else "cpu"
@@ -246,8 +262,9 @@ def _fit_with_torch(network, features, labels, settings, progress):
         return loss.item()
 
     with _one_thread(torch):
-        _fit(step, labels.size, settings, progress)
+        epochs = _fit(step, labels.size, settings, progress, stop)
     network.parameters[:] = torch.nn.utils.parameters_to_vector(parameters).detach().cpu().numpy()
+    return epochs
 
 
 @contextlib.contextmanager

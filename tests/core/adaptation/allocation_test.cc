@@ -185,7 +185,6 @@ BOOST_DATA_TEST_CASE(a_live_equalizer_neither_allocates_nor_waits,
     std::vector<float> posteriors(4 * labels.size());
     for (const auto& loss : words(loss_kind{})) {
         adaptation_settings settings;
-        settings.mode = adaptation_mode::lockstep;
         settings.mode = adaptation_mode::live;
         settings.batch = batch;
         settings.loss = loss.value;

@@ -80,8 +80,7 @@ BOOST_AUTO_TEST_CASE(learns_batches_of_any_size_up_to_its_own)
     // A step of n symbols brings the average nearer by n / (average + n).
     const feature_view part = next().from(0, 100);
     step(whole, part);
-    trainer reference(
-        initial.net, initial.symbols.parts(), scaled_to(initial, settings));
+    trainer reference(initial.net, initial.symbols.parts(), scaled_to(initial, settings));
     reference.step(part);
     for (std::size_t i = 0; i < initial.net.parameters().size(); ++i) {
         const float before = initial.net.parameters()[i];
@@ -94,9 +93,7 @@ BOOST_AUTO_TEST_CASE(learns_batches_of_any_size_up_to_its_own)
 
 BOOST_AUTO_TEST_CASE(scales_its_noise_and_perturbation_to_the_expected_waveforms)
 {
-    const auto scaled = [](const model& fits) {
-        return learner(fits, {}).settings();
-    };
+    const auto scaled = [](const model& fits) { return learner(fits, {}).settings(); };
     // PAM4 of unit power at 4 samples a symbol: half the distance of its points is 1/√5.
     BOOST_REQUIRE_CLOSE(scaled(initial).sigma.value(), 2 / std::sqrt(5.0f) / 9, 1e-3f);
     BOOST_REQUIRE_CLOSE(scaled(initial).epsilon.value(), 2 / std::sqrt(5.0f) / 3, 1e-3f);

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Ctrl-C and SIGTERM: exit status 130, what is done is written whole, and no process is left."""
+
+import json
+import os
+import pathlib
+import pty
+import signal
+import socket
+import subprocess
+import time
+
+import numpy as np
+import pytest
+import zmq
+from gnuradio.adann.captures.files import write_capture
+from gnuradio.adann.cli import interrupts
+from gnuradio.adann.links.simulation import random_labels, simulate_vcsel
+
+MODEL = pathlib.Path(__file__).parents[2] / "examples/models/vcsel_pam4.safetensors"
+SYMBOLS = 2**16  # of a capture
+INSTANTS = 4  # of each command, on a pipe and on a terminal
+
+
+@pytest.fixture(scope="module")
+def capture(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("capture")
+    sent = random_labels(SYMBOLS, 3)
+    write_capture(folder / "set", simulate_vcsel(sent, "reference", seed=4), 112e9)
+    sent.tofile(folder / "set.u8")
+    return folder / "set"
+
+
+def equalize(capture, times, folder):
+    return ["adann", "equalize", "--model", MODEL, *times * ["--capture", capture],
+            *times * ["--reference", f"{capture}.u8"], "-o", folder / "out.u8", "--report",
+            folder / "report.json", "--plot", folder / "ber.png"]
+
+
+def start(command, stderr=subprocess.PIPE):
+    """A pytest in the background of a shell would have its children ignore SIGINT."""
+    return subprocess.Popen(
+        list(map(str, command)), stdout=subprocess.DEVNULL, stderr=stderr,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
+
+
+def check_results(folder, complete=None):
+    """All of the files or none, each whole. Returns the symbols decided."""
+    assert not [path for path in folder.iterdir() if path.name.startswith(".adann-")]
+    report = json.loads((folder / "report.json").read_text())
+    assert complete is None or report["complete"] == complete
+    symbols = sum(entry["symbols"] for entry in report["captures"])
+    assert symbols == (folder / "out.u8").stat().st_size
+    assert symbols == sum(row["symbols"] for row in report["blocks"])
+    return symbols
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_what_was_decided_is_written(capture, tmp_path, number):
+    times = 64
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    with zmq.Context() as context, context.socket(zmq.SUB) as subscriber:
+        subscriber.reconnect_ivl = 5  # ms
+        subscriber.connect(f"tcp://127.0.0.1:{port}")
+        subscriber.subscribe("")
+        subscriber.rcvtimeo = 600_000
+        program = start([*equalize(capture, times, tmp_path), "--monitor", port])
+        while subscriber.recv_json().get("symbols", 0) < 8192:
+            pass
+        program.send_signal(number)
+        program.send_signal(number)  # as timeout(1) does
+        said = program.communicate(timeout=600)[1]
+    assert (program.returncode, said) == (interrupts.STATUS, b"adann: interrupted\n")
+    assert 8192 <= check_results(tmp_path, False) < times * SYMBOLS
+    assert (tmp_path / "ber.png").stat().st_size > 1000
+    first = json.loads((tmp_path / "report.json").read_text())["captures"][0]
+    assert 0 < first["ber"] < 1e-2
+
+
+def commands(capture, folder):
+    yield equalize(capture, 6, folder)
+    yield ["adann", "mlse", "--constellation", "pam4", "--sps", 4, "--capture", capture, "--reference",
+           f"{capture}.u8", "-o", folder / "out.u8", "--report", folder / "report.json"]
+    yield ["adann", "train", "--capture", capture, "--reference", f"{capture}.u8", "--constellation",
+           "pam4", "--sps", 4, "--half-window", 5, "--epochs", 20, "-o", folder / "model.safetensors"]
+    yield ["adann", "simulate", "vcsel", "--symbols", 2**16, "-o", folder]
+
+
+@pytest.mark.parametrize("command", range(4), ids=["equalize", "mlse", "train", "simulate"])
+@pytest.mark.parametrize("terminal", [False, True])
+def test_an_interrupt_at_any_instant_is_answered(capture, tmp_path, command, terminal):
+    """At random instants between the program's start and its end; whether one comes in time to be
+    noticed is the machine's affair."""
+    arguments = list(commands(capture, tmp_path))[command]
+    begin = time.monotonic()
+    assert start(arguments).wait(timeout=600) == 0
+    whole = time.monotonic() - begin
+    random = np.random.default_rng(command)
+    for instant in whole * random.random(INSTANTS):
+        for path in tmp_path.iterdir():
+            path.unlink()
+        master, other = pty.openpty()
+        program = start(arguments, other if terminal else subprocess.PIPE)
+        os.close(other)
+        time.sleep(instant)
+        program.send_signal(signal.SIGINT)
+        said = read_all(master) if terminal else program.stderr.read()
+        os.close(master)
+        if program.wait(timeout=600) == -signal.SIGINT:  # Python had not come to the program yet
+            continue  # to a shell this is 130, too
+        assert program.returncode in (0, interrupts.STATUS), (instant, said)
+        assert b"Traceback" not in said and b"ignored" not in said, (instant, said)
+        assert not [path for path in tmp_path.iterdir() if path.name.startswith(".adann-")]
+        if (tmp_path / "report.json").exists():
+            check_results(tmp_path)
+        data = [path for path in tmp_path.glob("*.sigmf-*")]
+        assert len(data) % 2 == 0
+
+
+def read_all(master):
+    """What a program wrote to its terminal, until it ends."""
+    said = b""
+    while True:
+        try:
+            said += os.read(master, 65536)
+        except OSError:  # EIO: nobody has it open any more
+            return said
+
+
+def test_a_keyboard_interrupt_that_was_lost_is_raised_again():
+    """As in a destructor, where Python reports an exception and goes on."""
+    class Destroyed:
+        def __del__(self):
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0)
+
+    before = signal.getsignal(signal.SIGINT)
+    with interrupts.answered():
+        Destroyed()
+        assert interrupts.come()
+        with pytest.raises(KeyboardInterrupt):
+            interrupts.check()
+    assert signal.getsignal(signal.SIGINT) == before
+
+
+def test_a_held_interrupt_comes_at_the_end():
+    done = False
+    with interrupts.answered(), pytest.raises(KeyboardInterrupt):
+        with interrupts.held():
+            os.kill(os.getpid(), signal.SIGINT)
+            interrupts.check()
+            done = interrupts.come()
+    assert done
