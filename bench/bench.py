@@ -15,11 +15,12 @@ import flowgraph
 import mlse
 import report
 import torch_network
+from gnuradio.adann import core
 from measuring import SHAPES, KernelsBench, interleave
 
 BATCH = 8192
 COUNTS = (512, 1000, 4096, 8192, 10000, 65536)  # 1000 and 10000: not whole tiles
-LOSSES = ("self_training", "pi_model", "vat", "aug_vat")
+LOSSES = [name for name, takes in core.losses.items() if not takes.supervised]
 NOISES = ("literal", "reduced")
 HERE = Path(__file__).parent
 

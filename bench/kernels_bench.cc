@@ -14,6 +14,7 @@
 #include <exception>
 #include <sstream>
 
+using namespace gr::adann;
 using namespace gr::adann::core;
 
 namespace {
@@ -66,10 +67,13 @@ double step(const simd::kernels& kernels,
             double seconds)
 {
     training_settings settings;
-    settings.loss.loss = loss;
-    settings.loss.noise = noise;
-    settings.loss.balance = 0; // torch does without
-    trainer trained(data.net, {}, settings, kernels);
+    settings.loss = value_of<loss_kind>("loss", loss);
+    settings.pseudo_label = pseudo_label_kind::clean;
+    settings.sigma = settings.epsilon = 0.1f;
+    settings.learning_rate = 0.002f;
+    settings.balance = 0; // torch does without
+    trainer trained(
+        data.net, {}, settings, value_of<noise_kind>("noise", noise), kernels);
     return bench::rate(data.view.count, seconds, [&] { trained.step(data.view); });
 }
 

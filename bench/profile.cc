@@ -12,6 +12,7 @@
 
 namespace bench {
 
+using namespace gr::adann;
 using namespace gr::adann::core;
 
 namespace {
@@ -108,13 +109,17 @@ void profile(const simd::kernels& kernels, const scene& data, double seconds)
         decide.decide(prepared, data.view, labels.data());
     });
     const auto parts = constellation(data.net.outputs() == 4 ? "pam4" : "16qam").parts();
-    for (const auto* loss : { "self_training", "pi_model", "vat", "aug_vat" })
-        for (const auto& noise : loss_settings::noises()) {
+    for (const auto& loss : words(loss_kind{}))
+        for (const auto& noise : words(noise_kind{})) {
+            if (loss.supervised())
+                continue;
             training_settings settings;
-            settings.loss.loss = loss;
-            settings.loss.noise = noise;
-            trainer trained(data.net, parts, settings, table);
-            print(std::string(loss) + ", " + noise + " noise",
+            settings.loss = loss.value;
+            settings.pseudo_label = pseudo_label_kind::clean;
+            settings.sigma = settings.epsilon = 0.1f;
+            settings.learning_rate = 0.002f;
+            trainer trained(data.net, parts, settings, noise.value, table);
+            print(std::string(loss.name) + ", " + noise.name + " noise",
                   data.view.count,
                   seconds,
                   [&] { trained.step(data.view); });

@@ -14,7 +14,6 @@ from gnuradio.adann.cli.terminal import progress_bar
 from gnuradio.adann.captures.files import Capture
 from gnuradio.adann.offline.equalize import equalize_captures, prepare_capture
 from gnuradio.adann.offline.evaluate import count_aligned
-from gnuradio.adann.offline.presets import PRESETS
 from gnuradio.adann.offline.report import Run, write_plot
 from gnuradio.adann.links.simulation import random_labels, simulate_vcsel
 
@@ -47,7 +46,7 @@ def demo(symbols, output):
         captures.append(prepare_capture(Capture(samples, path=name, reference=sent), model))
 
     console.print("Equalizing both, frozen and adaptive side by side")
-    receivers = {"frozen": {"mode": "off"}, "adaptive": {**PRESETS["default"], "mode": "lockstep"}}
+    receivers = {"frozen": {"mode": "off"}, "adaptive": {"mode": "lockstep"}}
     with progress_bar("equalizing", 2 * symbols) as update:
         results, seconds = equalize_captures(
             model, captures, receivers, progress=lambda labels: update(

@@ -16,7 +16,6 @@ from gnuradio.adann.captures.statistics import normalized
 from gnuradio.adann.experiments.comparators import (CMA, FEEDBACK, LINEAR, gnuradio_constellation,
                                                     gnuradio_equalizer, training_tag, unit_points)
 from gnuradio.adann.offline.evaluate import count_aligned
-from gnuradio.adann.offline.presets import PRESETS
 from gnuradio.adann.links.simulation import random_labels, simulate_vcsel
 
 MODEL = core.load_model(str(Path(__file__).resolve().parent / "models/vcsel_pam4.safetensors"))
@@ -34,7 +33,7 @@ MEMORY = 5  # symbols of the MLSE: 256 states
 def add_networks(top, source):
     """The frozen network and the one that learns: the same model, and no label of this stream."""
     settings = {"frozen network": {"mode": "off"},
-                "AdaNN": {"mode": "lockstep", **PRESETS["default"]}}
+                "AdaNN": {"mode": "lockstep"}}
     sinks = {}
     for name, chosen in settings.items():
         sinks[name, "no label"] = sink = blocks.vector_sink_b()
@@ -53,7 +52,7 @@ def add_mlses(top, source, samples, labels):
         response = core.least_squares_response(rows[:sps * TRAINING].reshape(-1, sps),
                                                labels[:TRAINING], "pam4", MEMORY)
         block = adann.mlse("pam4", sps, MEMORY, response=response, adaptation="supervised",
-                           update_interval=PRESETS["default"]["batch"])
+                           update_interval=core.equalizer_settings()["batch"].default)
         sinks[f"MLSE at {sps} sps", "all labels"] = sink = blocks.vector_sink_b()
         # keep_one_in_n keeps the last one; delayed, that is the symbol's middle.
         top.connect(source, blocks.delay(gr.sizeof_float, every - 1),

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <stdexcept>
 
+using namespace gr::adann;
 using namespace gr::adann::core;
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size)
@@ -27,16 +28,13 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size)
         settings.batch = 16 + from.up_to(200);
         settings.average = from.up_to(20'000);
         settings.guard = !from.flag();
-        auto& training = settings.training;
-        training.optimizer = from.of(optimizer::names());
-        training.loss.loss = from.of(loss_settings::losses());
-        training.loss.pseudo_label = from.of(loss_settings::pseudo_labels());
-        training.loss.noise = from.of(loss_settings::noises());
-        for (float* each : { &training.learning_rate,
-                             &training.loss.sigma,
-                             &training.loss.epsilon,
-                             &training.loss.xi,
-                             &training.loss.balance })
+        settings.optimizer = from.word<optimizer_kind>();
+        settings.loss = from.word<loss_kind>();
+        settings.pseudo_label = from.word<pseudo_label_kind>();
+        for (auto* each : { &settings.learning_rate, &settings.sigma, &settings.epsilon })
+            if (from.flag())
+                *each = from.take<float>();
+        for (float* each : { &settings.xi, &settings.balance })
             if (from.flag())
                 *each = from.take<float>();
         learner learning(initial, settings);

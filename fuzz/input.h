@@ -58,6 +58,13 @@ public:
     {
         return all[up_to(all.size() - 1)];
     }
+    //! A value of an enumeration that has words.
+    template <typename Enum>
+    Enum word()
+    {
+        const auto table = words(Enum{});
+        return table[up_to(table.size() - 1)].value;
+    }
     //! Up to `most` of the numbers that are left.
     template <typename T>
     std::vector<T> rest(std::size_t most)

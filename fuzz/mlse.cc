@@ -6,6 +6,7 @@
 
 #include <stdexcept>
 
+using namespace gr::adann;
 using namespace gr::adann::core;
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size)
@@ -20,8 +21,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size)
         settings.block_length = from.up_to(60);
         settings.guard = static_cast<int>(from.up_to(17)) - 1;
         settings.update_interval = from.up_to(300);
-        settings.adaptation =
-            from.of<std::string>({ "off", "supervised", "decision_directed" });
+        settings.adaptation = from.word<mlse_adaptation>();
         settings.step = from.take<float>();
         mlse decider(channel, settings);
         if (from.flag()) {

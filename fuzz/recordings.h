@@ -15,6 +15,7 @@
 
 namespace fuzz {
 
+using namespace gr::adann;
 using namespace gr::adann::core;
 
 constexpr std::size_t batch = 64, batches = 24;

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
+using namespace gr::adann;
 using namespace gr::adann::core;
 
 namespace {

@@ -20,32 +20,8 @@ constexpr std::size_t bytes_per_call = 1 << 19; // of samples
 std::size_t item_floats(const core::window_geometry& window,
                         const equalizer_settings& settings)
 {
-    const bool vectors =
-        core::choice("input", settings.input, { "samples", "vectors" }) == 1;
-    return vectors ? window.dimension() : window.floats_per_sample();
-}
-
-core::adaptation_settings adaptation(const equalizer_settings& s)
-{
-    core::adaptation_settings to;
-    to.mode = s.mode;
-    to.batch = s.batch;
-    to.average = s.average;
-    to.guard = s.guard;
-    to.front_filter = s.front_filter;
-    to.front.length = s.front_filter_length;
-    to.checkpoint = s.checkpoint;
-    to.checkpoint_interval = s.checkpoint_interval;
-    to.training.optimizer = s.optimizer;
-    to.training.learning_rate = s.learning_rate;
-    to.training.seed = s.seed;
-    to.training.loss.loss = s.loss;
-    to.training.loss.pseudo_label = s.pseudo_label;
-    to.training.loss.sigma = s.sigma;
-    to.training.loss.epsilon = s.epsilon;
-    to.training.loss.xi = s.xi;
-    to.training.loss.balance = s.balance;
-    return to;
+    return settings.input == input_kind::vectors ? window.dimension()
+                                                 : window.floats_per_sample();
 }
 
 double decibels(double power) { return 10 * std::log10(power); }
@@ -78,23 +54,24 @@ equalizer_impl::equalizer_impl(const core::model& model,
                                   sizeof(std::uint8_t),
                                   model.symbols.size() * sizeof(float),
                                   model.window.floats_per_sample() * sizeof(float))),
-      d_vectors(settings.input == "vectors"),
-      d_supervised(settings.loss == "supervised" && settings.mode != "off"),
+      d_vectors(settings.input == input_kind::vectors),
+      d_supervised(row(settings.loss).supervised() &&
+                   settings.mode != adaptation_mode::off),
       d_window(model.window),
       d_constellation(model.symbols),
       d_items_per_symbol(d_vectors ? 1 : d_window.sps()),
       d_stride(d_vectors ? d_window.dimension() : d_window.stride()),
-      d_core(model, d_stride, adaptation(settings), [this](const auto& event) {
-          publish(event);
-      })
+      d_core(model, d_stride, settings, [this](const auto& event) { publish(event); })
 {
     d_margin =
         (d_core.dimension() - d_window.dimension()) / 2 / d_window.floats_per_sample();
-    if (settings.front_filter && settings.mode != "off" && !d_vectors && !model.waveform)
+    if (settings.front_filter && settings.mode != adaptation_mode::off && !d_vectors &&
+        !model.waveform)
         d_logger->info(
             "the model has no expected waveform, so no front filter follows the "
             "signal; `adann train` writes models that have one");
-    if (settings.mode != "off" && settings.balance > 0 && !model.symbols.parts().count)
+    if (settings.mode != adaptation_mode::off && settings.balance > 0 &&
+        !model.symbols.parts().count)
         d_logger->info(
             "pattern balance is left out for {}: it has no levels of I and Q by "
             "which patterns could be counted",
@@ -247,12 +224,12 @@ void equalizer_impl::publish(const core::adaptation_event& event)
     if (event.what == event_kind::error)
         d_logger->error("adaptation: {:s}", event.detail);
     else if (event.what == event_kind::paused)
-        d_logger->warn("adaptation: {:s}: {:s}", core::name(event.what), event.detail);
+        d_logger->warn("adaptation: {:s}: {:s}", adann::name(event.what), event.detail);
     pmt::pmt_t status = pmt::make_dict();
     const auto add = [&status](const char* key, const pmt::pmt_t& value) {
         status = pmt::dict_add(status, pmt::mp(key), value);
     };
-    add("event", pmt::mp(core::name(event.what)));
+    add("event", pmt::mp(adann::name(event.what)));
     if (!event.detail.empty())
         add("detail", pmt::mp(event.detail));
     if (event.what == event_kind::step) {

@@ -15,9 +15,15 @@ class equalizer_impl : public equalizer
 public:
     equalizer_impl(const core::model& model, const equalizer_settings& settings);
 
-    void set_learning_rate(float rate) override { d_core.set_learning_rate(rate); }
-    void set_sigma(float sigma) override { d_core.set_sigma(sigma); }
-    void set_epsilon(float epsilon) override { d_core.set_epsilon(epsilon); }
+    void set_learning_rate(std::optional<float> rate) override
+    {
+        d_core.set_learning_rate(rate);
+    }
+    void set_sigma(std::optional<float> sigma) override { d_core.set_sigma(sigma); }
+    void set_epsilon(std::optional<float> epsilon) override
+    {
+        d_core.set_epsilon(epsilon);
+    }
     void set_frozen(bool frozen) override { d_core.freeze(frozen); }
     std::uint64_t steps() const override { return d_core.status().steps; }
     std::uint64_t updates() const override { return d_core.status().updates; }

@@ -28,14 +28,7 @@ mlse_impl::mlse_impl(const core::channel_model& channel, const mlse_options& opt
       d_floats(channel.floats()),
       d_training_tag(options.training_tag.empty() ? pmt::PMT_NIL
                                                   : pmt::mp(options.training_tag)),
-      d_core(channel,
-             { options.traceback_depth,
-               options.block_length,
-               options.guard,
-               options.adaptation,
-               options.update_interval,
-               options.step,
-               options.response })
+      d_core(channel, options)
 {
     d_core.set_training(options.training);
     if (options.training_tag.empty())
@@ -52,7 +45,7 @@ void mlse_impl::set_response(const std::vector<gr_complex>& response)
     d_core.set_response(response);
 }
 
-void mlse_impl::set_adaptation(const std::string& adaptation)
+void mlse_impl::set_adaptation(mlse_adaptation adaptation)
 {
     const std::lock_guard lock(d_mutex);
     d_core.set_adaptation(adaptation);

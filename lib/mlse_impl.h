@@ -18,7 +18,7 @@ public:
     mlse_impl(const core::channel_model& channel, const mlse_options& options);
 
     void set_response(const std::vector<gr_complex>& response) override;
-    void set_adaptation(const std::string& adaptation) override;
+    void set_adaptation(mlse_adaptation adaptation) override;
     void set_step(float step) override;
     std::vector<gr_complex> response() const override;
     std::uint64_t updates() const override;

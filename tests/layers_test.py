@@ -17,6 +17,8 @@ CORE = [["common"],
         ["training"],
         ["adaptation"]]
 PYTHON = [["captures"], ["blocks"], ["links"], ["offline"], ["experiments"], ["cli"]]
+# Public headers of plain C++, without GNU Radio: enumerations and settings, defined once.
+PLAIN = {f"gnuradio/adann/{name}.h" for name in ("words", "equalizer_settings", "mlse_settings")}
 COMPILED = {"core", "adann_python"}  # modules of C++, which every room of Python may import
 
 
@@ -35,7 +37,7 @@ def included(text):
 
 def violations_of_core(room, text):
     return [name for name in included(text)
-            if name.startswith("gnuradio/") or
+            if name.startswith("gnuradio/") and name not in PLAIN or
             name.startswith("core/") and looks_up(CORE, room, name.split("/")[1])]
 
 
@@ -73,6 +75,12 @@ def test_a_file_of_the_core_includes_only_rooms_below_its_own(path):
 @pytest.mark.parametrize("path", files("python/adann", "*/*.py"))
 def test_a_module_imports_only_rooms_below_its_own(path):
     assert violations_of_python(path.parent.name, path.read_text()) == []
+
+
+@pytest.mark.parametrize("name", sorted(PLAIN))
+def test_the_public_headers_that_the_core_includes_are_plain(name):
+    others = included((ROOT / "include" / name).read_text())
+    assert all(other in PLAIN or "/" not in other and "." not in other for other in others)
 
 
 @pytest.mark.parametrize("path", files("include/gnuradio/adann", "*.h"))

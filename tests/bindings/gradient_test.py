@@ -88,7 +88,7 @@ def torch_gradient(net, features, loss, pseudo_label, noise, labels):
             margins.amin(dim=0).numpy())
 
 
-@pytest.mark.parametrize("pseudo_label", core.pseudo_labels)
+@pytest.mark.parametrize("pseudo_label", core.equalizer_settings()["pseudo_label"].choices)
 @pytest.mark.parametrize("loss", core.losses)
 @pytest.mark.parametrize("classes, sps, half_window, floats", [
     (2, 1, 3, 1), (4, 4, 5, 1), (4, 2, 3, 2), (16, 4, 5, 2)])
@@ -107,7 +107,8 @@ def test_the_gradient_is_torchs(loss, pseudo_label, classes, sps, half_window, f
 
     def gradient(features, noise, labels):
         return core.loss_gradient(
-            net, features, loss, noise, labels, pseudo_label, SIGMA, EPSILON, XI)
+            net, features, noise, labels, loss=loss, pseudo_label=pseudo_label, sigma=SIGMA,
+            epsilon=EPSILON, xi=XI)
 
     # A float32 sum may lie on the other side of a ReLU's kink or of a decision boundary than
     # torch's float64: no error, but one symbol in 1000. Those that are so close are left out.
@@ -146,8 +147,8 @@ def test_pattern_balances_gradient_is_torchs(name):
     first, second = random.standard_normal((2, 1000, 12)).astype(np.float32)
     net = core.network([12, 10, classes])
     net.initialize(9)
-    trainer = core.trainer(net, loss="self_training", balance=weight, optimizer="sgd",
-                           learning_rate=1, constellation=name)
+    trainer = core.trainer(net, loss="self_training", pseudo_label="clean", balance=weight,
+                           optimizer="sgd", learning_rate=1, constellation=name)
     trainer.step(first)
     before = trainer.network
     trainer.step(second)
@@ -222,7 +223,7 @@ def test_a_class_that_is_never_decided_comes_back():
         net.bias(0)[:] = -30 * levels ** 2 - [0, 0, 0, 60]
         assert net.decide(received[sent == 3])[0].max() == 2
         assert net.decide(received[sent == 3])[1][:, 3].max() < 1e-7
-        trainer = core.trainer(net, "self_training", "doubted", learning_rate=0.1, balance=balance,
+        trainer = core.trainer(net, loss="self_training", learning_rate=0.1, balance=balance,
                                constellation="pam4")
         for start in range(0, sent.size - 512, 512):
             trainer.step(received[start:start + 512])
@@ -240,7 +241,7 @@ def test_a_dead_network_has_a_finite_gradient():
     noise = np.ones((4, 50, 8), np.float32)
     for loss in core.losses:
         value, gradient = core.loss_gradient(
-            net, features, loss, noise, np.zeros(50, np.uint8))
+            net, features, noise, np.zeros(50, np.uint8), loss=loss, sigma=SIGMA, epsilon=EPSILON)
         assert np.isfinite(value) and np.isfinite(gradient).all()
 
 

@@ -113,7 +113,7 @@ def test_decisions_equal_those_of_viterbi_combined(name, memory, mode):
     if mode == "block":
         decided = link.mlse(block_length=symbols).process(link.samples)
     else:
-        decided = link.decide(link.mlse(traceback_depth=200))
+        decided = link.decide(link.mlse(adaptation="off", traceback_depth=200))
     assert 0.01 < np.mean(decided != link.labels) < 0.5  # not too easy
     np.testing.assert_array_equal(decided[shift:], newest[:symbols - shift])
 
@@ -178,7 +178,7 @@ def test_decision_directed_lms_follows_a_response_that_changes():
     link.response = end
     samples = (samples + weight * link.clean(link.sent) + noise).astype(np.float32)
     settings = dict(response=start, update_interval=256)
-    frozen = link.decide(link.mlse(**settings), samples)
+    frozen = link.decide(link.mlse(adaptation="off", **settings), samples)
     mlse = link.mlse(adaptation="decision_directed", **settings)
     tracked = link.decide(mlse, samples)
     last = slice(150_000, None)
@@ -288,7 +288,7 @@ def test_the_error_rate_lies_between_the_matched_filter_and_the_union_bound(name
     weakest = least / 2 / scipy.stats.norm.isf(1e-2 / (2 - 2 / size))
     for decibel in (0, 1.5, 3, 4.5, 6):
         sigma = weakest * 10 ** (-decibel / 20)
-        mlse = core.mlse(name, 1, 3, response=response[None])
+        mlse = core.mlse(name, 1, 3, response=response[None], adaptation="off")
         decided = mlse.process((clean + np.float32(sigma) * noise)[:, None])
         errors = np.count_nonzero(decided[3:] != sent[4:1 + decided.size])
         lower = (2 - 2 / size) * q(least / (2 * sigma))

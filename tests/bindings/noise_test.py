@@ -139,7 +139,7 @@ def agree(one, other):
 
 
 @pytest.mark.parametrize("first_layer", ["regular", "singular", "wide"])
-@pytest.mark.parametrize("pseudo_label", core.pseudo_labels)
+@pytest.mark.parametrize("pseudo_label", core.equalizer_settings()["pseudo_label"].choices)
 @pytest.mark.parametrize("loss", ["pi_model", "vat", "aug_vat"])
 def test_reduced_noise_leads_to_the_literal_ones_gradients(loss, pseudo_label, first_layer):
     net = make_network(first_layer)

@@ -337,7 +337,7 @@ def test_a_hundred_restarts_leave_no_thread(tmp_path):
 
 
 @pytest.mark.parametrize("argument, message", [
-    (dict(mode="on"), "mode is 'on', allowed: lockstep, live, off"),
+    (dict(mode="on"), "mode is 'on', allowed: live, lockstep, off"),
     (dict(input="bits"), "input is 'bits'"),
     (dict(loss="mse"), "loss is 'mse'"),
     (dict(pseudo_label="soft"), "pseudo_label is 'soft'"),
@@ -345,7 +345,9 @@ def test_a_hundred_restarts_leave_no_thread(tmp_path):
     (dict(batch=15), "batch is 15, allowed: 16 to 1048576"),
     (dict(average=10**10), "average is 10000000000"),
     (dict(balance=-1), "balance is -1"),
-    (dict(learning_rate=-2), "learning_rate is -2"),
+    (dict(learning_rate=-1), "learning_rate is -1, allowed: 0 to 10, or automatic"),
+    (dict(batch=-1), "batch is -1, allowed: 16 to 1048576"),
+    (dict(batch="many"), "batch is 'many', allowed: 16 to 1048576"),
     (dict(sigma=float("nan")), "sigma is nan"),
     (dict(epsilon=11), "epsilon is 11"),
     (dict(xi=0), "xi is 0"),
@@ -355,6 +357,11 @@ def test_a_setting_out_of_range_is_named(tmp_path, argument, message):
     signal = Signal(tmp_path, "float")
     with pytest.raises(ValueError, match=message):
         adann.equalizer(signal.model, **argument)
+
+
+def test_what_is_no_setting_is_named(signal):
+    with pytest.raises(TypeError, match="los is no setting, allowed: input, mode, .* loss, pseudo_label, "):
+        adann.equalizer(signal.model, los="vat")
 
 
 def test_a_missing_model_is_named():

@@ -147,7 +147,7 @@ def test_tags_go_to_their_symbols(link, clock_recovery):
 
 
 @pytest.mark.parametrize("changed, said", [
-    (dict(loss="supervised"), "loss is 'supervised', allowed: those without known labels"),
+    (dict(loss="supervised"), "loss is 'supervised', allowed: self_training, pi_model, vat, aug_vat"),
     (dict(sample_rate=0), "sample_rate is 0, allowed: above 0"),
     (dict(batch=1), "batch is 1, allowed: 16 to"),
     (dict(model="no/such"), "model file no/such: No such file")])

@@ -270,6 +270,8 @@ BAD_EQUALIZING = {
     "another reference": (lambda t, s: {"--reference": s / "set2.u8"}, "does not align"),
     "a learning rate out of range": (lambda t, s: {"--lr": -2}, "learning_rate is -2"),
     "a batch out of range": (lambda t, s: {"--batch": 0}, "batch is 0"),
+    "a rate that is no number any more": (lambda t, s: {"--lr": -1},
+                                          "learning_rate is -1, allowed: 0 to 10, or automatic"),
     "supervised without a reference": (lambda t, s: {"--loss": "supervised", "--reference": None},
                                        "needs a reference"),
     "an output nowhere": (lambda t, s: {"-o": t / "no" / "out.u8"}, "does not exist"),
@@ -388,6 +390,16 @@ def test_doctor_knows_bindings_of_another_pybind11(tmp_path):
     assert f"with GNU Radio's pybind11, {wanted.stdout.strip()}: cmake" in program.stdout
 
 
+def test_the_papers_preset_says_that_it_diverges_and_an_option_replaces_its_own(sets, tmp_path):
+    report = tmp_path / "report.json"
+    result = equalize_two(sets, "--preset", "paper", "--lr", "automatic", "--report", report)
+    assert result.exit_code == 0, result.stderr
+    assert "warning: --preset paper: the paper's settings diverge" in result.stderr
+    settings = json.loads(report.read_text())["settings"]
+    assert settings["learning_rate"] is None and settings["pseudo_label"] == "perturbed"
+    assert settings["sigma"] == 0.15 and settings["mode"] == "lockstep"
+
+
 def test_mlse_decides_two_captures_and_reports(sets, tmp_path):
     arguments = ("mlse", "--constellation", "pam4", "--sps", SPS, "--memory", 3, "--capture",
                  sets / "set1", "--capture", sets / "set2", "--reference", sets / "set1.u8",
@@ -402,8 +414,8 @@ def test_mlse_decides_two_captures_and_reports(sets, tmp_path):
     errors = np.array([np.unpackbits(part).sum() for part in np.split(labels ^ sent, 2)])
     assert [entry["bit_errors"] for entry in report["captures"]] == errors.tolist()
     assert [row["index"] for row in report["blocks"]] == 2 * list(range(8))
-    assert report["adaptation"] == {"mode": "supervised", "batch": 2048, "steps": 29, "dropped": 0,
-                                    "rejected": 0}
+    assert report["adaptation"] == {"mode": "decision_directed", "batch": 2048, "steps": 29,
+                                    "dropped": 0, "rejected": 0}
     # Normalised, the middle of a symbol has its own share and, after it, the interference.
     last = np.array(report["response"]["last"])
     assert last.shape == (SPS, 3)

@@ -44,7 +44,7 @@ def given(tmp_path):
     model = {"model": ROOT / "examples/models/vcsel_pam4.safetensors"}
     return {"adann_equalizer": model, "adann_receiver": model,
             "adann_capture_source": {"file": tmp_path / "a.sigmf-meta"},
-            "adann_mlse": {"response": "(0, 1, 0)"},
+            "adann_mlse": {"response": "(0, 0, 1, 0, 0)"},
             "adann_status_monitor": {"address": f"ipc://{tmp_path}/status"}}
 
 
@@ -87,7 +87,7 @@ def test_a_block_as_it_is_dragged_in_is_made_and_its_callbacks_are_its_setters(
 @pytest.mark.parametrize("name, parameters, expression", [
     ("equalizer", {"model": ""}, "len(model) > 0"),
     ("equalizer", {"batch": "8"}, "16 <= batch <= 2**20"),
-    ("equalizer", {"learning_rate": "-2"}, "learning_rate == -1 or 0 <= learning_rate <= 10"),
+    ("equalizer", {"learning_rate": "-1"}, "learning_rate is None or 0 <= learning_rate <= 10"),
     ("ber_counter", {"batch": "0"}, "1 <= batch <= 2**30"),
     ("capture_source", {"file": ""}, "len(file) > 0"),
     ("coherent_link", {"snr": "200"}, "-10 <= snr <= 100"),

@@ -11,7 +11,6 @@ import pytest
 from gnuradio.adann import core
 from gnuradio.adann.captures.files import Capture
 from gnuradio.adann.captures.statistics import normalized
-from gnuradio.adann.offline.presets import PRESETS
 from gnuradio.adann.offline.equalize import equalize_captures
 from gnuradio.adann.offline.training import TrainingSettings, train
 
@@ -79,7 +78,7 @@ def test_every_constellation_follows_other_echoes(constellation, snr, seed, chan
         return wrong_bits(received["it"].labels[1][-LATEST:], captures[1].reference[-LATEST:])
 
     frozen, oracle = final("network", mode="off"), final("oracle", mode="off")
-    ours = final("network", **{**PRESETS["default"], "mode": "lockstep"})
+    ours = final("network", mode="lockstep")
     print(f"{constellation}: frozen {frozen:.1e}, adaptive {ours:.1e}, oracle {oracle:.1e}")
     # Errors are a few hundred at least: their deviation is below 10 %.
     assert frozen > 3 * oracle

@@ -5,43 +5,17 @@
 #pragma once
 
 #include <gnuradio/adann/api.h>
+#include <gnuradio/adann/equalizer_settings.h>
 #include <gnuradio/block.h>
 
 #include <complex>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace gr {
 namespace adann {
-
-//! What an equalizer takes, and when and how it adapts.
-struct equalizer_settings {
-    std::string input = "samples"; //!< "samples", or "vectors" of a feature windower
-    std::string mode = "live";     //!< "lockstep", "live" or "off"
-    std::string loss =
-        "aug_vat"; //!< "self_training", "pi_model", "vat", "aug_vat", "supervised"
-    //! "doubted": where the perturbed samples agree the label counts more; "clean"; or
-    //! "perturbed": Algorithm 2 as printed
-    std::string pseudo_label = "doubted";
-    std::size_t batch = 512; //!< symbols of one step (N_b), 16 to 2^20
-    std::size_t average =
-        10000; //!< symbols that the weights in use average over, 0 to 10^9
-    std::string optimizer =
-        "adam"; //!< "sgd", "momentum", "nesterov", "adagrad", "rmsprop", "adam"
-    float learning_rate = -1; //!< 0 to 10, or -1: scaled
-    float sigma = -1; //!< deviation of the augmentation noise, 0 to 10, or -1: scaled
-    float epsilon =
-        -1;          //!< length of the adversarial perturbation, 0 to 10, or -1: scaled
-    float xi = 0.1f; //!< its finite-difference step, 1e-6 to 10
-    float balance = 1.0f;   //!< weight of pattern balance beside the loss, 0 (off) to 10
-    bool guard = true;      //!< keep what adaptation makes worse from deciding
-    std::uint64_t seed = 0; //!< of the noise, and of where the guard looks
-    std::string checkpoint = ""; //!< file in a folder that exists; empty for none
-    std::size_t checkpoint_interval = 60; //!< seconds, 0 (after each step) to 10^9
-    bool front_filter = true; //!< follow what is linear, if the model has a waveform
-    unsigned front_filter_length = 12; //!< symbols that its taps span, 1 to 64
-};
 
 //! What the front filter of an equalizer is doing.
 struct front_filter_state {
@@ -87,8 +61,8 @@ struct ber_estimate {
  * at input 0 and a model that has such a waveform, as `adann train` writes it. Decisions
  * then come front_filter_length / 2 symbols later; tags are where they belong.
  *
- * Learning rate, sigma and epsilon of -1 are scaled to half the distance h of two
- * neighbours in the unit-power constellation: 0.0045 h, h·√sps/9 and h·√sps/3
+ * Learning rate, sigma and epsilon that are `automatic` are scaled to half the distance h
+ * of two neighbours in the unit-power constellation: 0.0045 h, h·√sps/9 and h·√sps/3
  * (PAM2, QPSK: h·√sps/6).
  *
  * The guard estimates the error rates of three networks without labels, and has the best
@@ -141,9 +115,9 @@ public:
 
     // All of these are safe while the flowgraph runs.
     //! \throws std::invalid_argument if out of range, as the other setters
-    virtual void set_learning_rate(float learning_rate) = 0;
-    virtual void set_sigma(float sigma) = 0;
-    virtual void set_epsilon(float epsilon) = 0;
+    virtual void set_learning_rate(std::optional<float> learning_rate) = 0;
+    virtual void set_sigma(std::optional<float> sigma) = 0;
+    virtual void set_epsilon(std::optional<float> epsilon) = 0;
     //! Stops (true) or resumes learning; what was learnt stays in use.
     virtual void set_frozen(bool frozen) = 0;
 

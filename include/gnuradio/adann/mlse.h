@@ -5,6 +5,7 @@
 #pragma once
 
 #include <gnuradio/adann/api.h>
+#include <gnuradio/adann/mlse_settings.h>
 #include <gnuradio/block.h>
 
 #include <cstdint>
@@ -14,21 +15,11 @@
 namespace gr {
 namespace adann {
 
-//! What the MLSE remembers, and how it finds the response.
-struct mlse_options {
-    std::size_t traceback_depth = 64; //!< symbols, memory to 4096
-    std::size_t block_length =
-        0;          //!< symbols decided on their own, to 2^20; 0: continuous
-    int guard = -1; //!< label of the symbols around each block; -1: unknown
-    std::string adaptation = "off"; //!< "off", "supervised", "decision_directed"
-    std::size_t update_interval =
-        8192;           //!< symbols between updates (the paper's N_b), 1 to 2^20
-    float step = 0.01f; //!< of the normalised LMS, 0 to 1
-    //! sps rows of memory taps, at the start; empty: straight lines between the symbols
-    std::vector<gr_complex> response = {};
-    std::vector<std::uint8_t> training = {}; //!< known labels ...
-    std::string training_tag =
-        ""; //!< from a tag with this key on; "": from the first symbol
+//! The MLSE's settings, and labels that are known beforehand.
+struct mlse_options : mlse_settings {
+    std::vector<std::uint8_t> training; //!< known labels ...
+    std::string
+        training_tag; //!< from a tag with this key on; empty: from the first symbol
 };
 
 /*! \brief Maximum-likelihood sequence estimation (Viterbi) with a tracked channel
@@ -80,8 +71,8 @@ public:
     // All of these are safe while the flowgraph runs.
     //! \throws std::invalid_argument unless it has sps · memory taps
     virtual void set_response(const std::vector<gr_complex>& response) = 0;
-    //! \throws std::invalid_argument if out of range, as set_step
-    virtual void set_adaptation(const std::string& adaptation) = 0;
+    virtual void set_adaptation(mlse_adaptation adaptation) = 0;
+    //! \throws std::invalid_argument if out of range
     virtual void set_step(float step) = 0;
 
     virtual std::vector<gr_complex> response() const = 0; //!< as tracked by now

@@ -16,19 +16,29 @@ namespace gr::adann::core {
 namespace {
 const adaptation_settings& checked(const adaptation_settings& settings)
 {
-    settings.check();
+    adaptation_settings::visit(settings, setting_checks{});
+    if (settings.checkpoint.empty())
+        return settings;
+    const auto file = std::filesystem::absolute(settings.checkpoint);
+    if (!std::filesystem::is_directory(file.parent_path()) ||
+        std::filesystem::is_directory(file))
+        refuse("checkpoint",
+               "'" + settings.checkpoint + "'",
+               "a file in a folder that exists");
     return settings;
 }
 
 std::unique_ptr<observed<front_filter>>
 make_front(const model& initial, std::size_t stride, const adaptation_settings& settings)
 {
-    if (!settings.front_filter || settings.mode == "off" || !initial.waveform ||
-        stride != initial.window.stride())
+    if (!settings.front_filter || settings.mode == adaptation_mode::off ||
+        !initial.waveform || stride != initial.window.stride())
         return nullptr;
-    return std::make_unique<observed<front_filter>>(
-        front_filter(initial, settings.front));
+    front_filter_settings front;
+    front.length = settings.front_filter_length;
+    return std::make_unique<observed<front_filter>>(front_filter(initial, front));
 }
+
 } // namespace
 
 adaptive_equalizer::adaptive_equalizer(
@@ -40,9 +50,9 @@ adaptive_equalizer::adaptive_equalizer(
       d_initial(initial),
       d_stride(stride),
       d_batch(settings.batch),
-      d_adapts(settings.mode != "off"),
-      d_lockstep(settings.mode == "lockstep"),
-      d_supervised(d_adapts && settings.training.loss.loss == "supervised"),
+      d_adapts(settings.mode != adaptation_mode::off),
+      d_lockstep(settings.mode == adaptation_mode::lockstep),
+      d_supervised(d_adapts && row(settings.loss).supervised()),
       d_on_event(std::move(on_event)),
       d_decider(initial.net),
       d_front(make_front(initial, stride, settings)),
@@ -54,7 +64,7 @@ adaptive_equalizer::adaptive_equalizer(
       d_front_report(
           { {},
             std::vector<std::complex<float>>(d_front ? d_front->resting().taps() : 0) }),
-      d_training(settings.training)
+      d_training(settings)
 {
     if (!d_adapts)
         return;
@@ -206,19 +216,19 @@ void adaptive_equalizer::request_save(const std::string& path)
     d_wake.post();
 }
 
-void adaptive_equalizer::set_learning_rate(float rate)
+void adaptive_equalizer::set_learning_rate(std::optional<float> rate)
 {
     change_training([rate](training_settings& t) { t.learning_rate = rate; });
 }
 
-void adaptive_equalizer::set_sigma(float sigma)
+void adaptive_equalizer::set_sigma(std::optional<float> sigma)
 {
-    change_training([sigma](training_settings& t) { t.loss.sigma = sigma; });
+    change_training([sigma](training_settings& t) { t.sigma = sigma; });
 }
 
-void adaptive_equalizer::set_epsilon(float epsilon)
+void adaptive_equalizer::set_epsilon(std::optional<float> epsilon)
 {
-    change_training([epsilon](training_settings& t) { t.loss.epsilon = epsilon; });
+    change_training([epsilon](training_settings& t) { t.epsilon = epsilon; });
 }
 
 template <typename change>
@@ -227,9 +237,7 @@ void adaptive_equalizer::change_training(change make)
     const std::lock_guard<std::mutex> lock(d_mutex);
     training_settings changed = d_training;
     make(changed);
-    const auto scaled = changed.scaled_to(d_initial);
-    scaled.loss.check();
-    check_range("learning_rate", scaled.learning_rate, 0.0f, 10.0f);
+    training_settings::visit(changed, setting_checks{});
     d_training = changed;
     d_settings_changed = true;
 }

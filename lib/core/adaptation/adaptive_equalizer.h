@@ -7,7 +7,6 @@
  */
 #pragma once
 
-#include "core/adaptation/adaptation_settings.h"
 #include "core/adaptation/handover.h"
 #include "core/adaptation/learner.h"
 #include "core/adaptation/observed.h"
@@ -108,9 +107,9 @@ public:
     void request_save(const std::string& path);
 
     //! \throws std::invalid_argument naming the value that is out of range
-    void set_learning_rate(float rate);
-    void set_sigma(float sigma);
-    void set_epsilon(float epsilon);
+    void set_learning_rate(std::optional<float> rate);
+    void set_sigma(std::optional<float> sigma);
+    void set_epsilon(std::optional<float> epsilon);
 
     /*! Slots of the queue: one is being filled and one trained on; the others ride out a
      * slow step and the bursts in which a scheduler hands over samples, some 65536

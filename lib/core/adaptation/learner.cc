@@ -15,8 +15,8 @@ constexpr std::size_t most_rejected = 16384; // symbols in a row
 
 learner_settings checked(learner_settings settings, const model& fits)
 {
-    settings.check();
-    settings.training = settings.training.scaled_to(fits);
+    learner_settings::visit(settings, setting_checks{});
+    static_cast<training_settings&>(settings) = scaled_to(fits, settings);
     return settings;
 }
 
@@ -31,28 +31,20 @@ model offline(model from)
 
 } // namespace
 
-const char* name(event_kind what)
-{
-    static const char* const names[] = { "step",  "paused", "resumed", "rollback",
-                                         "reset", "saved",  "error" };
-    return names[static_cast<std::size_t>(what)];
-}
-
 learner::learner(const model& initial, const learner_settings& settings)
     : d_settings(checked(settings, initial)),
       d_offline(offline(initial)),
-      d_trainer(d_offline.net, d_offline.symbols.parts(), d_settings.training),
+      d_trainer(d_offline.net, d_offline.symbols.parts(), d_settings),
       d_average(d_offline.net)
 {
-    const bool supervised = settings.training.loss.loss == "supervised";
+    const bool supervised = row(settings.loss).supervised();
     const bool judged = initial.waveform &&
                         settings.batch >= waveform_judge::least_batch(*initial.waveform);
     if (settings.guard && !supervised &&
         (judged || !std::isnan(initial.symbol_error_rate))) {
-        const bool scrambled = settings.training.loss.balance > 0;
+        const bool scrambled = settings.balance > 0;
         d_signal.emplace(d_offline.symbols, scrambled);
-        d_guard.emplace(
-            d_offline, scrambled, settings.training.seed, judged ? settings.batch : 0);
+        d_guard.emplace(d_offline, scrambled, settings.seed, judged ? settings.batch : 0);
         d_status.in_use = d_guard->in_use();
     }
     d_events.reserve(4);
@@ -177,9 +169,9 @@ learner_event learner::reset()
 
 void learner::set_training(const training_settings& training)
 {
-    d_settings.training = training.scaled_to(d_offline);
-    d_trainer.set_loss(d_settings.training.loss);
-    d_trainer.set_learning_rate(d_settings.training.learning_rate);
+    const auto scaled = scaled_to(d_offline, training);
+    d_trainer.set(scaled);
+    static_cast<training_settings&>(d_settings) = scaled;
 }
 
 const network& learner::in_use() const

@@ -7,7 +7,6 @@
  */
 #pragma once
 
-#include "core/adaptation/adaptation_settings.h"
 #include "core/adaptation/guard.h"
 #include "core/adaptation/signal_check.h"
 #include "core/network/model.h"
@@ -32,7 +31,16 @@ struct error_rate {
 
 //! What can happen to an equalizer that adapts.
 enum class event_kind { step, paused, resumed, rollback, reset, saved, error };
-const char* name(event_kind what);
+constexpr std::array<word<event_kind>, 7> words(event_kind)
+{
+    return { { { event_kind::step, "step" },
+               { event_kind::paused, "paused" },
+               { event_kind::resumed, "resumed" },
+               { event_kind::rollback, "rollback" },
+               { event_kind::reset, "reset" },
+               { event_kind::saved, "saved" },
+               { event_kind::error, "error" } } };
+}
 
 //! How far a learner has come.
 struct learner_status {

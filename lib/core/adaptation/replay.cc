@@ -1,12 +1,52 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "core/adaptation/replay.h"
 
+#include "core/common/checks.h"
+
 #include <algorithm>
+#include <type_traits>
 
 namespace gr::adann::core {
 
 namespace {
+
 constexpr std::size_t most_bytes = 8 << 20; // of samples
+
+// All of a learner's settings, by their names.
+struct archived {
+    learner_settings& settings;
+
+    void state(archive& members) { learner_settings::visit(settings, each{ members }); }
+
+    struct each {
+        archive& members;
+
+        template <typename T>
+        void operator()(const char* name, T& member, const char*)
+        {
+            if constexpr (std::is_enum_v<T>) {
+                std::string word = row(member).name;
+                members(name, word);
+                member = value_of<T>(name, word);
+            } else {
+                members(name, member);
+            }
+        }
+        template <typename T>
+        void operator()(const char* name, T& member, T, T, const char*)
+        {
+            members(name, member);
+        }
+        template <typename T>
+        void operator()(const char* name, std::optional<T>& member, T, T, const char*)
+        {
+            T number = member.value_or(0); // a learner's are found
+            members(name, number);
+            member = number;
+        }
+    };
+};
+
 } // namespace
 
 batch_recorder::batch_recorder(std::size_t stride,
@@ -44,7 +84,8 @@ model batch_recorder::recorded(learner_settings settings)
 {
     model result = *d_before[0];
     archive members = archive::saving(result.state, "replay");
-    members("settings", settings);
+    archived to{ settings };
+    members("settings", to);
     members("stride", d_stride);
     members.numbers("labels", d_labels.data(), { d_batches, d_symbols });
     members.numbers("samples", d_samples.data(), { d_batches, d_floats });
@@ -57,14 +98,15 @@ std::vector<replayed_event> replay(const std::string& path)
     if (!initial.state.has("replay.labels"))
         initial.state.fail("holds no recorded batches: a rollback did not write it");
     archive members = archive::restoring(initial.state, "replay");
-    learner_settings settings;
-    std::size_t stride = 0;
-    members("settings", settings);
-    members("stride", stride);
-    const std::size_t dimension = initial.window.dimension();
-    if (stride != initial.window.stride() && stride != dimension)
-        members.refuse("stride", "is " + std::to_string(stride));
     try {
+        learner_settings settings;
+        archived from{ settings };
+        members("settings", from);
+        std::size_t stride = 0;
+        members("stride", stride);
+        const std::size_t dimension = initial.window.dimension();
+        if (stride != initial.window.stride() && stride != dimension)
+            members.refuse("stride", "is " + std::to_string(stride));
         learner learning(initial, settings);
         const std::size_t batches = members.shape("labels", { 0, 0 })[0];
         const auto labels =

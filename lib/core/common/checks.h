@@ -6,7 +6,10 @@
  */
 #pragma once
 
+#include <gnuradio/adann/words.h>
+
 #include <algorithm>
+#include <optional>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -48,5 +51,44 @@ inline std::size_t choice(const std::string& name,
         allowed += (allowed.empty() ? "" : ", ") + each;
     refuse(name, "'" + word + "'", allowed);
 }
+
+template <typename Enum>
+std::vector<std::string> names_of()
+{
+    std::vector<std::string> names;
+    for (const auto& each : words(Enum{}))
+        names.push_back(each.name);
+    return names;
+}
+
+//! \throws std::invalid_argument unless it is a word for one of the enumeration's values
+template <typename Enum>
+Enum value_of(const std::string& parameter, const std::string& word)
+{
+    return words(Enum{})[choice(parameter, word, names_of<Enum>())].value;
+}
+
+//! Visits settings: \throws std::invalid_argument naming the one that is out of range
+struct setting_checks {
+    template <typename T>
+    void operator()(const char*, const T&, const char*) const
+    {
+    }
+    template <typename T>
+    void operator()(const char* name, const T& value, T low, T high, const char*) const
+    {
+        check_range(name, value, low, high);
+    }
+    template <typename T>
+    void operator()(
+        const char* name, const std::optional<T>& value, T low, T high, const char*) const
+    {
+        if (value && !(*value >= low && *value <= high)) {
+            std::ostringstream allowed;
+            allowed << low << " to " << high << ", or automatic";
+            refuse(name, *value, allowed.str());
+        }
+    }
+};
 
 } // namespace gr::adann::core

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "core/counting/clopper_pearson.h"
 
+#include "core/common/checks.h"
+
 #include <boost/math/distributions/binomial.hpp>
-#include <stdexcept>
 #include <string>
 
 namespace gr::adann::core {
@@ -10,11 +11,9 @@ namespace gr::adann::core {
 interval clopper_pearson(std::uint64_t errors, std::uint64_t trials, double confidence)
 {
     if (errors > trials)
-        throw std::invalid_argument("errors is " + std::to_string(errors) +
-                                    ", allowed: 0 to trials = " + std::to_string(trials));
+        refuse("errors", errors, "0 to trials = " + std::to_string(trials));
     if (!(confidence > 0 && confidence < 1))
-        throw std::invalid_argument("confidence is " + std::to_string(confidence) +
-                                    ", allowed: above 0 and below 1");
+        refuse("confidence", confidence, "above 0 and below 1");
     if (trials == 0)
         return { 0, 1 };
     using binomial = boost::math::binomial_distribution<double>;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "core/counting/error_counter.h"
 
+#include "core/common/checks.h"
+
 #include <cmath>
-#include <stdexcept>
 #include <string>
 
 namespace gr::adann::core {
@@ -20,10 +21,7 @@ const double probe_threshold = std::log(1e6);
 template <typename T>
 T checked(const char* name, T value, T low, T high)
 {
-    if (value < low || value > high)
-        throw std::invalid_argument(std::string(name) + " is " + std::to_string(value) +
-                                    ", allowed: " + std::to_string(low) + " to " +
-                                    std::to_string(high));
+    check_range(name, value, low, high);
     return value;
 }
 

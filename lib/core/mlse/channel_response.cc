@@ -3,6 +3,7 @@
 
 #include "core/common/checks.h"
 #include "core/common/cholesky.h"
+#include "core/signal/windows.h"
 
 #include <algorithm>
 #include <cmath>
@@ -11,8 +12,8 @@ namespace gr::adann::core {
 
 namespace {
 
-constexpr float largest_sample =
-    1e8f; // its square, summed over a traceback, stays finite
+// The square of such a level, summed over a traceback, stays finite.
+constexpr float largest_level = 1e8f;
 
 std::complex<float> sample(const float* symbol, std::size_t phase, bool complex)
 {
@@ -26,11 +27,7 @@ using matrix = std::vector<std::complex<double>>;
 
 bool usable(const float* samples, std::size_t floats)
 {
-    // Without a branch, so that it runs on vectors; a NaN compares false.
-    bool all = true;
-    for (std::size_t i = 0; i < floats; ++i)
-        all &= std::abs(samples[i]) <= largest_sample;
-    return all;
+    return all_usable(samples, floats, largest_level);
 }
 
 channel_model::channel_model(const constellation& alphabet_,
@@ -54,7 +51,7 @@ void channel_model::check(const response_taps& taps) const
                std::to_string(taps.size()) + " taps",
                "sps x memory = " + std::to_string(sps) + " x " + std::to_string(memory));
     for (const auto& tap : taps) {
-        if (!(std::abs(tap) <= largest_sample))
+        if (!(std::abs(tap) <= largest_level))
             refuse("a tap of the response", tap, "finite numbers up to 1e8");
         if (!complex && tap.imag() != 0)
             refuse("a tap of the response", tap, "real numbers for float samples");

@@ -15,8 +15,6 @@ constexpr std::uint8_t unknown = 0xff;
 constexpr std::size_t renormalise_after = 32; // steps: keeps the metrics' resolution
 constexpr float unreachable = 1e30f;
 
-const std::vector<std::string> adaptations{ "off", "supervised", "decision_directed" };
-
 // Portions of equal size, up to 4 depths, that end where the response is updated: the
 // traceback costs at most a quarter more steps than it decides symbols.
 std::size_t portion_of(const mlse_settings& s)
@@ -49,6 +47,7 @@ bytes_of(const channel_model& channel, const mlse_settings& settings, std::size_
 
 const channel_model& checked(const channel_model& channel, const mlse_settings& s)
 {
+    mlse_settings::visit(s, setting_checks{});
     if (channel.alphabet.size() > mlse::most_points)
         refuse("constellation",
                channel.alphabet.name() + " with " +
@@ -56,9 +55,7 @@ const channel_model& checked(const channel_model& channel, const mlse_settings& 
                "up to " + std::to_string(mlse::most_points) +
                    " points: the trellis grows with a power of their number");
     check_range<std::size_t>("traceback_depth", s.traceback_depth, channel.memory, 4096);
-    check_range<std::size_t>("block_length", s.block_length, 0, 1u << 20);
     check_range<int>("guard", s.guard, -1, int(channel.alphabet.size()) - 1);
-    check_range<std::size_t>("update_interval", s.update_interval, 1, 1u << 20);
     if (bytes_of(channel, s, channel.memory) > mlse::limit) {
         std::size_t fits = channel.memory;
         while (fits > 0 && bytes_of(channel, s, fits) > mlse::limit)
@@ -86,6 +83,8 @@ mlse::mlse(const channel_model& channel, const mlse_settings& settings)
       d_tracker(channel,
                 settings.response.empty() ? channel.straight_lines()
                                           : checked(channel, settings.response)),
+      d_adaptation(settings.adaptation),
+      d_step(settings.step),
       d_portion(portion_of(settings)),
       d_margin(channel.memory - 1),
       d_samples((d_margin + survivor_rows(settings)) * channel.floats()),
@@ -103,8 +102,6 @@ mlse::mlse(const channel_model& channel, const mlse_settings& settings)
 {
     for (auto& metrics : d_metrics)
         metrics.resize(d_trellis.padded_states() + simd::trellis_lanes);
-    set_adaptation(settings.adaptation);
-    set_step(settings.step);
     d_trellis.set_response(d_tracker.taps());
     start_metrics();
 }
@@ -124,11 +121,6 @@ void mlse::set_response(const response_taps& taps)
 {
     d_tracker.set_taps(checked(d_trellis.channel(), taps));
     use_response();
-}
-
-void mlse::set_adaptation(const std::string& name)
-{
-    d_adaptation = static_cast<adaptation>(choice("adaptation", name, adaptations));
 }
 
 void mlse::set_step(float step)
@@ -316,7 +308,7 @@ void mlse::traceback()
     const bool due = d_since_update >= d_settings.update_interval;
     if (due) {
         d_since_update = 0;
-        if (d_adaptation != adaptation::off) {
+        if (d_adaptation != mlse_adaptation::off) {
             use_response();
             ++d_updates;
         }
@@ -344,8 +336,8 @@ void mlse::train(std::size_t first)
                                      d_known.data() + newest + 1,
                                      unknown) == d_known.data() + newest + 1;
         if (d_usable[d_trained] && d_step > 0 &&
-            (known ? d_adaptation != adaptation::off
-                   : d_adaptation == adaptation::decision_directed))
+            (known ? d_adaptation != mlse_adaptation::off
+                   : d_adaptation == mlse_adaptation::decision_directed))
             d_tracker.update(d_samples.data() + d_trained * floats,
                              d_taught.data() + newest,
                              d_step,

@@ -8,22 +8,11 @@
 
 #include "core/mlse/trellis.h"
 
+#include <gnuradio/adann/mlse_settings.h>
+
 #include <array>
 
 namespace gr::adann::core {
-
-//! How much is remembered, and how the response is found.
-struct mlse_settings {
-    std::size_t traceback_depth = 64; //!< symbols, memory to 4096
-    std::size_t block_length =
-        0;          //!< symbols decided on their own, to 2^20; 0: continuous
-    int guard = -1; //!< label of the symbols around each block; -1: unknown
-    std::string adaptation = "off"; //!< "off", "supervised" or "decision_directed"
-    std::size_t update_interval =
-        8192;                    //!< symbols between updates (the paper's N_b), to 2^20
-    float step = 0.01f;          //!< of the LMS, 0 to 1
-    response_taps response = {}; //!< at the start; empty: channel_model::straight_lines
-};
 
 /*! Decides the most likely sequence of symbols by the Viterbi algorithm.
  *
@@ -85,18 +74,14 @@ public:
     //! \throws std::invalid_argument if it does not fit the channel
     void set_response(const response_taps& taps);
     const response_taps& response() const { return d_tracker.taps(); }
+    void set_adaptation(mlse_adaptation adaptation) { d_adaptation = adaptation; }
     //! \throws std::invalid_argument if out of range
-    void set_adaptation(const std::string& adaptation);
     void set_step(float step);
 
-    std::uint64_t updates() const
-    {
-        return d_updates;
-    } //!< of the response in the trellis
+    //! Of the response in the trellis.
+    std::uint64_t updates() const { return d_updates; }
 
 private:
-    enum class adaptation { off, supervised, decision_directed };
-
     void take(const float* samples, const std::uint8_t* known, std::size_t symbols);
     void advance(std::size_t row, std::size_t symbols);
     void step(const simd::trellis_tables& tables, std::size_t row, std::size_t symbols);
@@ -111,7 +96,7 @@ private:
     const mlse_settings d_settings;
     trellis d_trellis;
     lms_tracker d_tracker;
-    adaptation d_adaptation;
+    mlse_adaptation d_adaptation;
     float d_step;
     const std::size_t d_portion; // symbols from one traceback to the next, at most
     const std::size_t d_margin;  // rows of decided symbols that the LMS still needs

@@ -38,8 +38,6 @@ public:
     std::size_t states() const { return d_states; }
     //! states(), or as many as fill whole vectors; what a row of tables or survivors has.
     std::size_t padded_states() const { return d_padded; }
-    unsigned label_bits() const { return d_bits; }
-    std::size_t digits() const { return d_digits; }
 
     //! Label of symbol i in the state after step i.
     std::uint8_t label(std::size_t state) const

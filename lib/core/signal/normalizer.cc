@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "core/signal/normalizer.h"
 
+#include "core/common/checks.h"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <sstream>
-#include <stdexcept>
 
 namespace gr::adann::core {
 
@@ -13,14 +13,6 @@ namespace {
 
 constexpr float largest = std::numeric_limits<float>::max();
 constexpr double strays = 1.0 / 64; // of a block, at most; more of them are a new level
-
-template <typename T>
-[[noreturn]] void refuse(const char* name, T value, const char* allowed)
-{
-    std::ostringstream what;
-    what << name << " is " << value << ", allowed: " << allowed;
-    throw std::invalid_argument(what.str());
-}
 
 } // namespace
 
@@ -31,8 +23,7 @@ normalizer::normalizer(bool complex, std::size_t window)
       d_stray(std::sqrt(std::max(64.0, d_window / 64))),
       d_limit(1000)
 {
-    if (window < block || window > std::size_t{ 1 } << 30)
-        refuse("window", window, "1024 to 1073741824 samples");
+    check_range<std::size_t>("window", window, block, std::size_t{ 1 } << 30);
 }
 
 normalizer::normalizer(bool complex, std::complex<float> mean, float rms)

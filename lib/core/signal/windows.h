@@ -36,13 +36,14 @@ struct feature_view {
 //! for long.
 constexpr float largest_sample = 1000;
 
-//! Whether no sample is NaN, infinite or beyond ±largest_sample.
-inline bool all_usable(const float* samples, std::size_t n)
+//! Whether no sample is NaN, infinite or beyond ±`largest`.
+inline bool
+all_usable(const float* samples, std::size_t n, float largest = largest_sample)
 {
     // Without an early end the loop becomes vectors.
     unsigned bad = 0;
     for (std::size_t i = 0; i < n; ++i)
-        bad |= !(samples[i] <= largest_sample && samples[i] >= -largest_sample);
+        bad |= !(samples[i] <= largest && samples[i] >= -largest);
     return bad == 0;
 }
 

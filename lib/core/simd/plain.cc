@@ -282,23 +282,24 @@ void add_noise(noise_state& state,
 template <product times>
 constexpr kernels table(const char* name)
 {
-    return { name,
-             split,
-             affine<times>,
-             nullptr,
-             outer<times>,
-             row_sums,
-             softmax,
-             argmax,
-             cross_entropy,
-             posterior_change,
-             differences,
-             rectify,
-             set_length<times>,
-             logarithm,
-             add_noise<times>,
-             slide<times>,
-             plain_add_compare_select };
+    kernels all{};
+    all.name = name;
+    all.split = split;
+    all.affine = affine<times>;
+    all.outer = outer<times>;
+    all.row_sums = row_sums;
+    all.softmax = softmax;
+    all.argmax = argmax;
+    all.cross_entropy = cross_entropy;
+    all.posterior_change = posterior_change;
+    all.differences = differences;
+    all.rectify = rectify;
+    all.set_length = set_length<times>;
+    all.logarithm = logarithm;
+    all.add_noise = add_noise<times>;
+    all.slide = slide<times>;
+    all.add_compare_select = plain_add_compare_select;
+    return all;
 }
 
 } // namespace

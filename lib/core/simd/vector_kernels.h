@@ -391,23 +391,25 @@ void add_noise(noise_state& state,
 
 constexpr kernels vector_table(const char* name)
 {
-    return { name,
-             split,
-             affine,
-             narrow_kernels(),
-             outer,
-             row_sums,
-             softmax,
-             argmax,
-             cross_entropy,
-             posterior_change,
-             differences,
-             rectify,
-             set_length,
-             logarithm,
-             add_noise,
-             slide,
-             add_compare_select };
+    kernels all{};
+    all.name = name;
+    all.split = split;
+    all.affine = affine;
+    all.narrow_pairs = narrow_kernels();
+    all.outer = outer;
+    all.row_sums = row_sums;
+    all.softmax = softmax;
+    all.argmax = argmax;
+    all.cross_entropy = cross_entropy;
+    all.posterior_change = posterior_change;
+    all.differences = differences;
+    all.rectify = rectify;
+    all.set_length = set_length;
+    all.logarithm = logarithm;
+    all.add_noise = add_noise;
+    all.slide = slide;
+    all.add_compare_select = add_compare_select;
+    return all;
 }
 
 } // namespace

@@ -13,49 +13,20 @@ namespace gr::adann::core {
 using simd::lanes;
 using simd::tile;
 
-const std::vector<std::string>& loss_settings::losses()
-{
-    static const std::vector<std::string> all{
-        "self_training", "pi_model", "vat", "aug_vat", "supervised"
-    };
-    return all;
-}
-
-const std::vector<std::string>& loss_settings::pseudo_labels()
-{
-    static const std::vector<std::string> all{ "clean", "doubted", "perturbed" };
-    return all;
-}
-
-const std::vector<std::string>& loss_settings::noises()
-{
-    static const std::vector<std::string> all{ "reduced", "literal" };
-    return all;
-}
-
-void loss_settings::check() const
-{
-    choice("loss", loss, losses());
-    choice("pseudo_label", pseudo_label, pseudo_labels());
-    choice("noise", noise, noises());
-    check_range("sigma", sigma, 0.0f, 10.0f);
-    check_range("epsilon", epsilon, 0.0f, 10.0f);
-    check_range("xi", xi, 1e-6f, 10.0f);
-    check_range("balance", balance, 0.0f, 10.0f);
-}
-
-loss_settings loss_settings::scaled_to(const model& fits) const
+training_settings scaled_to(const model& fits, training_settings settings)
 {
     const float reach =
         fits.symbols.half_distance() * std::sqrt(static_cast<float>(fits.sps));
     const float noise =
         fits.waveform ? fits.waveform->noise() : std::numeric_limits<float>::infinity();
-    loss_settings scaled = *this;
-    if (sigma == automatic)
-        scaled.sigma = std::min(0.7f * noise, reach / 9);
-    if (epsilon == automatic)
-        scaled.epsilon = std::min(2 * noise, reach / (fits.symbols.is_binary() ? 6 : 3));
-    return scaled;
+    if (!settings.sigma)
+        settings.sigma = std::min(0.7f * noise, reach / 9);
+    if (!settings.epsilon)
+        settings.epsilon =
+            std::min(2 * noise, reach / (fits.symbols.is_binary() ? 6 : 3));
+    if (!settings.learning_rate)
+        settings.learning_rate = 0.0045f * fits.symbols.half_distance();
+    return settings;
 }
 
 namespace {
@@ -97,8 +68,10 @@ void doubt(const std::uint8_t* labels,
 
 loss_gradient::loss_gradient(const network& shape,
                              const label_parts& parts,
+                             noise_kind noise,
                              const simd::kernels& kernels)
     : d_kernels(kernels),
+      d_noise(noise),
       d_classes(shape.outputs()),
       d_net(shape),
       d_passes(kernels, shape),
@@ -122,22 +95,20 @@ loss_value loss_gradient::compute(const network& net,
                                   std::vector<float>& gradient)
 {
     [[maybe_unused]] const flush_denormals flushing;
-    const bool supervised = settings.loss == "supervised";
-    const bool augments = settings.loss == "pi_model" || settings.loss == "aug_vat";
-    const bool adversarial = settings.loss == "vat" || settings.loss == "aug_vat";
-    const bool moves = augments || adversarial;
-    const bool clean = settings.pseudo_label != "perturbed";
-    const bool doubted = settings.pseudo_label == "doubted" && !supervised;
-    const float sigma = augments ? settings.sigma : 0.0f;
+    const loss_traits takes = row(settings.loss);
+    const bool clean = settings.pseudo_label != pseudo_label_kind::perturbed;
+    const bool doubted = settings.pseudo_label == pseudo_label_kind::doubted;
+    const float sigma = takes.augments() ? settings.sigma.value() : 0.0f;
+    const float epsilon = takes.adversarial() ? settings.epsilon.value() : 0.0f;
 
     neighbourhood* around = &d_literal;
-    if (moves && settings.noise == "reduced")
+    if (takes.perturbs() && d_noise == noise_kind::reduced)
         around = &d_reduced;
     d_net.assign(net);
     around->begin_step(d_net);
     std::fill(d_sums.begin(), d_sums.end(), 0.0f);
     double loss = 0, confidence = 0;
-    const bool balances = settings.balance > 0 && !supervised;
+    const bool balances = settings.balance > 0 && !takes.supervised();
     if (balances) {
         d_balance.begin_step(batch.count);
         d_missing.begin_step();
@@ -148,7 +119,7 @@ loss_value loss_gradient::compute(const network& net,
         tile_noise draws(noise, first);
         around->load(batch.from(first, n));
         around->go({ nullptr, 0.0f, clean ? 0.0f : sigma }, draws, d_reference);
-        if (adversarial) {
+        if (takes.adversarial()) {
             // Algorithm 1, lines 1 to 8. o' - o is dKL(o‖o')/dlogits; only where it
             // points counts.
             around->go({ nullptr, settings.xi, sigma }, draws, d_partner);
@@ -157,21 +128,22 @@ loss_value loss_gradient::compute(const network& net,
                                        d_classes,
                                        d_error.data());
             d_passes.backward(d_net, d_partner.passed, d_error, nullptr);
-            around->direction(d_error, settings.epsilon, d_perturbation.data());
+            around->direction(d_error, epsilon, d_perturbation.data());
         }
-        if (moves)
-            around->go({ adversarial ? d_perturbation.data() : nullptr, 0.0f, sigma },
-                       draws,
-                       d_partner);
+        if (takes.perturbs())
+            around->go(
+                { takes.adversarial() ? d_perturbation.data() : nullptr, 0.0f, sigma },
+                draws,
+                d_partner);
 
         // One of the two gives the label, the other is trained.
-        const point& labelled = clean || !moves ? d_reference : d_partner;
-        const point& trained = clean && moves ? d_partner : d_reference;
+        const point& labelled = clean || !takes.perturbs() ? d_reference : d_partner;
+        const point& trained = clean && takes.perturbs() ? d_partner : d_reference;
         const float* decided_by = labelled.passed.logits();
         if (balances)
             decided_by = d_missing.raised(decided_by);
         std::uint8_t labels[tile] = {};
-        if (supervised)
+        if (takes.supervised())
             std::copy_n(known_labels + first, n, labels);
         else
             d_kernels.argmax(decided_by, d_classes, labels);
@@ -181,7 +153,7 @@ loss_value loss_gradient::compute(const network& net,
                                         labels,
                                         n,
                                         d_error.data());
-        if (doubted)
+        if (doubted && !takes.supervised())
             doubt(labels, trained.passed, d_classes, n, d_error.data());
         if (balances) {
             d_missing.count(labels, n);

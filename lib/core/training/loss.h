@@ -13,39 +13,28 @@
 #include "core/training/pattern_balance.h"
 #include "core/training/reduced_neighbourhood.h"
 
-#include <string>
+#include <gnuradio/adann/equalizer_settings.h>
+
 #include <vector>
 
 namespace gr::adann::core {
 
-//! Which loss, and its parameters (the paper's names).
-struct loss_settings {
-    std::string loss = "aug_vat";       //!< one of losses()
-    std::string pseudo_label = "clean"; //!< "doubted", "perturbed": see loss_gradient
-    float sigma = 0.1f;                 //!< deviation of the augmentation noise, 0 to 10
-    float epsilon = 0.1f;          //!< length of the adversarial perturbation, 0 to 10
-    float xi = 0.1f;               //!< its finite-difference step, 1e-6 to 10
-    std::string noise = "reduced"; //!< or "literal": see loss_gradient
-    //! weight of pattern_balance beside the loss, 0 to 10; 0: no missing_classes either
-    float balance = 1.0f;
+//! How the noise of a loss is drawn: see loss_gradient.
+enum class noise_kind { reduced, literal };
+constexpr std::array<word<noise_kind>, 2> words(noise_kind)
+{
+    return { { { noise_kind::reduced, "reduced" }, { noise_kind::literal, "literal" } } };
+}
 
-    //! For sigma and epsilon: scaled to the signal, see scaled_to().
-    static constexpr float automatic = -1;
-    /*! With sigma and epsilon, where they are `automatic`, as 0.7 n and 2 n, n the noise
-     * of the model's expected waveform, but as 1/9 and 1/3 at most of what moves a
-     * unit-power symbol by half the distance of two neighbours: that half distance times
-     * √sps, for a receiver that averages a symbol's samples. These are for PAM4 at 4
-     * samples a symbol 0.10 and 0.30, for 16QAM 0.07 and 0.21, and what a model without a
-     * waveform has. With two levels (PAM2, QPSK) epsilon is at most half of that: more
-     * makes posteriors flatter and flatter there. */
-    loss_settings scaled_to(const model& fits) const;
-
-    static const std::vector<std::string>& losses();
-    static const std::vector<std::string>& pseudo_labels();
-    static const std::vector<std::string>& noises();
-    //! \throws std::invalid_argument naming the parameter that is out of range
-    void check() const;
-};
+/*! With what is `automatic` found:
+ * - sigma and epsilon as 0.7 n and 2 n, n the noise of the model's expected waveform, but
+ *   as 1/9 and 1/3 at most of what moves a unit-power symbol by half the distance h of two
+ *   neighbours: h·√sps, for a receiver that averages a symbol's samples. These are for
+ *   PAM4 at 4 samples a symbol 0.10 and 0.30, for 16QAM 0.07 and 0.21, and what a model
+ *   without a waveform has. With two levels (PAM2, QPSK) epsilon is at most half of that:
+ *   more makes posteriors flatter and flatter there.
+ * - the learning rate as 0.0045 h: 0.0020 for PAM4, 0.0014 for 16QAM. */
+training_settings scaled_to(const model& fits, training_settings settings);
 
 //! What one pass over a batch found.
 struct loss_value {
@@ -81,10 +70,12 @@ class loss_gradient
 public:
     loss_gradient(const network& shape,
                   const label_parts& parts,
+                  noise_kind noise = noise_kind::reduced,
                   const simd::kernels& kernels = simd::active());
 
     /*! \param batch at least one feature vector, all finite
      * \param known_labels batch.count labels for "supervised", else not used
+     * \param settings what the loss needs of sigma and epsilon is not `automatic`
      * \param gradient receives dLoss/dparameters of the batch's mean loss, weighted if
      * "doubted", and of pattern_balance's term; the value returned has neither */
     loss_value compute(const network& net,
@@ -101,6 +92,7 @@ public:
 
 private:
     const simd::kernels& d_kernels;
+    const noise_kind d_noise;
     const std::size_t d_classes;
     prepared_network d_net;
     passes d_passes;

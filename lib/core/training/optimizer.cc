@@ -1,33 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "core/training/optimizer.h"
 
-#include "core/common/checks.h"
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 namespace gr::adann::core {
 
-const std::vector<std::string>& optimizer::names()
-{
-    static const std::vector<std::string> all{ "sgd",     "momentum", "nesterov",
-                                               "adagrad", "rmsprop",  "adam" };
-    return all;
-}
-
-optimizer::optimizer(const std::string& name, float learning_rate, std::size_t parameters)
-    : d_kind(static_cast<kind>(choice("optimizer", name, names()))),
+optimizer::optimizer(optimizer_kind kind, float learning_rate, std::size_t parameters)
+    : d_kind(kind),
+      d_learning_rate(learning_rate),
       d_first(parameters),
       d_second(parameters)
 {
-    set_learning_rate(learning_rate);
-}
-
-void optimizer::set_learning_rate(float learning_rate)
-{
-    check_range("learning_rate", learning_rate, 0.0f, 10.0f);
-    d_learning_rate = learning_rate;
 }
 
 void optimizer::update(std::vector<float>& parameters, const std::vector<float>& gradient)
@@ -48,31 +33,31 @@ void optimizer::update(std::vector<float>& parameters, const std::vector<float>&
             p[i] -= rate * change(g[i], m[i], v[i]);
     };
     switch (d_kind) {
-    case kind::sgd:
+    case optimizer_kind::sgd:
         each([](float g, float&, float&) { return g; });
         break;
-    case kind::momentum:
+    case optimizer_kind::momentum:
         each([](float g, float& m, float&) { return m = 0.9f * m + g; });
         break;
-    case kind::nesterov:
+    case optimizer_kind::nesterov:
         each([](float g, float& m, float&) {
             m = 0.9f * m + g;
             return g + 0.9f * m;
         });
         break;
-    case kind::adagrad:
+    case optimizer_kind::adagrad:
         each([](float g, float&, float& v) {
             v += g * g;
             return g / (std::sqrt(v) + 1e-10f);
         });
         break;
-    case kind::rmsprop:
+    case optimizer_kind::rmsprop:
         each([](float g, float&, float& v) {
             v = 0.99f * v + 0.01f * g * g;
             return g / (std::sqrt(v) + 1e-8f);
         });
         break;
-    case kind::adam:
+    case optimizer_kind::adam:
         each([=](float g, float& m, float& v) {
             m = 0.9f * m + 0.1f * g;
             v = 0.999f * v + 0.001f * g * g;
@@ -91,7 +76,7 @@ void optimizer::reset()
 
 void optimizer::state(archive& members)
 {
-    const std::string& name = names()[static_cast<std::size_t>(d_kind)];
+    const std::string name = row(d_kind).name;
     std::string saved = name;
     members("name", saved);
     if (saved != name)

@@ -8,9 +8,10 @@
 
 #include "core/files/archive.h"
 
+#include <gnuradio/adann/equalizer_settings.h>
+
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <vector>
 
 namespace gr::adann::core {
@@ -21,20 +22,10 @@ namespace gr::adann::core {
 class optimizer
 {
 public:
-    enum class kind { sgd, momentum, nesterov, adagrad, rmsprop, adam };
+    //! \param parameters how many there are
+    optimizer(optimizer_kind kind, float learning_rate, std::size_t parameters);
 
-    //! sgd, momentum, nesterov, adagrad, rmsprop, adam
-    static const std::vector<std::string>& names();
-
-    /*! \param name one of names()
-     * \param learning_rate 0 to 10
-     * \param parameters how many there are
-     * \throws std::invalid_argument if one is out of range */
-    optimizer(const std::string& name, float learning_rate, std::size_t parameters);
-
-    float learning_rate() const { return d_learning_rate; }
-    //! \throws std::invalid_argument if out of range
-    void set_learning_rate(float learning_rate);
+    void set_learning_rate(float learning_rate) { d_learning_rate = learning_rate; }
 
     //! Changes `parameters` by one step against `gradient`; both of the size given.
     void update(std::vector<float>& parameters, const std::vector<float>& gradient);
@@ -42,11 +33,11 @@ public:
     //! Forgets all gradients.
     void reset();
 
-    //! Restores the state of an optimizer of the same name only.
+    //! Restores the state of an optimizer of the same kind only.
     void state(archive& members);
 
 private:
-    kind d_kind;
+    optimizer_kind d_kind;
     float d_learning_rate;
     std::uint64_t d_updates = 0;
     std::vector<float> d_first;  // mean of the gradients, or their momentum

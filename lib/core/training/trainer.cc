@@ -10,33 +10,46 @@
 
 namespace gr::adann::core {
 
-training_settings training_settings::scaled_to(const model& fits) const
+namespace {
+
+// What a loss takes, and nobody but scaled_to() finds.
+void check_given(const char* name, bool given)
 {
-    training_settings scaled = *this;
-    scaled.loss = loss.scaled_to(fits);
-    if (learning_rate == automatic)
-        scaled.learning_rate = 0.0045f * fits.symbols.half_distance();
-    return scaled;
+    if (!given)
+        refuse(name, "automatic", "a number, for nothing here knows the constellation");
 }
+
+const training_settings& checked(const training_settings& settings)
+{
+    training_settings::visit(settings, setting_checks{});
+    const loss_traits takes = row(settings.loss);
+    check_given("sigma", settings.sigma || !takes.augments());
+    check_given("epsilon", settings.epsilon || !takes.adversarial());
+    check_given("learning_rate", settings.learning_rate.has_value());
+    return settings;
+}
+
+} // namespace
 
 trainer::trainer(const network& initial,
                  const label_parts& parts,
                  const training_settings& settings,
+                 noise_kind noise,
                  const simd::kernels& kernels)
     : d_network(initial),
-      d_loss_gradient(initial, parts, kernels),
+      d_loss(checked(settings)),
+      d_loss_gradient(initial, parts, noise, kernels),
       d_optimizer(
-          settings.optimizer, settings.learning_rate, initial.parameters().size()),
+          settings.optimizer, *settings.learning_rate, initial.parameters().size()),
       d_noise(settings.seed, kernels),
       d_gradient(initial.parameters().size())
 {
-    set_loss(settings.loss);
 }
 
-void trainer::set_loss(const loss_settings& loss)
+void trainer::set(const training_settings& settings)
 {
-    loss.check();
-    d_loss = loss;
+    d_loss = checked(settings);
+    d_optimizer.set_learning_rate(*settings.learning_rate);
 }
 
 step_result trainer::step(const feature_view& batch, const std::uint8_t* known_labels)
@@ -46,9 +59,10 @@ step_result trainer::step(const feature_view& batch, const std::uint8_t* known_l
         "batch", batch.count, 1, std::numeric_limits<std::size_t>::max());
     if (batch.dimension != d_network.inputs())
         refuse("feature dimension", batch.dimension, std::to_string(d_network.inputs()));
-    if (d_loss.loss == "supervised" && !known_labels)
+    const bool supervised = row(d_loss.loss).supervised();
+    if (supervised && !known_labels)
         refuse("labels", "missing", "one per feature vector for the loss 'supervised'");
-    if (d_loss.loss == "supervised")
+    if (supervised)
         check_range<std::size_t>(
             "label",
             *std::max_element(known_labels, known_labels + batch.count),

@@ -5,6 +5,7 @@
  */
 #include "arrays.h"
 #include "core_python.h"
+#include "settings.h"
 
 #include "core/adaptation/learner.h"
 #include "core/adaptation/replay.h"
@@ -12,6 +13,7 @@
 
 #include <pybind11/stl.h>
 
+using namespace gr::adann;
 using namespace gr::adann::core;
 
 namespace {
@@ -38,57 +40,23 @@ std::vector<std::uint8_t> decided(const learner& by, const feature_view& view)
 
 void bind_adaptation(py::module& m)
 {
-    m.attr("modes") = adaptation_settings::modes();
-
     py::class_<learner>(
         m,
         "learner",
-        R"(What the equalizer learns, and from when on it uses it, without a flowgraph: Algorithm 2.
+        (std::string(
+             R"(What the equalizer learns, and from when on it uses it, without a flowgraph: Algorithm 2.
 
-Signal check, guard and average as in the equalizer; the settings are the equalizer's. A model
-that is a checkpoint is gone on from. Raises ValueError naming the setting that is out of range.)")
-        .def(py::init([](const model& initial,
-                         std::size_t batch,
-                         std::size_t average,
-                         const std::string& loss,
-                         const std::string& pseudo_label,
-                         const std::string& optimizer,
-                         float learning_rate,
-                         float sigma,
-                         float epsilon,
-                         float xi,
-                         float balance,
-                         bool guard,
-                         std::uint64_t seed) {
-                 learner_settings settings;
-                 settings.batch = batch;
-                 settings.average = average;
-                 settings.guard = guard;
-                 settings.training.optimizer = optimizer;
-                 settings.training.learning_rate = learning_rate;
-                 settings.training.seed = seed;
-                 settings.training.loss.loss = loss;
-                 settings.training.loss.pseudo_label = pseudo_label;
-                 settings.training.loss.sigma = sigma;
-                 settings.training.loss.epsilon = epsilon;
-                 settings.training.loss.xi = xi;
-                 settings.training.loss.balance = balance;
-                 return learner(initial, settings);
+Signal check, guard and average as in the equalizer. A model that is a checkpoint is gone on from.
+
+Settings, by their names:)") +
+         settings_doc<learner_settings>() + R"(
+
+Raises ValueError naming the setting that is out of range.)")
+            .c_str())
+        .def(py::init([](const model& initial, const py::kwargs& settings) {
+                 return learner(initial, settings_from<learner_settings>(settings));
              }),
-             py::arg("model"),
-             py::kw_only(),
-             py::arg("batch") = 512,
-             py::arg("average") = 10000,
-             py::arg("loss") = "aug_vat",
-             py::arg("pseudo_label") = "doubted",
-             py::arg("optimizer") = "adam",
-             py::arg("learning_rate") = -1,
-             py::arg("sigma") = -1,
-             py::arg("epsilon") = -1,
-             py::arg("xi") = 0.1f,
-             py::arg("balance") = 1,
-             py::arg("guard") = true,
-             py::arg("seed") = 0)
+             py::arg("model"))
         .def(
             "step",
             [](learner& self,
@@ -96,7 +64,7 @@ that is a checkpoint is gone on from. Raises ValueError naming the setting that 
                const std::optional<labels_array>& labels) {
                 const auto view = view_of(features, self.in_use().inputs());
                 const auto* given = labels_for(labels, view.count);
-                if (!given && self.settings().training.loss.loss == "supervised")
+                if (!given && row(self.settings().loss).supervised())
                     refuse("labels", "missing", "known ones for the loss 'supervised'");
                 std::vector<learner_event> events;
                 {

@@ -5,12 +5,14 @@
  */
 #include "arrays.h"
 #include "core_python.h"
+#include "settings.h"
 
 #include "core/mlse/mlse.h"
 
 #include <pybind11/complex.h>
 #include <pybind11/stl.h>
 
+using namespace gr::adann;
 using namespace gr::adann::core;
 
 namespace {
@@ -111,11 +113,15 @@ samples: float or complex (symbols, sps), as for mlse; labels: uint8 (symbols,).
 a sample that is not finite are left out. Raises ValueError if the labels do not determine the
 response.)");
 
-    const mlse_settings defaults;
+    m.def("mlse_settings",
+          &settings_by_name<mlse_settings>,
+          "The MLSE's settings but for its response: a setting for each name.");
+
     py::class_<bound_mlse>(
         m,
         "mlse",
-        R"(Maximum-likelihood sequence estimation (Viterbi) with a response tracked by LMS.
+        (std::string(
+             R"(Maximum-likelihood sequence estimation (Viterbi) with a response tracked by LMS.
 
 Samples are passed as rows (symbols, sps): row i holds the samples of symbol i, those from
 i*sps - sps//2 on of a capture whose sample i*sps is the middle of symbol i. Label i belongs
@@ -125,47 +131,30 @@ to symbol i. Without noise
 
 constellation: as core.constellation takes it; sps: 1 to 64; memory: symbols that a sample depends on
 complex: whether samples and response are
-traceback_depth: symbols that come in before a decision, memory to 4096
-block_length: symbols decided on their own, to 2**20; 0: continuous
-guard: label of the symbols around each block; -1: unknown
-adaptation: 'off', 'supervised' (known labels only) or 'decision_directed'
-update_interval: symbols between updates of the response, 1 to 2**20
-step: of the normalised LMS, 0 to 1
 response: (sps, memory); None: straight lines between the symbols' points
+
+Settings, by their names:)") +
+         settings_doc<mlse_settings>() + R"(
 
 Raises ValueError naming the parameter that is out of range, or if the memory takes more than
 256 MiB.)")
+            .c_str())
         .def(py::init([](const py::object& symbols,
                          unsigned sps,
                          unsigned memory,
                          bool complex,
-                         std::size_t traceback_depth,
-                         std::size_t block_length,
-                         int guard,
-                         const std::string& adaptation,
-                         std::size_t update_interval,
-                         float step,
-                         const std::optional<taps_array>& response) {
+                         const std::optional<taps_array>& response,
+                         const py::kwargs& given) {
+                 auto settings = settings_from<mlse_settings>(given);
+                 settings.response = taps_from(response);
                  return std::make_unique<bound_mlse>(
                      channel_model(constellation_from(symbols), sps, memory, complex),
-                     mlse_settings{ traceback_depth,
-                                    block_length,
-                                    guard,
-                                    adaptation,
-                                    update_interval,
-                                    step,
-                                    taps_from(response) });
+                     settings);
              }),
              py::arg("constellation"),
              py::arg("sps"),
              py::arg("memory"),
              py::arg("complex") = false,
-             py::arg("traceback_depth") = defaults.traceback_depth,
-             py::arg("block_length") = defaults.block_length,
-             py::arg("guard") = defaults.guard,
-             py::arg("adaptation") = defaults.adaptation,
-             py::arg("update_interval") = defaults.update_interval,
-             py::arg("step") = defaults.step,
              py::arg("response") = py::none())
         .def(
             "process",

@@ -5,6 +5,7 @@
  */
 #include "arrays.h"
 #include "core_python.h"
+#include "settings.h"
 
 #include "core/network/decider.h"
 #include "core/simd/kernels.h"
@@ -12,6 +13,7 @@
 
 #include <pybind11/stl.h>
 
+using namespace gr::adann;
 using namespace gr::adann::core;
 
 namespace {
@@ -52,25 +54,35 @@ private:
     floats d_noise;
 };
 
-loss_settings make_loss(const std::string& loss,
-                        const std::string& pseudo_label,
-                        float sigma,
-                        float epsilon,
-                        float xi,
-                        const std::string& noise,
-                        float balance)
-{
-    return { loss, pseudo_label, sigma, epsilon, xi, noise, balance };
-}
-
 } // namespace
 
 void bind_training(py::module& m)
 {
-    m.attr("losses") = loss_settings::losses();
-    m.attr("pseudo_labels") = loss_settings::pseudo_labels();
-    m.attr("optimizers") = optimizer::names();
-    m.attr("noises") = loss_settings::noises();
+    py::class_<setting>(m, "setting", "A setting of equalizer, learner, trainer or mlse.")
+        .def_readonly("name", &setting::name)
+        .def_readonly("default", &setting::value, "bool, int, float, str, or None")
+        .def_readonly("low", &setting::low, "the least number allowed, or None")
+        .def_readonly("high", &setting::high, "the greatest")
+        .def_readonly("automatic", &setting::automatic, "whether None is allowed")
+        .def_readonly("choices", &setting::choices, "the words allowed; [] if no word")
+        .def_readonly("meaning", &setting::meaning, "a sentence")
+        .def("__repr__", [](const setting& self) { return self.name; });
+    m.def("equalizer_settings",
+          &settings_by_name<equalizer_settings>,
+          "The equalizer's settings: a setting for each name.");
+
+    py::class_<loss_traits>(m, "loss_traits", "What a loss needs beside decisions.")
+        .def_property_readonly("augments", &loss_traits::augments, "noise, sigma")
+        .def_property_readonly(
+            "adversarial", &loss_traits::adversarial, "a perturbation, epsilon and xi")
+        .def_property_readonly("supervised", &loss_traits::supervised, "known labels")
+        .def_property_readonly(
+            "perturbs", &loss_traits::perturbs, "one of the first two");
+    py::dict losses;
+    for (const auto& row : words(loss_kind{}))
+        losses[row.name] = row;
+    m.attr("losses") = losses;
+    m.attr("noises") = names_of<noise_kind>();
 
     py::class_<gaussian_noise>(
         m,
@@ -91,38 +103,31 @@ void bind_training(py::module& m)
         "loss_gradient",
         [](const network& net,
            const py::array_t<float>& features,
-           const std::string& loss,
            const floats& noise,
            const std::optional<labels_array>& labels,
-           const std::string& pseudo_label,
-           float sigma,
-           float epsilon,
-           float xi) {
+           const py::kwargs& given) {
             const auto view = view_of(features, net.inputs());
-            const auto settings =
-                make_loss(loss, pseudo_label, sigma, epsilon, xi, "literal", 0);
-            settings.check();
+            const auto settings = settings_from<loss_settings>(given);
+            loss_settings::visit(settings, setting_checks{});
             std::vector<float> gradient(net.parameters().size());
-            given_noise given(noise);
-            const auto value = loss_gradient(net, label_parts{})
+            given_noise drawn(noise);
+            const auto value = loss_gradient(net, label_parts{}, noise_kind::literal)
                                    .compute(net,
                                             view,
                                             labels_for(labels, view.count),
                                             settings,
-                                            given,
+                                            drawn,
                                             gradient);
             return py::make_tuple(value.loss, floats(gradient.size(), gradient.data()));
         },
         py::arg("network"),
         py::arg("features"),
-        py::arg("loss"),
         py::arg("noise"),
         py::arg("labels") = py::none(),
-        py::arg("pseudo_label") = "clean",
-        py::arg("sigma") = 0.1f,
-        py::arg("epsilon") = 0.1f,
-        py::arg("xi") = 0.1f,
-        "Loss and its gradient (P,) with the noise given: float32 (uses, N, D).");
+        ("Loss and its gradient (P,) with the noise given: float32 (uses, N, D).\n\n"
+         "Settings, by their names, none automatic that the loss needs:" +
+         settings_doc<loss_settings>())
+            .c_str());
 
     m.def(
         "multiplications",
@@ -137,9 +142,15 @@ void bind_training(py::module& m)
                 decider(net, simd::counting)
                     .decide(prepared_network(net), view, labels.data());
             } else {
+                training_settings settings;
+                settings.loss = value_of<loss_kind>("loss", loss);
+                settings.pseudo_label = pseudo_label_kind::clean;
+                settings.balance = 0;
+                settings.learning_rate = settings.sigma = settings.epsilon = 0.1f;
                 trainer(net,
                         label_parts{},
-                        { make_loss(loss, "clean", 0.1f, 0.1f, 0.1f, noise, 0) },
+                        settings,
+                        value_of<noise_kind>("noise", noise),
                         simd::counting)
                     .step(view);
             }
@@ -158,41 +169,29 @@ above all, are not counted.)");
     py::class_<trainer>(
         m,
         "trainer",
-        "A network that learns, one batch a step.\n\n"
-        "constellation: as core.constellation takes it; what `balance` balances.")
+        ("A network that learns, one batch a step, and nothing else: see learner.\n\n"
+         "constellation: as core.constellation takes it; what `balance` balances.\n"
+         "noise: 'reduced', or 'literal', of the same distribution and slower.\n"
+         "Settings, by their names, none automatic that the loss needs:" +
+         settings_doc<training_settings>())
+            .c_str())
         .def(py::init([](const network& net,
-                         const std::string& loss,
-                         const std::string& pseudo_label,
-                         const std::string& optimizer,
-                         float learning_rate,
-                         float sigma,
-                         float epsilon,
-                         float xi,
                          const std::string& noise,
-                         float balance,
-                         std::uint64_t seed,
-                         const std::optional<py::object>& symbols) {
-                 if (!symbols && balance > 0 && loss != "supervised")
-                     refuse("balance", balance, "0 without a constellation");
-                 return trainer(
-                     net,
-                     symbols ? constellation_from(*symbols).parts() : label_parts{},
-                     { make_loss(loss, pseudo_label, sigma, epsilon, xi, noise, balance),
-                       optimizer,
-                       learning_rate,
-                       seed });
+                         const std::optional<py::object>& symbols,
+                         const py::kwargs& given) {
+                 const auto settings = settings_from<training_settings>(given);
+                 const bool balances =
+                     settings.balance > 0 && !row(settings.loss).supervised();
+                 if (!symbols && balances)
+                     refuse("balance", settings.balance, "0 without a constellation");
+                 return trainer(net,
+                                symbols ? constellation_from(*symbols).parts()
+                                        : label_parts{},
+                                settings,
+                                value_of<noise_kind>("noise", noise));
              }),
              py::arg("network"),
-             py::arg("loss") = "aug_vat",
-             py::arg("pseudo_label") = "clean",
-             py::arg("optimizer") = "adam",
-             py::arg("learning_rate") = 0.002f,
-             py::arg("sigma") = 0.1f,
-             py::arg("epsilon") = 0.1f,
-             py::arg("xi") = 0.1f,
              py::arg("noise") = "reduced",
-             py::arg("balance") = 1.0f,
-             py::arg("seed") = 0,
              py::arg("constellation") = py::none())
         .def(
             "step",

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "blocks_python.h"
+#include "settings.h"
 
 #include <gnuradio/adann/equalizer.h>
 
@@ -54,11 +55,11 @@ void bind_equalizer(py::module& m)
                       &front_filter_state::resets,
                       "Times that it was worse than nothing, and started over.");
 
-    const equalizer_settings defaults;
     py::class_<equalizer, gr::block, gr::basic_block, equalizer::sptr>(
         m,
         "equalizer",
-        R"(Neural-network equalizer that re-trains itself on the signal it receives.
+        (std::string(
+             R"(Neural-network equalizer that re-trains itself on the signal it receives.
 
 Input: samples as the model says (sample i*sps the middle of symbol i, zero mean, unit
 power), or feature vectors; for the loss 'supervised' known labels at input 1.
@@ -68,87 +69,16 @@ Message ports: status (a dictionary per step and change of state), control (free
 
 model: a core.model, or the path of a model file or of a checkpoint, from which the equalizer
   goes on
-input: 'samples' or 'vectors'
-mode: 'lockstep' (reproducible), 'live' (never waits) or 'off' (frozen)
-loss: 'self_training', 'pi_model', 'vat', 'aug_vat' or 'supervised'
-pseudo_label: 'doubted' (counts less where the perturbed samples disagree), 'clean' (counts
-  always) or 'perturbed' (the paper's Algorithm 2 as printed)
-batch: symbols of one step, 16 to 2**20
-average: symbols that the weights in use average over, 0 to 10**9
-optimizer: 'sgd', 'momentum', 'nesterov', 'adagrad', 'rmsprop' or 'adam'
-learning_rate: 0 to 10, or -1: scaled to the constellation
-sigma, epsilon: 0 to 10, or -1: 0.7 and 2 times the noise of the model's waveform, and no
-  more than suits the constellation and the samples per symbol
-xi: 1e-6 to 10; seed: of the noise
-balance: weight of pattern balance, 0 to 10; 0, without all that assumes random data, for
-  payload that is not scrambled
-guard: have the best of the offline, the adapting and the last good network decide
-checkpoint: file to write checkpoints to, in a folder that exists; '' for none
-checkpoint_interval: seconds, 0 (after each step) to 10**9
-front_filter: follow what is linear with a filter before the network, if the model has an expected
-  waveform and the input is samples
-front_filter_length: symbols that its taps span, 1 to 64
+Settings, by their names:)") +
+         settings_doc<equalizer_settings>() + R"(
 
 Raises ValueError naming the parameter that is out of range, core.ModelFileError (a
 ValueError) if the model file cannot be read.)")
-        .def(py::init([](const py::object& model,
-                         const std::string& input,
-                         const std::string& mode,
-                         const std::string& loss,
-                         const std::string& pseudo_label,
-                         std::size_t batch,
-                         std::size_t average,
-                         const std::string& optimizer,
-                         float learning_rate,
-                         float sigma,
-                         float epsilon,
-                         float xi,
-                         float balance,
-                         bool guard,
-                         std::uint64_t seed,
-                         const std::string& checkpoint,
-                         std::size_t checkpoint_interval,
-                         bool front_filter,
-                         unsigned front_filter_length) {
-                 return make(model,
-                             { input,
-                               mode,
-                               loss,
-                               pseudo_label,
-                               batch,
-                               average,
-                               optimizer,
-                               learning_rate,
-                               sigma,
-                               epsilon,
-                               xi,
-                               balance,
-                               guard,
-                               seed,
-                               checkpoint,
-                               checkpoint_interval,
-                               front_filter,
-                               front_filter_length });
+            .c_str())
+        .def(py::init([](const py::object& model, const py::kwargs& settings) {
+                 return make(model, settings_from<equalizer_settings>(settings));
              }),
-             py::arg("model"),
-             py::arg("input") = defaults.input,
-             py::arg("mode") = defaults.mode,
-             py::arg("loss") = defaults.loss,
-             py::arg("pseudo_label") = defaults.pseudo_label,
-             py::arg("batch") = defaults.batch,
-             py::arg("average") = defaults.average,
-             py::arg("optimizer") = defaults.optimizer,
-             py::arg("learning_rate") = defaults.learning_rate,
-             py::arg("sigma") = defaults.sigma,
-             py::arg("epsilon") = defaults.epsilon,
-             py::arg("xi") = defaults.xi,
-             py::arg("balance") = defaults.balance,
-             py::arg("guard") = defaults.guard,
-             py::arg("seed") = defaults.seed,
-             py::arg("checkpoint") = defaults.checkpoint,
-             py::arg("checkpoint_interval") = defaults.checkpoint_interval,
-             py::arg("front_filter") = defaults.front_filter,
-             py::arg("front_filter_length") = defaults.front_filter_length)
+             py::arg("model"))
         .def("set_learning_rate", &equalizer::set_learning_rate, py::arg("learning_rate"))
         .def("set_sigma", &equalizer::set_sigma, py::arg("sigma"))
         .def("set_epsilon", &equalizer::set_epsilon, py::arg("epsilon"))

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "blocks_python.h"
+#include "settings.h"
 
 #include <gnuradio/adann/mlse.h>
 
@@ -24,11 +25,11 @@ std::vector<gr_complex> flat(const taps& array)
 
 void bind_mlse(py::module& m)
 {
-    const mlse_options defaults;
     py::class_<mlse, gr::block, gr::basic_block, mlse::sptr>(
         m,
         "mlse",
-        R"(Maximum-likelihood sequence estimation (Viterbi) with a tracked channel response.
+        (std::string(
+             R"(Maximum-likelihood sequence estimation (Viterbi) with a tracked channel response.
 
 Input: float or complex samples, sample i*sps the middle of symbol i; optionally, at input 1,
 known labels (byte, M or more where not known). Output: labels (byte), output i belongs to
@@ -38,63 +39,50 @@ symbol i. Without noise, sample i*sps - sps//2 + p is
 
 constellation: up to 64 points, as core.constellation takes it; sps: 1 to 64; memory: symbols that a sample depends on
 complex: whether the samples are
-traceback_depth: symbols that come in before a decision, memory to 4096
-block_length: symbols decided on their own, to 2**20; 0: continuous
-guard: label of the symbols around each block; -1: unknown
-adaptation: 'off', 'supervised' (known labels only) or 'decision_directed'
-update_interval: symbols between updates of the response, 1 to 2**20
-step: of the normalised LMS, 0 to 1
 response: (sps, memory); none: straight lines between the symbols' points
 training: labels that are known from a tag with the key training_tag on, or, without one, from
 the first symbol on
 
+Settings, by their names:)") +
+         settings_doc<mlse_settings>() + R"(
+
 Raises ValueError naming the parameter that is out of range, or if the memory takes more than
 256 MiB.)")
+            .c_str())
         .def(py::init([](const py::object& constellation,
                          unsigned sps,
                          unsigned memory,
                          bool complex,
-                         std::size_t traceback_depth,
-                         std::size_t block_length,
-                         int guard,
-                         const std::string& adaptation,
-                         std::size_t update_interval,
-                         float step,
                          const taps& response,
                          const std::vector<std::uint8_t>& training,
-                         const std::string& training_tag) {
-                 return mlse::make(constellation_text(constellation),
-                                   sps,
-                                   memory,
-                                   complex,
-                                   { traceback_depth,
-                                     block_length,
-                                     guard,
-                                     adaptation,
-                                     update_interval,
-                                     step,
-                                     flat(response),
-                                     training,
-                                     training_tag });
+                         const std::string& training_tag,
+                         const py::kwargs& settings) {
+                 mlse_options options;
+                 static_cast<mlse_settings&>(options) =
+                     settings_from<mlse_settings>(settings);
+                 options.response = flat(response);
+                 options.training = training;
+                 options.training_tag = training_tag;
+                 return mlse::make(
+                     constellation_text(constellation), sps, memory, complex, options);
              }),
              py::arg("constellation"),
              py::arg("sps"),
              py::arg("memory"),
              py::arg("complex") = false,
-             py::arg("traceback_depth") = defaults.traceback_depth,
-             py::arg("block_length") = defaults.block_length,
-             py::arg("guard") = defaults.guard,
-             py::arg("adaptation") = defaults.adaptation,
-             py::arg("update_interval") = defaults.update_interval,
-             py::arg("step") = defaults.step,
              py::arg("response") = py::tuple(),
-             py::arg("training") = defaults.training,
-             py::arg("training_tag") = defaults.training_tag)
+             py::arg("training") = py::tuple(),
+             py::arg("training_tag") = "")
         .def(
             "set_response",
             [](mlse& block, const taps& response) { block.set_response(flat(response)); },
             py::arg("response"))
-        .def("set_adaptation", &mlse::set_adaptation, py::arg("adaptation"))
+        .def(
+            "set_adaptation",
+            [](mlse& block, const std::string& adaptation) {
+                block.set_adaptation(word_to<mlse_adaptation>("adaptation", adaptation));
+            },
+            py::arg("adaptation"))
         .def("set_step", &mlse::set_step, py::arg("step"))
         .def("response",
              &mlse::response,

@@ -25,7 +25,7 @@ class receiver(gr.hier_block2):
         constellation. Train it on what the resampler gives with the same clock recovery.
     sample_rate, symbol_rate, window, clock_recovery, loop_bandwidth: see `resampler`.
     count_errors: whether to count errors, see `ber_counter`.
-    adaptation: settings of `equalizer` by their names, such as mode; any loss but "supervised".
+    adaptation: settings of `equalizer` by their names, such as mode; any loss without known labels.
     Raises ValueError naming the parameter that is out of range, core.ModelFileError (a ValueError)
     if the model file cannot be read.
 
@@ -38,8 +38,9 @@ class receiver(gr.hier_block2):
     def __init__(self, model: core.model | str | Path, sample_rate: float, symbol_rate: float,
                  window: int = 65536, clock_recovery: bool = True, loop_bandwidth: float = 0.01,
                  count_errors: bool = False, **adaptation: object) -> None:
-        if adaptation.get("loss") == "supervised":
-            raise ValueError("loss is 'supervised', allowed: those without known labels")
+        unsupervised = [name for name, takes in core.losses.items() if not takes.supervised]
+        if adaptation.get("loss", unsupervised[0]) not in unsupervised:
+            raise ValueError(f"loss is {adaptation['loss']!r}, allowed: {', '.join(unsupervised)}")
         trained = model if isinstance(model, core.model) else core.load_model(str(model))
         sample = gr.sizeof_gr_complex if trained.complex else gr.sizeof_float
         inputs = [sample]

@@ -7,11 +7,15 @@ from pathlib import Path
 import click
 
 from .. import core
-from ..offline.presets import PRESETS
+from ..offline.presets import PRESETS, WARNINGS
 from . import interrupts
 from .results import Outputs, evaluate, write_results
+from .settings import AUTOMATIC, setting_options
 from .terminal import about, check_outputs
 from .watch import watch
+
+OPTIONS = [name for name in core.equalizer_settings() if name != "input"]  # files hold samples
+OWN_DEFAULTS = {"mode": "lockstep"}  # a file has all the time
 
 
 @click.command()
@@ -23,36 +27,17 @@ from .watch import watch
               help="The labels sent, one file per capture: errors are counted.")
 @click.option("--preset", default="default", type=click.Choice(list(PRESETS)),
               help="The settings that the options below do not give.")
-@click.option("--mode", default="lockstep", type=click.Choice(core.modes))
-@click.option("--loss", type=click.Choice(core.losses))
-@click.option("--pseudo-label", type=click.Choice(core.pseudo_labels),
-              help="clean: decided from the clean samples; doubted: and it counts less where the "
-                   "perturbed ones disagree; perturbed: as the paper's Algorithm 2 is printed.")
-@click.option("--batch", type=int, help="Symbols of one adaptation step.")
-@click.option("--optimizer", type=click.Choice(core.optimizers))
-@click.option("--lr", "learning_rate", type=float, help="Learning rate; -1: scaled to the constellation.")
-@click.option("--sigma", type=float,
-              help="Deviation of the augmentation noise; -1: scaled to the model's noise and constellation.")
-@click.option("--epsilon", type=float,
-              help="Length of the adversarial perturbation; -1: scaled to the model's noise and constellation.")
-@click.option("--balance", type=float,
-              help="Weight of pattern balance; 0, without all that assumes random data, for unscrambled data.")
-@click.option("--average", type=int, help="Symbols that the weights in use average over.")
-@click.option("--front-filter/--no-front-filter", default=None,
-              help="Follow what is linear with a filter before the network; needs a model with an expected waveform.")
+@setting_options(*OPTIONS, of=core.equalizer_settings(), **OWN_DEFAULTS)
 @click.option("--block", default=8192, type=click.IntRange(1),
               help="Symbols of one reported block.")
-@click.option("--seed", default=0, type=click.IntRange(0), help="Of the noise, and of where the guard looks.")
 @click.option("--monitor", metavar="PORT", type=click.IntRange(1, 65535),
               help="Publish the status as JSON over ZeroMQ PUB on this port of 127.0.0.1.")
-@click.option("--checkpoint", metavar="FILE",
-              help="Written each minute and at the end; a later run with it as --model goes on.")
 @click.option("-o", "--output", metavar="FILE", help="The decided labels of all captures: .u8.")
 @click.option("--report", "report_path", metavar="FILE", help="Everything counted: .json.")
 @click.option("--plot", metavar="FILE", help="BER over blocks: .png, .pdf or .svg.")
 @interrupts.held()
-def equalize(model, captures, references, preset, mode, block, seed, monitor, output, report_path,
-             plot, **options):
+def equalize(model, captures, references, preset, block, monitor, output, report_path, plot,
+             **options):
     """Decide the symbols of captures while the network adapts to them.
 
     Ctrl-C stops it: what has been decided is counted and written, and the report says
@@ -65,7 +50,12 @@ def equalize(model, captures, references, preset, mode, block, seed, monitor, ou
     if references and len(references) != len(captures):
         raise click.UsageError(f"{len(references)} --reference for {len(captures)} --capture; "
                                "give one for each, or none")
-    if options["checkpoint"] and mode == "off":
+    settings = {**{name: setting.default for name, setting in core.equalizer_settings().items()},
+                **OWN_DEFAULTS, **PRESETS[preset],
+                **{name: value for name, value in options.items() if value is not None}}
+    settings.update({name: None for name, value in settings.items() if value == AUTOMATIC})
+    mode = settings["mode"]
+    if settings["checkpoint"] and mode == "off":
         raise click.UsageError("--checkpoint needs --mode lockstep or live")
     if plot and not references:
         raise click.UsageError("--plot needs --reference")
@@ -73,9 +63,9 @@ def equalize(model, captures, references, preset, mode, block, seed, monitor, ou
         raise click.UsageError(f"--plot {plot}: allowed: .png, .pdf, .svg")
     outputs = Outputs(output, report_path, plot)
     outputs.check()
-    check_outputs(options["checkpoint"])
-    settings = {**PRESETS[preset], "mode": mode, "seed": seed,
-                **{name: value for name, value in options.items() if value is not None}}
+    check_outputs(settings["checkpoint"])
+    if preset in WARNINGS:
+        click.echo(f"warning: --preset {preset}: {WARNINGS[preset]}", err=True)
     trained = core.load_model(model)
     prepared = []
     for capture in read_captures(captures, references, trained.constellation.size):
@@ -109,7 +99,7 @@ def equalize(model, captures, references, preset, mode, block, seed, monitor, ou
         click.echo("BER at the end, estimated without labels: {ber:.1e} ({low:.1e} to {high:.1e})"
                    .format(**received.estimated_ber)
                    + ("" if received.estimated_ber["trustworthy"] else ", not trustworthy"))
-    elif settings["guard"] and mode != "off" and settings["loss"] != "supervised":
+    elif settings["guard"] and mode != "off" and not core.losses[settings["loss"]].supervised:
         click.echo(f"no guard and no estimated BER: {model} does not tell its error rate; "
                    "adann train writes models that do" if math.isnan(trained.symbol_error_rate)
                    else "no estimated BER: fewer than 4096 symbols were learnt from")

@@ -9,6 +9,7 @@ import numpy as np
 from .. import core
 from . import interrupts
 from .results import Outputs, evaluate, write_results
+from .settings import setting_options
 from .terminal import about, constellation_option, progress_bar
 
 
@@ -22,18 +23,14 @@ from .terminal import about, constellation_option, progress_bar
               help="The labels sent, one file per capture.")
 @click.option("--training", default=8192, type=click.IntRange(0),
               help="Symbols, from the start, that the first response is fitted to.")
-@click.option("--adaptation", default="supervised",
-              type=click.Choice(["off", "supervised", "decision_directed"]),
-              help="What the LMS learns from as it goes on; supervised: the labels sent.")
-@click.option("--update-interval", default=8192, help="Symbols between updates of the response.")
-@click.option("--step", default=0.01, help="Of the normalised LMS, 0 to 1.")
+@setting_options("adaptation", "update_interval", "step", of=core.mlse_settings())
 @click.option("--block", default=8192, type=click.IntRange(1),
               help="Symbols of one reported block.")
 @click.option("-o", "--output", metavar="FILE", help="The decided labels of all captures: .u8.")
 @click.option("--report", "report_path", metavar="FILE", help="Everything counted: .json.")
 @interrupts.held()
-def mlse(constellation, sps, memory, captures, references, training, adaptation, update_interval,
-         step, block, output, report_path):
+def mlse(constellation, sps, memory, captures, references, training, block, output, report_path,
+         **options):
     """Decide the symbols of captures by maximum-likelihood sequence estimation.
 
     The conventional equalizer that AdaNN is compared with: the response of a linear channel,
@@ -61,8 +58,10 @@ def mlse(constellation, sps, memory, captures, references, training, adaptation,
             known.append(known_labels(prepared[-1].samples, capture.reference, constellation.points,
                                       sps))
 
-    settings = {"memory": memory, "adaptation": adaptation, "update_interval": update_interval,
-                "step": step}
+    known_settings = core.mlse_settings()
+    settings = {"memory": memory, **{name: known_settings[name].default if value is None else value
+                                     for name, value in options.items()}}
+    adaptation, update_interval = settings["adaptation"], settings["update_interval"]
     estimator = core.mlse(constellation, sps, complex=np.iscomplexobj(rows[0]), **settings)
     if training:
         there = np.flatnonzero(known[0][:training] != UNKNOWN)

@@ -17,7 +17,6 @@ from ..captures.files import Capture
 from ..links.makers import draw_link
 from ..offline.equalize import equalize_captures
 from ..offline.evaluate import count
-from ..offline.presets import PRESETS
 from ..offline.training import TrainingSettings, feature_view, train
 from .cells import run_cells
 from .generality_report import write_results
@@ -77,7 +76,7 @@ def run_draw(links, number, size, rows=None):
 
     errors = {}
     receivers = {"frozen": dict(mode="off")}
-    for name, row in (rows or {"ours": PRESETS["default"]}).items():
+    for name, row in (rows or {"ours": {}}).items():
         for seed in range(size.seeds):
             receivers[name, seed] = dict(row, mode="lockstep", seed=seed)
     for key, row in receivers.items():
@@ -134,7 +133,7 @@ def train_oracle(link, drift, model, size):
             network.parameters[:] = model.network.parameters
         random = np.random.default_rng(restart)
         for rate in _RATES:
-            trainer = core.trainer(network, "supervised", optimizer="adam", learning_rate=rate)
+            trainer = core.trainer(network, loss="supervised", learning_rate=rate)
             for _ in range(size.epochs):
                 for some in np.array_split(random.permutation(size.labelled),
                                            -(-size.labelled // 1024)):

@@ -9,6 +9,7 @@ from .page import ber_text, claim, plot_runs, write_page
 from .vcsel import (AUG_VAT, BLOCK, DEFAULTS, PAPER_STEP, PLAIN, SIZES, STEP,
                     figures, offline_network, run_rows)
 
+_OPTIMIZERS = core.equalizer_settings()["optimizer"].choices
 # Table I: (name, settings, batches to 1e-3, final BER in 1e-4 and its interval)
 TABLE_1 = [("self-training", dict(loss="self_training"), 72, "8.39 [6.32, 10.84]")] + [
     (f"Π, σ {sigma}", dict(loss="pi_model", sigma=sigma), batches, final)
@@ -36,7 +37,8 @@ def run_losses(directory, scale="full", progress=None):
             for step in (PAPER_STEP, STEP):
                 rows[name, label, step] = dict(PLAIN, **loss, pseudo_label=label,
                                                learning_rate=step)
-    default = "the project's default", DEFAULTS["pseudo_label"], "automatic"
+    label = core.equalizer_settings()["pseudo_label"].default
+    default = "the project's default", label, "automatic"
     rows[default] = DEFAULTS
     errors, found = _run_rows(rows, scale, progress)
 
@@ -118,11 +120,11 @@ def run_optimizers(directory, scale="full", progress=None):
     """Section II-B's optimizers: write results.json, table.md and plot.png to directory."""
     steps = _QUICK_STEPS if scale == "quick" else _STEPS
     rows = {(name, step): dict(AUG_VAT, optimizer=name, learning_rate=step)
-            for name in core.optimizers for step in steps}
+            for name in _OPTIMIZERS for step in steps}
     errors, found = _run_rows(rows, scale, progress)
     best = {name: min(((name, step) for step in steps), key=lambda key: _rank(found[key]))
-            for name in core.optimizers}
-    others = [found[best[name]] for name in core.optimizers if name != "adam"]
+            for name in _OPTIMIZERS}
+    others = [found[best[name]] for name in _OPTIMIZERS if name != "adam"]
     adam = found[best["adam"]]
     second = min(others, key=_rank)
     claims = [claim("Adam performs best",
@@ -133,7 +135,7 @@ def run_optimizers(directory, scale="full", progress=None):
     body = [[name, "best" if name == "adam" else "–", str(best[name][1]),
              str(found[best[name]]["blocks"] or "never"), ber_text(found[best[name]]["final"]),
              ", ".join(str(found[name, step]["blocks"] or "never") for step in steps)]
-            for name in core.optimizers]
+            for name in _OPTIMIZERS]
     write_page(directory, "Optimizers (Section II-B)", _results(scale, rows, found, errors, claims),
                ["optimizer", "paper", "best step", "batches to 1e-3", "final BER, 1e-4",
                 "batches at each step: " + ", ".join(map(str, steps))], body,
@@ -141,7 +143,7 @@ def run_optimizers(directory, scale="full", progress=None):
                "label and batches of 8192; each optimizer is shown with the best of the steps "
                "tried, the soonest and then the lowest whole-run BER counting.")
     plot_runs(directory / "plot.png", {f"{name}, step {best[name][1]}": errors[best[name]]
-                                      for name in core.optimizers})
+                                      for name in _OPTIMIZERS})
 
 
 def _run_rows(rows, scale, progress):

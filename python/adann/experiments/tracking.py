@@ -15,7 +15,6 @@ from .. import core
 from ..captures.files import Capture
 from ..offline.equalize import equalize_captures
 from ..offline.evaluate import count
-from ..offline.presets import PRESETS
 from ..offline.training import TrainingSettings, train
 from .cells import run_cells
 from .comparators import CMA, FEEDBACK, LINEAR, equalize_with_gnuradio, unit_points
@@ -29,8 +28,8 @@ HALF_WINDOW = 5
 _TURN = 64    # symbols in which CMA's carrier phase, which it does not find, is told
 _SLOW = "AdaNN, filter off"
 NETWORKS = {"frozen": dict(mode="off"),
-            _SLOW: dict(PRESETS["default"], mode="lockstep", front_filter=False),
-            "AdaNN": dict(PRESETS["default"], mode="lockstep")}
+            _SLOW: dict(mode="lockstep", front_filter=False),
+            "AdaNN": dict(mode="lockstep")}
 _STEPS = {LINEAR: (3e-4, 1e-3, 3e-3, 1e-2, 3e-2), FEEDBACK: (3e-4, 1e-3, 3e-3, 1e-2, 3e-2),
           CMA: (1e-5, 1e-4, 1e-3)}
 _VOLTERRA = {f"Volterra, order {order}, {name}": (order, name.lower(), rates)

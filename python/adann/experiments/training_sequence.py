@@ -67,7 +67,7 @@ def run_sequence(model, part, size):
         labels = capture.reference
         features = feature_view(capture.samples, SPS, HALF_WINDOW)
         sequence = slice(size.symbols // part)
-        trainer = core.trainer(network, "supervised", learning_rate=STEP)
+        trainer = core.trainer(network, loss="supervised", learning_rate=STEP)
         for _ in range(_ITERATIONS):
             trainer.step(features[sequence], labels[sequence])
         network = trainer.network

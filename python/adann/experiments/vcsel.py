@@ -5,13 +5,13 @@ both sets."""
 import functools
 from dataclasses import dataclass
 
+from .. import core
 from ..captures.files import Capture
 from ..captures.statistics import normalized
 from ..links.simulation import VCSEL_DRIFTS, random_labels, simulate_changing
 from ..links.vcsel_mmf_link import vcsel_mmf_link
 from ..offline.equalize import equalize_captures
 from ..offline.evaluate import count, rate
-from ..offline.presets import PRESETS
 from ..offline.training import TrainingSettings, train
 from .cells import run_cells
 from .drift_report import summarize, worst
@@ -20,7 +20,7 @@ CONSTELLATION, SPS, HALF_WINDOW, BITS = "pam4", 4, 5, 2
 BLOCK = 8192  # symbols, the paper's batch: what errors are counted over
 SETS = ("none", "reference")  # the drifts of set1 and set2
 
-DEFAULTS = dict(PRESETS["default"], mode="lockstep")
+DEFAULTS = dict(mode="lockstep")
 DEFAULTS_NAME = "AdaNN, the defaults"  # of their row in each table
 # The paper's settings without the project's additions. Its step of 0.01 is the experiment
 # losses' to judge; the others take this one, with the stable reading of the pseudo-label.
@@ -90,8 +90,7 @@ def run_rows(rows, size, progress=None, done=0):
     which came before. Returns {name: [what run_equalizer returns, of each seed]}.
     """
     cells = {name: [(model, dict(settings, seed=seed), size)
-                    for seed in range(1 if settings.get("loss") in (None, "self_training")
-                                      else size.seeds)]
+                    for seed in range(size.seeds if _draws_noise(settings) else 1)]
              for name, (model, settings) in rows.items()}
     total = done + sum(map(len, cells.values()))
     if progress:
@@ -99,6 +98,11 @@ def run_rows(rows, size, progress=None, done=0):
     runs = iter(run_cells(run_equalizer, sum(cells.values(), []),
                           progress and (lambda more: progress(done + more, total))))
     return {name: [next(runs) for _ in row] for name, row in cells.items()}
+
+
+def _draws_noise(settings):
+    loss = settings.get("loss", core.equalizer_settings()["loss"].default)
+    return settings["mode"] != "off" and core.losses[loss].perturbs
 
 
 def figures(runs):

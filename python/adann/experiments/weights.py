@@ -59,12 +59,13 @@ def run(directory, scale="full", progress=None):
 def weight_changes(model, settings, size):
     """[(S(W), S(change), r) of each layer] after a learner with an equalizer's settings has gone
     through both sets; of the weights that learn, not of their average."""
-    learner = core.learner(model, average=0, guard=False, **{name: settings[name] for name in (
-        "batch", "loss", "pseudo_label", "optimizer", "learning_rate", "sigma", "epsilon", "balance")})
+    settings = {name: value for name, value in settings.items() if name != "mode"}
+    learner = core.learner(model, **dict(settings, average=0, guard=False))
+    batch = settings.get("batch", core.equalizer_settings()["batch"].default)
     for capture in sets(size):
         features = feature_view(capture.samples, SPS, HALF_WINDOW)
-        for start in range(0, len(features), settings["batch"]):
-            learner.step(features[start:start + settings["batch"]])
+        for start in range(0, len(features), batch):
+            learner.step(features[start:start + batch])
     before, after = model.network, learner.network
     sums = [(float(np.abs(before.weight(k)).sum()),
              float(np.abs(after.weight(k) - before.weight(k)).sum()))

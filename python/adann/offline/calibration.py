@@ -14,7 +14,7 @@ from scipy.optimize import minimize_scalar
 from .. import core
 
 LIMITS = 0.05, 20  # of a temperature in a model file
-_BATCH = 512  # the equalizer's
+_BATCH = core.equalizer_settings()["batch"].default
 _MOST = 2**18  # symbols that a network adapts to before it is calibrated
 
 

@@ -61,9 +61,9 @@ def equalize_captures(model: core.model | str | Path, captures: Sequence[Capture
                       stop: Callable[[], bool] | None = None) -> tuple[dict[str, Received], float]:
     """Run captures, one after the other, through equalizers that work side by side.
 
-    model: core.model, or the path of a model file. captures: what prepare_capture made of each; the
-    loss "supervised" needs their references. receivers: {name: settings of adann.equalizer, e.g.
-    dict(mode="off")}.
+    model: core.model, or the path of a model file. captures: what prepare_capture made of each;
+    losses with known labels need their references. receivers: {name: settings of adann.equalizer,
+    e.g. dict(mode="off")}.
     progress: called as progress(labels) with {name: those decided so far}, every 0.1 s.
     on_status: called in another thread with status dictionaries of the equalizers, see
     status_listener.
@@ -90,7 +90,8 @@ def equalize_captures(model: core.model | str | Path, captures: Sequence[Capture
         if events:
             stores[name] = blocks.message_debug()
             top.msg_connect((equalizers[name], "status"), (stores[name], "store"))
-        if settings.get("loss") == "supervised" and settings.get("mode") != "off":
+        loss = settings.get("loss")
+        if loss and core.losses[loss].supervised and settings.get("mode") != "off":
             known = known or _known_labels(captures, model)
             top.connect(known, (equalizers[name], 1))
     seconds = _run(top, sinks, progress, stop)

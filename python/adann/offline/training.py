@@ -220,7 +220,7 @@ def _fit(step, count, settings, progress, stop):
 
 
 def _fit_with_core(network, features, labels, settings, progress, stop):
-    trainer = core.trainer(network, "supervised", optimizer=settings.optimizer,
+    trainer = core.trainer(network, loss="supervised", optimizer=settings.optimizer,
                            learning_rate=settings.learning_rate)
 
     def step(index):

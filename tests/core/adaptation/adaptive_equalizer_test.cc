@@ -15,6 +15,7 @@
 #include <sys/resource.h>
 #endif
 
+using namespace gr::adann;
 using namespace gr::adann::core;
 
 namespace {
@@ -36,7 +37,7 @@ struct fixture {
             samples[i + 1] = now + 0.4f * before + noise(random);
         }
         settings.batch = 512;
-        settings.training.loss.loss = "aug_vat";
+        settings.mode = adaptation_mode::lockstep;
     }
 
     static model make_model()
@@ -69,12 +70,12 @@ struct fixture {
     {
         settings.average = average;
         settings.guard = false;
-        settings.training = settings.training.scaled_to(initial);
+        static_cast<training_settings&>(settings) = scaled_to(initial, settings);
         adaptive_equalizer equalizer(initial, 1, settings);
         equalizer.start();
         const auto found = posteriors(equalizer, [] { return 1000; });
 
-        trainer reference(initial.net, initial.symbols.parts(), settings.training);
+        trainer reference(initial.net, initial.symbols.parts(), settings);
         network used = initial.net;
         decider decide(initial.net);
         std::vector<std::uint8_t> decided(settings.batch);
@@ -135,8 +136,8 @@ BOOST_AUTO_TEST_CASE(lockstep_is_the_trainer_batch_by_batch_averaged)
 
 BOOST_AUTO_TEST_CASE(known_labels_teach_an_untrained_network)
 {
-    settings.training.loss.loss = "supervised";
-    settings.training.learning_rate = 0.02f;
+    settings.loss = loss_kind::supervised;
+    settings.learning_rate = 0.02f;
     settings.average = 0;
     adaptive_equalizer equalizer(initial, 1, settings);
     equalizer.start();
@@ -148,11 +149,11 @@ BOOST_AUTO_TEST_CASE(known_labels_teach_an_untrained_network)
 
 BOOST_AUTO_TEST_CASE(off_and_frozen_keep_the_network)
 {
-    settings.mode = "off";
+    settings.mode = adaptation_mode::off;
     adaptive_equalizer off(initial, 1, settings);
     off.start();
     const auto expected = posteriors(off, [] { return 1000; });
-    settings.mode = "lockstep";
+    settings.mode = adaptation_mode::lockstep;
     adaptive_equalizer frozen(initial, 1, settings);
     frozen.start();
     frozen.freeze(true);
@@ -163,7 +164,7 @@ BOOST_AUTO_TEST_CASE(off_and_frozen_keep_the_network)
 
 BOOST_AUTO_TEST_CASE(live_counts_every_batch_as_trained_dropped_or_waiting)
 {
-    settings.mode = "live";
+    settings.mode = adaptation_mode::live;
     adaptive_equalizer equalizer(initial, 1, settings);
     equalizer.start();
     for (int round = 0; round < 20; ++round)
@@ -182,7 +183,7 @@ BOOST_AUTO_TEST_CASE(live_never_waits_for_the_adapter)
 {
     // The adapter is held inside its first step's event until all decisions are made: if
     // decide() ever waited for it, this test would never end.
-    settings.mode = "live";
+    settings.mode = adaptation_mode::live;
     semaphore release;
     adaptive_equalizer equalizer(
         initial, 1, settings, [&](const auto&) { release.wait(); });
@@ -211,7 +212,7 @@ BOOST_AUTO_TEST_CASE(live_decisions_come_before_training,
                      *boost::unit_test::precondition(can_become_nicer))
 {
     const int own = getpriority(PRIO_PROCESS, 0);
-    for (const std::string mode : { "live", "lockstep" }) {
+    for (const auto mode : { adaptation_mode::live, adaptation_mode::lockstep }) {
         settings.mode = mode;
         int adapters = 0;
         semaphore stepped;
@@ -223,7 +224,8 @@ BOOST_AUTO_TEST_CASE(live_decisions_come_before_training,
         posteriors(equalizer, [] { return 4096; });
         stepped.wait();
         equalizer.stop();
-        BOOST_TEST(adapters == (mode == "live" ? std::min(own + 10, 19) : own));
+        BOOST_TEST(adapters ==
+                   (mode == adaptation_mode::live ? std::min(own + 10, 19) : own));
         BOOST_TEST(getpriority(PRIO_PROCESS, 0) == own);
     }
 }
@@ -231,7 +233,7 @@ BOOST_AUTO_TEST_CASE(live_decisions_come_before_training,
 
 BOOST_AUTO_TEST_CASE(bad_samples_cost_their_windows_and_their_batch_only)
 {
-    settings.mode = "lockstep";
+    settings.mode = adaptation_mode::lockstep;
     constexpr std::size_t bad = 5 * 512 + 100; // in batch 5
     auto clean_settings = settings;
     adaptive_equalizer clean(initial, 1, clean_settings);
@@ -311,7 +313,7 @@ BOOST_AUTO_TEST_CASE(whatever_is_thrown_in_the_adapter_is_told_and_ends_nothing)
 
 BOOST_AUTO_TEST_CASE(a_hundred_restarts_with_the_adapter_busy)
 {
-    for (const char* mode : { "live", "lockstep" }) {
+    for (const auto mode : { adaptation_mode::live, adaptation_mode::lockstep }) {
         settings.mode = mode;
         adaptive_equalizer equalizer(initial, 1, settings);
         std::vector<std::uint8_t> decided(symbols);
@@ -322,7 +324,7 @@ BOOST_AUTO_TEST_CASE(a_hundred_restarts_with_the_adapter_busy)
             equalizer.stop();
             equalizer.stop();
         }
-        if (settings.mode == "lockstep")
+        if (settings.mode == adaptation_mode::lockstep)
             BOOST_TEST(equalizer.status().steps == 300u);
         else
             BOOST_TEST(equalizer.status().steps <= 300u);
@@ -331,7 +333,7 @@ BOOST_AUTO_TEST_CASE(a_hundred_restarts_with_the_adapter_busy)
 
 BOOST_AUTO_TEST_CASE(setters_are_safe_while_it_runs)
 {
-    settings.mode = "live";
+    settings.mode = adaptation_mode::live;
     adaptive_equalizer equalizer(initial, 1, settings);
     equalizer.start();
     std::atomic<bool> done{ false };
@@ -361,17 +363,14 @@ BOOST_AUTO_TEST_CASE(settings_out_of_range_are_named)
             [&](const auto& e) { return std::string(e.what()).find(name + " is") == 0; });
     };
     auto bad = settings;
-    bad.mode = "on";
-    refused(bad, "mode");
-    bad = settings;
     bad.batch = 15;
     refused(bad, "batch");
     bad = settings;
-    bad.training.loss.xi = 0;
+    bad.xi = 0;
     refused(bad, "xi");
     bad = settings;
-    bad.training.optimizer = "adamw";
-    refused(bad, "optimizer");
+    bad.sigma = 10.5f;
+    refused(bad, "sigma");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -81,6 +81,7 @@ int __wrap_sem_wait(sem_t* semaphore)
 }
 }
 
+using namespace gr::adann;
 using namespace gr::adann::core;
 
 namespace {
@@ -149,23 +150,25 @@ BOOST_AUTO_TEST_CASE(a_step_allocates_at_its_first_time_only)
     const model initial = make_model(2, false, "pam4");
     const auto samples = noise(2 * 300 + 22);
     const std::vector<std::uint8_t> labels(300);
-    for (const auto& optimizer : optimizer::names())
-        for (const auto& loss : loss_settings::losses())
-            for (const auto& pseudo_label : loss_settings::pseudo_labels())
-                for (const auto& noise : loss_settings::noises()) {
+    for (const auto& optimizer : words(optimizer_kind{}))
+        for (const auto& loss : words(loss_kind{}))
+            for (const auto& pseudo_label : words(pseudo_label_kind{}))
+                for (const auto& noise : words(noise_kind{})) {
                     training_settings settings;
-                    settings.optimizer = optimizer;
-                    settings.loss.loss = loss;
-                    settings.loss.pseudo_label = pseudo_label;
-                    settings.loss.noise = noise;
-                    trainer learner(initial.net, initial.symbols.parts(), settings);
+                    settings.optimizer = optimizer.value;
+                    settings.loss = loss.value;
+                    settings.pseudo_label = pseudo_label.value;
+                    settings = scaled_to(initial, settings);
+                    trainer learner(
+                        initial.net, initial.symbols.parts(), settings, noise.value);
                     const auto step = [&](std::size_t count) {
                         learner.step({ samples.data(), 2, 22, count }, labels.data());
                     };
                     step(1);
                     const counts found = counted_in([&] { step(300); });
                     BOOST_TEST(found.allocations == 0u,
-                               loss << ' ' << pseudo_label << ' ' << noise);
+                               loss.name << ' ' << pseudo_label.name << ' '
+                                         << noise.name);
                     BOOST_TEST(found.waits == 0u);
                 }
 }
@@ -180,11 +183,11 @@ BOOST_DATA_TEST_CASE(a_live_equalizer_neither_allocates_nor_waits,
     const model initial = has_front_filter ? make_followed_receiver() : make_receiver();
     std::vector<std::uint8_t> labels(batch * batches);
     std::vector<float> posteriors(4 * labels.size());
-    for (const auto& loss : loss_settings::losses()) {
+    for (const auto& loss : words(loss_kind{})) {
         adaptation_settings settings;
-        settings.mode = "live";
+        settings.mode = adaptation_mode::live;
         settings.batch = batch;
-        settings.training.loss.loss = loss;
+        settings.loss = loss.value;
         std::atomic<std::uint64_t> told{ 0 };
         adaptive_equalizer equalizer(initial, 4, settings, [&](const auto&) { ++told; });
         BOOST_REQUIRE(equalizer.has_front_filter() == has_front_filter);
@@ -215,8 +218,8 @@ BOOST_DATA_TEST_CASE(a_live_equalizer_neither_allocates_nor_waits,
         wait_for_steps(batches);
         const std::size_t after = allocations;
         BOOST_TEST(equalizer.status().updates > batches / 4);
-        BOOST_TEST(after == before, loss);
-        BOOST_TEST(waited == 0u, loss);
+        BOOST_TEST(after == before, loss.name);
+        BOOST_TEST(waited == 0u, loss.name);
     }
 }
 
@@ -229,6 +232,7 @@ BOOST_DATA_TEST_CASE(lockstep_allocates_nothing_and_waits_once_a_batch,
     const model initial = make_receiver();
     std::vector<std::uint8_t> labels(batch * batches);
     adaptation_settings settings;
+    settings.mode = adaptation_mode::lockstep;
     settings.batch = batch;
     adaptive_equalizer equalizer(initial, 4, settings);
     equalizer.start();
@@ -257,6 +261,7 @@ BOOST_AUTO_TEST_CASE(an_equalizers_memory_is_small_and_constant)
         const auto samples = noise(8192 * stride + dimension);
         std::vector<std::uint8_t> labels(8192);
         adaptation_settings settings;
+        settings.mode = adaptation_mode::lockstep;
         settings.batch = 8192;
         const std::size_t before = bytes_in_use;
         most_bytes = before;
@@ -283,6 +288,7 @@ BOOST_AUTO_TEST_CASE(an_equalizers_memory_stays_small_with_a_checkpoint)
     const auto samples = noise(8192 * dimension);
     std::vector<std::uint8_t> labels(8192);
     adaptation_settings settings;
+    settings.mode = adaptation_mode::lockstep;
     settings.batch = 8192;
     settings.checkpoint = "allocation_test.safetensors";
     const std::size_t before = bytes_in_use;
@@ -304,6 +310,7 @@ BOOST_AUTO_TEST_CASE(a_checkpoint_that_finds_no_memory_is_told_and_ends_nothing)
     const auto samples = noise(8 * 512 + 88);
     std::vector<std::uint8_t> labels(512);
     adaptation_settings settings;
+    settings.mode = adaptation_mode::lockstep;
     settings.checkpoint = "allocation_test.safetensors";
     settings.checkpoint_interval = 0;
     std::atomic<int> errors{ 0 }, saved{ 0 };
@@ -349,7 +356,7 @@ BOOST_AUTO_TEST_CASE(the_mlse_allocates_nothing_while_it_decides_and_tracks)
     std::vector<std::uint8_t> labels(symbols);
     for (const std::size_t block : { 0, 500 }) {
         mlse_settings settings;
-        settings.adaptation = "decision_directed";
+        settings.adaptation = mlse_adaptation::decision_directed;
         settings.update_interval = 100;
         settings.block_length = block;
         mlse decide({ constellation("pam4"), 2, 3, false }, settings);

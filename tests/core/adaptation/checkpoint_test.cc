@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <random>
 
+using namespace gr::adann;
 using namespace gr::adann::core;
 
 namespace {
@@ -67,8 +68,9 @@ struct fixture {
             sample = (2.0f * (random() & 3) - 3) / std::sqrt(5.0f) + noise(random);
         // The signal is away for a while.
         std::fill_n(samples.begin() + 20 * batch, 2 * batch, 0.0f);
+        settings.mode = adaptation_mode::lockstep;
         settings.batch = batch;
-        settings.training.learning_rate = 1;
+        settings.learning_rate = 1;
     }
     ~fixture()
     {
@@ -181,12 +183,12 @@ BOOST_AUTO_TEST_CASE(a_restart_goes_on_to_the_bit_whatever_the_guard_did)
 
 BOOST_AUTO_TEST_CASE(a_restart_goes_on_to_the_bit_with_every_optimizer_and_loss)
 {
-    settings.training.learning_rate = 0.01f;
+    settings.learning_rate = 0.01f;
     settings.guard = false;
-    for (const auto& optimizer : optimizer::names())
-        for (const auto& loss : { "self_training", "aug_vat" }) {
-            settings.training.optimizer = optimizer;
-            settings.training.loss.loss = loss;
+    for (const auto& optimizer : words(optimizer_kind{}))
+        for (const auto loss : { loss_kind::self_training, loss_kind::aug_vat }) {
+            settings.optimizer = optimizer.value;
+            settings.loss = loss;
             const result expected = run(initial, 0, 8 * batch);
             result found = run(initial, 0, 5 * batch, path);
             found.append(run(load_model(path), 5 * batch, 3 * batch));
@@ -200,7 +202,7 @@ BOOST_AUTO_TEST_CASE(a_checkpoint_is_a_model_of_the_weights_in_use)
     const model saved = load_model(path);
     BOOST_TEST(saved.symbol_error_rate == initial.symbol_error_rate);
     adaptive_equalizer goes_on(saved, 1, settings);
-    settings.mode = "off";
+    settings.mode = adaptation_mode::off;
     adaptive_equalizer off(saved, 1, settings);
     const std::size_t n = batch;
     std::vector<std::uint8_t> expected(n), found(n);
@@ -218,7 +220,7 @@ BOOST_AUTO_TEST_CASE(a_checkpoint_is_a_model_of_the_weights_in_use)
 
 BOOST_AUTO_TEST_CASE(a_reset_goes_back_to_before_the_checkpoint)
 {
-    settings.training.learning_rate = 0.01f;
+    settings.learning_rate = 0.01f;
     settings.guard = false;
     run(initial, 0, 10 * batch, path);
     const model saved = load_model(path);
@@ -238,7 +240,7 @@ BOOST_AUTO_TEST_CASE(other_settings_may_go_on_from_a_checkpoint)
     run(initial, 0, 10 * batch, path);
     const model saved = load_model(path);
     settings.batch = 2 * batch;
-    settings.training.loss.loss = "self_training";
+    settings.loss = loss_kind::self_training;
     BOOST_TEST(run(saved, 0, 8 * batch).events.back().steps == 14u);
     settings.guard = false;
     BOOST_TEST(run(saved, 0, 8 * batch).events.back().steps == 14u);
@@ -252,9 +254,9 @@ BOOST_AUTO_TEST_CASE(a_checkpoint_that_does_not_fit_is_refused_in_one_line)
 {
     run(initial, 0, 10 * batch, path);
     const model saved = load_model(path);
-    settings.training.optimizer = "sgd";
+    settings.optimizer = optimizer_kind::sgd;
     refused("'adam', but the optimizer is set to 'sgd'");
-    settings.training.optimizer = "adam";
+    settings.optimizer = optimizer_kind::adam;
 
     const auto damaged = [&](const std::string& name, auto damage) {
         model bad = saved;
@@ -316,7 +318,7 @@ BOOST_AUTO_TEST_CASE(numbers_of_a_checkpoint_that_make_no_sense_are_refused)
 
 BOOST_AUTO_TEST_CASE(weights_that_no_step_can_follow_are_given_up)
 {
-    settings.training.learning_rate = 0.001f;
+    settings.learning_rate = 0.001f;
     run(initial, 0, 10 * batch, path);
     model bad = load_model(path);
     const float huge = 3e38f;
@@ -358,7 +360,7 @@ BOOST_AUTO_TEST_CASE(a_checkpoint_is_written_each_interval_and_at_the_end)
 BOOST_AUTO_TEST_CASE(live_does_not_wait_for_a_checkpoint)
 {
     // The adapter is held where it tells of the first checkpoint.
-    settings.mode = "live";
+    settings.mode = adaptation_mode::live;
     settings.checkpoint = path;
     settings.checkpoint_interval = 0;
     semaphore saved, release;
@@ -383,7 +385,7 @@ BOOST_AUTO_TEST_CASE(live_does_not_wait_for_a_checkpoint)
 BOOST_AUTO_TEST_CASE(a_replay_repeats_every_step_up_to_the_rollback)
 {
     settings.checkpoint = path;
-    for (const char* mode : { "lockstep", "live" }) {
+    for (const auto mode : { adaptation_mode::lockstep, adaptation_mode::live }) {
         settings.mode = mode;
         std::vector<adaptation_event> expected;
         std::size_t until = 0; // the last event before the newest file

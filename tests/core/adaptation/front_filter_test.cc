@@ -7,6 +7,7 @@
 
 #include <cstdio>
 
+using namespace gr::adann;
 using namespace gr::adann::core;
 
 namespace {
@@ -18,6 +19,7 @@ struct fixture {
     fixture()
         : initial(make_followed_receiver()), samples(followed_signal(4 * symbols + 92))
     {
+        settings.mode = adaptation_mode::lockstep;
         settings.batch = batch;
     }
     ~fixture() { std::remove(path.c_str()); }
@@ -109,7 +111,7 @@ BOOST_AUTO_TEST_CASE(a_checkpoint_of_another_length_is_refused)
         first.start();
         decide(first, 0, batch);
     }
-    settings.front.length = 6;
+    settings.front_filter_length = 6;
     BOOST_CHECK_THROW(adaptive_equalizer(load_model(path), 4, settings),
                       model_file_error);
     settings.front_filter = false;
@@ -141,14 +143,14 @@ BOOST_AUTO_TEST_CASE(a_stream_that_starts_anew_keeps_the_taps_and_no_sample)
 BOOST_AUTO_TEST_CASE(
     there_is_none_when_off_or_with_separate_vectors_or_without_a_waveform)
 {
-    const std::size_t reach = 4 * settings.front.length / 2;
+    const std::size_t reach = 4 * settings.front_filter_length / 2;
     BOOST_TEST(adaptive_equalizer(initial, 4, settings).dimension() == 44 + 2 * reach);
     BOOST_TEST(!adaptive_equalizer(initial, 44, settings).has_front_filter());
     BOOST_TEST(!adaptive_equalizer(make_receiver(), 4, settings).has_front_filter());
     settings.front_filter = false;
     BOOST_TEST(!adaptive_equalizer(initial, 4, settings).has_front_filter());
     settings.front_filter = true;
-    settings.mode = "off";
+    settings.mode = adaptation_mode::off;
     BOOST_TEST(adaptive_equalizer(initial, 4, settings).dimension() == 44u);
 }
 

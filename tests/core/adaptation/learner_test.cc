@@ -9,6 +9,7 @@
 #include <cmath>
 #include <string>
 
+using namespace gr::adann;
 using namespace gr::adann::core;
 
 namespace {
@@ -74,13 +75,12 @@ BOOST_AUTO_TEST_CASE(learns_batches_of_any_size_up_to_its_own)
 {
     learner_settings settings;
     settings.guard = false;
-    settings.training.learning_rate = 1;
+    settings.learning_rate = 1;
     learner whole(initial, settings);
     // A step of n symbols brings the average nearer by n / (average + n).
     const feature_view part = next().from(0, 100);
     step(whole, part);
-    trainer reference(
-        initial.net, initial.symbols.parts(), settings.training.scaled_to(initial));
+    trainer reference(initial.net, initial.symbols.parts(), scaled_to(initial, settings));
     reference.step(part);
     for (std::size_t i = 0; i < initial.net.parameters().size(); ++i) {
         const float before = initial.net.parameters()[i];
@@ -93,12 +93,10 @@ BOOST_AUTO_TEST_CASE(learns_batches_of_any_size_up_to_its_own)
 
 BOOST_AUTO_TEST_CASE(scales_its_noise_and_perturbation_to_the_expected_waveforms)
 {
-    const auto automatic = [](const model& fits) {
-        return learner(fits, {}).settings().training.loss;
-    };
+    const auto scaled = [](const model& fits) { return learner(fits, {}).settings(); };
     // PAM4 of unit power at 4 samples a symbol: half the distance of its points is 1/√5.
-    BOOST_REQUIRE_CLOSE(automatic(initial).sigma, 2 / std::sqrt(5.0f) / 9, 1e-3f);
-    BOOST_REQUIRE_CLOSE(automatic(initial).epsilon, 2 / std::sqrt(5.0f) / 3, 1e-3f);
+    BOOST_REQUIRE_CLOSE(scaled(initial).sigma.value(), 2 / std::sqrt(5.0f) / 9, 1e-3f);
+    BOOST_REQUIRE_CLOSE(scaled(initial).epsilon.value(), 2 / std::sqrt(5.0f) / 3, 1e-3f);
 
     model with_waveform = initial;
     expected_waveform waveform(initial.symbols, initial.sps, initial.complex, 1, 1);
@@ -107,15 +105,15 @@ BOOST_AUTO_TEST_CASE(scales_its_noise_and_perturbation_to_the_expected_waveforms
         with_waveform.set_waveform(waveform);
     };
     set_noise(0.05f);
-    BOOST_TEST(automatic(with_waveform).sigma == 0.7f * 0.05f);
-    BOOST_TEST(automatic(with_waveform).epsilon == 2 * 0.05f);
+    BOOST_TEST(scaled(with_waveform).sigma.value() == 0.7f * 0.05f);
+    BOOST_TEST(scaled(with_waveform).epsilon.value() == 2 * 0.05f);
     set_noise(0.5f); // more than the constellation bears
-    BOOST_TEST(automatic(with_waveform).sigma == automatic(initial).sigma);
-    BOOST_TEST(automatic(with_waveform).epsilon == automatic(initial).epsilon);
+    BOOST_TEST(scaled(with_waveform).sigma.value() == scaled(initial).sigma.value());
+    BOOST_TEST(scaled(with_waveform).epsilon.value() == scaled(initial).epsilon.value());
 
     learner_settings settings;
-    settings.training.loss.sigma = 0.5f;
-    BOOST_TEST(learner(with_waveform, settings).settings().training.loss.sigma == 0.5f);
+    settings.sigma = 0.5f;
+    BOOST_TEST(learner(with_waveform, settings).settings().sigma.value() == 0.5f);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -10,6 +10,7 @@
 #include <limits>
 #include <random>
 
+using namespace gr::adann;
 using namespace gr::adann::core;
 
 namespace gr::adann::core::simd::wide {
@@ -211,7 +212,7 @@ BOOST_AUTO_TEST_CASE(a_short_block_is_decided_as_by_a_search_through_all_sequenc
         settings.traceback_depth = channel.memory;
         settings.block_length = length;
         settings.guard = guard;
-        settings.response = s.taps;
+        settings.response = std::vector(s.taps); // GCC 12 warns of the plain copy
         mlse decider(channel, settings);
         std::vector<std::uint8_t> decided(length), best(length), trial(length);
         decider.process(s.samples.data(), nullptr, length, decided.data(), length);
@@ -260,9 +261,10 @@ BOOST_AUTO_TEST_CASE(
                     mlse_settings settings;
                     settings.traceback_depth = depth;
                     settings.update_interval = interval;
-                    settings.adaptation = "decision_directed";
+                    settings.adaptation = mlse_adaptation::decision_directed;
                     settings.step = 0.2f;
-                    settings.response = s.taps;
+                    settings.response =
+                        std::vector(s.taps); // GCC 12 warns of the plain copy
                     mlse decider(channel, settings);
                     search_through_all search(channel, settings);
                     for (std::size_t i = 0; i < symbols; ++i) {
@@ -287,9 +289,9 @@ BOOST_AUTO_TEST_CASE(labels_are_decided_in_order_and_do_not_depend_on_cuts_or_ro
             mlse_settings settings;
             settings.traceback_depth = 20;
             settings.block_length = block_length;
-            settings.adaptation = "decision_directed";
+            settings.adaptation = mlse_adaptation::decision_directed;
             settings.update_interval = 130;
-            settings.response = s.taps;
+            settings.response = std::vector(s.taps); // GCC 12 warns of the plain copy
             mlse whole(channel, settings), cut(channel, settings);
             std::vector<std::uint8_t> expected(2000), found(2000);
             const auto all =

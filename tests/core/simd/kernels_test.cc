@@ -11,6 +11,7 @@
 #include <limits>
 #include <random>
 
+using namespace gr::adann;
 using namespace gr::adann::core;
 using simd::activation;
 using simd::lanes;
@@ -384,16 +385,17 @@ BOOST_AUTO_TEST_CASE(decisions_and_training_are_the_plain_ones)
                     prepared_network(net), view, expected_labels.data(), expected.data());
             BOOST_TEST(difference(posteriors, expected) < 1e-5);
             BOOST_TEST(labels == expected_labels, boost::test_tools::per_element());
-            for (const auto& loss : loss_settings::losses())
-                for (const auto& noise : loss_settings::noises()) {
+            for (const auto& loss : words(loss_kind{}))
+                for (const auto& noise : words(noise_kind{})) {
                     training_settings settings;
-                    settings.optimizer = "sgd";
+                    settings.optimizer = optimizer_kind::sgd;
                     settings.learning_rate = 1.0f;
-                    settings.loss.loss = loss;
-                    settings.loss.noise = noise;
+                    settings.loss = loss.value;
+                    settings.pseudo_label = pseudo_label_kind::clean;
+                    settings.sigma = settings.epsilon = 0.1f;
                     const auto parts = constellation("16qam").parts();
-                    trainer found(net, parts, settings, fast),
-                        reference(net, parts, settings, simd::plain);
+                    trainer found(net, parts, settings, noise.value, fast),
+                        reference(net, parts, settings, noise.value, simd::plain);
                     const auto value = found.step(view, expected_labels.data());
                     const auto wanted = reference.step(view, expected_labels.data());
                     BOOST_TEST(value.loss == wanted.loss,

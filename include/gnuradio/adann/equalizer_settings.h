@@ -1,0 +1,240 @@
+/* -*- c++ -*- */
+/*
+ * The equalizer's settings: what each is called, takes, and is unless told otherwise. All
+ * there is to know about one stands here once; Python, the command line and the checks
+ * visit it.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+#pragma once
+
+#include <gnuradio/adann/words.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+
+namespace gr::adann {
+
+//! Of a setting that the equalizer finds itself, from the constellation and the sps.
+inline constexpr std::nullopt_t automatic = std::nullopt;
+
+enum class loss_kind { self_training, pi_model, vat, aug_vat, supervised };
+
+//! What a loss needs beside a network's decisions: eq. (3) and (5) to (9) of the paper.
+struct loss_traits {
+    enum needs : unsigned { nothing = 0, noise = 1, perturbation = 2, known_labels = 4 };
+
+    loss_kind value;
+    const char* name;
+    unsigned needed;
+
+    constexpr bool augments() const { return needed & noise; }
+    constexpr bool adversarial() const { return needed & perturbation; }
+    constexpr bool supervised() const { return needed & known_labels; }
+    //! Whether it looks at other points than the feature vectors themselves.
+    constexpr bool perturbs() const { return augments() || adversarial(); }
+};
+
+constexpr std::array<loss_traits, 5> words(loss_kind)
+{
+    using traits = loss_traits;
+    return { {
+        { loss_kind::self_training, "self_training", traits::nothing },
+        { loss_kind::pi_model, "pi_model", traits::noise },
+        { loss_kind::vat, "vat", traits::perturbation },
+        { loss_kind::aug_vat, "aug_vat", traits::noise | traits::perturbation },
+        { loss_kind::supervised, "supervised", traits::known_labels },
+    } };
+}
+
+//! Where the label comes from that a symbol is trained with: see core::loss_gradient.
+enum class pseudo_label_kind { clean, doubted, perturbed };
+constexpr std::array<word<pseudo_label_kind>, 3> words(pseudo_label_kind)
+{
+    return { { { pseudo_label_kind::clean, "clean" },
+               { pseudo_label_kind::doubted, "doubted" },
+               { pseudo_label_kind::perturbed, "perturbed" } } };
+}
+
+//! The six of the paper, Section II-B.
+enum class optimizer_kind { sgd, momentum, nesterov, adagrad, rmsprop, adam };
+constexpr std::array<word<optimizer_kind>, 6> words(optimizer_kind)
+{
+    return { { { optimizer_kind::sgd, "sgd" },
+               { optimizer_kind::momentum, "momentum" },
+               { optimizer_kind::nesterov, "nesterov" },
+               { optimizer_kind::adagrad, "adagrad" },
+               { optimizer_kind::rmsprop, "rmsprop" },
+               { optimizer_kind::adam, "adam" } } };
+}
+
+enum class adaptation_mode { live, lockstep, off };
+constexpr std::array<word<adaptation_mode>, 3> words(adaptation_mode)
+{
+    return { { { adaptation_mode::live, "live" },
+               { adaptation_mode::lockstep, "lockstep" },
+               { adaptation_mode::off, "off" } } };
+}
+
+enum class input_kind { samples, vectors };
+constexpr std::array<word<input_kind>, 2> words(input_kind)
+{
+    return { { { input_kind::samples, "samples" }, { input_kind::vectors, "vectors" } } };
+}
+
+/* Each group of settings is the one before and some more. visit() passes all of them, one
+ * after the other, to a visitor with two forms of call:
+ *     (name, member, sentence)             a word, a bool or a text
+ *     (name, member, low, high, sentence)  a number, or `automatic` */
+
+//! Which loss, and its parameters (the paper's names).
+struct loss_settings {
+    loss_kind loss = loss_kind::aug_vat;
+    pseudo_label_kind pseudo_label = pseudo_label_kind::doubted;
+    std::optional<float> sigma = automatic;
+    std::optional<float> epsilon = automatic;
+    float xi = 0.1f;
+    float balance = 1;
+
+    template <typename Self, typename Visitor>
+    static void visit(Self& self, Visitor&& visit)
+    {
+        visit("loss", self.loss, "What the network learns from.");
+        visit("pseudo_label",
+              self.pseudo_label,
+              "clean: decided from the clean samples; doubted: and it counts less where "
+              "the perturbed ones disagree; perturbed: as the paper's Algorithm 2 is "
+              "printed.");
+        visit(
+            "sigma",
+            self.sigma,
+            0.0f,
+            10.0f,
+            "Deviation of the augmentation noise; automatic: scaled to the model's noise "
+            "and constellation.");
+        visit("epsilon",
+              self.epsilon,
+              0.0f,
+              10.0f,
+              "Length of the adversarial perturbation; automatic: scaled to the model's "
+              "noise and constellation.");
+        visit("xi",
+              self.xi,
+              1e-6f,
+              10.0f,
+              "Finite-difference step that the perturbation is found with.");
+        visit("balance",
+              self.balance,
+              0.0f,
+              10.0f,
+              "Weight of pattern balance; 0, without all that assumes random data, for "
+              "unscrambled data.");
+    }
+};
+
+//! How a network is trained.
+struct training_settings : loss_settings {
+    optimizer_kind optimizer = optimizer_kind::adam;
+    std::optional<float> learning_rate = automatic;
+    std::uint64_t seed = 0;
+
+    template <typename Self, typename Visitor>
+    static void visit(Self& self, Visitor&& visit)
+    {
+        loss_settings::visit(self, visit);
+        visit("optimizer", self.optimizer, "What turns gradients into steps.");
+        visit("learning_rate",
+              self.learning_rate,
+              0.0f,
+              10.0f,
+              "Learning rate; automatic: scaled to the constellation.");
+        visit("seed",
+              self.seed,
+              std::uint64_t{ 0 },
+              std::numeric_limits<std::uint64_t>::max(),
+              "Of the noise, and of where the guard looks.");
+    }
+};
+
+//! How an equalizer learns: see core::learner.
+struct learner_settings : training_settings {
+    std::size_t batch = 512;
+    std::size_t average = 10000;
+    bool guard = true;
+
+    template <typename Self, typename Visitor>
+    static void visit(Self& self, Visitor&& visit)
+    {
+        training_settings::visit(self, visit);
+        visit("batch",
+              self.batch,
+              std::size_t{ 16 },
+              std::size_t{ 1 } << 20,
+              "Symbols of one adaptation step.");
+        visit("average",
+              self.average,
+              std::size_t{ 0 },
+              std::size_t{ 1'000'000'000 },
+              "Symbols that the weights in use average over.");
+        visit("guard",
+              self.guard,
+              "Have the best of the offline, the adapting and the last good network "
+              "decide, and pause without a signal.");
+    }
+};
+
+//! When an equalizer learns, and where it keeps what it has learnt: see
+//! core::adaptive_equalizer.
+struct adaptation_settings : learner_settings {
+    adaptation_mode mode = adaptation_mode::live;
+    bool front_filter = true;
+    std::size_t front_filter_length = 12;
+    std::string checkpoint;
+    std::size_t checkpoint_interval = 60;
+
+    template <typename Self, typename Visitor>
+    static void visit(Self& self, Visitor&& visit)
+    {
+        visit(
+            "mode",
+            self.mode,
+            "live: never waits, and drops batches that find the adapter busy; lockstep: "
+            "trains on every batch, the same for the same seed; off: frozen.");
+        visit("front_filter",
+              self.front_filter,
+              "Follow what is linear with a filter before the network; needs samples and "
+              "a model with an expected waveform.");
+        visit("front_filter_length",
+              self.front_filter_length,
+              std::size_t{ 1 },
+              std::size_t{ 64 },
+              "Symbols that the front filter's taps span.");
+        learner_settings::visit(self, visit);
+        visit("checkpoint",
+              self.checkpoint,
+              "File that what was learnt is written to at intervals and at the end, in a "
+              "folder that exists; empty for none.");
+        visit("checkpoint_interval",
+              self.checkpoint_interval,
+              std::size_t{ 0 },
+              std::size_t{ 1'000'000'000 },
+              "Seconds between checkpoints; 0: after each step.");
+    }
+};
+
+//! What an equalizer takes, and when and how it adapts.
+struct equalizer_settings : adaptation_settings {
+    input_kind input = input_kind::samples;
+
+    template <typename Self, typename Visitor>
+    static void visit(Self& self, Visitor&& visit)
+    {
+        visit("input", self.input, "Samples, or the vectors of a feature windower.");
+        adaptation_settings::visit(self, visit);
+    }
+};
+
+} // namespace gr::adann

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Options of the command line, made from the definitions of settings."""
+
+import click
+
+AUTOMATIC = "automatic"
+_SHORT = {"learning_rate": "--lr"}
+
+
+class _FloatOrAutomatic(click.ParamType):
+    name = "float"
+
+    def convert(self, value, param, ctx):
+        return value if value == AUTOMATIC else click.FLOAT.convert(value, param, ctx)
+
+
+def setting_options(*names, of, **own_defaults):
+    """Give a command an option for each of these settings; what is not given is None.
+
+    of: {name: setting}. own_defaults: those that the command has instead, for the help.
+    """
+    def decorate(command):
+        for name in reversed(names):
+            command = _option(of[name], own_defaults.get(name, of[name].default))(command)
+        return command
+    return decorate
+
+
+def _option(setting, default):
+    # What is out of range is refused by the equalizer, for the block and Python too.
+    flag = f"--{setting.name.replace('_', '-')}"
+    names = [*filter(None, [_SHORT.get(setting.name)]), flag, setting.name]
+    keywords = {"default": None, "help": setting.meaning}
+    if isinstance(default, bool):
+        names = [f"{flag}/--no-{flag[2:]}", setting.name]
+    elif setting.choices:
+        keywords["type"] = click.Choice(setting.choices)
+    elif setting.low is None:
+        keywords["metavar"] = "FILE"
+    else:
+        keywords["type"] = _FloatOrAutomatic() if setting.automatic else type(default)
+        keywords["help"] += f" {setting.low} to {setting.high}."
+    if default != "":
+        keywords["help"] += f"  [default: {AUTOMATIC if default is None else default}]"
+    return click.option(*names, **keywords)
