@@ -15,7 +15,7 @@ import scipy.fft
 
 _LONGEST = 1 << 17        # symbols that are looked at: a carrier does not stand still for longer
 _CLEAR = 40               # power of a line over the median's: chance gives about 20 in 10^5
-_STANDING = 2             # frequencies of the record's own resolution that are no offset
+_STANDING = 0.75           # frequencies of the record's own resolution that are no offset
 
 
 @dataclass

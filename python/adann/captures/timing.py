@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 import scipy.fft
-import scipy.ndimage
 
 _LONGEST = 1 << 20        # samples that a rate is looked for in
+_LAGS = 1, 2, 4, 8        # samples; of many a symbol, neighbours differ by noise alone
 _FEWEST = 4096            # samples
 _NEIGHBOURS = 301         # frequencies whose median is the noise around a line
 _CLEAR = 200              # power of a line over that of the noise: chance gives about 20 in 10^6
@@ -26,30 +26,36 @@ def find_symbol_rate(samples: npt.NDArray) -> tuple[float, float]:
     """The symbol rate in symbols per sample, below 0.5, and how clear its line is.
 
     samples: float or complex (n,), from 4096 on; those that are not finite count as 0. It is the strongest line in
-    the spectrum of the slope's power; its power is given relative to the median around it. Raises
+    the spectrum of the slope's power; its power is given relative to the median of those near it. Raises
     ValueError where no line stands out.
     """
     if samples.size < _FEWEST:
         raise ValueError(f"{samples.size} samples are too few to find the symbol rate in, allowed: "
                          f"from {_FEWEST} on")
-    part = np.asarray(samples[:_LONGEST + 1])
+    part = np.asarray(samples[:_LONGEST])
     part = np.where(np.isfinite(part), part, 0)
-    slope = abs(np.diff(part)).astype(np.float64) ** 2
-    window = np.hanning(slope.size)
-    spectrum = abs(scipy.fft.rfft((slope - slope.mean()) * window)) ** 2
-    around = scipy.ndimage.median_filter(spectrum, _NEIGHBOURS, mode="nearest")
+    rate, clearness = max((_clearest_line(abs(part[lag:] - part[:-lag]).astype(np.float64) ** 2)
+                           for lag in _LAGS), key=lambda line: line[1])
+    if not clearness > _CLEAR:
+        raise ValueError("no symbol rate stands out: the clearest line in the slope's power is "
+                         f"{clearness:.0f} times what is around it (needed: {_CLEAR})")
+    return rate, clearness
+
+
+def _clearest_line(power):
+    """Its frequency in cycles per sample, and its power relative to what is around it."""
+    spectrum = abs(scipy.fft.rfft((power - power.mean()) * np.hanning(power.size))) ** 2
+    pieces = np.array_split(spectrum, spectrum.size // _NEIGHBOURS)
+    around = np.concatenate([np.full(piece.size, np.median(piece)) for piece in pieces])
     clearness = spectrum / np.maximum(around, 1e-12 * spectrum.max() + 1e-300)
     clearness[:_NEIGHBOURS // 2] = 0
     peak = int(clearness.argmax())
-    if not clearness[peak] > _CLEAR:
-        raise ValueError(f"no symbol rate stands out: the clearest line in the slope's power is "
-                         f"{clearness[peak]:.0f} times what is around it (needed: {_CLEAR})")
     # Between the bins of a Hann window, by the ratio of two neighbours.
     left, right = np.sqrt(spectrum[peak - 1]), np.sqrt(spectrum[min(peak + 1, spectrum.size - 1)])
     middle = np.sqrt(spectrum[peak])
     side, other = (1, right) if right > left else (-1, left)
     offset = (2 * other - middle) / (other + middle)
-    return (peak + side * offset) / slope.size, float(clearness[peak])
+    return (peak + side * offset) / power.size, float(clearness[peak])
 
 
 @dataclass

@@ -11,6 +11,7 @@ from .import_capture import import_capture
 from .mlse import mlse
 from .replay import replay
 from .reproduce import reproduce
+from .resample import resample
 from .simulate import simulate
 from .terminal import printable
 from .train import train
@@ -53,5 +54,5 @@ def main():
     """AdaNN: a neural-network equalizer that keeps learning on the signal it receives."""
 
 
-for command in (train, equalize, replay, mlse, import_capture, simulate, reproduce, doctor):
+for command in (train, equalize, replay, mlse, import_capture, resample, simulate, reproduce, doctor):
     main.add_command(command)

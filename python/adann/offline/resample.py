@@ -8,12 +8,13 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 import scipy.fft
-from gnuradio import blocks, gr
+from gnuradio import gr
 
 from ..blocks.resampler import resampler
 from ..captures.carrier import find_carrier
 from ..captures.statistics import normalized, record_statistics
 from ..captures.timing import find_clock
+from .arrays import array_sink, array_source
 
 _LEAST = 4            # samples a symbol at which the clock is looked for
 _DRIFTS = 0.02        # symbols over the whole record: an offset of the clock that is taken out
@@ -84,15 +85,15 @@ def _run(samples, sample_rate, symbol_rate, sps, clock_recovery=False):
     block = resampler(sample_rate, symbol_rate, sps, is_complex, "record", mean=mean, rms=rms,
                       clock_recovery=clock_recovery)
     held = 0 if clock_recovery else block.tail()
-    padded = np.concatenate([samples, np.zeros(held, samples.dtype)])
-    source = (blocks.vector_source_c if is_complex else blocks.vector_source_f)(padded)
-    sink = (blocks.vector_sink_c if is_complex else blocks.vector_sink_f)(
-        1, int(padded.size * sps * symbol_rate / sample_rate) + 1024)
+    wanted = int(samples.size * sps * symbol_rate / sample_rate)
+    # A loop that follows a slower or faster clock has some more or fewer.
+    sink = array_sink(wanted + clock_recovery * (wanted // 50 + 1024), samples.dtype)
+    # A Python block lives as long as its name: GNU Radio keeps no reference.
+    source = array_source([samples, np.zeros(held, samples.dtype)])
     top = gr.top_block("adann resample")
     top.connect(source, block, sink)
     top.run()
-    done = np.array(sink.data(), samples.dtype)
-    return done[:int(samples.size * sps * symbol_rate / sample_rate)] if held else done
+    return sink.items
 
 
 def _advanced(samples, delay):
