@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """SigMF pairs: the fields that say how samples lie in a file, read and written.
 
-What is read: core:datatype, core:sample_rate, adann:symbol_rate, core:num_channels, core:trailing_bytes, core:sha512 and
-core:header_bytes of the first capture segment; the samples are in the .sigmf-data beside the
+What is read: core:datatype, core:sample_rate, adann:symbol_rate, core:num_channels, core:trailing_bytes,
+core:sha512 and core:header_bytes of the first capture segment; the samples are in the .sigmf-data beside the
 .sigmf-meta and nowhere else. Annotations and further segments are passed over. Errors are ValueErrors
 without the file's name. Source: SigMF specification 1.2.
 """

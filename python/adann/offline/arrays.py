@@ -1,14 +1,19 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Whole arrays in and out of a flowgraph, without a list of Python's numbers between."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+
 import numpy as np
+import numpy.typing as npt
 from gnuradio import gr
 
 
 class array_source(gr.sync_block):
     """The arrays (n,) of one type, one after the other."""
 
-    def __init__(self, arrays):
+    def __init__(self, arrays: Sequence[npt.NDArray]) -> None:
         gr.sync_block.__init__(self, "array source", None, [arrays[0].dtype])
         self.arrays = [array for array in arrays if array.size]
         self.position = 0
@@ -28,18 +33,18 @@ class array_source(gr.sync_block):
 class array_sink(gr.sync_block):
     """The first `count` items, of numpy's type `dtype`; what follows is dropped."""
 
-    def __init__(self, count, dtype):
+    def __init__(self, count: int, dtype: npt.DTypeLike) -> None:
         gr.sync_block.__init__(self, "array sink", [dtype], None)
         self._items = np.empty(count, dtype)
         self._filled = 0
 
     @property
-    def items(self):
+    def items(self) -> npt.NDArray:
         """Those that have come."""
         return self._items[:self._filled]
 
     @property
-    def full(self):
+    def full(self) -> bool:
         return self._filled == self._items.size
 
     def work(self, inputs, _):
