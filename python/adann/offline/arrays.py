@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +19,7 @@ class array_source(gr.sync_block):
         self.arrays = [array for array in arrays if array.size]
         self.position = 0
 
-    def work(self, _, outputs):
+    def work(self, _: Any, outputs: list) -> int:
         if not self.arrays:
             return -1  # WORK_DONE, which a Python source of GNU Radio 3.10.5 cannot return
         part = self.arrays[0][self.position:self.position + len(outputs[0])]
@@ -47,7 +48,7 @@ class array_sink(gr.sync_block):
     def full(self) -> bool:
         return self._filled == self._items.size
 
-    def work(self, inputs, _):
+    def work(self, inputs: list, _: Any) -> int:
         part = inputs[0][:self._items.size - self._filled]
         self._items[self._filled:self._filled + part.size] = part
         self._filled += part.size
