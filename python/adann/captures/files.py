@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -133,6 +133,14 @@ def atomic_output(path: str | Path) -> Iterator[Path]:
         temporary = Path(scratch, path.name)
         yield temporary
         os.replace(temporary, path)
+
+
+def write_files(folder: Path, files: Mapping[str, str | bytes]) -> None:
+    """Write texts or bytes into a folder by name: first all of them, then each takes its name's place."""
+    with contextlib.ExitStack() as outputs:
+        for name, contents in files.items():
+            path = outputs.enter_context(atomic_output(folder / name))
+            path.write_bytes(contents.encode() if isinstance(contents, str) else contents)
 
 
 def check_file(path: Path) -> int:
