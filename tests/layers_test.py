@@ -16,7 +16,7 @@ CORE = [["common"],
         ["tracking"],
         ["training"],
         ["adaptation"]]
-PYTHON = [["captures"], ["blocks"], ["links"], ["offline"], ["experiments"], ["cli"]]
+PYTHON = [["captures"], ["blocks"], ["links"], ["offline"], ["export"], ["experiments"], ["cli"]]
 # Public headers of plain C++, without GNU Radio: enumerations and settings, defined once.
 PLAIN = {f"gnuradio/adann/{name}.h" for name in ("words", "equalizer_settings", "mlse_settings")}
 COMPILED = {"core", "adann_python"}  # modules of C++, which every room of Python may import

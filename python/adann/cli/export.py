@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""adann export: a model's network for other programs and machines."""
+
+from pathlib import Path
+
+import click
+
+from .. import core
+from .terminal import about, check_outputs
+
+_SUFFIXES = {"onnx": ".onnx", "c": ".c"}
+
+
+@click.command()
+@click.argument("model", metavar="MODEL")
+@click.option("--format", "form", required=True, type=click.Choice(list(_SUFFIXES)),
+              help="onnx: frames of samples to posteriors; c: one C99 file, with its header beside it.")
+@click.option("--capture", metavar="FILE",
+              help="Samples as they will come: their mean and rms are taken off in what is exported. Without it, "
+                   "samples of zero mean and unit power are expected.")
+@click.option("-o", "--output", metavar="FILE", required=True, help="The file: .onnx or .c.")
+def export(model, form, capture, output):
+    """Write a model's network for other programs and machines.
+
+    The network is exported as it is in the file, with its windows; the front filter and all that adapts stay here.
+    """
+    from ..captures.files import read_capture, write_files
+    from ..export.c_source import c_source
+    from ..export.frozen import Frozen
+    from ..export.onnx_file import onnx_contents
+
+    output = Path(output)
+    if output.suffix != _SUFFIXES[form]:
+        raise click.BadParameter(f"{output}, allowed for --format {form}: a name that ends in {_SUFFIXES[form]}",
+                                 param_hint="--output")
+    check_outputs(output)
+    trained = core.load_model(model)
+    samples = read_capture(capture).samples if capture else None
+    with about(*filter(None, (capture,))):
+        frozen = Frozen.of(trained, samples)
+    files = {output.name: onnx_contents(frozen)} if form == "onnx" else c_source(frozen, output.stem)
+    write_files(output.parent, files)
+    click.echo(f"wrote {' and '.join(str(output.parent / name) for name in files)}")

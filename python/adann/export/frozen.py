@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is exported: a model's network as it is, with the scale of the samples it takes."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from .. import core
+from ..captures.statistics import record_statistics
+
+_GOLDEN = 32  # windows
+_CLEAR = 1e-2  # a golden decision's distance, in logits, from one that rounding could turn
+
+
+@dataclass(frozen=True)
+class Frozen:
+    """model: core.model, of which the network is exported and no front filter. mean, rms: of the
+    samples that will come, taken off in what is exported; 0 and 1 for samples that are normalised
+    already, as an equalizer's are."""
+
+    model: core.model
+    mean: complex = 0
+    rms: float = 1
+
+    @classmethod
+    def of(cls, model: core.model, record: npt.NDArray | None = None) -> Frozen:
+        """record: float32 or complex64 (n,), a record of samples as they will come, or None for
+        those that are normalised. Raises ValueError for samples that do not fit the model."""
+        if record is None:
+            return cls(model)
+        if np.iscomplexobj(record) != model.complex:
+            raise ValueError(f"{'complex' if np.iscomplexobj(record) else 'real'} samples, the model "
+                             f"is for {'complex' if model.complex else 'real'} ones")
+        mean, rms = record_statistics(record)
+        return cls(model, complex(mean), rms)
+
+    @property
+    def floats(self) -> int:
+        """Of a sample: 2 of a complex one, I and Q."""
+        return 1 + self.model.complex
+
+    @property
+    def stride(self) -> int:
+        """Floats of a symbol."""
+        return self.model.sps * self.floats
+
+    @property
+    def inputs(self) -> int:
+        """Floats of a window."""
+        return self.model.network.sizes[0]
+
+    @property
+    def floats_before(self) -> int:
+        """Floats of a window before its symbol's middle sample."""
+        return (self.model.half_window * self.model.sps + self.model.sps // 2) * self.floats
+
+    @property
+    def offset(self) -> npt.NDArray[np.float32]:
+        """The mean of each float of a sample."""
+        return np.array([self.mean.real, self.mean.imag][:self.floats], np.float32)
+
+    @property
+    def scaled(self) -> bool:
+        """Whether mean and rms are there to be taken off."""
+        return (self.mean, self.rms) != (0, 1)
+
+    @functools.cached_property
+    def layers(self) -> list[tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]]:
+        """Weights (outputs, inputs) and biases (outputs,) of each layer."""
+        network = self.model.network
+        return [(network.weight(k).copy(), network.bias(k).copy())
+                for k in range(len(network.sizes) - 1)]
+
+    def golden_windows(self) -> npt.NDArray[np.float32]:
+        """Normalised windows (n, inputs) that each class is decided in, if the network ever does,
+        none of them close to another: symbols in noise."""
+        random = np.random.default_rng(0)
+        points = self.model.constellation.points
+        sent = points[random.integers(0, points.size, (512, 2 * self.model.half_window + 1))]
+        windows = np.repeat(sent if self.model.complex else sent.real, self.model.sps, axis=1)
+        windows = windows.astype(np.complex64 if self.model.complex else np.float32)
+        windows = (windows / windows.std()).view(np.float32)
+        windows += 0.2 * random.standard_normal(windows.shape, np.float32)
+        labels, posteriors = self.model.network.decide(windows)
+        second, first = np.log(np.maximum(np.sort(posteriors)[:, -2:].T, 1e-37))
+        clear = np.flatnonzero(first - second > _CLEAR)
+        rank = np.zeros(labels.size, int)  # how many of its class came before
+        for label in np.unique(labels[clear]):
+            own = clear[labels[clear] == label]
+            rank[own] = np.arange(own.size)
+        return windows[clear[np.argsort(rank[clear], kind="stable")][:_GOLDEN]]
+
+    def as_they_come(self, windows: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+        """Normalised windows (n, inputs) as samples with this mean and rms."""
+        offset = np.tile(self.offset, self.inputs // self.floats)
+        return (windows * self.rms + offset).astype(np.float32)
