@@ -8,8 +8,7 @@ from rich.console import Console
 
 from ..captures.files import atomic_output, write_capture
 from ..links.coherent_link import BAUD_RATE as COHERENT_BAUD_RATE
-from ..links.simulation import (COHERENT_DRIFTS, VCSEL_DRIFTS, random_labels, simulate_coherent,
-                          simulate_vcsel)
+from ..links.simulation import COHERENT_DRIFTS, VCSEL_DRIFTS, random_labels, simulate_coherent, simulate_vcsel
 from ..links.vcsel_mmf_link import BAUD_RATE as VCSEL_BAUD_RATE
 from . import interrupts
 
@@ -84,5 +83,6 @@ def _write_sets(output, symbols, sps, drift, seed, bits, simulate_link, baud_rat
                 labels.tofile(path)
             meta = write_capture(
                 output / f"set{number}.sigmf-meta", samples, sps * baud_rate,
-                f"simulated {link}, {sps} samples/symbol, drift {name}, seed {seed}")
+                f"simulated {link}, {sps} samples/symbol, drift {name}, seed {seed}",
+                symbol_rate=baud_rate)
             click.echo(f"{meta}: {symbols} symbols, drift {name}")
