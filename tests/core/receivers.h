@@ -52,7 +52,8 @@ make_receiver(float sharpness = 8, float echo = 0, float spacing = 0.6745f)
         weight(layer, 0, 0) = weight(layer, 1, 1) = 1;
     for (std::size_t label = 0; label < 4; ++label) {
         const std::size_t rank = label ^ (label >> 1); // labels are a Gray code
-        const float level = spacing * (static_cast<float>(rank) - 1.5f); // the nearest wins
+        const float level =
+            spacing * (static_cast<float>(rank) - 1.5f); // the nearest wins
         weight(4, label, 0) = sharpness * level;
         weight(4, label, 1) = -sharpness * level;
         parameters[receiver.net.layers()[4].biases + label] =

@@ -220,7 +220,8 @@ std::vector<float> noise_correlation(const expected_waveform& fitted, const reco
     };
     const double power = std::max(covariance(0).real(), 1e-12);
     std::vector<float> found;
-    for (std::size_t lag = 1; lag <= expected_waveform::noise_reach * fitted.sps(); ++lag) {
+    for (std::size_t lag = 1; lag <= expected_waveform::noise_reach * fitted.sps();
+         ++lag) {
         const auto part = covariance(lag) / power;
         for (const double each : { part.real(), part.imag() })
             if (found.size() < lag * planes)

@@ -261,14 +261,15 @@ void front_filter::measure_phase()
 
 bool front_filter::is_lost() const
 {
-    return std::max(d_bank.residual(), d_bank.latest_residual()) > 0.5f * d_chance;
+    return std::max(d_bank.residual(), d_bank.latest_residual()) > 0.75f * d_chance;
 }
 
 // Judges the filter, and whether it stays in use.
 void front_filter::look(decider& decides, const prepared_network& net)
 {
     const std::size_t first = d_next - d_plain.size();
-    if (d_known < d_plain.size() || d_unusable > sample(first) - d_window.samples_before())
+    if (d_known < d_plain.size() ||
+        d_unusable > sample(first) - d_window.samples_before())
         return;
     if (d_carrier && !d_in_use)
         d_reference = d_carrier->phase();

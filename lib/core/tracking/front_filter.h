@@ -64,7 +64,7 @@ struct front_filter_status {
  * that the network makes of the samples as they came in; if the filter is the worse one,
  * or has come to lie a symbol or a quarter turn aside, it starts over from doing nothing.
  *
- * When a block leaves half as much of the waveform as decisions at random would, the
+ * When a block leaves three quarters of what decisions at random would, the
  * filter is lost: after a jump, in noise, in another signal. Then the decisions are those
  * of the samples as they came in, as if there were no filter; behind it, it goes on
  * learning from its own ones, starting over every `judged_every` symbols, and is in use
@@ -169,7 +169,8 @@ private:
     std::shared_ptr<const expected_waveform> d_waveform;
     window_geometry d_window;
     std::size_t d_planes, d_taps, d_step;
-    float d_noise, d_chance; // mean squares that the waveform leaves: as trained, at random
+    float d_noise,
+        d_chance; // mean squares that the waveform leaves: as trained, at random
     std::size_t d_past, d_capacity; // symbols
 
     // Symbol k's middle is sample k·sps of these.
@@ -185,7 +186,7 @@ private:
 
     aligned_floats d_expected;
     planes d_wanted, d_output;
-    std::optional<carrier> d_carrier; // of complex samples
+    std::optional<carrier> d_carrier;      // of complex samples
     normal_equations d_sums, d_noise_sums; // of a block
     linear_filter d_filter;
     tap_bank d_bank;
@@ -194,7 +195,7 @@ private:
     std::vector<std::uint8_t> d_own;   // labels behind it, while it is lost
     planes d_still;                    // complex samples without their carrier
     aligned_floats d_interleaved;      // of complex samples
-    aligned_floats d_nothing; // taps that do nothing
+    aligned_floats d_nothing;          // taps that do nothing
     bool d_starts = false;
     bool d_in_use = true;
     bool d_clear = false;         // lost, but clearly better than nothing

@@ -28,9 +28,8 @@ judge::judge(std::shared_ptr<const expected_waveform> waveform,
 {
 }
 
-const std::vector<std::uint8_t>* judge::align(const std::uint8_t* labels,
-                                              const std::uint8_t* others,
-                                              float turned) const
+const std::vector<std::uint8_t>*
+judge::align(const std::uint8_t* labels, const std::uint8_t* others, float turned) const
 {
     constexpr double whole_turn = 2 * M_PI;
     const double step = whole_turn / static_cast<double>(d_symmetries.size());
@@ -67,7 +66,9 @@ judge::verdict judge::compare(const signal_planes& samples,
         reset();
         return verdict::displaced;
     }
-    const auto differs = [&](std::size_t k) { return (*symmetry)[others[k]] != labels[k]; };
+    const auto differs = [&](std::size_t k) {
+        return (*symmetry)[others[k]] != labels[k];
+    };
     std::size_t first = 0;
     while (first < symbols && !differs(first))
         ++first;
@@ -89,7 +90,8 @@ judge::verdict judge::compare(const signal_planes& samples,
         reset();
         return verdict::worse;
     }
-    return d_left[0][symbols] < 0.5f * d_left[1][symbols] ? verdict::clear : verdict::open;
+    return d_left[0][symbols] < 0.5f * d_left[1][symbols] ? verdict::clear
+                                                          : verdict::open;
 }
 
 // What the waveform of the labels, through the fitted filter, leaves of the samples: sums

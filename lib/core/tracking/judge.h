@@ -84,7 +84,7 @@ private:
     linear_filter d_filter;
     aligned_floats d_expected, d_channel;
     planes d_wave, d_passed;
-    std::vector<float> d_left[2]; // up to each symbol
+    std::vector<float> d_left[2];  // up to each symbol
     float d_lost = 0, d_bouts = 0; // bouts: lost less won, and all
 };
 

@@ -149,14 +149,15 @@ sample that is not usable are left out. Raises ValueError for too few symbols.)"
             py::arg("labels"),
             "Mean squared difference of a float, real and imaginary part apart, to what is "
             "expected: samples (n, sps), labels (n,).")
-        .def("set",
-             &expected_waveform::set,
-             py::arg("affine"),
-             py::arg("table"),
-             py::arg("noise"),
-             py::arg("noise_correlation") = std::vector<float>{},
-             "Takes flat float32 arrays as `affine`, `table` and `noise_correlation` are, row "
-             "by row; without the latter the noise is white.")
+        .def(
+            "set",
+            &expected_waveform::set,
+            py::arg("affine"),
+            py::arg("table"),
+            py::arg("noise"),
+            py::arg("noise_correlation") = std::vector<float>{},
+            "Takes flat float32 arrays as `affine`, `table` and `noise_correlation` are, row "
+            "by row; without the latter the noise is white.")
         .def_property_readonly("sps", &expected_waveform::sps)
         .def_property_readonly("complex", &expected_waveform::is_complex)
         .def_property_readonly("reach", &expected_waveform::reach)
