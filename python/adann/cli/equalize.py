@@ -44,6 +44,7 @@ def equalize(model: str, captures: tuple[str, ...], references: tuple[str, ...],
     Ctrl-C stops it: what has been decided is counted and written, and the report says
     "complete": false.
     """
+    from ..captures.labels import known
     from ..captures.files import read_captures
     from ..offline.equalize import equalize_captures, prepare_capture
     from ..offline.evaluate import RunningErrors
@@ -74,9 +75,10 @@ def equalize(model: str, captures: tuple[str, ...], references: tuple[str, ...],
             prepared.append(prepare_capture(capture, trained))
 
     sizes = [capture.samples.size // trained.sps for capture in prepared]
+    all_known = references and all(known(capture.reference, trained.constellation.size).all()
+                                   for capture in prepared)
     errors = RunningErrors(trained.constellation, sizes,
-                           [capture.reference for capture in prepared], block) if (
-        references) else None
+                           [capture.reference for capture in prepared], block) if all_known else None
     with watch(sum(sizes), block, errors, monitor) as watching:
         by_name, seconds = equalize_captures(
             model, prepared, {"equalizer": settings},

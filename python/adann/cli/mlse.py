@@ -44,7 +44,8 @@ def mlse(constellation: core.constellation, sps: int, memory: int, captures: tup
     fitted to known symbols and tracked by LMS, and the Viterbi algorithm. Ctrl-C stops it: what has
     been decided is counted and written, and the report says "complete": false.
     """
-    from ..captures.alignment import UNKNOWN, known_labels
+    from ..captures.alignment import known_labels
+    from ..captures.labels import UNKNOWN
     from ..captures.files import read_captures
     from ..offline.mlse import decide, symbol_rows
 
