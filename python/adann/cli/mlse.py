@@ -45,8 +45,8 @@ def mlse(constellation: core.constellation, sps: int, memory: int, captures: tup
     been decided is counted and written, and the report says "complete": false.
     """
     from ..captures.alignment import known_labels
-    from ..captures.labels import UNKNOWN
     from ..captures.files import read_captures
+    from ..captures.labels import UNKNOWN
     from ..offline.mlse import decide, symbol_rows
 
     if len(references) != len(captures):
