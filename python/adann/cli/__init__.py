@@ -11,6 +11,7 @@ from .export import export
 from .import_capture import import_capture
 from .import_network import import_network
 from .mlse import mlse
+from .quantize import quantize
 from .replay import replay
 from .reproduce import reproduce
 from .simulate import simulate
@@ -55,6 +56,6 @@ def main():
     """AdaNN: a neural-network equalizer that keeps learning on the signal it receives."""
 
 
-for command in (train, equalize, replay, mlse, import_capture, import_network, export, simulate,
+for command in (train, equalize, replay, mlse, import_capture, import_network, quantize, export, simulate,
                 reproduce, doctor):
     main.add_command(command)

@@ -96,5 +96,27 @@ class Frozen:
 
     def as_they_come(self, windows: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
         """Normalised windows (n, inputs) as samples with this mean and rms."""
-        offset = np.tile(self.offset, self.inputs // self.floats)
-        return (windows * self.rms + offset).astype(np.float32)
+        return (windows * np.float32(self.rms) + self._mean_of_inputs).astype(np.float32)
+
+    def prepared(self, windows: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+        """The reverse, in the arithmetic of what is exported."""
+        return (windows - self._mean_of_inputs) / np.float32(self.rms)
+
+    @property
+    def _mean_of_inputs(self):
+        return np.tile(self.offset, self.inputs // self.floats)
+
+    @functools.cached_property
+    def quantized(self) -> core.quantized_network | None:
+        """The network in whole numbers, if the model has formats for it."""
+        formats = self.model.formats
+        return None if formats is None else core.quantized_network(self.model.network, formats)
+
+    def logits(self, windows: npt.NDArray[np.float32]) -> npt.NDArray:
+        """Of normalised windows (n, inputs): int32 by the core if quantized, else float32 by doubles."""
+        if self.quantized is not None:
+            return self.quantized.decide(windows)[1]
+        x = windows.astype(np.float64)
+        for k, (weights, biases) in enumerate(self.layers):
+            x = (np.maximum(x, 0) if k else x) @ weights.T.astype(np.float64) + biases
+        return x.astype(np.float32)
