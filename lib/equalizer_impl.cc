@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "equalizer_impl.h"
 
+#include "core/common/checks.h"
 #include "core/common/printable.h"
 
 #include <algorithm>
 #include <cmath>
 #include <complex>
+#include <filesystem>
 #include <gnuradio/io_signature.h>
+#include <sstream>
 
 namespace gr {
 namespace adann {
@@ -22,6 +25,33 @@ std::size_t item_floats(const core::window_geometry& window,
 {
     return settings.input == input_kind::vectors ? window.dimension()
                                                  : window.floats_per_sample();
+}
+
+template <typename T>
+std::string printed(const T& value)
+{
+    std::ostringstream text;
+    text << std::boolalpha << value;
+    return text.str();
+}
+
+// A checkpoint that an equalizer goes on from which was told what its signal is.
+void check_same(const std::string& path,
+                const core::model& saved,
+                const core::model& wanted)
+{
+    const auto check =
+        [&](const std::string& what, const auto& of_file, const auto& given) {
+            if (of_file != given)
+                core::refuse(what,
+                             printed(given),
+                             printed(of_file) + ", as the checkpoint '" + path +
+                                 "' has it, or another checkpoint file");
+        };
+    check("constellation", saved.symbols.text(), wanted.symbols.text());
+    check("sps", saved.sps, wanted.sps);
+    check("half_window", saved.half_window, wanted.half_window);
+    check("complex", saved.complex, wanted.complex);
 }
 
 double decibels(double power) { return 10 * std::log10(power); }
@@ -41,8 +71,24 @@ equalizer::sptr equalizer::make_from_memory(const std::string& contents,
                                                      settings);
 }
 
+equalizer::sptr equalizer::make_blind(const std::string& constellation,
+                                      unsigned sps,
+                                      unsigned half_window,
+                                      bool complex,
+                                      const equalizer_settings& settings)
+{
+    const core::blind_start start(
+        constellation, sps, half_window, complex, settings.seed);
+    if (settings.checkpoint.empty() || !std::filesystem::exists(settings.checkpoint))
+        return gnuradio::make_block_sptr<equalizer_impl>(start.found(), settings, start);
+    const auto saved = core::load_model(settings.checkpoint);
+    check_same(settings.checkpoint, saved, start.found());
+    return gnuradio::make_block_sptr<equalizer_impl>(saved, settings);
+}
+
 equalizer_impl::equalizer_impl(const core::model& model,
-                               const equalizer_settings& settings)
+                               const equalizer_settings& settings,
+                               const std::optional<core::blind_start>& start)
     : gr::block(
           "adann_equalizer",
           gr::io_signature::make2(1,
@@ -61,12 +107,13 @@ equalizer_impl::equalizer_impl(const core::model& model,
       d_constellation(model.symbols),
       d_items_per_symbol(d_vectors ? 1 : d_window.sps()),
       d_stride(d_vectors ? d_window.dimension() : d_window.stride()),
-      d_core(model, d_stride, settings, [this](const auto& event) { publish(event); })
+      d_core(start ? core::adaptive_equalizer(*start, d_stride, settings, publisher())
+                   : core::adaptive_equalizer(model, d_stride, settings, publisher()))
 {
     d_margin =
         (d_core.dimension() - d_window.dimension()) / 2 / d_window.floats_per_sample();
     if (settings.front_filter && settings.mode != adaptation_mode::off && !d_vectors &&
-        !model.waveform)
+        !start && !model.waveform)
         d_logger->info(
             "the model has no expected waveform, so no front filter follows the "
             "signal; `adann train` writes models that have one");
@@ -221,7 +268,9 @@ void equalizer_impl::control(const pmt::pmt_t& message)
 void equalizer_impl::publish(const core::adaptation_event& event)
 {
     using core::event_kind;
-    if (event.what == event_kind::error)
+    if (event.what == event_kind::start)
+        d_logger->info("{:s}", event.detail);
+    else if (event.what == event_kind::error)
         d_logger->error("adaptation: {:s}", event.detail);
     else if (event.what == event_kind::paused)
         d_logger->warn("adaptation: {:s}: {:s}", adann::name(event.what), event.detail);

@@ -13,7 +13,10 @@ namespace adann {
 class equalizer_impl : public equalizer
 {
 public:
-    equalizer_impl(const core::model& model, const equalizer_settings& settings);
+    //! \param start if there is no model: its first one is given as `model`
+    equalizer_impl(const core::model& model,
+                   const equalizer_settings& settings,
+                   const std::optional<core::blind_start>& start = {});
 
     void set_learning_rate(std::optional<float> rate) override
     {
@@ -45,6 +48,10 @@ public:
 
 private:
     void control(const pmt::pmt_t& message);
+    auto publisher()
+    {
+        return [this](const core::adaptation_event& event) { publish(event); };
+    }
     void publish(const core::adaptation_event& event);
     void pass_tags(int input,
                    std::size_t symbols,

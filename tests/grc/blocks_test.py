@@ -42,7 +42,7 @@ def given(tmp_path):
     """What has no default, or none that is a setter's too."""
     write_capture(tmp_path / "a", np.ones(100, np.float32), 1e6)
     model = {"model": ROOT / "examples/models/vcsel_pam4.safetensors"}
-    return {"adann_equalizer": model, "adann_receiver": model,
+    return {"adann_equalizer": {**model, "type": "float"}, "adann_receiver": model,
             "adann_capture_source": {"file": tmp_path / "a.sigmf-meta"},
             "adann_mlse": {"response": "(0, 0, 1, 0, 0)"},
             "adann_status_monitor": {"address": f"ipc://{tmp_path}/status"}}
@@ -84,8 +84,29 @@ def test_a_block_as_it_is_dragged_in_is_made_and_its_callbacks_are_its_setters(
                         or getattr(made, f"message_port_is_hier_{direction}")(key))
 
 
+@pytest.mark.parametrize("constellation, classes", [
+    ("pam2", 2), ("gr:qpsk", 4), ("32apsk", 32), ("256qam", 256), ("given", 8)])
+def test_an_equalizer_without_a_model_is_made_of_constellation_and_samples(
+        platform, constellation, classes):
+    flowgraph = platform.make_flow_graph()
+    flowgraph.new_block("variable_constellation").import_data("link", {}, {"type": "8psk"})
+    block = flowgraph.new_block("adann_equalizer")
+    block.import_data("block", {}, {"constellation": constellation, "points": "link"})
+    flowgraph.rewrite()
+    block.validate()
+    assert not errors(block)
+    names = {"self": types.SimpleNamespace(), "adann": adann, "link": digital.constellation_8psk()}
+    exec(f"self.block = {block.templates.render('make')}", names)
+    drawn = [port for port in block.sources if port.domain == "stream"]
+    assert drawn[1].vlen == classes
+    assert names["self"].block.output_signature().sizeof_stream_item(1) == 4 * classes
+
+
 @pytest.mark.parametrize("name, parameters, expression", [
-    ("equalizer", {"model": ""}, "len(model) > 0"),
+    ("equalizer", {"mode": "off"}, "choose a Model File, or an Adaptation other than Off"),
+    ("equalizer", {"sps": "64"}, "sps * (2 * half_window + 1) <= 512"),
+    ("equalizer", {"type": "float"}, "bool(model) or type == 'complex' or constellation in"),
+    ("equalizer", {"constellation": "given"}, "constellation != 'given' or points != ()"),
     ("equalizer", {"batch": "8"}, "16 <= batch <= 2**20"),
     ("equalizer", {"learning_rate": "-1"}, "learning_rate is None or 0 <= learning_rate <= 10"),
     ("ber_counter", {"batch": "0"}, "1 <= batch <= 2**30"),
@@ -115,7 +136,7 @@ def test_the_mlse_shows_the_port_for_known_labels_when_it_learns_from_them(
     assert (block.params["step"].hide == "all") == (adaptation == "off")
 
 
-@pytest.mark.parametrize("name", ["ber_counter", "mlse"])
+@pytest.mark.parametrize("name", ["ber_counter", "mlse", "equalizer"])
 def test_a_constellation_object_is_given_by_its_id(platform, name):
     flowgraph = platform.make_flow_graph()
     flowgraph.new_block("variable_constellation").import_data("link", {}, {"type": "qpsk"})

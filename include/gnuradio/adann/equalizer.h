@@ -65,6 +65,14 @@ struct ber_estimate {
  * of two neighbours in the unit-power constellation: 0.0045 h, h·√sps/9 and h·√sps/3
  * (PAM2, QPSK: h·√sps/6).
  *
+ * Without a model it starts with nothing: the sample in the middle decides 4096 symbols, then a linear
+ * equalizer that is fitted to them blindly (with the loss "supervised" to the known labels), and from
+ * 32768 symbols on a network that the adapter thread has trained on those decisions, with an expected
+ * waveform; whose decisions explain the samples better decides, and from there it adapts as ever.
+ * Symbols have to be random and their carrier recovered. Labels are right up to a symmetry of the
+ * constellation and a whole delay, which the signal does not tell. Each stage is a `status` event,
+ * "start".
+ *
  * The guard estimates the error rates of three networks without labels, and has the best
  * decide: the offline one, the one that adapts, and a copy of that from when it was good.
  * Training starts over from the better one when the adapting one stays worse. While the
@@ -89,7 +97,7 @@ struct ber_estimate {
  * it (any label, some finite posteriors) and the adaptation step of its batch, and
  * nothing after that.
  *
- * Message port `status`: a dictionary per step and change of state with event ("step", "paused", "resumed",
+ * Message port `status`: a dictionary per step and change of state with event ("start", "step", "paused", "resumed",
  * "rollback", "reset", "saved", "error"), detail (the reason), step, loss, confidence
  * (mean largest posterior), ber, ber_low, ber_high and trustworthy (estimated without
  * labels, from the first 4096 symbols on), network (offline, adaptive or last good: the
@@ -112,6 +120,17 @@ public:
      * \param contents those of a model file */
     static sptr make_from_memory(const std::string& contents,
                                  const equalizer_settings& settings = {});
+    /*! Without a model, from the first symbols on: see above. Goes on from the checkpoint that
+     * the settings name, if that file is there.
+     * \param constellation a name, or the points as JSON
+     * \param sps,half_window,complex of the samples: 1 to 64, 0 to 255, windows of at most 512
+     * samples
+     * \throws std::invalid_argument naming what is out of range, or unlike the checkpoint */
+    static sptr make_blind(const std::string& constellation,
+                           unsigned sps,
+                           unsigned half_window,
+                           bool complex,
+                           const equalizer_settings& settings = {});
 
     // All of these are safe while the flowgraph runs.
     //! \throws std::invalid_argument if out of range, as the other setters

@@ -39,6 +39,17 @@ make_front(const model& initial, std::size_t stride, const adaptation_settings& 
     return std::make_unique<observed<front_filter>>(front_filter(initial, front));
 }
 
+// Samples that a front filter looks at on each side, if there is one.
+std::size_t reach(const model& initial,
+                  std::size_t stride,
+                  const adaptation_settings& settings,
+                  bool filters)
+{
+    return filters && settings.front_filter && stride == initial.window.stride()
+               ? front_filter::reach(settings.front_filter_length, initial.window.sps())
+               : 0;
+}
+
 } // namespace
 
 adaptive_equalizer::adaptive_equalizer(
@@ -46,6 +57,29 @@ adaptive_equalizer::adaptive_equalizer(
     std::size_t stride,
     const adaptation_settings& settings,
     std::function<void(const adaptation_event&)> on_event)
+    : adaptive_equalizer(initial, stride, settings, std::move(on_event), nullptr)
+{
+}
+
+adaptive_equalizer::adaptive_equalizer(
+    const blind_start& start,
+    std::size_t stride,
+    const adaptation_settings& settings,
+    std::function<void(const adaptation_event&)> on_event)
+    : adaptive_equalizer(start.found(),
+                         stride,
+                         settings,
+                         std::move(on_event),
+                         std::make_unique<blind_start>(start))
+{
+}
+
+adaptive_equalizer::adaptive_equalizer(
+    const model& initial,
+    std::size_t stride,
+    const adaptation_settings& settings,
+    std::function<void(const adaptation_event&)> on_event,
+    std::unique_ptr<blind_start> start)
     : d_settings(checked(settings)),
       d_initial(initial),
       d_stride(stride),
@@ -54,19 +88,32 @@ adaptive_equalizer::adaptive_equalizer(
       d_lockstep(settings.mode == adaptation_mode::lockstep),
       d_supervised(d_adapts && row(settings.loss).supervised()),
       d_on_event(std::move(on_event)),
+      d_start(std::move(start)),
       d_decider(initial.net),
       d_front(make_front(initial, stride, settings)),
-      d_dimension(d_front ? d_front->resting().dimension() : initial.window.dimension()),
+      d_following(d_front.get()),
+      d_dimension(initial.window.dimension() +
+                  2 * reach(initial, stride, settings, d_front || d_start) *
+                      initial.window.floats_per_sample()),
       d_floats((d_batch - 1) * stride + initial.window.dimension()),
       d_queue(d_adapts ? queue_slots(d_batch, d_floats) : 0,
               { std::vector<float>(d_floats), std::vector<std::uint8_t>(d_batch) }),
       d_weights(prepared_network(initial.net, stride)),
       d_front_report(
           { {},
-            std::vector<std::complex<float>>(d_front ? d_front->resting().taps() : 0) }),
+            std::vector<std::complex<float>>((d_dimension - initial.window.dimension()) /
+                                                 initial.window.floats_per_sample() +
+                                             1) }),
       d_training(settings)
 {
+    if (d_start && !d_adapts)
+        refuse("model", "empty", "a file, for the mode 'off'");
     if (!d_adapts)
+        return;
+    if (!settings.checkpoint.empty())
+        d_recorder.emplace(
+            stride, initial.window.dimension(), d_batch, queue_slots(d_batch, d_floats));
+    if (d_start)
         return;
     d_learner.emplace(initial, settings);
     d_status = d_learner->status();
@@ -80,9 +127,6 @@ adaptive_equalizer::adaptive_equalizer(
     if (d_front)
         tell(d_front->resting());
     d_initial.state = {};
-    if (!settings.checkpoint.empty())
-        d_recorder.emplace(
-            stride, initial.window.dimension(), d_batch, queue_slots(d_batch, d_floats));
 }
 
 adaptive_equalizer::~adaptive_equalizer() { stop(); }
@@ -95,6 +139,7 @@ void adaptive_equalizer::start()
         d_queue.pop();
     d_filling = nullptr;
     d_position = 0;
+    d_gap = true;
     if (d_front)
         d_front->resting().start();
     d_wake.clear();
@@ -143,11 +188,16 @@ feature_view adaptive_equalizer::decide_some(const feature_view& view,
                                              float* posteriors)
 {
     const prepared_network& net = d_weights.newest();
-    if (!d_front) {
-        d_decider.decide(net, view, labels, posteriors, d_position);
-        return view;
+    observed<front_filter>* const following = d_following;
+    if (!following) {
+        const std::size_t dimension = d_initial.window.dimension();
+        const feature_view middle{
+            view.data + (d_dimension - dimension) / 2, d_stride, dimension, view.count
+        };
+        d_decider.decide(net, middle, labels, posteriors, d_position);
+        return middle;
     }
-    front_filter& front = d_front->enter();
+    front_filter& front = following->enter();
     if (d_reset_front.exchange(false))
         front.reset();
     const std::size_t n = std::min(view.count, front.left());
@@ -161,7 +211,7 @@ feature_view adaptive_equalizer::decide_some(const feature_view& view,
         front.decided(labels, n, d_decider, net);
     if (d_position + n == d_batch)
         tell(front);
-    d_front->leave();
+    following->leave();
     return seen;
 }
 
@@ -182,6 +232,9 @@ void adaptive_equalizer::collect(const feature_view& view, const std::uint8_t* l
         d_filling = d_frozen ? nullptr : d_queue.free_slot();
         if (!d_filling && !d_frozen)
             ++d_dropped;
+        if (d_filling)
+            d_filling->follows = !d_gap;
+        d_gap = !d_filling;
     }
     if (d_filling) {
         // Windows overlap: this writes the end of the last call's samples once more.
@@ -251,7 +304,8 @@ front_filter_status adaptive_equalizer::front_status() const
 std::vector<std::complex<float>> adaptive_equalizer::taps() const
 {
     const std::lock_guard<std::mutex> lock(d_mutex);
-    return d_front_report.newest().taps;
+    return has_front_filter() ? d_front_report.newest().taps
+                              : std::vector<std::complex<float>>{};
 }
 
 learner_status adaptive_equalizer::status() const
@@ -276,25 +330,26 @@ void adaptive_equalizer::run()
         const batch* filled = d_queue.filled_slot();
         if (!filled)
             continue;
-        const std::uint64_t rollbacks = d_learner->status().rollbacks;
-        attempt([&] { learn(*filled); });
+        const std::uint64_t rollbacks = status().rollbacks;
+        attempt([&] { d_start ? begin_with(*filled) : learn(*filled); });
         d_queue.pop();
         if (d_lockstep)
             d_done.post();
         // While decide() goes on.
-        if (d_recorder && d_learner->status().rollbacks > rollbacks)
+        if (d_recorder && status().rollbacks > rollbacks)
             attempt([this] {
                 save(std::filesystem::path(d_settings.checkpoint)
                          .replace_extension(".rollback.safetensors"),
                      d_recorder->recorded(d_learner->settings()));
             });
-        if (saves && clock::now() - saved >=
-                         std::chrono::seconds(d_settings.checkpoint_interval)) {
+        if (saves && d_learner &&
+            clock::now() - saved >=
+                std::chrono::seconds(d_settings.checkpoint_interval)) {
             attempt(save_checkpoint);
             saved = clock::now();
         }
     }
-    if (saves)
+    if (saves && d_learner)
         attempt(save_checkpoint);
 }
 
@@ -346,6 +401,37 @@ void adaptive_equalizer::take_requests()
         attempt([&] { save(path, checkpoint()); });
 }
 
+// The start of one without a model.
+void adaptive_equalizer::begin_with(const batch& filled)
+{
+    const feature_view view{
+        filled.samples.data(), d_stride, d_initial.window.dimension(), d_batch
+    };
+    const std::string told = d_start->take(view,
+                                           d_supervised ? filled.labels.data() : nullptr,
+                                           filled.follows,
+                                           [this] { return !d_stopping; });
+    if (d_start->changed()) {
+        d_weights.writing().assign(d_start->found().net);
+        d_weights.publish();
+    }
+    if (d_start->done()) {
+        learner_settings settings = d_settings;
+        {
+            const std::lock_guard<std::mutex> lock(d_mutex);
+            static_cast<training_settings&>(settings) = d_training;
+        }
+        d_learner.emplace(d_start->found(), settings);
+        d_front = make_front(d_start->found(), d_stride, d_settings);
+        d_start = nullptr;
+        share_status();
+        publish();
+        d_following = d_front.get();
+    }
+    if (!told.empty())
+        report({ status(), event_kind::start, told });
+}
+
 void adaptive_equalizer::learn(const batch& filled)
 {
     if (d_recorder && !attempt([&] {
@@ -379,6 +465,8 @@ void adaptive_equalizer::publish()
 
 model adaptive_equalizer::checkpoint()
 {
+    if (d_start)
+        throw std::runtime_error("nothing has been learnt yet that could be saved");
     if (!d_learner)
         return d_initial;
     model saved = d_learner->checkpoint();

@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include "core/adaptation/blind_start.h"
 #include "core/adaptation/handover.h"
 #include "core/adaptation/learner.h"
 #include "core/adaptation/observed.h"
@@ -54,6 +55,11 @@ struct adaptation_event : learner_event {
  * follows the signal before the network (front_filter.h), every 64 symbols and inline in
  * decide(). The network decides and learns from filtered samples.
  *
+ * Without a model it starts with a blind_start: the adapter thread takes its models as they come, and
+ * has a learner, and a front filter, from the last one on. Until then nothing is saved.
+ * While it trains that one, a second or so, batches are dropped in the mode "live". With the loss
+ * "supervised" it starts with the known labels.
+ *
  * A checkpoint is a learner's, with the number of dropped batches and the front filter. Checkpoints are
  * written between two steps: by request_save() and, if the setting `checkpoint` names
  * a file, there each `checkpoint_interval` seconds and when the thread ends. With such a
@@ -75,6 +81,11 @@ public:
      * std::invalid_argument naming the setting that is out of range, model_file_error if
      * `initial` is a checkpoint that does not fit */
     adaptive_equalizer(const model& initial,
+                       std::size_t stride,
+                       const adaptation_settings& settings,
+                       std::function<void(const adaptation_event&)> on_event = {});
+    //! Without a model. \throws std::invalid_argument for the mode "off" as well
+    adaptive_equalizer(const blind_start& start,
                        std::size_t stride,
                        const adaptation_settings& settings,
                        std::function<void(const adaptation_event&)> on_event = {});
@@ -123,7 +134,7 @@ public:
 
     //! After the latest step.
     learner_status status() const;
-    bool has_front_filter() const { return d_front != nullptr; }
+    bool has_front_filter() const { return d_following.load() != nullptr; }
     //! Of the front filter, after the latest batch; as at the start without one.
     front_filter_status front_status() const;
     //! The taps that it uses after the latest batch, the earliest sample's first; empty
@@ -141,7 +152,14 @@ private:
     struct batch {
         std::vector<float> samples;
         std::vector<std::uint8_t> labels; // known ones for "supervised", else decided
+        bool follows = false;             // directly the one handed over before it
     };
+
+    adaptive_equalizer(const model& initial,
+                       std::size_t stride,
+                       const adaptation_settings& settings,
+                       std::function<void(const adaptation_event&)> on_event,
+                       std::unique_ptr<blind_start> start);
 
     feature_view decide_some(const feature_view& view,
                              const std::uint8_t* known_labels,
@@ -156,6 +174,7 @@ private:
     bool attempt(work make);
     void take_requests();
     void learn(const batch& filled);
+    void begin_with(const batch& filled);
     void share_status();
     void publish();
     model checkpoint();
@@ -163,7 +182,7 @@ private:
     void report(const learner_event& event);
 
     const adaptation_settings d_settings;
-    model d_initial; // as loaded; without its state, which is the learner's
+    model d_initial; // as loaded, or untrained; without its state, which is the learner's
     const std::size_t d_stride;
     const std::size_t d_batch;
     const bool d_adapts;
@@ -171,16 +190,19 @@ private:
     const bool d_supervised;
     const std::function<void(const adaptation_event&)> d_on_event;
 
-    std::optional<learner> d_learner; // the adapter thread's; none when off
+    std::unique_ptr<blind_start> d_start; // the adapter thread's; null once it is done
+    std::optional<learner> d_learner; // the adapter thread's; none when off, or not yet
 
     // The deciding thread's.
     decider d_decider;
-    // Null without one. The adapter reads it, for checkpoints.
+    // Null without one, or not yet: then the adapter makes it. That reads it, for checkpoints.
     std::unique_ptr<observed<front_filter>> d_front;
+    std::atomic<observed<front_filter>*> d_following{ nullptr }; // d_front
     const std::size_t d_dimension;
     const std::size_t d_floats; // of a batch
     batch* d_filling = nullptr; // null while the current batch is not learnt from
     std::size_t d_position = 0; // in the current batch
+    bool d_gap = true;          // before the current batch
 
     // Handed over.
     slot_queue<batch> d_queue;

@@ -22,6 +22,12 @@ constexpr double settled = 2048;    // symbols that an estimate needs
 constexpr std::size_t patience = 16384;  // symbols before a rollback
 constexpr std::size_t good_lasts = 8192; // symbols until the next good one is kept
 
+// 1 where it is unknown: no rate is unusual then.
+double usual_rate_of(const model& trained)
+{
+    return std::isnan(trained.symbol_error_rate) ? 1 : trained.symbol_error_rate;
+}
+
 } // namespace
 
 const char* guard::name(candidate which)
@@ -37,15 +43,15 @@ guard::guard(const model& initial, bool scrambled, std::uint64_t seed, std::size
       d_candidates{ { { initial.net,
                         initial.temperature,
                         error_estimate(initial.symbols, scrambled),
-                        initial.symbol_error_rate },
+                        usual_rate_of(initial) },
                       { initial.net,
                         initial.adapted_temperature,
                         error_estimate(initial.symbols, scrambled),
-                        initial.symbol_error_rate },
+                        usual_rate_of(initial) },
                       { initial.net,
                         initial.adapted_temperature,
                         error_estimate(initial.symbols, scrambled),
-                        initial.symbol_error_rate } } },
+                        usual_rate_of(initial) } } },
       d_looks(seed),
       d_decisions{ std::vector<std::uint8_t>(batch),
                    std::vector<std::uint8_t>(batch),
@@ -233,7 +239,7 @@ void guard::reset()
 {
     restart_estimates();
     d_candidates[last_good].net = d_initial.net;
-    d_candidates[last_good].usual_rate = d_initial.symbol_error_rate;
+    d_candidates[last_good].usual_rate = usual_rate_of(d_initial);
     d_in_use = offline;
     d_random = d_scrambled;
     d_since_good = 0;

@@ -17,7 +17,7 @@ constexpr std::size_t room = 4096; // symbols until the buffers are moved back
 
 std::size_t odd_taps(unsigned length, std::size_t sps)
 {
-    return length * sps / 2 * 2 + 1;
+    return 2 * front_filter::reach(length, sps) + 1;
 }
 
 std::size_t whole(std::size_t samples, std::size_t sps)

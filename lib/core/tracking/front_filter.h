@@ -76,6 +76,10 @@ public:
     std::size_t taps() const { return d_taps; } //!< odd
     //! Samples that it looks at on each side.
     std::size_t reach() const { return d_taps / 2; }
+    static std::size_t reach(std::size_t length, std::size_t sps)
+    {
+        return length * sps / 2;
+    }
     /*! Floats of a window of samples that comes in: what the network's window has, and
      * reach() samples on each side of it. */
     std::size_t dimension() const

@@ -14,8 +14,21 @@ namespace {
 
 // model: a path, or a core.model. That belongs to the other extension module, which has a
 // core of its own, so it comes over as the contents of a file.
-equalizer::sptr make(const py::object& model, const equalizer_settings& settings)
+equalizer::sptr make(const py::object& model,
+                     const py::object& symbols,
+                     unsigned sps,
+                     unsigned half_window,
+                     bool complex,
+                     const equalizer_settings& settings)
 {
+    if (py::isinstance<py::str>(model) && py::len(model) == 0) {
+        if (symbols.is_none())
+            throw py::value_error(
+                "constellation is None, allowed without a model: a name, points, or a "
+                "digital.constellation object; or name a model file");
+        return equalizer::make_blind(
+            constellation_text(symbols), sps, half_window, complex, settings);
+    }
     if (py::isinstance(model, py::module_::import("gnuradio.adann.core").attr("model")))
         return equalizer::make_from_memory(model.attr("to_bytes")().cast<std::string>(),
                                            settings);
@@ -68,17 +81,40 @@ Message ports: status (a dictionary per step and change of state), control (free
 (save . path)).
 
 model: a core.model, or the path of a model file or of a checkpoint, from which the equalizer
-  goes on
+  goes on; "" starts with nothing: see below
+constellation, sps, half_window, complex: of the samples, without a model; a model tells them
+  itself. Constellations as core.constellation takes them; windows of at most 512 samples
 Settings, by their names:)") +
          settings_doc<equalizer_settings>() + R"(
+
+Without a model the sample in the middle decides 4096 symbols, then a linear equalizer that was
+fitted to them blindly, and from 32768 symbols on a network that was trained on those decisions in
+the adapter thread, or that linear equalizer again where its decisions explain the samples better;
+from there it adapts as ever. Symbols have to be random and their carrier recovered. Labels are right up to a symmetry of
+the constellation and a whole delay. Each stage is a status event, 'start'. If the file `checkpoint`
+is there already, it goes on from that.
 
 Raises ValueError naming the parameter that is out of range, core.ModelFileError (a
 ValueError) if the model file cannot be read.)")
             .c_str())
-        .def(py::init([](const py::object& model, const py::kwargs& settings) {
-                 return make(model, settings_from<equalizer_settings>(settings));
+        .def(py::init([](const py::object& model,
+                         const py::object& symbols,
+                         unsigned sps,
+                         unsigned half_window,
+                         bool complex,
+                         const py::kwargs& settings) {
+                 return make(model,
+                             symbols,
+                             sps,
+                             half_window,
+                             complex,
+                             settings_from<equalizer_settings>(settings));
              }),
-             py::arg("model"))
+             py::arg("model") = "",
+             py::arg("constellation") = py::none(),
+             py::arg("sps") = 2,
+             py::arg("half_window") = 5,
+             py::arg("complex") = true)
         .def("set_learning_rate", &equalizer::set_learning_rate, py::arg("learning_rate"))
         .def("set_sigma", &equalizer::set_sigma, py::arg("sigma"))
         .def("set_epsilon", &equalizer::set_epsilon, py::arg("epsilon"))

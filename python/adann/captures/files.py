@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from . import sigmf
 
+_SAME_RATE = 1e-3  # relative: what a clock may be off
 RAW_TYPES = {".f32": np.dtype("<f4"), ".c64": np.dtype("<c8"), ".cfile": np.dtype("<c8")}
 
 
@@ -26,7 +27,7 @@ class Capture:
     """Received samples, and the labels that were sent if they are known.
 
     samples: float32 or complex64 (n,), memory-mapped where the file allows it; may be NaN or
-    infinite. sample_rate: samples per second, None where the file does not say. path: of the file as
+    infinite. sample_rate, symbol_rate: per second, None where the file does not say. path: of the file as
     it was given, None of what lies in no file. reference: uint8 (m,), the labels sent, or None;
     reference_path: of their file, likewise.
     """
@@ -36,6 +37,7 @@ class Capture:
     path: str | Path | None = None
     reference: np.ndarray | None = None
     reference_path: str | Path | None = None
+    symbol_rate: float | None = None
 
 
 def read_capture(path: str | Path) -> Capture:
@@ -49,7 +51,17 @@ def read_capture(path: str | Path) -> Capture:
     if suffix in RAW_TYPES:
         return Capture(_map_raw(Path(path), RAW_TYPES[suffix]), None, path)
     stored = _read_sigmf(_find_meta(Path(path)))
-    return Capture(stored.samples(), stored.sample_rate, path)
+    return Capture(stored.samples(), stored.sample_rate, path, symbol_rate=stored.symbol_rate)
+
+
+def check_rates(capture: Capture, sps: int) -> None:
+    """Raises ValueError if the rates that a capture tells are not sps samples a symbol."""
+    if capture.sample_rate and capture.symbol_rate:
+        told = capture.sample_rate / capture.symbol_rate
+        if abs(told / sps - 1) > _SAME_RATE:
+            raise ValueError(f"{capture.sample_rate:.9g} samples and {capture.symbol_rate:.9g} symbols a "
+                             f"second, as it says, are {told:.6g} samples a symbol, sps is {sps}; "
+                             f"adann resample --sps {sps} makes them so")
 
 
 def read_captures(paths: Sequence[str | Path], references: Sequence[str | Path],
@@ -99,16 +111,18 @@ def read_reference(path: str | Path, size: int) -> npt.NDArray[np.uint8]:
 
 
 def write_capture(meta_path: str | Path, samples: npt.NDArray, sample_rate: float | None = None,
-                  description: str = "", extra: dict | None = None) -> Path:
+                  description: str = "", extra: dict | None = None,
+                  symbol_rate: float | None = None) -> Path:
     """Write a SigMF pair, rf32_le or cf32_le; nothing half-written is ever seen under its name.
 
     meta_path: the .sigmf-meta or the stem; samples: (n,), written as float32 or complex64;
-    extra: further fields of the metadata's global object, e.g. {"core:hw": "DSA91604A"}.
+    sample_rate, symbol_rate: per second, None leaves them out; extra: further fields of the
+    metadata's global object, e.g. {"core:hw": "DSA91604A"}.
     Returns the path of the .sigmf-meta.
     """
     meta_path = Path(meta_path)
     stem = meta_path.with_suffix("") if meta_path.suffix in sigmf.SUFFIXES else meta_path
-    return sigmf.write(stem, samples, sample_rate, description, extra or {})
+    return sigmf.write(stem, samples, sample_rate, description, extra or {}, symbol_rate)
 
 
 @contextlib.contextmanager

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """SigMF pairs: the fields that say how samples lie in a file, read and written.
 
-What is read: core:datatype, core:sample_rate, core:num_channels, core:trailing_bytes, core:sha512 and
-core:header_bytes of the first capture segment; the samples are in the .sigmf-data beside the
+What is read: core:datatype, core:sample_rate, adann:symbol_rate, core:num_channels, core:trailing_bytes,
+core:sha512 and core:header_bytes of the first capture segment; the samples are in the .sigmf-data beside the
 .sigmf-meta and nowhere else. Annotations and further segments are passed over. Errors are ValueErrors
 without the file's name. Source: SigMF specification 1.2.
 """
@@ -30,14 +30,15 @@ _LARGEST_META = 64 << 20  # bytes
 @dataclass
 class StoredCapture:
     """How samples lie in a file. path: of the samples; datatype: SigMF's name of their type, as
-    rf32_le; offset: bytes before the first of them; size: samples; sample_rate: per second, None
-    where the file does not say."""
+    rf32_le; offset: bytes before the first of them; size: samples; sample_rate, symbol_rate: per
+    second, None where the file does not say."""
 
     path: Path
     datatype: str
     offset: int
     size: int
     sample_rate: float | None
+    symbol_rate: float | None = None
 
     @property
     def component(self) -> np.dtype:
@@ -80,15 +81,13 @@ def read(meta: Path) -> StoredCapture:
     channels = _count(fields, "core:num_channels", 1)
     if channels != 1:
         raise ValueError(f"{channels} channels, allowed: 1")
-    rate = fields.get("core:sample_rate")
-    if rate is not None and not (_is_number(rate) and 0 < rate <= sys.float_info.max):
-        raise ValueError(f"core:sample_rate is {rate!r:.60}, allowed: above 0")
+    rates = [_rate(fields, name) for name in ("core:sample_rate", "adann:symbol_rate")]
     offset = _header_bytes(record)
 
     data = meta.with_suffix(".sigmf-data")
     if "core:dataset" in fields:
         raise ValueError(f"core:dataset names another file of samples, allowed: {data.name} beside it")
-    stored = StoredCapture(data, datatype, offset, 0, None if rate is None else float(rate))
+    stored = StoredCapture(data, datatype, offset, 0, *rates)
     length = data.stat().st_size - offset - _count(fields, "core:trailing_bytes", 0)
     item = stored.component.itemsize * (1 + stored.is_complex)
     if length <= 0:
@@ -104,7 +103,7 @@ def read(meta: Path) -> StoredCapture:
 
 
 def write(stem: Path, samples: npt.NDArray, sample_rate: float | None, description: str,
-          extra: dict) -> Path:
+          extra: dict, symbol_rate: float | None = None) -> Path:
     """Write stem.sigmf-data and stem.sigmf-meta; arguments as for files.write_capture.
 
     Neither is ever seen half-written. Returns the path of the .sigmf-meta.
@@ -114,6 +113,9 @@ def write(stem: Path, samples: npt.NDArray, sample_rate: float | None, descripti
                     "core:version": VERSION, **extra}
     if sample_rate is not None:
         fields["core:sample_rate"] = float(sample_rate)
+    if symbol_rate is not None:
+        fields |= {"core:extensions": [{"name": "adann", "version": "0.1.0", "optional": True}],
+                   "adann:symbol_rate": float(symbol_rate)}
     if description:
         fields["core:description"] = description
     with tempfile.TemporaryDirectory(dir=stem.parent, prefix=".adann-") as scratch:
@@ -137,6 +139,13 @@ def _object(record, name):
 
 def _is_number(value):
     return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _rate(fields, name):
+    rate = fields.get(name)
+    if rate is not None and not (_is_number(rate) and 0 < rate <= sys.float_info.max):
+        raise ValueError(f"{name} is {rate!r:.60}, allowed: above 0")
+    return None if rate is None else float(rate)
 
 
 def _count(fields, name, default):

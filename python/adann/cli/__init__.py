@@ -14,6 +14,7 @@ from .mlse import mlse
 from .quantize import quantize
 from .replay import replay
 from .reproduce import reproduce
+from .resample import resample
 from .simulate import simulate
 from .terminal import printable
 from .train import train
@@ -56,6 +57,6 @@ def main():
     """AdaNN: a neural-network equalizer that keeps learning on the signal it receives."""
 
 
-for command in (train, equalize, replay, mlse, import_capture, import_network, quantize, export, simulate,
-                reproduce, doctor):
+for command in (train, equalize, replay, mlse, import_capture, resample, import_network, quantize,
+                export, simulate, reproduce, doctor):
     main.add_command(command)

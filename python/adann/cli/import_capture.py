@@ -39,12 +39,9 @@ def import_capture(files, output, channel, sample_rate, baud):
     fields = {"core:recorder": "adann import"}
     if scope.instrument:
         fields["core:hw"] = scope.instrument
-    if baud:
-        fields |= {"core:extensions": [{"name": "adann", "version": "0.1.0", "optional": True}],
-                   "adann:symbol_rate": baud}
     with interrupts.held():
         meta = write_capture(output, samples, rate,
-                             f"{names}{f', channel {channel}' if channel else ''}", fields)
+                             f"{names}{f', channel {channel}' if channel else ''}", fields, baud)
     rate_told = f" at {rate:.12g} per second" if rate else ", at a rate that the file does not tell"
     per_symbol = f", {rate / baud:.6g} a symbol" if rate and baud else ""
     click.echo(f"{meta}: {samples.size} {'complex ' * (samples.dtype.kind == 'c')}samples"

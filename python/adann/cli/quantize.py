@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""adann quantize: formats of a network in whole numbers, chosen on a capture."""
+"""adann quantize: a model whose network runs in whole numbers, made on a capture."""
 
 import click
 
@@ -9,21 +9,21 @@ from .terminal import about, check_outputs
 
 @click.command()
 @click.argument("model", metavar="MODEL")
-@click.option("--capture", required=True, metavar="FILE", help="Samples that the formats are chosen on.")
+@click.option("--capture", required=True, metavar="FILE", help="Samples that the scales are chosen on.")
 @click.option("--reference", metavar="FILE", help="The labels sent, .u8: errors are counted.")
 @click.option("--bits", required=True, type=click.IntRange(4, 16),
               help="Of weights, samples and the values between the layers.")
-@click.option("-o", "--output", required=True, metavar="FILE", help="The model with its formats: .safetensors.")
+@click.option("-o", "--output", required=True, metavar="FILE", help="The model in whole numbers: .safetensors.")
 def quantize(model, capture, reference, bits, output):
-    """Choose how a model's network is run in whole numbers.
+    """Make a model whose network runs in whole numbers.
 
     The scales are powers of two, one for each row of weights and one for the values between two layers, and are
-    chosen on the first 65536 symbols of the capture, without labels. The weights stay as they are in the model:
-    their whole numbers follow from them. adann export --format c writes those.
+    chosen on the first 65536 symbols of the capture, without labels. The weights become what their whole
+    numbers stand for; adann export --format c writes those.
     """
     from ..captures.alignment import UNKNOWN, known_labels
     from ..captures.files import read_capture, read_reference
-    from ..export.quantize import SYMBOLS, choose_formats
+    from ..export.quantize import SYMBOLS, quantize
     from ..offline.equalize import prepare_capture
     from ..offline.evaluate import count, rate
     from ..offline.training import feature_view
@@ -37,9 +37,9 @@ def quantize(model, capture, reference, bits, output):
         samples = prepare_capture(received, trained).samples
         known = None if labels is None else known_labels(samples, labels, constellation.points, trained.sps)
     windows = feature_view(samples, trained.sps, trained.half_window)
-    trained.formats = choose_formats(trained.network, windows[:SYMBOLS], bits)
-    quantized = core.quantized_network(trained.network, trained.formats).decide(windows)[0]
     decided = trained.network.decide(windows)[0]
+    trained.formats = quantize(trained.network, windows[:SYMBOLS], bits)
+    quantized = core.quantized_network(trained.network, trained.formats).decide(windows)[0]
     core.save_model(output, trained)
     click.echo(f"{(quantized != decided).sum()} of {decided.size} symbols are decided in another way than by the "
                "network in float")

@@ -84,5 +84,6 @@ def _write_sets(output, symbols, sps, drift, seed, bits, simulate_link, baud_rat
                 labels.tofile(path)
             meta = write_capture(
                 output / f"set{number}.sigmf-meta", samples, sps * baud_rate,
-                f"simulated {link}, {sps} samples/symbol, drift {name}, seed {seed}")
+                f"simulated {link}, {sps} samples/symbol, drift {name}, seed {seed}",
+                symbol_rate=baud_rate)
             click.echo(f"{meta}: {symbols} symbols, drift {name}")

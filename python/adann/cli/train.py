@@ -58,7 +58,7 @@ def train(capture, reference, blind, constellation, sps, half_window, hidden, fr
 
     Ctrl-C stops it: the network as far as it has been trained is written, from the second epoch on.
     """
-    from ..captures.files import read_capture, read_reference
+    from ..captures.files import check_rates, read_capture, read_reference
     from ..offline.training import TrainingSettings
     from ..offline.training import train as train_network
 
@@ -66,10 +66,12 @@ def train(capture, reference, blind, constellation, sps, half_window, hidden, fr
         raise click.UsageError("give --reference or --blind, and not both")
     check_outputs(output)
     settings = TrainingSettings(hidden, fraction, epochs, batch, optimizer, lr, seed, backend)
-    samples = read_capture(capture).samples
+    record = read_capture(capture)
+    with about(capture):
+        check_rates(record, sps)
     labels = None if blind else read_reference(reference, constellation.size)
     with about(*filter(None, (capture, reference))), progress_bar("training", epochs) as update:
-        trained = train_network(samples, labels, constellation, sps, half_window, settings,
+        trained = train_network(record.samples, labels, constellation, sps, half_window, settings,
                                 lambda epoch, loss: update(epoch, f"loss {loss:.2e}"),
                                 stop=interrupts.come)
     core.save_model(output, trained.model)

@@ -163,7 +163,7 @@ static void hidden(const float *weights, const float *biases, int inputs, int ou
 """
 
 _FIXED_LAYERS = """\
-static int32_t sum(const {value} *weights, int32_t bias, int inputs, const {value} *x)
+static int32_t sum(const {weight} *weights, int32_t bias, int inputs, const {value} *x)
 {{
     int i;
     for (i = 0; i < inputs; ++i)
@@ -171,7 +171,7 @@ static int32_t sum(const {value} *weights, int32_t bias, int inputs, const {valu
     return bias;
 }}
 
-static void sums(const {value} *weights, const int32_t *biases, int inputs, int outputs, const {value} *x, int32_t *y)
+static void sums(const {weight} *weights, const int32_t *biases, int inputs, int outputs, const {value} *x, int32_t *y)
 {{
     int o;
     for (o = 0; o < outputs; ++o)
@@ -193,7 +193,7 @@ void {name}_prepare(const float *samples, size_t count, {name}_value *values)
 """
 
 _FIXED_HIDDEN = """
-static void hidden(const {value} *weights, const int32_t *biases, const unsigned char *shifts, int inputs,
+static void hidden(const {weight} *weights, const int32_t *biases, const unsigned char *shifts, int inputs,
                    int outputs, const {value} *x, {value} *y)
 {{
     int o;
@@ -201,7 +201,7 @@ static void hidden(const {value} *weights, const int32_t *biases, const unsigned
         int32_t s = sum(weights + o * inputs, biases[o], inputs, x);
         s = s > 0 ? s : 0;
         s = shifts[o] ? (s + ((int32_t)1 << (shifts[o] - 1))) >> shifts[o] : s;
-        y[o] = ({value})(s < {largest} ? s : {largest});
+        y[o] = ({value})(s < {largest_hidden} ? s : {largest_hidden});
     }}
 }}
 """
@@ -219,13 +219,15 @@ def c_source(frozen: Frozen, stem: str) -> dict[str, str]:
     count, classes = len(frozen.layers), model.constellation.size
     windows = frozen.as_they_come(frozen.golden_windows())
     logits = frozen.logits(frozen.prepared(windows))
-    value = "float" if fixed is None else "int8_t" if model.formats.bits <= 8 else "int16_t"
-    names = {"name": name, "value": value, "normalized": _normalized(frozen)}
+    value = "float" if fixed is None else "int16_t"
+    weight = "float" if fixed is None else "int8_t" if model.formats.bits <= 8 else "int16_t"
+    names = {"name": name, "value": value, "weight": weight, "normalized": _normalized(frozen)}
     if fixed is not None:
-        names |= {"largest": model.formats.largest, "scale": _number(fixed.sample_scale)}
+        names |= {"largest": model.formats.largest, "largest_hidden": model.formats.largest_hidden,
+                  "scale": _number(fixed.sample_scale)}
     hidden, layers = (_FLOAT_HIDDEN, _FLOAT_LAYERS) if fixed is None else (
         _FIXED_HIDDEN.format(**names), _FIXED_LAYERS)
-    tables, calls = _layers(frozen, value)
+    tables, calls = _layers(frozen, weight)
     width = max(model.network.sizes[1:-1], default=0)
     fields = names | {
         "title": _title(frozen), "version": core.__version__, "NAME": name.upper(),
@@ -251,7 +253,7 @@ def c_source(frozen: Frozen, stem: str) -> dict[str, str]:
     return {f"{stem}.c": _SOURCE.format(**fields), f"{stem}.h": _HEADER.format(**fields)}
 
 
-def _layers(frozen, value):
+def _layers(frozen, weight):
     """The tables of all layers, and the statements that run them."""
     tables, calls = [], []
     fixed, count = frozen.quantized, len(frozen.layers)
@@ -262,7 +264,7 @@ def _layers(frozen, value):
         named = [f"weights_{k}", f"biases_{k}"]
         if fixed is not None:
             weights, biases = fixed.weight(k), fixed.bias(k)
-        tables += [_table(value, named[0], weights.ravel()),
+        tables += [_table(weight, named[0], weights.ravel()),
                    _table("float" if fixed is None else "int32_t", named[1], biases)]
         if fixed is not None and not is_last:
             named.append(f"shifts_{k}")

@@ -18,8 +18,9 @@ from .. import core
 from ..adann_python import equalizer
 from ..blocks.status_monitor import status_listener
 from ..captures.alignment import UNKNOWN, known_labels
-from ..captures.files import Capture
+from ..captures.files import Capture, check_rates
 from ..captures.statistics import normalized
+from .arrays import array_sink, array_source
 
 
 @dataclass
@@ -49,6 +50,7 @@ def prepare_capture(capture: Capture, model: core.model) -> Capture:
     if np.iscomplexobj(capture.samples) != model.complex:
         raise ValueError(f"{kinds[not model.complex]} samples, the model is for "
                          f"{kinds[model.complex]} ones")
+    check_rates(capture, model.sps)
     window, size = model.sps * (2 * model.half_window + 1), capture.samples.size
     if size < window:
         raise ValueError(f"{size} samples are fewer than the model's window of {window}")
@@ -81,9 +83,9 @@ def equalize_captures(model: core.model | str | Path, captures: Sequence[Capture
         equalizers[name] = equalizer(model=given, **settings)
     # The last symbols come out when the rest of their windows has come in.
     past = max(block.history() for block in equalizers.values())
-    source = _array_source([*samples, np.zeros(past + model.sps, samples[0].dtype)])
+    source = array_source([*samples, np.zeros(past + model.sps, samples[0].dtype)])
     for name, settings in receivers.items():
-        sinks[name] = _label_sink(sum(symbols))
+        sinks[name] = array_sink(sum(symbols), np.uint8)
         top.connect(source, equalizers[name], sinks[name])
         if listener:
             top.msg_connect(equalizers[name], "status", listener, "status")
@@ -97,7 +99,7 @@ def equalize_captures(model: core.model | str | Path, captures: Sequence[Capture
     seconds = _run(top, sinks, progress, stop)
 
     ends = np.cumsum(symbols)[:-1]
-    return {name: Received(np.split(sinks[name].decided, ends), sinks[name].full, block.steps(),
+    return {name: Received(np.split(sinks[name].items, ends), sinks[name].full, block.steps(),
                            block.dropped(), block.rejected(), block.rollbacks(),
                            _estimate(block.estimated_ber()), _messages(stores.get(name)))
             for name, block in equalizers.items()}, seconds
@@ -120,65 +122,22 @@ def _run(top, sinks, progress, stop):
         while waiter.is_alive() and not stopped:
             waiter.join(0.1)
             if progress and waiter.is_alive():
-                progress({name: sink.decided for name, sink in sinks.items()})
+                progress({name: sink.items for name, sink in sinks.items()})
             stopped = bool(stop and stop())
     finally:
         top.stop()
         waiter.join()
     if progress:
-        progress({name: sink.decided for name, sink in sinks.items()})
+        progress({name: sink.items for name, sink in sinks.items()})
     for sink in sinks.values():
         if not (sink.full or stopped):
-            raise RuntimeError(f"the equalizer stopped after {sink.decided.size} of "
-                               f"{sink.labels.size} symbols; GNU Radio's log says why")
+            raise RuntimeError(f"the equalizer stopped too early, after {sink.items.size} symbols; GNU "
+                               "Radio's log says why")
     return time.perf_counter() - start
 
 
 def _messages(store):
     return store and [pmt.to_python(store.get_message(i)) for i in range(store.num_messages())]
-
-
-class _array_source(gr.sync_block):
-    """The arrays one after the other."""
-
-    def __init__(self, arrays):
-        gr.sync_block.__init__(self, "array source", None, [arrays[0].dtype])
-        self.arrays = [array for array in arrays if array.size]
-        self.position = 0
-
-    def work(self, _, outputs):
-        if not self.arrays:
-            return -1  # WORK_DONE, which a Python source of GNU Radio 3.10.5 cannot return
-        part = self.arrays[0][self.position:self.position + len(outputs[0])]
-        outputs[0][:part.size] = part
-        self.position += part.size
-        if self.position == self.arrays[0].size:
-            del self.arrays[0]
-            self.position = 0
-        return part.size
-
-
-class _label_sink(gr.sync_block):
-    """The first `count` labels; what follows belongs to the zeros that pushed them out."""
-
-    def __init__(self, count):
-        gr.sync_block.__init__(self, "label sink", [np.uint8], None)
-        self.labels = np.empty(count, np.uint8)
-        self.filled = 0
-
-    @property
-    def decided(self):
-        return self.labels[:self.filled]
-
-    @property
-    def full(self):
-        return self.filled == self.labels.size
-
-    def work(self, inputs, _):
-        part = inputs[0][:self.labels.size - self.filled]
-        self.labels[self.filled:self.filled + part.size] = part
-        self.filled += part.size
-        return len(inputs[0])
 
 
 def _known_labels(captures, model):
@@ -194,4 +153,4 @@ def _known_labels(captures, model):
             raise ValueError("loss supervised needs a label for each symbol; reference "
                              f"{capture.reference_path or number} has those of symbols {there[0]} "
                              f"to {there[-1]} only, its capture has {known[-1].size}")
-    return _array_source([*known, np.zeros(model.half_window + 1, np.uint8)])
+    return array_source([*known, np.zeros(model.half_window + 1, np.uint8)])

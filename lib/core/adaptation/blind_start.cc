@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "core/adaptation/blind_start.h"
+
+#include "core/adaptation/waveform_judge.h"
+#include "core/common/checks.h"
+#include "core/common/split_mix.h"
+#include "core/network/decider.h"
+#include "core/signal/fit_waveform.h"
+#include "core/training/initialize.h"
+#include "core/training/trainer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <numeric>
+
+namespace gr::adann::core {
+
+namespace {
+
+const std::vector<std::size_t> hidden{ 10, 10, 10, 10 };
+constexpr std::size_t most_samples = 512; // of a window: its covariance is solved
+constexpr std::size_t held_back = blind_start::symbols / 4;
+constexpr int rounds = 3;       // of decisions and least squares, to more symbols
+constexpr double much_more = 2; // times the error of before
+constexpr int epochs = 20;
+constexpr std::size_t batch_size = 512;
+constexpr float rate = 0.001f; // of Adam
+constexpr float others = 0.3f; // of the usual weights, for neurons that carry nothing
+constexpr double least_error = 1e-3; // posteriors are no surer than that
+constexpr std::size_t judged = 2048; // symbols at once
+
+model untrained(const std::string& name, unsigned sps, unsigned half_window, bool complex)
+{
+    const constellation symbols(name);
+    const window_geometry window(sps, half_window, complex);
+    check_range<std::size_t>("samples of a window", window.samples(), 1, most_samples);
+    std::vector<std::size_t> sizes{ window.dimension() };
+    sizes.insert(sizes.end(), hidden.begin(), hidden.end());
+    sizes.push_back(symbols.size());
+    if (symbols.is_complex() && !complex)
+        refuse("constellation",
+               "'" + symbols.name() + "', which needs complex samples",
+               "one of real points, such as pam4");
+    return { network(sizes), sps, half_window, complex, name, "" };
+}
+
+std::string text(const char* format, double value)
+{
+    char buffer[300];
+    std::snprintf(buffer, sizeof buffer, format, value);
+    return buffer;
+}
+
+} // namespace
+
+blind_start::blind_start(const std::string& constellation,
+                         unsigned sps,
+                         unsigned half_window,
+                         bool complex,
+                         std::uint64_t seed)
+    : d_model(untrained(constellation, sps, half_window, complex)), d_seed(seed)
+{
+    const std::size_t dimension = d_model.window.dimension();
+    const std::size_t floats = d_model.window.floats_per_sample();
+    const std::size_t rows = d_model.symbols.dimensions();
+    linear_equalizer slicer{ std::vector<double>(rows * dimension), 0.1 };
+    for (std::size_t row = 0; row < rows; ++row)
+        slicer.taps[row * dimension + d_model.window.samples_before() * floats + row] = 1;
+    set_linear(slicer);
+}
+
+std::string blind_start::take(const feature_view& batch,
+                              const std::uint8_t* labels,
+                              bool follows,
+                              const std::function<bool()>& goes_on)
+{
+    d_changed = false;
+    if (!follows || !all_usable(batch.data, batch.floats()))
+        begin();
+    if (!all_usable(batch.data, batch.floats()) || d_done)
+        return "";
+    d_stride = batch.stride;
+    d_known = labels;
+    // Windows overlap: of the last one all samples are there already but these.
+    const std::size_t floats = batch.count * batch.stride;
+    const std::size_t fresh = d_count ? floats : batch.floats();
+    d_samples.insert(d_samples.end(),
+                     batch.data + batch.floats() - fresh,
+                     batch.data + batch.floats());
+    if (labels)
+        d_labels.insert(d_labels.end(), labels, labels + batch.count);
+    d_count += batch.count;
+    try {
+        if (d_count >= symbols)
+            return train(goes_on);
+        if (d_count >= first_look && !d_looked)
+            return look();
+    } catch (const eye_closed& problem) {
+        begin();
+        if (!std::exchange(d_failed, true))
+            return std::string(problem.what()) +
+                   "; until one does, decisions are those of the sample in the middle";
+    }
+    return "";
+}
+
+void blind_start::begin()
+{
+    d_samples.clear();
+    d_labels.clear();
+    d_count = 0;
+    d_looked = false;
+}
+
+feature_view blind_start::view() const
+{
+    return { d_samples.data(), d_stride, d_model.window.dimension(), d_count };
+}
+
+std::string blind_start::look()
+{
+    const auto fitted = d_known
+                            ? trained_equalizer(view(), d_model.symbols, d_labels.data())
+                            : blind_equalizer(view(), d_model.symbols, d_model.window);
+    set_linear(fitted);
+    d_error = fitted.error;
+    d_looked = d_changed = true;
+    d_failed = false;
+    return text(
+               "a linear equalizer decides, modulation error ratio %.1f dB; a network is "
+               "trained after ",
+               -10 * std::log10(fitted.error)) +
+           std::to_string(symbols) + " symbols";
+}
+
+// Four neurons of each layer carry I, -I, Q and -Q, of which ReLU leaves what is positive;
+// the last layer has (2 Re(y p*) - |p|²) / error, the logarithms of Gaussian posteriors.
+void blind_start::set_linear(const linear_equalizer& fitted)
+{
+    auto& net = d_model.net;
+    initialize(net, d_seed);
+    const std::size_t rows = d_model.symbols.dimensions(), carrying = 2 * rows;
+    const double error = std::max(fitted.error, least_error);
+    const std::size_t last = net.layers().size() - 1;
+    const double gain = std::pow(2 / error, 1.0 / static_cast<double>(last + 1));
+    double power = 0;
+    for (const auto& point : d_model.symbols.points())
+        power += std::norm(point) / static_cast<double>(d_model.symbols.size());
+    for (std::size_t k = 0; k <= last; ++k) {
+        const auto& layer = net.layers()[k];
+        float* weights = net.parameters().data() + layer.weights;
+        float* biases = net.parameters().data() + layer.biases;
+        for (std::size_t i = 0; i < layer.inputs * layer.outputs; ++i)
+            weights[i] *= k < last ? others : 0;
+        for (std::size_t out = 0; out < (k < last ? carrying : layer.outputs); ++out) {
+            float* row = weights + out * layer.inputs;
+            const double sign = out % 2 ? -1 : 1;
+            if (k == 0) {
+                for (std::size_t i = 0; i < layer.inputs; ++i)
+                    row[i] = static_cast<float>(sign * gain *
+                                                fitted.taps[out / 2 * layer.inputs + i]);
+            } else if (k < last) {
+                std::fill_n(row, layer.inputs, 0.0f);
+                row[out] = static_cast<float>(gain);
+            } else {
+                const auto point = std::complex<double>(d_model.symbols.points()[out]) /
+                                   std::sqrt(power);
+                const double parts[] = {
+                    point.real(), -point.real(), point.imag(), -point.imag()
+                };
+                for (std::size_t i = 0; i < carrying; ++i)
+                    row[i] = static_cast<float>(gain * parts[i]);
+                biases[out] = static_cast<float>(-std::norm(point) / error);
+            }
+        }
+    }
+    d_model.training = text("linear equalizer, modulation error ratio %.1f dB",
+                            -10 * std::log10(fitted.error));
+}
+
+std::vector<std::uint8_t> blind_start::decided() const
+{
+    std::vector<std::uint8_t> labels(d_count);
+    decider(d_model.net).decide(prepared_network(d_model.net), view(), labels.data());
+    return labels;
+}
+
+std::string blind_start::train(const std::function<bool()>& goes_on)
+{
+    const feature_view all = view();
+    auto labels = d_labels;
+    double error = 0;
+    for (int round = 0; round < rounds; ++round) {
+        if (!d_known)
+            labels = decided();
+        const auto fitted = trained_equalizer(all, d_model.symbols, labels.data());
+        set_linear(fitted);
+        error = fitted.error;
+    }
+    if (error > much_more * d_error)
+        throw eye_closed(
+            "the signal has changed while a linear equalizer was fitted to it");
+
+    std::vector<float> own(d_count * d_model.window.stride());
+    for (std::size_t i = 0; i < d_count; ++i)
+        std::copy_n(all[i] + (all.dimension - d_model.window.stride()) / 2,
+                    d_model.window.stride(),
+                    &own[i * d_model.window.stride()]);
+    d_model.set_waveform(fit_waveform(d_model.symbols,
+                                      d_model.sps,
+                                      d_model.complex,
+                                      own.data(),
+                                      labels.data(),
+                                      d_count));
+
+    training_settings settings;
+    settings.loss = loss_kind::supervised;
+    settings.learning_rate = rate;
+    settings.sigma = settings.epsilon = 0.0f;
+    settings.balance = 0;
+    trainer training(d_model.net, {}, settings);
+    std::vector<std::size_t> order(d_count - held_back);
+    std::iota(order.begin(), order.end(), 0);
+    std::uint64_t random = d_seed;
+    std::vector<float> windows(batch_size * all.dimension);
+    std::vector<std::uint8_t> wanted(batch_size);
+    for (int epoch = 0; epoch < epochs; ++epoch) {
+        for (std::size_t i = order.size(); i-- > 1;)
+            std::swap(order[i], order[split_mix(random) % (i + 1)]);
+        for (std::size_t first = 0; first + batch_size <= order.size();
+             first += batch_size) {
+            if (!goes_on()) {
+                begin();
+                return "";
+            }
+            for (std::size_t i = 0; i < batch_size; ++i) {
+                std::copy_n(
+                    all[order[first + i]], all.dimension, &windows[i * all.dimension]);
+                wanted[i] = labels[order[first + i]];
+            }
+            training.step({ windows.data(), all.dimension, all.dimension, batch_size },
+                          wanted.data());
+        }
+    }
+    const bool better = judge(training.net(), labels);
+    if (better)
+        d_model.net = training.net();
+    d_changed = d_done = true;
+    d_model.training = (d_known ? "known labels, " : "blind start, ") + d_model.training +
+                       (better ? ", then 20 epochs of Adam on its decisions" : "");
+    begin();
+    return text("started, modulation error ratio of the linear equalizer %.1f dB; ",
+                -10 * std::log10(error)) +
+           (better ? "the network trained on its decisions decides"
+                   : "its decisions explain the samples better than those of the network "
+                     "trained on them, which starts as the linear equalizer") +
+           (d_known
+                ? ""
+                : "; labels are right up to a symmetry of the constellation and a whole delay");
+}
+
+// Whether the trained network's decisions explain the symbols held back no worse than the
+// model's own.
+bool blind_start::judge(const network& trained,
+                        const std::vector<std::uint8_t>& labels) const
+{
+    decider decides(trained);
+    const prepared_network first(trained), second(d_model.net);
+    waveform_judge judge(*d_model.waveform, d_model.window, judged);
+    unsigned won = 0, lost = 0;
+    std::vector<std::uint8_t> decided(judged), linear(judged);
+    for (std::size_t at = d_count - held_back; at + judged <= d_count; at += judged) {
+        const feature_view part = view().from(at, judged);
+        decides.decide(first, part, decided.data());
+        decides.decide(second, part, linear.data());
+        judge.look(part, d_known ? &labels[at] : linear.data());
+        const auto votes = judge.compare(decided.data(), linear.data());
+        won += votes.first;
+        lost += votes.second;
+    }
+    return won >= lost;
+}
+
+} // namespace gr::adann::core

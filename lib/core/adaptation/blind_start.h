@@ -1,0 +1,83 @@
+/* -*- c++ -*- */
+/*
+ * From nothing to a model: what an equalizer begins with that was given none.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+#pragma once
+
+#include "core/network/model.h"
+#include "core/signal/linear_equalizer.h"
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace gr::adann::core {
+
+/*! Makes a model from the first symbols of a signal.
+ *
+ * At first its network takes the nearest point to a window's middle sample. From 4096
+ * symbols on it is the linear equalizer that was fitted to them, with known labels if there are
+ * some, else blindly (linear_equalizer.h). That network has the layers of the one to come: four of each layer's neurons
+ * carry ±I and ±Q through it. From there it is trained, 20 epochs on the linear
+ * equalizer's decisions of 32768 symbols, whose expected waveform is learnt as well. Of
+ * the two networks the waveform_judge chooses, on the quarter of the symbols that
+ * neither was trained on.
+ *
+ * Symbols have to follow each other without a gap; after one, and where no linear equalizer finds
+ * the constellation, it begins anew. */
+class blind_start
+{
+public:
+    static constexpr std::size_t first_look = 4096, symbols = 32768;
+
+    /*! \param seed of what training draws
+     * \throws std::invalid_argument for a window of more than 512 samples, or one that no
+     * constellation fits */
+    blind_start(const std::string& constellation,
+                unsigned sps,
+                unsigned half_window,
+                bool complex,
+                std::uint64_t seed);
+
+    /*! Takes a batch.
+     * \param labels batch.count known ones, or null
+     * \param follows whether it comes directly after the one before
+     * \param goes_on asked now and then while it trains; if not, it begins anew
+     * \return what people should know: empty if nothing has happened that is new to them */
+    std::string take(const feature_view& batch,
+                     const std::uint8_t* labels,
+                     bool follows,
+                     const std::function<bool()>& goes_on);
+
+    //! The best so far. Its network has the same layers always.
+    const model& found() const { return d_model; }
+    //! Whether that is the one to go on with.
+    bool done() const { return d_done; }
+    //! Whether the last take() changed found().
+    bool changed() const { return d_changed; }
+
+private:
+    feature_view view() const;
+    std::string look();
+    std::string train(const std::function<bool()>& goes_on);
+    std::vector<std::uint8_t> decided() const;
+    void set_linear(const linear_equalizer& fitted);
+    bool judge(const network& trained, const std::vector<std::uint8_t>& labels) const;
+    void begin();
+
+    model d_model;
+    const std::uint64_t d_seed;
+    std::size_t d_stride = 0;
+    std::vector<float> d_samples;
+    std::vector<std::uint8_t> d_labels; // known ones
+    std::size_t d_count = 0;            // symbols since the latest gap
+    bool d_known = false;
+    double d_error = 0; // of the first linear equalizer
+    bool d_looked = false, d_changed = false, d_done = false;
+    bool d_failed = false; // and it was told
+};
+
+} // namespace gr::adann::core

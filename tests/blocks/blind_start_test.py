@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The equalizer that starts with nothing: no model, no labels."""
+
+import numpy as np
+import pmt
+import pytest
+from gnuradio import adann, blocks, digital, gr
+from gnuradio.adann import core
+from gnuradio.adann.captures.statistics import normalized
+from gnuradio.adann.links.radio_link import RadioLink
+from gnuradio.adann.links.simulation import random_labels
+from gnuradio.adann.offline.training import TrainingSettings, feature_view, train
+
+SYMBOLS = 2**16
+STARTED = 2**15 + 1024  # symbols after which the start is over
+QPSK = dict(constellation="qpsk", sps=2, half_window=5, mode="lockstep")
+
+
+def run(equalizer, samples, items=8192):
+    """Labels and events, but for steps."""
+    source = blocks.vector_source_c if np.iscomplexobj(samples) else blocks.vector_source_f
+    sink, status, top = blocks.vector_sink_b(), blocks.message_debug(), gr.top_block()
+    top.connect(source(samples), equalizer, sink)
+    top.msg_connect((equalizer, "status"), (status, "store"))
+    top.run(items)
+    events = [pmt.to_python(status.get_message(i)) for i in range(status.num_messages())]
+    return np.array(sink.data(), np.uint8), [e for e in events if e["event"] != "step"]
+
+
+def two_rays(name, seed, snr, symbols=SYMBOLS):
+    random = np.random.default_rng([seed, 9])
+    alphabet = core.constellation(name)
+    link = RadioLink(name, echo=random.uniform(0.2, 0.6), delay=random.integers(1, 9) / 4, snr=snr)
+    sent = random_labels(symbols, seed, alphabet.bits_per_symbol)
+    turned = link.receive(sent, seed) * np.exp(2j * np.pi * random.uniform())
+    return sent, normalized(turned.astype(np.complex64))
+
+
+def errors(decided, sent, name, first):
+    """The least over what no blind start can know: a symmetry, and a delay."""
+    alphabet = core.constellation(name)
+    wanted = range(first, len(decided) - 100)
+    return min(np.count_nonzero(decided[wanted] != np.array(symmetry)[sent[np.add(wanted, delay)]])
+               for symmetry in alphabet.symmetries for delay in (-2, -1, 0, 1, 2))
+
+
+def test_blind_starts_are_as_good_as_a_network_that_was_trained_with_labels():
+    """20 draws of channel and noise. 19 of 20 would be allowed to succeed; these seeds all do."""
+    failed = []
+    for seed in range(20):
+        name, snr = ("qpsk", 14) if seed % 2 else ("16qam", 22)
+        sent, samples = two_rays(name, seed, snr)
+        decided, events = run(adann.equalizer(**{**QPSK, "constellation": name}), samples)
+        assert [event["event"] for event in events].count("start") == 2, events
+        labelled = train(samples[:2 * STARTED], sent[:STARTED], name, 2, 5,
+                         TrainingSettings(fraction=1, epochs=60, batch=1024, optimizer="adam"))
+        of_labelled = labelled.model.network.decide(feature_view(samples, 2, 5))[0]
+        allowed = 1.5 * errors(of_labelled, sent, name, STARTED) + 5
+        if errors(decided, sent, name, STARTED) > allowed:
+            failed.append((name, seed, errors(decided, sent, name, STARTED), allowed))
+    assert len(failed) <= 1, failed
+
+
+def test_a_linear_equalizer_decides_until_the_network_is_trained():
+    sent, samples = two_rays("qpsk", 1, 14, 2**14)
+    decided, events = run(adann.equalizer(**QPSK), samples)
+    assert len(events) == 1 and "a linear equalizer decides" in events[0]["detail"]
+    assert errors(decided, sent, "qpsk", 4608) <= 3
+
+
+@pytest.mark.parametrize("points", [
+    digital.constellation_qpsk(), digital.constellation_8psk(), "bpsk"], ids=["qpsk", "8psk", "bpsk"])
+def test_constellations_as_gnuradio_has_them(points):
+    alphabet = core.constellation(points)
+    sent = random_labels(STARTED + 8192, 5, alphabet.bits_per_symbol)
+    ideal = alphabet.points / np.sqrt(np.mean(abs(alphabet.points) ** 2))
+    held = np.repeat(ideal[sent], 2)
+    random = np.random.default_rng(6)
+    noise = random.standard_normal((2, held.size)) * 0.1
+    samples = (held + 0.3j * np.roll(held, 2) + noise[0] + 1j * noise[1]).astype(np.complex64)
+    decided, events = run(adann.equalizer(**{**QPSK, "constellation": points}), samples)
+    assert len(events) == 2
+    assert errors(decided, sent, points, STARTED) <= 3
+
+
+def test_real_samples():
+    sent = random_labels(STARTED + 8192, 7)
+    held = np.repeat(core.constellation("pam4").points.real[sent] / np.sqrt(5), 2)
+    samples = held + 0.3 * np.roll(held, 3) + 0.05 * np.random.default_rng(8).standard_normal(held.size)
+    decided, _ = run(adann.equalizer(constellation="pam4", sps=2, half_window=3, complex=False,
+                                     mode="lockstep"), samples.astype(np.float32))
+    assert errors(decided, sent, "pam4", STARTED) <= 3
+
+
+def test_in_lockstep_it_is_the_same_however_the_samples_are_handed_over():
+    _, samples = two_rays("16qam", 2, 22)
+    once, again = (run(adann.equalizer(**{**QPSK, "constellation": "16qam"}), samples, items)[0]
+                   for items in (8192, 777))
+    np.testing.assert_array_equal(once, again)
+
+
+def test_known_labels_are_started_with_and_leave_nothing_open():
+    sent, samples = two_rays("16qam", 3, 22)
+    equalizer = adann.equalizer(**{**QPSK, "constellation": "16qam", "loss": "supervised"})
+    sink, top = blocks.vector_sink_b(), gr.top_block()
+    top.connect(blocks.vector_source_c(samples), equalizer, sink)
+    top.connect(blocks.vector_source_b(sent), (equalizer, 1))
+    top.run()
+    decided = np.array(sink.data(), np.uint8)
+    assert np.count_nonzero(decided[8192:] != sent[8192:decided.size]) <= 5
+
+
+def test_noise_is_told_once_and_the_start_comes_with_the_signal():
+    random = np.random.default_rng(4)
+    noise = random.standard_normal((4 * 8192, 2)).astype(np.float32).view(np.complex64)[:, 0]
+    sent, samples = two_rays("qpsk", 1, 14)
+    decided, events = run(adann.equalizer(**QPSK), np.concatenate([noise, samples]))
+    told = [event["detail"] for event in events if event["event"] == "start"]
+    assert len(told) == 3 and "no linear equalizer finds qpsk" in told[0]
+    assert errors(decided[2 * 8192:], sent, "qpsk", STARTED + 4096) <= 10
+
+
+def test_it_starts_live_too_and_the_flowgraph_goes_on_meanwhile():
+    _, samples = two_rays("qpsk", 1, 14, STARTED)
+    equalizer = adann.equalizer(**{**QPSK, "mode": "live"})
+    status, sink, top = blocks.message_debug(), blocks.vector_sink_b(), gr.top_block()
+    top.connect(blocks.vector_source_c(samples, True), blocks.throttle(gr.sizeof_gr_complex, 1e6),
+                equalizer, sink)
+    top.msg_connect((equalizer, "status"), (status, "store"))
+    top.start()
+    while equalizer.updates() == 0:
+        assert len(sink.data()) < 2**22
+    top.stop()
+    top.wait()
+
+
+def test_what_it_has_learnt_is_kept_and_gone_on_from(tmp_path):
+    path = tmp_path / "link.safetensors"
+    sent, samples = two_rays("16qam", 2, 22)
+    keeps = {**QPSK, "constellation": "16qam", "checkpoint": str(path)}
+    _, events = run(adann.equalizer(**keeps), samples[:2 * 8192])
+    assert not path.exists()  # nothing was learnt yet
+    first, _ = run(adann.equalizer(**keeps), samples)
+    saved = core.load_model(str(path))
+    assert saved.constellation.name == "16qam" and saved.training.startswith("blind start")
+    second, events = run(adann.equalizer(**keeps), samples)
+    assert not [event for event in events if event["event"] == "start"]
+    assert errors(second, sent, "16qam", 100) <= 5
+    for changed, name in ({"sps": 4}, "sps"), ({"constellation": "qpsk"}, "constellation"):
+        with pytest.raises(ValueError, match=f"{name} is .*, as the checkpoint"):
+            adann.equalizer(**{**keeps, **changed})
+
+
+@pytest.mark.parametrize("settings, message", [
+    ({"constellation": None}, "constellation is None"),
+    ({"constellation": "17qam"}, "constellation is '17qam', allowed"),
+    ({"mode": "off"}, "model is empty, allowed: a file, for the mode 'off'"),
+    ({"sps": 65}, "sps is 65, allowed: 1 to 64"),
+    ({"sps": 64, "half_window": 10}, "samples of a window is 1344, allowed: 1 to 512"),
+    ({"complex": False}, "constellation is 'qpsk', which needs complex samples"),
+])
+def test_errors_name_the_parameter(settings, message):
+    with pytest.raises(ValueError, match=message):
+        adann.equalizer(**{**QPSK, **settings})

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A record at any rate, whose pulses are written down in closed form, is brought to its symbols' middles."""
+
+import numpy as np
+import pytest
+from captures.timing_test import PAM4, QPSK, modulated
+from click.testing import CliRunner
+from gnuradio.adann.captures.files import read_capture, write_capture
+from gnuradio.adann.cli import main
+from gnuradio.adann.offline.resample import resample
+
+EDGE = 64  # symbols at the ends, where the filters run in
+
+
+def off_the_points(samples, sent, sps):
+    """rms distance of each symbol's middle from what was sent, best gain, rotation and delay."""
+    middles = samples[::sps][EDGE:-EDGE]
+    distances = []
+    for delay in range(-2, 3):
+        points = np.roll(sent, delay)[EDGE:EDGE + middles.size]
+        points = points / np.sqrt(np.mean(abs(points) ** 2))
+        gain = np.vdot(points, middles) / points.size
+        distances.append(np.sqrt(np.mean(abs(middles - gain * points) ** 2)) / abs(gain))
+    return min(distances)
+
+
+@pytest.mark.parametrize("points", [PAM4, QPSK], ids=["pam4", "qpsk"])
+@pytest.mark.parametrize("rate, sps", [(3.87881, 4), (10, 4), (16, 2), (2.5, 1), (6.4, 3), (4, 5)])
+def test_middles_are_where_they_are_said_to_be(points, rate, sps):
+    samples, sent = modulated(points, rate, 0.37, noise=0.01)
+    samples = samples.astype(np.complex64 if np.iscomplexobj(samples) else np.float32)
+    done = resample(samples, rate, 1.0, sps)
+    assert done.samples.dtype == samples.dtype
+    assert abs(done.samples.size / sps - sent.size) < 3
+    assert off_the_points(done.samples, sent, sps) < 0.05  # the pulse is flat to 0.4 of the rate
+
+
+def test_a_rate_that_is_told_a_little_wrong_is_corrected():
+    samples, sent = modulated(PAM4, 8, noise=0.01)
+    done = resample(samples.astype(np.float32), 8, 1.0003, 4)
+    assert done.symbol_rate == pytest.approx(1, abs=3e-6)
+    assert off_the_points(done.samples, sent, 4) < 0.05
+    assert any("the symbol rate is -29" in sentence or "-30" in sentence for sentence in done.said)
+
+
+def test_a_carrier_is_taken_out():
+    samples, sent = modulated(QPSK, 8, noise=0.01)
+    turned = (samples * np.exp(2j * np.pi * 0.01 / 8 * np.arange(samples.size))).astype(np.complex64)
+    assert off_the_points(resample(turned, 8, 1, 4).samples, sent, 4) > 0.5
+    done = resample(turned, 8, 1, 4, carrier=True)
+    assert off_the_points(done.samples, sent, 4) < 0.06
+    assert any("carrier of 0.01 cycles" in sentence for sentence in done.said)
+
+
+def adann(*arguments):
+    return CliRunner(mix_stderr=False).invoke(main, [str(each) for each in arguments],
+                                              prog_name="adann")
+
+
+def test_the_command_finds_the_rate_and_notes_it(tmp_path):
+    samples, sent = modulated(PAM4, 5.3, 0.2, noise=0.01)
+    write_capture(tmp_path / "scope", samples.astype(np.float32), 5.3e6)
+    result = adann("resample", tmp_path / "scope", "--sps", 2, "-o", tmp_path / "rx")
+    assert result.exit_code == 0, result.stderr
+    assert "symbol rate found: " in result.stdout and " samples a symbol (line " in result.stdout
+    capture = read_capture(tmp_path / "rx")
+    assert capture.symbol_rate == pytest.approx(1e6, rel=1e-5)
+    assert capture.sample_rate == pytest.approx(2 * capture.symbol_rate)
+    assert off_the_points(np.asarray(capture.samples), sent, 2) < 0.05
+
+
+@pytest.mark.parametrize("command", ["train", "equalize"])
+def test_rates_that_contradict_the_samples_per_symbol_are_refused(tmp_path, command):
+    samples, _ = modulated(PAM4, 4)
+    write_capture(tmp_path / "rx", samples.astype(np.float32), 40e9, symbol_rate=10.3125e9)
+    model = tmp_path / "model"
+    write_capture(tmp_path / "good", samples.astype(np.float32), 40e9, symbol_rate=10e9)
+    options = ("--blind", "--constellation", "pam4", "--sps", 4, "--half-window", 1, "--epochs", 1,
+               "-o", model)
+    assert adann("train", "--capture", tmp_path / "good", *options).exit_code == 0
+    result = adann(command, "--capture", tmp_path / "rx",
+                   *(options if command == "train" else ("--model", model)))
+    assert result.exit_code == 1 and result.stderr.count("\n") == 1
+    assert "are 3.87879 samples a symbol, sps is 4; adann resample --sps 4" in result.stderr
+
+
+def test_noise_is_refused_in_one_line(tmp_path):
+    noise = np.random.default_rng(0).standard_normal(50_000).astype(np.float32)
+    noise.tofile(tmp_path / "noise.f32")
+    for options in ((), ("--sample-rate", 8, "--baud", 1)):
+        result = adann("resample", tmp_path / "noise.f32", *options, "-o", tmp_path / "rx")
+        assert result.exit_code == 1 and result.stderr.count("\n") == 1
+        assert "stands out" in result.stderr
+    assert not list(tmp_path.glob("rx*"))
