@@ -94,10 +94,12 @@ void quantized_decider::decide_tile(const feature_view& view,
     const std::uint32_t* row = d_row.data();
     for (std::size_t k = 0; k < count; ++k) {
         const auto& layer = d_net.layers()[k];
-        const simd::integer_layer task{
-            d_layers[k].weights.data(), layer.biases.data(), layer.shifts.data(),
-            d_layers[k].pairs,          layer.outputs,       d_net.formats().largest()
-        };
+        const simd::integer_layer task{ d_layers[k].weights.data(),
+                                        layer.biases.data(),
+                                        layer.shifts.data(),
+                                        d_layers[k].pairs,
+                                        layer.outputs,
+                                        d_net.formats().largest_hidden() };
         std::int32_t* y = d_values[k % 2].data();
         (k + 1 < count ? integers.hidden : integers.sums)(task, x, row, y);
         x = y;
