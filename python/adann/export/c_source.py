@@ -230,7 +230,7 @@ def c_source(frozen: Frozen, stem: str) -> dict[str, str]:
     tables, calls = _layers(frozen, weight)
     width = max(model.network.sizes[1:-1], default=0)
     fields = names | {
-        "title": _title(frozen), "version": core.__version__, "NAME": name.upper(),
+        "title": title(frozen), "version": core.__version__, "NAME": name.upper(),
         "file": f"{stem}.c", "header": f"{stem}.h", "classes": classes, "inputs": frozen.inputs,
         "stride": frozen.stride, "sps": model.sps, "window": 2 * model.half_window + 1,
         "parts": ", I and Q" if model.complex else "",
@@ -247,9 +247,9 @@ def c_source(frozen: Frozen, stem: str) -> dict[str, str]:
         "tolerance": f"{_TOLERANCE}f" if fixed is None else "0",
         "tolerated": f" by more than {_TOLERANCE} of the largest" if fixed is None else "",
         "golden_tables": "\n".join((
-            _rows("float", "golden_windows", windows),
-            _rows("float" if fixed is None else "int32_t", "golden_logits", logits),
-            _table("unsigned char", "golden_labels", logits.argmax(1))))}
+            rows("float", "golden_windows", windows),
+            rows("float" if fixed is None else "int32_t", "golden_logits", logits),
+            table("unsigned char", "golden_labels", logits.argmax(1))))}
     return {f"{stem}.c": _SOURCE.format(**fields), f"{stem}.h": _HEADER.format(**fields)}
 
 
@@ -258,24 +258,25 @@ def _layers(frozen, weight):
     tables, calls = [], []
     fixed, count = frozen.quantized, len(frozen.layers)
     if frozen.scaled:
-        tables.append(_table("float", "mean", frozen.offset))
+        tables.append(table("float", "mean", frozen.offset))
     for k, (weights, biases) in enumerate(frozen.layers):
         is_last = k + 1 == count
         named = [f"weights_{k}", f"biases_{k}"]
         if fixed is not None:
             weights, biases = fixed.weight(k), fixed.bias(k)
-        tables += [_table(weight, named[0], weights.ravel()),
-                   _table("float" if fixed is None else "int32_t", named[1], biases)]
+        tables += [table(weight, named[0], weights.ravel()),
+                   table("float" if fixed is None else "int32_t", named[1], biases)]
         if fixed is not None and not is_last:
             named.append(f"shifts_{k}")
-            tables.append(_table("unsigned char", named[2], fixed.shift(k)))
+            tables.append(table("unsigned char", named[2], fixed.shift(k)))
         outputs, inputs = weights.shape
         calls.append(f"    {'sums' if is_last else 'hidden'}({', '.join(named)}, {inputs}, {outputs}, "
                      f"{f'hidden_{(k - 1) % 2}' if k else 'window'}, {'last' if is_last else f'hidden_{k % 2}'});")
     return tables, calls
 
 
-def _title(frozen):
+def title(frozen: Frozen) -> str:
+    """What the first line of a file says."""
     model = frozen.model
     bits = f", {model.formats.bits} bits" if model.formats else ""
     return (f"Equalizer for {model.constellation.name}, a network of "
@@ -301,10 +302,12 @@ def _values(values, indent):
     return (",\n" + indent).join(lines)
 
 
-def _table(kind: str, name: str, values: npt.NDArray) -> str:
+def table(kind: str, name: str, values: npt.NDArray) -> str:
+    """A constant array (n,)."""
     return f"static const {kind} {name}[] = {{\n    {_values(values, '    ')}\n}};\n"
 
 
-def _rows(kind: str, name: str, rows: npt.NDArray) -> str:
-    inner = ",\n".join(f"    {{ {_values(row, '      ')} }}" for row in rows)
-    return f"static const {kind} {name}[][{rows.shape[1]}] = {{\n{inner}\n}};\n"
+def rows(kind: str, name: str, values: npt.NDArray) -> str:
+    """A constant array (n, m)."""
+    inner = ",\n".join(f"    {{ {_values(row, '      ')} }}" for row in values)
+    return f"static const {kind} {name}[][{values.shape[1]}] = {{\n{inner}\n}};\n"
