@@ -7,8 +7,7 @@
 #include "core/adaptation/adaptive_equalizer.h"
 #include <gnuradio/adann/equalizer.h>
 
-namespace gr {
-namespace adann {
+namespace gr::adann {
 
 class equalizer_impl : public equalizer
 {
@@ -70,5 +69,4 @@ private:
     core::adaptive_equalizer d_core;
 };
 
-} // namespace adann
-} // namespace gr
+} // namespace gr::adann

@@ -7,11 +7,11 @@ from gnuradio import gr  # noqa: F401
 from . import core
 from .adann_python import ber_counter, equalizer, feature_windower, mlse, normalizer, soft_bits
 from .blocks.capture_source import capture_source
-from .captures.statistics import record_statistics
-from .links.coherent_link import coherent_link
 from .blocks.receiver import receiver
 from .blocks.resampler import resampler
 from .blocks.status_monitor import status_monitor
+from .captures.statistics import record_statistics
+from .links.coherent_link import coherent_link
 from .links.vcsel_mmf_link import vcsel_mmf_link
 
 __all__ = ["ber_counter", "capture_source", "coherent_link", "core", "equalizer",

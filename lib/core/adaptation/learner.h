@@ -73,16 +73,17 @@ struct learner_event : learner_status {
  *    one in use, and may have training start over from it: a rollback.
  * 3. The trainer makes one step: pseudo-labels, loss, gradient, optimizer. When none was
  *    accepted for 16384 symbols, training starts over as well.
- * 4. The adaptive weights are a running average of the trained ones: a step of N_b
- *    symbols brings them nearer by N_b / (average + N_b). The noise of single steps is
- *    averaged out of the decisions, which `average` = 0 takes as they are.
+ * 4. The adaptive weights are an exponential moving average of the trained ones, with
+ *    α = N_b / (average + N_b) for a step of N_b symbols. This keeps the noise of single
+ *    steps out of the decisions; with `average` = 0 the trained weights decide.
  *
  * Signal check and guard work with a model of known error rate or with an expected
- * waveform only, and not with known labels. A checkpoint is a model file of the weights in use, together with all that the
- * next step depends on: a learner that is made from one goes on, with the same settings
- * to the bit. The batch, the loss and its parameters, the learning rate and the average
- * may be others than before; another optimizer is refused. What belongs to the guard is
- * left aside without one; a guard that was not there before begins anew.
+ * waveform only, and not with known labels. A checkpoint is a model file of the weights
+ * in use, together with all that the next step depends on: a learner that is made from
+ * one continues, with the same settings to the bit. The batch, the loss and its
+ * parameters, the learning rate and the average may be others than before; another
+ * optimizer is refused. Without a guard, the saved state of one is ignored; a guard
+ * without saved state starts fresh.
  *
  * It decides nothing itself, and knows neither threads nor files: see adaptive_equalizer.
  */
@@ -113,9 +114,9 @@ public:
     //! Whose decisions are the best, as far as is known.
     const network& in_use() const;
     const learner_status& status() const { return d_status; }
-    /*! What the guard compares (guard::badness()), of the offline, the adaptive and the
+    /*! What the guard compares (guard::score()), of the offline, the adaptive and the
      * last good network; NaN without a guard. */
-    std::array<double, 3> badness() const;
+    std::array<double, 3> guard_scores() const;
 
     model checkpoint();
 
@@ -126,7 +127,7 @@ private:
     void forget_estimate();
     void roll_back(const std::string& reason);
     void start_over_from(const std::vector<float>& parameters);
-    void approach_trained(float part);
+    void update_average(float part);
     learner_event
     event(event_kind what, const std::string& detail = "", step_result step = {}) const;
 

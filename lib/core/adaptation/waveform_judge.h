@@ -24,7 +24,7 @@ namespace gr::adann::core {
  * nothing. Differences that are less than nine symbols apart are one: they get one vote,
  * by the squared residual over them and four symbols on each side. It does not matter
  * what the data's statistics are. When twice the squared residual of before is left of a
- * batch, the signal has changed: the filter begins anew, and 2048 symbols pass before
+ * batch, the signal has changed: the filter starts over, and 2048 symbols pass before
  * the next vote.
  *
  * Nothing is allocated after construction.
@@ -42,8 +42,9 @@ public:
                    const window_geometry& window,
                    std::size_t batch);
 
-    /*! Takes a batch, of the size given, and brings the filter to it. \param labels as
-     * the network in use decides them \return whether the signal has changed */
+    /*! Takes a batch, of the size given, and brings the filter to it.
+     * \param labels as the network in use decides them
+     * \return whether the signal has changed */
     bool look(const feature_view& batch, const std::uint8_t* labels);
 
     struct votes {

@@ -14,7 +14,7 @@ from .terminal import about, check_outputs
 @click.option("--bits", required=True, type=click.IntRange(4, 16),
               help="Of weights, samples and the values between the layers.")
 @click.option("-o", "--output", required=True, metavar="FILE", help="The model in whole numbers: .safetensors.")
-def quantize(model, capture, reference, bits, output):
+def quantize(model: str, capture: str, reference: str | None, bits: int, output: str) -> None:
     """Make a model whose network runs in whole numbers.
 
     The scales are powers of two, one for each row of weights and one for the values between two layers, and are

@@ -171,15 +171,18 @@ int main()
 
 _README = """\
 # {title}
-Made by gr-adann {version}: `adann export --format hls`. C++ for Vitis HLS and tools like it. It was simulated with open `ap_fixed` and `hls_stream` headers; it was
-not synthesised, so that the figures below are counted from the network and none is a report of a tool.
+Made by gr-adann {version}: `adann export --format hls`. C++ for Vitis HLS and tools like it. It was simulated
+with open `ap_fixed` and `hls_stream` headers and not synthesised: the figures below are counted from the network, none
+is a tool's report.
 
-- `{stem}.h`, `{stem}.cpp`: `{name}::top`, a frame of one symbol's samples in, a label out, by AXI streams; the label is that of the symbol {half_window} frames before.
-  Weights come by AXI-Lite (`weights_t`) and can be changed while it runs: a host that adapts writes whole numbers of {bits} bits.
+- `{stem}.h`, `{stem}.cpp`: `{name}::top`, a frame of one symbol's samples in, a label out, by AXI streams; the label
+  is that of the symbol {half_window} frames before. Weights come by AXI-Lite (`weights_t`) and can be changed
+  while it runs: a host that adapts writes whole numbers of {bits} bits.
 - `{stem}_weights.h`: those of the model.
-- `{stem}_test.cpp`: a test bench, {symbols} golden frames: `g++ -I AP_TYPES {stem}.cpp {stem}_test.cpp -o test && ./test`
+- `{stem}_test.cpp`: a test bench, {symbols} golden frames:
+  `g++ -I AP_TYPES {stem}.cpp {stem}_test.cpp -o test && ./test`
 
-Samples are of {scale}, `{name}::sample_t` of {bits} bits.
+Samples are of zero mean and unit power, {sps} a symbol{parts}: `{name}::sample_t` of {bits} bits.
 
 | | |
 |---|---|
@@ -235,8 +238,7 @@ def hls_source(frozen: Frozen, stem: str) -> dict[str, str]:
         "loads": "".join(loads), "symbols": _SYMBOLS, "products": products,
         "input_bits": max(formats.bits, formats.largest_hidden.bit_length()),
         "weight_count": products, "bias_count": outputs, "shift_count": shift_count,
-        "storage": products * formats.bits + outputs * 32 + shift_count * 5,
-        "scale": f"zero mean and unit power, {model.sps} a symbol{', I and Q' if model.complex else ''}"}
+        "storage": products * formats.bits + outputs * 32 + shift_count * 5}
     golden = "\n".join((rows("float", "golden_frames", frames), table("int", "golden_labels", labels),
                         table("int", "golden_logits", logits[-1])))
     return {f"{stem}.h": _HEADER.format(**fields), f"{stem}.cpp": _SOURCE.format(**fields),

@@ -12,23 +12,23 @@ using namespace gr::adann::core;
 
 namespace {
 
-// Random labels, and posteriors that give them all but `doubt`.
+// Random labels, and posteriors that give them all but `uncertainty`.
 struct decisions {
-    decisions(std::size_t n, std::size_t classes, float doubt, unsigned seed)
+    decisions(std::size_t n, std::size_t classes, float uncertainty, unsigned seed)
         : labels(n), posteriors(n * classes)
     {
         std::mt19937 random(seed);
         for (auto& label : labels)
             label = random() % classes;
-        sharpen(doubt);
+        sharpen(uncertainty);
     }
-    void sharpen(float doubt)
+    void sharpen(float uncertainty)
     {
         const std::size_t classes = posteriors.size() / labels.size();
         for (std::size_t t = 0; t < labels.size(); ++t)
             for (std::size_t j = 0; j < classes; ++j)
                 posteriors[t * classes + j] =
-                    j == labels[t] ? 1 - doubt : doubt / (classes - 1);
+                    j == labels[t] ? 1 - uncertainty : uncertainty / (classes - 1);
     }
     void give(error_estimate& to, std::size_t tile = 128)
     {
@@ -44,7 +44,7 @@ struct decisions {
 
 BOOST_AUTO_TEST_SUITE(estimating_errors)
 
-BOOST_AUTO_TEST_CASE(on_random_data_the_estimate_is_the_doubt)
+BOOST_AUTO_TEST_CASE(on_random_data_the_estimate_is_the_mean_uncertainty)
 {
     // A ring has no parts, so that its patterns do not count.
     std::vector<std::complex<float>> ring;
@@ -155,7 +155,7 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_FIXTURE_TEST_SUITE(guarding, noisy_signal)
 
-BOOST_AUTO_TEST_CASE(the_surer_network_decides)
+BOOST_AUTO_TEST_CASE(the_more_certain_network_decides)
 {
     const model offline = make_receiver(8), sharp = make_receiver(40);
     guard watching(offline, true, 1);
@@ -166,7 +166,7 @@ BOOST_AUTO_TEST_CASE(the_surer_network_decides)
     BOOST_TEST(&watching.choose(sharp.net) == &sharp.net);
 }
 
-BOOST_AUTO_TEST_CASE(one_that_is_sure_of_patterns_that_cannot_be_does_not)
+BOOST_AUTO_TEST_CASE(one_that_is_certain_of_patterns_that_cannot_be_does_not)
 {
     const model offline = make_receiver(40), wrong = make_receiver(4000, 1.0f);
     guard watching(offline, true, 1);
@@ -201,7 +201,7 @@ BOOST_AUTO_TEST_CASE(a_network_that_the_signal_has_left_is_trusted_less)
 {
     for (const float usual_rate : { 0.001f, 0.5f }) {
         model offline = make_receiver(40);
-        const model adapting = make_receiver(20); // doubts more
+        const model adapting = make_receiver(20); // less certain
         offline.symbol_error_rate = usual_rate;
         guard watching(offline, true, 1);
         for (int i = 0; i < 100; ++i)
