@@ -7,7 +7,7 @@ import types
 import numpy as np
 import pmt
 import pytest
-from gnuradio import adann, digital, gr
+from gnuradio import adann, blocks, digital, gr
 from gnuradio.adann.captures.files import write_capture
 
 ROOT = pathlib.Path(__file__).parents[2]
@@ -82,6 +82,20 @@ def test_a_block_as_it_is_dragged_in_is_made_and_its_callbacks_are_its_setters(
                 key = pmt.intern(port.key)
                 assert (port.key in pmt.to_python(getattr(made, f"message_ports_{direction}")())
                         or getattr(made, f"message_port_is_hier_{direction}")(key))
+
+
+@pytest.mark.parametrize("chosen, closed", [
+    ([], []), (["posteriors"], []), (["soft"], [1]), (["estimate"], [1, 2]),
+    (["posteriors", "estimate"], [2]), (["posteriors", "soft", "estimate"], [])])
+def test_an_equalizers_outputs_come_by_choice_and_none_needs_a_null_sink(platform, chosen, closed):
+    block = new_block(platform, "adann_equalizer", **dict.fromkeys(chosen, "True"))
+    shown = [port.name for port in block.sources if not port.hidden and port.domain == "stream"]
+    assert shown == ["labels", *("ber" if name == "estimate" else name for name in chosen)]
+    made, connected = types.SimpleNamespace(), []
+    made.connect = lambda port, sink: connected.append(port[1])
+    lines = block.templates.render("make")
+    exec(f"self.{block.name} = {lines}", {"self": made, "adann": adann, "blocks": blocks})
+    assert connected == closed
 
 
 @pytest.mark.parametrize("constellation, classes", [
