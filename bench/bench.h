@@ -73,7 +73,8 @@ struct scene {
 double peak(const std::string& isa, double seconds);
 
 /*! Labels by Eigen, sizes known to the compiler: 44-10-10-10-10-4 with stride 4 or
- * 88-10-10-10-10-16 with stride 8. \return symbols per second */
+ * 88-10-10-10-10-16 with stride 8.
+ * \return symbols per second */
 double eigen(const scene& data, double seconds);
 
 //! Prints where the time of inference and of the losses' steps goes, kernel by kernel.

@@ -76,11 +76,11 @@ def _inference(result):
 
 
 def _steps(result):
-    header = ["", "torch", "literal noise", "", "default noise", ""]
+    header = ["", "torch", "full noise", "", "default noise", ""]
 
     def row(name, found):
         return [name, _rate(found["torch_msymbols_per_second"]),
-                _rate(found["literal_msymbols_per_second"]), _times(found["literal_vs_torch"]),
+                _rate(found["full_msymbols_per_second"]), _times(found["full_vs_torch"]),
                 _rate(found["msymbols_per_second"]), _times(found["default_vs_torch"])]
 
     return [_table(header, [row(loss, found) for loss, found in result["step"].items()]),
@@ -134,9 +134,9 @@ def markdown(result):
         "the copying not counted. Eigen is compiled for this machine and knows the sizes.",
         *_inference(result),
         "## Adaptation steps, D = 44, M = 4",
-        "Noise, gradient and Adam. torch does the literal work: for Aug-VAT three forward passes, "
+        "Noise, gradient and Adam. torch does all the work: for Aug-VAT three forward passes, "
         "two backward, three noise vectors. \"Default\" draws noise of the same distribution in "
-        "fewer numbers (`lib/core/training/reduced_neighbourhood.h`).",
+        "fewer numbers (`lib/core/training/projected_perturber.h`).",
         *_steps(result),
         "## Flowgraphs, D = 44, M = 4",
         *_flowgraph(result["flowgraph"])]
@@ -163,7 +163,7 @@ def plot(result, path):
     left.legend(loc="lower right", ncols=2)
     left.grid(True, which="both", alpha=0.3)
 
-    bars = {"torch_msymbols_per_second": "torch", "literal_msymbols_per_second": "literal noise",
+    bars = {"torch_msymbols_per_second": "torch", "full_msymbols_per_second": "full noise",
             "msymbols_per_second": "default noise"}
     for offset, (key, label) in enumerate(bars.items()):
         found = [step[key] for step in result["step"].values()]

@@ -7,9 +7,8 @@ import os
 os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"
 
 import torch  # noqa: E402
-from torch.nn.functional import cross_entropy, log_softmax  # noqa: E402
-
 from measuring import processor_rate  # noqa: E402
+from torch.nn.functional import cross_entropy, log_softmax  # noqa: E402
 
 torch.set_num_threads(1)
 

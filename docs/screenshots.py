@@ -58,8 +58,8 @@ def draw_companion(flowgraph, picture):
     gi.require_version("PangoCairo", "1.0")
     from gi.repository import Gdk, GLib, Gtk
     from gnuradio import gr
-    from gnuradio.grc.gui.Platform import Platform  # first: the two import each other
     from gnuradio.grc.gui.Application import Application
+    from gnuradio.grc.gui.Platform import Platform  # first: the two import each other
     platform = Platform(version=gr.version(), prefs=gr.prefs(), install_prefix=gr.prefix(),
                         version_parts=(gr.major_version(), gr.api_version(), gr.minor_version()))
     platform.build_library()

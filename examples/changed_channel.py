@@ -17,8 +17,8 @@ import argparse
 from pathlib import Path
 
 import numpy as np
-from gnuradio.adann.captures.line_codes import CODE, check_8b10b, find_words
 from gnuradio.adann.captures.files import write_capture
+from gnuradio.adann.captures.line_codes import CODE, check_8b10b, find_words
 from measured import adann
 
 SPS = 2  # of what is equalized

@@ -6,16 +6,15 @@ import sys
 from pathlib import Path
 
 import click
-from rich.console import Console
-from rich.table import Column, Table
-
 from gnuradio.adann import core
-from gnuradio.adann.cli.terminal import progress_bar
 from gnuradio.adann.captures.files import Capture
+from gnuradio.adann.cli.terminal import progress_bar
+from gnuradio.adann.links.simulation import random_labels, simulate_vcsel
 from gnuradio.adann.offline.equalize import equalize_captures, prepare_capture
 from gnuradio.adann.offline.evaluate import count_aligned
 from gnuradio.adann.offline.report import Run, write_plot
-from gnuradio.adann.links.simulation import random_labels, simulate_vcsel
+from rich.console import Console
+from rich.table import Column, Table
 
 FOLDER = Path(__file__).resolve().parent
 MODEL = FOLDER / "models/vcsel_pam4.safetensors"

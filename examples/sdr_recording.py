@@ -8,7 +8,6 @@ from pathlib import Path
 import click
 import numpy as np
 from gnuradio import blocks, channels, digital, filter, gr
-
 from gnuradio.adann.captures.files import write_capture
 
 SYMBOL_RATE, SPS = 9600, 5

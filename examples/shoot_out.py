@@ -7,16 +7,22 @@ from pathlib import Path
 
 import click
 import numpy as np
-from rich.console import Console
-from rich.table import Column, Table
-
 from gnuradio import adann, blocks, digital, gr
 from gnuradio.adann import core
 from gnuradio.adann.captures.statistics import normalized
-from gnuradio.adann.experiments.comparators import (CMA, FEEDBACK, LINEAR, gnuradio_constellation,
-                                                    gnuradio_equalizer, training_tag, unit_points)
-from gnuradio.adann.offline.evaluate import count_aligned
+from gnuradio.adann.experiments.comparators import (
+    CMA,
+    FEEDBACK,
+    LINEAR,
+    gnuradio_constellation,
+    gnuradio_equalizer,
+    training_tag,
+    unit_points,
+)
 from gnuradio.adann.links.simulation import random_labels, simulate_vcsel
+from gnuradio.adann.offline.evaluate import count_aligned
+from rich.console import Console
+from rich.table import Column, Table
 
 MODEL = core.load_model(str(Path(__file__).resolve().parent / "models/vcsel_pam4.safetensors"))
 SETS = {"set1": "none", "set2": "reference"}  # and their drifts, see simulation.VCSEL_DRIFTS

@@ -14,7 +14,6 @@ import time
 from pathlib import Path
 
 import numpy as np
-
 from gnuradio.adann.captures.files import read_capture, stored_capture, write_capture
 
 NUMBERS = [0, 1, -1, 3, 4, 8, 63, 64, 2**31, 2**63, 2**64, -2**63, 0.5, 1e308, float("inf"), float("nan"), 10**400]

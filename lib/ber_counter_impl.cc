@@ -5,8 +5,7 @@
 #include <gnuradio/buffer_reader.h>
 #include <gnuradio/io_signature.h>
 
-namespace gr {
-namespace adann {
+namespace gr::adann {
 
 namespace {
 
@@ -265,5 +264,4 @@ void ber_counter_impl::reset()
     d_counter->reset();
 }
 
-} // namespace adann
-} // namespace gr
+} // namespace gr::adann

@@ -10,8 +10,7 @@
 #include <memory>
 #include <mutex>
 
-namespace gr {
-namespace adann {
+namespace gr::adann {
 
 class ber_counter_impl : public ber_counter
 {
@@ -66,5 +65,4 @@ private:
     std::string d_was_permuted;
 };
 
-} // namespace adann
-} // namespace gr
+} // namespace gr::adann

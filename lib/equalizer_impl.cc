@@ -11,8 +11,7 @@
 #include <gnuradio/io_signature.h>
 #include <sstream>
 
-namespace gr {
-namespace adann {
+namespace gr::adann {
 
 namespace {
 
@@ -418,5 +417,4 @@ void equalizer_impl::publish(const core::adaptation_event& event)
     message_port_pub(status_port, status);
 }
 
-} // namespace adann
-} // namespace gr
+} // namespace gr::adann

@@ -9,8 +9,7 @@
 
 #include <chrono>
 
-namespace gr {
-namespace adann {
+namespace gr::adann {
 
 class equalizer_impl : public equalizer
 {
@@ -88,5 +87,4 @@ private:
     core::adaptive_equalizer d_core;
 };
 
-} // namespace adann
-} // namespace gr
+} // namespace gr::adann

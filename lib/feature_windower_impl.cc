@@ -4,8 +4,7 @@
 #include <algorithm>
 #include <gnuradio/io_signature.h>
 
-namespace gr {
-namespace adann {
+namespace gr::adann {
 
 feature_windower::sptr
 feature_windower::make(unsigned sps, unsigned half_window, bool complex)
@@ -48,5 +47,4 @@ int feature_windower_impl::general_work(int noutput_items,
     return view.count;
 }
 
-} // namespace adann
-} // namespace gr
+} // namespace gr::adann

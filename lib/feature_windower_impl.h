@@ -7,8 +7,7 @@
 #include "core/signal/windows.h"
 #include <gnuradio/adann/feature_windower.h>
 
-namespace gr {
-namespace adann {
+namespace gr::adann {
 
 class feature_windower_impl : public feature_windower
 {
@@ -26,5 +25,4 @@ private:
     const core::window_geometry d_window;
 };
 
-} // namespace adann
-} // namespace gr
+} // namespace gr::adann

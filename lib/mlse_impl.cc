@@ -4,8 +4,7 @@
 #include <algorithm>
 #include <gnuradio/io_signature.h>
 
-namespace gr {
-namespace adann {
+namespace gr::adann {
 
 mlse::sptr mlse::make(const std::string& constellation,
                       unsigned sps,
@@ -140,5 +139,4 @@ void mlse_impl::pass_tags(int input, std::size_t symbols, std::size_t items_per_
     }
 }
 
-} // namespace adann
-} // namespace gr
+} // namespace gr::adann

@@ -9,8 +9,7 @@
 
 #include <mutex>
 
-namespace gr {
-namespace adann {
+namespace gr::adann {
 
 class mlse_impl : public mlse
 {
@@ -40,5 +39,4 @@ private:
     core::mlse d_core;
 };
 
-} // namespace adann
-} // namespace gr
+} // namespace gr::adann

@@ -3,8 +3,7 @@
 
 #include <gnuradio/io_signature.h>
 
-namespace gr {
-namespace adann {
+namespace gr::adann {
 
 normalizer::sptr normalizer::make(bool complex, unsigned window)
 {
@@ -36,5 +35,4 @@ int normalizer_impl::work(int noutput_items,
     return noutput_items;
 }
 
-} // namespace adann
-} // namespace gr
+} // namespace gr::adann

@@ -7,8 +7,7 @@
 #include "core/signal/normalizer.h"
 #include <gnuradio/adann/normalizer.h>
 
-namespace gr {
-namespace adann {
+namespace gr::adann {
 
 class normalizer_impl : public normalizer
 {
@@ -23,5 +22,4 @@ private:
     core::normalizer d_normalizer;
 };
 
-} // namespace adann
-} // namespace gr
+} // namespace gr::adann

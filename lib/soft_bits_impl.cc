@@ -3,8 +3,7 @@
 
 #include <gnuradio/io_signature.h>
 
-namespace gr {
-namespace adann {
+namespace gr::adann {
 
 soft_bits::sptr soft_bits::make(unsigned size)
 {
@@ -30,5 +29,4 @@ int soft_bits_impl::work(int noutput_items,
     return noutput_items;
 }
 
-} // namespace adann
-} // namespace gr
+} // namespace gr::adann

@@ -7,8 +7,7 @@
 #include "core/signal/soft_bits.h"
 #include <gnuradio/adann/soft_bits.h>
 
-namespace gr {
-namespace adann {
+namespace gr::adann {
 
 class soft_bits_impl : public soft_bits
 {
@@ -23,5 +22,4 @@ private:
     const core::soft_bits d_core;
 };
 
-} // namespace adann
-} // namespace gr
+} // namespace gr::adann

@@ -4,7 +4,6 @@
 import numpy as np
 import pytest
 import torch
-
 from gnuradio.adann import core
 
 SIGMA, EPSILON, XI = 0.15, 0.3, 0.1
@@ -68,7 +67,7 @@ def torch_loss(logits, v, loss, pseudo_label, noise, labels):
         labelled = g(v + r)
     output, decided = logits(trained), logits(labelled).argmax(dim=1)
     value = torch.nn.functional.cross_entropy(output, decided)
-    if pseudo_label != "doubted":
+    if pseudo_label != "confidence_weighted":
         return value, value
     own = torch.softmax(output, dim=1)[torch.arange(len(decided)), decided]
     return value, ((1 - own ** 0.25) / 0.25).mean()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The noise is standard normal and its streams are independent; a step's reduced draws lead to what
-the literal ones lead to.
+"""The noise is standard normal and its streams are independent; a step's projected draws lead to what
+the full ones lead to.
 
 Seeds are fixed. Every test is made so that right numbers from another seed would fail it with a
 probability of ALARM, Bonferroni's correction for its many comparisons included.
@@ -141,10 +141,10 @@ def agree(one, other):
 @pytest.mark.parametrize("first_layer", ["regular", "singular", "wide"])
 @pytest.mark.parametrize("pseudo_label", core.equalizer_settings()["pseudo_label"].choices)
 @pytest.mark.parametrize("loss", ["pi_model", "vat", "aug_vat"])
-def test_reduced_noise_leads_to_the_literal_ones_gradients(loss, pseudo_label, first_layer):
+def test_projected_noise_leads_to_the_full_ones_gradients(loss, pseudo_label, first_layer):
     net = make_network(first_layer)
     settings = dict(loss=loss, pseudo_label=pseudo_label, xi=0.4, sigma=0.3, epsilon=1)
-    literal = gradients(net, range(2000), noise="literal", **settings)
-    assert agree(literal, gradients(net, range(2000, 4000), noise="reduced", **settings))
+    full = gradients(net, range(2000), noise="full", **settings)
+    assert agree(full, gradients(net, range(2000, 4000), noise="projected", **settings))
     settings["sigma" if loss == "pi_model" else "xi"] *= 1.5  # the test would see it
-    assert not agree(literal, gradients(net, range(4000, 6000), noise="reduced", **settings))
+    assert not agree(full, gradients(net, range(4000, 6000), noise="projected", **settings))

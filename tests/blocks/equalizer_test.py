@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pmt
 import pytest
-
 from gnuradio import adann, blocks, gr
 from gnuradio.adann import core
 
@@ -102,7 +101,7 @@ def test_a_model_in_memory_is_as_good_as_its_file(signal):
 
 
 def test_lockstep_is_the_trainer_whatever_the_buffers(signal):
-    settings = dict(loss="aug_vat", pseudo_label="doubted", learning_rate=0.003, sigma=0.1,
+    settings = dict(loss="aug_vat", pseudo_label="confidence_weighted", learning_rate=0.003, sigma=0.1,
                     epsilon=0.1, seed=11)
     trainer = core.trainer(signal.network, constellation=signal.constellation, **settings)
     features, expected, batch = signal.features(), [], 1024

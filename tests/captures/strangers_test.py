@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 import scipy.io
 from click.testing import CliRunner
-
 from gnuradio.adann.captures.oscilloscopes import read_scope_files
 from gnuradio.adann.cli import main
 from gnuradio.adann.cli.terminal import printable

@@ -10,8 +10,14 @@ from gnuradio.adann import core
 from gnuradio.adann.captures.files import read_capture, read_reference
 from gnuradio.adann.cli.simulate import simulate
 from gnuradio.adann.links.coherent_link import coherent_link
-from gnuradio.adann.links.simulation import (COHERENT_DRIFTS, VCSEL_DRIFTS, random_labels,
-                                       simulate_changing, simulate_coherent, simulate_vcsel)
+from gnuradio.adann.links.simulation import (
+    COHERENT_DRIFTS,
+    VCSEL_DRIFTS,
+    random_labels,
+    simulate_changing,
+    simulate_coherent,
+    simulate_vcsel,
+)
 from gnuradio.adann.links.vcsel_mmf_link import vcsel_mmf_link
 
 LEVELS = np.array([-3, -1, 3, 1]) / np.sqrt(5)

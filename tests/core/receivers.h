@@ -28,7 +28,8 @@ inline gr::adann::core::model make_model(unsigned sps, bool complex, const char*
 
 /*! Its four labels come equally often from white noise, and independently: they tell
  * which quarter of the normal distribution the middle sample lies in, so a guard takes
- * noise for a signal. \param sharpness of its posteriors
+ * noise for a signal.
+ * \param sharpness of its posteriors
  * \param echo how much of the symbol before's middle sample it adds */
 inline gr::adann::core::model make_receiver(float sharpness = 8, float echo = 0)
 {

@@ -4,8 +4,7 @@
 import numpy as np
 import pytest
 from gnuradio.adann import core
-from gnuradio.adann.experiments.comparators import (CMA, FEEDBACK, LINEAR, equalize_with_gnuradio,
-                                                    unit_points)
+from gnuradio.adann.experiments.comparators import CMA, FEEDBACK, LINEAR, equalize_with_gnuradio, unit_points
 from gnuradio.adann.experiments.volterra import volterra_equalizer
 from gnuradio.adann.links.simulation import random_labels
 

@@ -9,10 +9,8 @@ import pytest
 from gnuradio.adann import core
 from gnuradio.adann.captures.statistics import normalized
 from gnuradio.adann.experiments.drift import run_row
-from gnuradio.adann.experiments.drift_report import (bars, estimates_and_counts, jump, summarize,
-                                                     worst_jump)
-from gnuradio.adann.experiments.drift_signals import (EVENTS, LINKS, Scale, case_signal,
-                                                      stress_signal)
+from gnuradio.adann.experiments.drift_report import bars, estimates_and_counts, jump, summarize, worst_jump
+from gnuradio.adann.experiments.drift_signals import EVENTS, LINKS, Scale, case_signal, stress_signal
 from gnuradio.adann.offline.evaluate import Errors
 
 SMALL = Scale(before=8192, after=16384, slow=65536, switched=8192, switches=3, event=20_000,

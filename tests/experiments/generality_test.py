@@ -5,7 +5,6 @@ import json
 import subprocess
 
 import pytest
-
 from gnuradio.adann.experiments.generality_report import bars, summarize
 
 

@@ -147,9 +147,9 @@ def test_multiplications_are_those_that_were_made(quick):
     step = {"self_training": decide + learn, "pi_model": 2 * decide + 44 + learn,
             "aug_vat": 3 * decide + 3 * 44 + perturb + learn}
     for loss, count in step.items():
-        assert found["counted"][f"{loss}, literal"] == pytest.approx(count / decide)
+        assert found["counted"][f"{loss}, full"] == pytest.approx(count / decide)
     # In the space of the first layer's 10 sums the noise has 10 coordinates, not 44.
-    assert found["counted"]["aug_vat, reduced"] < found["counted"]["aug_vat, literal"]
+    assert found["counted"]["aug_vat, projected"] < found["counted"]["aug_vat, full"]
     network = core.network([6, 3, 2])
     features = np.ones((256, 6), np.float32)
     assert core.multiplications(network, features) == 256 * (6 * 3 + 3 * 2)

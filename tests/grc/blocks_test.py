@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Each block as GRC draws, checks and makes it."""
 
+import os
 import pathlib
 import types
 
@@ -9,6 +10,7 @@ import pmt
 import pytest
 from gnuradio import adann, blocks, digital, gr
 from gnuradio.adann.captures.files import write_capture
+from PyQt5 import QtWidgets
 
 ROOT = pathlib.Path(__file__).parents[2]
 NAMES = sorted(path.name.removesuffix(".block.yml") for path in (ROOT / "grc").glob("*.block.yml"))
@@ -32,9 +34,17 @@ def errors(block):
 
 def make(block):
     """The block's object, made with the line that GRC writes into the program."""
-    names = {"self": types.SimpleNamespace(), "adann": adann, "samp_rate": 32000}
+    layout = types.SimpleNamespace(addWidget=lambda widget: None)
+    names = {"self": types.SimpleNamespace(top_layout=layout), "adann": adann, "samp_rate": 32000}
     exec(f"self.block = {block.templates.render('make')}", names)
     return names
+
+
+@pytest.fixture(autouse=True, scope="module")
+def application():
+    """For what draws, on a screen that is not there."""
+    os.environ["QT_QPA_PLATFORM"] = "offscreen"
+    yield QtWidgets.QApplication.instance() or QtWidgets.QApplication([])
 
 
 @pytest.fixture

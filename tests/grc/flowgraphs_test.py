@@ -115,7 +115,7 @@ print(*points.data()[-2:])
 
 
 def test_a_looped_capture_is_learnt_live(compiled, tmp_path):
-    """The adaptive network becomes surer than the frozen one, whose errors show as doubts."""
+    """The adaptive network becomes more certain than the frozen one, whose errors show as uncertainty."""
     write_capture(tmp_path / "capture", simulate_vcsel(random_labels(2**18, 3), "reference",
                                                        seed=4), 112e9)
     model = str(ROOT / "examples/models/vcsel_pam4.safetensors")

@@ -3,7 +3,6 @@
 
 import numpy as np
 import pytest
-
 from gnuradio.adann.links.amplifier import drive, rapp, saleh
 
 

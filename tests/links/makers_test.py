@@ -3,7 +3,6 @@
 
 import numpy as np
 import pytest
-
 from gnuradio.adann import core
 from gnuradio.adann.captures.alignment import find_delay
 from gnuradio.adann.links.makers import SETS, draw_link

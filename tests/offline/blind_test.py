@@ -4,9 +4,9 @@
 import numpy as np
 import pytest
 from gnuradio.adann import core
-from gnuradio.adann.offline.blind import blind_labels
 from gnuradio.adann.captures.statistics import normalized
 from gnuradio.adann.links.simulation import random_labels, simulate_coherent, simulate_vcsel
+from gnuradio.adann.offline.blind import blind_labels
 from gnuradio.adann.offline.training import TrainingSettings, feature_view, train
 
 HALF_WINDOW, SYMBOLS = 5, 20_000

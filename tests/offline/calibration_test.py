@@ -3,7 +3,6 @@
 
 import numpy as np
 import pytest
-
 from gnuradio.adann.offline.calibration import fit_temperature
 
 

@@ -3,7 +3,6 @@
 
 import numpy as np
 import pytest
-
 from gnuradio.adann import core
 from gnuradio.adann.offline.evaluate import Errors, RunningErrors, count, count_aligned
 

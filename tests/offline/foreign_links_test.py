@@ -7,7 +7,6 @@ soft limiter and white noise. Then the echoes change.
 
 import numpy as np
 import pytest
-
 from gnuradio.adann import core
 from gnuradio.adann.captures.files import Capture
 from gnuradio.adann.captures.statistics import normalized

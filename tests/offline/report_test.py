@@ -5,7 +5,6 @@ import json
 
 import numpy as np
 import pytest
-
 from gnuradio.adann.offline.evaluate import Errors
 from gnuradio.adann.offline.report import Run, write_plot, write_report
 

@@ -7,7 +7,6 @@ third of the frames are idle. Half-way the channel changes.
 
 import numpy as np
 import pytest
-
 from gnuradio.adann import core
 from gnuradio.adann.captures.files import Capture
 from gnuradio.adann.captures.statistics import normalized

@@ -9,8 +9,7 @@
 #include <string>
 #include <utility>
 
-namespace gr {
-namespace adann {
+namespace gr::adann {
 
 /*! \brief Bit error rate of decided labels, given the sent ones.
  * \ingroup adann
@@ -78,5 +77,4 @@ public:
     virtual void reset() = 0;
 };
 
-} // namespace adann
-} // namespace gr
+} // namespace gr::adann

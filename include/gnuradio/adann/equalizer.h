@@ -14,8 +14,7 @@
 #include <string>
 #include <vector>
 
-namespace gr {
-namespace adann {
+namespace gr::adann {
 
 //! What the front filter of an equalizer is doing.
 struct front_filter_state {
@@ -168,5 +167,4 @@ public:
     virtual front_filter_state front_filter() const = 0;
 };
 
-} // namespace adann
-} // namespace gr
+} // namespace gr::adann

@@ -51,11 +51,11 @@ constexpr std::array<loss_traits, 5> words(loss_kind)
 }
 
 //! Where the label comes from that a symbol is trained with: see core::loss_gradient.
-enum class pseudo_label_kind { clean, doubted, perturbed };
+enum class pseudo_label_kind { clean, confidence_weighted, perturbed };
 constexpr std::array<word<pseudo_label_kind>, 3> words(pseudo_label_kind)
 {
     return { { { pseudo_label_kind::clean, "clean" },
-               { pseudo_label_kind::doubted, "doubted" },
+               { pseudo_label_kind::confidence_weighted, "confidence_weighted" },
                { pseudo_label_kind::perturbed, "perturbed" } } };
 }
 
@@ -93,7 +93,7 @@ constexpr std::array<word<input_kind>, 2> words(input_kind)
 //! Which loss, and its parameters (the paper's names).
 struct loss_settings {
     loss_kind loss = loss_kind::aug_vat;
-    pseudo_label_kind pseudo_label = pseudo_label_kind::doubted;
+    pseudo_label_kind pseudo_label = pseudo_label_kind::confidence_weighted;
     std::optional<float> sigma = automatic;
     std::optional<float> epsilon = automatic;
     float xi = 0.1f;
@@ -103,11 +103,12 @@ struct loss_settings {
     static void visit(Self& self, Visitor&& visit)
     {
         visit("loss", self.loss, "What the network learns from.");
-        visit("pseudo_label",
-              self.pseudo_label,
-              "clean: decided from the clean samples; doubted: and it counts less where "
-              "the perturbed ones disagree; perturbed: as the paper's Algorithm 2 is "
-              "printed.");
+        visit(
+            "pseudo_label",
+            self.pseudo_label,
+            "clean: decided from the clean samples; confidence_weighted: and weighted by "
+            "its posterior at the perturbed ones; perturbed: as the paper's Algorithm 2 "
+            "is printed.");
         visit(
             "sigma",
             self.sigma,
@@ -126,12 +127,13 @@ struct loss_settings {
               1e-6f,
               10.0f,
               "Finite-difference step that the perturbation is found with.");
-        visit("balance",
-              self.balance,
-              0.0f,
-              10.0f,
-              "Weight of pattern balance; 0, without all that assumes random data, for "
-              "unscrambled data.");
+        visit(
+            "balance",
+            self.balance,
+            0.0f,
+            10.0f,
+            "Weight of pattern balance. Set to 0 for data that is not scrambled: this also "
+            "turns off the other checks that assume random data.");
     }
 };
 
@@ -155,7 +157,7 @@ struct training_settings : loss_settings {
               self.seed,
               std::uint64_t{ 0 },
               std::numeric_limits<std::uint64_t>::max(),
-              "Of the noise, and of where the guard looks.");
+              "Seed of the noise, and of where the guard looks.");
     }
 };
 
@@ -174,11 +176,12 @@ struct learner_settings : training_settings {
               std::size_t{ 16 },
               std::size_t{ 1 } << 20,
               "Symbols of one adaptation step.");
-        visit("average",
-              self.average,
-              std::size_t{ 0 },
-              std::size_t{ 1'000'000'000 },
-              "Symbols that the weights in use average over.");
+        visit(
+            "average",
+            self.average,
+            std::size_t{ 0 },
+            std::size_t{ 1'000'000'000 },
+            "Length, in symbols, of the exponential moving average of the trained weights, which decides.");
         visit("guard",
               self.guard,
               "Have the best of the offline, the adapting and the last good network "

@@ -7,8 +7,7 @@
 #include <gnuradio/adann/api.h>
 #include <gnuradio/block.h>
 
-namespace gr {
-namespace adann {
+namespace gr::adann {
 
 /*! \brief Samples in, one feature vector per symbol out.
  * \ingroup adann
@@ -38,5 +37,4 @@ public:
     virtual std::size_t dimension() const = 0;
 };
 
-} // namespace adann
-} // namespace gr
+} // namespace gr::adann

@@ -12,8 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace gr {
-namespace adann {
+namespace gr::adann {
 
 //! The MLSE's settings, and labels that are known beforehand.
 struct mlse_options : mlse_settings {
@@ -79,5 +78,4 @@ public:
     virtual std::uint64_t updates() const = 0; //!< how often new taps were taken into use
 };
 
-} // namespace adann
-} // namespace gr
+} // namespace gr::adann

@@ -7,8 +7,7 @@
 #include <gnuradio/adann/api.h>
 #include <gnuradio/sync_block.h>
 
-namespace gr {
-namespace adann {
+namespace gr::adann {
 
 /*! \brief Zero mean and unit power: (x - mean) / rms, with rms the standard deviation.
  * \ingroup adann
@@ -46,5 +45,4 @@ public:
     static sptr make_fixed(gr_complex mean, float rms, bool complex = false);
 };
 
-} // namespace adann
-} // namespace gr
+} // namespace gr::adann

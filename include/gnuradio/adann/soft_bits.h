@@ -7,8 +7,7 @@
 #include <gnuradio/adann/api.h>
 #include <gnuradio/sync_interpolator.h>
 
-namespace gr {
-namespace adann {
+namespace gr::adann {
 
 /*! \brief Soft bits for a FEC decoder, from the equalizer's posteriors.
  * \ingroup adann
@@ -35,5 +34,4 @@ public:
     static sptr make(unsigned size = 4);
 };
 
-} // namespace adann
-} // namespace gr
+} // namespace gr::adann

@@ -77,9 +77,9 @@ class adaptive_equalizer
 {
 public:
     /*! \param stride of all the views to come: initial.window.stride() for windows on a
-     * stream, or initial.window.dimension() for separate vectors \throws
-     * std::invalid_argument naming the setting that is out of range, model_file_error if
-     * `initial` is a checkpoint that does not fit */
+     * stream, or initial.window.dimension() for separate vectors
+     * \throws std::invalid_argument naming the setting that is out of range
+     * \throws model_file_error if `initial` is a checkpoint that does not fit */
     adaptive_equalizer(const model& initial,
                        std::size_t stride,
                        const adaptation_settings& settings,
@@ -101,9 +101,10 @@ public:
      * filter its reach on both sides. */
     std::size_t dimension() const { return d_dimension; }
 
-    /*! Decides every vector of `view`, which has this dimension() and the stride given. \param known_labels view.count labels 0 … M-1 for the loss "supervised",
-     * else null \param labels view.count decisions \param posteriors null, or view.count
-     * × M floats */
+    /*! Decides every vector of `view`, which has this dimension() and the stride given.
+     * \param known_labels view.count labels 0 … M-1 for the loss "supervised", else null
+     * \param labels view.count decisions
+     * \param posteriors null, or view.count × M floats */
     void decide(const feature_view& view,
                 const std::uint8_t* known_labels,
                 std::uint8_t* labels,

@@ -14,7 +14,7 @@ constexpr double errors_per_nat = 3; // of the pattern score
 // wide as that of independent ones.
 constexpr double standard_deviations = 5;
 constexpr double least_score = 0.003; // nats: few contexts have a chi-square of long tail
-constexpr double alike = 3;           // doubts of I and Q, their ratio
+constexpr double alike = 3;           // uncertainty of I and Q, their ratio
 } // namespace
 
 error_estimate::error_estimate(const constellation& symbols, bool scrambled)
@@ -32,7 +32,7 @@ void error_estimate::counts::fade(double factor)
 {
     symbols *= factor;
     squares *= factor * factor;
-    doubt *= factor;
+    uncertainty *= factor;
     for (auto& sum : axes)
         sum *= factor;
     for (auto* sums : { &posteriors, &labels })
@@ -44,7 +44,7 @@ void error_estimate::counts::add(const counts& more)
 {
     symbols += more.symbols;
     squares += more.squares;
-    doubt += more.doubt;
+    uncertainty += more.uncertainty;
     for (std::size_t i = 0; i < posteriors.size(); ++i)
         posteriors[i] += more.posteriors[i];
     for (std::size_t i = 0; i < labels.size(); ++i)
@@ -73,8 +73,8 @@ void error_estimate::add(const std::uint8_t* decided,
     d_latest.symbols += static_cast<double>(n);
     d_latest.squares += static_cast<double>(n);
     for (std::size_t t = 0; t < n; ++t)
-        d_latest.doubt += 1 - *std::max_element(posteriors + t * d_classes,
-                                                posteriors + (t + 1) * d_classes);
+        d_latest.uncertainty += 1 - *std::max_element(posteriors + t * d_classes,
+                                                      posteriors + (t + 1) * d_classes);
     for (std::size_t t = 0; t < n; ++t)
         for (std::size_t label = 0; label < d_classes; ++label)
             d_latest.labels[label] += posteriors[t * d_classes + label];
@@ -82,11 +82,11 @@ void error_estimate::add(const std::uint8_t* decided,
          ++axis)
         for (std::size_t t = 0; t < n; ++t) {
             const std::size_t level = d_symbols.level(decided[t], axis);
-            double doubt = 1;
+            double uncertainty = 1;
             for (std::size_t label = 0; label < d_classes; ++label)
                 if (d_symbols.level(label, axis) == level)
-                    doubt -= posteriors[t * d_classes + label];
-            d_latest.axes[axis] += doubt;
+                    uncertainty -= posteriors[t * d_classes + label];
+            d_latest.axes[axis] += uncertainty;
         }
     if (!d_scrambled)
         return;
@@ -107,13 +107,13 @@ bool error_estimate::changed() const
 {
     if (d_past.symbols < latest)
         return false;
-    const double expected = d_past.doubt / d_past.symbols * d_latest.symbols;
-    return std::abs(d_latest.doubt - expected) > chance(expected);
+    const double expected = d_past.uncertainty / d_past.symbols * d_latest.symbols;
+    return std::abs(d_latest.uncertainty - expected) > chance(expected);
 }
 
 double error_estimate::chance(double expected)
 {
-    // Most symbols are sure, few are not: the variance of a sum of doubts is about a
+    // Most symbols are certain, few are not: the variance of a sum of uncertainties is about a
     // quarter of it.
     return 4 * std::sqrt(0.25 * expected + 0.25);
 }
@@ -167,8 +167,8 @@ double error_estimate::symbol_error_rate() const
 {
     if (symbols() <= 0)
         return 1;
-    const double doubt = (d_past.doubt + d_latest.doubt) / symbols();
-    return std::clamp(doubt + pattern_errors(), 0.0, 1.0);
+    const double uncertainty = (d_past.uncertainty + d_latest.uncertainty) / symbols();
+    return std::clamp(uncertainty + pattern_errors(), 0.0, 1.0);
 }
 
 bool error_estimate::balanced() const
@@ -208,7 +208,7 @@ void error_estimate::counts::state(archive& members)
     constexpr double beyond_memory = 1e5; // symbols
     members("symbols", symbols, 0.0, beyond_memory);
     members("squares", squares, 0.0, beyond_memory);
-    members("doubt", doubt, -1.0, beyond_memory); // posteriors are rounded
+    members("uncertainty", uncertainty, -1.0, beyond_memory); // posteriors are rounded
     for (const std::size_t axis : { 0, 1 })
         members("axis" + std::to_string(axis), axes[axis], -beyond_memory, beyond_memory);
     members("posteriors", posteriors, 0.0f, 1e5f);

@@ -18,7 +18,7 @@ namespace gr::adann::core {
 /*! Estimates a symbol error rate from decisions and posteriors alone: the expected rate
  * by the network's own confidence, plus a correction for over-confidence.
  *
- * The first is the mean of 1 - (largest posterior), called doubt. It is right if the
+ * The first is the mean of the uncertainty, 1 - (largest posterior). It is right if the
  * posteriors are calibrated (a model's temperature, fitted with labels when it was
  * trained) and the signal is one that the network was trained on or has adapted to. On a
  * drifted signal a network may be wrong with high confidence. The pattern score detects
@@ -28,12 +28,12 @@ namespace gr::adann::core {
  * freedom over n. The decisions are those at t - 1 and t + 1, and for parts of up to 4
  * values at t - 2 too; each of the label's parts is scored on its own, and the scores
  * are added. Constellations without label_parts have no pattern score. Three times the
- * score, where it is beyond chance (five standard deviations), is added to the doubt:
+ * score, where it is beyond chance (five standard deviations), is added to it:
  * that factor brought the sum near the counted rate on drifts of the VCSEL link.
  *
  * **What is not trusted**: a score beyond chance; labels that do not come equally often
  * (I and Q that are no longer independent, a class that vanished); I and Q of a product
- * constellation of which one is in doubt three times as often as the other, for the
+ * constellation of which one is three times as uncertain as the other, for the
  * posteriors are calibrated for equal noise on both.
  *
  * **What nobody can see without labels**, and is trusted: whatever turns one sequence of
@@ -64,7 +64,7 @@ public:
     //! Forgets all symbols.
     void forget();
 
-    //! Four standard deviations of a sum of doubts with the given expectation.
+    //! Four standard deviations of a sum of uncertainties with the given expectation.
     static double chance(double expected);
 
     //! Effective number of symbols: each with its exponential weight. Up to 8192 and the
@@ -77,7 +77,7 @@ public:
     double symbol_error_rate() const;
     //! In nats, chance subtracted; 0 if the data is not scrambled.
     double pattern_score() const;
-    //! Whether the labels come equally often, and I and Q are in doubt alike, up to
+    //! Whether the labels come equally often, and I and Q are as uncertain, up to
     //! chance.
     bool balanced() const;
     /*! Whether the estimate has been seen to be near the counted rate: 2048 symbols at
@@ -91,8 +91,8 @@ private:
     struct counts {
         double symbols = 0;
         double squares = 0; // of their weights
-        double doubt = 0;
-        std::array<double, 2> axes{};  // the doubt of I and of Q
+        double uncertainty = 0;
+        std::array<double, 2> axes{};  // the uncertainty of I and of Q
         std::vector<float> posteriors; // summed by dimension, context and level
         std::vector<float> labels;     // posteriors summed by label
 

@@ -14,7 +14,7 @@ constexpr double clearly_worse = 2;
 // and surer of them.
 constexpr double as_trained_benefit = 0.75;
 // Once the signal has drifted from what a network learnt from, it errs up to four times
-// as often as it doubts, while one that adapts doubts more and more (PAM2, QPSK).
+// as often as its uncertainty says, while that of one that adapts keeps growing (PAM2, QPSK).
 constexpr double drifted = 1.5; // estimated error rate over the usual one
 constexpr double drifted_burden = 4;
 constexpr double unexplained = 1.5; // rms that the waveform leaves, over the trained one
@@ -78,7 +78,7 @@ void guard::restart_estimates()
 }
 
 // The calibrated posteriors of a view, into the candidate's estimate.
-void guard::look(contender& each, const feature_view& view)
+void guard::look(scored_network& each, const feature_view& view)
 {
     d_scaled.parameters() = each.net.parameters();
     const auto& last = d_scaled.layers().back();
@@ -89,7 +89,7 @@ void guard::look(contender& each, const feature_view& view)
     each.estimate.add(d_labels.data(), d_posteriors.data(), view.count);
 }
 
-double guard::badness(candidate which) const
+double guard::score(candidate which) const
 {
     const auto& estimate = d_candidates[which].estimate;
     // Common to all candidates, hence a property of the data.
@@ -204,13 +204,13 @@ bool guard::judge_part(const feature_view& part, const network& average, bool de
         return false;
     keep_good(average);
 
-    double least = badness(d_in_use);
+    double least = score(d_in_use);
     for (const candidate which : { offline, adaptive, last_good })
-        if (badness(which) < clearly_better * least) {
-            least = badness(which);
+        if (score(which) < clearly_better * least) {
+            least = score(which);
             d_in_use = which;
         }
-    d_declining = badness(adaptive) > clearly_worse * least ? d_declining + symbols : 0;
+    d_declining = score(adaptive) > clearly_worse * least ? d_declining + symbols : 0;
     if (d_declining < patience)
         return false;
     d_declining = 0;
@@ -221,7 +221,7 @@ bool guard::judge_part(const feature_view& part, const network& average, bool de
 void guard::keep_good(const network& average)
 {
     if (d_since_good < good_lasts || !estimate(adaptive).trustworthy() ||
-        badness(adaptive) * clearly_better > badness(last_good))
+        score(adaptive) * clearly_better > score(last_good))
         return;
     d_since_good = 0;
     d_kept = true;
@@ -246,7 +246,7 @@ void guard::reset()
     d_kept = false;
 }
 
-void guard::contender::state(archive& members)
+void guard::scored_network::state(archive& members)
 {
     members("network", net.parameters());
     members("estimate", estimate);

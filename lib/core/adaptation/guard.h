@@ -93,7 +93,7 @@ public:
     /*! The score that judge() compares, 0 to 4, lower is better: the corrected symbol
      * error rate, with one more wrong symbol counted so that an estimate from few symbols
      * is not taken for a low rate. */
-    double badness(candidate which) const;
+    double score(candidate which) const;
 
     //! Back to the beginning.
     void reset();
@@ -101,7 +101,7 @@ public:
     void state(archive& members);
 
 private:
-    struct contender {
+    struct scored_network {
         network net;
         float temperature;
         error_estimate estimate;
@@ -112,13 +112,13 @@ private:
 
     bool judge_waveform(const feature_view& batch, bool decides);
     bool judge_part(const feature_view& part, const network& average, bool decides);
-    void look(contender& each, const feature_view& view);
+    void look(scored_network& each, const feature_view& view);
     void keep_good(const network& average);
 
     const model d_initial;
     const bool d_scrambled;
-    bool d_random;                         // whether the data is, as far as is known
-    std::array<contender, 3> d_candidates; // the adaptive one's network is given
+    bool d_random;                              // whether the data is, as far as is known
+    std::array<scored_network, 3> d_candidates; // the adaptive one's network is given
     candidate d_in_use = offline;
     random_looks d_looks;
     std::size_t d_declining = 0;  // symbols for which the adaptive score was too high

@@ -65,8 +65,8 @@ const std::vector<learner_event>& learner::step(const feature_view& batch,
     const step_result result = d_trainer.step(batch, labels);
     if (result.accepted) {
         ++d_status.updates;
-        approach_trained(static_cast<float>(batch.count) /
-                         static_cast<float>(d_settings.average + batch.count));
+        update_average(static_cast<float>(batch.count) /
+                       static_cast<float>(d_settings.average + batch.count));
     }
     d_rejected = result.accepted ? 0 : d_rejected + batch.count;
     d_events.push_back(event(event_kind::step, "", result));
@@ -146,7 +146,7 @@ void learner::start_over_from(const std::vector<float>& parameters)
 }
 
 // Brings the average nearer to the trained weights.
-void learner::approach_trained(float part)
+void learner::update_average(float part)
 {
     const auto& trained = d_trainer.net().parameters();
     auto& average = d_average.parameters();
@@ -179,12 +179,12 @@ const network& learner::in_use() const
     return d_guard ? d_guard->choose(d_average) : d_average;
 }
 
-std::array<double, 3> learner::badness() const
+std::array<double, 3> learner::guard_scores() const
 {
     constexpr double none = std::numeric_limits<double>::quiet_NaN();
-    return d_guard ? std::array{ d_guard->badness(guard::offline),
-                                 d_guard->badness(guard::adaptive),
-                                 d_guard->badness(guard::last_good) }
+    return d_guard ? std::array{ d_guard->score(guard::offline),
+                                 d_guard->score(guard::adaptive),
+                                 d_guard->score(guard::last_good) }
                    : std::array{ none, none, none };
 }
 

@@ -126,9 +126,9 @@ public:
     //! Whose decisions are the best, as far as is known.
     const network& in_use() const;
     const learner_status& status() const { return d_status; }
-    /*! What the guard compares (guard::badness()), of the offline, the adaptive and the
+    /*! What the guard compares (guard::score()), of the offline, the adaptive and the
      * last good network; NaN without a guard. */
-    std::array<double, 3> badness() const;
+    std::array<double, 3> guard_scores() const;
 
     model checkpoint();
 
@@ -139,7 +139,7 @@ private:
     void forget_estimate();
     void roll_back(const std::string& reason);
     void start_over_from(const std::vector<float>& parameters);
-    void approach_trained(float part);
+    void update_average(float part);
     learner_event
     event(event_kind what, const std::string& detail = "", step_result step = {}) const;
 

@@ -125,7 +125,7 @@ std::vector<replayed_event> replay(const std::string& path)
                 &samples[i * floats], stride, dimension, settings.batch
             };
             for (const auto& event : learning.step(batch, &labels[i * settings.batch]))
-                told.push_back({ event, learning.badness() });
+                told.push_back({ event, learning.guard_scores() });
         }
         return told;
     } catch (const std::invalid_argument& error) {

@@ -56,10 +56,10 @@ private:
     std::optional<model> d_before[2]; // the batches of each half
 };
 
-//! What a learner did, and its badness() after that step.
+//! What a learner did, and its guard_scores() after that step.
 struct replayed_event {
     learner_event event;
-    std::array<double, 3> badness;
+    std::array<double, 3> guard_scores;
 };
 
 /*! Has a learner learn once more from the batches of a file that a rollback left, from

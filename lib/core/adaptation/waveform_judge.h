@@ -42,8 +42,9 @@ public:
                    const window_geometry& window,
                    std::size_t batch);
 
-    /*! Takes a batch, of the size given, and brings the filter to it. \param labels as
-     * the network in use decides them \return whether the signal has changed */
+    /*! Takes a batch, of the size given, and brings the filter to it.
+     * \param labels as the network in use decides them
+     * \return whether the signal has changed */
     bool look(const feature_view& batch, const std::uint8_t* labels);
 
     struct votes {

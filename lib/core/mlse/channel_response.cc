@@ -58,7 +58,7 @@ void channel_model::check(const response_taps& taps) const
     }
 }
 
-response_taps channel_model::straight_lines() const
+response_taps channel_model::linear_interpolation() const
 {
     float power = 0;
     for (const auto& point : alphabet.points())

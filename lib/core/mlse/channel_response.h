@@ -60,7 +60,7 @@ struct channel_model {
 
     /*! Where nothing is known: straight lines between the symbols' points, with unit
      * power at their middle. */
-    response_taps straight_lines() const;
+    response_taps linear_interpolation() const;
 
     /*! The least-squares fit to known symbols; those with samples that are not usable
      * are left out.

@@ -81,7 +81,7 @@ mlse::mlse(const channel_model& channel, const mlse_settings& settings)
     : d_settings(settings),
       d_trellis(checked(channel, settings)),
       d_tracker(channel,
-                settings.response.empty() ? channel.straight_lines()
+                settings.response.empty() ? channel.linear_interpolation()
                                           : checked(channel, settings.response)),
       d_adaptation(settings.adaptation),
       d_step(settings.step),

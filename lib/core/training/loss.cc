@@ -48,11 +48,11 @@ float sum_of_largest(const pass& passed, std::size_t classes, std::size_t n)
 }
 
 // Weights the columns of `error`, rows, with the labels' posteriors^(1/4).
-void doubt(const std::uint8_t* labels,
-           const pass& passed,
-           std::size_t classes,
-           std::size_t n,
-           float* error)
+void weight_by_confidence(const std::uint8_t* labels,
+                          const pass& passed,
+                          std::size_t classes,
+                          std::size_t n,
+                          float* error)
 {
     float weight[tile] = {};
     for (std::size_t t = 0; t < n; ++t)
@@ -75,8 +75,8 @@ loss_gradient::loss_gradient(const network& shape,
       d_classes(shape.outputs()),
       d_net(shape),
       d_passes(kernels, shape),
-      d_literal(kernels, shape),
-      d_reduced(kernels, shape),
+      d_full(kernels, shape),
+      d_projected(kernels, shape),
       d_reference(shape),
       d_partner(shape),
       d_perturbation(shape.inputs() * tile),
@@ -97,13 +97,13 @@ loss_value loss_gradient::compute(const network& net,
     [[maybe_unused]] const flush_denormals flushing;
     const loss_traits takes = row(settings.loss);
     const bool clean = settings.pseudo_label != pseudo_label_kind::perturbed;
-    const bool doubted = settings.pseudo_label == pseudo_label_kind::doubted;
+    const bool weighted = settings.pseudo_label == pseudo_label_kind::confidence_weighted;
     const float sigma = takes.augments() ? settings.sigma.value() : 0.0f;
     const float epsilon = takes.adversarial() ? settings.epsilon.value() : 0.0f;
 
-    neighbourhood* around = &d_literal;
-    if (takes.perturbs() && d_noise == noise_kind::reduced)
-        around = &d_reduced;
+    perturber* around = &d_full;
+    if (takes.perturbs() && d_noise == noise_kind::projected)
+        around = &d_projected;
     d_net.assign(net);
     around->begin_step(d_net);
     std::fill(d_sums.begin(), d_sums.end(), 0.0f);
@@ -118,11 +118,11 @@ loss_value loss_gradient::compute(const network& net,
         const std::size_t n = std::min(tile, batch.count - first);
         tile_noise draws(noise, first);
         around->load(batch.from(first, n));
-        around->go({ nullptr, 0.0f, clean ? 0.0f : sigma }, draws, d_reference);
+        around->forward({ nullptr, 0.0f, clean ? 0.0f : sigma }, draws, d_reference);
         if (takes.adversarial()) {
             // Algorithm 1, lines 1 to 8. o' - o is dKL(o‖o')/dlogits; only where it
             // points counts.
-            around->go({ nullptr, settings.xi, sigma }, draws, d_partner);
+            around->forward({ nullptr, settings.xi, sigma }, draws, d_partner);
             d_kernels.posterior_change(d_partner.passed.posteriors.data(),
                                        d_reference.passed.posteriors.data(),
                                        d_classes,
@@ -131,14 +131,16 @@ loss_value loss_gradient::compute(const network& net,
             around->direction(d_error, epsilon, d_perturbation.data());
         }
         if (takes.perturbs())
-            around->go(
+            around->forward(
                 { takes.adversarial() ? d_perturbation.data() : nullptr, 0.0f, sigma },
                 draws,
                 d_partner);
 
         // One of the two gives the label, the other is trained.
-        const point& labelled = clean || !takes.perturbs() ? d_reference : d_partner;
-        const point& trained = clean && takes.perturbs() ? d_partner : d_reference;
+        const perturbed_input& labelled =
+            clean || !takes.perturbs() ? d_reference : d_partner;
+        const perturbed_input& trained =
+            clean && takes.perturbs() ? d_partner : d_reference;
         const float* decided_by = labelled.passed.logits();
         if (balances)
             decided_by = d_missing.raised(decided_by);
@@ -153,8 +155,8 @@ loss_value loss_gradient::compute(const network& net,
                                         labels,
                                         n,
                                         d_error.data());
-        if (doubted && !takes.supervised())
-            doubt(labels, trained.passed, d_classes, n, d_error.data());
+        if (weighted && !takes.supervised())
+            weight_by_confidence(labels, trained.passed, d_classes, n, d_error.data());
         if (balances) {
             d_missing.count(labels, n);
             std::uint8_t at_reference[tile];

@@ -9,9 +9,9 @@
 
 #include "core/network/model.h"
 #include "core/training/missing_classes.h"
-#include "core/training/neighbourhood.h"
 #include "core/training/pattern_balance.h"
-#include "core/training/reduced_neighbourhood.h"
+#include "core/training/perturber.h"
+#include "core/training/projected_perturber.h"
 
 #include <gnuradio/adann/equalizer_settings.h>
 
@@ -20,10 +20,10 @@
 namespace gr::adann::core {
 
 //! How the noise of a loss is drawn: see loss_gradient.
-enum class noise_kind { reduced, literal };
+enum class noise_kind { projected, full };
 constexpr std::array<word<noise_kind>, 2> words(noise_kind)
 {
-    return { { { noise_kind::reduced, "reduced" }, { noise_kind::literal, "literal" } } };
+    return { { { noise_kind::projected, "projected" }, { noise_kind::full, "full" } } };
 }
 
 /*! With what is `automatic` found:
@@ -50,8 +50,8 @@ struct loss_value {
  * - pseudo_label "clean": the label is the decision at v; the loss is taken at g(v + r).
  * This is the paper's text ("always calculated based on the perturbed input vectors
  * rather than the clean ones") and Miyato's VAT. It is stable.
- * - pseudo_label "doubted": as "clean", and each symbol's gradient is weighted with
- * p^(1/4), p the label's posterior at g(v + r). That makes the cross-entropy the
+ * - pseudo_label "confidence_weighted": as "clean", and each symbol's gradient is
+ * weighted with p^(1/4), p the label's posterior at g(v + r). That makes the cross-entropy the
  * generalised one of Zhang and Sabuncu (2018), (1 - p^q) / q with q = 1/4, which wrong
  * labels mislead less: cross-entropy learns most from what it believes least.
  * - pseudo_label "perturbed": the label is the decision at g(v + r); the loss is taken at
@@ -62,22 +62,22 @@ struct loss_value {
  * normal, it points along the gradient of KL(o ‖ o') and has length ε. "supervised" takes
  * known labels at v.
  *
- * Noise "literal" draws every vector as written. "reduced", the default, has the same
- * distribution and costs less: see reduced_neighbourhood.
+ * Noise "full" draws every vector as written. "projected", the default, has the same
+ * distribution and costs less: see projected_perturber.
  */
 class loss_gradient
 {
 public:
     loss_gradient(const network& shape,
                   const label_parts& parts,
-                  noise_kind noise = noise_kind::reduced,
+                  noise_kind noise = noise_kind::projected,
                   const simd::kernels& kernels = simd::active());
 
     /*! \param batch at least one feature vector, all finite
      * \param known_labels batch.count labels for "supervised", else not used
      * \param settings what the loss needs of sigma and epsilon is not `automatic`
      * \param gradient receives dLoss/dparameters of the batch's mean loss, weighted if
-     * "doubted", and of pattern_balance's term; the value returned has neither */
+     * "confidence_weighted", and of pattern_balance's term; the value returned has neither */
     loss_value compute(const network& net,
                        const feature_view& batch,
                        const std::uint8_t* known_labels,
@@ -96,10 +96,10 @@ private:
     const std::size_t d_classes;
     prepared_network d_net;
     passes d_passes;
-    literal_neighbourhood d_literal;
-    reduced_neighbourhood d_reduced;
-    point d_reference;             // v, or g(v)
-    point d_partner;               // g(v + r), and on the way to it g(v + ξ·d)
+    full_perturber d_full;
+    projected_perturber d_projected;
+    perturbed_input d_reference;   // v, or g(v)
+    perturbed_input d_partner;     // g(v + r), and on the way to it g(v + ξ·d)
     aligned_floats d_perturbation; // r
     aligned_floats d_error;
     aligned_floats d_sums; // (parameters, lanes)

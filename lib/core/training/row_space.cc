@@ -49,7 +49,7 @@ row_space::row_space(std::size_t rows, std::size_t columns)
 void row_space::assign(const float* matrix)
 {
     std::fill(d_basis.begin(), d_basis.end(), 0.0f);
-    if (!is_blind()) {
+    if (!has_null_space()) {
         std::copy_n(matrix, d_factor.size(), d_factor.begin());
         for (std::size_t k = 0; k < d_columns; ++k)
             d_basis[k * d_columns + k] = 1.0f;

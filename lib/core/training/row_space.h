@@ -35,7 +35,7 @@ public:
     const float* basis() const { return d_basis.data(); } //!< Q (C, D)
     const float* transposed_basis() const { return d_transposed_basis.data(); }
     //! Whether there is a null space: inputs x other than 0 with Q x = 0.
-    bool is_blind() const { return d_rank_bound < d_columns; }
+    bool has_null_space() const { return d_rank_bound < d_columns; }
 
 private:
     const std::size_t d_rows, d_columns, d_rank_bound;

@@ -29,21 +29,22 @@ public:
     trainer(const network& initial,
             const label_parts& parts,
             const training_settings& settings,
-            noise_kind noise = noise_kind::reduced,
+            noise_kind noise = noise_kind::projected,
             const simd::kernels& kernels = simd::active());
 
     const network& net() const { return d_network; }
 
     /*! One step: noise, gradient, optimizer. A batch with a sample that is NaN, infinite
      * or beyond ±largest_sample, or whose gradient is not finite, is rejected: the
-     * parameters and the optimizer stay as they are. \param batch feature vectors of the
-     * network's dimension, at least one \param known_labels batch.count labels 0 … M-1,
-     * needed by losses with known labels only */
+     * parameters and the optimizer stay as they are.
+     * \param batch feature vectors of the network's dimension, at least one
+     * \param known_labels batch.count labels 0 … M-1, needed by losses with known labels
+     * only */
     step_result step(const feature_view& batch,
                      const std::uint8_t* known_labels = nullptr);
 
-    //! All but optimizer and seed. \throws std::invalid_argument naming the setting that
-    //! is out of range
+    //! All but optimizer and seed.
+    //! \throws std::invalid_argument naming the setting that is out of range
     void set(const training_settings& settings);
 
     //! Starts over from `parameters`, the optimizer empty.

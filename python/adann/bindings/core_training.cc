@@ -111,7 +111,7 @@ void bind_training(py::module& m)
             loss_settings::visit(settings, setting_checks{});
             std::vector<float> gradient(net.parameters().size());
             given_noise drawn(noise);
-            const auto value = loss_gradient(net, label_parts{}, noise_kind::literal)
+            const auto value = loss_gradient(net, label_parts{}, noise_kind::full)
                                    .compute(net,
                                             view,
                                             labels_for(labels, view.count),
@@ -159,7 +159,7 @@ void bind_training(py::module& m)
         py::arg("network"),
         py::arg("features"),
         py::arg("loss") = "",
-        py::arg("noise") = "literal",
+        py::arg("noise") = "full",
         R"(How many multiplications deciding float32 features (N, D) one by one takes, or one step of a loss.
 
 Counted while the plain kernels run, N in tiles of 128: matrix products, and scaling of vectors
@@ -171,7 +171,7 @@ above all, are not counted.)");
         "trainer",
         ("A network that learns, one batch a step, and nothing else: see learner.\n\n"
          "constellation: as core.constellation takes it; what `balance` balances.\n"
-         "noise: 'reduced', or 'literal', of the same distribution and slower.\n"
+         "noise: 'projected', or 'full', which has the same distribution and is slower.\n"
          "Settings, by their names, none automatic that the loss needs:" +
          settings_doc<training_settings>())
             .c_str())
@@ -191,7 +191,7 @@ above all, are not counted.)");
                                 value_of<noise_kind>("noise", noise));
              }),
              py::arg("network"),
-             py::arg("noise") = "reduced",
+             py::arg("noise") = "projected",
              py::arg("constellation") = py::none())
         .def(
             "step",

@@ -170,8 +170,9 @@ private:
     }
 };
 
-/*! Of keyword arguments. Numbers out of range are left to whom they are for. \throws
- * ValueError naming what is no word or number, TypeError naming what is no setting */
+/*! Settings from keyword arguments. Whoever uses them checks the ranges of numbers.
+ * \throws ValueError naming what is no word or number
+ * \throws TypeError naming what is no setting */
 template <typename Settings>
 Settings settings_from(py::kwargs given)
 {

@@ -26,7 +26,7 @@ def replay(file):
         numbers = (event["loss"], event["confidence"]) if event["event"] == "step" else ("", "")
         table.add_row(event["event"], f"{event['step']:,}",
                       *(f"{value:.3g}" if value != "" else "" for value in numbers),
-                      *(f"{rate:.2e}" for rate in event["badness"]), event["network"])
+                      *(f"{rate:.2e}" for rate in event["guard_scores"]), event["network"])
     console = Console()
     if not console.is_terminal:
         console = Console(width=120)  # a file has no width

@@ -8,8 +8,7 @@ from rich.console import Console
 
 from ..captures.files import atomic_output, write_capture
 from ..links.coherent_link import BAUD_RATE as COHERENT_BAUD_RATE
-from ..links.simulation import (COHERENT_DRIFTS, VCSEL_DRIFTS, random_labels, simulate_coherent,
-                          simulate_vcsel)
+from ..links.simulation import COHERENT_DRIFTS, VCSEL_DRIFTS, random_labels, simulate_coherent, simulate_vcsel
 from ..links.vcsel_mmf_link import BAUD_RATE as VCSEL_BAUD_RATE
 from . import interrupts
 

@@ -5,13 +5,14 @@ import contextlib
 import os
 import signal
 import tempfile
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
 
 from gnuradio import gr
 
 
 @contextlib.contextmanager
-def cluster(scheduler=None, workers=None):
+def cluster(scheduler: str | None = None, workers: int | None = None) -> Iterator[None]:
     """Where run_cells runs its cells inside of this context.
 
     scheduler: the address of a dask scheduler whose workers can import gnuradio.adann, for example
@@ -38,7 +39,17 @@ def cluster(scheduler=None, workers=None):
         yield
 
 
-def run_cells(function, cells, progress=None):
+Progress = Callable[[int, int], None]  # progress(cells done, all cells)
+
+
+def at_cell(progress: Progress | None, total: int,
+            before: int = 0) -> Callable[[int], None] | None:
+    """For run_cells: progress(cells done, total), of which `before` were done before."""
+    return (lambda done: progress(before + done, total)) if progress else None
+
+
+def run_cells(function: Callable, cells: Sequence[tuple],
+              progress: Callable[[int], None] | None = None) -> list:
     """Call function(*cell) for each cell, and return the results in the order of the cells.
 
     function: of a module, not a closure; it gets all that it needs from the cell and depends on
@@ -62,14 +73,14 @@ def run_cells(function, cells, progress=None):
     return [results[future.key] for future in futures]
 
 
-def _call(function, *cell):
+def _call(function: Callable, *cell: object) -> object:
     """An experiment reports what the guard did; its warnings would only tear the progress bar."""
     gr.logging().set_default_level(gr.log_levels.err)
     return function(*cell)
 
 
 @contextlib.contextmanager
-def _interrupts_ignored():
+def _interrupts_ignored() -> Iterator[None]:
     """Also by the processes started meanwhile, for good: Ctrl-C is their master's to answer."""
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:

@@ -2,18 +2,19 @@
 """The paper's figure of the 960 km link: AdaNN against the frozen network on two kept captures."""
 
 import functools
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from .. import core
-from ..captures.files import read_captures
+from ..captures.files import Capture, read_captures
 from ..captures.statistics import normalized
 from ..offline.equalize import equalize_captures
-from ..offline.evaluate import count
+from ..offline.evaluate import Errors, count
 from ..offline.training import TrainingSettings, train
-from .cells import run_cells
+from .cells import Progress, at_cell, run_cells
 from .page import claim, plot_runs, write_page
 from .vcsel import AUG_VAT, DEFAULTS, DEFAULTS_NAME, FROZEN, PAPER_STEP, SELF_TRAINING, STEP
 
@@ -27,7 +28,7 @@ _ORACLE = "trained on half of set2"
 _DEFAULT_BATCH = core.equalizer_settings()["batch"].default
 # The paper's losses with its batch and step: not its preset.
 _AS_IN_FIGURE = dict(AUG_VAT, batch=BLOCK, learning_rate=PAPER_STEP)
-ROWS = {
+ROWS: dict[str, dict] = {
     "frozen": FROZEN,
     f"self-training, step {STEP}": dict(SELF_TRAINING, batch=BLOCK),
     f"Aug-VAT as printed, the paper's step {PAPER_STEP}": dict(_AS_IN_FIGURE, pseudo_label="perturbed"),
@@ -38,15 +39,15 @@ ROWS = {
 }
 
 
-def run(directory, scale="full", progress=None):
+def run(directory: Path, scale: str = "full", progress: Progress | None = None) -> None:
     """Write results.json, table.md and plot.png to directory. It takes seconds at any scale."""
     cells = run_cells(run_seed, [(seed,) for seed in SEEDS],
-                      progress and (lambda done: progress(done, len(SEEDS))))
+                      at_cell(progress, len(SEEDS)))
     runs = {name: [cell["errors"][name] for cell in cells] for name in ROWS}
     rows = {name: figures(of_seeds) for name, of_seeds in runs.items()}
     oracle = spread([cell["oracle"] for cell in cells])
     frozen, ours = rows["frozen"], rows[DEFAULTS_NAME]
-    results = {
+    results: dict = {
         "scale": scale, "rows": rows, "oracle": oracle,
         "offline": spread([cell["offline"] for cell in cells]), "errors": runs,
         "claims": [
@@ -70,7 +71,7 @@ def run(directory, scale="full", progress=None):
 
 
 @functools.lru_cache(maxsize=1)
-def sets():
+def sets() -> list[Capture]:
     """Capture of set1 and of set2, normalised."""
     paths = [FOLDER / name for name in ("set1", "set2")]
     captures = read_captures(paths, [path.with_suffix(".u8") for path in paths],
@@ -78,7 +79,7 @@ def sets():
     return [replace(capture, samples=normalized(capture.samples)) for capture in captures]
 
 
-def offline_network(number, seed):
+def offline_network(number: int, seed: int) -> tuple[core.model, float]:
     """core.model trained on the first half of a set, and its BER on the second. number: 0 or 1."""
     capture = sets()[number]
     trained = train(capture.samples, capture.reference, CONSTELLATION, SPS, HALF_WINDOW,
@@ -87,7 +88,7 @@ def offline_network(number, seed):
     return trained.model, trained.test.bit_errors / trained.test.bits
 
 
-def run_seed(seed):
+def run_seed(seed: int) -> dict:
     """Errors of each row, and the BER of networks trained on half of set1 and of set2."""
     model, offline = offline_network(0, seed)
     captures = sets()
@@ -98,21 +99,21 @@ def run_seed(seed):
             "offline": offline, "oracle": offline_network(1, seed)[1]}
 
 
-def figures(runs):
+def figures(runs: Sequence[Sequence[Errors]]) -> dict:
     """runs: of each seed the Errors of set1 and of set2."""
     return {"set1": spread([set1.ber for set1, _ in runs]),
             "set2": spread([set2.ber for _, set2 in runs]),
             "stable": spread([set2[len(set2) // 2:].ber for _, set2 in runs])}
 
 
-def spread(rates):
+def spread(rates: Sequence[float]) -> dict[str, float]:
     return {"mean": float(np.mean(rates)), "least": min(rates), "greatest": max(rates)}
 
 
-def _text(rates):
+def _text(rates: dict[str, float]) -> str:
     return "{:.1f} [{:.1f}, {:.1f}]".format(*(1e4 * rate for rate in rates.values()))
 
 
-def _below(name, row):
+def _below(name: str, row: dict) -> dict:
     return claim(f"once stable (second half of set2) below {LIMIT}: {name}", _text(row["stable"]),
                  row["stable"]["greatest"] < LIMIT)

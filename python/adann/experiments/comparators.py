@@ -1,26 +1,31 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """GNU Radio's own equalizers, to compare with."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import pmt
 from gnuradio import blocks, digital, gr
+
+from .. import core
 
 LINEAR, FEEDBACK, CMA = "linear, LMS", "feedback, LMS", "linear, CMA"
 TAG = "training"
 
 
-def unit_points(constellation):
+def unit_points(constellation: core.constellation) -> np.ndarray:
     """Complex (M,) of unit power, in label order. constellation: core.constellation."""
     points = np.array(constellation.points, complex)
     return points / np.sqrt(np.mean(abs(points) ** 2))
 
 
-def gnuradio_constellation(points):
+def gnuradio_constellation(points: np.ndarray) -> digital.constellation_calcdist:
     """digital.constellation_calcdist of complex points (M,), whose values are the labels."""
     return digital.constellation_calcdist(points, [], 2, 1, digital.constellation.NO_NORMALIZATION)
 
 
-def gnuradio_equalizer(kind, points, sps, half_window, step, training=()):
+def gnuradio_equalizer(kind: str, points: np.ndarray, sps: int, half_window: int, step: float,
+                       training: np.ndarray | Sequence[int] = ()) -> gr.basic_block:
     """A block of GNU Radio that sees as far as a network of half_window does.
 
     kind: LINEAR, digital.linear_equalizer, or FEEDBACK, digital.decision_feedback_equalizer with
@@ -48,7 +53,7 @@ def gnuradio_equalizer(kind, points, sps, half_window, step, training=()):
     return digital.decision_feedback_equalizer(taps, half_window, sps, algorithm, *told)
 
 
-def training_tag(sps, half_window):
+def training_tag(sps: int, half_window: int) -> gr.tag_t:
     """Where the training sequence starts: at the newest sample in symbol 0's window."""
     tag = gr.tag_t()
     tag.key = pmt.intern(TAG)
@@ -56,7 +61,9 @@ def training_tag(sps, half_window):
     return tag
 
 
-def equalize_with_gnuradio(kind, samples, points, sps, half_window, step, training=()):
+def equalize_with_gnuradio(kind: str, samples: np.ndarray, points: np.ndarray, sps: int,
+                           half_window: int, step: float,
+                           training: np.ndarray | Sequence[int] = ()) -> np.ndarray:
     """Run one in a flowgraph: its soft symbols, complex64 (n // sps,).
 
     samples: float32 or complex64 (n,), of unit power; the rest as of gnuradio_equalizer.

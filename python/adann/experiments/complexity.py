@@ -3,21 +3,25 @@
 counted while they are made, and by the clock."""
 
 import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from .. import core
 from ..offline.training import feature_view
+from .cells import Progress, at_cell
 from .page import claim, plot, write_page
 from .vcsel import BLOCK, HALF_WINDOW, SIZES, SPS, offline_network, sets
 
 # loss: (forward, backward propagations of a step, the paper's ratio)
 _LOSSES = {"self_training": (1, 1, 3), "pi_model": (2, 1, 4), "aug_vat": (3, 2, 7)}
-_NOISES = {"literal": "as written", "reduced": "reduced"}
+_NOISES = {"full": "as written", "projected": "projected"}
 _STEPS = [(loss, noise) for loss in _LOSSES for noise in _NOISES]
 
 
-def run(directory, scale="full", progress=None):
+def run(directory: Path, scale: str = "full", progress: Progress | None = None) -> None:
     """Write results.json, table.md and plot.png to directory."""
     model, _ = offline_network(SIZES[scale])
     k_nn, k_back = multiplications(model.network.sizes)
@@ -25,7 +29,7 @@ def run(directory, scale="full", progress=None):
     counted = count(model.network, features)
     rounds = 7 if scale == "quick" else 101
     timed = measure(model.network, features, rounds,
-                    progress and (lambda done: progress(done, rounds)))
+                    at_cell(progress, rounds))
     formula = {loss: (forwards * k_nn + backwards * k_back) / k_nn
                for loss, (forwards, backwards, _) in _LOSSES.items()}
     ratios = {name: {key: cost[key] / cost["decide"] for key in _STEPS}
@@ -42,7 +46,7 @@ def run(directory, scale="full", progress=None):
             ratio = ratios["timed"][loss, noise]
             claims.append(claim(f"the same or less in time, the noise {how} (a quarter allowed)",
                                 f"{ratio:.1f}", ratio <= 1.25 * paper))
-    counted_back = counted["self_training", "literal"] - counted["decide"]
+    counted_back = counted["self_training", "full"] - counted["decide"]
     results = {"scale": scale, "sizes": model.network.sizes, "k_nn": k_nn, "k_back": k_back,
                "counted_k_nn": counted["decide"], "counted_k_back": counted_back,
                "formula": formula, "seconds_decide": timed["decide"], "claims": claims,
@@ -62,7 +66,7 @@ def run(directory, scale="full", progress=None):
                "noise, the softmax and the optimizer are in the times only: medians of "
                f"{rounds} batches of {BLOCK} symbols on one core, taken in turns, on this machine.")
 
-    def draw(axes):
+    def draw(axes: Any) -> None:
         places = np.arange(len(_LOSSES))
         bars = {"paper": [paper for *_, paper in _LOSSES.values()],
                 "formula": list(formula.values()),
@@ -75,14 +79,14 @@ def run(directory, scale="full", progress=None):
     plot(directory / "plot.png", draw)
 
 
-def count(network, features):
+def count(network: core.network, features: np.ndarray) -> dict:
     """{"decide" or (loss, noise): multiplications a symbol}, counted while they are made."""
-    calls = {"decide": (), **{key: key for key in _STEPS}}
+    calls: dict = {"decide": (), **{key: key for key in _STEPS}}
     return {key: core.multiplications(network, features, *step) / len(features)
             for key, step in calls.items()}
 
 
-def multiplications(sizes):
+def multiplications(sizes: Sequence[int]) -> tuple[int, int]:
     """(k_NN, k_back) of a fully-connected network: sizes of its layers, the input's first.
 
     k_back by Appendix A: at each layer g * act' (as many as its neurons), g h^T and W^T g.
@@ -91,14 +95,15 @@ def multiplications(sizes):
     return forward, 2 * forward + sum(sizes[1:])
 
 
-def measure(network, features, rounds, progress=None):
+def measure(network: core.network, features: np.ndarray, rounds: int,
+            progress: Callable[[int], None] | None = None) -> dict:
     """{"decide" or (loss, noise): median seconds of a batch}, all measured in turns."""
     trainers = {(loss, noise): core.trainer(
         network, noise, loss=loss, pseudo_label="clean", balance=0.0, learning_rate=0.002, sigma=0.1,
         epsilon=0.1)
                 for loss, noise in _STEPS}
     calls = {"decide": network.decide, **{key: it.step for key, it in trainers.items()}}
-    seconds = {key: [] for key in calls}
+    seconds: dict = {key: [] for key in calls}
     for done in range(1, rounds + 1):
         for key, call in calls.items():
             start = time.perf_counter()

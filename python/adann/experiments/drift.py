@@ -6,25 +6,39 @@ and one more, the oracle, on each drift. A cell is then one equalizer that runs 
 of one drift or disturbance.
 """
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from ..offline.equalize import equalize_captures
+from .. import core
+from ..captures.files import Capture
+from ..offline.equalize import Received, equalize_captures
 from ..offline.evaluate import count
 from ..offline.training import TrainingSettings, train
-from .cells import run_cells
+from .cells import Progress, at_cell, run_cells
 from .drift_report import JUMP_BLOCK, write_results
-from .drift_signals import (BLOCK, EVENTS, HALF_WINDOW, LINKS, MOVING, SPS, Scale, case_signal,
-                            stress_signal, training_record, UNNORMALISED)
+from .drift_signals import (
+    BLOCK,
+    EVENTS,
+    HALF_WINDOW,
+    LINKS,
+    MOVING,
+    SPS,
+    UNNORMALISED,
+    Scale,
+    case_signal,
+    stress_signal,
+    training_record,
+)
 
 # The losses without the project's additions, stable: not the paper's own step and label.
 _PLAIN = dict(mode="lockstep", pseudo_label="clean", batch=BLOCK, learning_rate=0.003,
               average=0, balance=0.0, guard=False, front_filter=False,
               sigma=0.1, epsilon=0.1)
 _OURS = dict(mode="lockstep")
-ROWS = {
+ROWS: dict[str, dict] = {
     "frozen": dict(mode="off"),
     "self-training": dict(_PLAIN, loss="self_training"),
     "Π-model": dict(_PLAIN, loss="pi_model"),
@@ -43,7 +57,7 @@ JUMP = 2**15  # symbols after a drift that are looked at closely
 _RECORD = 2**22  # symbols that 10^8 without drift repeat
 
 
-def run(directory, scale="full", progress=None):
+def run(directory: Path, scale: str = "full", progress: Progress | None = None) -> None:
     """Write results.json, table.md and plots to directory.
 
     scale: "full"; "quick", a few cells; or "long", full and 10^8 symbols without drift.
@@ -61,15 +75,15 @@ def run(directory, scale="full", progress=None):
         + [(link, MOVING.get(case, case)) for link, case in cases]))
     stresses = [(link, drift, event) for link in (["PAM4"] if quick else LINKS)
                 for drift in ("none", "reference") for event in (EVENTS[1:3] if quick else EVENTS)]
-    stressed = [("frozen", 0, {})] + [("ours", seed, {}) for seed in range(size.seeds)]
+    stressed = [("frozen", 0)] + [("ours", seed) for seed in range(size.seeds)]
     total = (len(wanted) + len(cases) * sum(seeds[row] for row in rows)
              + len(stresses) * len(stressed) + bool(size.long))
     done = 0
 
-    def run_stage(function, cells):
+    def run_stage(function: Callable, cells: Sequence[tuple]) -> list:
         nonlocal done
         results = run_cells(function, cells,
-                            progress and (lambda count: progress(done + count, total)))
+                            at_cell(progress, total, done))
         done += len(cells)
         return results
 
@@ -80,7 +94,7 @@ def run(directory, scale="full", progress=None):
         (models[link, MOVING.get(case, case) if row == "oracle" else "none"],
          link, case, row, seed, size) for link, case, row, seed, size in cells])
     shocks = [(link, drift, event, row, seed) for link, drift, event in stresses
-              for row, seed, _ in stressed]
+              for row, seed in stressed]
     endured = run_stage(run_stress, [(models[cell[0], "none"], *cell, size) for cell in shocks])
     results = {
         "scale": scale, "block": BLOCK, "sizes": vars(size), "rows": {r: ROWS[r] for r in rows},
@@ -93,7 +107,7 @@ def run(directory, scale="full", progress=None):
     write_results(Path(directory), results)
 
 
-def train_model(link, drift, scale):
+def train_model(link: str, drift: str, scale: Scale) -> core.model:
     """core.model: a network trained on a link with a drift."""
     samples, labels = training_record(link, drift, scale)
     settings = TrainingSettings(fraction=scale.fraction, epochs=scale.epochs,
@@ -101,7 +115,7 @@ def train_model(link, drift, scale):
     return train(samples, labels, LINKS[link].constellation, SPS, HALF_WINDOW, settings).model
 
 
-def run_row(model, link, case, row, seed, scale):
+def run_row(model: core.model, link: str, case: str, row: str, seed: int, scale: Scale) -> dict:
     """One equalizer on one case: {"errors": Errors of each capture, "jump": those right after the
     drift, in blocks of JUMP_BLOCK symbols, "estimates": [capture, block, BER, lower, upper,
     trustworthy] where they were made}."""
@@ -126,7 +140,8 @@ def run_row(model, link, case, row, seed, scale):
     return {"errors": errors, "jump": jump, "estimates": estimates}
 
 
-def run_stress(model, link, drift, event, row, seed, scale):
+def run_stress(model: core.model, link: str, drift: str, event: str, row: str, seed: int,
+               scale: Scale) -> dict:
     """{"errors": Errors after the event, "rejected": batches}.
 
     The event "none" is run with steps of 128 symbols.
@@ -139,7 +154,7 @@ def run_stress(model, link, drift, event, row, seed, scale):
             "rejected": received.rejected}
 
 
-def run_long(model, scale):
+def run_long(model: core.model, scale: Scale) -> dict:
     """{"frozen" and "ours": bit errors in each repetition of a record without drift}."""
     _, record = case_signal("PAM4", "none", Scale(before=BLOCK, after=_RECORD))
     captures = [record] * -(-scale.long // _RECORD)
@@ -148,7 +163,8 @@ def run_long(model, scale):
             for row in ("frozen", "ours")}
 
 
-def _equalize(model, captures, settings, seed):
+def _equalize(model: core.model, captures: Sequence[Capture], settings: dict,
+              seed: int) -> Received:
     received, _ = equalize_captures(model, captures, {"it": dict(settings, seed=seed)},
                                     events=bool(settings.get("guard")))
     return received["it"]

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What the drift suite's runs come to: results.json, table.md and the plots."""
 
+from collections.abc import Sequence
+from pathlib import Path
+
 import numpy as np
 
 from ..captures.files import atomic_output
@@ -21,7 +24,7 @@ _GOOD_ORACLE = 6e-4  # BER below which an oracle's case has to be followed all t
 _LARGE = 0.1         # frozen BER above which 24 blocks are allowed, else 16
 
 
-def write_results(directory, results):
+def write_results(directory: Path, results: dict) -> None:
     """results: what drift.run collects. Adds their summary and the bars to results.json."""
     directory.mkdir(parents=True, exist_ok=True)
     results["summary"] = [
@@ -46,7 +49,7 @@ def write_results(directory, results):
     _plot_estimates(directory / "estimate.png", results)
 
 
-def summarize(errors):
+def summarize(errors: Sequence[Errors]) -> dict:
     """One run's figures.
 
     errors: Errors of each capture, the first one not drifted. The blocks to 1e-3 are those of the
@@ -55,8 +58,8 @@ def summarize(errors):
     """
     before, *drifted = errors
     blocks = [part.convergence() for part in drifted]
-    after = [part[n:].bit_errors / part[n:].bits for part, n in zip(drifted, blocks) if n]
-    after = np.concatenate([[], *after])
+    parts = [part[n:].bit_errors / part[n:].bits for part, n in zip(drifted, blocks) if n]
+    after = np.concatenate([[], *parts])
     return {"blocks": None if None in blocks else max(blocks),
             "final": drifted[-1].final().rate(),
             "whole": Errors.join(drifted).rate(),
@@ -64,7 +67,7 @@ def summarize(errors):
             "worst_block": float(after.max()) if after.size else None}
 
 
-def jump(run):
+def jump(run: dict) -> dict:
     """How one run gets over a jump.
 
     run: its "errors" and "jump", see drift.run_row.
@@ -83,14 +86,14 @@ def jump(run):
             "start": close[:first].ber, "worst": float(max(latest[first:], default=0))}
 
 
-def worst_jump(jumps):
+def worst_jump(jumps: list[dict]) -> dict:
     """Of several seeds, figure by figure."""
     symbols = [one["symbols"] for one in jumps]
     return {"symbols": None if None in symbols else max(symbols),
             **{name: max(one[name] for one in jumps) for name in ("start", "worst")}}
 
 
-def worst(summaries):
+def worst(summaries: list[dict]) -> dict:
     """Of several seeds, figure by figure."""
     never = any(summary["blocks"] is None for summary in summaries)
     worst = {name: max((summary[name] for summary in summaries), key=lambda rate: rate["ber"])
@@ -99,11 +102,11 @@ def worst(summaries):
                         for name in ("blocks", "worst_block")}}
 
 
-def bars(results):
+def bars(results: dict) -> list[dict]:
     """What adaptation is meant to reach: [{link, case, bar, value, limit, met}]."""
     found = []
 
-    def judge(entry, bar, value, limit, met):
+    def judge(entry: dict, bar: str, value: float | None, limit: float, met: object) -> None:
         found.append(dict(link=entry["link"], case=entry["case"], bar=bar, value=value,
                           limit=limit, met=bool(met)))
 
@@ -130,10 +133,10 @@ def bars(results):
             judge(entry, "symbols to 1e-3", symbols, _FOLLOWED, symbols and symbols <= _FOLLOWED)
         slower = rows["self-training"]["blocks"]
         # The paper's figures on the reference drift are 72 and 16.
-        most = 1 / 4.5 if (entry["link"], entry["case"]) == _PAPERS else 1
+        share = 1 / 4.5 if (entry["link"], entry["case"]) == _PAPERS else 1
         judge(entry, "blocks / self-training's", ours["blocks"] and slower and
-              ours["blocks"] / slower, most,
-              slower is None or (ours["blocks"] and ours["blocks"] <= most * slower))
+              ours["blocks"] / slower, share,
+              slower is None or (ours["blocks"] and ours["blocks"] <= share * slower))
         for part in ("before", "whole"):
             judge(entry, {"before": "BER before the drift / frozen's",
                           "whole": "BER after it / frozen's"}[part],
@@ -142,11 +145,11 @@ def bars(results):
     return found
 
 
-def _stress_summary(results):
+def _stress_summary(results: dict) -> list[dict]:
     rows = []
     for link, drift, event in dict.fromkeys(
             (run["link"], run["drift"], run["event"]) for run in results["stress"]):
-        rates = {"frozen": [], "ours": []}
+        rates: dict[str, list] = {"frozen": [], "ours": []}
         for run in results["stress"]:
             if (run["link"], run["drift"], run["event"]) == (link, drift, event):
                 rates[run["row"]].append(run["errors"].rate())
@@ -156,16 +159,16 @@ def _stress_summary(results):
     return rows
 
 
-def _ber(rate, interval=False):
+def _ber(rate: dict, interval: bool = False) -> str:
     text = f"{rate['ber']:.1e}"
     return text + " ({0[0]:.1e} to {0[1]:.1e})".format(rate["ci95"]) if interval else text
 
 
-def _short(figures):
+def _short(figures: dict) -> str:
     return f"{figures['blocks'] or 'never'}, {_ber(figures['final'])}"
 
 
-def _table(results):
+def _table(results: dict) -> str:
     sizes = results["sizes"]
     parts = [f"Both links are simulated. Scale: {results['scale']}; blocks are of "
              f"{results['block']} symbols, the drifted captures of {sizes['after']}. Ours: the "
@@ -227,7 +230,7 @@ def _table(results):
     return "\n".join(parts)
 
 
-def _plot_runs(path, results, link):
+def _plot_runs(path: Path, results: dict, link: str) -> None:
     """BER over blocks, a panel for each drift; of ours the seed that ends worst."""
     cases = [entry["case"] for entry in results["summary"] if entry["link"] == link]
     columns = 3
@@ -252,7 +255,7 @@ def _plot_runs(path, results, link):
     save_figure(path, figure)
 
 
-def _plot_estimates(path, results):
+def _plot_estimates(path: Path, results: dict) -> None:
     """Estimated against counted BER, both means over 8 blocks."""
     figure = new_figure(6.5, 6)
     axis = figure.subplots()
@@ -271,7 +274,7 @@ def _plot_estimates(path, results):
     save_figure(path, figure)
 
 
-def estimates_and_counts(results, link):
+def estimates_and_counts(results: dict, link: str) -> list[tuple[float, float, bool]]:
     """[(counted, estimated, trustworthy)] of every 8 blocks for which there are estimates. It
     is trustworthy if all 8 estimates are."""
     points = []

@@ -29,10 +29,10 @@ class Link:
     optimizer: str
 
     @property
-    def bits(self):
+    def bits(self) -> int:
         return core.constellation(self.constellation).bits_per_symbol
 
-    def simulate(self, drifts, labels, seed):
+    def simulate(self, drifts: list[dict], labels: np.ndarray, seed: int) -> np.ndarray:
         return simulate_changing(self.make, labels, drifts, seed, SPS)
 
 
@@ -65,7 +65,7 @@ class Scale:
     long: int = 0             # without drift, repeating a record of 2^22
 
 
-def training_record(link, drift, scale):
+def training_record(link: str, drift: str, scale: Scale) -> tuple[np.ndarray, np.ndarray]:
     """Samples and labels to train on: set1 of `adann simulate` for "none", else its set2."""
     number = 1 if drift == "none" else 2
     labels = random_labels(scale.labelled, [0, number], LINKS[link].bits)
@@ -73,7 +73,7 @@ def training_record(link, drift, scale):
 
 
 @functools.lru_cache(maxsize=1)  # the rows of a case follow each other
-def case_signal(link, case, scale):
+def case_signal(link: str, case: str, scale: Scale) -> list[Capture]:
     """Capture of each part of a drift, or of "slow" or "switching".
 
     The first capture is not drifted. All are normalised one by one, but for those
@@ -102,13 +102,13 @@ def case_signal(link, case, scale):
 
 
 @functools.lru_cache(maxsize=1)
-def stress_signal(link, drift, event, scale):
+def stress_signal(link: str, drift: str, event: str, scale: Scale) -> list[Capture]:
     """Capture of what comes before, of something that is not the signal, and of what comes after:
     the last one with its reference."""
     random = np.random.default_rng(5)
     parameters, bits = LINKS[link].drifts[drift], LINKS[link].bits
 
-    def received(labels, seed):
+    def received(labels: np.ndarray, seed: int) -> np.ndarray:
         return normalized(LINKS[link].simulate([parameters], labels, seed))
 
     labels = [random_labels(symbols, [2, number], bits) for number, symbols in
@@ -142,15 +142,15 @@ def stress_signal(link, drift, event, scale):
             Capture(after, reference=labels[2])]
 
 
-def _outer(labels, bits):
+def _outer(labels: np.ndarray, bits: int) -> np.ndarray:
     # A pair of bits is a level: 0 is the lowest, 2 the highest.
     return labels & sum(2 << shift for shift in range(0, bits, 2))
 
 
-def moved(link, drift, steps):
+def moved(link: str, drift: str, steps: int) -> list[dict]:
     """Parameters on the way from the link's own to those of a drift, [dictionaries]."""
     end = LINKS[link].drifts[drift]
-    defaults = inspect.signature(LINKS[link].make.__init__).parameters
+    defaults = inspect.signature(LINKS[link].make).parameters
     start = {name: np.array(defaults[name].default, float) for name in end}
     return [{name: start[name] + part * (np.array(end[name]) - start[name]) for name in end}
             for part in np.linspace(0, 1, steps)]

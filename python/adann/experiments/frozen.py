@@ -1,10 +1,24 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The paper's figure of AdaNN against the network that does not adapt."""
 
+from pathlib import Path
+
 from ..offline.evaluate import LATEST
+from .cells import Progress
 from .page import ber_text, claim, plot_runs, write_page
-from .vcsel import (BLOCK, DEFAULTS, DEFAULTS_NAME, FROZEN, PAPER_STEP, SELF_TRAINING, SIZES, STEP,
-                    figures, offline_network, run_rows)
+from .vcsel import (
+    BLOCK,
+    DEFAULTS,
+    DEFAULTS_NAME,
+    FROZEN,
+    PAPER_STEP,
+    SELF_TRAINING,
+    SIZES,
+    STEP,
+    figures,
+    offline_network,
+    run_rows,
+)
 
 # 2 dB less light is 4 dB less signal over the same receiver noise: 0.11 times 10^(4/20).
 _LESS_LIGHT = 0.174
@@ -19,7 +33,7 @@ ROWS = {
 }
 
 
-def run(directory, scale="full", progress=None):
+def run(directory: Path, scale: str = "full", progress: Progress | None = None) -> None:
     """Write results.json, table.md and plot.png to directory."""
     size = SIZES[scale]
     models = {noise: offline_network(size, noise=noise)[0] for noise in (None, _LESS_LIGHT)}
@@ -53,7 +67,7 @@ def run(directory, scale="full", progress=None):
     plot_runs(directory / "plot.png", runs)
 
 
-def _faster(ours, slow, step):
+def _faster(ours: dict, slow: dict, step: float) -> dict:
     text = f"at least 4.5 times fewer batches than self-training (its step {step})"
     if not ours["blocks"] or not slow["blocks"]:
         return claim(text, f"{ours['blocks'] or 'never'} against {slow['blocks'] or 'never'}",
@@ -62,7 +76,7 @@ def _faster(ours, slow, step):
     return claim(text, f"{slow['blocks']} / {ours['blocks']} = {ratio:.1f}", ratio >= 4.5)
 
 
-def _sooner(ours, slow, step, batches):
+def _sooner(ours: dict, slow: dict, step: float, batches: int) -> dict:
     """The same by convergence_time(), where not to converge is to take longer than set2 lasts."""
     times = f"{ours['time'] or 'never'} against {slow['time'] or f'more than {batches}'}"
     return claim("the same where all of set2 so far has to be below 1e-3 too, as its text says "

@@ -14,11 +14,11 @@ import numpy as np
 
 from .. import core
 from ..captures.files import Capture
-from ..links.makers import draw_link
+from ..links.makers import Link, draw_link
 from ..offline.equalize import equalize_captures
 from ..offline.evaluate import count
-from ..offline.training import TrainingSettings, feature_view, train
-from .cells import run_cells
+from ..offline.training import Score, TrainingSettings, feature_view, train
+from .cells import Progress, at_cell, run_cells
 from .generality_report import write_results
 
 BLOCK = 1024  # symbols that errors are counted over
@@ -47,19 +47,19 @@ SIZES = {"full": Size(), "long": Size("untouched"),
          "quick": Size(draws=3, labelled=2**14, epochs=20, before=2**13, after=2**15, seeds=1)}
 
 
-def run(directory, scale="full", progress=None):
+def run(directory: Path, scale: str = "full", progress: Progress | None = None) -> None:
     """Write results.json, table.md and plot.png to directory.
 
     scale: "full", the development set; "long", the untouched one; "quick", three small draws.
     """
     size = SIZES[scale]
     cells = [(size.links, number, size) for number in range(size.draws)]
-    draws = run_cells(run_draw, cells, progress and (lambda done: progress(done, len(cells))))
+    draws = run_cells(run_draw, cells, at_cell(progress, len(cells)))
     write_results(Path(directory), {"scale": scale, "block": BLOCK, "sizes": vars(size),
                                     "draws": draws})
 
 
-def run_draw(links, number, size, rows=None):
+def run_draw(links: str, number: int, size: Size, rows: dict | None = None) -> dict:
     """One link: a dictionary of what it is and of the bit errors in each block.
 
     rows: {name: settings of adann.equalizer}, by default {"ours": those of adann.equalizer}.
@@ -74,8 +74,8 @@ def run_draw(links, number, size, rows=None):
                 (link.receive(size.before, 0, 2), link.receive(size.after, drift, 3))]
     oracle = train_oracle(link, drift, offline.model, size)
 
-    errors = {}
-    receivers = {"frozen": dict(mode="off")}
+    errors: dict = {}
+    receivers: dict = {"frozen": dict(mode="off")}
     for name, row in (rows or {"ours": {}}).items():
         for seed in range(size.seeds):
             receivers[name, seed] = dict(row, mode="lockstep", seed=seed)
@@ -93,7 +93,7 @@ def run_draw(links, number, size, rows=None):
                 bits=link.bits, sps=link.sps, drift=drift, errors=errors)
 
 
-def target_ber(number, test):
+def target_ber(number: int, test: Score) -> float | None:
     """The frozen BER that a draw drifts to, or None for no drift. test: the offline Score."""
     if number % 8 == 7:
         return None
@@ -102,7 +102,8 @@ def target_ber(number, test):
     return least * (max(_MOST, least) / least) ** part
 
 
-def find_drift(link, network, target, symbols=2**14):
+def find_drift(link: Link, network: core.network, target: float | None,
+               symbols: int = 2**14) -> float:
     """How far the link has to drift for the network's BER on it: by bisection, 0 to 1."""
     if target is None:
         return 0.0
@@ -115,7 +116,7 @@ def find_drift(link, network, target, symbols=2**14):
     return low
 
 
-def train_oracle(link, drift, model, size):
+def train_oracle(link: Link, drift: float, model: core.model, size: Size) -> core.network:
     """The network that is best on a quarter, kept apart, of a labelled record of the drifted link.
 
     Of three that Adam trains to convergence, one from `model`, and of the paper's recipe.
@@ -143,10 +144,10 @@ def train_oracle(link, drift, model, size):
     return min(found, key=lambda one: sum(bit_errors(one.decide(features[kept])[0], sent[kept])))
 
 
-def bit_errors(decided, sent):
+def bit_errors(decided: np.ndarray, sent: np.ndarray) -> list[int]:
     """Of each block. The alignment is known: a decision that is late or inverted is wrong."""
     return count(decided, sent, 1, BLOCK).bit_errors.tolist()
 
 
-def _decide(network, samples, sps):
+def _decide(network: core.network, samples: np.ndarray, sps: int) -> np.ndarray:
     return network.decide(feature_view(samples, sps, HALF_WINDOW))[0]

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What the generality experiment came to: results.json, table.md and plot.png."""
 
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 
 from .. import core
@@ -14,7 +18,7 @@ _HARM = 1.1       # times the frozen BER
 _NEAR = 1.5       # times the final BER, and the run has arrived
 
 
-def write_results(directory, results):
+def write_results(directory: Path, results: dict) -> None:
     """results: as generality.run makes them, all blocks counted."""
     directory.mkdir(parents=True, exist_ok=True)
     rows = [name for name in results["draws"][0]["errors"] if name not in ("frozen", "oracle")]
@@ -26,7 +30,7 @@ def write_results(directory, results):
     _plot(directory / "plot.png", results)
 
 
-def summarize(draw, row, block):
+def summarize(draw: dict, row: str, block: int) -> dict:
     """A draw's figures, the worst of its seeds one by one.
 
     frozen, oracle, final: BER of the drifted capture's last quarter. over_oracle, over_frozen: its
@@ -53,14 +57,14 @@ def summarize(draw, row, block):
                     for ours, still in zip(run, errors["frozen"]))}
 
 
-def _symbols_to(errors, final, count, block):
+def _symbols_to(errors: Sequence[int], final: float, count: int, block: int) -> int:
     width = max(1, count // 8)
     mean = np.convolve(errors, np.full(width, 1 / width), "valid")
     limit = _NEAR * final + 3 * np.sqrt((final + 1 / width) / width)
     return int((np.argmax(mean <= limit) + width) * block)
 
 
-def _harm(ours, frozen, bits):
+def _harm(ours: Sequence[int], frozen: Sequence[int], bits: int) -> float:
     found = 0
     for start in range(0, len(ours), _PART):
         size = len(ours[start:start + _PART]) * bits
@@ -71,7 +75,7 @@ def _harm(ours, frozen, bits):
     return found
 
 
-def bars(summary):
+def bars(summary: list[dict]) -> list[tuple]:
     """[(what, value, wanted, met)] of one row's draws."""
     some = [draw for draw in summary if draw["frozen"] <= _LARGEST]
     near = [draw["over_oracle"] for draw in some]
@@ -88,7 +92,7 @@ def bars(summary):
              harmed == 0)]
 
 
-def _table(results):
+def _table(results: dict) -> str:
     sizes = results["sizes"]
     parts = ["## Links of many makers\n",
              f"{sizes['draws']} random links of the set \"{sizes['links']}\", {sizes['after']} "
@@ -117,8 +121,8 @@ def _table(results):
     return "\n".join(parts)
 
 
-def _plot(path, results):
-    def draw(axes):
+def _plot(path: Path, results: dict) -> None:
+    def draw(axes: Any) -> None:
         for row, summary in results["summary"].items():
             for name, text in (("over_oracle", "the oracle's"), ("over_frozen", "frozen")):
                 ratios = np.sort([one[name] for one in summary])

@@ -2,14 +2,27 @@
 """The paper's figure of AdaNN against MLSE, whose channel response learns from all labels."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from .. import core
-from ..offline.evaluate import count
+from ..offline.evaluate import Errors, count
 from ..offline.mlse import decide, symbol_rows
-from .cells import run_cells
+from .cells import Progress, at_cell, run_cells
 from .page import ber_text, claim, plot_runs, write_page
-from .vcsel import (BITS, BLOCK, CONSTELLATION, DEFAULTS, DEFAULTS_NAME, SIZES, SPS, figures,
-                    offline_network, run_rows, sets)
+from .vcsel import (
+    BITS,
+    BLOCK,
+    CONSTELLATION,
+    DEFAULTS,
+    DEFAULTS_NAME,
+    SIZES,
+    SPS,
+    Size,
+    figures,
+    offline_network,
+    run_rows,
+    sets,
+)
 
 _MEMORIES = (1, 3, 5, 7)
 
@@ -21,15 +34,15 @@ class Estimator:
     sps: int
     memory: int
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"MLSE, memory {self.memory}, {_samples(self.sps)}"
 
 
-def _samples(sps):
+def _samples(sps: int) -> str:
     return f"{sps} sample{'s' * (sps > 1)} a symbol"
 
 
-def run(directory, scale="full", progress=None):
+def run(directory: Path, scale: str = "full", progress: Progress | None = None) -> None:
     """Write results.json, table.md and plot.png to directory."""
     size = SIZES[scale]
     estimators = [Estimator(sps, memory) for sps in (1, SPS)
@@ -40,7 +53,7 @@ def run(directory, scale="full", progress=None):
     if progress:
         progress(1, total)
     runs = run_cells(run_mlse, [(estimator, size) for estimator in estimators],
-                     progress and (lambda done: progress(done + 1, total)))
+                     at_cell(progress, total, 1))
     errors = {str(estimator): [run] for estimator, run in zip(estimators, runs)}
     errors |= run_rows({DEFAULTS_NAME: (model, DEFAULTS)}, size, progress, before)
     rows = {name: figures(run) for name, run in errors.items()}
@@ -67,7 +80,7 @@ def run(directory, scale="full", progress=None):
     plot_runs(directory / "plot.png", errors)
 
 
-def run_mlse(estimator, size):
+def run_mlse(estimator: Estimator, size: Size) -> list[Errors]:
     """Errors of set1 and of set2: an MLSE told all labels. With one sample a symbol it sees the
     middle one."""
     captures = sets(size)

@@ -3,6 +3,9 @@
 one page."""
 
 import json
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
 
 from ..captures.files import atomic_output
 from ..offline.evaluate import CONVERGED, LATEST, Errors
@@ -15,13 +18,14 @@ _SIMULATED = ("The link is simulated ({}): no measured record of the paper's lin
 _CLAIM_HEAD = ["the paper's claim", "found here", "holds"]
 
 
-def claim(text, value, holds):
+def claim(text: str, value: str, holds: object) -> dict:
     """What the paper says, what was found here, and whether that agrees."""
     return {"claim": text, "found": value, "holds": bool(holds)}
 
 
-def write_page(directory, title, results, head, rows, note="",
-               simulated_by="`adann simulate vcsel`"):
+def write_page(directory: Path, title: str, results: dict, head: Sequence[str],
+               rows: Sequence[Sequence[str]], note: str = "",
+               simulated_by: str = "`adann simulate vcsel`") -> None:
     """results: all numbers, with "scale" and "claims"; head and rows: the table's, strings."""
     directory.mkdir(parents=True, exist_ok=True)
     write_report(directory / "results.json", {"title": title, **results})
@@ -36,7 +40,7 @@ def write_page(directory, title, results, head, rows, note="",
         path.write_text("\n".join(parts))
 
 
-def write_summary(directory, names):
+def write_summary(directory: Path, names: Iterable[str]) -> None:
     """Write summary.md: the claims of the experiments whose pages lie in folders of these names."""
     found = {name: json.loads((directory / name / "results.json").read_text()) for name in names}
     rows = [[f"[{page['title']}]({name}/table.md)", *_claim_row(one)]
@@ -51,22 +55,22 @@ def write_summary(directory, names):
         path.write_text("\n".join(parts))
 
 
-def _claim_row(one):
+def _claim_row(one: dict) -> list[str]:
     return [one["claim"], one["found"], "yes" if one["holds"] else "**no**"]
 
 
-def markdown(head, rows):
+def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A table. head: (columns,) strings; rows: (rows, columns)."""
     lines = ["| " + " | ".join(row) + " |" for row in [head, ["---"] * len(head), *rows]]
     return "\n".join(lines) + "\n"
 
 
-def ber_text(rate):
+def ber_text(rate: dict) -> str:
     """A BER and its interval, in units of 1e-4 as the paper's Table I has them."""
     return "{:.2f} [{:.2f}, {:.2f}]".format(*(1e4 * x for x in [rate["ber"], *rate["ci95"]]))
 
 
-def plot(path, draw):
+def plot(path: Path, draw: Callable[[Any], None]) -> None:
     """Write what draw(axes) draws."""
     figure = new_figure(8, 4.8)
     axes = figure.subplots()
@@ -76,10 +80,11 @@ def plot(path, draw):
     save_figure(path, figure)
 
 
-def plot_runs(path, runs, limit=CONVERGED, limit_name=None):
+def plot_runs(path: Path, runs: dict[str, list], limit: float = CONVERGED,
+              limit_name: str | None = None) -> None:
     """BER over set1 and set2, the mean of 8 blocks. runs: {name: Errors of each seed and set}, of
     which the seed with most errors is drawn; limit: a BER that a line is drawn at."""
-    def draw(axes):
+    def draw(axes: Any) -> None:
         for color, (name, seeds) in enumerate(runs.items()):
             captures = max(seeds, key=lambda captures: Errors.join(captures).bit_errors.sum())
             draw_bers(axes, [errors.latest() for errors in captures], color=f"C{color % 10}",

@@ -4,10 +4,12 @@
 Each row is one equalizer that runs through set1 and then set2, with several seeds.
 """
 
+from pathlib import Path
+
 from .. import core
+from .cells import Progress
 from .page import ber_text, claim, plot_runs, write_page
-from .vcsel import (AUG_VAT, BLOCK, DEFAULTS, PAPER_STEP, PLAIN, SIZES, STEP,
-                    figures, offline_network, run_rows)
+from .vcsel import AUG_VAT, BLOCK, DEFAULTS, PAPER_STEP, PLAIN, SIZES, STEP, figures, offline_network, run_rows
 
 _OPTIMIZERS = core.equalizer_settings()["optimizer"].choices
 # Table I: (name, settings, batches to 1e-3, final BER in 1e-4 and its interval)
@@ -28,10 +30,10 @@ _PLOTTED = ("self-training", "Π, σ 0.3", "VAT, ε 0.3", "Aug-VAT, σ 0.15, ε 
 _QUICK_STEPS, _STEPS = (0.001, STEP, 0.03), (0.001, STEP, PAPER_STEP, 0.03, 0.1, 0.3)
 
 
-def run_losses(directory, scale="full", progress=None):
+def run_losses(directory: Path, scale: str = "full", progress: Progress | None = None) -> None:
     """Table I: write results.json, table.md and plot.png to directory."""
     table = [row for row in TABLE_1 if scale != "quick" or row[0] in _PLOTTED]
-    rows = {}
+    rows: dict = {}
     for name, loss, *_ in table:
         for label in (["clean", "perturbed"] if name != "self-training" else ["clean"]):
             for step in (PAPER_STEP, STEP):
@@ -42,7 +44,7 @@ def run_losses(directory, scale="full", progress=None):
     rows[default] = DEFAULTS
     errors, found = _run_rows(rows, scale, progress)
 
-    def soonest(label, step, slowest=None):
+    def soonest(label: str, step: float, slowest: int | None = None) -> int | None:
         return min((found[key]["blocks"] for key in found if key[0] != "self-training"
                     and key[1:] == (label, step) and found[key]["blocks"]), default=slowest)
 
@@ -84,12 +86,13 @@ def run_losses(directory, scale="full", progress=None):
         if key[0] in _PLOTTED and key[2] == STEP or key[0].startswith("the")})
 
 
-def run_batch(directory, scale="full", progress=None):
+def run_batch(directory: Path, scale: str = "full", progress: Progress | None = None) -> None:
     """The paper's figure of N_b: write results.json, table.md and plot.png to directory."""
     batches = [128, 2048, BLOCK] if scale == "quick" else [2**k for k in range(7, 16)]
-    rows = {(kind, batch): dict(settings, batch=batch) for batch in batches for kind, settings in
-            (("paper", dict(AUG_VAT, learning_rate=PAPER_STEP)), ("step", AUG_VAT),
-             ("ours", DEFAULTS))}
+    kinds: dict[str, dict] = {"paper": dict(AUG_VAT, learning_rate=PAPER_STEP), "step": AUG_VAT,
+                              "ours": DEFAULTS}
+    rows = {(kind, batch): dict(settings, batch=batch) for batch in batches
+            for kind, settings in kinds.items()}
     errors, found = _run_rows(rows, scale, progress)
     smallest, usual = found["paper", 128], found["paper", BLOCK]
     claims = [
@@ -116,7 +119,7 @@ def run_batch(directory, scale="full", progress=None):
                                       for batch in batches})
 
 
-def run_optimizers(directory, scale="full", progress=None):
+def run_optimizers(directory: Path, scale: str = "full", progress: Progress | None = None) -> None:
     """Section II-B's optimizers: write results.json, table.md and plot.png to directory."""
     steps = _QUICK_STEPS if scale == "quick" else _STEPS
     rows = {(name, step): dict(AUG_VAT, optimizer=name, learning_rate=step)
@@ -146,7 +149,7 @@ def run_optimizers(directory, scale="full", progress=None):
                                       for name in _OPTIMIZERS})
 
 
-def _run_rows(rows, scale, progress):
+def _run_rows(rows: dict, scale: str, progress: Progress | None) -> tuple[dict, dict]:
     """({row: bit errors of each seed and set}, {row: their figures})."""
     size = SIZES[scale]
     model, _ = offline_network(size)
@@ -154,23 +157,23 @@ def _run_rows(rows, scale, progress):
     return errors, {row: figures(runs) for row, runs in errors.items()}
 
 
-def _results(scale, rows, found, errors, claims):
+def _results(scale: str, rows: dict, found: dict, errors: dict, claims: list[dict]) -> dict:
     return {"scale": scale, "seeds": SIZES[scale].seeds, "claims": claims,
             "rows": [dict(row=key, settings=settings, errors=errors[key], **found[key])
                      for key, settings in rows.items()]}
 
 
-def _summary(row):
+def _summary(row: dict) -> str:
     return f"{row['blocks'] or 'never'}; {ber_text(row['final'])}"
 
 
-def _rank(row):
+def _rank(row: dict) -> tuple[float, float]:
     return row["blocks"] or float("inf"), row["whole"]["ber"]
 
 
-def _sooner(row, other):
+def _sooner(row: dict, other: dict) -> object:
     return row["blocks"] and (other["blocks"] is None or row["blocks"] < other["blocks"])
 
 
-def _symbols(row):
+def _symbols(row: dict) -> str:
     return f"{row['blocks'] * BLOCK:,}" if row["blocks"] else "never"

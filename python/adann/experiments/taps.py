@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Section IV-A: how far the network has to look, by its BER right after offline training."""
 
-from .cells import run_cells
+from pathlib import Path
+from typing import Any
+
+from .cells import Progress, at_cell, run_cells
 from .page import ber_text, claim, plot, write_page
 from .vcsel import HALF_WINDOW, SIZES, SPS, offline_network
 
 
-def run(directory, scale="full", progress=None):
+def run(directory: Path, scale: str = "full", progress: Progress | None = None) -> None:
     """Write results.json, table.md and plot.png to directory."""
     widths = [1, 3, 5] if scale == "quick" else [1, 3, 5, 7, 9, 11]
     trained = run_cells(offline_network, [(SIZES[scale], half_window) for half_window in widths],
-                        progress and (lambda done: progress(done, len(widths))))
+                        at_cell(progress, len(widths)))
     rates = dict(zip(widths, (rate for _, rate in trained)))
     chosen, least = rates[HALF_WINDOW], min(rates.values(), key=lambda rate: rate["ber"])
     results = {
@@ -28,7 +31,7 @@ def run(directory, scale="full", progress=None):
                "The paper gives no figures but that L = 5 was chosen, with a BER below 1e-3. "
                "Errors are counted where the network was not trained.")
 
-    def draw(axes):
+    def draw(axes: Any) -> None:
         axes.semilogy(widths, [rates[width]["ber"] for width in widths], "o-",
                       label="frozen network")
         axes.set_xlabel("L, symbols on either side")

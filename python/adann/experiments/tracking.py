@@ -16,18 +16,17 @@ from ..captures.files import Capture
 from ..offline.equalize import equalize_captures
 from ..offline.evaluate import count
 from ..offline.training import TrainingSettings, train
-from .cells import run_cells
+from .cells import Progress, at_cell, run_cells
 from .comparators import CMA, FEEDBACK, LINEAR, equalize_with_gnuradio, unit_points
 from .tracking_report import write_results
-from .tracking_signals import (EVENTS, OPTICAL, RADIO, TOLD, Size, case_signal, geometry,
-                               training_record)
+from .tracking_signals import EVENTS, OPTICAL, RADIO, TOLD, Size, case_signal, geometry, training_record
 from .volterra import volterra_equalizer
 
 BLOCK = 1024  # symbols that errors are counted over
 HALF_WINDOW = 5
 _TURN = 64    # symbols in which CMA's carrier phase, which it does not find, is told
 _SLOW = "AdaNN, filter off"
-NETWORKS = {"frozen": dict(mode="off"),
+NETWORKS: dict[str, dict] = {"frozen": dict(mode="off"),
             _SLOW: dict(mode="lockstep", front_filter=False),
             "AdaNN": dict(mode="lockstep")}
 _STEPS = {LINEAR: (3e-4, 1e-3, 3e-3, 1e-2, 3e-2), FEEDBACK: (3e-4, 1e-3, 3e-3, 1e-2, 3e-2),
@@ -44,11 +43,11 @@ RATES = (0, 1e-7, 1e-6, 3e-6, 1e-5, 3e-5, 1e-4)  # turns a symbol
 _QUICK_RATES = (0, 1e-5, 1e-4)
 
 
-def cases_of(scale):
+def cases_of(scale: str) -> list[tuple]:
     """[(kind, link, value, rows)] in the order of the page; see tracking_signals.case_signal."""
     plain = [*NETWORKS, *_STEPS]
     quick = scale == "quick"
-    cases = [("turns", link, rate,
+    cases: list[tuple] = [("turns", link, rate,
               plain + (_THIRD if "amplifier" in link and rate in _QUICK_RATES else []))
              for link in (["QPSK", "16QAM, amplifier"] if quick else RADIO)
              for rate in (_QUICK_RATES if quick else RATES)]
@@ -68,7 +67,7 @@ def cases_of(scale):
     return cases
 
 
-def run(directory, scale="full", progress=None):
+def run(directory: Path, scale: str = "full", progress: Progress | None = None) -> None:
     """Write results.json, table.md and plots to directory.
 
     scale: "full"; "quick", a few cells; or "long", full and a drift that lasts 10^7 symbols.
@@ -82,9 +81,9 @@ def run(directory, scale="full", progress=None):
              if seed == 0 or row not in _ONCE]
     total = len(links) + len(cells)
     models = dict(zip(links, run_cells(train_model, [(link, size) for link in links],
-                                       progress and (lambda done: progress(done, total)))))
+                                       at_cell(progress, total))))
     found = run_cells(run_row, [(models[cell[1]], *cell) for cell in cells],
-                      progress and (lambda done: progress(len(links) + done, total)))
+                      at_cell(progress, total, len(links)))
     write_results(Path(directory), {
         "scale": scale, "block": BLOCK, "sizes": vars(size),
         "bits": {link: core.constellation(geometry(link)[0]).bits_per_symbol for link in links},
@@ -92,7 +91,7 @@ def run(directory, scale="full", progress=None):
                  for (kind, link, value, row, seed, _), result in zip(cells, found)]})
 
 
-def train_model(link, size):
+def train_model(link: str, size: Size) -> core.model:
     """core.model of a link that stands still."""
     constellation, sps = geometry(link)
     settings = TrainingSettings(fraction=0.75, epochs=size.epochs, optimizer="adam",
@@ -101,14 +100,15 @@ def train_model(link, size):
     return train(samples, labels, constellation, sps, HALF_WINDOW, settings).model
 
 
-def run_row(model, kind, link, value, row, seed, size):
+def run_row(model: core.model, kind: str, link: str, value: float | str, row: str, seed: int,
+            size: Size) -> dict:
     """One equalizer on one stream: {"errors": Errors of the part that counts, "symbols": in it,
     "step": of the best run, None where there is only one}."""
     samples, labels, first = case_signal(kind, link, value, seed, size)
     constellation, sps = geometry(link)
     points = unit_points(core.constellation(constellation))
     if row in NETWORKS:
-        runs = {None: _decide_with_network(model, samples, NETWORKS[row], seed)}
+        runs: dict = {None: _decide_with_network(model, samples, NETWORKS[row], seed)}
     elif row in _VOLTERRA:
         order, algorithm, rates = _VOLTERRA[row]
         real = points if np.iscomplexobj(samples) else points.real
@@ -123,12 +123,14 @@ def run_row(model, kind, link, value, row, seed, size):
     return {"errors": counted[best], "symbols": labels.size - first, "step": best}
 
 
-def _decide_with_network(model, samples, settings, seed):
+def _decide_with_network(model: core.model, samples: np.ndarray, settings: dict,
+                         seed: int) -> np.ndarray:
     received, _ = equalize_captures(model, [Capture(samples)], {"it": dict(settings, seed=seed)})
     return received["it"].labels[0]
 
 
-def _decide_with_gnuradio(kind, samples, points, sps, step, labels):
+def _decide_with_gnuradio(kind: str, samples: np.ndarray, points: np.ndarray, sps: int, step: float,
+                          labels: np.ndarray) -> np.ndarray:
     soft = equalize_with_gnuradio(kind, np.nan_to_num(samples), points, sps, HALF_WINDOW, step,
                                   () if kind == CMA else labels[:TOLD])
     if kind == CMA and np.iscomplexobj(points) and np.ptp(points.imag):
@@ -138,7 +140,7 @@ def _decide_with_gnuradio(kind, samples, points, sps, step, labels):
     return _nearest(soft, points)
 
 
-def _nearest(soft, points):
+def _nearest(soft: np.ndarray, points: np.ndarray) -> np.ndarray:
     """uint8 labels; in parts, which bounds the memory that the distances take."""
     return np.concatenate([abs(part[:, None] - points).argmin(axis=1)
                            for part in np.array_split(soft, -(-soft.size // 65536))]).astype(np.uint8)

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What the tracking suite's runs come to: results.json, table.md and the plots."""
 
+from collections.abc import Sequence
+from pathlib import Path
+
 import numpy as np
 
 from .. import core
@@ -25,7 +28,7 @@ _TURNING = {False: (1.5, 2e-5), True: (3, 5e-5)}
 _PHASE = {"carrier": (1e-2, 1.5), "linewidth": (1e-5, 2)}  # up to here, so many times the BER without
 
 
-def write_results(directory, results):
+def write_results(directory: Path, results: dict) -> None:
     """results: what tracking.run collects. Adds their summary and the bars to results.json."""
     directory.mkdir(parents=True, exist_ok=True)
     for run in results["runs"]:
@@ -40,23 +43,23 @@ def write_results(directory, results):
         _plot(directory / "drift.png", results, "drift")
 
 
-def summarize(runs):
+def summarize(runs: list[dict]) -> list[dict]:
     """[{kind, link, value, rows: {equalizer: [BER of each seed]}}] in the order of the runs."""
-    found = {}
+    found: dict = {}
     for run in runs:
         rows = found.setdefault((run["kind"], run["link"], run["value"]), {})
         rows.setdefault(run["row"], []).append(run["ber"])
     return [dict(zip(("kind", "link", "value"), case), rows=rows) for case, rows in found.items()]
 
 
-def bars(results):
+def bars(results: dict) -> list[dict]:
     """What a receiver is meant to reach: [{kind, link, value, bar, ber, limit, met}], the seed that
     is worst against its own limit."""
     found = []
     still = {entry["link"]: entry["rows"][OURS] for entry in results["summary"]
              if (entry["kind"], entry["value"]) == ("turns", 0)}
 
-    def judge(entry, bar, limits):
+    def judge(entry: dict, bar: str, limits: Sequence[float]) -> None:
         ber, limit = max(zip(entry["rows"][OURS], limits), key=lambda pair: pair[0] / pair[1])
         found.append({**{key: entry[key] for key in ("kind", "link", "value")}, "bar": bar,
                       "ber": ber, "limit": limit, "met": ber <= limit})
@@ -79,7 +82,7 @@ def bars(results):
     return found
 
 
-def _highest(ber, entry, results):
+def _highest(ber: float, entry: dict, results: dict) -> float:
     """End of the 95 % interval of a BER that was counted on an entry's streams."""
     run = next(run for run in results["runs"] if
                all(run[key] == entry[key] for key in ("kind", "link", "value")))
@@ -87,7 +90,7 @@ def _highest(ber, entry, results):
     return core.clopper_pearson(round(ber * bits), bits)[1]
 
 
-def _table(results):
+def _table(results: dict) -> str:
     sizes = results["sizes"]
     parts = ["# Links that keep moving\n",
              f"All links are simulated. Scale: {results['scale']}; streams of {sizes['symbols']} "
@@ -114,20 +117,20 @@ def _table(results):
     return "\n".join(parts)
 
 
-def _rows(entries):
+def _rows(entries: list[dict]) -> list[str]:
     """All equalizers of some entries, some of which only some of them have."""
     return list(dict.fromkeys(row for entry in entries for row in entry["rows"]))
 
 
-def _value(value):
+def _value(value: float | str) -> str:
     return value if isinstance(value, str) else f"{value:g}"
 
 
-def _ber(ber):
+def _ber(ber: float) -> str:
     return f"{ber:.1e}" if ber else "0"
 
 
-def _plot(path, results, kind):
+def _plot(path: Path, results: dict, kind: str) -> None:
     """BER over the values of a kind, a panel for each link; the worst seed."""
     entries = [entry for entry in results["summary"] if entry["kind"] == kind]
     links = list(dict.fromkeys(entry["link"] for entry in entries))

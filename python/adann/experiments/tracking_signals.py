@@ -44,14 +44,14 @@ class Size:
     seeds: int = 5
 
 
-def geometry(link):
+def geometry(link: str) -> tuple[str, int]:
     """(constellation, samples a symbol) of a link of either kind."""
     if link in RADIO:
         return RADIO[link].constellation, RADIO_SPS
     return LINKS[OPTICAL[link]].constellation, OPTICAL_SPS
 
 
-def training_record(link, size):
+def training_record(link: str, size: Size) -> tuple[np.ndarray, np.ndarray]:
     """Samples and labels of the link that stands still, to train on."""
     constellation, _ = geometry(link)
     labels = random_labels(size.labelled, [0, 1], core.constellation(constellation).bits_per_symbol)
@@ -61,7 +61,8 @@ def training_record(link, size):
 
 
 @functools.lru_cache(maxsize=1)  # the equalizers of a case follow each other
-def case_signal(kind, link, value, seed, size):
+def case_signal(kind: str, link: str, value: float | str, seed: int,
+                size: Size) -> tuple[np.ndarray, np.ndarray, int]:
     """(samples normalised as a whole, labels, first symbol that counts) of one stream.
 
     kind and value: "turns", of the echo a symbol; "drift", symbols in which an optical link moves
@@ -77,13 +78,13 @@ def case_signal(kind, link, value, seed, size):
         return normalized(samples), labels, SETTLING
     labels = random_labels(size.symbols, [1, seed], bits)
     if kind == "event":
-        return _disturbed(link, value, labels, seed, size.event)
+        return _disturbed(link, str(value), labels, seed, size.event)
     changed = {"jumps": "jump_every"}.get(kind, kind)
     samples = replace(RADIO[link], **{changed: value}).receive(labels, [1, seed])
     return normalized(samples), labels, SETTLING
 
 
-def _optical_path(kind, link, value, size):
+def _optical_path(kind: str, link: str, value: float | str, size: Size) -> tuple[int, list[dict]]:
     """(symbols of each part of the stream, the link's parameters in each of them)."""
     if kind == "sender":
         part = SETTLING
@@ -94,7 +95,8 @@ def _optical_path(kind, link, value, size):
     return part, [{}] * -(-SETTLING // part) + path + path[-1:] * -(-_HOLD // part)
 
 
-def _disturbed(link, event, labels, seed, length):
+def _disturbed(link: str, event: str, labels: np.ndarray, seed: int,
+               length: int) -> tuple[np.ndarray, np.ndarray, int]:
     random = np.random.default_rng([2, seed])
     first = (labels.size - length) // 2
     there = slice(first, first + length)

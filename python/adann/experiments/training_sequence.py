@@ -1,20 +1,35 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The paper's figure of gamma: a network told the first symbols of each set."""
 
+from pathlib import Path
+
 import numpy as np
 
 from .. import core
-from ..offline.evaluate import count
+from ..offline.evaluate import Errors, count
 from ..offline.training import feature_view
-from .cells import run_cells
+from .cells import Progress, at_cell, run_cells
 from .page import ber_text, claim, plot_runs, write_page
-from .vcsel import (BITS, BLOCK, DEFAULTS, DEFAULTS_NAME, HALF_WINDOW, SIZES, SPS, STEP, figures,
-                    offline_network, run_rows, sets)
+from .vcsel import (
+    BITS,
+    BLOCK,
+    DEFAULTS,
+    DEFAULTS_NAME,
+    HALF_WINDOW,
+    SIZES,
+    SPS,
+    STEP,
+    Size,
+    figures,
+    offline_network,
+    run_rows,
+    sets,
+)
 
 _ITERATIONS = 100
 
 
-def run(directory, scale="full", progress=None):
+def run(directory: Path, scale: str = "full", progress: Progress | None = None) -> None:
     """Write results.json, table.md and plot.png to directory."""
     size = SIZES[scale]
     parts = [256, 8] if scale == "quick" else [256, 128, 64, 32, 16, 8]
@@ -24,7 +39,7 @@ def run(directory, scale="full", progress=None):
     if progress:
         progress(1, total)
     runs = run_cells(run_sequence, [(model, part, size) for part in parts],
-                     progress and (lambda done: progress(done + 1, total)))
+                     at_cell(progress, total, 1))
     names = {part: f"γ = 1/{part}" for part in parts} | {None: DEFAULTS_NAME}
     errors = {names[part]: [run] for part, run in zip(parts, runs)}
     errors |= run_rows({DEFAULTS_NAME: (model, DEFAULTS)}, size, progress, before)
@@ -54,13 +69,13 @@ def run(directory, scale="full", progress=None):
     plot_runs(directory / "plot.png", errors)
 
 
-def _paper(part):
+def _paper(part: int | None) -> str:
     """The paper's final BER, 1e-4, with a training sequence of 1/part of the set; None: without."""
     return ("3.0" if part is None else "similar" if part < 32 else
             "–" if part == 32 else "unacceptable")
 
 
-def run_sequence(model, part, size):
+def run_sequence(model: core.model, part: int, size: Size) -> list[Errors]:
     """Errors of each set: the first 1/part of its symbols trains the network."""
     network, errors = model.network, []
     for capture in sets(size):

@@ -3,7 +3,10 @@
 both sets."""
 
 import functools
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+import numpy as np
 
 from .. import core
 from ..captures.files import Capture
@@ -11,9 +14,9 @@ from ..captures.statistics import normalized
 from ..links.simulation import VCSEL_DRIFTS, random_labels, simulate_changing
 from ..links.vcsel_mmf_link import vcsel_mmf_link
 from ..offline.equalize import equalize_captures
-from ..offline.evaluate import count, rate
+from ..offline.evaluate import Errors, count, rate
 from ..offline.training import TrainingSettings, train
-from .cells import run_cells
+from .cells import Progress, at_cell, run_cells
 from .drift_report import summarize, worst
 
 CONSTELLATION, SPS, HALF_WINDOW, BITS = "pam4", 4, 5, 2
@@ -47,15 +50,16 @@ SIZES = {"full": Size(), "long": Size(), "quick": Size(2**18, 0.375, 120, 4096, 
 
 
 @functools.lru_cache(maxsize=2)
-def training_record(size, noise=None):
+def training_record(size: Size, noise: float | None = None) -> tuple[np.ndarray, np.ndarray]:
     """Samples and labels of the undrifted link. noise: of the link, None for its own."""
     labels = random_labels(size.symbols, [0, 1])
-    parameters = {} if noise is None else {"noise": noise}
+    parameters: dict = {} if noise is None else {"noise": noise}
     return simulate_changing(vcsel_mmf_link, labels, [parameters], 1, SPS), labels
 
 
 @functools.lru_cache(maxsize=4)
-def offline_network(size, half_window=HALF_WINDOW, noise=None):
+def offline_network(size: Size, half_window: int = HALF_WINDOW,
+                    noise: float | None = None) -> tuple[core.model, dict]:
     """(core.model, BER on the record's rest): the paper's offline training."""
     samples, labels = training_record(size, noise)
     settings = TrainingSettings(fraction=size.fraction, epochs=size.epochs, batch=size.batch)
@@ -64,7 +68,7 @@ def offline_network(size, half_window=HALF_WINDOW, noise=None):
 
 
 @functools.lru_cache(maxsize=1)
-def sets(size):
+def sets(size: Size) -> list[Capture]:
     """Capture of set1 and of set2; neither is the record trained on."""
     captures = []
     for number, drift in enumerate(SETS):
@@ -75,7 +79,7 @@ def sets(size):
     return captures
 
 
-def run_equalizer(model, settings, size):
+def run_equalizer(model: core.model, settings: dict, size: Size) -> list[Errors]:
     """Errors of set1 and of set2, decided one after the other."""
     captures = sets(size)
     received, _ = equalize_captures(model, captures, {"it": settings})
@@ -83,7 +87,8 @@ def run_equalizer(model, settings, size):
             for decided, capture in zip(received["it"].labels, captures)]
 
 
-def run_rows(rows, size, progress=None, done=0):
+def run_rows(rows: dict, size: Size, progress: Progress | None = None,
+             done: int = 0) -> dict[str, list]:
     """Run each row's equalizer with each seed, once if it draws no noise.
 
     rows: {name: (model, settings)}. progress: called as progress(cells done, all cells), `done` of
@@ -96,16 +101,16 @@ def run_rows(rows, size, progress=None, done=0):
     if progress:
         progress(done, total)
     runs = iter(run_cells(run_equalizer, sum(cells.values(), []),
-                          progress and (lambda more: progress(done + more, total))))
+                          at_cell(progress, total, done)))
     return {name: [next(runs) for _ in row] for name, row in cells.items()}
 
 
-def _draws_noise(settings):
+def _draws_noise(settings: dict) -> bool:
     loss = settings.get("loss", core.equalizer_settings()["loss"].default)
     return settings["mode"] != "off" and core.losses[loss].perturbs
 
 
-def figures(runs):
+def figures(runs: Sequence[Sequence[Errors]]) -> dict:
     """What the runs of a row come to, the worst of its seeds figure by figure: see
     drift_report.summarize; "before" is set1, the rest set2. And "time": the paper's own
     convergence_so_far() of set2."""

@@ -19,7 +19,8 @@ _CHUNK = 4096        # symbols whose terms are made at a time
 _START = 1e-2        # RLS: the first correlation matrix is this times the identity
 
 
-def volterra_equalizer(samples, points, sps, half_window, order, algorithm, rate, training):
+def volterra_equalizer(samples: np.ndarray, points: np.ndarray, sps: int, half_window: int,
+                       order: int, algorithm: str, rate: float, training: np.ndarray) -> np.ndarray:
     """Soft symbols, complex or float (n // sps,), of samples float32 or complex64 (n,).
 
     points: of the symbols, (M,), of unit power as the samples; order: 2 or 3, of the highest
@@ -53,13 +54,13 @@ def volterra_equalizer(samples, points, sps, half_window, order, algorithm, rate
     return soft
 
 
-def _terms(windows, sps, order):
+def _terms(windows: np.ndarray, sps: int, order: int) -> np.ndarray:
     """(symbols, terms): the window, products of two and three samples of it, and for real samples
     a constant."""
     middle = windows.shape[1] // 2
     every = max(1, sps // _SPACING)
 
-    def near(count):
+    def near(count: int) -> list[np.ndarray]:
         return [windows[:, middle + every * (k - count // 2)] for k in range(count)]
 
     columns = [windows]
@@ -75,11 +76,13 @@ def _terms(windows, sps, order):
     return np.concatenate(columns, axis=1)
 
 
-def _lms(taps, inverse, rows, error, step):
+def _lms(taps: np.ndarray, inverse: np.ndarray, rows: np.ndarray, error: np.ndarray,
+         step: float) -> tuple[np.ndarray, np.ndarray]:
     return taps + step / taps.size * (rows.conj().T @ error), inverse
 
 
-def _rls(taps, inverse, rows, error, forget):
+def _rls(taps: np.ndarray, inverse: np.ndarray, rows: np.ndarray, error: np.ndarray,
+         forget: float) -> tuple[np.ndarray, np.ndarray]:
     """With the matrix inversion lemma, a block of rows at once; inverse: of the correlation."""
     inverse = inverse / forget ** len(rows)
     right = inverse @ rows.conj().T

@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Appendix B: how much adaptation changes the weights of each layer."""
 
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 
 from .. import core
 from ..offline.training import feature_view
-from .cells import run_cells
+from .cells import Progress, at_cell, run_cells
 from .page import claim, plot, write_page
-from .vcsel import (AUG_VAT, DEFAULTS, HALF_WINDOW, PAPER_STEP, SIZES, SPS, offline_network,
-                    sets)
+from .vcsel import AUG_VAT, DEFAULTS, HALF_WINDOW, PAPER_STEP, SIZES, SPS, Size, offline_network, sets
 
 # k: S(W), S(change), r
 _PAPER = [(71.122, 5.788, 0.081), (30.641, 0.929, 0.030), (31.368, 0.250, 0.008),
@@ -17,14 +19,14 @@ ROWS = {"paper's step, 0.01": dict(AUG_VAT, learning_rate=PAPER_STEP),
         "step 0.003": AUG_VAT, "the defaults": DEFAULTS}
 
 
-def run(directory, scale="full", progress=None):
+def run(directory: Path, scale: str = "full", progress: Progress | None = None) -> None:
     """Write results.json, table.md and plot.png to directory."""
     model, _ = offline_network(SIZES[scale])
     if progress:
         progress(1, len(ROWS) + 1)
     changes = dict(zip(ROWS, run_cells(
         weight_changes, [(model, settings, SIZES[scale]) for settings in ROWS.values()],
-        progress and (lambda done: progress(done + 1, len(ROWS) + 1)))))
+        at_cell(progress, len(ROWS) + 1, 1))))
     claims = []
     for name, layers in changes.items():
         ratios = [ratio for *_, ratio in layers]
@@ -45,7 +47,7 @@ def run(directory, scale="full", progress=None):
                "magnitudes, r = S(ΔW) / S(W). Of the defaults these are the weights that learn, "
                "not their average, which decides.")
 
-    def draw(axes):
+    def draw(axes: Any) -> None:
         layers = np.arange(1, len(_PAPER) + 1)
         axes.semilogy(layers, [ratio for *_, ratio in _PAPER], "ko--", label="paper")
         for name, found in changes.items():
@@ -56,7 +58,8 @@ def run(directory, scale="full", progress=None):
     plot(directory / "plot.png", draw)
 
 
-def weight_changes(model, settings, size):
+def weight_changes(model: core.model, settings: dict,
+                   size: Size) -> list[tuple[float, float, float]]:
     """[(S(W), S(change), r) of each layer] after a learner with an equalizer's settings has gone
     through both sets; of the weights that learn, not of their average."""
     settings = {name: value for name, value in settings.items() if name != "mode"}

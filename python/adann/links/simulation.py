@@ -13,7 +13,7 @@ from .coherent_link import coherent_link
 from .vcsel_mmf_link import vcsel_mmf_link
 
 # What the second capture of an experiment differs in from the first.
-VCSEL_DRIFTS = {
+VCSEL_DRIFTS: dict[str, dict] = {
     "none": {},
     "reference": {"mode_powers": (0.14, 0.46, 0.40)},  # the fibre was moved: other modes are lit
     "timing": {"timing": 0.1},
@@ -29,7 +29,7 @@ VCSEL_DRIFTS = {
 
 # The dispersion of 960 km of standard fibre grows by about 2.6 ps/nm for each kelvin it cools by:
 # 0.03 nm/K of zero-dispersion wavelength times a slope of 0.09 ps/(nm^2 km).
-COHERENT_DRIFTS = {
+COHERENT_DRIFTS: dict[str, dict] = {
     "none": {},
     "reference": {"dispersion": 145.0, "polarization": 2.5},  # 17 K colder, and the fibre was moved
     "strong": {"dispersion": 180.0},  # 31 K colder

@@ -1,6 +1,6 @@
-/* What runs for ever neither allocates nor waits for a lock: counted by replacing
- * operator new and, with the linker's --wrap, what a thread can wait in.
+/* What runs for ever neither allocates nor waits for a lock.
  * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "allocations.h"
 #include "core/adaptation/adaptive_equalizer.h"
 #include "core/counting/error_counter.h"
 #include "core/mlse/mlse.h"
@@ -10,93 +10,13 @@
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 
-#include <malloc.h>
-#include <pthread.h>
-
 #include <chrono>
-#include <cstdlib>
 #include <random>
-
-namespace {
-
-// Of all threads: the adapter's steps count too.
-std::atomic<std::size_t> allocations{ 0 }, bytes_in_use{ 0 }, most_bytes{ 0 };
-// Of this thread only: the adapter may wait for work.
-thread_local std::size_t waits = 0;
-// From so many bytes on, threads other than the main one are refused.
-std::atomic<std::size_t> refused_bytes{ ~std::size_t{ 0 } };
-thread_local bool never_refused = false;
-
-void* counted(void* p)
-{
-    if (!p)
-        throw std::bad_alloc();
-    ++allocations;
-    const std::size_t now = bytes_in_use += malloc_usable_size(p);
-    for (auto most = most_bytes.load();
-         now > most && !most_bytes.compare_exchange_weak(most, now);) {
-    }
-    return p;
-}
-
-void discard(void* p)
-{
-    bytes_in_use -= malloc_usable_size(p);
-    std::free(p);
-}
-
-} // namespace
-
-void* operator new(std::size_t n)
-{
-    return counted(n < refused_bytes || never_refused ? std::malloc(n) : nullptr);
-}
-void* operator new(std::size_t n, const std::nothrow_t&) noexcept
-{
-    return counted(std::malloc(n)); // std::stable_sort's buffer
-}
-void* operator new(std::size_t n, std::align_val_t line)
-{
-    const auto alignment = static_cast<std::size_t>(line);
-    return counted(
-        std::aligned_alloc(alignment, (n + alignment - 1) / alignment * alignment));
-}
-void operator delete(void* p) noexcept { discard(p); }
-void operator delete(void* p, std::size_t) noexcept { discard(p); }
-void operator delete(void* p, std::align_val_t) noexcept { discard(p); }
-void operator delete(void* p, std::size_t, std::align_val_t) noexcept { discard(p); }
-
-extern "C" {
-int __real_pthread_mutex_lock(pthread_mutex_t* mutex);
-int __real_sem_wait(sem_t* semaphore);
-int __wrap_pthread_mutex_lock(pthread_mutex_t* mutex)
-{
-    ++waits;
-    return __real_pthread_mutex_lock(mutex);
-}
-int __wrap_sem_wait(sem_t* semaphore)
-{
-    ++waits;
-    return __real_sem_wait(semaphore);
-}
-}
 
 using namespace gr::adann;
 using namespace gr::adann::core;
 
 namespace {
-
-struct counts {
-    std::size_t allocations, waits;
-};
-
-template <typename Work>
-counts counted_in(Work work)
-{
-    const counts before{ allocations, waits };
-    work();
-    return { allocations - before.allocations, waits - before.waits };
-}
 
 std::vector<float> noise(std::size_t count)
 {

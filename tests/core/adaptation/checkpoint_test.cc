@@ -1,162 +1,12 @@
-/* Checkpoints, warm restarts and replays of the adaptive equalizer.
+/* Checkpoints and warm restarts of the adaptive equalizer.
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include "core/adaptation/adaptive_equalizer.h"
+#include "slicer_fixture.h"
 
-#include <boost/test/unit_test.hpp>
-
-#include <cmath>
-#include <cstdio>
-#include <cstring>
 #include <filesystem>
-#include <random>
 
-using namespace gr::adann;
-using namespace gr::adann::core;
+using namespace slicer_link;
 
-namespace {
-
-constexpr std::size_t symbols = 60'000, batch = 512;
-const std::string path = "checkpoint_test.safetensors";
-const std::string rollback_path = "checkpoint_test.rollback.safetensors";
-
-//! What an equalizer decided and told.
-struct result {
-    std::vector<std::uint8_t> labels;
-    std::vector<float> posteriors;
-    std::vector<adaptation_event> events; // those that come of a batch
-
-    void append(const result& more)
-    {
-        labels.insert(labels.end(), more.labels.begin(), more.labels.end());
-        posteriors.insert(
-            posteriors.end(), more.posteriors.begin(), more.posteriors.end());
-        events.insert(events.end(), more.events.begin(), more.events.end());
-    }
-};
-
-//! NaN is NaN; 0 and -0 differ.
-bool same_bits(double a, double b) { return std::memcmp(&a, &b, sizeof a) == 0; }
-
-bool same(const learner_event& a, const learner_event& b)
-{
-    return a.what == b.what && a.detail == b.detail && a.in_use == b.in_use &&
-           same_bits(a.step.loss, b.step.loss) &&
-           same_bits(a.step.confidence, b.step.confidence) && a.steps == b.steps &&
-           a.updates == b.updates && a.rollbacks == b.rollbacks;
-}
-
-void check_same(const result& found, const result& expected)
-{
-    BOOST_TEST((found.labels == expected.labels));
-    BOOST_TEST((found.posteriors == expected.posteriors));
-    BOOST_REQUIRE(found.events.size() == expected.events.size());
-    for (std::size_t i = 0; i < found.events.size(); ++i)
-        BOOST_REQUIRE_MESSAGE(same(found.events[i], expected.events[i]),
-                              "event " << i << ": " << name(found.events[i].what)
-                                       << " at step " << found.events[i].steps);
-}
-
-/* PAM4 in noise, one sample a symbol; the offline network is a slicer. A learning rate of
- * 1 makes the adaptive one bad, so that the guard has decisions to make. */
-struct fixture {
-    fixture() : initial(slicer())
-    {
-        std::mt19937 random(1);
-        std::normal_distribution<float> noise(0.0f, 0.12f);
-        samples.resize(symbols + 2);
-        for (auto& sample : samples)
-            sample = (2.0f * (random() & 3) - 3) / std::sqrt(5.0f) + noise(random);
-        // The signal is away for a while.
-        std::fill_n(samples.begin() + 20 * batch, 2 * batch, 0.0f);
-        settings.mode = adaptation_mode::lockstep;
-        settings.batch = batch;
-        settings.learning_rate = 1;
-    }
-    ~fixture()
-    {
-        std::remove(path.c_str());
-        std::remove(rollback_path.c_str());
-    }
-
-    // Label l's logit is l x - l²/2 on the scale where levels are 0 … 3, sharpened.
-    static model slicer()
-    {
-        network net({ 3, 2, 4 });
-        auto& p = net.parameters();
-        const auto& hidden = net.layers()[0];
-        const auto& last = net.layers()[1];
-        p[hidden.weights + 1] = 1; // the middle sample and its negative
-        p[hidden.weights + 4] = -1;
-        for (int l = 0; l < 4; ++l) {
-            const float position = static_cast<float>(l) - 1.5f;
-            p[last.weights + 2 * l] = 15 * position;
-            p[last.weights + 2 * l + 1] = -15 * position;
-            p[last.biases + l] = -15 * position * position / std::sqrt(5.0f);
-        }
-        model m(net, 1, 1, false, "pam4");
-        m.symbol_error_rate = 1e-3f;
-        return m;
-    }
-
-    feature_view view(std::size_t first, std::size_t count) const
-    {
-        return feature_view{ samples.data(), 1, 3, symbols }.from(first, count);
-    }
-
-    result run(const model& from,
-               std::size_t first,
-               std::size_t count,
-               const std::string& save_as = "") const
-    {
-        result all{ std::vector<std::uint8_t>(count), std::vector<float>(4 * count), {} };
-        semaphore saved;
-        adaptive_equalizer equalizer(from, 1, settings, [&](const adaptation_event& e) {
-            if (e.what == event_kind::error)
-                BOOST_ERROR(e.detail);
-            if (e.what != event_kind::saved)
-                all.events.push_back(e);
-            else if (e.detail == save_as)
-                saved.post();
-        });
-        equalizer.start();
-        equalizer.decide(
-            view(first, count), nullptr, all.labels.data(), all.posteriors.data());
-        if (!save_as.empty()) {
-            equalizer.request_save(save_as);
-            saved.wait();
-        }
-        equalizer.stop();
-        return all;
-    }
-
-    void refused(const std::string& reason) const
-    {
-        BOOST_CHECK_EXCEPTION(adaptive_equalizer(load_model(path), 1, settings),
-                              model_file_error,
-                              [&](const auto& error) {
-                                  const std::string what = error.what();
-                                  BOOST_TEST_MESSAGE(what);
-                                  return what.find("model file " + path + ": ") == 0 &&
-                                         what.find(reason) != what.npos &&
-                                         what.find('\n') == what.npos;
-                              });
-    }
-
-    model initial;
-    adaptation_settings settings;
-    std::vector<float> samples;
-};
-
-std::size_t count_of(const result& all, event_kind what)
-{
-    return std::count_if(all.events.begin(), all.events.end(), [&](const auto& event) {
-        return event.what == what;
-    });
-}
-
-} // namespace
-
-BOOST_FIXTURE_TEST_SUITE(checkpoints, fixture)
+BOOST_FIXTURE_TEST_SUITE(checkpoints, slicer_fixture)
 
 BOOST_AUTO_TEST_CASE(a_restart_goes_on_to_the_bit_whatever_the_guard_did)
 {
@@ -298,8 +148,8 @@ BOOST_AUTO_TEST_CASE(numbers_of_a_checkpoint_that_make_no_sense_are_refused)
     };
     for (const char* which : { "offline", "adaptive", "last_good" }) {
         const std::string estimate = std::string("guard.") + which + ".estimate.";
-        set(estimate + "past.doubt", -100.0);
-        set(estimate + "latest.doubt", 1e9);
+        set(estimate + "past.uncertainty", -100.0);
+        set(estimate + "latest.uncertainty", 1e9);
         set(estimate + "past.symbols", -1.0);
         set(estimate + "past.squares", 1e300);
         set(estimate + "past.posteriors", -1.0f);
@@ -380,80 +230,6 @@ BOOST_AUTO_TEST_CASE(live_does_not_wait_for_a_checkpoint)
     BOOST_TEST(equalizer.dropped() > 0u);
     for (std::size_t i = 0; i < 2 + 2 * symbols / batch; ++i)
         release.post();
-}
-
-BOOST_AUTO_TEST_CASE(a_replay_repeats_every_step_up_to_the_rollback)
-{
-    settings.checkpoint = path;
-    for (const auto mode : { adaptation_mode::lockstep, adaptation_mode::live }) {
-        settings.mode = mode;
-        std::vector<adaptation_event> expected;
-        std::size_t until = 0; // the last event before the newest file
-        adaptive_equalizer equalizer(initial, 1, settings, [&](const auto& event) {
-            if (event.what != event_kind::saved)
-                expected.push_back(event);
-            else if (event.detail == rollback_path)
-                until = expected.size();
-        });
-        equalizer.start();
-        // Long enough for the oldest batches to be forgotten.
-        std::vector<std::uint8_t> labels(batch);
-        for (std::size_t i = 0; i < 400; ++i) {
-            equalizer.decide(
-                view(i * batch % (symbols - batch), batch), nullptr, labels.data());
-            while (equalizer.status().steps <= i)
-                std::this_thread::yield();
-        }
-        equalizer.stop();
-        BOOST_REQUIRE(until > 256u);
-
-        const auto found = replay(rollback_path);
-        BOOST_TEST(found.size() > 128u);
-        BOOST_REQUIRE(found.size() < until);
-        for (std::size_t i = 0; i < found.size(); ++i)
-            BOOST_TEST(same(found[i].event, expected[until - found.size() + i]));
-        const std::size_t rollback = found.size() - 2; // its batch was learnt from, too
-        BOOST_REQUIRE(found[rollback].event.what == event_kind::rollback);
-        const auto& badness = found[rollback - 1].badness;
-        BOOST_TEST(badness[guard::adaptive] > 2 * badness[guard::offline]);
-    }
-}
-
-BOOST_AUTO_TEST_CASE(a_recording_cannot_ask_for_more_memory_than_it_has)
-{
-    batch_recorder recorder(1, initial.window.dimension(), batch, 4);
-    const std::vector<std::uint8_t> labels(batch);
-    recorder.add(samples.data(), labels.data(), [&] {
-        return learner(initial, settings).checkpoint();
-    });
-    const model recorded = recorder.recorded(settings);
-    for (const std::uint64_t size : { std::uint64_t{ 1 } << 20,
-                                      std::uint64_t{ 1 } << 32,
-                                      std::uint64_t{ 1 } << 60 }) {
-        model bad = recorded;
-        for (auto& each : bad.state.tensors) {
-            if (each.name == "replay.settings.batch")
-                std::memcpy(each.bytes.data(), &size, sizeof size);
-            if (each.name == "replay.labels") {
-                each.bytes.resize(1 << 24);
-                each.shape = { each.bytes.size(), 1 };
-            }
-        }
-        save_model(path, bad);
-        BOOST_CHECK_EXCEPTION(replay(path), model_file_error, [](const auto& error) {
-            const std::string what = error.what();
-            return what.find("labels") != what.npos || what.find("batch") != what.npos;
-        });
-    }
-}
-
-BOOST_AUTO_TEST_CASE(what_is_no_recording_cannot_be_replayed)
-{
-    save_model(path, initial);
-    BOOST_CHECK_EXCEPTION(replay(path), model_file_error, [](const auto& error) {
-        return std::string(error.what()).find("holds no recorded batches") !=
-               std::string::npos;
-    });
 }
 
 BOOST_AUTO_TEST_CASE(a_path_that_cannot_be_written_is_refused_at_once)

@@ -12,23 +12,23 @@ using namespace gr::adann::core;
 
 namespace {
 
-// Random labels, and posteriors that give them all but `doubt`.
+// Random labels, and posteriors that give them all but `uncertainty`.
 struct decisions {
-    decisions(std::size_t n, std::size_t classes, float doubt, unsigned seed)
+    decisions(std::size_t n, std::size_t classes, float uncertainty, unsigned seed)
         : labels(n), posteriors(n * classes)
     {
         std::mt19937 random(seed);
         for (auto& label : labels)
             label = random() % classes;
-        sharpen(doubt);
+        sharpen(uncertainty);
     }
-    void sharpen(float doubt)
+    void sharpen(float uncertainty)
     {
         const std::size_t classes = posteriors.size() / labels.size();
         for (std::size_t t = 0; t < labels.size(); ++t)
             for (std::size_t j = 0; j < classes; ++j)
                 posteriors[t * classes + j] =
-                    j == labels[t] ? 1 - doubt : doubt / (classes - 1);
+                    j == labels[t] ? 1 - uncertainty : uncertainty / (classes - 1);
     }
     void give(error_estimate& to, std::size_t tile = 128)
     {

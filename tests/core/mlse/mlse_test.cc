@@ -23,7 +23,7 @@ constexpr float not_a_number = std::numeric_limits<float>::quiet_NaN();
 
 struct signal {
     signal(const channel_model& channel, std::size_t symbols, float noise)
-        : taps(channel.straight_lines()), labels(symbols)
+        : taps(channel.linear_interpolation()), labels(symbols)
     {
         std::mt19937 random(7);
         std::normal_distribution<float> gaussian;
@@ -325,7 +325,7 @@ BOOST_AUTO_TEST_CASE(a_response_is_fitted_and_tracked)
         const signal s(channel, 20'000, 0.1f);
         const auto fitted =
             channel.least_squares(s.samples.data(), s.labels.data(), 20'000);
-        lms_tracker tracker(channel, channel.straight_lines());
+        lms_tracker tracker(channel, channel.linear_interpolation());
         for (std::size_t i = channel.memory; i + channel.memory < 20'000; ++i)
             tracker.update(s.samples.data() + i * channel.floats(),
                            s.labels.data() + i + channel.ahead(),

@@ -68,7 +68,7 @@ _LEVELS = np.array([-3, -1, 3, 1])
 POINTS = (_LEVELS[:, None] + 1j * _LEVELS).ravel() / np.sqrt(10)
 
 
-def settings(**values):
+def settings(**values: object) -> parameters:
     """What OptiCommPy takes its parameters as."""
     chosen = parameters()
     for name, value in values.items():
@@ -76,11 +76,12 @@ def settings(**values):
     return chosen
 
 
-def root_raised_cosine(sps):
+def root_raised_cosine(sps: int) -> np.ndarray:
     return pulseShape(settings(pulseType="rrc", SpS=sps, nFilterTaps=64 * sps, rollOff=ROLL_OFF))
 
 
-def modulate(labels, light, drive, bias, quadrature, bandwidth):
+def modulate(labels: np.ndarray, light: np.ndarray, drive: float, bias: float, quadrature: float,
+             bandwidth: float) -> np.ndarray:
     v_pi = 2.0
     voltage = firFilter(root_raised_cosine(OVERSAMPLING), upsample(POINTS[labels], OVERSAMPLING))
     voltage = firFilter(lowPassFIR(bandwidth, RATE, 255, "gauss"), voltage)
@@ -90,7 +91,7 @@ def modulate(labels, light, drive, bias, quadrature, bandwidth):
                                         Vphi=v_pi * (0.5 + quadrature / 180)))
 
 
-def launch(seed):
+def launch(seed: int) -> tuple[np.ndarray, np.ndarray]:
     """The field of all channels in sqrt(W), (samples, 2), and the middle one's labels, (2, n)."""
     random = np.random.default_rng(seed)
     time = np.arange(SIMULATED * OVERSAMPLING) / RATE
@@ -109,7 +110,7 @@ def launch(seed):
     return field, sent
 
 
-def propagate(field, seed):
+def propagate(field: np.ndarray, seed: int) -> np.ndarray:
     # One span a call: manakovSSF would draw the same noise for all amplifiers.
     for span in range(SPANS):
         field = manakovSSF(field.astype(np.complex64), settings(
@@ -123,7 +124,7 @@ def propagate(field, seed):
     return field
 
 
-def detect(field, received_power, polarisation, seed):
+def detect(field: np.ndarray, received_power: float, polarisation: int, seed: int) -> np.ndarray:
     """What the oscilloscope stores of one polarisation."""
     # A steep optical filter, super-Gaussian of order 4.
     frequency = np.fft.fftfreq(len(field), 1 / RATE)
@@ -141,7 +142,7 @@ def detect(field, received_power, polarisation, seed):
                                               ENOB=EFFECTIVE_BITS))
 
 
-def demodulate(stored, labels):
+def demodulate(stored: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Samples, SPS a symbol, and labels of the middle SYMBOLS symbols."""
     length = (DISPERSION * SPANS * SPAN_LENGTH - RESIDUAL) / DISPERSION
     signal = edc(stored, settings(L=length, D=DISPERSION, Fc=CARRIER, Fs=SCOPE_RATE, Rs=BAUD))
@@ -169,7 +170,7 @@ def demodulate(stored, labels):
     return signal * np.exp(1j * np.interp(positions, np.arange(SYMBOLS), phase)), labels
 
 
-def synchronized(signal, labels):
+def synchronized(signal: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """The signal moved by a part of a sample, such that sample i*SPS is the middle of symbol i."""
     sent = np.fft.fft(upsample(POINTS[labels], SPS))
     # The phase drifts: coherent over 4096 symbols, then powers.
@@ -181,11 +182,11 @@ def synchronized(signal, labels):
     peak = int(np.argmax(match))
     before, at, after = match[[peak - 1, peak, (peak + 1) % match.size]]
     delay = peak + (before - after) / (2 * (before - 2 * at + after))  # top of a parabola
-    ramp = np.exp(2j * np.pi * np.fft.fftfreq(signal.size) * delay)
+    ramp = np.exp(2j * np.pi * np.fft.fftfreq(signal.size, 1.0) * delay)
     return np.fft.ifft(np.fft.fft(signal) * ramp)
 
 
-def write(folder, name, signal, labels, description):
+def write(folder: Path, name: str, signal: np.ndarray, labels: np.ndarray, description: str) -> None:
     labels.astype(np.uint8).tofile(folder / f"{name}.u8")
     scaled = signal * (4096 / np.sqrt(np.mean(np.abs(signal)**2)))  # clear of int16's ends
     data = folder / f"{name}.sigmf-data"
@@ -197,7 +198,7 @@ def write(folder, name, signal, labels, description):
     record.tofile(folder / f"{name}.sigmf-meta")
 
 
-def make(folder, name):
+def make(folder: Path, name: str) -> None:
     received_power, polarisation, seed = SETS[name]
     field, sent = launch(seed)
     stored = detect(propagate(field, seed), received_power, polarisation, seed)

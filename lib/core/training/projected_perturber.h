@@ -6,15 +6,15 @@
  */
 #pragma once
 
-#include "core/training/neighbourhood.h"
+#include "core/training/perturber.h"
 #include "core/training/row_space.h"
 
 namespace gr::adann::core {
 
-/*! The same distribution as literal_neighbourhood's from fewer numbers and products.
+/*! The same distribution as full_perturber's from fewer numbers and products.
  *
  * The first layer's weights are W₁ = L Q (row_space): W₁ (R, D), L (R, C), Q (C, D) with
- * orthonormal rows. Points and r are kept by their C coordinates in Q's rows: m = Q(x -
+ * orthonormal rows. Perturbations and r are kept by their C coordinates in Q's rows: m = Q(x -
  * v).
  *
  * - Noise only acts through W₁, by its projection: Q n of a standard normal n is standard normal, C
@@ -30,15 +30,17 @@ namespace gr::adann::core {
  *   e. Given these, Σ e n⊥ᵀ is normal: F Z (I - QᵀQ), with F Fᵀ = Σ e eᵀ by Cholesky and
  *   Z (R, D) standard normal, drawn once for the whole batch.
  */
-class reduced_neighbourhood : public neighbourhood
+class projected_perturber : public perturber
 {
 public:
-    reduced_neighbourhood(const simd::kernels& kernels, const network& shape);
+    projected_perturber(const simd::kernels& kernels, const network& shape);
     void begin_step(const prepared_network& net) override;
     void load(const feature_view& tile) override;
-    void go(const displacement& by, tile_noise& noise, point& to) override;
+    void forward(const perturbation& by, tile_noise& noise, perturbed_input& to) override;
     void direction(const aligned_floats& error, float length, float* r) override;
-    void add_gradient(const aligned_floats& error, const point& at, float* sums) override;
+    void add_gradient(const aligned_floats& error,
+                      const perturbed_input& at,
+                      float* sums) override;
     void end_step(tile_noise& noise, float* sums) override;
 
 private:
@@ -49,8 +51,8 @@ private:
     float d_sigma;                 // of the trained points
     aligned_floats d_coefficients; // (R, C): what Q is multiplied with
     aligned_floats d_error_factor; // (R, R): σ F
-    aligned_floats d_unseen;       // Z
-    aligned_floats d_seen;         // (R, C): Z Qᵀ
+    aligned_floats d_isotropic;    // Z
+    aligned_floats d_in_row_space; // (R, C): Z Qᵀ
     aligned_floats d_gradient;     // (R, D)
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "core/training/reduced_neighbourhood.h"
+#include "core/training/projected_perturber.h"
 
 #include <algorithm>
 #include <cmath>
@@ -58,10 +58,9 @@ void factor_covariance(std::size_t size, aligned_floats& matrix)
 
 } // namespace
 
-reduced_neighbourhood::reduced_neighbourhood(const simd::kernels& kernels,
-                                             const network& shape)
-    : neighbourhood(kernels, shape),
-      d_space(shape.layers().front().outputs, shape.inputs())
+projected_perturber::projected_perturber(const simd::kernels& kernels,
+                                         const network& shape)
+    : perturber(kernels, shape), d_space(shape.layers().front().outputs, shape.inputs())
 {
     const std::size_t rows = shape.layers().front().outputs, inputs = shape.inputs();
     const std::size_t coordinates = d_space.rank_bound();
@@ -69,26 +68,26 @@ reduced_neighbourhood::reduced_neighbourhood(const simd::kernels& kernels,
     d_moved_sums.resize(rows * coordinates * lanes);
     d_coefficients.resize(rows * coordinates);
     d_gradient.resize(rows * inputs);
-    if (d_space.is_blind()) {
+    if (d_space.has_null_space()) {
         d_error_sums.resize(rows * rows * lanes);
         d_error_factor.resize(rows * rows);
-        d_unseen.resize((rows * inputs + tile - 1) / tile * tile);
-        d_seen.resize(rows * coordinates);
+        d_isotropic.resize((rows * inputs + tile - 1) / tile * tile);
+        d_in_row_space.resize(rows * coordinates);
     }
 }
 
-void reduced_neighbourhood::begin_step(const prepared_network& net)
+void projected_perturber::begin_step(const prepared_network& net)
 {
-    neighbourhood::begin_step(net);
+    perturber::begin_step(net);
     d_space.assign(net.weights(0));
     std::fill(d_moved_sums.begin(), d_moved_sums.end(), 0.0f);
     std::fill(d_error_sums.begin(), d_error_sums.end(), 0.0f);
     d_sigma = 0;
 }
 
-void reduced_neighbourhood::load(const feature_view& tile)
+void projected_perturber::load(const feature_view& tile)
 {
-    neighbourhood::load(tile);
+    perturber::load(tile);
     d_kernels.affine(d_net->transposed(0),
                      d_net->biases(0),
                      nullptr,
@@ -101,7 +100,9 @@ void reduced_neighbourhood::load(const feature_view& tile)
                      d_first.data());
 }
 
-void reduced_neighbourhood::go(const displacement& by, tile_noise& noise, point& to)
+void projected_perturber::forward(const perturbation& by,
+                                  tile_noise& noise,
+                                  perturbed_input& to)
 {
     to.from_v = by;
     to.place = { by.r, d_passes.dense() };
@@ -120,7 +121,7 @@ void reduced_neighbourhood::go(const displacement& by, tile_noise& noise, point&
         d_passes.forward_from_first(*d_net, d_first.data(), to.passed);
 }
 
-void reduced_neighbourhood::direction(const aligned_floats& error, float length, float* r)
+void projected_perturber::direction(const aligned_floats& error, float length, float* r)
 {
     d_kernels.affine(d_space.factor(),
                      nullptr,
@@ -135,9 +136,9 @@ void reduced_neighbourhood::direction(const aligned_floats& error, float length,
     d_kernels.set_length(nullptr, nullptr, d_space.rank_bound(), length, r);
 }
 
-void reduced_neighbourhood::add_gradient(const aligned_floats& error,
-                                         const point& at,
-                                         float* sums)
+void projected_perturber::add_gradient(const aligned_floats& error,
+                                       const perturbed_input& at,
+                                       float* sums)
 {
     const std::size_t rows = first_layer().outputs;
     const auto outer = [&](tile_rows x, std::size_t columns, float* to) {
@@ -148,38 +149,39 @@ void reduced_neighbourhood::add_gradient(const aligned_floats& error,
         return;
     outer(at.place, d_space.rank_bound(), d_moved_sums.data());
     d_sigma = at.from_v.sigma;
-    if (d_sigma > 0 && d_space.is_blind())
+    if (d_sigma > 0 && d_space.has_null_space())
         outer({ error.data(), d_passes.dense() }, rows, d_error_sums.data());
 }
 
-void reduced_neighbourhood::end_step(tile_noise& noise, float* sums)
+void projected_perturber::end_step(tile_noise& noise, float* sums)
 {
     const std::size_t rows = first_layer().outputs, inputs = first_layer().inputs;
     const std::size_t coordinates = d_space.rank_bound();
     sum_lanes(d_moved_sums, d_coefficients);
     std::fill(d_gradient.begin(), d_gradient.end(), 0.0f);
-    if (d_sigma > 0 && d_space.is_blind()) {
+    if (d_sigma > 0 && d_space.has_null_space()) {
         // F Z (I - QᵀQ) = F Z - (F Z Qᵀ) Q
         sum_lanes(d_error_sums, d_error_factor);
         factor_covariance(rows, d_error_factor);
-        noise.add({ nullptr, nullptr }, d_unseen.size() / tile, 1.0f, d_unseen.data());
-        std::fill(d_seen.begin(), d_seen.end(), 0.0f);
+        noise.add(
+            { nullptr, nullptr }, d_isotropic.size() / tile, 1.0f, d_isotropic.data());
+        std::fill(d_in_row_space.begin(), d_in_row_space.end(), 0.0f);
         add_product(1.0f,
-                    d_unseen,
+                    d_isotropic,
                     d_space.transposed_basis(),
                     rows,
                     inputs,
                     coordinates,
-                    d_seen);
+                    d_in_row_space);
         add_product(-d_sigma,
                     d_error_factor,
-                    d_seen.data(),
+                    d_in_row_space.data(),
                     rows,
                     rows,
                     coordinates,
                     d_coefficients);
         add_product(
-            d_sigma, d_error_factor, d_unseen.data(), rows, rows, inputs, d_gradient);
+            d_sigma, d_error_factor, d_isotropic.data(), rows, rows, inputs, d_gradient);
     }
     add_product(
         1.0f, d_coefficients, d_space.basis(), rows, coordinates, inputs, d_gradient);

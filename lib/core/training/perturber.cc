@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "core/training/neighbourhood.h"
+#include "core/training/perturber.h"
 
 namespace gr::adann::core {
 
 using simd::activation;
 using simd::lanes;
 
-neighbourhood::neighbourhood(const simd::kernels& kernels, const network& shape)
+perturber::perturber(const simd::kernels& kernels, const network& shape)
     : d_kernels(kernels), d_passes(kernels, shape), d_clean(kernels, shape.inputs())
 {
 }
 
-literal_neighbourhood::literal_neighbourhood(const simd::kernels& kernels,
-                                             const network& shape)
-    : neighbourhood(kernels, shape)
+full_perturber::full_perturber(const simd::kernels& kernels, const network& shape)
+    : perturber(kernels, shape)
 {
 }
 
-void literal_neighbourhood::go(const displacement& by, tile_noise& noise, point& to)
+void full_perturber::forward(const perturbation& by,
+                             tile_noise& noise,
+                             perturbed_input& to)
 {
     to.from_v = by;
     to.place = by.r ? tile_rows{ by.r, d_passes.dense() } : d_clean.rows(); // r is v + r
@@ -29,7 +30,7 @@ void literal_neighbourhood::go(const displacement& by, tile_noise& noise, point&
     d_passes.forward(*d_net, to.place, to.passed);
 }
 
-void literal_neighbourhood::direction(const aligned_floats& error, float length, float* r)
+void full_perturber::direction(const aligned_floats& error, float length, float* r)
 {
     d_kernels.affine(d_net->weights(0),
                      nullptr,
@@ -45,9 +46,9 @@ void literal_neighbourhood::direction(const aligned_floats& error, float length,
         d_clean.rows().data, d_clean.rows().row, first_layer().inputs, length, r);
 }
 
-void literal_neighbourhood::add_gradient(const aligned_floats& error,
-                                         const point& at,
-                                         float* sums)
+void full_perturber::add_gradient(const aligned_floats& error,
+                                  const perturbed_input& at,
+                                  float* sums)
 {
     d_kernels.outer(error.data(),
                     first_layer().outputs,

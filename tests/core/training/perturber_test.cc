@@ -1,7 +1,7 @@
-/* The points around the features: both neighbourhoods' gradient of the first layer has
+/* Perturbed inputs: both perturbers' gradient of the first layer has
  * the covariance that its definition gives. SPDX-License-Identifier: GPL-3.0-or-later */
 #include "core/training/initialize.h"
-#include "core/training/reduced_neighbourhood.h"
+#include "core/training/projected_perturber.h"
 
 #include <boost/test/unit_test.hpp>
 
@@ -22,7 +22,7 @@ std::vector<float> random_floats(std::size_t n, std::uint64_t seed)
 
 /* The errors e_t fixed, Σ e_t (v_t + σ n_t)ᵀ has the mean Σ e_t v_tᵀ and, its elements
  * (o, i) and (p, j), the covariance σ² Σ e_to e_tp if i = j, else 0. */
-template <typename Neighbourhood>
+template <typename Perturber>
 void check_gradient(const network& net)
 {
     const std::size_t rows = net.layers()[0].outputs, inputs = net.inputs();
@@ -36,15 +36,15 @@ void check_gradient(const network& net)
 
     std::vector<double> mean(rows * inputs), products(mean.size() * mean.size());
     const prepared_network prepared(net);
-    Neighbourhood around(simd::active(), net);
-    point at(net);
+    Perturber around(simd::active(), net);
+    perturbed_input at(net);
     generated_noise source(1);
     for (std::size_t step = 0; step < steps; ++step) {
         aligned_floats sums(net.parameters().size() * lanes);
         tile_noise noise(source, 0);
         around.begin_step(prepared);
         around.load({ features.data(), inputs, inputs, tile });
-        around.go({ nullptr, 0.0f, sigma }, noise, at);
+        around.forward({ nullptr, 0.0f, sigma }, noise, at);
         around.add_gradient(errors, at, sums.data());
         around.end_step(noise, sums.data());
         std::vector<double> gradient(rows * inputs);
@@ -86,13 +86,13 @@ network make_network(std::size_t rows)
 
 } // namespace
 
-BOOST_AUTO_TEST_SUITE(neighbourhoods)
+BOOST_AUTO_TEST_SUITE(perturbers)
 
 BOOST_AUTO_TEST_CASE(the_gradient_has_the_covariance_of_its_definition)
 {
-    check_gradient<literal_neighbourhood>(make_network(4));
-    check_gradient<reduced_neighbourhood>(make_network(4)); // sees 4 of 6 dimensions
-    check_gradient<reduced_neighbourhood>(make_network(7)); // sees all
+    check_gradient<full_perturber>(make_network(4));
+    check_gradient<projected_perturber>(make_network(4)); // sees 4 of 6 dimensions
+    check_gradient<projected_perturber>(make_network(7)); // sees all
 }
 
 BOOST_AUTO_TEST_CASE(a_dead_and_a_doubled_neuron_are_no_exception)
@@ -101,7 +101,7 @@ BOOST_AUTO_TEST_CASE(a_dead_and_a_doubled_neuron_are_no_exception)
     float* weights = net.parameters().data();
     std::fill_n(weights, 6, 0.0f);
     std::copy_n(weights + 6, 6, weights + 18);
-    check_gradient<reduced_neighbourhood>(net);
+    check_gradient<projected_perturber>(net);
 }
 
 BOOST_AUTO_TEST_CASE(a_row_space_factors_its_matrix_into_orthonormal_rows)

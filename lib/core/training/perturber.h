@@ -33,21 +33,21 @@ private:
 };
 
 //! A perturbation: the input is v + r + ξ·d + σ·n, d and n standard normal.
-struct displacement {
-    const float* r; //!< as neighbourhood::direction wrote it; null for none
+struct perturbation {
+    const float* r; //!< as perturber::direction wrote it; null for none
     float xi;
     float sigma;
 };
 
 //! A forward pass at a perturbed input, kept for back-propagation. Invalid after the next
 //! direction().
-struct point {
-    explicit point(const network& shape)
+struct perturbed_input {
+    explicit perturbed_input(const network& shape)
         : passed(shape), moved(shape.inputs() * simd::tile)
     {
     }
     pass passed;
-    displacement from_v;
+    perturbation from_v;
     tile_rows place{};    //!< the input, as the subclass represents it
     aligned_floats moved; //!< memory for it, if noise is part of it
 };
@@ -57,18 +57,19 @@ struct point {
  *
  * A step is begin_step(); for each tile load() and the others; end_step(). Nothing
  * allocates but load(), see tile_features. */
-class neighbourhood
+class perturber
 {
 public:
-    neighbourhood(const simd::kernels& kernels, const network& shape);
-    virtual ~neighbourhood() = default;
+    perturber(const simd::kernels& kernels, const network& shape);
+    virtual ~perturber() = default;
 
     //! \param net stays as it is until end_step()
     virtual void begin_step(const prepared_network& net) { d_net = &net; }
     virtual void load(const feature_view& tile) { d_clean.load(tile); }
 
     //! Forward pass at v + `by`.
-    virtual void go(const displacement& by, tile_noise& noise, point& to) = 0;
+    virtual void
+    forward(const perturbation& by, tile_noise& noise, perturbed_input& to) = 0;
 
     /*! The r of the given length that points along a gradient.
      * \param error of the first layer's sums, rows; behind a posterior_change, so that
@@ -79,7 +80,7 @@ public:
     //! Adds the first layer's weights' gradient at a point to `sums`, as
     //! passes::backward.
     virtual void
-    add_gradient(const aligned_floats& error, const point& at, float* sums) = 0;
+    add_gradient(const aligned_floats& error, const perturbed_input& at, float* sums) = 0;
 
     //! Adds what is known when the batch is done.
     virtual void end_step(tile_noise&, float*) {}
@@ -94,13 +95,15 @@ protected:
 };
 
 //! Explicit noise: every vector is drawn as written, in feature space. The reference.
-class literal_neighbourhood : public neighbourhood
+class full_perturber : public perturber
 {
 public:
-    literal_neighbourhood(const simd::kernels& kernels, const network& shape);
-    void go(const displacement& by, tile_noise& noise, point& to) override;
+    full_perturber(const simd::kernels& kernels, const network& shape);
+    void forward(const perturbation& by, tile_noise& noise, perturbed_input& to) override;
     void direction(const aligned_floats& error, float length, float* r) override;
-    void add_gradient(const aligned_floats& error, const point& at, float* sums) override;
+    void add_gradient(const aligned_floats& error,
+                      const perturbed_input& at,
+                      float* sums) override;
 };
 
 } // namespace gr::adann::core

@@ -1,0 +1,244 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What `adann train`, `equalize`, `replay` and `mlse` make of good files."""
+
+import json
+import os
+import subprocess
+
+import numpy as np
+import pytest
+from gnuradio.adann import core
+from gnuradio.adann.captures.files import write_capture
+from pam4_sets import SPS, TRAIN, adann
+from safetensors.torch import load_file
+
+
+def test_labels_in_gnuradios_order_are_told_unless_the_constellation_is_named(tmp_path):
+    """Of QPSK, sent by GNU Radio's constellation object."""
+    random = np.random.default_rng(5)
+    there = core.constellation("gr:qpsk").points
+    labels = random.integers(0, 4, 4000).astype(np.uint8)
+    write_capture(tmp_path / "set", there[labels] + np.complex64(0.1) * random.standard_normal(4000),
+                  1e6)
+    labels.tofile(tmp_path / "set.u8")
+    (tmp_path / "points.json").write_text(core.constellation(there).text)
+    told = {}
+    for name in "qpsk", "gr:qpsk", str(tmp_path / "points.json"):
+        result = adann("train", "--capture", tmp_path / "set", "--reference", tmp_path / "set.u8",
+                       "--constellation", name, "--sps", 1, "--half-window", 1, "--epochs", 2,
+                       "-o", tmp_path / "model")
+        assert result.exit_code == 0, result.stderr
+        told[name] = result.stderr
+    assert "do not lie as those of qpsk" in told.pop("qpsk")
+    assert set(told.values()) == {""}
+    np.testing.assert_array_equal(core.load_model(str(tmp_path / "model")).constellation.points,
+                                  there)
+
+
+@pytest.mark.parametrize("backend", ["core", "torch"])
+def test_the_model_tells_what_trained_it(sets, tmp_path, backend):
+    result = adann("train", "--capture", sets / "set1", "--reference", sets / "set1.u8", *TRAIN,
+                   "--epochs", 1, "--backend", backend, "-o", tmp_path / "model")
+    assert result.exit_code == 0, result.stderr
+    assert f"backend {backend}" in core.load_model(str(tmp_path / "model")).training
+
+
+def test_a_blind_start_needs_no_reference(sets, tmp_path):
+    model = tmp_path / "model"
+    result = adann("train", "--capture", sets / "set2", "--blind", *TRAIN, "-o", model)
+    assert result.exit_code == 0, result.stderr
+    assert "labels are a linear equalizer's decisions, modulation error ratio" in result.stdout
+    bers = []
+    for network in model, sets / "model.safetensors":
+        adann("equalize", "--model", network, "--capture", sets / "set2", "--reference",
+              sets / "set2.u8", "--mode", "off", "--report", tmp_path / "report.json")
+        bers.append(json.loads((tmp_path / "report.json").read_text())["captures"][0]["ber"])
+    assert bers[0] < 0.5 * bers[1]  # that one knows the labels of set1
+
+
+@pytest.mark.parametrize("options", [(), ("--blind", "--reference", "set1.u8")])
+def test_train_takes_a_reference_or_starts_blindly(sets, options):
+    result = adann("train", "--capture", sets / "set1", *options, *TRAIN, "-o", "model")
+    assert result.exit_code == 2
+    assert "give --reference or --blind, and not both" in result.stderr
+
+
+def test_only_the_backend_torch_needs_torch(sets, tmp_path):
+    """A torch that cannot be imported stands in the path's front."""
+    (tmp_path / "torch.py").write_text("raise ImportError('no torch here')")
+    environment = {**os.environ, "PYTHONPATH": f"{tmp_path}:{os.environ['PYTHONPATH']}"}
+    for backend, status, said in ("core", 0, ""), ("torch", 1, "adann: no torch here\n"):
+        program = subprocess.run(
+            ["adann", "train", "--capture", sets / "set1", "--reference", sets / "set1.u8",
+             *map(str, TRAIN), "--epochs", "1", "--backend", backend, "-o", tmp_path / "model"],
+            capture_output=True, text=True, env=environment)
+        assert (program.returncode, program.stderr) == (status, said)
+
+
+def equalize_two(sets, *options):
+    return adann("equalize", "--model", sets / "model.safetensors", "--capture", sets / "set1",
+                 "--capture", sets / "set2", "--reference", sets / "set1.u8", "--reference",
+                 sets / "set2.u8", *options)
+
+
+def test_two_captures_are_equalized_and_reported(sets, tmp_path):
+    result = equalize_two(sets, "--mode", "off", "-o", tmp_path / "out.u8", "--report",
+                          tmp_path / "report.json", "--plot", tmp_path / "ber.png", "--block", 4096)
+    assert result.exit_code == 0, result.stderr
+    assert result.stderr == ""
+    labels = np.fromfile(tmp_path / "out.u8", np.uint8)
+    sent = np.concatenate([np.fromfile(sets / f"set{n}.u8", np.uint8) for n in (1, 2)])
+    assert labels.size == sent.size
+    report = json.loads((tmp_path / "report.json").read_text())
+    errors = np.array([np.unpackbits(part).sum() for part in np.split(labels ^ sent, 2)])
+    assert [entry["bit_errors"] for entry in report["captures"]] == errors.tolist()
+    assert report["captures"][0]["ber"] < 1e-2 < report["captures"][1]["ber"]
+    assert [row["index"] for row in report["blocks"]] == 2 * list(range(8))
+    assert report["blocks"][7]["symbols"] == 30_000 - 7 * 4096
+    assert set(report["adaptation"]) == {"mode", "loss", "batch", "steps", "dropped", "rejected"}
+    assert report["adaptation"]["steps"] == 0
+    assert report["msymbols_per_second"] > 0
+    assert (tmp_path / "ber.png").stat().st_size > 1000
+    assert "set2" in result.stdout
+
+
+def test_lockstep_adapts_and_repeats_to_the_bit(sets, tmp_path):
+    options = ("--loss", "self_training", "--batch", 512, "--report", tmp_path / "report.json")
+    for name in "ab":
+        result = equalize_two(sets, *options, "-o", tmp_path / name)
+        assert result.exit_code == 0, result.stderr
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+    report = json.loads((tmp_path / "report.json").read_text())
+    assert report["adaptation"]["steps"] == 60_000 // 512
+    equalize_two(sets, "--mode", "off", "--report", tmp_path / "frozen.json")
+    frozen = json.loads((tmp_path / "frozen.json").read_text())
+    assert report["captures"][1]["final_ber"] < 0.8 * frozen["captures"][1]["final_ber"]
+
+
+def test_a_later_run_goes_on_from_a_checkpoint(sets, tmp_path):
+    checkpoint, report = tmp_path / "checkpoint.safetensors", tmp_path / "report.json"
+    first = adann("equalize", "--model", sets / "model.safetensors", "--capture", sets / "set1",
+                  "--checkpoint", checkpoint)
+    assert first.exit_code == 0, first.stderr
+    tensors = load_file(checkpoint)
+    assert int(tensors["state.steps"]) == 30_000 // 512
+    loaded, model = (core.load_model(str(file)) for file in (checkpoint, sets / "model.safetensors"))
+    np.testing.assert_array_equal(tensors["layers.0.weight"].numpy(), loaded.network.weight(0))
+    assert loaded.waveform == model.waveform is not None
+    again = ("equalize", "--model", checkpoint, "--capture", sets / "set2", "--reference",
+             sets / "set2.u8", "--report", report)
+    for mode, steps in ("lockstep", 2 * (30_000 // 512)), ("off", 0):
+        result = adann(*again, "--mode", mode)
+        assert result.exit_code == 0, result.stderr
+        assert json.loads(report.read_text())["adaptation"]["steps"] == steps
+    assert adann(*again, "--mode", "off", "--checkpoint", checkpoint).exit_code == 2
+    result = adann(*again, "--optimizer", "sgd")
+    assert result.exit_code == 1
+    assert f"model file {checkpoint}: state.trainer.optimizer.name is 'adam'" in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+def test_a_rollback_is_replayed(sets, tmp_path):
+    result = equalize_two(sets, "--lr", 1, "--checkpoint", tmp_path / "checkpoint.safetensors")
+    assert result.exit_code == 0, result.stderr
+    recorded = tmp_path / "checkpoint.rollback.safetensors"
+    assert core.load_model(str(recorded)).waveform is not None
+    result = adann("replay", recorded)
+    assert result.exit_code == 0, result.stderr
+    rows = [line.split("│")[1:-1] for line in result.stdout.splitlines() if "│" in line]
+    steps = [int(row[1].replace(",", "")) for row in rows]
+    assert sorted(set(steps)) == list(range(steps[0], steps[-1] + 1)) and steps == sorted(steps)
+    assert [row[0].strip() for row in rows[-3:]] == ["step", "rollback", "step"]
+    offline, adaptive, _ = map(float, rows[-3][4:7])
+    assert adaptive > offline  # by the judge of the waveform, whatever the factor
+    last = result.stdout.splitlines()[-1]
+    assert last.startswith(f"step {steps[-1]}: rollback: training starts over from the weights '")
+    assert last.endswith(("'offline'", "'last good'"))
+
+
+@pytest.mark.parametrize("name, said", [
+    ("model.safetensors", "holds no recorded batches"), ("set1.u8", "not a safetensors file"),
+    ("no", "No such file")])
+def test_what_is_no_rollback_is_told_in_one_line(sets, name, said):
+    result = adann("replay", sets / name)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert said in result.stderr and result.stderr.count("\n") == 1
+
+
+def test_known_labels_can_teach(sets, tmp_path):
+    result = equalize_two(sets, "--loss", "supervised", "--batch", 512, "--lr", 0.005, "--report",
+                          tmp_path / "report.json")
+    assert result.exit_code == 0, result.stderr
+    assert json.loads((tmp_path / "report.json").read_text())["captures"][1]["final_ber"] < 1e-2
+
+
+def test_without_a_reference_only_labels_come_out(sets, tmp_path):
+    result = adann("equalize", "--model", sets / "model.safetensors", "--capture", sets / "set1",
+                   "-o", tmp_path / "out.u8", "--report", tmp_path / "report.json")
+    assert result.exit_code == 0, result.stderr
+    assert json.loads((tmp_path / "report.json").read_text())["captures"][0]["ber"] is None
+    assert (tmp_path / "out.u8").stat().st_size == 30_000
+
+
+def test_samples_that_are_not_finite_cost_only_their_symbols(sets, tmp_path):
+    samples = np.fromfile(sets / "set1.sigmf-data", np.float32)
+    samples[10_000:10_020] = np.nan
+    samples[20_000] = np.inf
+    samples.tofile(tmp_path / "dirty.f32")
+    for name, path in ("clean", sets / "set1"), ("dirty", tmp_path / "dirty.f32"):
+        assert adann("equalize", "--model", sets / "model.safetensors", "--capture", path,
+                     "--mode", "off", "-o", tmp_path / name).exit_code == 0
+    different = np.flatnonzero(np.fromfile(tmp_path / "clean", np.uint8)
+                               != np.fromfile(tmp_path / "dirty", np.uint8))
+    touched = np.r_[5000 - 3:5010 + 3, 10_000 - 3:10_000 + 4]
+    assert np.setdiff1d(different, touched).size <= 2  # the record's mean and power shift a little
+
+
+def test_the_papers_preset_says_that_it_diverges_and_an_option_replaces_its_own(sets, tmp_path):
+    report = tmp_path / "report.json"
+    result = equalize_two(sets, "--preset", "paper", "--lr", "automatic", "--report", report)
+    assert result.exit_code == 0, result.stderr
+    assert "warning: --preset paper: the paper's settings diverge" in result.stderr
+    settings = json.loads(report.read_text())["settings"]
+    assert settings["learning_rate"] is None and settings["pseudo_label"] == "perturbed"
+    assert settings["sigma"] == 0.15 and settings["mode"] == "lockstep"
+
+
+def test_mlse_decides_two_captures_and_reports(sets, tmp_path):
+    arguments = ("mlse", "--constellation", "pam4", "--sps", SPS, "--memory", 3, "--capture",
+                 sets / "set1", "--capture", sets / "set2", "--reference", sets / "set1.u8",
+                 "--reference", sets / "set2.u8", "--update-interval", 2048)
+    result = adann(*arguments, "-o", tmp_path / "out.u8", "--report", tmp_path / "report.json",
+                   "--block", 4096)
+    assert result.exit_code == 0, result.stderr
+    assert result.stderr == ""
+    labels = np.fromfile(tmp_path / "out.u8", np.uint8)
+    sent = np.concatenate([np.fromfile(sets / f"set{n}.u8", np.uint8) for n in (1, 2)])
+    report = json.loads((tmp_path / "report.json").read_text())
+    errors = np.array([np.unpackbits(part).sum() for part in np.split(labels ^ sent, 2)])
+    assert [entry["bit_errors"] for entry in report["captures"]] == errors.tolist()
+    assert [row["index"] for row in report["blocks"]] == 2 * list(range(8))
+    assert report["adaptation"] == {"mode": "decision_directed", "batch": 2048, "steps": 29,
+                                    "dropped": 0, "rejected": 0}
+    # Normalised, the middle of a symbol has its own share and, after it, the interference.
+    last = np.array(report["response"]["last"])
+    assert last.shape == (SPS, 3)
+    assert last[1, 2] / last[1, 1] == pytest.approx(0.45, abs=0.05)
+    assert all(entry["ber"] < 2e-2 for entry in report["captures"])
+
+    frozen = adann(*arguments, "--adaptation", "off", "--report", tmp_path / "frozen.json")
+    assert frozen.exit_code == 0
+    frozen = json.loads((tmp_path / "frozen.json").read_text())
+    assert frozen["captures"][1]["ber"] > report["captures"][1]["ber"]
+
+
+@pytest.mark.parametrize("options, status, said", [
+    (("--memory", 11), 1, "memory is 11, allowed: 1 to 10 for pam4"),
+    (("--step", 2), 1, "step is 2, allowed: 0 to 1"),
+    (("--constellation", "qpsk"), 1, "qpsk with float samples"),
+    (("--capture", "another"), 2, "1 --reference for 2 --capture")])
+def test_mlse_says_what_is_wrong_in_one_line(sets, options, status, said):
+    result = adann("mlse", "--constellation", "pam4", "--sps", SPS, "--capture", sets / "set1",
+                   "--reference", sets / "set1.u8", *options)
+    assert result.exit_code == status
+    assert said in result.stderr

@@ -1,0 +1,83 @@
+/* Recordings of what led to a rollback, and their replays.
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "slicer_fixture.h"
+
+using namespace slicer_link;
+
+BOOST_FIXTURE_TEST_SUITE(replays, slicer_fixture)
+
+BOOST_AUTO_TEST_CASE(a_replay_repeats_every_step_up_to_the_rollback)
+{
+    settings.checkpoint = path;
+    for (const auto mode : { adaptation_mode::lockstep, adaptation_mode::live }) {
+        settings.mode = mode;
+        std::vector<adaptation_event> expected;
+        std::size_t until = 0; // the last event before the newest file
+        adaptive_equalizer equalizer(initial, 1, settings, [&](const auto& event) {
+            if (event.what != event_kind::saved)
+                expected.push_back(event);
+            else if (event.detail == rollback_path)
+                until = expected.size();
+        });
+        equalizer.start();
+        // Long enough for the oldest batches to be forgotten.
+        std::vector<std::uint8_t> labels(batch);
+        for (std::size_t i = 0; i < 400; ++i) {
+            equalizer.decide(
+                view(i * batch % (symbols - batch), batch), nullptr, labels.data());
+            while (equalizer.status().steps <= i)
+                std::this_thread::yield();
+        }
+        equalizer.stop();
+        BOOST_REQUIRE(until > 256u);
+
+        const auto found = replay(rollback_path);
+        BOOST_TEST(found.size() > 128u);
+        BOOST_REQUIRE(found.size() < until);
+        for (std::size_t i = 0; i < found.size(); ++i)
+            BOOST_TEST(same(found[i].event, expected[until - found.size() + i]));
+        const std::size_t rollback = found.size() - 2; // its batch was learnt from, too
+        BOOST_REQUIRE(found[rollback].event.what == event_kind::rollback);
+        const auto& guard_scores = found[rollback - 1].guard_scores;
+        BOOST_TEST(guard_scores[guard::adaptive] > 2 * guard_scores[guard::offline]);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_recording_cannot_ask_for_more_memory_than_it_has)
+{
+    batch_recorder recorder(1, initial.window.dimension(), batch, 4);
+    const std::vector<std::uint8_t> labels(batch);
+    recorder.add(samples.data(), labels.data(), [&] {
+        return learner(initial, settings).checkpoint();
+    });
+    const model recorded = recorder.recorded(settings);
+    for (const std::uint64_t size : { std::uint64_t{ 1 } << 20,
+                                      std::uint64_t{ 1 } << 32,
+                                      std::uint64_t{ 1 } << 60 }) {
+        model bad = recorded;
+        for (auto& each : bad.state.tensors) {
+            if (each.name == "replay.settings.batch")
+                std::memcpy(each.bytes.data(), &size, sizeof size);
+            if (each.name == "replay.labels") {
+                each.bytes.resize(1 << 24);
+                each.shape = { each.bytes.size(), 1 };
+            }
+        }
+        save_model(path, bad);
+        BOOST_CHECK_EXCEPTION(replay(path), model_file_error, [](const auto& error) {
+            const std::string what = error.what();
+            return what.find("labels") != what.npos || what.find("batch") != what.npos;
+        });
+    }
+}
+
+BOOST_AUTO_TEST_CASE(what_is_no_recording_cannot_be_replayed)
+{
+    save_model(path, initial);
+    BOOST_CHECK_EXCEPTION(replay(path), model_file_error, [](const auto& error) {
+        return std::string(error.what()).find("holds no recorded batches") !=
+               std::string::npos;
+    });
+}
+
+BOOST_AUTO_TEST_SUITE_END()
