@@ -362,9 +362,9 @@ void equalizer_impl::log(const core::adaptation_event& event)
         break;
     case event_kind::step:
         if (event.dropped > d_drops_at_start && minute_since(d_told_drops))
-            d_logger->info("training on 1 of {:d} batches; decisions are not affected",
-                           (event.steps + event.dropped - d_drops_at_start) /
-                               event.steps);
+            d_logger->info("trained on {:d} of {:d} batches; decisions are not affected",
+                           event.steps,
+                           event.steps + event.dropped - d_drops_at_start);
         break;
     default:
         break;

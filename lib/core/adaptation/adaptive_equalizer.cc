@@ -438,6 +438,9 @@ void adaptive_equalizer::begin_with(const batch& filled)
         share_status();
         publish();
         d_following = d_front.get();
+        // What waits behind this batch was decided by what came before.
+        for (; d_queue.filled() > 1; ++d_dropped)
+            d_queue.pop();
     }
     if (!told.empty())
         report({ status(), event_kind::start, told });

@@ -70,9 +70,10 @@ class StatusWidget(QtWidgets.QWidget):
         if status.get("event") not in ("step", None):
             self._marks.append((now, status["event"]))
             self._set("latest event", f"{status['event']} {status.get('detail', '')}")
-        for kept in self._estimates, self._marks:
-            while kept and kept[0][0] < now - self._history:
-                kept.popleft()
+        while self._estimates and self._estimates[0][0] < now - self._history:
+            self._estimates.popleft()
+        while self._marks and self._marks[0][0] < now - self._history:
+            self._marks.popleft()
         self._plot.update()
 
     def _set(self, field, text):
