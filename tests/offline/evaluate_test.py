@@ -152,3 +152,22 @@ def test_a_lost_symbol_is_told():
     lost = count_aligned(np.delete(sent, 2000), sent, alphabet, BLOCK)
     assert lost.slips == 1 and lost.ber > 0.3
     assert count_aligned(sent, sent, alphabet, BLOCK).slips == 0
+
+
+@pytest.mark.parametrize("name", ["pam4", "qpsk"])
+def test_only_known_labels_are_counted(name):
+    constellation = core.constellation(name)
+    random = np.random.default_rng(8)
+    sent = random.integers(0, 4, 20_000).astype(np.uint8)
+    wrong = random.random(sent.size) < 0.02
+    received = np.where(wrong, sent ^ 1, sent)
+    decided = np.array(constellation.symmetries[1], np.uint8)[np.roll(received, 37)]
+    told = np.arange(sent.size) % 90 < 20
+    errors = count_aligned(decided, np.where(told, sent, 255).astype(np.uint8), constellation, 1000)
+    compared = told[:-37]
+    assert errors.symbols.sum() == compared.sum()
+    assert errors.symbol_errors.sum() == errors.bit_errors.sum() == (wrong[:-37] & compared).sum()
+    assert errors.symbols[0] == compared[:1000 - 37].sum()
+    nothing = count_aligned(random.integers(0, 4, 20_000).astype(np.uint8),
+                            np.where(told, sent, 255).astype(np.uint8), constellation, 1000)
+    assert nothing is None

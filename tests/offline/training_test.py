@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from gnuradio.adann import core
 from gnuradio.adann.captures.statistics import normalized
+from gnuradio.adann.offline.conventional import linear_equalizer
 from gnuradio.adann.offline.training import BACKENDS, TrainingSettings, feature_view, train
 from safetensors.torch import load_file
 from scipy.stats import norm
@@ -220,3 +221,61 @@ def test_a_blind_start_learns_the_waveform_of_its_decisions():
 def test_fewer_than_1000_symbols_give_no_waveform():
     samples, labels = channel("pam4", 2, count=1998)
     assert train(samples, labels, "pam4", 2, 2, TrainingSettings(**QUICK)).model.waveform is None
+
+
+def partly_known(labels, every=100, word=24):
+    """All but the first `word` of every `every` symbols unknown."""
+    given = labels.copy()
+    given[np.arange(labels.size) % every >= word] = 255
+    return given
+
+
+def test_sync_words_alone_are_enough():
+    samples, labels = channel("pam4", 2, count=60_000, delay=3)
+    given = partly_known(labels)
+    settings = TrainingSettings.fitted(7200, core.constellation("pam4"), fraction=0.5)
+    trained = train(samples, given, "pam4", 2, 2, settings)
+    assert trained.delay == 3
+    assert trained.train.symbols + trained.test.symbols == np.count_nonzero(given[:-3] != 255)
+    decided = trained.model.network.decide(feature_view(normalized(samples), 2, 2)[3:])[0]
+    wrong = np.mean(decided[30_000:] != labels[30_000:-3])  # of those too that nobody told
+    assert wrong < 2 * interference_free_ser("pam4", 0.25 * 1.1) + 3e-4
+    assert trained.model.waveform is not None
+    with pytest.raises(ValueError, match="none of the first 2.... labels is known"):
+        train(samples, np.where(np.arange(60_000) < 30_020, 255, labels).astype(np.uint8), "pam4", 2, 2,
+              settings)
+
+
+@pytest.mark.parametrize("name", ["pam2", "pam4", "qpsk"])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_fitted_settings_come_near_the_linear_equalizer_where_nothing_is_better(name, seed):
+    """40,000 symbols through a linear channel, a quarter of them to train on."""
+    samples, labels = channel(name, 2, count=40_000, noise=0.33, seed=seed)
+    settings = TrainingSettings.fitted(10_000, core.constellation(name), seed=seed)
+    trained = train(samples, labels, name, 2, 2, settings)
+    linear, sliced = (trained.conventional[which] for which in ("linear equalizer", "slicer"))
+    assert trained.test.symbols == linear.symbols == sliced.symbols == 30_000
+    # A network has more to learn: measured, up to a fifth more; three deviations of the count above it.
+    assert trained.test.symbol_errors <= 1.2 * linear.symbol_errors + 3 * np.sqrt(linear.symbol_errors)
+    assert sliced.symbol_errors > linear.symbol_errors
+    assert trained.epochs <= settings.epochs
+
+
+def test_the_linear_equalizer_is_least_squares():
+    """Against numpy's, in double precision, of a record with an offset."""
+    samples, labels = channel("qpsk", 2, count=3000)
+    constellation = core.constellation("qpsk")
+    features = feature_view(normalized(samples + 1), 2, 2)
+    soft = linear_equalizer(features, labels, 2000, constellation)
+    x = np.column_stack([features, np.ones(3000)]).astype(np.float64)
+    taps = np.linalg.lstsq(x[:2000], constellation.points[labels[:2000]], rcond=None)[0]
+    np.testing.assert_allclose(soft, x @ taps, atol=1e-4)
+
+
+@pytest.mark.parametrize("symbols", [1, 300, 5000, 10**6, 10**9])
+@pytest.mark.parametrize("name", ["pam2", "64qam"])
+def test_fitted_settings_are_allowed_ones(symbols, name):
+    settings = TrainingSettings.fitted(symbols, core.constellation(name))
+    assert 64 <= settings.batch <= 1024 and settings.epochs >= 2
+    assert settings.noise == (0.3 if name == "pam2" else 0.103)  # 2/sqrt(42)/3
+    assert TrainingSettings.fitted(symbols, core.constellation(name), batch=7, noise=0).batch == 7

@@ -32,7 +32,8 @@ namespace gr::adann::core {
 class tap_bank
 {
 public:
-    /*! \param taps,short_taps odd \param block symbols of a block
+    /*! \param taps,short_taps odd
+     * \param block symbols of a block
      * \param memories in symbols, increasing, each at least `block` */
     tap_bank(std::size_t taps,
              std::size_t short_taps,

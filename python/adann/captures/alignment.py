@@ -7,19 +7,19 @@ import numpy as np
 import numpy.typing as npt
 import scipy.fft
 
-UNKNOWN = 255  # in place of a label that is not known
+from .labels import UNKNOWN, known
 
 
 def find_delay(samples: npt.NDArray, labels: npt.NDArray, points: npt.NDArray, sps: int) -> int:
     """The whole delay d, in symbols: label j is the symbol whose middle is sample (j + d)*sps.
 
-    samples: normalised float or complex (n,); labels: integers (m,); points: complex (M,), the
-    constellation in label order. Complex samples are also correlated with the conjugate symbols,
+    samples: normalised float or complex (n,); labels: integers (m,), UNKNOWN where not known; points: complex (M,),
+    the constellation in label order. Complex samples are also correlated with the conjugate symbols,
     so that neither a rotation nor an imbalance of I and Q hides the peak.
     Raises ValueError where no delay stands out of the noise.
     """
     received = samples[::sps]
-    sent = points[labels]
+    sent = _sent(labels, points)
     if not np.iscomplexobj(samples):
         sent = sent.real
     # Long enough that the circular correlation does not wrap; scipy keeps single precision.
@@ -32,6 +32,8 @@ def find_delay(samples: npt.NDArray, labels: npt.NDArray, points: npt.NDArray, s
     delay = peak if peak < received.size else peak - length
     received = received[max(0, delay):sent.size + delay]
     sent = sent[max(0, -delay):][:received.size]
+    received = received[sent != 0]
+    sent = sent[sent != 0]
     energy = np.vdot(received, received).real * np.vdot(sent, sent).real
     coefficient = np.sqrt(power[peak] / energy) if energy else 0
     # Noise over n symbols correlates to 1/sqrt(n); the largest of 10^6 lags, to 5.3 times that.
@@ -40,6 +42,12 @@ def find_delay(samples: npt.NDArray, labels: npt.NDArray, points: npt.NDArray, s
         raise ValueError("the reference does not align with the capture: the largest correlation, "
                          f"at a delay of {delay} symbols, is {coefficient:.2g} (needed: {needed:.2g})")
     return delay
+
+
+def _sent(labels, points):
+    """The points of labels, 0 of those that are not known."""
+    told = known(labels, len(points))
+    return np.where(told, points[np.where(told, labels, 0)], 0)
 
 
 def agreement(samples: npt.NDArray, labels: npt.NDArray[np.uint8], points: npt.NDArray, sps: int,
@@ -51,6 +59,8 @@ def agreement(samples: npt.NDArray, labels: npt.NDArray[np.uint8], points: npt.N
     """
     received = samples[::sps][max(0, delay):labels.size + delay]
     labels = labels[max(0, -delay):][:received.size]
+    told = known(labels, len(points))
+    received, labels = received[told], labels[told]
     counts = np.bincount(labels, minlength=len(points))
     means = sum(factor * np.bincount(labels, part, len(points)) for factor, part in
                 ((1, received.real), (1j, received.imag))) / np.maximum(counts, 1)
@@ -67,7 +77,7 @@ def known_labels(samples: npt.NDArray, labels: npt.NDArray[np.uint8], points: np
     Arguments and errors as of find_delay.
     """
     delay = find_delay(samples, labels, points, sps)
-    known = np.full(samples.size // sps, UNKNOWN, np.uint8)
-    there = labels[max(0, -delay):][:max(0, known.size - max(0, delay))]
-    known[max(0, delay):][:there.size] = there
-    return known
+    there = np.full(samples.size // sps, UNKNOWN, np.uint8)
+    given = labels[max(0, -delay):][:max(0, there.size - max(0, delay))]
+    there[max(0, delay):][:given.size] = given
+    return there

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import sigmf
+from .labels import UNKNOWN
 
 _SAME_RATE = 1e-3  # relative: what a clock may be off
 RAW_TYPES = {".f32": np.dtype("<f4"), ".c64": np.dtype("<c8"), ".cfile": np.dtype("<c8")}
@@ -99,14 +100,20 @@ def _find_meta(path):
 
 
 def read_reference(path: str | Path, size: int) -> npt.NDArray[np.uint8]:
-    """The labels in a raw .u8 file as uint8 (n,); size: M, so that labels are 0 … M-1.
+    """The labels in a raw .u8 file as uint8 (n,); size: M, so that labels are 0 … M-1, or 255: not
+    known.
 
-    Raises ValueError for a file that is missing or empty, and for a label out of range.
+    Raises ValueError for a file that is missing or empty, for a label out of range, and where none is
+    known. Of 256 points 255 is a label as others are.
     """
     labels = _map_raw(Path(path), np.dtype(np.uint8))
-    if labels.max() >= size:
-        first = int(np.argmax(labels >= size))
-        raise ValueError(f"{path}: label {first} is {labels[first]}, allowed: 0 to {size - 1}")
+    wrong = (labels >= size) & (labels != UNKNOWN)
+    if wrong.any():
+        first = int(np.argmax(wrong))
+        raise ValueError(f"{path}: label {first} is {labels[first]}, allowed: 0 to {size - 1}, and "
+                         f"{UNKNOWN} where not known")
+    if size < 256 and (labels == UNKNOWN).all():
+        raise ValueError(f"{path}: none of the {labels.size} labels is known")
     return labels
 
 

@@ -29,16 +29,16 @@ def progress_bar(description: str, total: int | None) -> Iterator[Callable]:
     with Progress(*columns, console=console, transient=True) as progress:
         task = progress.add_task(description, total=total, note="")
 
-        def update(completed, note="", total=total):
+        def update(completed: float, note: str = "", total: float | None = total) -> None:
             interrupts.check()
             progress.update(task, completed=completed, note=note, total=total)
 
         yield update
 
 
-def constellation_option(command):
+def constellation_option(command: Callable) -> Callable:
     """--constellation, as core.constellation."""
-    def made(context, parameter, value):
+    def made(context: click.Context, parameter: click.Parameter, value: str) -> core.constellation:
         try:
             return core.constellation(value)
         except ValueError as error:

@@ -31,23 +31,30 @@ def _sizes(ctx, parameter, value):
               help="Neurons of the hidden layers.")
 @click.option("--fraction", default=0.25,
               help="Part of the capture, from its start, that is trained on; the rest tests.")
-@click.option("--optimizer", default="momentum", type=click.Choice(["momentum", "adam"]),
+@click.option("--preset", default="default", type=click.Choice(["default", "paper"]),
+              help="What the options below do not give; default: by the number of symbols and points, and it "
+                   "ends when it gains no more on a part held back; paper: momentum, 200 epochs, 16384 "
+                   "symbols a step.")
+@click.option("--optimizer", type=click.Choice(["momentum", "adam"]),
               help="momentum is SGD with momentum 0.9, as in the paper.")
-@click.option("--lr", type=float,
+@click.option("--lr", "learning_rate", type=float,
               help="Learning rate; if not given, 0.004 for momentum and 0.005 for adam.")
-@click.option("--epochs", default=200)
-@click.option("--batch", default=16384, help="Symbols of one training step.")
+@click.option("--epochs", type=int, help="At most, where a part is held back.")
+@click.option("--batch", type=int, help="Symbols of one training step.")
 @click.option("--seed", default=0, help="Of the first weights and the order of the symbols.")
 @click.option("--backend", default="core", show_default=True, type=click.Choice(["core", "torch"]),
               help="core is the fast one; torch the reference, on a GPU if there is one.")
 @click.option("-o", "--output", required=True, metavar="FILE", help="The model: .safetensors.")
 @interrupts.held()
-def train(capture, reference, blind, constellation, sps, half_window, hidden, fraction, optimizer,
-          lr, epochs, batch, seed, backend, output):
+def train(capture, reference, blind, constellation, sps, half_window, preset, output, **options):
     """Train an equalizer's network on a capture whose symbols are known, or with --blind are not.
 
     Sample i*sps of the capture is the middle of symbol i, up to a whole number of symbols that is
     found by correlation.
+
+    A slicer and a linear equalizer of the network's window, fitted to the same symbols, are tested on
+    the same rest: a network that is worse than these is warned of. Errors come with their 95 % interval
+    (Clopper-Pearson); loss is the mean cross-entropy, in nats.
 
     Beside the network it learns the expected waveform: what the samples of a symbol are, given the
     labels around it.
@@ -58,6 +65,7 @@ def train(capture, reference, blind, constellation, sps, half_window, hidden, fr
 
     Ctrl-C stops it: the network as far as it has been trained is written, from the second epoch on.
     """
+    from ..captures.labels import known
     from ..captures.files import check_rates, read_capture, read_reference
     from ..offline.training import TrainingSettings
     from ..offline.training import train as train_network
@@ -65,18 +73,28 @@ def train(capture, reference, blind, constellation, sps, half_window, hidden, fr
     if blind == bool(reference):
         raise click.UsageError("give --reference or --blind, and not both")
     check_outputs(output)
-    settings = TrainingSettings(hidden, fraction, epochs, batch, optimizer, lr, seed, backend)
     record = read_capture(capture)
     with about(capture):
         check_rates(record, sps)
     labels = None if blind else read_reference(reference, constellation.size)
-    with about(*filter(None, (capture, reference))), progress_bar("training", epochs) as update:
+    given = {name: value for name, value in options.items() if value is not None}
+    with about(*filter(None, (capture, reference))):
+        if preset == "paper":
+            settings = TrainingSettings(**given)
+        else:
+            there = record.samples.size // sps
+            if labels is not None:
+                there = min(there, int(known(labels, constellation.size).sum()))
+            settings = TrainingSettings.fitted(max(1, int(options["fraction"] * there)), constellation,
+                                               **given)
+    with about(*filter(None, (capture, reference))), progress_bar("training",
+                                                                  settings.epochs) as update:
         trained = train_network(record.samples, labels, constellation, sps, half_window, settings,
                                 lambda epoch, loss: update(epoch, f"loss {loss:.2e}"),
                                 stop=interrupts.come)
     core.save_model(output, trained.model)
-    if trained.epochs < epochs:
-        click.echo(f"stopped after {trained.epochs} of {epochs} epochs")
+    if not trained.complete:
+        click.echo(f"stopped after {trained.epochs} of {settings.epochs} epochs")
     if blind:
         click.echo("labels are a linear equalizer's decisions, modulation error ratio "
                    f"{trained.blind_ratio:.1f} dB; errors are differences from them")
@@ -84,12 +102,19 @@ def train(capture, reference, blind, constellation, sps, half_window, hidden, fr
         click.echo(f"reference found at a delay of {trained.delay} symbols")
         if trained.disagreement:
             click.echo(f"adann: {trained.disagreement}", err=True)
-    for name, score in ("trained", trained.train), ("tested", trained.test):
+    for name, score in (("trained", trained.train), ("tested", trained.test),
+                        *((f"a {name} is tested", score) for name, score in trained.conventional.items())):
         if score:
             low, high = core.clopper_pearson(score.bit_errors, score.bits)
-            click.echo(f"{name} on {score.symbols} symbols: loss {score.loss:.2e}, "
+            loss = "" if math.isnan(score.loss) else f"loss {score.loss:.2e}, "
+            click.echo(f"{name} on {score.symbols} symbols: {loss}"
                        f"BER {score.bit_errors / score.bits:.2e} (95 %: {low:.1e} to {high:.1e}), "
                        f"{score.symbol_errors} symbol errors")
+    linear = trained.conventional.get("linear equalizer")
+    if linear and trained.test.symbol_errors > linear.symbol_errors:
+        click.echo(f"warning: the network makes {trained.test.symbol_errors} symbol errors where a linear "
+                   f"equalizer makes {linear.symbol_errors}: more symbols to train on (--fraction), or "
+                   "that equalizer, would serve better")
     if waveform := trained.model.waveform:
         left = 20 * math.log10(waveform.noise * math.sqrt(1 + waveform.complex))
         click.echo(f"expected waveform of {2 * waveform.reach + 1} symbols and the patterns of "

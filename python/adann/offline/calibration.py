@@ -12,6 +12,7 @@ import numpy.typing as npt
 from scipy.optimize import minimize_scalar
 
 from .. import core
+from ..captures.labels import known
 
 LIMITS = 0.05, 20  # of a temperature in a model file
 _BATCH = core.equalizer_settings()["batch"].default
@@ -42,15 +43,20 @@ def calibrate(model: core.model, features: npt.NDArray[np.float32],
               labels: npt.NDArray[np.uint8]) -> None:
     """Set the symbol error rate and both temperatures of a core.model from labelled windows.
 
-    features: float32 (n, D), consecutive; labels: uint8 (n,). The second temperature is that of a
-    copy that has adapted to the features without labels, by the default settings.
+    features: float32 (n, D), consecutive; labels: uint8 (n,), UNKNOWN where not known. The second
+    temperature is that of a copy that has adapted to the features without labels, by the default
+    settings.
     """
-    decided, posteriors = model.network.decide(features[-_MOST:])
-    model.symbol_error_rate = np.mean(decided != labels[-_MOST:])
-    model.temperature = fit_temperature(posteriors, labels[-_MOST:])
+    last = np.flatnonzero(known(labels, model.constellation.size))[-_MOST:]
+    decided, posteriors = model.network.decide(features[last])
+    model.symbol_error_rate = np.mean(decided != labels[last])
+    model.temperature = fit_temperature(posteriors, labels[last])
     half = min(labels.size // 2, _MOST)
     adapted = _adapted(model, features[:half])
-    rest = slice(half, half + _MOST)
+    rest = np.flatnonzero(known(labels[half:half + _MOST], model.constellation.size)) + half
+    if not rest.size:
+        model.adapted_temperature = model.temperature
+        return
     decided, posteriors = adapted.decide(features[rest])
     unadapted = model.network.decide(features[rest])[0]
     wrong = np.count_nonzero(decided != labels[rest])

@@ -17,7 +17,8 @@ from gnuradio import blocks, gr
 from .. import core
 from ..adann_python import equalizer
 from ..blocks.status_monitor import status_listener
-from ..captures.alignment import UNKNOWN, known_labels
+from ..captures.alignment import known_labels
+from ..captures.labels import UNKNOWN
 from ..captures.files import Capture, check_rates
 from ..captures.statistics import normalized
 from .arrays import array_sink, array_source
@@ -151,6 +152,6 @@ def _known_labels(captures, model):
         there = np.flatnonzero(known[-1] != UNKNOWN)
         if there.size < known[-1].size:
             raise ValueError("loss supervised needs a label for each symbol; reference "
-                             f"{capture.reference_path or number} has those of symbols {there[0]} "
-                             f"to {there[-1]} only, its capture has {known[-1].size}")
+                             f"{capture.reference_path or number} has {there.size} from symbol {there[0]} "
+                             f"to {there[-1]}, its capture has {known[-1].size}")
     return array_source([*known, np.zeros(model.half_window + 1, np.uint8)])

@@ -15,6 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import core
+from ..captures.alignment import find_delay
+from ..captures.labels import known
 
 LATEST = 8  # blocks that a running BER is the mean of, as in the paper's figures
 CONVERGED = 1e-3  # BER
@@ -85,7 +87,8 @@ class Errors:
             total = np.cumsum(counts, dtype=np.float64)
             total[LATEST:] -= total[:-LATEST].copy()
             return total
-        return sums(self.bit_errors) / sums(self.bits)
+        with np.errstate(invalid="ignore"):  # of no bit that is known: nan
+            return sums(self.bit_errors) / sums(self.bits)
 
     def final(self) -> Errors:
         """The last 8 blocks."""
@@ -113,11 +116,12 @@ class Errors:
 
 def count(decided: Labels, sent: Labels, bits_per_symbol: int, block: int,
           start: int = 0) -> Errors:
-    """Compare label k with label k, (n,) each; start: the number of the first one, where blocks
-    begin at multiples of `block`."""
-    wrong = np.asarray(decided) ^ np.asarray(sent)
+    """Compare label k with label k, (n,) each, where the sent one is known; start: the number of the first one,
+    where blocks begin at multiples of `block`."""
+    told = known(np.asarray(sent), 1 << bits_per_symbol)
+    wrong = np.where(told, np.asarray(decided) ^ np.asarray(sent), 0).astype(np.uint8)
     edges = np.unique(np.r_[0, np.arange(-start % block, wrong.size, block)]).astype(int)
-    return Errors(np.diff(np.r_[edges, wrong.size]),
+    return Errors(np.add.reduceat(told, edges, dtype=np.int64),
                   np.add.reduceat(wrong != 0, edges, dtype=np.int64),
                   np.add.reduceat(_ONES[wrong], edges, dtype=np.int64), bits_per_symbol)
 
@@ -140,7 +144,10 @@ def count_aligned(decided: Labels, sent: Labels, constellation: core.constellati
 
     core.error_counter finds the alignment. A file does not slip, so that one holds throughout:
     blocks where the equalizer fails count, where the counter would lose its lock and skip them.
+    Of labels that are not all known the correlation of the points finds it.
     """
+    if not known(sent, constellation.size).all():
+        return _count_known(decided, sent, constellation, block)
     counter = core.error_counter(constellation, batch=block, search=SEARCH)
     counter.push(decided, sent)
     counter.finish()
@@ -153,6 +160,21 @@ def count_aligned(decided: Labels, sent: Labels, constellation: core.constellati
     slips = np.count_nonzero(np.diff([batch.delay for batch in batches]))
     return replace(count(undo[decided[first:last]], sent[first - delay:last - delay],
                          constellation.bits_per_symbol, block, first), slips=int(slips))
+
+
+def _count_known(decided, sent, constellation, block):
+    points = constellation.points
+    try:
+        delay = find_delay(points[decided], sent, points, 1)
+    except ValueError:
+        return None
+    first, last = max(0, delay), min(decided.size, sent.size + delay)
+    counts = [count(np.argsort(symmetry).astype(np.uint8)[decided[first:last]],
+                    sent[first - delay:last - delay], constellation.bits_per_symbol, block, first)
+              for symmetry in constellation.symmetries]
+    best = min(counts, key=lambda errors: errors.symbol_errors.sum())
+    chance = best.symbols.sum() * (1 - 1 / constellation.size)
+    return best if best.symbol_errors.sum() < 0.5 * chance else None
 
 
 class RunningErrors:

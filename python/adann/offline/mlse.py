@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import core
-from ..captures.alignment import UNKNOWN
+from ..captures.labels import UNKNOWN
 
 _PORTION = 1 << 18  # symbols between two calls of progress
 

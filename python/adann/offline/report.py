@@ -32,9 +32,10 @@ class Run:
         entry = {"file": self.file, "symbols": self.symbols, "bit_errors": None, "ber": None,
                  "ci95": None, "convergence_blocks": None, "final_ber": None}
         if self.errors:
+            final = self.errors.final().ber
             entry.update(bit_errors=int(self.errors.bit_errors.sum()), **self.errors.rate(),
                          convergence_blocks=self.errors.convergence(),
-                         final_ber=self.errors.final().ber)
+                         final_ber=None if np.isnan(final) else final)
         return entry
 
     def latest(self) -> npt.NDArray[np.float64]:
@@ -53,7 +54,7 @@ class Run:
         columns = (self.errors.symbols, self.errors.symbol_errors, self.errors.bits,
                    self.errors.bit_errors)
         return [dict(capture=number, index=i, symbols=n, symbol_errors=s, bits=bits, bit_errors=e,
-                     ber=e / bits)
+                     ber=e / bits if bits else None)
                 for i, (n, s, bits, e) in enumerate(zip(*(column.tolist() for column in columns)))]
 
 

@@ -3,7 +3,9 @@
 
 The paper's Section II-A: cross-entropy, momentum SGD, batches drawn at random. The core does it, or
 torch as the reference, and on a GPU if it finds one. Without known labels a blind linear
-equalizer's decisions take their place.
+equalizer's decisions take their place. TrainingSettings() are the paper's; TrainingSettings.fitted are those that
+fit a record: noise added to the samples keeps a short one from being learnt by heart (Bishop, "Training with noise is
+equivalent to Tikhonov regularization", Neural Computation 7, 1995), and what is held back tells when to stop.
 """
 
 from __future__ import annotations
@@ -18,15 +20,21 @@ import numpy.typing as npt
 
 from .. import core
 from ..captures.alignment import agreement, find_delay
+from ..captures.labels import known
 from ..captures.statistics import normalized
 from .blind import blind_labels
 from .calibration import calibrate
-from .evaluate import Errors, count
+from .conventional import linear_equalizer, nearest, slicer
+from .evaluate import count
 
 BACKENDS = ("core", "torch")
 _CALIBRATION = 4096  # symbols: of fewer that were not trained on, all are taken
 _FEWEST_FOR_WAVEFORM = 1000  # symbols
 _DOUBTFUL_AGREEMENT, _CLEAR_AGREEMENT = 0.5, 0.8  # of mean samples and points, see agreement()
+_HELD_BACK = 16384  # symbols at most
+_GAIN = 1e-3  # of the loss held back: less is none
+_LAST_RATE = 0.2  # of the learning rate, for the last part
+_MOST_NOISE = 0.3  # deviation added to samples of unit power
 LEARNING_RATES = {"momentum": 0.004, "adam": 0.005}
 
 
@@ -35,7 +43,11 @@ class TrainingSettings:
     """hidden: neurons of each hidden layer. fraction: the part of the labelled symbols, from the
     first on, that is trained on; the rest tests. optimizer: momentum (SGD, 0.9) or adam.
     learning_rate: None takes the optimizer's own in LEARNING_RATES. seed: of the first weights and
-    the order of the symbols, the same ones for both backends: core, the faster one, or torch."""
+    the order of the symbols, the same ones for both backends: core, the faster one, or torch.
+    noise: deviation of the Gaussian noise added to the samples, of unit power, of each batch anew.
+    patience: epochs without a gain on the last fifth of the trained part, which is held back for that, after which the
+    learning rate falls to a fifth, as it does after two thirds of the epochs, and after as many again the training
+    ends; 0: all epochs, nothing is held back."""
 
     hidden: tuple = (10, 10, 10, 10)
     fraction: float = 0.25
@@ -45,6 +57,23 @@ class TrainingSettings:
     learning_rate: float | None = None
     seed: int = 0
     backend: str = "core"
+    noise: float = 0.0
+    patience: int = 0
+
+    @classmethod
+    def fitted(cls, symbols: int, constellation: core.constellation, **given) -> TrainingSettings:
+        """Those for training on so many symbols of a constellation, but for what is given.
+
+        Adam; batches of some 1/128 of the symbols, 64 to 1024; each symbol seen so often that 640,000 are
+        seen in all, or 16 times, at most 4 million; twice as often of 16 points and more. Noise of a third of
+        the distance between the points, 0.3 at most.
+        """
+        points = constellation.points / np.sqrt(np.mean(abs(constellation.points) ** 2))
+        apart = abs(points[:, None] - points)[~np.eye(points.size, dtype=bool)].min()
+        seen = min(max(640_000, 16 * symbols), 4_000_000) * (1 + (points.size >= 16))
+        return cls(**{"optimizer": "adam", "batch": 2 ** min(10, max(6, round(math.log2(symbols / 128)))),
+                      "epochs": max(2, -(-seen // symbols)), "noise": round(min(_MOST_NOISE, apart / 3), 3),
+                      "patience": max(8, 80_000 // symbols) if symbols >= 500 else 0, **given})
 
     def __post_init__(self):
         for name, value, allowed in (("optimizer", self.optimizer, LEARNING_RATES),
@@ -59,18 +88,22 @@ class TrainingSettings:
             if not 0 < value <= most:
                 raise ValueError(f"{name} is {value}, allowed: above 0"
                                  + (f" to {most}" if most < math.inf else ""))
+        for name, value in ("noise", self.noise), ("patience", self.patience):
+            if not value >= 0:
+                raise ValueError(f"{name} is {value}, allowed: 0 and above")
         if not 0 <= self.seed < 2**64:
             raise ValueError(f"seed is {self.seed}, allowed: 0 to 2^64 - 1")
 
     def __str__(self):
         return (f"{self.optimizer}, learning rate {self.learning_rate:g}, batch {self.batch}, "
                 f"{self.epochs} epochs, fraction {self.fraction:g}, seed {self.seed}, "
-                f"backend {self.backend}")
+                f"backend {self.backend}" + f", noise {self.noise:g}" * bool(self.noise)
+                + f", patience {self.patience}" * bool(self.patience))
 
 
 @dataclass
 class Score:
-    """What a network does on some symbols: mean cross-entropy (natural log), errors."""
+    """What is decided of some symbols: mean cross-entropy (natural log; nan but for a network), errors."""
 
     loss: float
     symbols: int
@@ -82,19 +115,22 @@ class Score:
 @dataclass
 class Trained:
     """model: core.model, with an expected waveform unless trained on fewer than 1000 symbols.
-    delay: see alignment.find_delay; 0 of a blind start. train, test: Score of the symbols trained
-    on and of the rest; test is None if there is no rest. blind_ratio: the blind equalizer's
+    delay: see alignment.find_delay; 0 of a blind start. train, test: Score of the known symbols of the part trained
+    on and of the rest; test is None if there is no rest. conventional: {"slicer", "linear equalizer": Score} of the
+    same rest, fitted to the same part, see conventional.py; {} without a rest. blind_ratio: the blind equalizer's
     modulation error ratio in dB, None if the labels were given. disagreement: a sentence if the
     samples of the labels given do not lie as the constellation has them, else "". epochs: that were
-    trained, fewer than wanted where it was stopped."""
+    trained; complete: whether it was not stopped."""
 
     model: object
     delay: int
     train: Score
     test: Score | None
+    conventional: dict
     blind_ratio: float | None
     disagreement: str
     epochs: int
+    complete: bool
 
 
 def train(samples: npt.NDArray, labels: npt.NDArray[np.uint8] | None,
@@ -104,7 +140,7 @@ def train(samples: npt.NDArray, labels: npt.NDArray[np.uint8] | None,
     """Train an equalizer on one capture.
 
     samples: float32 or complex64 (n,), sps a symbol, sample i*sps the middle of symbol i up to a
-    whole delay; they are normalised here as a whole record. labels: uint8 (m,), 0 … M-1, or None
+    whole delay; they are normalised here as a whole record. labels: uint8 (m,), 0 … M-1 or alignment.UNKNOWN, or None
     for those of blind.blind_labels, which the scores then count the differences from.
     constellation: as core.constellation takes it. progress: called as progress(epoch, loss)
     after each epoch, epoch from 1. stop: asked after each batch; True ends the training with what it has
@@ -134,20 +170,28 @@ def train(samples: npt.NDArray, labels: npt.NDArray[np.uint8] | None,
     features = features[max(0, delay):labels.size + delay]
     labels = labels[max(0, -delay):][:len(features)]
     part = max(1, round(settings.fraction * labels.size))
+    there = known(labels, symbols.size)
+    told = np.flatnonzero(there[:part])
+    if not told.size:
+        raise ValueError(f"none of the first {part} labels is known")
 
     model.network.initialize(settings.seed)
-    fit = _fit_with_torch if settings.backend == "torch" else _fit_with_core
-    epochs = fit(model.network, features[:part], labels[:part], settings, progress, stop)
-    if epochs < settings.epochs:
+    learner = (_TorchLearner if settings.backend == "torch" else _CoreLearner)(model.network, settings)
+    epochs, complete = _fit(learner, model.network, features[:part], labels[:part], settings, progress, stop)
+    if not complete:
         model.training += f", stopped after epoch {epochs}"
-    if part >= _FEWEST_FOR_WAVEFORM:
-        model.waveform = fit_waveform(model, features[:part], labels[:part])
+    if told.size >= _FEWEST_FOR_WAVEFORM:
+        # It wants consecutive symbols: what nobody told between them, the network decides.
+        filled = np.where(there[:part], labels[:part],
+                          model.network.decide(features[:part])[0])
+        model.waveform = fit_waveform(model, features[:part], filled)
     if not blind:  # a blind equalizer's own errors are no measure of what posteriors are worth
-        untrained = slice(part if labels.size - part >= _CALIBRATION else 0, None)
+        rest = np.count_nonzero(there[part:])
+        untrained = slice(part if rest >= _CALIBRATION else 0, None)
         calibrate(model, features[untrained], labels[untrained])
-    return Trained(model, delay, _score(model, features[:part], labels[:part]),
-                   _score(model, features[part:], labels[part:]) if part < labels.size else None,
-                   blind_ratio, disagreement, epochs)
+    scores = _scores(model, features, labels, part, samples[::sps][max(0, delay):][:len(features)])
+    return Trained(model, delay, _score(model, features, labels, told), scores.pop("network", None),
+                   scores, blind_ratio, disagreement, epochs, complete)
 
 
 def _disagreement(samples, labels, constellation, sps, delay):
@@ -195,76 +239,116 @@ def fit_waveform(model: core.model, features: npt.NDArray[np.float32],
     return core.expected_waveform.fit(model.constellation, own, labels)
 
 
-def _fit(step, count, settings, progress, stop):
-    """Call step(index), which returns the loss, with the batches of all epochs in random order.
+def _fit(learner, network, features, labels, settings, progress, stop):
+    """Teach the network the known ones of the labels. Returns how many epochs were finished, and whether
+    it was not stopped.
 
-    Returns how many epochs were finished.
+    With patience the last fifth of them is held back to judge by, and the best parameters are kept.
     """
     random = np.random.default_rng(settings.seed)
+    taught = np.flatnonzero(known(labels, network.sizes[-1]))
+    held = taught[taught.size - taught.size // 5 if settings.patience else taught.size:]
+    taught, held = taught[:taught.size - held.size], held[:_HELD_BACK]
+    best, parameters, waited, rate = math.inf, network.parameters.copy(), 0, settings.learning_rate
+    learner.start(parameters, rate)
     for epoch in range(1, settings.epochs + 1):
-        order = random.permutation(count)
-        total = 0
-        for start in range(0, count, settings.batch):
+        order = taught[random.permutation(taught.size)]
+        total = 0.0
+        for start in range(0, taught.size, settings.batch):
             if stop and stop():
                 if epoch == 1:
                     raise KeyboardInterrupt
-                return epoch - 1
+                network.parameters[:] = parameters if settings.patience else learner.parameters()
+                return epoch - 1, False
             index = order[start:start + settings.batch]
-            total += step(index) * index.size
+            # Only the batch's windows are copied out of the view.
+            windows = features[index]
+            if settings.noise:
+                windows += np.float32(settings.noise) * random.standard_normal(
+                    windows.shape, dtype=np.float32)
+            total += learner.step(windows, labels[index]) * index.size
         if not math.isfinite(total):
             raise RuntimeError(f"training diverged in epoch {epoch}; learning_rate is "
                                f"{settings.learning_rate:g}, try a smaller one")
         if progress:
-            progress(epoch, total / count)
-    return settings.epochs
+            progress(epoch, total / taught.size)
+        network.parameters[:] = learner.parameters()
+        if not settings.patience:
+            continue
+        loss = _cross_entropy(network, features[held], labels[held])
+        waited = 0 if loss < (1 - _GAIN) * best else waited + 1
+        if loss < best:
+            best, parameters = loss, network.parameters.copy()
+        if rate == settings.learning_rate:
+            if waited >= settings.patience or epoch >= settings.epochs * 2 // 3:
+                rate, waited = settings.learning_rate * _LAST_RATE, 0
+                learner.start(parameters, rate)
+        elif waited >= settings.patience:
+            break
+    if settings.patience:
+        network.parameters[:] = parameters
+    return epoch, True
 
 
-def _fit_with_core(network, features, labels, settings, progress, stop):
-    trainer = core.trainer(network, loss="supervised", optimizer=settings.optimizer,
-                           learning_rate=settings.learning_rate)
+class _CoreLearner:
+    def __init__(self, network, settings):
+        self._network, self._settings = network, settings
 
-    def step(index):
-        # Only the batch's windows are copied out of the view.
-        loss, _, accepted = trainer.step(features[index], labels[index])
+    def start(self, parameters, learning_rate):
+        self._network.parameters[:] = parameters
+        self._trainer = core.trainer(self._network, loss="supervised",
+                                     optimizer=self._settings.optimizer,
+                                     learning_rate=learning_rate)
+
+    def step(self, windows, labels):
+        loss, _, accepted = self._trainer.step(windows, labels)
         return loss if accepted else math.nan
 
-    epochs = _fit(step, labels.size, settings, progress, stop)
-    network.parameters[:] = trainer.network.parameters
-    return epochs
+    def parameters(self):
+        return self._trainer.network.parameters
 
 
-def _fit_with_torch(network, features, labels, settings, progress, stop):
-    import torch
+class _TorchLearner:
+    def __init__(self, network, settings):
+        import torch
 
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    # On a GPU all windows, copied once; else still the view, whose batches are copied.
-    features = torch.from_numpy(features).to(device)
-    targets = torch.tensor(labels, dtype=torch.int64, device=device)
-    depth = len(network.sizes) - 1
-    parameters = [torch.tensor(array, device=device, requires_grad=True) for k in range(depth)
-                  for array in (network.weight(k), network.bias(k))]
-    if settings.optimizer == "adam":
-        optimizer = torch.optim.Adam(parameters, settings.learning_rate)
-    else:
-        optimizer = torch.optim.SGD(parameters, settings.learning_rate, momentum=0.9)
+        self._torch, self._network, self._settings = torch, network, settings
+        self._device = "cuda" if torch.cuda.is_available() else "cpu"
 
-    def logits(x):
-        for k in range(depth):
-            x = torch.nn.functional.linear(torch.relu(x) if k else x, *parameters[2 * k:2 * k + 2])
-        return x
+    def start(self, parameters, learning_rate):
+        torch, network = self._torch, self._network
+        network.parameters[:] = parameters
+        self._depth = len(network.sizes) - 1
+        self._parameters = [torch.tensor(array, device=self._device, requires_grad=True)
+                            for k in range(self._depth)
+                            for array in (network.weight(k), network.bias(k))]
+        self._optimizer = (
+            torch.optim.Adam(self._parameters, learning_rate) if self._settings.optimizer == "adam"
+            else torch.optim.SGD(self._parameters, learning_rate, momentum=0.9))
 
-    def step(index):
-        index = torch.from_numpy(index).to(device)
-        loss = torch.nn.functional.cross_entropy(logits(features[index]), targets[index])
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        return loss.item()
+    def step(self, windows, labels):
+        torch = self._torch
+        with _one_thread(torch):
+            x = torch.from_numpy(windows).to(self._device)
+            for k in range(self._depth):
+                x = torch.nn.functional.linear(torch.relu(x) if k else x,
+                                               *self._parameters[2 * k:2 * k + 2])
+            targets = torch.tensor(labels, dtype=torch.int64, device=self._device)
+            loss = torch.nn.functional.cross_entropy(x, targets)
+            self._optimizer.zero_grad()
+            loss.backward()
+            self._optimizer.step()
+            return loss.item()
 
-    with _one_thread(torch):
-        epochs = _fit(step, labels.size, settings, progress, stop)
-    network.parameters[:] = torch.nn.utils.parameters_to_vector(parameters).detach().cpu().numpy()
-    return epochs
+    def parameters(self):
+        vector = self._torch.nn.utils.parameters_to_vector(self._parameters)
+        return vector.detach().cpu().numpy()
+
+
+def _cross_entropy(network, features, labels):
+    """Mean, natural log, of the labels under the network's posteriors."""
+    _, posteriors = network.decide(features)
+    return -float(np.log(np.maximum(posteriors[np.arange(labels.size), labels], 1e-38)).mean())
 
 
 @contextlib.contextmanager
@@ -279,14 +363,33 @@ def _one_thread(torch):
         torch.set_num_threads(threads)
 
 
-def _score(model, features, labels):
-    """Score of the network as the receiver will run it."""
-    loss, counted = 0, []
-    for start in range(0, len(labels), 65536):  # bounds the memory that the posteriors take
-        sent = labels[start:start + 65536]
-        decided, posteriors = model.network.decide(features[start:start + 65536])
+def _scores(model, features, labels, part, samples_of_middles):
+    """{name: Score} of each way to decide the known symbols from `part` on."""
+    bits = model.constellation.bits_per_symbol
+    here = np.flatnonzero(known(labels[part:], model.constellation.size)) + part
+    if not here.size:
+        return {}
+    sent = labels[here]
+    soft = linear_equalizer(features, labels, part, model.constellation)[here]
+    decided = {"slicer": slicer(samples_of_middles, labels, part, model.constellation)[here],
+               "linear equalizer": nearest(soft, model.constellation)}
+    scores = {name: _errors(labels, sent, bits) for name, labels in decided.items()}
+    return {**scores, "network": _score(model, features, labels, here)}
+
+
+def _errors(decided, sent, bits_per_symbol, loss=math.nan):
+    errors = count(decided, sent, bits_per_symbol, sent.size)
+    return Score(loss, sent.size, int(errors.symbol_errors.sum()), int(errors.bits.sum()),
+                 int(errors.bit_errors.sum()))
+
+
+def _score(model, features, labels, index):
+    """Score of the network as the receiver will run it, on the symbols of index."""
+    loss, decided = 0.0, np.empty(index.size, np.uint8)
+    for start in range(0, index.size, 65536):  # bounds the memory that the posteriors take
+        here = slice(start, start + 65536)
+        sent = labels[index[here]]
+        decided[here], posteriors = model.network.decide(features[index[here]])
         loss -= np.log(np.maximum(posteriors[np.arange(sent.size), sent], 1e-38)).sum()
-        counted.append(count(decided, sent, model.constellation.bits_per_symbol, sent.size))
-    errors = Errors.join(counted)
-    return Score(float(loss) / len(labels), len(labels), int(errors.symbol_errors.sum()),
-                 int(errors.bits.sum()), int(errors.bit_errors.sum()))
+    return _errors(decided, labels[index], model.constellation.bits_per_symbol,
+                   float(loss) / index.size)

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a network is compared with: a slicer, and a linear equalizer by least squares."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from .. import core
+from ..captures.labels import known
+
+_PORTION = 65536  # symbols that are converted to double precision at once
+_RIDGE = 1e-6     # of the mean power of the windows' numbers: directions without a signal
+
+Labels = npt.NDArray[np.uint8]
+
+
+def slicer(middles: npt.NDArray, labels: Labels, part: int, constellation: core.constellation) -> Labels:
+    """Decide each symbol by its middle sample alone: the nearest of the classes' means.
+
+    middles: (n,); labels: uint8 (n,), UNKNOWN where not known; the first `part` symbols give the means.
+    """
+    told = known(labels[:part], constellation.size)
+    means = np.full(constellation.size, np.inf, np.complex128)
+    for label in np.unique(labels[:part][told]):
+        means[label] = middles[:part][labels[:part] == label].mean()
+    distances = [abs(middles - mean) if np.isfinite(mean) else np.full(middles.shape, np.inf)
+                 for mean in means]
+    return np.argmin(distances, axis=0).astype(np.uint8)
+
+
+def linear_equalizer(features: npt.NDArray[np.float32], labels: Labels, part: int,
+                     constellation: core.constellation) -> npt.NDArray:
+    """The soft symbols (n,) of the linear equalizer of the windows, with a constant.
+
+    features: float32 (n, dimension); labels: as for slicer. Least squares to the first `part` symbols'
+    points; of complex samples I and Q have taps of their own (widely linear).
+    """
+    points = constellation.points if constellation.is_complex else constellation.points.real
+    dimension = features.shape[1] + 1
+    power, cross = np.zeros((dimension, dimension)), np.zeros(dimension, points.dtype)
+
+    def windows(index):
+        return np.column_stack([features[index], np.ones(len(features[index]))]).astype(np.float64)
+
+    told = np.flatnonzero(known(labels[:part], constellation.size))
+    for start in range(0, told.size, _PORTION):
+        index = told[start:start + _PORTION]
+        x = windows(index)
+        power += x.T @ x
+        cross = cross + x.T @ points[labels[index]]
+    power += _RIDGE * np.trace(power) / dimension * np.eye(dimension)
+    taps = np.linalg.solve(power, cross)
+    return np.concatenate([windows(slice(start, start + _PORTION)) @ taps
+                           for start in range(0, len(features), _PORTION)])
+
+
+def nearest(soft: npt.NDArray, constellation: core.constellation) -> Labels:
+    """The label of the point nearest to each soft symbol (n,)."""
+    points = constellation.points if constellation.is_complex else constellation.points.real
+    return np.concatenate([abs(part[:, None] - points).argmin(axis=1).astype(np.uint8)
+                           for part in np.array_split(soft, max(1, soft.size // _PORTION))])
