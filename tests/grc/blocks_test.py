@@ -52,7 +52,7 @@ def given(tmp_path):
     """What has no default, or none that is a setter's too."""
     write_capture(tmp_path / "a", np.ones(100, np.float32), 1e6)
     model = {"model": ROOT / "examples/models/vcsel_pam4.safetensors"}
-    return {"adann_equalizer": {**model, "type": "float"}, "adann_receiver": model,
+    return {"adann_equalizer": {**model, "type": "float"}, "adann_receiver": {**model, "type": "float"},
             "adann_capture_source": {"file": tmp_path / "a.sigmf-meta"},
             "adann_mlse": {"response": "(0, 0, 1, 0, 0)"},
             "adann_status_monitor": {"address": f"ipc://{tmp_path}/status"}}
