@@ -17,6 +17,7 @@ from .resample import resample
 from .simulate import simulate
 from .terminal import printable
 from .train import train
+from .try_capture import try_capture
 
 
 class _Program(click.Group):
@@ -56,6 +57,6 @@ def main():
     """AdaNN: a neural-network equalizer that keeps learning on the signal it receives."""
 
 
-for command in (train, equalize, replay, mlse, import_capture, resample, import_network, export,
+for command in (try_capture, train, equalize, replay, mlse, import_capture, resample, import_network, export,
                 simulate, reproduce, doctor):
     main.add_command(command)

@@ -23,7 +23,7 @@ def _sizes(ctx, parameter, value):
 @click.option("--reference", metavar="FILE", help="The labels sent: .u8.")
 @click.option("--blind", is_flag=True,
               help="No labels are known: train on the decisions of a blind linear equalizer.")
-@constellation_option
+@constellation_option()
 @click.option("--sps", required=True, type=click.IntRange(1, 64), help="Samples per symbol.")
 @click.option("--half-window", required=True, type=click.IntRange(0, 255),
               help="Symbols on each side of the one decided.")
@@ -65,8 +65,8 @@ def train(capture, reference, blind, constellation, sps, half_window, preset, ou
 
     Ctrl-C stops it: the network as far as it has been trained is written, from the second epoch on.
     """
-    from ..captures.labels import known
     from ..captures.files import check_rates, read_capture, read_reference
+    from ..captures.labels import known
     from ..offline.training import TrainingSettings
     from ..offline.training import train as train_network
 
