@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from gnuradio.adann import core
 from numpy.lib.stride_tricks import as_strided
+from scipy.linalg import toeplitz
 
 HALF_WINDOW = 2
 BLOCK = 64
@@ -93,7 +94,14 @@ def test_taps_are_the_exponentially_windowed_least_squares(name):
     padded = np.pad(samples, (taps, taps))
     S = np.lib.stride_tricks.sliding_window_view(padded, taps)[taps - taps // 2:]
     unknowns = taps + (not complex)
-    R, p = np.zeros((unknowns, unknowns), complex and np.complex128 or float), 0
+    # The noise of the clean link is let through, and feared twice.
+    left = (rows(clean, sps)[around:-around] - waveform.expect(clean_labels)).ravel()
+    covariance = np.array([np.vdot(left[d:], left[:len(left) - d]) for d in range(taps)]) / len(left)
+    covariance *= waveform.noise**2 * (1 + complex) / covariance[0].real
+    covariance[1 + 8 * sps:] = 0
+    R_noise = np.zeros((unknowns, unknowns), complex and np.complex128 or float)
+    R_noise[:taps, :taps] = toeplitz(covariance)
+    R, p = np.zeros_like(R_noise), 0
     keep = np.exp(-BLOCK / memory)
     for end in range(2 * BLOCK, blocks * BLOCK + 1, BLOCK):  # the first one is not learnt from
         first = end - BLOCK - around
@@ -102,8 +110,9 @@ def test_taps_are_the_exponentially_windowed_least_squares(name):
         i = np.arange(first * sps - sps // 2, (first + BLOCK) * sps - sps // 2)
         block = S[i] if complex else np.column_stack([S[i], np.ones(len(i))])
         z = wanted[first - around:first - around + BLOCK].ravel()
-        R, p = keep * R + block.conj().T @ block, keep * p + block.conj().T @ z
-    load = 1e-3 * np.trace((block.conj().T @ block)[:taps, :taps]).real / taps
+        R = keep * R + block.conj().T @ block + len(z) * R_noise
+        p = keep * p + block.conj().T @ z + 2 * len(z) * R_noise[:, taps // 2]
+    load = 1e-3 * np.trace((block.conj().T @ block + len(z) * R_noise)[:taps, :taps]).real / taps
     load *= 1 + 0.01 / (1 - keep)
     nothing = np.eye(unknowns)[taps // 2]
     expected = nothing + np.linalg.solve(R + load * np.eye(unknowns), p - R @ nothing)
@@ -186,11 +195,11 @@ def test_is_soon_no_worse_than_no_filter_whatever_it_learnt_from():
 
 
 def test_leaves_the_degenerate_solution():
-    """All labels alike, no taps, an offset that explains them: the judge ends it."""
+    """All labels alike, hardly any taps, an offset that explains them: the judge ends it."""
     labels, samples = link("pam4", 20000, 3, echo=0.25)
     filter, _ = tracked("pam4")
     decide(filter, samples[:8192], np.zeros(4096, np.uint8))
-    assert np.abs(filter.taps).max() < 0.1  # it can be led there
+    assert np.abs(filter.taps).max() < 0.5  # it can be led there
     found = decide(filter, samples)[0]
     assert filter.resets > 0
     assert np.mean(found[4096:-64] != labels[4096:-64]) < 1e-3

@@ -30,8 +30,10 @@ inline gr::adann::core::model make_model(unsigned sps, bool complex, const char*
  * which quarter of the normal distribution the middle sample lies in, so a guard takes
  * noise for a signal.
  * \param sharpness of its posteriors
- * \param echo how much of the symbol before's middle sample it adds */
-inline gr::adann::core::model make_receiver(float sharpness = 8, float echo = 0)
+ * \param echo how much of the symbol before's middle sample it adds
+ * \param spacing of its levels */
+inline gr::adann::core::model
+make_receiver(float sharpness = 8, float echo = 0, float spacing = 0.6745f)
 {
     using namespace gr::adann::core;
     model receiver = make_model(4, false, "pam4");
@@ -49,7 +51,9 @@ inline gr::adann::core::model make_receiver(float sharpness = 8, float echo = 0)
     for (std::size_t layer : { 1, 2, 3 })
         weight(layer, 0, 0) = weight(layer, 1, 1) = 1;
     for (std::size_t label = 0; label < 4; ++label) {
-        const float level = 0.6745f * (label - 1.5f); // the nearest wins
+        const std::size_t rank = label ^ (label >> 1); // labels are a Gray code
+        const float level =
+            spacing * (static_cast<float>(rank) - 1.5f); // the nearest wins
         weight(4, label, 0) = sharpness * level;
         weight(4, label, 1) = -sharpness * level;
         parameters[receiver.net.layers()[4].biases + label] =
@@ -61,15 +65,15 @@ inline gr::adann::core::model make_receiver(float sharpness = 8, float echo = 0)
 
 //! The same with an expected waveform, the label's own point: a front filter comes
 //! before it.
-inline gr::adann::core::model make_followed_receiver()
+inline gr::adann::core::model make_followed_receiver(float spacing = 2 / std::sqrt(5.0f))
 {
     using namespace gr::adann::core;
-    model receiver = make_receiver();
+    model receiver = make_receiver(8, 0, spacing);
     expected_waveform waveform(receiver.symbols, 4, false, 1, 0);
     std::vector<float> affine(waveform.rows() * 4);
     for (std::size_t j = 8; j < 12; ++j)
         affine[j] = 1;
-    waveform.set(affine, std::vector<float>(4), 0.5f);
+    waveform.set(affine, std::vector<float>(4), 0.1f);
     receiver.set_waveform(waveform);
     return receiver;
 }

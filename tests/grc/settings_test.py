@@ -81,6 +81,15 @@ def test_grc_and_the_command_line_agree_about_the_mlses_memory(platform):
         mlse)["memory"].default
 
 
+@pytest.mark.parametrize("name, largest", [("adann_equalizer", 256), ("adann_ber_counter", 256),
+                                          ("adann_mlse", 64)])
+def test_grc_offers_every_named_constellation(platform, name, largest):
+    offered = described(platform, name).params["constellation"].options
+    named = [each for each in core.constellation.names() if core.constellation(each).size <= largest]
+    assert [each for each in offered if each != "given" and not each.startswith("gr:")] == named
+    assert all(core.constellation(each).size for each in offered if each.startswith("gr:"))
+
+
 @pytest.mark.parametrize("name", ["adann_resampler", "adann_receiver", "adann_normalizer",
                                   "adann_ber_counter", "adann_soft_bits", "adann_capture_source",
                                   "adann_status_monitor"])

@@ -44,8 +44,8 @@ struct adaptation_event : learner_event {
  * into a bounded queue; the adapter thread has the learner make one step for each and
  * publishes the weights that are then in use.
  * - live: decide() never waits. It takes new weights whenever there are some; a batch
- * that finds the queue full is dropped and counted. Where cores are few, the adapter
- * thread comes last: with Linux's normal scheduler it is nicer than the others by 10.
+ * that finds the queue full is dropped and counted. Under Linux's
+ * normal scheduler the adapter thread has a lower priority than the others (nice +10).
  * - lockstep: batch t + 1 is decided with the weights that batch t produced, so decide()
  * waits for the step at the end of each batch. The result is the same to the bit for a
  * given seed, however the vectors are cut into calls.

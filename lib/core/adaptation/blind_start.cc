@@ -27,7 +27,7 @@ constexpr int epochs = 20;
 constexpr std::size_t batch_size = 512;
 constexpr float rate = 0.001f; // of Adam
 constexpr float others = 0.3f; // of the usual weights, for neurons that carry nothing
-constexpr double least_error = 1e-3; // posteriors are no surer than that
+constexpr double least_error = 1e-3; // posteriors stay below 1 by this
 constexpr std::size_t judged = 2048; // symbols at once
 
 model untrained(const std::string& name, unsigned sps, unsigned half_window, bool complex)

@@ -26,8 +26,8 @@ namespace gr::adann::core {
  * the two networks the waveform_judge chooses, on the quarter of the symbols that
  * neither was trained on.
  *
- * Symbols have to follow each other without a gap; after one, and where no linear equalizer finds
- * the constellation, it begins anew. */
+ * Symbols have to follow each other without a gap; after one, and where no linear
+ * equalizer finds the constellation, it starts over. */
 class blind_start
 {
 public:
@@ -45,7 +45,7 @@ public:
     /*! Takes a batch.
      * \param labels batch.count known ones, or null
      * \param follows whether it comes directly after the one before
-     * \param goes_on asked now and then while it trains; if not, it begins anew
+     * \param goes_on asked now and then while it trains; if not, it starts over
      * \return what people should know: empty if nothing has happened that is new to them */
     std::string take(const feature_view& batch,
                      const std::uint8_t* labels,

@@ -10,11 +10,12 @@ namespace {
 
 constexpr double clearly_better = 0.9; // error rates' ratio
 constexpr double clearly_worse = 2;
-// The offline network has learnt from labels; what adapts is biased to its own decisions,
-// and surer of them.
+// The offline network has learnt from labels; one that adapts is biased to its own
+// decisions, and over-confident.
 constexpr double as_trained_benefit = 0.75;
 // Once the signal has drifted from what a network learnt from, it errs up to four times
-// as often as its uncertainty says, while that of one that adapts keeps growing (PAM2, QPSK).
+// as often as its uncertainty says, while the uncertainty of one that adapts keeps
+// growing (PAM2, QPSK).
 constexpr double drifted = 1.5; // estimated error rate over the usual one
 constexpr double drifted_burden = 4;
 constexpr double unexplained = 1.5; // rms that the waveform leaves, over the trained one

@@ -73,16 +73,17 @@ struct learner_event : learner_status {
  *    one in use, and may have training start over from it: a rollback.
  * 3. The trainer makes one step: pseudo-labels, loss, gradient, optimizer. When none was
  *    accepted for 16384 symbols, training starts over as well.
- * 4. The adaptive weights are a running average of the trained ones: a step of N_b
- *    symbols brings them nearer by N_b / (average + N_b). The noise of single steps is
- *    averaged out of the decisions, which `average` = 0 takes as they are.
+ * 4. The adaptive weights are an exponential moving average of the trained ones, with
+ *    α = N_b / (average + N_b) for a step of N_b symbols. This keeps the noise of single
+ *    steps out of the decisions; with `average` = 0 the trained weights decide.
  *
  * Signal check and guard work with a model of known error rate or with an expected
- * waveform only, and not with known labels. A checkpoint is a model file of the weights in use, together with all that the
- * next step depends on: a learner that is made from one goes on, with the same settings
- * to the bit. The batch, the loss and its parameters, the learning rate and the average
- * may be others than before; another optimizer is refused. What belongs to the guard is
- * left aside without one; a guard that was not there before begins anew.
+ * waveform only, and not with known labels. A checkpoint is a model file of the weights
+ * in use, together with all that the next step depends on: a learner that is made from
+ * one continues, with the same settings to the bit. The batch, the loss and its
+ * parameters, the learning rate and the average may be others than before; another
+ * optimizer is refused. Without a guard, the saved state of one is ignored; a guard
+ * without saved state starts fresh.
  *
  * It decides nothing itself, and knows neither threads nor files: see adaptive_equalizer.
  */

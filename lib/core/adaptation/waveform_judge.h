@@ -24,7 +24,7 @@ namespace gr::adann::core {
  * nothing. Differences that are less than nine symbols apart are one: they get one vote,
  * by the squared residual over them and four symbols on each side. It does not matter
  * what the data's statistics are. When twice the squared residual of before is left of a
- * batch, the signal has changed: the filter begins anew, and 2048 symbols pass before
+ * batch, the signal has changed: the filter starts over, and 2048 symbols pass before
  * the next vote.
  *
  * Nothing is allocated after construction.

@@ -42,7 +42,8 @@ void model::set_waveform(const expected_waveform& learnt)
 {
     try {
         expected_waveform own(symbols, sps, complex, learnt.reach(), learnt.context());
-        own.set(learnt.affine(), learnt.table(), learnt.noise());
+        own.set(
+            learnt.affine(), learnt.table(), learnt.noise(), learnt.noise_correlation());
         if (own == learnt) {
             waveform = std::move(own);
             return;
@@ -141,7 +142,12 @@ void read_waveform(const tensor_file& file, model& loaded)
     const float noise =
         number(file, "waveform_noise", 1e-6f, 1000, 0); // the least that is written
     loaded.waveform.emplace(loaded.symbols, loaded.sps, loaded.complex, reach, context);
-    loaded.waveform->set(std::move(affine), std::move(table), noise);
+    auto correlation = read_matrix(file,
+                                   "waveform.noise",
+                                   expected_waveform::noise_reach * loaded.sps,
+                                   1 + loaded.complex);
+    loaded.waveform->set(
+        std::move(affine), std::move(table), noise, std::move(correlation));
 }
 
 bool is_of_waveform(const std::string& name) { return name.rfind("waveform.", 0) == 0; }
@@ -230,6 +236,10 @@ tensor_file tensors_of(const model& saved)
             { w.patterns(), w.stride() },
             w.table().data(),
             w.table().size());
+        add("waveform.noise",
+            { expected_waveform::noise_reach * w.sps(), 1u + w.is_complex() },
+            w.noise_correlation().data(),
+            w.noise_correlation().size());
     }
     file.tensors.insert(
         file.tensors.end(), saved.state.tensors.begin(), saved.state.tensors.end());

@@ -64,8 +64,8 @@ struct model {
  * `format`, `sps`, `half_window`, `complex` (true, false), `constellation`, `training` as
  * metadata, and if known `symbol_error_rate`, `temperature` and
  * `adapted_temperature`. `adann/2` may have an expected waveform: float32 tensors
- * `waveform.affine` and `waveform.table`, with `waveform_reach`, `waveform_context` and
- * `waveform_noise` as metadata. What else there is becomes its `state`.
+ * `waveform.affine`, `waveform.table` and `waveform.noise` (noise_correlation()), with
+ * `waveform_reach`, `waveform_context` and `waveform_noise` as metadata. What else there is becomes its `state`.
  * \throws model_file_error */
 model load_model(const std::string& path);
 

@@ -59,8 +59,16 @@ expected_waveform::expected_waveform(const constellation& symbols,
 
 void expected_waveform::set(std::vector<float> affine,
                             std::vector<float> table,
-                            float noise)
+                            float noise,
+                            std::vector<float> correlation)
 {
+    const std::size_t lags = noise_reach * stride();
+    if (correlation.empty())
+        correlation.resize(lags);
+    if (correlation.size() != lags)
+        refuse("waveform noise correlation", correlation.size(), std::to_string(lags));
+    for (const float each : correlation)
+        check_range("waveform noise correlation", each, -1.0f, 1.0f);
     if (affine.size() != d_affine.size())
         refuse("waveform affine", affine.size(), std::to_string(d_affine.size()));
     if (table.size() != d_table.size())
@@ -77,6 +85,7 @@ void expected_waveform::set(std::vector<float> affine,
     d_affine = std::move(affine);
     d_table = std::move(table);
     d_noise = noise;
+    d_correlation = std::move(correlation);
 
     // To `sum` the affine part of a symbol, the `place`-th of those in reach.
     const auto add = [&](std::size_t place, std::size_t label, float* sum) {
@@ -182,7 +191,8 @@ bool expected_waveform::operator==(const expected_waveform& other) const
     return d_complex == other.d_complex && d_points == other.d_points &&
            stride() == other.stride() && d_reach == other.d_reach &&
            d_context == other.d_context && d_affine == other.d_affine &&
-           d_table == other.d_table && d_noise == other.d_noise;
+           d_table == other.d_table && d_noise == other.d_noise &&
+           d_correlation == other.d_correlation;
 }
 
 } // namespace gr::adann::core

@@ -45,6 +45,7 @@ public:
 
     static constexpr unsigned most_reach = 64;
     static constexpr std::size_t most_patterns = 65536;
+    static constexpr unsigned noise_reach = 8; //!< symbols over which noise is correlated
 
     struct shape {
         std::size_t rows, patterns, stride;
@@ -68,6 +69,9 @@ public:
     std::size_t rows() const { return d_shape.rows; }
     //! The rms that it leaves of each float, of symbols that it was not learnt from.
     float noise() const { return d_noise; }
+    /*! (noise_reach·sps, 2 for complex samples, else 1): the autocorrelation ρ of that noise
+     * v, E[v̄(i + d) v(i)] = ρ(d)·E|v|², at lags d of 1, 2, … samples. */
+    const std::vector<float>& noise_correlation() const { return d_correlation; }
 
     /*! (rows(), stride()): the offset; then for symbols i - reach() to i + reach() what
      * their points, or their real and then their imaginary parts, are multiplied with. */
@@ -77,8 +81,12 @@ public:
 
     /*! \param affine,table as affine() and table() give them
      * \param noise above 0
+     * \param correlation as noise_correlation() gives it, each within ±1; none: white
      * \throws std::invalid_argument for another size, or a value beyond largest_sample */
-    void set(std::vector<float> affine, std::vector<float> table, float noise);
+    void set(std::vector<float> affine,
+             std::vector<float> table,
+             float noise,
+             std::vector<float> correlation = {});
 
     /*! The waveform of consecutive symbols. Allocates nothing.
      * \param labels of the first of them; reach() more lie before it and behind the last
@@ -103,6 +111,7 @@ private:
     std::vector<float> d_points; // (M, dimensions), of unit power
     std::vector<float> d_affine, d_table;
     float d_noise = 0;
+    std::vector<float> d_correlation;
     // What expect() adds up, in rows of stride() floats: for each pattern the table with
     // the affine part of its labels and the offset, and for each symbol that is not in
     // the pattern and each of its labels the affine part.

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <complex>
 #include <limits>
 
 namespace gr::adann::core {
@@ -189,6 +190,46 @@ pattern_table fit_table(const record& given,
     return best;
 }
 
+// Of what the waveform leaves, over all pairs of samples that are used.
+std::vector<float> noise_correlation(const expected_waveform& fitted, const record& given)
+{
+    const std::size_t planes = fitted.is_complex() ? 2 : 1, stride = given.stride;
+    const std::size_t first = given.used.front();
+    const std::size_t symbols = given.used.back() + 1 - first;
+    std::vector<float> left(symbols * stride), counts(symbols);
+    for (const std::size_t symbol : given.used) {
+        float* rest = &left[(symbol - first) * stride];
+        fitted.expect(given.labels + symbol, 1, rest);
+        for (std::size_t j = 0; j < stride; ++j)
+            rest[j] = given.samples[symbol * stride + j] - rest[j];
+        counts[symbol - first] = 1;
+    }
+    // E[v̄(i + lag) v(i)], each sample that is not used being zero and not counted.
+    const auto covariance = [&](std::size_t lag) {
+        double re = 0, im = 0, pairs = 0;
+        for (std::size_t i = 0; i + lag < symbols * fitted.sps(); ++i) {
+            const float *v = &left[i * planes], *later = &left[(i + lag) * planes];
+            re += double(later[0]) * v[0];
+            if (planes == 2) {
+                re += double(later[1]) * v[1];
+                im += double(later[0]) * v[1] - double(later[1]) * v[0];
+            }
+            pairs += counts[i / fitted.sps()] * counts[(i + lag) / fitted.sps()];
+        }
+        return std::complex<double>(re, im) / std::max(pairs, 1.0);
+    };
+    const double power = std::max(covariance(0).real(), 1e-12);
+    std::vector<float> found;
+    for (std::size_t lag = 1; lag <= expected_waveform::noise_reach * fitted.sps();
+         ++lag) {
+        const auto part = covariance(lag) / power;
+        for (const double each : { part.real(), part.imag() })
+            if (found.size() < lag * planes)
+                found.push_back(static_cast<float>(std::clamp(each, -1.0, 1.0)));
+    }
+    return found;
+}
+
 } // namespace
 
 expected_waveform fit_waveform(const constellation& symbols,
@@ -246,7 +287,8 @@ expected_waveform fit_waveform(const constellation& symbols,
     // Never zero, which noise that scales with it would need.
     const auto noise =
         std::max(static_cast<float>(std::sqrt(best.error / degrees)), 1e-6f);
-    fitted.set(affine.affine(), std::move(best.values), noise);
+    fitted.set(affine.affine(), best.values, noise);
+    fitted.set(affine.affine(), best.values, noise, noise_correlation(fitted, given));
     return fitted;
 }
 

@@ -17,8 +17,10 @@ namespace gr::adann::core {
  * symbols more, Σ/(N + k), gives the table. Context and k are those of the least
  * leave-one-out error, which is exact and costs no second pass: a table never fits its own
  * noise, and there is a larger one, or one at all (context above 0), only if it lowers
- * that error by three of its standard errors. The noise is that error's root. Source: Allen, "The relationship between variable selection
- * and data augmentation and a method for prediction", Technometrics, 1974 (PRESS).
+ * that error by three of its standard errors. The noise is that error's root; its
+ * autocorrelation is that of what the waveform leaves. Source: Allen, "The relationship
+ * between variable selection and data augmentation and a method for prediction",
+ * Technometrics, 1974 (PRESS).
  *
  * Symbols with a sample that is not finite or beyond ±largest_sample are left out.
  *

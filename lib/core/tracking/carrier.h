@@ -18,7 +18,8 @@ class carrier
 public:
     static constexpr std::size_t step = 16; //!< symbols
 
-    /*! \param samples of the buffer \param sps samples of a symbol */
+    /*! \param samples of the buffer
+     * \param sps samples of a symbol */
     carrier(std::size_t samples, std::size_t sps);
 
     //! Sets the rotation of the buffer's samples from `first` up to `end`.
@@ -28,7 +29,7 @@ public:
      * \param expected what is expected of them, interleaved
      * \param rotated they, as rotated back */
     void measure(const float* expected, const float* rotated, std::size_t first);
-    //! A step that tells nothing.
+    //! A step without a measurement.
     void skip(std::size_t first);
 
     //! sample · conj(rotation) for each of n samples from `first` on, interleaved.

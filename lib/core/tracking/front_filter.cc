@@ -32,6 +32,13 @@ const expected_waveform& waveform_of(const model& behind)
     return *behind.waveform;
 }
 
+// What decisions at random leave: (2h)²/12 in each dimension, h half the least distance.
+float at_random(const constellation& symbols)
+{
+    const float h = symbols.half_distance();
+    return h * h / 3 * (symbols.is_complex() ? 2.0f : 1.0f);
+}
+
 const front_filter_settings& checked(const front_filter_settings& settings)
 {
     settings.check();
@@ -66,6 +73,8 @@ front_filter::front_filter(const expected_waveform& waveform,
       d_planes(window.floats_per_sample()),
       d_taps(odd_taps(checked(settings).length, window.sps())),
       d_step(d_planes == 2 ? carrier::step : block),
+      d_noise(waveform.noise() * waveform.noise() * static_cast<float>(d_planes)),
+      d_chance(at_random(symbols)),
       d_past(block + judge::symbols + 4 * waveform.reach() + whole(d_taps, window.sps()) +
              whole(window.samples(), window.sps()) + 2),
       d_capacity(d_past + room),
@@ -78,6 +87,7 @@ front_filter::front_filter(const expected_waveform& waveform,
       d_wanted(sample(block), d_planes == 2),
       d_output(sample(block) + window.samples() + lanes, d_planes == 2),
       d_sums(d_taps, d_planes == 2),
+      d_noise_sums(d_sums),
       d_filter(d_taps, d_planes == 2, simd::active()),
       d_bank(d_taps,
              odd_taps((settings.length + 1) / 2, window.sps()),
@@ -86,11 +96,15 @@ front_filter::front_filter(const expected_waveform& waveform,
              settings.memories),
       d_judge(d_waveform, symbols.symmetries()),
       d_plain(judge::symbols + 2 * waveform.reach()),
+      d_own(block),
       d_still(d_planes == 2 ? sample(judge::symbols) : 0, d_planes == 2),
       d_interleaved(d_planes == 2 ? 2 * (sample(d_plain.size()) + window.samples()) : 0)
 {
     if (d_planes == 2)
         d_carrier.emplace(d_samples.re.size(), window.sps());
+    d_nothing.resize(d_sums.vector_floats());
+    least_squares::do_nothing(d_sums, d_nothing);
+    d_noise_sums.set_noise(d_noise, waveform.noise_correlation(), sample(block));
     forget_samples();
 }
 
@@ -116,10 +130,17 @@ feature_view front_filter::filter(const feature_view& windows)
     const std::size_t end =
         sample(d_next + windows.count - 1) + d_window.samples_after() + 1;
     run(d_ready, end - d_ready);
-    return { &d_filtered[first * d_planes],
-             d_window.stride(),
-             d_window.dimension(),
-             windows.count };
+    feature_view seen = own_windows(windows.count);
+    if (!d_in_use)
+        seen.data = interleaved(first, end - first);
+    return seen;
+}
+
+// The next symbols' windows behind the filter.
+feature_view front_filter::own_windows(std::size_t n) const
+{
+    const std::size_t first = sample(d_next) - d_window.samples_before();
+    return { &d_filtered[first * d_planes], d_window.stride(), d_window.dimension(), n };
 }
 
 // Whether the windows start with what has come in.
@@ -193,15 +214,23 @@ void front_filter::decided(const std::uint8_t* labels,
                            decider& decides,
                            const prepared_network& net)
 {
+    if (!d_in_use) {
+        decides.decide(net, own_windows(n), d_own.data(), nullptr, d_position);
+        labels = d_own.data();
+    }
     if (!take(labels, n))
         return;
-    if (d_blocks % (judged_every / block) == 0)
-        judge_filter(decides, net);
+    const std::size_t between = d_in_use && !is_lost() ? judged_every : judge::symbols;
+    if (d_blocks % (between / block) == 0)
+        look(decides, net);
     update();
+    if (is_lost() && !d_clear)
+        d_in_use = false;
 }
 
 void front_filter::known(const std::uint8_t* labels, std::size_t n)
 {
+    d_in_use = true;
     if (take(labels, n))
         update();
 }
@@ -230,13 +259,38 @@ void front_filter::measure_phase()
     d_carrier->measure(d_expected.data(), &d_filtered[2 * first], first);
 }
 
+bool front_filter::is_lost() const
+{
+    return std::max(d_bank.residual(), d_bank.latest_residual()) > 0.75f * d_chance;
+}
+
+// Judges the filter, and whether it stays in use.
+void front_filter::look(decider& decides, const prepared_network& net)
+{
+    const std::size_t first = d_next - d_plain.size();
+    if (d_known < d_plain.size() ||
+        d_unusable > sample(first) - d_window.samples_before())
+        return;
+    if (d_carrier && !d_in_use)
+        d_reference = d_carrier->phase();
+    const auto found = compare(decides, net);
+    d_clear = is_lost() && found == judge::verdict::clear;
+    d_vain_looks = d_in_use || d_clear ? 0 : d_vain_looks + 1;
+    if (found == judge::verdict::displaced ||
+        (found == judge::verdict::worse && d_in_use) ||
+        d_vain_looks == judged_every / judge::symbols) {
+        start_over();
+        ++d_resets;
+        std::copy(d_plain.begin(), d_plain.end(), d_labels.begin() + first);
+    }
+    d_in_use = d_clear || !is_lost();
+}
+
 // Compares the latest decisions with those that the network makes without the filter.
-void front_filter::judge_filter(decider& decides, const prepared_network& net)
+judge::verdict front_filter::compare(decider& decides, const prepared_network& net)
 {
     const std::size_t first = d_next - d_plain.size();
     const std::size_t start = sample(first) - d_window.samples_before();
-    if (d_known < d_plain.size() || d_unusable > start)
-        return;
     const feature_view windows{
         interleaved(start, sample(d_plain.size() - 1) + d_window.samples()),
         d_window.stride(),
@@ -248,17 +302,16 @@ void front_filter::judge_filter(decider& decides, const prepared_network& net)
     const auto owned = sample(first + around) - d_window.sps() / 2;
     const signal_planes samples = d_samples + static_cast<std::ptrdiff_t>(owned);
     signal_planes still = samples;
+    float turned = 0;
     if (d_carrier) {
         const std::size_t n = sample(judge::symbols);
         d_carrier->rotate_back(samples.re, samples.im, owned, n, d_interleaved.data());
         d_still.assign(d_interleaved.data(), n);
         still = d_still;
+        turned = d_carrier->phase() - d_reference;
     }
-    if (d_judge.condemns(still, &d_labels[first + around], samples, &d_plain[around])) {
-        reset();
-        ++d_resets;
-        std::copy(d_plain.begin(), d_plain.end(), d_labels.begin() + first);
-    }
+    return d_judge.compare(
+        still, &d_labels[first + around], samples, &d_plain[around], turned);
 }
 
 // Samples as they came in; valid until the next call.
@@ -288,6 +341,7 @@ void front_filter::update()
     if (d_carrier)
         d_carrier->rotate(d_wanted, first + reach(), sample(block));
     d_sums.set(d_samples + static_cast<std::ptrdiff_t>(first), d_wanted, sample(block));
+    d_sums.add(1, d_noise_sums);
     d_bank.learn(d_sums);
 }
 
@@ -303,6 +357,10 @@ void front_filter::state(archive& members)
     members("judge", d_judge);
     members("blocks", d_blocks);
     members("resets", d_resets);
+    members("in_use", d_in_use);
+    members("clear", d_clear);
+    members("vain_looks", d_vain_looks);
+    members("reference", d_reference);
     members("position", d_position);
     members("known", d_known);
     // What the buffers still need: restored, it is at their start.
@@ -339,10 +397,19 @@ void front_filter::state(archive& members)
 
 void front_filter::reset()
 {
+    start_over();
+    d_in_use = true;
+}
+
+void front_filter::start_over()
+{
     d_bank.reset();
     d_judge.reset();
     if (d_carrier)
         d_carrier->reset();
+    d_clear = false;
+    d_vain_looks = 0;
+    d_reference = 0;
 }
 
 } // namespace gr::adann::core

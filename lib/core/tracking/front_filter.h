@@ -37,7 +37,7 @@ struct front_filter_status {
     /*! Mean square of what the expected waveform leaves of a filtered sample, predicted,
      * over the latest few blocks; samples have unit power. NaN before the first block. */
     float residual = std::numeric_limits<float>::quiet_NaN();
-    std::uint64_t resets = 0; //!< times that the judge had it start over
+    std::uint64_t resets = 0; //!< times that it started over
     float phase = 0;          //!< that is taken out of complex samples, radians
     float frequency = 0;      //!< that it turns with, turns a symbol
 };
@@ -55,10 +55,22 @@ struct front_filter_status {
  * Complex samples are then rotated back by the carrier's phase (carrier.h), which turns
  * faster than the taps can follow; the taps aim at the waveform with that phase.
  *
+ * The taps are drawn towards the filter that does nothing as strongly as the noise of the
+ * link that the model was trained on asks for, and let that noise through: on such a link
+ * they do nothing (normal_equations::set_noise()), where plain least squares would shrink
+ * and smooth.
+ *
  * Every `judged_every` symbols a judge (judge.h) compares the latest decisions with those
- * that the network makes of the samples as they came in; if it condemns the filter, that
- * starts over from doing nothing. So whatever it has learnt from, silence, noise, another
- * signal, it is soon no worse than none.
+ * that the network makes of the samples as they came in; if the filter is the worse one,
+ * or has come to lie a symbol or a quarter turn aside, it starts over from doing nothing.
+ *
+ * When a block leaves three quarters of what decisions at random would, the
+ * filter is lost: after a jump, in noise, in another signal. Then the decisions are those
+ * of the samples as they came in, as if there were no filter; behind it, it goes on
+ * learning from its own ones, starting over every `judged_every` symbols, and is in use
+ * again when it is no longer lost, or leaves less than half of what the others leave.
+ * Wherever it is lost two looks of `judge::symbols` tell at the latest. So whatever it has
+ * learnt from, it costs at most a few blocks.
  *
  * A sample that is not usable (all_usable()) comes out as NaN; it counts as zero in what
  * its neighbours become, and its block is not learnt from. */
@@ -92,12 +104,13 @@ public:
 
     /*! Filters what the next symbols' windows need.
      * \param windows at most left(), of dimension() and the window's stride
-     * \return the network's windows; valid until the next call */
+     * \return the network's windows: filtered ones, or, while the filter is lost, as they
+     * came in; valid until the next call */
     feature_view filter(const feature_view& windows);
 
     /*! Takes the labels of filter()'s symbols, all of them, as they were decided.
      * \param decides,net the network behind it: the judge has some symbols decided without
-     * the filter */
+     * the filter, and while the filter is lost it has its own decided */
     void decided(const std::uint8_t* labels,
                  std::size_t n,
                  decider& decides,
@@ -117,13 +130,13 @@ public:
     //! (planes, taps()): what each sample around is multiplied with, the earliest first.
     signal_planes in_use() const
     {
-        return { d_bank.taps(),
-                 d_planes == 2 ? d_bank.taps() + d_sums.pitch() : nullptr };
+        const float* taps = d_in_use ? d_bank.taps() : d_nothing.data();
+        return { taps, d_planes == 2 ? taps + d_sums.pitch() : nullptr };
     }
     front_filter_status status() const
     {
-        return { d_bank.memory(),
-                 d_bank.residual(),
+        return { d_in_use ? d_bank.memory() : 0,
+                 std::max(d_bank.residual() + d_noise, 0.0f),
                  d_resets,
                  d_carrier ? d_carrier->phase() : 0,
                  d_carrier ? d_carrier->frequency() : 0 };
@@ -147,11 +160,17 @@ private:
     void measure_phase();
     void update();
     const float* interleaved(std::size_t first, std::size_t n);
-    void judge_filter(decider& decides, const prepared_network& net);
+    feature_view own_windows(std::size_t n) const;
+    bool is_lost() const;
+    void look(decider& decides, const prepared_network& net);
+    judge::verdict compare(decider& decides, const prepared_network& net);
+    void start_over();
 
     std::shared_ptr<const expected_waveform> d_waveform;
     window_geometry d_window;
     std::size_t d_planes, d_taps, d_step;
+    float d_noise,
+        d_chance; // mean squares that the waveform leaves: as trained, at random
     std::size_t d_past, d_capacity; // symbols
 
     // Symbol k's middle is sample k·sps of these.
@@ -167,15 +186,21 @@ private:
 
     aligned_floats d_expected;
     planes d_wanted, d_output;
-    std::optional<carrier> d_carrier; // of complex samples
-    normal_equations d_sums;
+    std::optional<carrier> d_carrier;      // of complex samples
+    normal_equations d_sums, d_noise_sums; // of a block
     linear_filter d_filter;
     tap_bank d_bank;
     judge d_judge;
     std::vector<std::uint8_t> d_plain; // labels without the filter
+    std::vector<std::uint8_t> d_own;   // labels behind it, while it is lost
     planes d_still;                    // complex samples without their carrier
     aligned_floats d_interleaved;      // of complex samples
+    aligned_floats d_nothing;          // taps that do nothing
     bool d_starts = false;
+    bool d_in_use = true;
+    bool d_clear = false;         // lost, but clearly better than nothing
+    std::size_t d_vain_looks = 0; // since it is lost, or started over
+    float d_reference = 0;        // the carrier's phase when it was last not in use
     std::uint64_t d_blocks = 0, d_resets = 0;
 };
 

@@ -2,8 +2,14 @@
 #include "core/tracking/judge.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace gr::adann::core {
+
+namespace {
+constexpr float bouts_keep = 63.0f / 64;
+constexpr float deviations = 4; // of a fair coin's
+} // namespace
 
 judge::judge(std::shared_ptr<const expected_waveform> waveform,
              const std::vector<std::vector<std::uint8_t>>& symmetries)
@@ -22,34 +28,52 @@ judge::judge(std::shared_ptr<const expected_waveform> waveform,
 {
 }
 
-// The symmetry after which the others differ least, the first of equals.
-const std::vector<std::uint8_t>& judge::aligning(const std::uint8_t* labels,
-                                                 const std::uint8_t* others) const
+const std::vector<std::uint8_t>*
+judge::align(const std::uint8_t* labels, const std::uint8_t* others, float turned) const
 {
-    const auto differing = [&](const std::vector<std::uint8_t>& symmetry) {
-        std::size_t count = 0;
-        for (std::size_t k = 0; k < symbols; ++k)
-            count += symmetry[others[k]] != labels[k];
-        return count;
-    };
-    return *std::min_element(
-        d_symmetries.begin(), d_symmetries.end(), [&](const auto& a, const auto& b) {
-            return differing(a) < differing(b);
-        });
+    constexpr double whole_turn = 2 * M_PI;
+    const double step = whole_turn / static_cast<double>(d_symmetries.size());
+    std::size_t most = 0, most_explained = 0;
+    const std::vector<std::uint8_t>* found = &d_symmetries.front();
+    for (std::size_t s = 0; s < d_symmetries.size(); ++s) {
+        const double angle = static_cast<double>(s) * step + turned;
+        const bool carrier_explains =
+            std::abs(std::remainder(angle, whole_turn)) < 0.75 * step;
+        for (std::size_t late = 0; late <= 2 * most_late; ++late) {
+            std::size_t alike = 0;
+            for (std::size_t k = most_late; k + most_late < symbols; ++k)
+                alike += d_symmetries[s][others[k]] == labels[k + late - most_late];
+            most = std::max(most, alike);
+            if (carrier_explains && late == most_late && alike > most_explained) {
+                most_explained = alike;
+                found = &d_symmetries[s];
+            }
+        }
+    }
+    // Where the others are wrong by chance, the most of all are this much alike, too.
+    const double by_chance = 2.5 * std::sqrt(static_cast<double>(symbols));
+    return static_cast<double>(most - most_explained) > by_chance ? nullptr : found;
 }
 
-bool judge::condemns(const signal_planes& samples,
-                     const std::uint8_t* labels,
-                     const signal_planes& other_samples,
-                     const std::uint8_t* others)
+judge::verdict judge::compare(const signal_planes& samples,
+                              const std::uint8_t* labels,
+                              const signal_planes& other_samples,
+                              const std::uint8_t* others,
+                              float turned)
 {
-    const auto& symmetry = aligning(labels, others);
-    const auto differs = [&](std::size_t k) { return symmetry[others[k]] != labels[k]; };
+    const auto* symmetry = align(labels, others, turned);
+    if (!symmetry) {
+        reset();
+        return verdict::displaced;
+    }
+    const auto differs = [&](std::size_t k) {
+        return (*symmetry)[others[k]] != labels[k];
+    };
     std::size_t first = 0;
     while (first < symbols && !differs(first))
         ++first;
     if (first == symbols)
-        return false;
+        return verdict::open;
     leaves(samples, labels, d_left[0]);
     leaves(other_samples, others, d_left[1]);
     for (std::size_t k = first; k < symbols; ++k) {
@@ -58,12 +82,16 @@ bool judge::condemns(const signal_planes& samples,
         const std::size_t from = k - std::min(k, around);
         const std::size_t end = std::min(k + around + 1, symbols);
         const auto left = [&](int way) { return d_left[way][end] - d_left[way][from]; };
-        d_lost = left(0) < left(1) ? std::max(d_lost - 1, 0) : d_lost + 1;
+        d_lost = bouts_keep * d_lost + (left(0) < left(1) ? -1.0f : 1.0f);
+        d_bouts = bouts_keep * d_bouts + 1;
+        k += 2 * around; // where the surroundings no longer overlap
     }
-    if (d_lost < tolerance)
-        return false;
-    d_lost = 0;
-    return true;
+    if (d_lost > deviations * std::sqrt(d_bouts)) {
+        reset();
+        return verdict::worse;
+    }
+    return d_left[0][symbols] < 0.5f * d_left[1][symbols] ? verdict::clear
+                                                          : verdict::open;
 }
 
 // What the waveform of the labels, through the fitted filter, leaves of the samples: sums

@@ -24,18 +24,24 @@ namespace gr::adann::core {
  * filtered samples leave is no judge at all: a filter that puts out a constant, and
  * labels that are all alike, leave nothing.)
  *
- * It counts how often the one way has been believed less often than the other one, never
- * below zero; `tolerance` condemns it. Source: the CUSUM test, Page, Biometrika 41, 1954:
- * a way that is right four times out of five is condemned wrongly about once in 4^8
- * symbols that differ. */
+ * Symbols that differ are counted once where their surroundings overlap, and forgotten
+ * over about 64 such bouts. A way is the worse one when it has lost more of them than won
+ * by four standard deviations of a fair coin's: wrongly in about 3 of 10^5 independent
+ * sets of 64 bouts. */
 class judge
 {
 public:
     static constexpr std::size_t symbols = 128; //!< of a comparison
-    static constexpr int tolerance = 8;
+
+    enum class verdict {
+        open,
+        worse,     //!< the first way is the worse one
+        displaced, //!< its labels are the other's, but earlier, later, or turned
+        clear,     //!< it leaves less than half of what the other one leaves
+    };
 
     /*! \param symmetries constellation::symmetries(): labels that are alike but for one
-     * do not differ, for no receiver without a known word sees it */
+     * do not differ where the carrier has turned so far */
     judge(std::shared_ptr<const expected_waveform> waveform,
           const std::vector<std::vector<std::uint8_t>>& symmetries);
 
@@ -43,21 +49,29 @@ public:
      * came in, but for the phase that a way has followed
      * \param labels,others labels of two ways, `symbols` of them and the waveform's reach
      * on each side
-     * \returns whether `labels` is condemned: the count then starts anew */
-    bool condemns(const signal_planes& samples,
-                  const std::uint8_t* labels,
-                  const signal_planes& other_samples,
-                  const std::uint8_t* others);
+     * \param turned radians by which the other way's samples are turned against the first
+     * one's */
+    verdict compare(const signal_planes& samples,
+                    const std::uint8_t* labels,
+                    const signal_planes& other_samples,
+                    const std::uint8_t* others,
+                    float turned);
 
-    void reset() { d_lost = 0; }
-    void state(archive& members) { members("lost", d_lost); }
+    void reset() { d_lost = d_bouts = 0; }
+    void state(archive& members)
+    {
+        members("lost", d_lost);
+        members("bouts", d_bouts);
+    }
 
 private:
     static constexpr std::size_t taps = 25;
     static constexpr std::size_t around = 4; //!< symbols on each side that are compared
+    static constexpr std::size_t most_late = 4;
 
-    const std::vector<std::uint8_t>& aligning(const std::uint8_t* labels,
-                                              const std::uint8_t* others) const;
+    //! The symmetry that makes the others most alike, or none that the carrier explains.
+    const std::vector<std::uint8_t>*
+    align(const std::uint8_t* labels, const std::uint8_t* others, float turned) const;
     void leaves(const signal_planes& samples,
                 const std::uint8_t* labels,
                 std::vector<float>& sums);
@@ -70,8 +84,8 @@ private:
     linear_filter d_filter;
     aligned_floats d_expected, d_channel;
     planes d_wave, d_passed;
-    std::vector<float> d_left[2]; // up to each symbol
-    int d_lost = 0;
+    std::vector<float> d_left[2];  // up to each symbol
+    float d_lost = 0, d_bouts = 0; // bouts: lost less won, and all
 };
 
 } // namespace gr::adann::core

@@ -24,8 +24,9 @@ public:
 
     /*! Conjugate gradients towards (R + load) (w - nothing) = p - R nothing, from the
      * taps that there are: least squares that are drawn towards doing nothing.
-     * \param taps w \param first,last taps outside stay as they are
-     * \param steps at most; there are as many as unknowns at the most useful */
+     * \param first,last taps outside stay as they are
+     * \param steps at most; more than there are unknowns gain nothing
+     * \param taps w */
     void approach(const normal_equations& sums,
                   float load,
                   std::size_t first,

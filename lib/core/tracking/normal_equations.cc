@@ -124,6 +124,31 @@ void normal_equations::first_row(const signal_planes& x,
     rest[1] = static_cast<float>(n);
 }
 
+void normal_equations::set_noise(float power,
+                                 const std::vector<float>& correlation,
+                                 std::size_t n)
+{
+    clear();
+    const float all = power * static_cast<float>(n);
+    // E[v̄(i) v(j)], that is at lag i - j.
+    const auto part = [&](std::size_t i, std::size_t j, std::size_t plane) {
+        const std::size_t lag = i > j ? i - j : j - i;
+        if (lag == 0)
+            return plane ? 0.0f : all;
+        const std::size_t at = (lag - 1) * d_planes + plane;
+        const float value = at < correlation.size() ? all * correlation[at] : 0.0f;
+        return plane && i < j ? -value : value;
+    };
+    float* const p = d_sums.data() + d_planes * matrix();
+    for (std::size_t plane = 0; plane < d_planes; ++plane)
+        for (std::size_t i = 0; i < d_taps; ++i) {
+            for (std::size_t j = 0; j < d_taps; ++j)
+                d_sums[plane * matrix() + i * d_pitch + j] = part(i, j, plane);
+            p[plane * d_pitch + i] = 2 * part(i, d_taps / 2, plane);
+        }
+    p[vector_floats()] = 2 * all;
+}
+
 void normal_equations::add(float keep, const normal_equations& more)
 {
     const float one[] = { 1.0f };

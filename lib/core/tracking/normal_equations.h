@@ -9,6 +9,7 @@
 #include "core/tracking/linear_filter.h"
 
 #include <cstddef>
+#include <vector>
 
 namespace gr::adann::core {
 
@@ -45,6 +46,13 @@ public:
      * 2], and simd::lanes + 16 more can be read
      * \param wanted n samples \param n at least 1 */
     void set(const signal_planes& x, const signal_planes& wanted, std::size_t n);
+
+    /*! The sums of n samples of noise v that is wanted as it is, R = p's middle column =
+     * n E[v̄ vᵀ], and as much again in p: with those of a block they ask for a filter that
+     * lets through the noise there is, and has as much again to fear. In place of what there
+     * was; it counts as no sample.
+     * \param power E|v|² \param correlation as expected_waveform::noise_correlation() */
+    void set_noise(float power, const std::vector<float>& correlation, std::size_t n);
 
     //! Weights these sums with `keep` and adds others.
     void add(float keep, const normal_equations& more);

@@ -86,6 +86,7 @@ void tap_bank::reset()
         each.score = 0;
     }
     d_used = 0;
+    d_latest = 0;
     d_blocks = 0;
 }
 
@@ -105,6 +106,7 @@ float tap_bank::residual() const
 void tap_bank::learn(const normal_equations& block)
 {
     score(block);
+    d_latest = d_candidates[d_used].latest;
     ++d_blocks;
     take_in(block);
     d_used =
@@ -132,8 +134,9 @@ void tap_bank::score(const normal_equations& block)
             const float left = dot(taps[c], products[c], floats) -
                                2 * dot(taps[c], block.correlation(), floats) +
                                block.energy();
-            auto& score = d_candidates[first + c].score;
-            score = score_keep * score + (1 - score_keep) * left / block.count();
+            auto& each = d_candidates[first + c];
+            each.latest = left / block.count();
+            each.score = score_keep * each.score + (1 - score_keep) * each.latest;
         }
     }
 }
@@ -198,6 +201,7 @@ void tap_bank::state(archive& members)
         members(name + ".score", each.score);
     }
     members("used", d_used);
+    members("latest", d_latest);
     members("blocks", d_blocks);
     if (d_used >= d_candidates.size())
         members.refuse("used", "is out of range");

@@ -32,7 +32,8 @@ namespace gr::adann::core {
 class tap_bank
 {
 public:
-    /*! \param taps,short_taps odd \param block symbols of a block
+    /*! \param taps,short_taps odd
+     * \param block symbols of a block
      * \param memories in symbols, increasing, each at least `block` */
     tap_bank(std::size_t taps,
              std::size_t short_taps,
@@ -52,6 +53,8 @@ public:
     std::size_t memory() const;
     //! Mean |z - wᵀx|² over the latest blocks, predicted; NaN before the first one.
     float residual() const;
+    //! The same of what was in use in the latest block alone; 0 before the first one.
+    float latest_residual() const { return d_latest; }
 
     void state(archive& members);
 
@@ -71,7 +74,7 @@ private:
         std::size_t nearer, farther; // candidates that a line goes through
         float slope;                 // taps = nearer + slope (nearer - farther)
         aligned_floats taps;
-        float score = 0;
+        float latest = 0, score = 0;
     };
 
     void score(const normal_equations& block);
@@ -81,6 +84,7 @@ private:
     std::vector<memory_sums> d_memories;
     std::vector<candidate> d_candidates;
     std::size_t d_used = 0;
+    float d_latest = 0;
     std::size_t d_blocks = 0; // since the start or a reset
     least_squares d_solver;
     aligned_floats d_products[4];

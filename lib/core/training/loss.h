@@ -51,11 +51,13 @@ struct loss_value {
  * This is the paper's text ("always calculated based on the perturbed input vectors
  * rather than the clean ones") and Miyato's VAT. It is stable.
  * - pseudo_label "confidence_weighted": as "clean", and each symbol's gradient is
- * weighted with p^(1/4), p the label's posterior at g(v + r). That makes the cross-entropy the
- * generalised one of Zhang and Sabuncu (2018), (1 - p^q) / q with q = 1/4, which wrong
- * labels mislead less: cross-entropy learns most from what it believes least.
+ * weighted with p^(1/4), p the label's posterior at g(v + r). That makes the
+ * cross-entropy the generalised one of Zhang and Sabuncu (2018), (1 - p^q) / q with
+ * q = 1/4, which is more robust to wrong labels: the gradient of plain cross-entropy is
+ * largest where the posterior of the label is lowest.
  * - pseudo_label "perturbed": the label is the decision at g(v + r); the loss is taken at
- * g(v). This is Algorithm 2 as printed. It draws boundaries into dense regions.
+ * g(v). This is Algorithm 2 as printed. It is unstable: decision boundaries move into
+ * dense regions (docs/paper.md).
  *
  * self_training has neither noise nor r, so "clean" and "perturbed" are one. r is
  * Algorithm 1: with o = NN(v) ("perturbed": NN(g(v))) and o' = NN(g(v + ξ·d)), d standard

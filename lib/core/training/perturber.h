@@ -72,8 +72,8 @@ public:
     forward(const perturbation& by, tile_noise& noise, perturbed_input& to) = 0;
 
     /*! The r of the given length that points along a gradient.
-     * \param error of the first layer's sums, rows; behind a posterior_change, so that
-     * squares do not vanish because a decision is sure
+     * \param error of the first layer's sums, rows; from posterior_change(), so that
+     * squares do not underflow where the network is confident
      * \param r rows, as many as there are inputs at most */
     virtual void direction(const aligned_floats& error, float length, float* r) = 0;
 

@@ -149,12 +149,15 @@ sample that is not usable are left out. Raises ValueError for too few symbols.)"
             py::arg("labels"),
             "Mean squared difference of a float, real and imaginary part apart, to what is "
             "expected: samples (n, sps), labels (n,).")
-        .def("set",
-             &expected_waveform::set,
-             py::arg("affine"),
-             py::arg("table"),
-             py::arg("noise"),
-             "Takes flat float32 arrays as `affine` and `table` are, row by row.")
+        .def(
+            "set",
+            &expected_waveform::set,
+            py::arg("affine"),
+            py::arg("table"),
+            py::arg("noise"),
+            py::arg("noise_correlation") = std::vector<float>{},
+            "Takes flat float32 arrays as `affine`, `table` and `noise_correlation` are, row "
+            "by row; without the latter the noise is white.")
         .def_property_readonly("sps", &expected_waveform::sps)
         .def_property_readonly("complex", &expected_waveform::is_complex)
         .def_property_readonly("reach", &expected_waveform::reach)
@@ -163,6 +166,15 @@ sample that is not usable are left out. Raises ValueError for too few symbols.)"
             "noise",
             &expected_waveform::noise,
             "The rms that it leaves of a float of symbols that it was not learnt from.")
+        .def_property_readonly(
+            "noise_correlation",
+            [](const expected_waveform& w) {
+                const std::size_t planes = 1 + w.is_complex();
+                const auto& all = w.noise_correlation();
+                return floats({ all.size() / planes, planes }, all.data());
+            },
+            "float32 (lags, 2 for complex samples, else 1): of that noise v, E[conj(v[i + d]) "
+            "v[i]] over its power, at lags d = 1, 2, … samples.")
         .def_property_readonly(
             "affine",
             [](const expected_waveform& w) {

@@ -26,7 +26,7 @@ class _Program(click.Group):
     An interrupted command ends with 130.
     """
 
-    def invoke(self, ctx):
+    def invoke(self, ctx: click.Context) -> None:
         with interrupts.answered():
             try:
                 self._told(ctx)
@@ -37,7 +37,7 @@ class _Program(click.Group):
                     click.echo("adann: interrupted", err=True)
                     ctx.exit(interrupts.STATUS)
 
-    def _told(self, ctx):
+    def _told(self, ctx: click.Context) -> None:
         try:
             super().invoke(ctx)
         except (click.Abort, click.exceptions.Exit, BrokenPipeError):
@@ -53,7 +53,7 @@ class _Program(click.Group):
 @click.group(cls=_Program, context_settings={"help_option_names": ["-h", "--help"],
                                              "show_default": True})
 @click.version_option(core.__version__, prog_name="adann", message="%(prog)s %(version)s")
-def main():
+def main() -> None:
     """AdaNN: a neural-network equalizer that keeps learning on the signal it receives."""
 
 

@@ -10,6 +10,7 @@ import os
 import subprocess
 import sys
 import sysconfig
+from collections.abc import Callable
 from pathlib import Path
 
 import click
@@ -19,22 +20,22 @@ class _Missing(Exception):
     """Carries what was found and what mends it."""
 
 
-def _installed_numpy():
+def _installed_numpy() -> str:
     """GNU Radio loads with the numpy that it was built for: pip has to keep it."""
     import numpy
     return numpy.__version__
 
 
-def _words(error):
+def _words(error: BaseException) -> str:
     return " ".join(str(error).split())
 
 
-def _python():
+def _python() -> str:
     return f"{sys.version.split()[0]}, {sys.executable}"
 
 
-def _module(name, mend):
-    def check():
+def _module(name: str, mend: str) -> Callable[[], str]:
+    def check() -> str:
         try:
             module = importlib.import_module(name)
         except Exception as error:  # a broken package may raise anything
@@ -43,7 +44,7 @@ def _module(name, mend):
     return check
 
 
-def _pip(packages):
+def _pip(packages: str) -> str:
     """The command that installs them for this Python, into the user's folder if it is the system's,
     which takes no others (PEP 668)."""
     managed = (sys.prefix == sys.base_prefix
@@ -52,7 +53,7 @@ def _pip(packages):
             f"{packages} 'numpy=={_installed_numpy()}'")
 
 
-def _gnuradio():
+def _gnuradio() -> str:
     try:
         from gnuradio import gr
     except ModuleNotFoundError as error:
@@ -68,7 +69,7 @@ def _gnuradio():
     return f"{gr.version()}, {gr.prefix()}"
 
 
-def _near_package(*places):
+def _near_package(*places: str) -> Path | str:
     """The folder that holds one of `places`, seen from where the package lies: below the prefix it
     was installed into, or in the source tree around the build; else PREFIX and the first."""
     from importlib.util import find_spec
@@ -80,7 +81,7 @@ def _near_package(*places):
     return str(Path("PREFIX", places[0]).parent)
 
 
-def _pybind11_of_gnuradio():
+def _pybind11_of_gnuradio() -> str | None:
     try:
         return subprocess.run(["gnuradio-config-info", "--pybind"], capture_output=True, text=True,
                               check=True).stdout.strip()
@@ -88,7 +89,7 @@ def _pybind11_of_gnuradio():
         return "see gnuradio-config-info --pybind"
 
 
-def _bindings():
+def _bindings() -> str:
     try:
         package = importlib.import_module("gnuradio.adann")
     except Exception as error:
@@ -105,7 +106,7 @@ def _bindings():
     return str(Path(package.__file__).parent)
 
 
-def _library():
+def _library() -> str:
     """The library that the bindings have loaded."""
     importlib.import_module("gnuradio.adann")
     return next(line.split(maxsplit=5)[-1]
@@ -113,12 +114,12 @@ def _library():
                 if "libgnuradio-adann" in line)
 
 
-def _grc_blocks():
+def _grc_blocks() -> str:
     from gnuradio import gr
     preferences = gr.prefs()
     folders = os.environ.get("GRC_BLOCKS_PATH", "").split(os.pathsep) + [
         folder for name in ("local_blocks_path", "global_blocks_path")
-        for folder in preferences.get_string("grc", name, "").split(os.pathsep)]
+        for folder in str(preferences.get_string("grc", name, "")).split(os.pathsep)]
     block = "adann_feature_windower.block.yml"
     for folder in filter(None, folders):
         if Path(folder, block).is_file():
@@ -127,7 +128,7 @@ def _grc_blocks():
     raise _Missing("GRC does not search their folder", f"export GRC_BLOCKS_PATH={place}")
 
 
-def _instructions():
+def _instructions() -> str:
     flags = Path("/proc/cpuinfo").read_text().split()
     return next((name for name, flag in (("AVX-512", "avx512f"), ("AVX2 and FMA", "avx2"))
                  if flag in flags), "baseline")
@@ -160,7 +161,7 @@ CHECKS = (
 
 @click.command()
 @click.pass_context
-def doctor(context):
+def doctor(context: click.Context) -> None:
     """Check the installation, and tell what mends it."""
     healthy = True
     for what, optional, check in CHECKS:

@@ -36,8 +36,9 @@ OWN_DEFAULTS = {"mode": "lockstep"}  # a file has all the time
 @click.option("--report", "report_path", metavar="FILE", help="Everything counted: .json.")
 @click.option("--plot", metavar="FILE", help="BER over blocks: .png, .pdf or .svg.")
 @interrupts.held()
-def equalize(model, captures, references, preset, block, monitor, output, report_path, plot,
-             **options):
+def equalize(model: str, captures: tuple[str, ...], references: tuple[str, ...], preset: str,
+             block: int, monitor: int | None, output: str | None, report_path: str | None,
+             plot: str | None, **options: object) -> None:
     """Decide the symbols of captures while the network adapts to them.
 
     Ctrl-C stops it: what has been decided is counted and written, and the report says
@@ -51,7 +52,7 @@ def equalize(model, captures, references, preset, block, monitor, output, report
     if references and len(references) != len(captures):
         raise click.UsageError(f"{len(references)} --reference for {len(captures)} --capture; "
                                "give one for each, or none")
-    settings = {**{name: setting.default for name, setting in core.equalizer_settings().items()},
+    settings: dict = {**{name: setting.default for name, setting in core.equalizer_settings().items()},
                 **OWN_DEFAULTS, **PRESETS[preset],
                 **{name: value for name, value in options.items() if value is not None}}
     settings.update({name: None for name, value in settings.items() if value == AUTOMATIC})
@@ -79,11 +80,11 @@ def equalize(model, captures, references, preset, block, monitor, output, report
     errors = RunningErrors(trained.constellation, sizes,
                            [capture.reference for capture in prepared], block) if all_known else None
     with watch(sum(sizes), block, errors, monitor) as watching:
-        received, seconds = equalize_captures(
+        by_name, seconds = equalize_captures(
             model, prepared, {"equalizer": settings},
-            lambda labels: watching.wanted and watching.progress(labels["equalizer"]),
+            (lambda labels: watching.progress(labels["equalizer"])) if watching.wanted else None,
             watching.status if watching.wanted else None, stop=interrupts.come)
-    received = received["equalizer"]
+    received = by_name["equalizer"]
     rate = sum(map(len, received.labels)) / seconds / 1e6
     runs = evaluate(prepared, received.labels, trained.constellation, trained.sps, block)
     write_results(runs, received.labels, outputs, {

@@ -18,8 +18,9 @@ _SUFFIXES = {"onnx": ".onnx", "c": ".c"}
 @click.option("--capture", metavar="FILE",
               help="Samples as they will come: their mean and rms are taken off in what is exported. Without it, "
                    "samples of zero mean and unit power are expected.")
-@click.option("-o", "--output", metavar="FILE", required=True, help="The file: .onnx or .c.")
-def export(model, form, capture, output):
+@click.option("-o", "--output", metavar="FILE", required=True, type=click.Path(path_type=Path),
+              help="The file: .onnx or .c.")
+def export(model: str, form: str, capture: str | None, output: Path) -> None:
     """Write a model's network for other programs and machines.
 
     The network is exported as it is in the file, with its windows; the front filter and all that adapts stay here.
@@ -29,7 +30,6 @@ def export(model, form, capture, output):
     from ..export.frozen import Frozen
     from ..export.onnx_file import onnx_contents
 
-    output = Path(output)
     if output.suffix != _SUFFIXES[form]:
         raise click.BadParameter(f"{output}, allowed for --format {form}: a name that ends in {_SUFFIXES[form]}",
                                  param_hint="--output")
@@ -38,6 +38,6 @@ def export(model, form, capture, output):
     samples = read_capture(capture).samples if capture else None
     with about(*filter(None, (capture,))):
         frozen = Frozen.of(trained, samples)
-    files = {output.name: onnx_contents(frozen)} if form == "onnx" else c_source(frozen, output.stem)
+    files: dict = {output.name: onnx_contents(frozen)} if form == "onnx" else c_source(frozen, output.stem)
     write_files(output.parent, files)
     click.echo(f"wrote {' and '.join(str(output.parent / name) for name in files)}")

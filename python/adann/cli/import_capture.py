@@ -20,7 +20,8 @@ from .terminal import about, check_outputs
               help="Samples per second, where the file does not tell or tells it wrongly.")
 @click.option("--baud", type=click.FloatRange(0, min_open=True),
               help="Symbols per second, noted in the capture as adann:symbol_rate.")
-def import_capture(files, output, channel, sample_rate, baud):
+def import_capture(files: tuple[str, ...], output: str, channel: str | None,
+                   sample_rate: float | None, baud: float | None) -> None:
     """Make a capture of what an oscilloscope or a program has saved.
 
     Reads the files of Rigol, Agilent and Keysight (.bin, Infiniium .h5), LeCroy (.trc), Tektronix

@@ -18,7 +18,8 @@ from .terminal import about, check_outputs, constellation_option
 @click.option("--capture", metavar="FILE", help="Samples, to count the network's errors in.")
 @click.option("--reference", metavar="FILE", help="The labels sent: .u8.")
 @click.option("-o", "--output", required=True, metavar="FILE", help="The model: .safetensors.")
-def import_network(network, constellation, sps, half_window, capture, reference, output):
+def import_network(network: str, constellation: core.constellation, sps: int, half_window: int,
+                   capture: str | None, reference: str | None, output: str) -> None:
     """Make a model of a network that was trained elsewhere.
 
     NETWORK is an .onnx file, or a torch module's state dict as safetensors.torch.save_file writes it:

@@ -68,7 +68,7 @@ def answered() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _note(number, frame):
+def _note(number: int, frame: object) -> None:
     _State.come = True
     now = time.monotonic()
     if not _State.held and now - _State.last > _SAME:

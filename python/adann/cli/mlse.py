@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """adann mlse"""
 
+from __future__ import annotations
+
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import click
 import numpy as np
@@ -11,6 +14,9 @@ from . import interrupts
 from .results import Outputs, evaluate, write_results
 from .settings import setting_options
 from .terminal import about, constellation_option, progress_bar
+
+if TYPE_CHECKING:
+    from ..captures.files import Capture
 
 
 @click.command()
@@ -29,8 +35,9 @@ from .terminal import about, constellation_option, progress_bar
 @click.option("-o", "--output", metavar="FILE", help="The decided labels of all captures: .u8.")
 @click.option("--report", "report_path", metavar="FILE", help="Everything counted: .json.")
 @interrupts.held()
-def mlse(constellation, sps, memory, captures, references, training, block, output, report_path,
-         **options):
+def mlse(constellation: core.constellation, sps: int, memory: int, captures: tuple[str, ...],
+         references: tuple[str, ...], training: int, block: int, output: str | None,
+         report_path: str | None, **options: object) -> None:
     """Decide the symbols of captures by maximum-likelihood sequence estimation.
 
     The conventional equalizer that AdaNN is compared with: the response of a linear channel,
@@ -89,7 +96,7 @@ def mlse(constellation, sps, memory, captures, references, training, block, outp
                f"{update_interval} symbols; {rate:.2f} Msymbols/s")
 
 
-def _prepare(capture, sps):
+def _prepare(capture: Capture, sps: int) -> Capture:
     from ..captures.statistics import normalized
 
     size = capture.samples.size
@@ -98,7 +105,7 @@ def _prepare(capture, sps):
     return replace(capture, samples=normalized(capture.samples)[:size // sps * sps])
 
 
-def _numbers(response):
+def _numbers(response: np.ndarray) -> list:
     """As JSON has them: a complex tap is [re, im]."""
     if np.iscomplexobj(response):
         response = np.stack([response.real, response.imag], -1)

@@ -8,7 +8,7 @@ from .. import core
 
 @click.command()
 @click.argument("file")
-def replay(file):
+def replay(file: str) -> None:
     """Repeat what led to a rollback, step by step.
 
     FILE is what an equalizer with a checkpoint leaves beside it when it rolls back:

@@ -22,7 +22,7 @@ from .terminal import progress_bar
 @click.option("--scheduler", metavar="tcp://HOST:PORT",
               help="A dask scheduler whose workers have gr-adann; by default one worker runs on each "
               "core of this machine. Any number of workers gives the same results.")
-def reproduce(experiment, output, scale, scheduler):
+def reproduce(experiment: str, output: Path, scale: str | None, scheduler: str | None) -> None:
     """Run an experiment on simulated links; its table and plots say how adaptation did.
 
     \b

@@ -21,7 +21,8 @@ from .terminal import about, check_outputs
               help="Take out a frequency offset, found from a power of the symbols, of complex samples.")
 @click.option("-o", "--output", metavar="FILE", required=True,
               help="The capture: .sigmf-meta; the .sigmf-data is put beside it.")
-def resample(capture, sps, baud, sample_rate, clock_recovery, carrier, output):
+def resample(capture: str, sps: int, baud: float | None, sample_rate: float | None,
+             clock_recovery: bool, carrier: bool, output: str) -> None:
     """Bring CAPTURE to --sps samples a symbol, sample i*sps the middle of symbol i.
 
     What train and equalize take. Symbol rate, a constant offset of the clock and the sampling phase

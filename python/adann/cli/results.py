@@ -93,11 +93,11 @@ def write_results(runs: Sequence[Run], decided: Sequence[np.ndarray], outputs: O
     _print_table(entries)
 
 
-def _print_table(entries):
+def _print_table(entries: Sequence[dict]) -> None:
     from rich.console import Console
     from rich.table import Column, Table
 
-    def shown(value, form="{:.2e}"):
+    def shown(value: float | None, form: str = "{:.2e}") -> str:
         return "–" if value is None else form.format(value)
 
     table = Table("capture", *(Column(name, justify="right") for name in (

@@ -1,7 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Options of the command line, made from the definitions of settings."""
 
+from collections.abc import Callable, Mapping
+from typing import Any
+
 import click
+
+from .. import core
 
 AUTOMATIC = "automatic"
 _SHORT = {"learning_rate": "--lr"}
@@ -10,27 +15,28 @@ _SHORT = {"learning_rate": "--lr"}
 class _FloatOrAutomatic(click.ParamType):
     name = "float"
 
-    def convert(self, value, param, ctx):
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         return value if value == AUTOMATIC else click.FLOAT.convert(value, param, ctx)
 
 
-def setting_options(*names, of, **own_defaults):
+def setting_options(*names: str, of: Mapping[str, core.setting],
+                    **own_defaults: object) -> Callable:
     """Give a command an option for each of these settings; what is not given is None.
 
     of: {name: setting}. own_defaults: those that the command has instead, for the help.
     """
-    def decorate(command):
+    def decorate(command: Callable) -> Callable:
         for name in reversed(names):
             command = _option(of[name], own_defaults.get(name, of[name].default))(command)
         return command
     return decorate
 
 
-def _option(setting, default):
+def _option(setting: core.setting, default: object) -> Callable:
     # What is out of range is refused by the equalizer, for the block and Python too.
     flag = f"--{setting.name.replace('_', '-')}"
     names = [*filter(None, [_SHORT.get(setting.name)]), flag, setting.name]
-    keywords = {"default": None, "help": setting.meaning}
+    keywords: dict = {"default": None, "help": setting.meaning}
     if isinstance(default, bool):
         names = [f"{flag}/--no-{flag[2:]}", setting.name]
     elif setting.choices:

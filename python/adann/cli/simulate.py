@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """adann simulate: captures of a simulated link before and after it has drifted."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import click
@@ -14,11 +15,11 @@ from . import interrupts
 
 
 @click.group()
-def simulate():
+def simulate() -> None:
     """Make captures of a simulated link that drifts."""
 
 
-def _link_options(drifts):
+def _link_options(drifts: dict) -> Callable:
     """The options that the commands of all links have."""
     options = (
         click.option("-o", "--output", metavar="DIR", required=True,
@@ -33,7 +34,7 @@ def _link_options(drifts):
         click.option("--seed", default=0, show_default=True, type=click.IntRange(0, 2**30 - 2),
                      help="Of the symbols and the noise; the same seed gives the same bytes."))
 
-    def decorate(command):
+    def decorate(command: Callable) -> Callable:
         for option in reversed(options):
             command = option(command)
         return command
@@ -42,7 +43,7 @@ def _link_options(drifts):
 
 @simulate.command()
 @_link_options(VCSEL_DRIFTS)
-def vcsel(output, symbols, sps, drift, seed):
+def vcsel(output: Path, symbols: int, sps: int, drift: str, seed: int) -> None:
     """56 Gb/s PAM4 over a VCSEL and 100 m of OM4 fibre.
 
     set1 is for training; set2 holds other symbols, sent after the drift: reference, the fibre
@@ -56,7 +57,7 @@ def vcsel(output, symbols, sps, drift, seed):
 
 @simulate.command()
 @_link_options(COHERENT_DRIFTS)
-def coherent(output, symbols, sps, drift, seed):
+def coherent(output: Path, symbols: int, sps: int, drift: str, seed: int) -> None:
     """128 Gb/s 16QAM over 960 km of fibre: one polarisation at a coherent receiver.
 
     set1 is for training; set2 holds other symbols, sent after the drift: reference, the fibre was
@@ -69,7 +70,8 @@ def coherent(output, symbols, sps, drift, seed):
                 "32 GBd 16QAM over 960 km")
 
 
-def _write_sets(output, symbols, sps, drift, seed, bits, simulate_link, baud_rate, link):
+def _write_sets(output: Path, symbols: int, sps: int, drift: str, seed: int, bits: int,
+                simulate_link: Callable, baud_rate: float, link: str) -> None:
     output.mkdir(parents=True, exist_ok=True)
     console = Console(stderr=True)
     sets = []

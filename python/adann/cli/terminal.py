@@ -29,18 +29,19 @@ def progress_bar(description: str, total: int | None) -> Iterator[Callable]:
     with Progress(*columns, console=console, transient=True) as progress:
         task = progress.add_task(description, total=total, note="")
 
-        def update(completed, note="", total=total):
+        def update(completed: float, note: str = "", total: float | None = total) -> None:
             interrupts.check()
             progress.update(task, completed=completed, note=note, total=total)
 
         yield update
 
 
-def constellation_option(required=True):
+def constellation_option(required: bool = True) -> Callable:
     """--constellation, as core.constellation; None where it is not required and not given."""
-    def made(context, parameter, value):
+    def made(context: click.Context, parameter: click.Parameter,
+             value: str | None) -> core.constellation | None:
         try:
-            return value and core.constellation(value)
+            return core.constellation(value) if value else None
         except ValueError as error:
             raise click.BadParameter(str(error)) from None
 

@@ -28,8 +28,9 @@ from .terminal import about, check_outputs, constellation_option, progress_bar
               type=click.Path(file_okay=False, path_type=Path),
               help="Folder for the resampled capture, the model and the picture.")
 @interrupts.held()
-def try_capture(capture, reference, constellation, baud, sample_rate, sps, half_window, fraction,
-                seed, output):
+def try_capture(capture: str, reference: str | None, constellation: core.constellation | None,
+                baud: float | None, sample_rate: float | None, sps: int, half_window: int,
+                fraction: float, seed: int, output: Path) -> None:
     """From a CAPTURE at any rate to a verdict: does an adaptive equalizer help here?
 
     What is not told is found: symbol rate, phase and clock offset, carrier, constellation. A network is

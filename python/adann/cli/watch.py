@@ -78,12 +78,12 @@ def watch(total: int, block: int, errors: RunningErrors | None = None,
         yield Watch(None, publisher, total, block, errors)
         return
     with Live(console=console, auto_refresh=False, transient=True) as live:
-        def show(rows):
+        def show(rows: dict) -> None:
             live.update(_table(rows), refresh=True)
         yield Watch(show, publisher, total, block, errors)
 
 
-def _table(rows):
+def _table(rows: Any) -> Any:
     from rich.progress_bar import ProgressBar
     from rich.table import Column, Table
 

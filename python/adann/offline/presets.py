@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Named settings of the equalizer, as `adann equalize --preset` takes them: what is not its default."""
 
-PRESETS = {
+PRESETS: dict[str, dict] = {
     "default": {},
     # The paper's Section III: Aug-VAT by Algorithm 2 as printed, Adam from 0.01.
     "paper": dict(loss="aug_vat", pseudo_label="perturbed", batch=8192, average=0,

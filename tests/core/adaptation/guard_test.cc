@@ -44,7 +44,7 @@ struct decisions {
 
 BOOST_AUTO_TEST_SUITE(estimating_errors)
 
-BOOST_AUTO_TEST_CASE(on_random_data_the_estimate_is_the_doubt)
+BOOST_AUTO_TEST_CASE(on_random_data_the_estimate_is_the_mean_uncertainty)
 {
     // A ring has no parts, so that its patterns do not count.
     std::vector<std::complex<float>> ring;
@@ -155,7 +155,7 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_FIXTURE_TEST_SUITE(guarding, noisy_signal)
 
-BOOST_AUTO_TEST_CASE(the_surer_network_decides)
+BOOST_AUTO_TEST_CASE(the_more_certain_network_decides)
 {
     const model offline = make_receiver(8), sharp = make_receiver(40);
     guard watching(offline, true, 1);
@@ -166,7 +166,7 @@ BOOST_AUTO_TEST_CASE(the_surer_network_decides)
     BOOST_TEST(&watching.choose(sharp.net) == &sharp.net);
 }
 
-BOOST_AUTO_TEST_CASE(one_that_is_sure_of_patterns_that_cannot_be_does_not)
+BOOST_AUTO_TEST_CASE(one_that_is_certain_of_patterns_that_cannot_be_does_not)
 {
     const model offline = make_receiver(40), wrong = make_receiver(4000, 1.0f);
     guard watching(offline, true, 1);
@@ -201,7 +201,7 @@ BOOST_AUTO_TEST_CASE(a_network_that_the_signal_has_left_is_trusted_less)
 {
     for (const float usual_rate : { 0.001f, 0.5f }) {
         model offline = make_receiver(40);
-        const model adapting = make_receiver(20); // doubts more
+        const model adapting = make_receiver(20); // less certain
         offline.symbol_error_rate = usual_rate;
         guard watching(offline, true, 1);
         for (int i = 0; i < 100; ++i)
