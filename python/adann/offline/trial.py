@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -153,7 +154,7 @@ def _verdict(rows, blind):
     return verdict
 
 
-def draw(path: str, trial: Trial) -> None:
+def draw(path: str | Path, trial: Trial) -> None:
     """The eye as it came, soft symbols before and behind a linear equalizer, errors over the record."""
     figure = new_figure(11, 3.8)
     eye, points, errors = figure.subplots(1, 3)
