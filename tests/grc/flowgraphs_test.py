@@ -152,7 +152,7 @@ def test_grc_takes_every_form_of_the_equalizer(platform, kind, input, mode, loss
     flowgraph = platform.make_flow_graph()
     block = flowgraph.new_block("adann_equalizer")
     block.import_data("equalizer", {}, dict(type=kind, input=input, mode=mode, loss=loss,
-                                            model="'m'"))
+                                            model="'m'", sps="4"))
     flowgraph.rewrite()
     made = block.templates.render("make")
     assert "checkpoint=''," in made
@@ -165,7 +165,8 @@ def test_grc_takes_every_form_of_the_equalizer(platform, kind, input, mode, loss
     labels = next(port for port in block.sinks if port.name == "labels")
     assert labels.hidden == (loss != "supervised" or mode == "off")
     assert (block.params["batch"].hide == "all") == (mode == "off")
-    assert [port.name for port in block.sources] == ["labels", "posteriors", "soft", "status"]
+    assert [port.name for port in block.sources] == ["labels", "posteriors", "soft", "ber",
+                                                     "status"]
 
 
 def test_grc_finds_the_message_port_of_the_ber_counter(platform):
