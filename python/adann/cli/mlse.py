@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@constellation_option
+@constellation_option()
 @click.option("--sps", required=True, type=click.IntRange(1, 64), help="Samples per symbol.")
 @click.option("--memory", default=5, help="Symbols that a sample depends on: 1, 3, 5, 7 ...")
 @click.option("--capture", "captures", required=True, multiple=True, metavar="FILE",

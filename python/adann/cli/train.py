@@ -24,7 +24,7 @@ def _sizes(ctx: click.Context, parameter: click.Parameter, value: str) -> tuple[
 @click.option("--reference", metavar="FILE", help="The labels sent: .u8.")
 @click.option("--blind", is_flag=True,
               help="No labels are known: train on the decisions of a blind linear equalizer.")
-@constellation_option
+@constellation_option()
 @click.option("--sps", required=True, type=click.IntRange(1, 64), help="Samples per symbol.")
 @click.option("--half-window", required=True, type=click.IntRange(0, 255),
               help="Symbols on each side of the one decided.")
