@@ -19,6 +19,7 @@ SCENES = {
     "vcsel_live": ((1200, 860), 7, 3, dict(power_first=0.14, power_main=0.46, power_late=0.40)),
     "coherent_live": ((1290, 960), 7, 3, dict(dispersion=145)),
     "own_block_live": ((900, 480), 5, 5, dict(power_late=0.5)),
+    "qpsk_live": ((1500, 880), 8, 8, dict(echo=0.6, doppler=5)),
     "sdr_live": ((1000, 960), 8, 0, {}),
 }
 
@@ -58,8 +59,9 @@ def draw_companion(flowgraph, picture):
     gi.require_version("PangoCairo", "1.0")
     from gi.repository import Gdk, GLib, Gtk
     from gnuradio import gr
+    # First: the two import each other.
+    Platform = importlib.import_module("gnuradio.grc.gui.Platform").Platform
     from gnuradio.grc.gui.Application import Application
-    from gnuradio.grc.gui.Platform import Platform  # first: the two import each other
     platform = Platform(version=gr.version(), prefs=gr.prefs(), install_prefix=gr.prefix(),
                         version_parts=(gr.major_version(), gr.api_version(), gr.minor_version()))
     platform.build_library()
@@ -105,6 +107,7 @@ def draw_all(folder):
     subprocess.run(["grcc", "-o", folder, *(EXAMPLES / f"{name}.grc" for name in SCENES)],
                    check=True)
     scenes = [(draw_companion, EXAMPLES / "own_block_live.grc", DOCS / "companion.png")]
+    scenes += [(draw_companion, EXAMPLES / "qpsk_start.grc", DOCS / "qpsk_start.png")]
     scenes += [(draw_flowgraph, name, folder, DOCS / f"{name}.png") for name in SCENES]
     for draw, *arguments in scenes:
         process = multiprocessing.get_context("spawn").Process(target=draw, args=arguments)

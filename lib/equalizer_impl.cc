@@ -94,11 +94,13 @@ equalizer_impl::equalizer_impl(const core::model& model,
                                   2,
                                   item_floats(model.window, settings) * sizeof(float),
                                   sizeof(std::uint8_t)),
-          gr::io_signature::make3(1,
-                                  3,
-                                  sizeof(std::uint8_t),
-                                  model.symbols.size() * sizeof(float),
-                                  model.window.floats_per_sample() * sizeof(float))),
+          gr::io_signature::makev(
+              1,
+              4,
+              { static_cast<int>(sizeof(std::uint8_t)),
+                static_cast<int>(model.symbols.size() * sizeof(float)),
+                static_cast<int>(model.window.floats_per_sample() * sizeof(float)),
+                static_cast<int>(sizeof(float)) })),
       d_vectors(settings.input == input_kind::vectors),
       d_supervised(row(settings.loss).supervised() &&
                    settings.mode != adaptation_mode::off),
@@ -106,6 +108,8 @@ equalizer_impl::equalizer_impl(const core::model& model,
       d_constellation(model.symbols),
       d_items_per_symbol(d_vectors ? 1 : d_window.sps()),
       d_stride(d_vectors ? d_window.dimension() : d_window.stride()),
+      d_batch(settings.batch),
+      d_live(settings.mode == adaptation_mode::live),
       d_core(start ? core::adaptive_equalizer(*start, d_stride, settings, publisher())
                    : core::adaptive_equalizer(model, d_stride, settings, publisher()))
 {
@@ -147,6 +151,7 @@ bool equalizer_impl::check_topology(int ninputs, int)
 bool equalizer_impl::start()
 {
     set_output_multiple(1);
+    d_in_batch = 0;
     d_core.start();
     return true;
 }
@@ -183,6 +188,10 @@ int equalizer_impl::general_work(int noutput_items,
         symbols = std::clamp(ninput_items[1] - past, 0, symbols);
     }
 
+    const bool estimates = output_items.size() > 3; // each after its batch
+    if (estimates)
+        symbols = std::min<int>(symbols, d_batch - d_in_batch);
+
     const core::feature_view view{ static_cast<const float*>(input_items[0]),
                                    d_stride,
                                    d_core.dimension(),
@@ -194,13 +203,22 @@ int equalizer_impl::general_work(int noutput_items,
     if (output_items.size() > 2)
         write_soft_symbols(posteriors, view.count, static_cast<float*>(output_items[2]));
 
-    pass_tags(0, symbols, d_items_per_symbol, output_items.size());
+    const std::size_t of_symbols = std::min<std::size_t>(output_items.size(), 3);
+    pass_tags(0, symbols, d_items_per_symbol, of_symbols);
     consume(0, symbols * d_items_per_symbol);
     if (known_labels) {
-        pass_tags(1, symbols, 1, output_items.size());
+        pass_tags(1, symbols, 1, of_symbols);
         consume(1, symbols);
     }
-    return symbols;
+    for (std::size_t output = 0; output < of_symbols; ++output)
+        produce(output, symbols);
+    d_in_batch = (d_in_batch + symbols) % d_batch;
+    if (estimates && symbols && d_in_batch == 0) {
+        *static_cast<float*>(output_items[3]) =
+            static_cast<float>(estimated_bit_error_rate());
+        produce(3, 1);
+    }
+    return WORK_CALLED_PRODUCE;
 }
 
 void equalizer_impl::pass_tags(int input,
@@ -238,41 +256,132 @@ ber_estimate equalizer_impl::estimated_ber() const
 front_filter_state equalizer_impl::front_filter() const
 {
     const auto found = d_core.front_status();
-    return { d_core.taps(), found.memory, decibels(found.residual), found.resets };
+    return { d_core.taps(),
+             found.memory,
+             decibels(found.residual),
+             found.resets,
+             found.frequency };
+}
+
+std::string equalizer_impl::network() const
+{
+    return d_core.started() ? core::guard::name(d_core.status().in_use) : "linear";
+}
+
+double equalizer_impl::modulation_error_ratio() const
+{
+    return -decibels(d_core.front_status().residual);
 }
 
 // In the block's thread, between two calls of work().
 void equalizer_impl::control(const pmt::pmt_t& message)
 {
-    const bool pair = pmt::is_pair(message);
-    const pmt::pmt_t command = pair ? pmt::car(message) : message;
-    const std::string word =
-        pmt::is_symbol(command) ? pmt::symbol_to_string(command) : "";
-    const pmt::pmt_t value = pair ? pmt::cdr(message) : pmt::PMT_T;
+    const auto refuse = [&](const pmt::pmt_t& what, const std::string& why) {
+        d_logger->warn("control message is {:s}, {:s}",
+                       core::printable(pmt::write_string(what)),
+                       why);
+    };
+    pmt::pmt_t commands = message;
+    if (pmt::is_dict(message))
+        commands = pmt::dict_items(message);
+    else
+        commands = pmt::list1(message);
+    for (; pmt::is_pair(commands); commands = pmt::cdr(commands)) {
+        const pmt::pmt_t command = pmt::car(commands);
+        const bool pair = pmt::is_pair(command);
+        const pmt::pmt_t word = pair ? pmt::car(command) : command;
+        try {
+            if (!pmt::is_symbol(word) ||
+                !obey(pmt::symbol_to_string(word), pair ? pmt::cdr(command) : pmt::PMT_T))
+                refuse(command,
+                       "allowed: freeze, resume, reset, (freeze . bool), (front_filter . "
+                       "bool), (learning_rate . number), (sigma . number), (epsilon . "
+                       "number), (save . path), or a dictionary of these");
+        } catch (const std::invalid_argument& error) {
+            refuse(command, error.what());
+        }
+    }
+}
+
+// Whether a word is known, and its value fits.
+bool equalizer_impl::obey(const std::string& word, const pmt::pmt_t& value)
+{
+    const bool is_true = pmt::is_bool(value) && pmt::to_bool(value);
+    std::optional<float> number = automatic;
+    if (pmt::is_number(value) && !pmt::is_complex(value))
+        number = static_cast<float>(pmt::to_double(value));
+    const bool is_number = number || pmt::is_null(value);
     if (word == "freeze" && pmt::is_bool(value))
-        d_core.freeze(pmt::to_bool(value));
-    else if (word == "resume")
-        d_core.freeze(false);
-    else if (word == "reset")
-        d_core.request_reset();
+        set_frozen(is_true);
+    else if (word == "front_filter" && pmt::is_bool(value))
+        set_front_filter(is_true);
+    else if (word == "resume" && is_true)
+        set_frozen(false);
+    else if (word == "reset" && pmt::is_bool(value)) // a button's release changes nothing
+        is_true ? d_core.request_reset() : void();
     else if (word == "save" && pmt::is_symbol(value))
         d_core.request_save(pmt::symbol_to_string(value));
+    else if (word == "learning_rate" && is_number)
+        set_learning_rate(number);
+    else if (word == "sigma" && is_number)
+        set_sigma(number);
+    else if (word == "epsilon" && is_number)
+        set_epsilon(number);
     else
-        d_logger->warn("control message is {:s}, allowed: freeze, (freeze . #f), resume, "
-                       "reset, (save . path)",
-                       core::printable(pmt::write_string(message)));
+        return false;
+    return true;
+}
+
+// In the adapter thread. What is told again and again is told once a minute.
+void equalizer_impl::log(const core::adaptation_event& event)
+{
+    using core::event_kind;
+    const auto now = clock::now();
+    const auto minute_since = [now](clock::time_point& last) {
+        if (last.time_since_epoch().count() && now - last < std::chrono::minutes(1))
+            return false;
+        last = now;
+        return true;
+    };
+    switch (event.what) {
+    case event_kind::error:
+        d_logger->error("adaptation: {:s}", event.detail);
+        break;
+    case event_kind::start:
+        d_drops_at_start = event.dropped;
+        d_logger->info("{:s}", event.detail);
+        break;
+    case event_kind::paused:
+        if ((d_pause_told = minute_since(d_told_pause)))
+            d_logger->warn("adaptation: paused: {:s}; the last good network decides",
+                           event.detail);
+        break;
+    case event_kind::resumed:
+        if (std::exchange(d_pause_told, false))
+            d_logger->info("adaptation: resumed");
+        break;
+    case event_kind::step:
+        if (event.dropped > d_drops_at_start && minute_since(d_told_drops))
+            d_logger->info("trained on {:d} of {:d} batches; decisions are not affected",
+                           event.steps,
+                           event.steps + event.dropped - d_drops_at_start);
+        break;
+    default:
+        break;
+    }
 }
 
 // In the adapter thread.
 void equalizer_impl::publish(const core::adaptation_event& event)
 {
     using core::event_kind;
-    if (event.what == event_kind::start)
-        d_logger->info("{:s}", event.detail);
-    else if (event.what == event_kind::error)
-        d_logger->error("adaptation: {:s}", event.detail);
-    else if (event.what == event_kind::paused)
-        d_logger->warn("adaptation: {:s}: {:s}", adann::name(event.what), event.detail);
+    log(event);
+    if (event.what == event_kind::step && d_live) {
+        constexpr auto interval = std::chrono::milliseconds(50);
+        if (clock::now() - d_told_step < interval)
+            return;
+        d_told_step = clock::now();
+    }
     pmt::pmt_t status = pmt::make_dict();
     const auto add = [&status](const char* key, const pmt::pmt_t& value) {
         status = pmt::dict_add(status, pmt::mp(key), value);
@@ -290,7 +399,8 @@ void equalizer_impl::publish(const core::adaptation_event& event)
         add("ber_high", pmt::from_double(event.estimated.high));
         add("trustworthy", pmt::from_bool(event.estimated.trustworthy));
     }
-    add("network", pmt::mp(core::guard::name(event.in_use)));
+    add("network",
+        pmt::mp(d_core.started() ? core::guard::name(event.in_use) : "linear"));
     add("step", pmt::from_uint64(event.steps));
     add("updates", pmt::from_uint64(event.updates));
     add("dropped", pmt::from_uint64(event.dropped));
@@ -302,6 +412,7 @@ void equalizer_impl::publish(const core::adaptation_event& event)
         if (!std::isnan(event.front.residual))
             add("residual", pmt::from_double(decibels(event.front.residual)));
         add("filter_resets", pmt::from_uint64(event.front.resets));
+        add("frequency", pmt::from_double(event.front.frequency));
     }
     message_port_pub(status_port, status);
 }

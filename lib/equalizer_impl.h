@@ -7,6 +7,8 @@
 #include "core/adaptation/adaptive_equalizer.h"
 #include <gnuradio/adann/equalizer.h>
 
+#include <chrono>
+
 namespace gr::adann {
 
 class equalizer_impl : public equalizer
@@ -27,6 +29,7 @@ public:
         d_core.set_epsilon(epsilon);
     }
     void set_frozen(bool frozen) override { d_core.freeze(frozen); }
+    void set_front_filter(bool follows) override { d_core.set_front_filter(follows); }
     std::uint64_t steps() const override { return d_core.status().steps; }
     std::uint64_t updates() const override { return d_core.status().updates; }
     std::uint64_t rejected() const override { return d_core.status().rejected(); }
@@ -34,6 +37,10 @@ public:
     std::uint64_t queued() const override { return d_core.queued(); }
     std::uint64_t rollbacks() const override { return d_core.status().rollbacks; }
     ber_estimate estimated_ber() const override;
+    double estimated_bit_error_rate() const override { return estimated_ber().ber; }
+    std::string network() const override;
+    double modulation_error_ratio() const override;
+    double frequency() const override { return d_core.front_status().frequency; }
     front_filter_state front_filter() const override;
 
     bool check_topology(int ninputs, int noutputs) override;
@@ -47,6 +54,8 @@ public:
 
 private:
     void control(const pmt::pmt_t& message);
+    bool obey(const std::string& word, const pmt::pmt_t& value);
+    void log(const core::adaptation_event& event);
     auto publisher()
     {
         return [this](const core::adaptation_event& event) { publish(event); };
@@ -66,6 +75,15 @@ private:
     const std::size_t d_stride;           // floats from one feature vector to the next
     std::size_t d_margin; // samples that a front filter needs beside each window
     std::vector<gr::tag_t> d_tags;
+    const std::size_t d_batch;
+    std::size_t d_in_batch = 0; // symbols of the batch that the next estimate is for
+
+    // The adapter thread's.
+    using clock = std::chrono::steady_clock;
+    const bool d_live;
+    clock::time_point d_told_step, d_told_drops, d_told_pause;
+    std::uint64_t d_drops_at_start = 0;
+    bool d_pause_told = false;
     core::adaptive_equalizer d_core;
 };
 

@@ -16,4 +16,12 @@ from .links.vcsel_mmf_link import vcsel_mmf_link
 
 __all__ = ["ber_counter", "capture_source", "coherent_link", "core", "equalizer",
            "feature_windower", "mlse", "normalizer", "receiver", "record_statistics", "resampler",
-           "soft_bits", "status_monitor", "vcsel_mmf_link"]
+           "soft_bits", "status_monitor", "status_panel", "vcsel_mmf_link"]
+
+
+def __getattr__(name):
+    """The block that needs Qt, when it is asked for."""
+    if name == "status_panel":
+        from .blocks.status_panel import status_panel
+        return status_panel
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

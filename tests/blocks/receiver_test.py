@@ -7,9 +7,10 @@ from pathlib import Path
 import numpy as np
 import pmt
 import pytest
-from gnuradio import adann, blocks, gr
+from gnuradio import adann, blocks, channels, digital, filter, gr
 from gnuradio.adann import core
 from gnuradio.adann.links.simulation import random_labels, simulate_vcsel
+from gnuradio.filter import firdes
 
 MODEL = str(Path(__file__).parents[2] / "examples/models/vcsel_pam4.safetensors")
 SPS, RATE = 6, 28e9  # of the link; the model takes 4 samples a symbol
@@ -149,7 +150,40 @@ def test_tags_go_to_their_symbols(link, clock_recovery):
     assert abs(late + 0.5).max() <= (1.5 if clock_recovery else 0.75)
 
 
+@pytest.mark.parametrize("offset", [1e-4, 1e-3, 1e-2])
+def test_a_radios_samples_with_a_carrier_offset_become_labels_with_nothing_known(offset):
+    """QPSK in GNU Radio's labels at 15 dB, 4.17 samples a symbol, a second ray, offset in cycles a
+    symbol. A slip of a quarter turn would lose lock, and cost hundreds of errors."""
+    qpsk, per_symbol = digital.constellation_qpsk(), 4.17
+    points = np.array(qpsk.points()) / abs(qpsk.points()[0])
+    sent = random_labels(150_000, 3)
+    pulse = firdes.root_raised_cosine(8, 8, 1, 0.35, 177)
+    receiver = adann.receiver("", per_symbol, 1, constellation=qpsk, carrier_recovery=True,
+                              count_errors=True, mode="lockstep")
+    rates = blocks.vector_sink_f()
+    top = gr.top_block()
+    top.connect(blocks.vector_source_b(sent), digital.chunks_to_symbols_bc(points.tolist(), 1),
+                filter.interp_fir_filter_ccf(8, pulse),
+                filter.pfb_arb_resampler_ccf(per_symbol / 8, firdes.low_pass(32, 256, 1.5, 1), 32),
+                channels.channel_model(10 ** (-15 / 20) * per_symbol**0.5, offset / per_symbol, 1,
+                                       [1, 0, 0, 0, 0.4j], 5),
+                receiver, blocks.null_sink(1))
+    top.connect(blocks.vector_source_b(sent), (receiver, 1))
+    top.connect((receiver, 3), rates)
+    top.run()
+    assert len(rates.data()) > 15
+    assert np.mean(rates.data()[-8:]) < 3e-4
+    assert receiver.network() in ("offline", "adaptive", "last good")
+    assert receiver.steps() == receiver.equalizer.steps() > 0
+    assert receiver.front_filter().memory == receiver.equalizer.front_filter().memory
+
+
 @pytest.mark.parametrize("changed, said", [
+    (dict(carrier_recovery=True), "complex is False, allowed: True for carrier_recovery"),
+    (dict(model="", constellation="qpsk", carrier_recovery=True, sample_rate=1),
+     "sample_rate is 1.0, allowed: 2 to 64 times symbol_rate"),
+    (dict(model="", constellation="qpsk", carrier_recovery=True, roll_off=2),
+     "roll_off is 2, allowed: 0.05 to 1"),
     (dict(loss="supervised"), "loss is 'supervised', allowed: self_training, pi_model, vat, aug_vat"),
     (dict(sample_rate=0), "sample_rate is 0, allowed: above 0"),
     (dict(batch=1), "batch is 1, allowed: 16 to"),

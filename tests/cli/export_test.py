@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from gnuradio.adann import core
+from gnuradio.adann.captures.statistics import normalized
 from gnuradio.adann.cli import main
 from gnuradio.adann.offline.training import feature_view
 from safetensors.torch import save_file
@@ -121,3 +122,31 @@ def test_what_does_not_fit_is_told_in_one_line(tmp_path, options, status, said):
                    tmp_path / "model.safetensors")
     assert result.exit_code == status and said in result.stderr
     assert os.listdir(tmp_path) == ["net.safetensors"]
+
+
+def test_a_model_in_whole_numbers_and_its_c_file_decide_alike(tmp_path):
+    done("simulate", "vcsel", "--symbols", 70_000, "-o", tmp_path)
+    model = MODELS / "vcsel_pam4.safetensors"
+    told = done("quantize", model, "--capture", tmp_path / "set1", "--reference", tmp_path / "set1.u8", "--bits", 8,
+                "-o", tmp_path / "model.safetensors").splitlines()
+    assert "of 70000 symbols are decided in another way" in told[0]
+    assert told[1].startswith("float: BER ") and told[2].startswith("8 bits: BER ")
+    done("export", tmp_path / "model.safetensors", "--format", "c", "--capture", tmp_path / "set1", "-o",
+         tmp_path / "net.c")
+    subprocess.run("cc -std=c99 -DADANN_FILTER net.c -o decide && ./decide < set1.sigmf-data > labels.u8",
+                   shell=True, cwd=tmp_path, check=True)
+    made = core.load_model(str(tmp_path / "model.safetensors"))
+    samples = normalized(np.fromfile(tmp_path / "set1.sigmf-data", np.float32))
+    labels = core.quantized_network(made.network, made.formats).decide(feature_view(samples, 4, 5))[0]
+    np.testing.assert_array_equal(np.fromfile(tmp_path / "labels.u8", np.uint8), labels)
+
+
+@pytest.mark.parametrize("options, status, said", [
+    (("--bits", 3), 2, "4<=x<=16"), (("--capture", "none.f32"), 1, "none.f32: no such file"),
+    (("-o", "no/model.safetensors"), 1, "its folder does not exist")])
+def test_what_cannot_be_quantised_is_told(tmp_path, options, status, said):
+    np.random.default_rng(1).standard_normal(4000).astype(np.float32).tofile(tmp_path / "rx.f32")
+    given = {"--bits": 8, "--capture": tmp_path / "rx.f32", "-o": tmp_path / "model.safetensors"} | dict([options])
+    result = adann("quantize", MODELS / "vcsel_pam4.safetensors", *sum(given.items(), ()))
+    assert result.exit_code == status and said in result.stderr
+    assert os.listdir(tmp_path) == ["rx.f32"]

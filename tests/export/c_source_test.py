@@ -7,8 +7,10 @@ import subprocess
 
 import numpy as np
 import pytest
+from gnuradio.adann import core
 from gnuradio.adann.export.c_source import c_source, identifier
 from gnuradio.adann.export.frozen import Frozen
+from gnuradio.adann.export.quantize import quantize
 from gnuradio.adann.offline.training import feature_view
 
 COMPILERS = [name for name in ("gcc", "clang", "clang-19") if shutil.which(name)]
@@ -42,6 +44,42 @@ def test_a_million_symbols_are_decided_as_in_the_core(link, tmp_path, compiler):
     differs = np.frombuffer(found, np.uint8) != labels
     second, first = np.sort(posteriors[differs])[:, -2:].T
     assert differs.sum() <= 3 and np.all(first - second < 1e-4)
+
+
+def in_whole_numbers(link, bits):
+    model = core.model.from_bytes(link.model.to_bytes())
+    samples = link.record(20_000, 6)[0]
+    model.formats = quantize(model.network, feature_view(samples, model.sps, model.half_window), bits)
+    return model
+
+
+@pytest.mark.parametrize("bits", [4, 8, 9, 16])
+def test_whole_numbers_are_the_core_s_to_the_bit_over_a_million_symbols(link, tmp_path, bits):
+    """The compilers in turn; the self-test has the logits."""
+    model, samples = in_whole_numbers(link, bits), link.record(1_000_000, 2)[0]
+    compiler = COMPILERS[bits % len(COMPILERS)]
+    write(tmp_path, c_source(Frozen(model), "link"))
+    run = subprocess.run([compiled(tmp_path, "link", compiler, "-DADANN_SELF_TEST")], capture_output=True)
+    assert (run.returncode, run.stdout) == (0, b"0 of 32 golden windows differ\n")
+    found = subprocess.run([compiled(tmp_path, "link", compiler, "-DADANN_FILTER")],
+                           input=samples.tobytes(), capture_output=True, check=True).stdout
+    labels = core.quantized_network(model.network, model.formats).decide(
+        feature_view(samples, model.sps, model.half_window))[0]
+    np.testing.assert_array_equal(np.frombuffer(found, np.uint8), labels)
+
+
+def test_whole_numbers_show_no_undefined_behaviour(link, tmp_path):
+    """With samples that are huge, infinite and NaN."""
+    model = in_whole_numbers(link, 16)
+    samples = np.random.default_rng(3).standard_normal(40_000).astype(np.float32)
+    samples[::7], samples[1::7], samples[2::7] = 1e30, -np.inf, np.nan
+    write(tmp_path, c_source(Frozen(model), "link"))
+    found = subprocess.run([compiled(tmp_path, "link", "gcc", "-DADANN_FILTER", "-fsanitize=undefined,address",
+                                     "-fno-sanitize-recover")],
+                           input=samples.tobytes(), capture_output=True, check=True).stdout
+    labels = core.quantized_network(model.network, model.formats).decide(
+        feature_view(samples.view(np.complex64) if model.complex else samples, model.sps, model.half_window))[0]
+    np.testing.assert_array_equal(np.frombuffer(found, np.uint8), labels)
 
 
 def test_golden_windows_pass_and_a_changed_weight_fails(link, tmp_path, compiler):

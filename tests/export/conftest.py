@@ -10,7 +10,7 @@ from gnuradio.adann.captures.statistics import normalized
 from gnuradio.adann.offline.training import TrainingSettings, train
 
 SPS, HALF_WINDOW = 2, 3
-NOISE = {"pam4": 0.12, "qpsk": 0.3, "16qam": 0.1}
+NOISE = {"pam4": 0.19, "qpsk": 0.3, "16qam": 0.12}
 
 
 @dataclass

@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Each block as GRC draws, checks and makes it."""
 
+import os
 import pathlib
 import types
 
 import numpy as np
 import pmt
 import pytest
-from gnuradio import adann, digital, gr
+from gnuradio import adann, blocks, digital, gr
 from gnuradio.adann.captures.files import write_capture
+from PyQt5 import QtWidgets
 
 ROOT = pathlib.Path(__file__).parents[2]
 NAMES = sorted(path.name.removesuffix(".block.yml") for path in (ROOT / "grc").glob("*.block.yml"))
@@ -32,9 +34,17 @@ def errors(block):
 
 def make(block):
     """The block's object, made with the line that GRC writes into the program."""
-    names = {"self": types.SimpleNamespace(), "adann": adann, "samp_rate": 32000}
+    layout = types.SimpleNamespace(addWidget=lambda widget: None)
+    names = {"self": types.SimpleNamespace(top_layout=layout), "adann": adann, "samp_rate": 32000}
     exec(f"self.block = {block.templates.render('make')}", names)
     return names
+
+
+@pytest.fixture(autouse=True, scope="module")
+def application():
+    """For what draws, on a screen that is not there."""
+    os.environ["QT_QPA_PLATFORM"] = "offscreen"
+    yield QtWidgets.QApplication.instance() or QtWidgets.QApplication([])
 
 
 @pytest.fixture
@@ -42,7 +52,7 @@ def given(tmp_path):
     """What has no default, or none that is a setter's too."""
     write_capture(tmp_path / "a", np.ones(100, np.float32), 1e6)
     model = {"model": ROOT / "examples/models/vcsel_pam4.safetensors"}
-    return {"adann_equalizer": {**model, "type": "float"}, "adann_receiver": model,
+    return {"adann_equalizer": {**model, "type": "float"}, "adann_receiver": {**model, "type": "float"},
             "adann_capture_source": {"file": tmp_path / "a.sigmf-meta"},
             "adann_mlse": {"response": "(0, 0, 1, 0, 0)"},
             "adann_status_monitor": {"address": f"ipc://{tmp_path}/status"}}
@@ -82,6 +92,20 @@ def test_a_block_as_it_is_dragged_in_is_made_and_its_callbacks_are_its_setters(
                 key = pmt.intern(port.key)
                 assert (port.key in pmt.to_python(getattr(made, f"message_ports_{direction}")())
                         or getattr(made, f"message_port_is_hier_{direction}")(key))
+
+
+@pytest.mark.parametrize("chosen, closed", [
+    ([], []), (["posteriors"], []), (["soft"], [1]), (["estimate"], [1, 2]),
+    (["posteriors", "estimate"], [2]), (["posteriors", "soft", "estimate"], [])])
+def test_an_equalizers_outputs_come_by_choice_and_none_needs_a_null_sink(platform, chosen, closed):
+    block = new_block(platform, "adann_equalizer", **dict.fromkeys(chosen, "True"))
+    shown = [port.name for port in block.sources if not port.hidden and port.domain == "stream"]
+    assert shown == ["labels", *("ber" if name == "estimate" else name for name in chosen)]
+    made, connected = types.SimpleNamespace(), []
+    made.connect = lambda port, sink: connected.append(port[1])
+    lines = block.templates.render("make")
+    exec(f"self.{block.name} = {lines}", {"self": made, "adann": adann, "blocks": blocks})
+    assert connected == closed
 
 
 @pytest.mark.parametrize("constellation, classes", [

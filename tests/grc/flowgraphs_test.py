@@ -32,7 +32,8 @@ def test_grcc_compiles_the_flowgraph(path, compiled):
 def test_a_block_description_is_complete(path):
     block = yaml.safe_load(path.read_text())
     assert block["id"] == path.name.removesuffix(".block.yml")
-    assert block["category"] == "[AdaNN]"
+    simulated = block["id"] in ("adann_vcsel_mmf_link", "adann_coherent_link")
+    assert block["category"] == "[AdaNN]" + simulated * "/Simulation"
     assert len(block["documentation"]) > 200
     assert block["asserts"]
 
@@ -152,7 +153,7 @@ def test_grc_takes_every_form_of_the_equalizer(platform, kind, input, mode, loss
     flowgraph = platform.make_flow_graph()
     block = flowgraph.new_block("adann_equalizer")
     block.import_data("equalizer", {}, dict(type=kind, input=input, mode=mode, loss=loss,
-                                            model="'m'"))
+                                            model="'m'", sps="4"))
     flowgraph.rewrite()
     made = block.templates.render("make")
     assert "checkpoint=''," in made
@@ -165,7 +166,8 @@ def test_grc_takes_every_form_of_the_equalizer(platform, kind, input, mode, loss
     labels = next(port for port in block.sinks if port.name == "labels")
     assert labels.hidden == (loss != "supervised" or mode == "off")
     assert (block.params["batch"].hide == "all") == (mode == "off")
-    assert [port.name for port in block.sources] == ["labels", "posteriors", "soft", "status"]
+    assert [port.name for port in block.sources] == ["labels", "posteriors", "soft", "ber",
+                                                     "status"]
 
 
 def test_grc_finds_the_message_port_of_the_ber_counter(platform):

@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+import yaml
 from gnuradio.adann.captures.files import write_capture
 from gnuradio.adann.links.simulation import random_labels, simulate_vcsel
 
@@ -69,9 +70,49 @@ RUNS = {
     "coherent_live": ({}, ("symbol_rate", 4e5),
                       ["ber_history", "received", "soft_adaptive", "soft_frozen", "confidence"]),
     "own_block_live": ({}, ("symbol_rate", 4e5), ["soft_symbols", "ber_now"]),
+    "qpsk_live": ({}, ("symbol_rate", 2.5e5), ["ber_history", "received", "equalized", "panel"]),
     "sdr_live": (dict(recording="echo.sigmf-meta"), ("speed", 40),
                  ["spectrum", "synchronized"]),
 }
+
+
+# Runs the flowgraph that starts with nothing until it has adapted for a while.
+START = """
+import time
+from PyQt5 import Qt
+import qpsk_start
+application = Qt.QApplication([])
+top = qpsk_start.qpsk_start()
+top.show()
+top.start()
+end = time.monotonic() + 300
+
+def show(until):
+    while not until():
+        assert time.monotonic() < end, "it does not start"
+        application.processEvents()
+        time.sleep(0.01)
+
+show(lambda: top.equalizer.updates() > 20)
+bits, errors = top.counter.bits(), top.counter.errors()
+show(lambda: top.counter.bits() > bits + 2**18)
+print((top.counter.errors() - errors) / (top.counter.bits() - bits))
+top.stop()
+top.wait()
+"""
+
+
+def test_eight_blocks_start_with_nothing_on_a_channel_with_two_rays(compiled, screen):
+    """From an empty canvas: no file, no shell, and soon a bit error rate below 1e-3."""
+    saved = yaml.safe_load((ROOT / "examples/qpsk_start.grc").read_text())
+    blocks = [block for block in saved["blocks"] if not block["id"].startswith("variable")]
+    assert len(blocks) == 8
+    equalizer, = (block["parameters"] for block in blocks if block["id"] == "adann_equalizer")
+    assert equalizer["model"] == "" and equalizer["checkpoint"] == ""
+    done = subprocess.run([sys.executable, "-c", START], cwd=compiled, env=screen, text=True,
+                          capture_output=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert float(done.stdout.split()[-1]) < 1e-3
 
 
 @pytest.fixture(scope="module")

@@ -22,6 +22,7 @@ struct front_filter_state {
     std::size_t memory; //!< symbols that they look back; 0: they do nothing
     double residual;    //!< dB: what the expected waveform leaves of the samples; or NaN
     std::uint64_t resets; //!< times that it was worse than nothing, and started over
+    double frequency;     //!< of the carrier that is taken out, turns a symbol
 };
 
 //! A bit error rate that is estimated without labels.
@@ -44,7 +45,8 @@ struct ber_estimate {
  * vectors. Input 1, only for the loss "supervised": known labels (byte). Output 0: labels
  * 0 … M-1 (byte); output i belongs to symbol i. Output 1, optional: posteriors, M floats.
  * Output 2, optional: soft symbol (posterior mean; neighbouring levels are 2 apart), of
- * the samples' type. A symbol is decided once its window is complete, half_window symbols
+ * the samples' type. Output 3, optional: the bit error rate estimated without labels (float), one value per
+ * batch, NaN while it is not known. A symbol is decided once its window is complete, half_window symbols
  * later. Tags move from sample j to symbol ⌊(j + ⌊sps/2⌋)/sps⌋, those of known labels to
  * their symbol.
  *
@@ -96,15 +98,16 @@ struct ber_estimate {
  * it (any label, some finite posteriors) and the adaptation step of its batch, and
  * nothing after that.
  *
- * Message port `status`: a dictionary per step and change of state with event ("start", "step", "paused", "resumed",
+ * Message port `status`: a dictionary per step and change of state with event ("start", "step", "frozen", "unfrozen", "paused", "resumed",
  * "rollback", "reset", "saved", "error"), detail (the reason), step, loss, confidence
  * (mean largest posterior), ber, ber_low, ber_high and trustworthy (estimated without
  * labels, from the first 4096 symbols on), network (offline, adaptive or last good: the
  * one that decides), updates, dropped, rejected, rollbacks and queued (batches not yet
  * trained on, that of this step included); with a front filter also memory (symbols, 0:
- * it does nothing), residual (dB) and filter_resets. Message port `control`: the symbols freeze (as
- * the pair (freeze . #f) it unfreezes), resume and reset (to the offline network), or the pair (save . path), which writes a
- * checkpoint. Source: the paper, Section II, Fig. 2 and Algorithm 2.
+ * it does nothing), residual (dB), filter_resets and frequency (turns a symbol). In the mode "live" steps
+ * come at most 20 times a second. Message port `control`: the symbols freeze, resume and reset (to the offline network), a pair, or a
+ * dictionary of them: (freeze . bool), (front_filter . bool), (learning_rate . x), (sigma . x) and (epsilon . x), where () is automatic, and
+ * (save . path), which writes a checkpoint. Source: the paper, Section II, Fig. 2 and Algorithm 2.
  */
 class ADANN_API equalizer : virtual public gr::block
 {
@@ -138,6 +141,8 @@ public:
     virtual void set_epsilon(std::optional<float> epsilon) = 0;
     //! Stops (true) or resumes learning; what was learnt stays in use.
     virtual void set_frozen(bool frozen) = 0;
+    //! Has the front filter follow (true, as at first), or do nothing.
+    virtual void set_front_filter(bool follows) = 0;
 
     virtual std::uint64_t steps() const = 0; //!< batches that the adapter has taken
     virtual std::uint64_t
@@ -149,6 +154,15 @@ public:
     virtual std::uint64_t rollbacks() const = 0;
     //! Of the network in use; not known without guard, and before the first symbols.
     virtual ber_estimate estimated_ber() const = 0;
+    //! Its bit error rate alone; NaN: not known.
+    virtual double estimated_bit_error_rate() const = 0;
+    //! Which network decides: offline, adaptive, last good; linear during a start without a model.
+    virtual std::string network() const = 0;
+    /*! Modulation error ratio in dB: of what the expected waveform explains of the samples that the network
+     * sees to what it leaves; NaN without a front filter. */
+    virtual double modulation_error_ratio() const = 0;
+    //! Of the carrier that the front filter takes out, turns a symbol.
+    virtual double frequency() const = 0;
     //! After the latest batch.
     virtual front_filter_state front_filter() const = 0;
 };

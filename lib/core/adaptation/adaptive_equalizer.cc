@@ -113,6 +113,7 @@ adaptive_equalizer::adaptive_equalizer(
     if (!settings.checkpoint.empty())
         d_recorder.emplace(
             stride, initial.window.dimension(), d_batch, queue_slots(d_batch, d_floats));
+    d_started = !d_start;
     if (d_start)
         return;
     d_learner.emplace(initial, settings);
@@ -198,12 +199,13 @@ feature_view adaptive_equalizer::decide_some(const feature_view& view,
         return middle;
     }
     front_filter& front = following->enter();
-    if (d_reset_front.exchange(false))
+    const bool follows = d_follows;
+    if (d_reset_front.exchange(false) || std::exchange(d_followed, follows) != follows)
         front.reset();
     const std::size_t n = std::min(view.count, front.left());
     const feature_view seen = front.filter(view.from(0, n));
     d_decider.decide(net, seen, labels, posteriors, d_position);
-    if (d_frozen)
+    if (d_frozen || !follows)
         front.hold(labels, n);
     else if (d_supervised)
         front.known(known_labels, n);
@@ -249,6 +251,12 @@ void adaptive_equalizer::collect(const feature_view& view, const std::uint8_t* l
         if (d_lockstep)
             d_done.wait();
     }
+}
+
+void adaptive_equalizer::freeze(bool frozen)
+{
+    if (d_frozen.exchange(frozen) != frozen)
+        d_wake.post();
 }
 
 void adaptive_equalizer::request_reset()
@@ -386,6 +394,8 @@ void adaptive_equalizer::take_requests()
         std::swap(reset, d_reset_requested);
         std::swap(paths, d_save_requests);
     }
+    if (const bool frozen = d_frozen; std::exchange(d_told_frozen, frozen) != frozen)
+        report({ status(), frozen ? event_kind::frozen : event_kind::unfrozen, "" });
     if (d_learner && changed)
         d_learner->set_training(*changed);
     if (d_recorder && (changed || reset))
@@ -424,9 +434,13 @@ void adaptive_equalizer::begin_with(const batch& filled)
         d_learner.emplace(d_start->found(), settings);
         d_front = make_front(d_start->found(), d_stride, d_settings);
         d_start = nullptr;
+        d_started = true;
         share_status();
         publish();
         d_following = d_front.get();
+        // What waits behind this batch was decided by what came before.
+        for (; d_queue.filled() > 1; ++d_dropped)
+            d_queue.pop();
     }
     if (!told.empty())
         report({ status(), event_kind::start, told });

@@ -110,8 +110,11 @@ public:
                 std::uint8_t* labels,
                 float* posteriors = nullptr);
 
-    //! Stops (true) or resumes learning; what was learnt stays in use, taps included.
-    void freeze(bool frozen) { d_frozen = frozen; }
+    //! Stops (true) or resumes learning; what was learnt stays in use, taps included. A
+    //! change is an event.
+    void freeze(bool frozen);
+    //! Has the front filter follow (true, as at first), or do nothing.
+    void set_front_filter(bool follows) { d_follows = follows; }
     //! Back to the offline weights, an empty optimizer and no front filter's taps. Needs
     //! start().
     void request_reset();
@@ -135,6 +138,8 @@ public:
 
     //! After the latest step.
     learner_status status() const;
+    //! Whether it has a model: at once, if it was given one.
+    bool started() const { return d_started; }
     bool has_front_filter() const { return d_following.load() != nullptr; }
     //! Of the front filter, after the latest batch; as at the start without one.
     front_filter_status front_status() const;
@@ -204,6 +209,7 @@ private:
     batch* d_filling = nullptr; // null while the current batch is not learnt from
     std::size_t d_position = 0; // in the current batch
     bool d_gap = true;          // before the current batch
+    bool d_followed = true;     // whether the front filter did
 
     // Handed over.
     slot_queue<batch> d_queue;
@@ -211,7 +217,9 @@ private:
     mutable latest_value<front_report> d_front_report; // read under d_mutex
     semaphore d_wake; // the adapter: a batch, a request, or stop
     semaphore d_done; // decide() in lockstep: the batch has been learnt from
+    std::atomic<bool> d_started{ true };
     std::atomic<bool> d_frozen{ false };
+    std::atomic<bool> d_follows{ true };
     std::atomic<bool> d_stopping{ false };
     std::atomic<bool> d_reset_front{ false };
     std::atomic<std::uint64_t> d_dropped{ 0 };
@@ -222,6 +230,7 @@ private:
     training_settings d_training;
     bool d_settings_changed = false;
     bool d_reset_requested = false;
+    bool d_told_frozen = false; // the adapter thread's
     std::vector<std::string> d_save_requests;
 
     std::optional<batch_recorder> d_recorder; // the adapter thread's

@@ -30,11 +30,24 @@ struct error_rate {
 };
 
 //! What can happen to an equalizer that adapts.
-enum class event_kind { start, step, paused, resumed, rollback, reset, saved, error };
-constexpr std::array<word<event_kind>, 8> words(event_kind)
+enum class event_kind {
+    start,
+    step,
+    frozen,
+    unfrozen,
+    paused,
+    resumed,
+    rollback,
+    reset,
+    saved,
+    error
+};
+constexpr std::array<word<event_kind>, 10> words(event_kind)
 {
     return { { { event_kind::start, "start" },
                { event_kind::step, "step" },
+               { event_kind::frozen, "frozen" },
+               { event_kind::unfrozen, "unfrozen" },
                { event_kind::paused, "paused" },
                { event_kind::resumed, "resumed" },
                { event_kind::rollback, "rollback" },

@@ -56,10 +56,17 @@ void model::set_waveform(const expected_waveform& learnt)
                (complex ? ", complex samples" : ", float samples"));
 }
 
+void model::set_formats(const quantization& chosen)
+{
+    check_formats(net, chosen);
+    formats = chosen;
+}
+
 namespace {
 
 constexpr char format[] = "adann/1";
 constexpr char format_with_waveform[] = "adann/2";
+constexpr char format_with_quantization[] = "adann/3";
 
 std::string tensor_name(std::size_t layer, const char* what)
 {
@@ -150,14 +157,44 @@ void read_waveform(const tensor_file& file, model& loaded)
         std::move(affine), std::move(table), noise, std::move(correlation));
 }
 
+std::vector<int> read_exponents(const tensor_file& file, const std::string& name)
+{
+    const std::size_t count = file.shape(name, 1)[0];
+    const auto& bytes = file.bytes(name, "I32", sizeof(std::int32_t), count);
+    std::vector<std::int32_t> values(count);
+    std::copy_n(bytes.data(), bytes.size(), reinterpret_cast<char*>(values.data()));
+    return { values.begin(), values.end() };
+}
+
+std::string exponents_name(std::size_t layer)
+{
+    return "quantization." + std::to_string(layer) + ".weights";
+}
+
+quantization read_formats(const tensor_file& file, const network& net)
+{
+    quantization formats{ whole_number(file, "quantization_bits"),
+                          read_exponents(file, "quantization.values"),
+                          {} };
+    for (std::size_t k = 0; k < net.layers().size(); ++k)
+        formats.weights.push_back(read_exponents(file, exponents_name(k)));
+    return formats;
+}
+
+bool is_of_quantization(const std::string& name)
+{
+    return name.rfind("quantization.", 0) == 0;
+}
+
 bool is_of_waveform(const std::string& name) { return name.rfind("waveform.", 0) == 0; }
 
 model read_model(tensor_file file)
 {
     const auto& found = file.text("format");
-    if (found != format && found != format_with_waveform)
-        file.fail("has format '" + found + "', this program reads '" + format +
-                  "' and '" + format_with_waveform + "'");
+    if (found != format && found != format_with_waveform &&
+        found != format_with_quantization)
+        file.fail("has format '" + found + "', this program reads '" + format + "', '" +
+                  format_with_waveform + "' and '" + format_with_quantization + "'");
     const auto& complex = file.text("complex");
     if (complex != "true" && complex != "false")
         file.fail("has complex '" + complex + "', which is neither true nor false");
@@ -177,9 +214,15 @@ model read_model(tensor_file file)
                 return is_of_waveform(each.name);
             }))
             read_waveform(file, loaded);
+        if (file.metadata.count("quantization_bits") ||
+            std::any_of(file.tensors.begin(), file.tensors.end(), [](const auto& each) {
+                return is_of_quantization(each.name);
+            }))
+            loaded.set_formats(read_formats(file, loaded.net));
         loaded.state.path = file.path;
         for (auto& each : file.tensors)
-            if (each.name.rfind("layers.", 0) != 0 && !is_of_waveform(each.name))
+            if (each.name.rfind("layers.", 0) != 0 && !is_of_waveform(each.name) &&
+                !is_of_quantization(each.name))
                 loaded.state.tensors.push_back(std::move(each));
         return loaded;
     } catch (const std::invalid_argument& error) {
@@ -191,7 +234,10 @@ tensor_file tensors_of(const model& saved)
 {
     tensor_file file;
     file.metadata = {
-        { "format", saved.waveform ? format_with_waveform : format },
+        { "format",
+          saved.formats    ? format_with_quantization
+          : saved.waveform ? format_with_waveform
+                           : format },
         { "sps", std::to_string(saved.sps) },
         { "half_window", std::to_string(saved.half_window) },
         { "complex", saved.complex ? "true" : "false" },
@@ -240,6 +286,21 @@ tensor_file tensors_of(const model& saved)
             { expected_waveform::noise_reach * w.sps(), 1u + w.is_complex() },
             w.noise_correlation().data(),
             w.noise_correlation().size());
+    }
+    if (saved.formats) {
+        file.metadata["quantization_bits"] = std::to_string(saved.formats->bits);
+        const auto add_exponents = [&](const std::string& name,
+                                       const std::vector<int>& exponents) {
+            const std::vector<std::int32_t> values(exponents.begin(), exponents.end());
+            file.tensors.push_back({ name,
+                                     "I32",
+                                     { values.size() },
+                                     { reinterpret_cast<const char*>(values.data()),
+                                       values.size() * sizeof(std::int32_t) } });
+        };
+        add_exponents("quantization.values", saved.formats->values);
+        for (std::size_t k = 0; k < saved.formats->weights.size(); ++k)
+            add_exponents(exponents_name(k), saved.formats->weights[k]);
     }
     file.tensors.insert(
         file.tensors.end(), saved.state.tensors.begin(), saved.state.tensors.end());

@@ -8,6 +8,7 @@
 
 #include "core/files/tensor_file.h"
 #include "core/network/network.h"
+#include "core/network/quantization.h"
 #include "core/signal/constellation.h"
 #include "core/signal/expected_waveform.h"
 #include "core/signal/windows.h"
@@ -54,6 +55,12 @@ struct model {
     //! \throws std::invalid_argument for one of another constellation, `sps` or `complex`
     void set_waveform(const expected_waveform& learnt);
 
+    //! How the network is run in whole numbers, if somebody chose; to be set by
+    //! set_formats() only.
+    std::optional<quantization> formats;
+    //! \throws std::invalid_argument as check_formats()
+    void set_formats(const quantization& chosen);
+
     //! The tensors of a file beside its network's and waveform's: of a checkpoint, what an
     //! adaptive_equalizer goes on from.
     tensor_file state;
@@ -65,7 +72,10 @@ struct model {
  * metadata, and if known `symbol_error_rate`, `temperature` and
  * `adapted_temperature`. `adann/2` may have an expected waveform: float32 tensors
  * `waveform.affine`, `waveform.table` and `waveform.noise` (noise_correlation()), with
- * `waveform_reach`, `waveform_context` and `waveform_noise` as metadata. What else there is becomes its `state`.
+ * `waveform_reach`, `waveform_context` and `waveform_noise` as metadata. `adann/3` may
+ * have quantization formats: int32 tensors `quantization.values` and
+ * `quantization.K.weights`, with `quantization_bits` as metadata. What else there is
+ * becomes its `state`.
  * \throws model_file_error */
 model load_model(const std::string& path);
 
@@ -77,8 +87,8 @@ model parse_model(const std::string& contents, const std::string& name = "in mem
 //! The contents of such a file, state included.
 std::string model_contents(const model& saved);
 
-/*! Writes such a file, of format 2 if there is a waveform, state included: a temporary
- * one first, then renamed.
+/*! Writes such a file, of format 3 if there are quantization formats, else of format 2 if
+ * there is a waveform, state included: a temporary one first, then renamed.
  * \throws model_file_error */
 void save_model(const std::string& path, const model& saved);
 

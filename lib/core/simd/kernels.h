@@ -11,6 +11,7 @@
  */
 #pragma once
 
+#include "core/simd/integer_kernels.h"
 #include "core/simd/trellis_kernels.h"
 
 #include <cstddef>
@@ -195,6 +196,9 @@ struct kernels {
 
     //! Steps of the Viterbi algorithm: see trellis_kernels.h.
     trellis_kernel* add_compare_select;
+
+    //! Those of quantised networks: see integer_kernels.h.
+    const integer_kernels* integers;
 };
 
 //! The plain loops that everything else is compared with.

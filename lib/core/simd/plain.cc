@@ -299,6 +299,7 @@ constexpr kernels table(const char* name)
     all.add_noise = add_noise<times>;
     all.slide = slide<times>;
     all.add_compare_select = plain_add_compare_select;
+    all.integers = &plain_integers;
     return all;
 }
 

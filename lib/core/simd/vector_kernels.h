@@ -10,6 +10,7 @@
 #pragma once
 
 #include "core/simd/trellis_vector.h"
+#include "core/simd/vector_integers.h"
 #include "core/simd/vector_narrow.h"
 #include "core/simd/vector_phases.h"
 #include "core/simd/vector_products.h"
@@ -301,6 +302,7 @@ constexpr kernels vector_table(const char* name)
     all.add_noise = add_noise;
     all.slide = slide;
     all.add_compare_select = add_compare_select;
+    all.integers = &vector_integers;
     return all;
 }
 

@@ -8,6 +8,7 @@
 
 #include "core/network/decider.h"
 #include "core/network/model.h"
+#include "core/network/quantized_decider.h"
 #include "core/training/initialize.h"
 
 #include <pybind11/stl.h>
@@ -97,6 +98,93 @@ All parameters start at zero; see initialize().)")
             "Labels (N,) and posteriors (N, M) of float32 features (N, D).");
 }
 
+void bind_quantization(py::module& m)
+{
+    py::class_<quantization>(m, "quantization", R"(How a network is run in whole numbers.
+
+A number x is stored as the whole number nearest to x * 2**exponent, halves away from zero, of at
+most `largest`, or `largest_hidden` between two layers.
+
+bits: of weights, samples and hidden outputs, 4 to 16.
+values: exponent of each layer's inputs, the samples' first; weights: of each layer's rows, which are
+alike in the last one. All -30 to 30.)")
+        .def(py::init([](unsigned bits,
+                         std::vector<int> values,
+                         std::vector<std::vector<int>> weights) {
+                 return quantization{ bits, std::move(values), std::move(weights) };
+             }),
+             py::arg("bits"),
+             py::arg("values"),
+             py::arg("weights"))
+        .def_readonly("bits", &quantization::bits)
+        .def_readonly("values", &quantization::values)
+        .def_readonly("weights", &quantization::weights)
+        .def_property_readonly("largest", &quantization::largest, "2**(bits - 1) - 1")
+        .def_property_readonly("largest_hidden",
+                               &quantization::largest_hidden,
+                               "2**min(bits, 15) - 1: of what a ReLU gives")
+        .def("__eq__", &quantization::operator==);
+    py::class_<quantized_network>(
+        m,
+        "quantized_network",
+        R"(A network in whole numbers, of at most 16 bits, sums of 32.
+
+network: core.network; formats: core.quantization. Raises ValueError for formats of another network, and
+where a sum could overflow.)")
+        .def(py::init<const network&, const quantization&>(),
+             py::arg("network"),
+             py::arg("formats"))
+        .def(
+            "weight",
+            [](const quantized_network& self, std::size_t k) {
+                const auto& layer = self.layers().at(k);
+                return py::array_t<std::int16_t>({ layer.outputs, layer.inputs },
+                                                 layer.weights.data());
+            },
+            py::arg("layer"),
+            "int16 (outputs, inputs), a copy")
+        .def(
+            "bias",
+            [](const quantized_network& self, std::size_t k) {
+                const auto& layer = self.layers().at(k);
+                return py::array_t<std::int32_t>(layer.outputs, layer.biases.data());
+            },
+            py::arg("layer"),
+            "int32 (outputs,), a copy, in units of the row's sums")
+        .def(
+            "shift",
+            [](const quantized_network& self, std::size_t k) {
+                const auto& layer = self.layers().at(k);
+                return py::array_t<std::uint8_t>(layer.outputs, layer.shifts.data());
+            },
+            py::arg("layer"),
+            "uint8 (outputs,), a copy: bits that each row's sums lose, rounded")
+        .def_property_readonly("sample_scale",
+                               &quantized_network::sample_scale,
+                               "What samples are multiplied with, a power of two.")
+        .def_property_readonly("logit_scale",
+                               &quantized_network::logit_scale,
+                               "The logit of one unit of the last layer's sums.")
+        .def(
+            "decide",
+            [](const quantized_network& net, const py::array_t<float>& features) {
+                const auto view = view_of(features, net.inputs());
+                labels_array labels(view.count);
+                py::array_t<std::int32_t> logits({ view.count, net.outputs() });
+                std::uint8_t* labels_out = labels.mutable_data();
+                std::int32_t* logits_out = logits.mutable_data();
+                {
+                    const py::gil_scoped_release unlocked;
+                    quantized_decider(net).decide(view, labels_out, logits_out);
+                }
+                return py::make_tuple(labels, logits);
+            },
+            py::arg("features"),
+            R"(Labels (N,) and logits int32 (N, M), times logit_scale, of float32 features (N, D).
+
+The same on every machine.)");
+}
+
 void bind_model(py::module& m)
 {
     py::register_exception<model_file_error>(m, "ModelFileError", PyExc_ValueError);
@@ -146,6 +234,16 @@ void bind_model(py::module& m)
                     self.waveform.reset();
             },
             "core.expected_waveform of its signal, a copy, or None.")
+        .def_property(
+            "formats",
+            [](const model& self) { return self.formats; },
+            [](model& self, const std::optional<quantization>& chosen) {
+                if (chosen)
+                    self.set_formats(*chosen);
+                else
+                    self.formats.reset();
+            },
+            "core.quantization of its network, a copy, or None.")
         .def(
             "to_bytes",
             [](const model& self) { return py::bytes(model_contents(self)); },

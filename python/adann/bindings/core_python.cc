@@ -15,6 +15,7 @@ PYBIND11_MODULE(core, m)
     bind_constellation(m);
     bind_waveform(m);
     bind_network(m);
+    bind_quantization(m);
     bind_model(m);
     bind_training(m);
     bind_tracking(m);

@@ -14,6 +14,7 @@ gr::adann::core::constellation constellation_from(const pybind11::object& given)
 
 void bind_constellation(pybind11::module& m);
 void bind_network(pybind11::module& m);
+void bind_quantization(pybind11::module& m);
 void bind_model(pybind11::module& m);
 void bind_training(pybind11::module& m);
 void bind_tracking(pybind11::module& m);

@@ -66,7 +66,10 @@ void bind_equalizer(py::module& m)
             "without a filter.")
         .def_readonly("resets",
                       &front_filter_state::resets,
-                      "Times that it was worse than nothing, and started over.");
+                      "Times that it was worse than nothing, and started over.")
+        .def_readonly("frequency",
+                      &front_filter_state::frequency,
+                      "Of the carrier that is taken out, turns a symbol.");
 
     py::class_<equalizer, gr::block, gr::basic_block, equalizer::sptr>(
         m,
@@ -76,9 +79,11 @@ void bind_equalizer(py::module& m)
 
 Input: samples as the model says (sample i*sps the middle of symbol i, zero mean, unit
 power), or feature vectors; for the loss 'supervised' known labels at input 1.
-Outputs: labels (byte), optionally posteriors (M floats) and the soft symbol.
-Message ports: status (a dictionary per step and change of state), control (freeze, resume, reset,
-(save . path)).
+Outputs: labels (byte), optionally posteriors (M floats), the soft symbol, and the bit error rate estimated
+without labels (float), one value per batch.
+Message ports: status (a dictionary per step, live at most 20 a second, and change of state), control
+(freeze, resume, reset, (freeze . bool), (front_filter . bool), (learning_rate . x), (sigma . x),
+(epsilon . x), (save . path), or a dictionary of these).
 
 model: a core.model, or the path of a model file or of a checkpoint, from which the equalizer
   goes on; "" starts with nothing: see below
@@ -122,6 +127,10 @@ ValueError) if the model file cannot be read.)")
              &equalizer::set_frozen,
              py::arg("frozen"),
              "Stops (True) or resumes learning; what was learnt stays in use.")
+        .def("set_front_filter",
+             &equalizer::set_front_filter,
+             py::arg("follows"),
+             "Has the front filter follow (True, as at first), or do nothing.")
         .def("steps", &equalizer::steps, "Batches that the adapter has taken.")
         .def("updates", &equalizer::updates, "Batches that changed the weights.")
         .def("rejected",
@@ -135,6 +144,21 @@ ValueError) if the model file cannot be read.)")
         .def("estimated_ber",
              &equalizer::estimated_ber,
              "Of the network in use, a ber_estimate; nan without guard.")
+        .def("estimated_bit_error_rate",
+             &equalizer::estimated_bit_error_rate,
+             "The same, its rate alone; nan: not known.")
+        .def(
+            "network",
+            &equalizer::network,
+            "Which one decides: offline, adaptive, last good; linear during a start without a model.")
+        .def(
+            "modulation_error_ratio",
+            &equalizer::modulation_error_ratio,
+            "dB: of what the expected waveform explains of the filtered samples to what it leaves; nan "
+            "without a front filter.")
+        .def("frequency",
+             &equalizer::frequency,
+             "Of the carrier that the front filter takes out, turns a symbol.")
         .def(
             "front_filter",
             &equalizer::front_filter,

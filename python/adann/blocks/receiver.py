@@ -3,48 +3,69 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
-from gnuradio import gr
+from gnuradio import digital, filter, gr
+from gnuradio.filter import firdes
 
 from .. import core
-from ..adann_python import ber_counter, equalizer
+from ..adann_python import ber_counter, equalizer, normalizer
 from .resampler import resampler
+
+_BAND_EDGE_SYMBOLS = 16  # that the band-edge filters last
+_MATCHED_SYMBOLS = 11    # that the matched filter lasts
+_SLOW = 0.01             # of the coarse loop's bandwidth, to that of its filters
 
 
 class receiver(gr.hier_block2):
-    """A source's samples in, labels out: resampler with clock recovery, equalizer, BER counter.
+    """A source's samples in, labels out: carrier and clock recovery, equalizer, BER counter.
 
-    Input 0: samples, float or complex as the model says, whose carrier has been recovered.
-    Outputs, as the equalizer's: 0 labels (byte); 1, optional: posteriors (M floats); 2, optional:
-    the soft symbol. Message ports: status and control of the equalizer. With count_errors also
-    input 1: the labels that were sent (byte); output 3, optional: the bit error rate of each batch
-    (float); message port ber of the counter.
+    Input 0: samples, float or complex as the model says. Outputs, as the equalizer's: 0 labels
+    (byte); 1, optional: posteriors (M floats); 2, optional: the soft symbol. Message ports: status
+    and control of the equalizer. With count_errors also input 1: the labels that were sent (byte);
+    output 3, optional: the bit error rate of each batch (float); message port ber of the counter.
 
     model: core.model or path of a model file, which tells samples per symbol, type and
-        constellation. Train it on what the resampler gives with the same clock recovery.
+        constellation; "" starts with nothing, see `equalizer`. Train it on what the resampler
+        gives with the same clock recovery.
     sample_rate, symbol_rate, window, clock_recovery, loop_bandwidth: see `resampler`.
     count_errors: whether to count errors, see `ber_counter`.
-    adaptation: settings of `equalizer` by their names, such as mode; any loss without known labels.
+    constellation, sps, half_window, complex: of what is received, without a model.
+    carrier_recovery: for complex samples of root-raised-cosine pulses, 2 to 64 a symbol: GNU
+        Radio's band-edge loop (fll_band_edge_cc), up to some 0.01 cycles a symbol, matched filter
+        and Costas loop; else the carrier has to be recovered before.
+    roll_off: of the pulses, 0.05 to 1. carrier_bandwidth: of the Costas loop, above 0, below 1.
+    adaptation: settings of `equalizer` by their names, such as mode, checkpoint and guard; any loss
+        without known labels.
     Raises ValueError naming the parameter that is out of range, core.ModelFileError (a ValueError)
     if the model file cannot be read.
 
-    The parts are the attributes resampler, equalizer and, with count_errors, counter: their
-    setters and counts are there. Tags go to the symbol that their sample belongs to. With clock
-    recovery they may land on a neighbour of it: symbol_sync rounds where it puts them, and can
-    repeat one.
+    The parts are the attributes resampler, equalizer and, with count_errors, counter; the
+    equalizer's counts and estimates are methods of the receiver, too. Tags go to the symbol that
+    their sample belongs to. With clock recovery they may land on a neighbour of it: symbol_sync
+    rounds where it puts them, and can repeat one; carrier recovery delays them by its filters.
     """
 
     def __init__(self, model: core.model | str | Path, sample_rate: float, symbol_rate: float,
                  window: int = 65536, clock_recovery: bool = True, loop_bandwidth: float = 0.01,
-                 count_errors: bool = False, **adaptation: object) -> None:
+                 count_errors: bool = False, constellation: object = "gr:qpsk", sps: int = 2,
+                 half_window: int = 5, complex: bool = True, carrier_recovery: bool = False,
+                 roll_off: float = 0.35, carrier_bandwidth: float = 0.005,
+                 **adaptation: object) -> None:
         unsupervised = [name for name, takes in core.losses.items() if not takes.supervised]
         if adaptation.get("loss", unsupervised[0]) not in unsupervised:
             raise ValueError(f"loss is {adaptation['loss']!r}, allowed: {', '.join(unsupervised)}")
-        trained = model if isinstance(model, core.model) else core.load_model(str(model))
-        sample = gr.sizeof_gr_complex if trained.complex else gr.sizeof_float
+        if isinstance(model, core.model) or str(model):
+            trained = model if isinstance(model, core.model) else core.load_model(str(model))
+            symbols, sps, complex = trained.constellation, trained.sps, trained.complex
+            self.equalizer = equalizer(model, **adaptation)
+        else:
+            self.equalizer = equalizer("", constellation, sps, half_window, complex, **adaptation)
+            symbols = core.constellation(constellation)
+        sample = gr.sizeof_gr_complex if complex else gr.sizeof_float
         inputs = [sample]
-        outputs = [gr.sizeof_char, trained.constellation.size * gr.sizeof_float, sample]
+        outputs = [gr.sizeof_char, symbols.size * gr.sizeof_float, sample]
         if count_errors:
             inputs.append(gr.sizeof_char)
             outputs.append(gr.sizeof_float)
@@ -53,11 +74,15 @@ class receiver(gr.hier_block2):
                                 gr.io_signature.makev(len(inputs), len(inputs), inputs),
                                 gr.io_signature.makev(len(outputs), len(outputs), outputs))
 
-        self.resampler = resampler(sample_rate, symbol_rate, trained.sps, trained.complex,
-                                   window=window, clock_recovery=clock_recovery,
-                                   loop_bandwidth=loop_bandwidth)
-        self.equalizer = equalizer(model, **adaptation)
-        self.connect(self, self.resampler, self.equalizer)
+        self.resampler = resampler(sample_rate, symbol_rate, sps, complex, window=window,
+                                   clock_recovery=clock_recovery, loop_bandwidth=loop_bandwidth)
+        self._before, self._costas = [], None
+        if carrier_recovery:
+            _check("complex", complex, complex, "True for carrier_recovery")
+            self._before = _coarse(sample_rate / symbol_rate, roll_off, window)
+            self._costas = _costas_loop(symbols, carrier_bandwidth)
+        fine = [self._costas] if self._costas else []
+        self.connect(self, *self._before, self.resampler, *fine, self.equalizer)
         for port in range(3):
             self.connect((self.equalizer, port), (self, port))
         self.message_port_register_hier_in("control")
@@ -65,8 +90,56 @@ class receiver(gr.hier_block2):
         self.message_port_register_hier_out("status")
         self.msg_connect(self.equalizer, "status", self, "status")
         if count_errors:
-            self.counter = ber_counter(trained.constellation.text)
+            self.counter = ber_counter(symbols.text)
             self.connect(self.equalizer, self.counter, (self, 3))
             self.connect((self, 1), (self.counter, 1))
             self.message_port_register_hier_out("ber")
             self.msg_connect(self.counter, "ber", self, "ber")
+
+    def set_loop_bandwidth(self, loop_bandwidth: float) -> None:
+        """Of the clock recovery; nothing without it."""
+        self.resampler.set_loop_bandwidth(loop_bandwidth)
+
+    def set_carrier_bandwidth(self, carrier_bandwidth: float) -> None:
+        """Of the Costas loop; nothing without carrier recovery."""
+        _check("carrier_bandwidth", carrier_bandwidth, 0 < carrier_bandwidth < 1, "between 0 and 1")
+        if self._costas:
+            self._costas.set_loop_bandwidth(carrier_bandwidth)
+
+
+def _forwarded(name):
+    def method(self, *values):
+        return getattr(self.equalizer, name)(*values)
+    method.__name__ = name
+    method.__doc__ = getattr(equalizer, name).__doc__
+    return method
+
+
+for _name in ("steps", "updates", "rejected", "dropped", "queued", "rollbacks", "estimated_ber",
+              "estimated_bit_error_rate", "network", "modulation_error_ratio", "frequency",
+              "front_filter", "set_frozen", "set_front_filter"):
+    setattr(receiver, _name, _forwarded(_name))
+
+
+def _check(name, value, good, allowed):
+    if not good:
+        raise ValueError(f"{name} is {value}, allowed: {allowed}")
+
+
+def _coarse(samples, roll_off, window):
+    """Coarse frequency and matched filter, at so many samples a symbol."""
+    _check("sample_rate", samples, 2 <= samples <= 64, "2 to 64 times symbol_rate for carrier_recovery")
+    _check("roll_off", roll_off, 0.05 <= roll_off <= 1, "0.05 to 1")
+    length = int(_BAND_EDGE_SYMBOLS * samples) | 1
+    return [normalizer(True, window),
+            digital.fll_band_edge_cc(samples, roll_off, length, 2 * math.pi * _SLOW / length),
+            filter.fir_filter_ccf(1, firdes.root_raised_cosine(
+                1, samples, 1, roll_off, int(_MATCHED_SYMBOLS * samples) | 1))]
+
+
+def _costas_loop(symbols, bandwidth):
+    turns = len(symbols.symmetries)
+    _check("constellation", symbols.name, turns in (2, 4, 8),
+           "one of 2, 4 or 8 rotations for carrier_recovery")
+    _check("carrier_bandwidth", bandwidth, 0 < bandwidth < 1, "between 0 and 1")
+    return digital.costas_loop_cc(bandwidth, turns)

@@ -67,6 +67,7 @@ class resampler(gr.hier_block2):
         running = normalization == "running"
         chain = [normalizer(complex, window) if running else normalizer.fixed(mean, rms, complex)]
         # Gardner's detector halves the symbol; the interpolation wants 4 samples of it or more.
+        self._clock = None
         resampled_sps = max(math.lcm(2, sps), 4) if clock_recovery else sps
         ratio = Fraction(resampled_sps) * Fraction(symbol_rate) / Fraction(sample_rate)
         _check("sample_rate", sample_rate, 1 / _LARGEST_RATIO <= ratio <= _LARGEST_RATIO,
@@ -75,12 +76,19 @@ class resampler(gr.hier_block2):
         chain += resampling
         if clock_recovery:
             synchronizer = digital.symbol_sync_cc if complex else digital.symbol_sync_ff
-            chain.append(synchronizer(digital.TED_GARDNER, resampled_sps, loop_bandwidth, 1.0, 1.0,
-                                      0.01 * resampled_sps, sps))
+            self._clock = synchronizer(digital.TED_GARDNER, resampled_sps, loop_bandwidth, 1.0,
+                                       1.0, 0.01 * resampled_sps, sps)
+            chain.append(self._clock)
         if running and len(chain) > 1:
             chain.append(normalizer(complex, window))
         self._chain = chain  # GNU Radio wants a reference to be kept
         self.connect(self, *chain, self)
+
+    def set_loop_bandwidth(self, loop_bandwidth: float) -> None:
+        """Of the clock recovery; nothing without it."""
+        _check("loop_bandwidth", loop_bandwidth, 0 < loop_bandwidth < 1, "between 0 and 1")
+        if self._clock:
+            self._clock.set_loop_bandwidth(loop_bandwidth)
 
     def tail(self) -> int:
         """Samples to append to a stream so that all of it comes out (no clock recovery)."""

@@ -8,18 +8,19 @@ import click
 from .. import core
 from .terminal import about, check_outputs
 
-_SUFFIXES = {"onnx": ".onnx", "c": ".c"}
+_SUFFIXES = {"onnx": ".onnx", "c": ".c", "hls": ""}
 
 
 @click.command()
 @click.argument("model", metavar="MODEL")
 @click.option("--format", "form", required=True, type=click.Choice(list(_SUFFIXES)),
-              help="onnx: frames of samples to posteriors; c: one C99 file, with its header beside it.")
+              help="onnx: frames of samples to posteriors; c: one C99 file, with its header beside it; hls: a folder "
+                   "of C++ for high-level synthesis, of a model that adann quantize made.")
 @click.option("--capture", metavar="FILE",
               help="Samples as they will come: their mean and rms are taken off in what is exported. Without it, "
                    "samples of zero mean and unit power are expected.")
-@click.option("-o", "--output", metavar="FILE", required=True, type=click.Path(path_type=Path),
-              help="The file: .onnx or .c.")
+@click.option("-o", "--output", metavar="FILE|DIR", required=True, type=click.Path(path_type=Path),
+              help="The file, .onnx or .c, or the folder of hls.")
 def export(model: str, form: str, capture: str | None, output: Path) -> None:
     """Write a model's network for other programs and machines.
 
@@ -28,16 +29,25 @@ def export(model: str, form: str, capture: str | None, output: Path) -> None:
     from ..captures.files import read_capture, write_files
     from ..export.c_source import c_source
     from ..export.frozen import Frozen
+    from ..export.hls_source import hls_source
     from ..export.onnx_file import onnx_contents
 
     if output.suffix != _SUFFIXES[form]:
-        raise click.BadParameter(f"{output}, allowed for --format {form}: a name that ends in {_SUFFIXES[form]}",
-                                 param_hint="--output")
-    check_outputs(output)
+        raise click.BadParameter(f"{output}, allowed for --format {form}: a name that ends in "
+                                 f"{_SUFFIXES[form] or 'no suffix'}", param_hint="--output")
+    is_folder = form == "hls"
+    check_outputs(output / "README.md" if is_folder and output.is_dir() else output)
     trained = core.load_model(model)
     samples = read_capture(capture).samples if capture else None
-    with about(*filter(None, (capture,))):
+    with about(*filter(None, (model, capture))):
         frozen = Frozen.of(trained, samples)
-    files: dict = {output.name: onnx_contents(frozen)} if form == "onnx" else c_source(frozen, output.stem)
-    write_files(output.parent, files)
-    click.echo(f"wrote {' and '.join(str(output.parent / name) for name in files)}")
+        files: dict[str, str | bytes] = {}
+        if form == "onnx":
+            files[output.name] = onnx_contents(frozen)
+        else:
+            files |= c_source(frozen, output.stem) if form == "c" else hls_source(frozen, output.name)
+    if is_folder:
+        output.mkdir(exist_ok=True)
+    folder = output if is_folder else output.parent
+    write_files(folder, files)
+    click.echo(f"wrote {' and '.join(str(folder / name) for name in files)}")

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A model as one C99 file and its header: no allocation, no library, no state."""
+"""A model as one C99 file and its header: no allocation, no library, no state.
+
+In float, or in whole numbers if the model has quantization formats: those sums are the core's to the bit.
+"""
 
 from __future__ import annotations
 
@@ -19,18 +22,28 @@ _HEADER = """\
 #ifndef {NAME}_H
 #define {NAME}_H
 
+#include <stddef.h>
+#include <stdint.h>
+
 #ifdef __cplusplus
 extern "C" {{
 #endif
 
 #define {NAME}_CLASSES {classes}
-#define {NAME}_WINDOW {inputs} /* floats of a window: {window} symbols, {sps} samples each{parts} */
-#define {NAME}_STRIDE {stride} /* floats from one symbol's window to the next one's */
-#define {NAME}_BEFORE {before} /* floats of a window before its symbol's middle sample */
+#define {NAME}_WINDOW {inputs} /* values of a window: {window} symbols, {sps} samples each{parts} */
+#define {NAME}_STRIDE {stride} /* values from one symbol's window to the next one's */
+#define {NAME}_BEFORE {before} /* values of a window before its symbol's middle sample */
+#define {NAME}_LOGIT {logit} /* the logit of one unit of {name}_decide's */
 
-/* The label, 0 to {NAME}_CLASSES - 1, of the symbol in the middle of a window. {expected}
- * logits: NULL, or room for {NAME}_CLASSES; their softmax gives the posteriors. */
-unsigned char {name}_decide(const float *window, float *logits);
+typedef {value} {name}_value;
+typedef {sum} {name}_logit;
+
+/* Makes window values of `count` samples' floats{interleaved}. {expected} */
+void {name}_prepare(const float *samples, size_t count, {name}_value *values);
+
+/* The label, 0 to {NAME}_CLASSES - 1, of the symbol in the middle of a window.
+ * logits: NULL, or room for {NAME}_CLASSES; the softmax of {NAME}_LOGIT times them is the posteriors. */
+unsigned char {name}_decide(const {name}_value *window, {name}_logit *logits);
 
 #ifdef __cplusplus
 }}
@@ -45,34 +58,19 @@ _SOURCE = """\
  *   cc -DADANN_FILTER {file} -o decide && ./decide < rx.f32 > labels.u8 */
 #include "{header}"
 
-#include <stddef.h>
-
 {tables}
-static void layer(const float *weights, const float *biases, int inputs, int outputs, int rectify,
-                  const float *x, float *y)
+{layers}
+unsigned char {name}_decide(const {name}_value *window, {name}_logit *logits)
 {{
-    int i, o;
-    for (o = 0; o < outputs; ++o) {{
-        float sum = biases[o];
-        for (i = 0; i < inputs; ++i)
-            sum += weights[o * inputs + i] * x[i];
-        y[o] = rectify && sum < 0 ? 0 : sum;
-    }}
-}}
-
-unsigned char {name}_decide(const float *window, float *logits)
-{{
-    float {buffers};
+{buffers}    {name}_logit last[{classes}];
     int i, label = 0;
-    for (i = 0; i < {inputs}; ++i)
-        even[i] = {normalized};
 {calls}
     for (i = 1; i < {classes}; ++i)
-        if ({last}[i] > {last}[label])
+        if (last[i] > last[label])
             label = i;
     if (logits)
         for (i = 0; i < {classes}; ++i)
-            logits[i] = {last}[i];
+            logits[i] = last[i];
     return (unsigned char)label;
 }}
 
@@ -80,22 +78,24 @@ unsigned char {name}_decide(const float *window, float *logits)
 #include <stdio.h>
 
 {golden_tables}
-/* The exit status is 1 if a label differs, or a logit by more than {tolerance} of the largest. */
+/* The exit status is 1 if a label or a logit differs{tolerated}. */
 int main(void)
 {{
     int wrong = 0, n, i;
     for (n = 0; n < {golden}; ++n) {{
-        float logits[{classes}], largest = 0, off = 0;
-        int differs = {name}_decide(golden_windows[n], logits) != golden_labels[n];
+        {name}_value window[{inputs}];
+        {name}_logit logits[{classes}], largest = 0, off = 0;
+        int differs;
+        {name}_prepare(golden_windows[n], {inputs}, window);
+        differs = {name}_decide(window, logits) != golden_labels[n];
         for (i = 0; i < {classes}; ++i) {{
-            const float size = golden_logits[n][i] < 0 ? -golden_logits[n][i] : golden_logits[n][i];
-            const float far = logits[i] - golden_logits[n][i];
-            if (size > largest)
-                largest = size;
-            if (far > off || -far > off)
-                off = far < 0 ? -far : far;
+            const {name}_logit wanted = golden_logits[n][i];
+            const {name}_logit size = wanted < 0 ? -wanted : wanted;
+            const {name}_logit far = logits[i] < wanted ? wanted - logits[i] : logits[i] - wanted;
+            largest = size > largest ? size : largest;
+            off = far > off ? far : off;
         }}
-        wrong += differs || !(off <= {tolerance}f * largest);
+        wrong += differs || !(off <= {tolerance} * largest);
     }}
     printf("%d of {golden} golden windows differ\\n", wrong);
     return wrong != 0;
@@ -108,31 +108,102 @@ int main(void)
 
 /* Samples, float32 as this machine has them, from stdin; labels, one byte each, to stdout. Sample i * {sps} is the
  * middle of symbol i; around the record there is no signal. */
-static size_t next(float *to, size_t count)
+static {name}_value window[{inputs}];
+
+static size_t next(size_t first)
 {{
-    const size_t got = fread(to, sizeof(float), count, stdin);
-    size_t i;
-    for (i = got; i < count; ++i)
-        to[i] = {silence};
+    float samples[{inputs}];
+    const size_t got = fread(samples, sizeof(float), {inputs} - first, stdin);
+    {name}_prepare(samples, got, window + first);
+    memset(window + first + got, 0, ({inputs} - first - got) * sizeof *window);
     return got;
 }}
 
 int main(void)
 {{
-    static float window[{inputs}];
-    size_t i, come, decided;
-    for (i = 0; i < {before}; ++i)
-        window[i] = {silence};
-    come = next(window + {before}, {inputs} - {before});
+    size_t come = next({before}), decided;
     for (decided = 0; (decided + 1) * {stride} <= come; ++decided) {{
         if (putchar({name}_decide(window, NULL)) == EOF)
             return 1;
-        memmove(window, window + {stride}, ({inputs} - {stride}) * sizeof(float));
-        come += next(window + {inputs} - {stride}, {stride});
+        memmove(window, window + {stride}, ({inputs} - {stride}) * sizeof *window);
+        come += next({inputs} - {stride});
     }}
     return fflush(stdout) != 0 || ferror(stdin) != 0;
 }}
 #endif
+"""
+
+_FLOAT_LAYERS = """\
+static void sums(const float *weights, const float *biases, int inputs, int outputs, const float *x, float *y)
+{{
+    int i, o;
+    for (o = 0; o < outputs; ++o) {{
+        y[o] = biases[o];
+        for (i = 0; i < inputs; ++i)
+            y[o] += weights[o * inputs + i] * x[i];
+    }}
+}}
+{hidden}
+void {name}_prepare(const float *samples, size_t count, {name}_value *values)
+{{
+    size_t i;
+    for (i = 0; i < count; ++i)
+        values[i] = {normalized};
+}}
+"""
+
+_FLOAT_HIDDEN = """
+static void hidden(const float *weights, const float *biases, int inputs, int outputs, const float *x, float *y)
+{
+    int o;
+    sums(weights, biases, inputs, outputs, x, y);
+    for (o = 0; o < outputs; ++o)
+        y[o] = y[o] > 0 ? y[o] : 0;
+}
+"""
+
+_FIXED_LAYERS = """\
+static int32_t sum(const {weight} *weights, int32_t bias, int inputs, const {value} *x)
+{{
+    int i;
+    for (i = 0; i < inputs; ++i)
+        bias += (int32_t)weights[i] * x[i];
+    return bias;
+}}
+
+static void sums(const {weight} *weights, const int32_t *biases, int inputs, int outputs, const {value} *x, int32_t *y)
+{{
+    int o;
+    for (o = 0; o < outputs; ++o)
+        y[o] = sum(weights + o * inputs, biases[o], inputs, x);
+}}
+{hidden}
+/* The nearest whole number, halves away from zero. */
+void {name}_prepare(const float *samples, size_t count, {name}_value *values)
+{{
+    size_t i;
+    for (i = 0; i < count; ++i) {{
+        float x = {normalized} * {scale};
+        x = x != x ? 0 : x < -{largest} ? -{largest} : x > {largest} ? {largest} : x;
+        values[i] = ({value})x;
+        x -= values[i];
+        values[i] = ({value})(values[i] + (x >= 0.5f) - (x <= -0.5f));
+    }}
+}}
+"""
+
+_FIXED_HIDDEN = """
+static void hidden(const {weight} *weights, const int32_t *biases, const unsigned char *shifts, int inputs,
+                   int outputs, const {value} *x, {value} *y)
+{{
+    int o;
+    for (o = 0; o < outputs; ++o) {{
+        int32_t s = sum(weights + o * inputs, biases[o], inputs, x);
+        s = s > 0 ? s : 0;
+        s = shifts[o] ? (s + ((int32_t)1 << (shifts[o] - 1))) >> shifts[o] : s;
+        y[o] = ({value})(s < {largest_hidden} ? s : {largest_hidden});
+    }}
+}}
 """
 
 
@@ -143,56 +214,84 @@ def identifier(stem: str) -> str:
 
 
 def c_source(frozen: Frozen, stem: str) -> dict[str, str]:
-    """The contents of `stem`.c and `stem`.h by file name. A window and what is decided of it are float."""
-    model, name = frozen.model, identifier(stem)
-    classes, layers = model.constellation.size, frozen.layers
-    windows = frozen.golden_windows()
-    logits = _logits(layers, windows)
-    tables, calls, buffers = [], [], ["even", "odd"]
-    for k, (weights, biases) in enumerate(layers):
-        tables += [_table(f"weights_{k}", weights.ravel()), _table(f"biases_{k}", biases)]
-        outputs, inputs = weights.shape
-        x, y = (buffers[k % 2], buffers[1 - k % 2])
-        calls.append(f"    layer(weights_{k}, biases_{k}, {inputs}, {outputs}, "
-                     f"{int(k + 1 < len(layers))}, {x}, {y});")
-    if frozen.scaled:
-        tables.append(_table("mean", frozen.offset))
-    mean = "mean[i & 1]" if model.complex else "mean[0]"
-    fields = {
-        "title": _title(frozen), "version": core.__version__, "name": name, "NAME": name.upper(),
+    """The contents of `stem`.c and `stem`.h by file name."""
+    model, name, fixed = frozen.model, identifier(stem), frozen.quantized
+    count, classes = len(frozen.layers), model.constellation.size
+    windows = frozen.as_they_come(frozen.golden_windows())
+    logits = frozen.logits(frozen.prepared(windows))
+    value = "float" if fixed is None else "int16_t"
+    weight = "float" if fixed is None else "int8_t" if model.formats.bits <= 8 else "int16_t"
+    names = {"name": name, "value": value, "weight": weight, "normalized": _normalized(frozen)}
+    if fixed is not None:
+        names |= {"largest": model.formats.largest, "largest_hidden": model.formats.largest_hidden,
+                  "scale": _number(fixed.sample_scale)}
+    hidden, layers = (_FLOAT_HIDDEN, _FLOAT_LAYERS) if fixed is None else (
+        _FIXED_HIDDEN.format(**names), _FIXED_LAYERS)
+    tables, calls = _layers(frozen, weight)
+    width = max(model.network.sizes[1:-1], default=0)
+    fields = names | {
+        "title": title(frozen), "version": core.__version__, "NAME": name.upper(),
         "file": f"{stem}.c", "header": f"{stem}.h", "classes": classes, "inputs": frozen.inputs,
         "stride": frozen.stride, "sps": model.sps, "window": 2 * model.half_window + 1,
         "parts": ", I and Q" if model.complex else "",
-        "before": frozen.floats_before, "golden": len(windows), "tolerance": _TOLERANCE,
-        "expected": "Samples come as they\n * were recorded: mean and rms are taken off here."
-        if frozen.scaled else "Samples are expected\n * with zero mean and unit power.",
+        "interleaved": ", I and Q in turn, the first an I" if model.complex else "",
+        "before": frozen.floats_before, "golden": len(windows),
+        "sum": "float" if fixed is None else "int32_t",
+        "logit": "1.0f" if fixed is None else _number(fixed.logit_scale),
+        "expected": "Samples come as they were\n * recorded: mean and rms are taken off here."
+        if frozen.scaled else "Samples are expected with\n * zero mean and unit power.",
         "tables": "\n".join(tables), "calls": "\n".join(calls),
-        "buffers": ", ".join(f"{buffer}[{max(frozen.inputs, *model.network.sizes)}]"
-                             for buffer in buffers),
-        "last": buffers[len(layers) % 2],
-        "normalized": f"(window[i] - {mean}) * {_number(1 / frozen.rms)}" if frozen.scaled else "window[i]",
-        "silence": mean if frozen.scaled else "0",
+        "layers": layers.format(hidden=hidden * (count > 1), **names),
+        "buffers": f"    {name}_value {', '.join(f'hidden_{k}[{width}]' for k in range(min(count - 1, 2)))};\n"
+        if count > 1 else "",
+        "tolerance": f"{_TOLERANCE}f" if fixed is None else "0",
+        "tolerated": f" by more than {_TOLERANCE} of the largest" if fixed is None else "",
         "golden_tables": "\n".join((
-            _rows("golden_windows", frozen.as_they_come(windows)), _rows("golden_logits", logits),
-            f"static const unsigned char golden_labels[] = {{\n    "
-            f"{', '.join(map(str, logits.argmax(1)))}\n}};\n"))}
+            rows("float", "golden_windows", windows),
+            rows("float" if fixed is None else "int32_t", "golden_logits", logits),
+            table("unsigned char", "golden_labels", logits.argmax(1))))}
     return {f"{stem}.c": _SOURCE.format(**fields), f"{stem}.h": _HEADER.format(**fields)}
 
 
-def _title(frozen):
+def _layers(frozen, weight):
+    """The tables of all layers, and the statements that run them."""
+    tables, calls = [], []
+    fixed, count = frozen.quantized, len(frozen.layers)
+    if frozen.scaled:
+        tables.append(table("float", "mean", frozen.offset))
+    for k, (weights, biases) in enumerate(frozen.layers):
+        is_last = k + 1 == count
+        named = [f"weights_{k}", f"biases_{k}"]
+        if fixed is not None:
+            weights, biases = fixed.weight(k), fixed.bias(k)
+        tables += [table(weight, named[0], weights.ravel()),
+                   table("float" if fixed is None else "int32_t", named[1], biases)]
+        if fixed is not None and not is_last:
+            named.append(f"shifts_{k}")
+            tables.append(table("unsigned char", named[2], fixed.shift(k)))
+        outputs, inputs = weights.shape
+        calls.append(f"    {'sums' if is_last else 'hidden'}({', '.join(named)}, {inputs}, {outputs}, "
+                     f"{f'hidden_{(k - 1) % 2}' if k else 'window'}, {'last' if is_last else f'hidden_{k % 2}'});")
+    return tables, calls
+
+
+def title(frozen: Frozen) -> str:
+    """What the first line of a file says."""
     model = frozen.model
-    sizes = "-".join(map(str, model.network.sizes))
-    return f"Equalizer for {model.constellation.name}, a network of {sizes} neurons."
+    bits = f", {model.formats.bits} bits" if model.formats else ""
+    return (f"Equalizer for {model.constellation.name}, a network of "
+            f"{'-'.join(map(str, model.network.sizes))} neurons{bits}.")
 
 
-def _logits(layers, windows):
-    x = windows.astype(np.float64)
-    for k, (weights, biases) in enumerate(layers):
-        x = (np.maximum(x, 0) if k else x) @ weights.T.astype(np.float64) + biases
-    return x.astype(np.float32)
+def _normalized(frozen):
+    if not frozen.scaled:
+        return "samples[i]"
+    return f"(samples[i] - mean[{'i & 1' if frozen.model.complex else '0'}]) / {_number(frozen.rms)}"
 
 
 def _number(value: float) -> str:
+    if np.asarray(value).dtype.kind != "f":
+        return str(value)
     text = f"{np.float32(value):.9g}"
     return f"{text}f" if re.search("[.e]", text) else f"{text}.0f"
 
@@ -203,10 +302,12 @@ def _values(values, indent):
     return (",\n" + indent).join(lines)
 
 
-def _table(name: str, values: npt.NDArray[np.float32]) -> str:
-    return f"static const float {name}[] = {{\n    {_values(values, '    ')}\n}};\n"
+def table(kind: str, name: str, values: npt.NDArray) -> str:
+    """A constant array (n,)."""
+    return f"static const {kind} {name}[] = {{\n    {_values(values, '    ')}\n}};\n"
 
 
-def _rows(name, rows):
-    inner = ",\n".join(f"    {{ {_values(row, '      ')} }}" for row in rows)
-    return f"static const float {name}[][{rows.shape[1]}] = {{\n{inner}\n}};\n"
+def rows(kind: str, name: str, values: npt.NDArray) -> str:
+    """A constant array (n, m)."""
+    inner = ",\n".join(f"    {{ {_values(row, '      ')} }}" for row in values)
+    return f"static const {kind} {name}[][{values.shape[1]}] = {{\n{inner}\n}};\n"

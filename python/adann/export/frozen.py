@@ -75,16 +75,21 @@ class Frozen:
         return [(network.weight(k).copy(), network.bias(k).copy())
                 for k in range(len(network.sizes) - 1)]
 
-    def golden_windows(self) -> npt.NDArray[np.float32]:
-        """Normalised windows (n, inputs) that each class is decided in, if the network ever does,
-        none of them close to another: symbols in noise."""
+    def golden_record(self, symbols: int) -> npt.NDArray[np.float32]:
+        """Normalised samples, floats (symbols, stride): random symbols in noise, each one's own in a row."""
         random = np.random.default_rng(0)
         points = self.model.constellation.points
-        sent = points[random.integers(0, points.size, (512, 2 * self.model.half_window + 1))]
-        windows = np.repeat(sent if self.model.complex else sent.real, self.model.sps, axis=1)
-        windows = windows.astype(np.complex64 if self.model.complex else np.float32)
-        windows = (windows / windows.std()).view(np.float32)
-        windows += 0.2 * random.standard_normal(windows.shape, np.float32)
+        sent = np.repeat(points[random.integers(0, points.size, symbols)], self.model.sps)
+        samples = (sent if self.model.complex else sent.real) / np.sqrt(np.mean(np.abs(points) ** 2))
+        floats = samples.astype(np.complex64 if self.model.complex else np.float32).view(np.float32)
+        floats += 0.2 * random.standard_normal(floats.size, np.float32)
+        return floats.reshape(symbols, self.stride)
+
+    def golden_windows(self) -> npt.NDArray[np.float32]:
+        """Normalised windows (n, inputs) that each class is decided in, if the network ever does, none of them
+        close to another."""
+        record = self.golden_record(512 + 2 * self.model.half_window)
+        windows = np.lib.stride_tricks.sliding_window_view(record.ravel(), self.inputs)[::self.stride].copy()
         labels, posteriors = self.model.network.decide(windows)
         second, first = np.log(np.maximum(np.sort(posteriors)[:, -2:].T, 1e-37))
         clear = np.flatnonzero(first - second > _CLEAR)
@@ -96,5 +101,27 @@ class Frozen:
 
     def as_they_come(self, windows: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
         """Normalised windows (n, inputs) as samples with this mean and rms."""
-        offset = np.tile(self.offset, self.inputs // self.floats)
-        return (windows * self.rms + offset).astype(np.float32)
+        return (windows * np.float32(self.rms) + self._mean_of_inputs).astype(np.float32)
+
+    def prepared(self, windows: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+        """The reverse, in the arithmetic of what is exported."""
+        return (windows - self._mean_of_inputs) / np.float32(self.rms)
+
+    @property
+    def _mean_of_inputs(self):
+        return np.tile(self.offset, self.inputs // self.floats)
+
+    @functools.cached_property
+    def quantized(self) -> core.quantized_network | None:
+        """The network in whole numbers, if the model has formats for it."""
+        formats = self.model.formats
+        return None if formats is None else core.quantized_network(self.model.network, formats)
+
+    def logits(self, windows: npt.NDArray[np.float32]) -> npt.NDArray:
+        """Of normalised windows (n, inputs): int32 by the core if quantized, else float32 by doubles."""
+        if self.quantized is not None:
+            return self.quantized.decide(windows)[1]
+        x = windows.astype(np.float64)
+        for k, (weights, biases) in enumerate(self.layers):
+            x = (np.maximum(x, 0) if k else x) @ weights.T.astype(np.float64) + biases
+        return x.astype(np.float32)

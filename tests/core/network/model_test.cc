@@ -5,6 +5,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
@@ -116,6 +117,47 @@ BOOST_AUTO_TEST_CASE(what_killed_writers_left_is_removed_and_nothing_else)
     std::remove(other.c_str());
 }
 
+BOOST_AUTO_TEST_CASE(formats_of_whole_numbers_are_kept_and_checked)
+{
+    model with = load_model(path);
+    const quantization formats{ 8, { 5, 4 }, { { 6, 6, 5, 6, 7 }, { 3, 3, 3, 3 } } };
+    with.set_formats(formats);
+    const std::string contents = model_contents(with);
+    BOOST_TEST((parse_model(contents).formats == formats));
+    BOOST_TEST(model_contents(parse_model(contents)) == contents);
+    BOOST_TEST(!load_model(path).formats);
+
+    const auto damaged = [&](const auto& change, const std::string& reason) {
+        tensor_file file = tensor_file::parse(contents, path);
+        change(file);
+        write(file.contents());
+        refused(reason);
+    };
+    const auto named = [](tensor_file & file, const std::string& name) -> auto&
+    {
+        return *std::find_if(file.tensors.begin(),
+                             file.tensors.end(),
+                             [&](const auto& each) { return each.name == name; });
+    };
+    damaged([](auto& file) { file.metadata["quantization_bits"] = "17"; },
+            "bits is 17, allowed: 4 to 16");
+    damaged([](auto& file) { file.metadata.erase("quantization_bits"); },
+            "quantization_bits");
+    damaged([&](auto& file) { named(file, "quantization.values").bytes[0] = 31; },
+            "input exponent of layer 0 is 31, allowed: -30 to 30");
+    damaged([&](auto& file) { named(file, "quantization.1.weights").bytes[4] = 2; },
+            "weight exponent of layer 1 is 2");
+    damaged([&](auto& file) { named(file, "quantization.values").dtype = "F32"; },
+            "quantization.values");
+    damaged([&](auto& file) { named(file, "quantization.0.weights").name = "other"; },
+            "quantization.0.weights");
+    damaged(
+        [&](auto& file) {
+            named(file, "quantization.0.weights").shape = { 1, 5 };
+        },
+        "quantization.0.weights");
+}
+
 BOOST_AUTO_TEST_CASE(a_model_in_memory_is_the_contents_of_its_file)
 {
     BOOST_TEST(model_contents(load_model(path)) == bytes);
@@ -170,8 +212,8 @@ BOOST_AUTO_TEST_CASE(a_header_of_absurd_length_is_refused)
 
 BOOST_AUTO_TEST_CASE(damage_in_the_header_is_told)
 {
-    replace("adann/1", "adann/3");
-    refused("format 'adann/3'");
+    replace("adann/1", "adann/4");
+    refused("format 'adann/4'");
     replace("\"sps\":\"4\"", "\"sps\":\"x\"");
     refused("sps 'x'");
     replace("\"sps\":\"4\"", "\"sps\":\"3\"");
@@ -334,7 +376,7 @@ BOOST_AUTO_TEST_CASE(a_waveform_of_another_signal_is_refused)
 
 BOOST_AUTO_TEST_CASE(damage_is_told)
 {
-    refused("adann/2", "adann/3", "reads 'adann/1' and 'adann/2'");
+    refused("adann/2", "adann/4", "reads 'adann/1', 'adann/2' and 'adann/3'");
     refused("\"waveform_reach\":\"2\"",
             "\"waveform_reach\":\"3\"",
             "waveform.affine does not have the shape (8, 4)");

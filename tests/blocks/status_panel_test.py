@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The Qt panel, on a screen that is not there."""
+
+import os
+
+os.environ["QT_QPA_PLATFORM"] = "offscreen"
+
+import numpy as np
+import pytest
+from gnuradio import adann, blocks, gr
+from PyQt5 import QtWidgets
+
+STEP = {"event": "step", "loss": 0.1, "confidence": 0.9, "network": "adaptive", "step": 9, "updates": 8,
+        "dropped": 3, "rejected": 1, "rollbacks": 0, "queued": 2, "ber": 3e-4, "ber_low": 1e-4,
+        "ber_high": 6e-4, "trustworthy": True, "memory": 512, "residual": -17.3, "filter_resets": 0,
+        "frequency": 2e-6}
+
+
+@pytest.fixture(scope="module")
+def application():
+    yield QtWidgets.QApplication.instance() or QtWidgets.QApplication([])
+
+
+def picture(panel):
+    image = panel.widget.grab().toImage().convertToFormat(4)  # RGB32
+    return np.frombuffer(image.constBits().asstring(image.byteCount()), np.uint8).copy()
+
+
+def test_it_shows_what_an_equalizer_tells(application):
+    panel = adann.status_panel("Here", history=60)
+    panel.widget.resize(700, 260)
+    empty = picture(panel)
+    panel.widget.told.emit(STEP)
+    assert panel.widget.text("estimated BER") == "3.0e-04"
+    assert panel.widget.text("95 % interval") == "1.0e-04 to 6.0e-04"
+    assert panel.widget.text("network in use") == "adaptive"
+    assert panel.widget.text("modulation error ratio") == "17.3 dB"
+    assert panel.widget.text("front filter") == "memory 512 symbols"
+    assert panel.widget.text("trained") == "8 batches" and panel.widget.text("dropped") == "3 batches"
+    assert not np.array_equal(picture(panel), empty)
+    panel.widget.told.emit({**STEP, "trustworthy": False, "event": "rollback", "detail": "why"})
+    assert panel.widget.text("estimated BER") == "3.0e-04 (uncalibrated)"
+    assert panel.widget.text("latest event") == "rollback why"
+    panel.widget.told.emit({"event": "start", "detail": "a stage", "network": "linear"})
+    assert panel.widget.text("network in use") == "linear"
+
+
+def test_a_running_equalizer_reaches_it(application):
+    panel = adann.status_panel()
+    equalizer = adann.equalizer(constellation="qpsk", sps=1, half_window=1, mode="lockstep")
+    random = np.random.default_rng(1)
+    points = random.choice([-1, 1], (40_000, 2)) + 0.1 * random.standard_normal((40_000, 2))
+    samples = (points / 2**0.5).astype(np.float32).view(np.complex64)[:, 0]
+    top = gr.top_block()
+    top.connect(blocks.vector_source_c(samples), equalizer, blocks.null_sink(1))
+    top.msg_connect(equalizer, "status", panel, "status")
+    top.run()
+    application.processEvents()
+    assert panel.widget.text("network in use") in ("offline", "adaptive", "last good")
+
+
+def test_a_history_out_of_range_is_refused(application):
+    with pytest.raises(ValueError, match="history is 0, allowed: 1 to 86400 s"):
+        adann.status_panel(history=0)
