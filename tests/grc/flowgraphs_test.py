@@ -32,7 +32,8 @@ def test_grcc_compiles_the_flowgraph(path, compiled):
 def test_a_block_description_is_complete(path):
     block = yaml.safe_load(path.read_text())
     assert block["id"] == path.name.removesuffix(".block.yml")
-    assert block["category"] == "[AdaNN]"
+    simulated = block["id"] in ("adann_vcsel_mmf_link", "adann_coherent_link")
+    assert block["category"] == "[AdaNN]" + simulated * "/Simulation"
     assert len(block["documentation"]) > 200
     assert block["asserts"]
 
