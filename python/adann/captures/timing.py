@@ -19,6 +19,7 @@ _FEWEST = 4096            # samples
 _NEIGHBOURS = 301         # frequencies whose median is the noise around a line
 _CLEAR = 200              # power of a line over that of the noise: chance gives about 20 in 10^6
 _BLOCK = 64               # symbols that are summed before a clock offset is looked for
+_CLEAR_POWER = 300        # of the power's line: then the slope's is not asked
 _CLEAR_CLOCK = 30         # likewise, among up to 10^5 frequencies: chance gives about 15
 
 
@@ -26,20 +27,22 @@ def find_symbol_rate(samples: npt.NDArray) -> tuple[float, float]:
     """The symbol rate in symbols per sample, below 0.5, and how clear its line is.
 
     samples: float or complex (n,), from 4096 on; those that are not finite count as 0. It is the strongest line in
-    the spectrum of the slope's power; its power is given relative to the median of those near it. Raises
-    ValueError where no line stands out.
+    the spectrum of the slope's power, the shortest slope that has one; its power is given relative to the median of
+    those near it. Raises ValueError where no line stands out.
     """
     if samples.size < _FEWEST:
         raise ValueError(f"{samples.size} samples are too few to find the symbol rate in, allowed: "
                          f"from {_FEWEST} on")
     part = np.asarray(samples[:_LONGEST])
     part = np.where(np.isfinite(part), part, 0)
-    rate, clearness = max((_clearest_line(abs(part[lag:] - part[:-lag]).astype(np.float64) ** 2)
-                           for lag in _LAGS), key=lambda line: line[1])
-    if not clearness > _CLEAR:
-        raise ValueError("no symbol rate stands out: the clearest line in the slope's power is "
-                         f"{clearness:.0f} times what is around it (needed: {_CLEAR})")
-    return rate, clearness
+    clearest = 0.0
+    for lag in _LAGS:
+        rate, clearness = _clearest_line(abs(part[lag:] - part[:-lag]).astype(np.float64) ** 2)
+        if clearness > _CLEAR:
+            return rate, clearness
+        clearest = max(clearest, clearness)
+    raise ValueError("no symbol rate stands out: the clearest line in the slope's power is "
+                     f"{clearest:.0f} times what is around it (needed: {_CLEAR})")
 
 
 def _clearest_line(power):
@@ -81,13 +84,18 @@ def find_clock(samples: npt.NDArray, sps: int) -> Clock:
         raise ValueError(f"{symbols} symbols are too few to find their middles, allowed: from "
                          f"{8 * _BLOCK} on")
     blocks = symbols // _BLOCK
-    power = abs(samples[:blocks * _BLOCK * sps]).astype(np.float64) ** 2
-    turning = (power - power.mean()).reshape(blocks, _BLOCK, sps).sum(axis=1) @ np.exp(
-        -2j * np.pi * np.arange(sps) / sps)
     length = 4 * scipy.fft.next_fast_len(blocks)
-    spectrum = abs(scipy.fft.fft(turning, length)) ** 2
-    peak = int(spectrum.argmax())
-    clearness = spectrum[peak] / np.median(spectrum)
+    part = samples[:blocks * _BLOCK * sps]
+    # The power is largest at the middles; of pulses whose power hardly varies the slope's is more telling, which is
+    # largest between two symbols, and lies half a sample after the first of the two.
+    found = []
+    for power, late in ((abs(part) ** 2, 0.0), (abs(np.diff(part, append=part[-1:])) ** 2, 0.5 / sps + 0.5)):
+        power = power.astype(np.float64)
+        turning = (power - power.mean()).reshape(blocks, _BLOCK, sps).sum(axis=1) @ np.exp(
+            -2j * np.pi * (np.arange(sps) / sps + late))
+        spectrum = abs(scipy.fft.fft(turning, length)) ** 2
+        found.append((spectrum.max() / np.median(spectrum), int(spectrum.argmax()), turning))
+    clearness, peak, turning = found[0] if found[0][0] > _CLEAR_POWER else max(found, key=lambda each: each[0])
     if not clearness > _CLEAR_CLOCK:
         raise ValueError(f"no symbol clock stands out: its line is {clearness:.0f} times what is "
                          f"around it (needed: {_CLEAR_CLOCK})")

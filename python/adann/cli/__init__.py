@@ -18,6 +18,7 @@ from .resample import resample
 from .simulate import simulate
 from .terminal import printable
 from .train import train
+from .try_capture import try_capture
 
 
 class _Program(click.Group):
@@ -57,6 +58,6 @@ def main() -> None:
     """AdaNN: a neural-network equalizer that keeps learning on the signal it receives."""
 
 
-for command in (train, equalize, replay, mlse, import_capture, resample, import_network, quantize,
-                export, simulate, reproduce, doctor):
+for command in (try_capture, train, equalize, replay, mlse, import_capture, resample, import_network,
+                quantize, export, simulate, reproduce, doctor):
     main.add_command(command)

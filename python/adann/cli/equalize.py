@@ -44,8 +44,8 @@ def equalize(model: str, captures: tuple[str, ...], references: tuple[str, ...],
     Ctrl-C stops it: what has been decided is counted and written, and the report says
     "complete": false.
     """
-    from ..captures.labels import known
     from ..captures.files import read_captures
+    from ..captures.labels import known
     from ..offline.equalize import equalize_captures, prepare_capture
     from ..offline.evaluate import RunningErrors
 

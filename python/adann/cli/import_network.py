@@ -11,7 +11,7 @@ from .terminal import about, check_outputs, constellation_option
 
 @click.command("import-network")
 @click.argument("network", metavar="NETWORK")
-@constellation_option
+@constellation_option()
 @click.option("--sps", required=True, type=click.IntRange(1, 64), help="Samples per symbol.")
 @click.option("--half-window", required=True, type=click.IntRange(0, 255),
               help="Symbols on each side of the one decided.")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@constellation_option
+@constellation_option()
 @click.option("--sps", required=True, type=click.IntRange(1, 64), help="Samples per symbol.")
 @click.option("--memory", default=5, help="Symbols that a sample depends on: 1, 3, 5, 7 ...")
 @click.option("--capture", "captures", required=True, multiple=True, metavar="FILE",
@@ -45,8 +45,8 @@ def mlse(constellation: core.constellation, sps: int, memory: int, captures: tup
     been decided is counted and written, and the report says "complete": false.
     """
     from ..captures.alignment import known_labels
-    from ..captures.labels import UNKNOWN
     from ..captures.files import read_captures
+    from ..captures.labels import UNKNOWN
     from ..offline.mlse import decide, symbol_rows
 
     if len(references) != len(captures):

@@ -36,20 +36,21 @@ def progress_bar(description: str, total: int | None) -> Iterator[Callable]:
         yield update
 
 
-def constellation_option(command: Callable) -> Callable:
-    """--constellation, as core.constellation."""
-    def made(context: click.Context, parameter: click.Parameter, value: str) -> core.constellation:
+def constellation_option(required: bool = True) -> Callable:
+    """--constellation, as core.constellation; None where it is not required and not given."""
+    def made(context: click.Context, parameter: click.Parameter,
+             value: str | None) -> core.constellation | None:
         try:
-            return core.constellation(value)
+            return core.constellation(value) if value else None
         except ValueError as error:
             raise click.BadParameter(str(error)) from None
 
     names = ", ".join(core.constellation.names())
     return click.option(
-        "--constellation", required=True, callback=made, metavar="NAME|FILE",
+        "--constellation", required=required, callback=made, metavar="NAME|FILE",
         help=f"{names}; gr:bpsk, gr:qpsk, gr:dqpsk, gr:8psk, gr:16qam: labels as in GNU Radio's own "
              "constellation objects; or points in label order: a .json file with a list of "
-             "[re, im].")(command)
+             "[re, im].")
 
 
 @contextlib.contextmanager

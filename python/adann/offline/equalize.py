@@ -18,8 +18,8 @@ from .. import core
 from ..adann_python import equalizer
 from ..blocks.status_monitor import status_listener
 from ..captures.alignment import known_labels
-from ..captures.labels import UNKNOWN
 from ..captures.files import Capture, check_rates
+from ..captures.labels import UNKNOWN
 from ..captures.statistics import normalized
 from .arrays import array_sink, array_source
 

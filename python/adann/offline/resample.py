@@ -62,14 +62,14 @@ def resample(samples: npt.NDArray, sample_rate: float, symbol_rate: float, sps: 
         said.append(f"the middle of a symbol was {clock.phase * sps:.2f} samples (of {sps} a symbol) "
                     "after the first sample")
         if clock.wander > _WANDERS:
-            said.append(f"the clock wanders by {clock.wander:.2f} symbols rms: --clock-recovery "
-                        "follows it")
+            said.append(f"the clock wanders by {clock.wander:.2f} symbols rms: adann resample "
+                        "--clock-recovery follows it")
         done = _advanced(done, clock.phase * inner)[::inner // sps]
     if carrier and np.iscomplexobj(done):
         line = find_carrier(done[::sps])
         if line is None:
             said.append("no carrier was found: no power of the symbols has a line")
-        else:
+        elif line.turns:
             said.append(f"a carrier of {line.frequency:.3g} cycles a symbol was taken out (line of the "
                         f"{line.power}th power)")
             turn = np.exp(-2j * np.pi * line.frequency / sps * np.arange(done.size))

@@ -120,7 +120,8 @@ class Trained:
     same rest, fitted to the same part, see conventional.py; {} without a rest. blind_ratio: the blind equalizer's
     modulation error ratio in dB, None if the labels were given. disagreement: a sentence if the
     samples of the labels given do not lie as the constellation has them, else "". epochs: that were
-    trained; complete: whether it was not stopped."""
+    trained; complete: whether it was not stopped. labels: of symbols max(0, delay) on, uint8 (n,), those given or
+    blindly found."""
 
     model: object
     delay: int
@@ -131,6 +132,7 @@ class Trained:
     disagreement: str
     epochs: int
     complete: bool
+    labels: npt.NDArray[np.uint8]
 
 
 def train(samples: npt.NDArray, labels: npt.NDArray[np.uint8] | None,
@@ -191,7 +193,7 @@ def train(samples: npt.NDArray, labels: npt.NDArray[np.uint8] | None,
         calibrate(model, features[untrained], labels[untrained])
     scores = _scores(model, features, labels, part, samples[::sps][max(0, delay):][:len(features)])
     return Trained(model, delay, _score(model, features, labels, told), scores.pop("network", None),
-                   scores, blind_ratio, disagreement, epochs, complete)
+                   scores, blind_ratio, disagreement, epochs, complete, labels)
 
 
 def _disagreement(samples, labels, constellation, sps, delay):

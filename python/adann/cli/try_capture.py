@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""adann try"""
+
+import shlex
+from pathlib import Path
+
+import click
+
+from .. import core
+from . import interrupts
+from .terminal import about, check_outputs, constellation_option, progress_bar
+
+
+@click.command("try")
+@click.argument("capture")
+@click.option("--reference", metavar="FILE", help="The labels sent, 255 where not known: .u8.")
+@constellation_option(required=False)
+@click.option("--baud", type=click.FloatRange(0, min_open=True), help="Symbols per second, if known.")
+@click.option("--sample-rate", type=click.FloatRange(0, min_open=True),
+              help="Samples per second, where the capture does not tell.")
+@click.option("--sps", default=4, type=click.IntRange(1, 64), help="Samples per symbol to work with.")
+@click.option("--half-window", default=5, type=click.IntRange(0, 255),
+              help="Symbols on each side of the one decided.")
+@click.option("--fraction", default=0.25, type=click.FloatRange(0, 0.9, min_open=True),
+              help="Part, from the start, that everything is fitted to; the rest tests.")
+@click.option("--seed", default=0, type=click.IntRange(0))
+@click.option("-o", "--output", metavar="DIR", default="adann-try",
+              type=click.Path(file_okay=False, path_type=Path),
+              help="Folder for the resampled capture, the model and the picture.")
+@interrupts.held()
+def try_capture(capture: str, reference: str | None, constellation: core.constellation | None,
+                baud: float | None, sample_rate: float | None, sps: int, half_window: int,
+                fraction: float, seed: int, output: Path) -> None:
+    """From a CAPTURE at any rate to a verdict: does an adaptive equalizer help here?
+
+    What is not told is found: symbol rate, phase and clock offset, carrier, constellation. A network is
+    trained on the first quarter, with the labels of --reference or blindly, and the rest is decided by
+    a slicer, a linear equalizer (least squares, the network's window), the network frozen, and AdaNN.
+
+    The table: symbols that nothing was fitted to; errors among them; the bit error rate with its 95 %
+    interval (Clopper-Pearson). Without a reference, errors are differences from a blind linear
+    equalizer's decisions, and who is right is not known.
+    """
+    from rich.console import Console
+    from rich.table import Column, Table
+
+    from ..captures.files import read_capture, read_reference, write_capture
+    from ..offline.trial import draw
+    from ..offline.trial import try_capture as run
+
+    check_outputs(output / "x" if output.is_dir() else output)
+    record = read_capture(capture)
+    if reference:
+        if constellation is None:
+            raise click.UsageError("--reference needs --constellation: what its labels mean")
+        record.reference = read_reference(reference, constellation.size)
+    rate = sample_rate or record.sample_rate or 1.0
+    with about(capture), progress_bar("trying", 100) as update:
+        trial = run(record, rate, baud or record.symbol_rate, constellation, sps, half_window, fraction,
+                    seed, lambda text, part: update(100 * part, text), interrupts.come)
+    output.mkdir(exist_ok=True)
+    told = rate != 1.0
+    meta = write_capture(output / "capture", trial.samples, trial.symbol_rate * sps if told else None,
+                         f"{Path(capture).name}, resampled to {sps} a symbol",
+                         {"core:recorder": "adann try"}, trial.symbol_rate if told else None)
+    model = output / "model.safetensors"
+    core.save_model(str(model), trial.model)
+    draw(output / "try.png", trial)
+
+    for sentence in trial.said:
+        click.echo(sentence)
+    table = Table("", *(Column(name, justify="right") for name in (
+        "symbols", "differences" if trial.blind else "symbol errors", "BER", "95 % interval")))
+    for row in trial.rows:
+        low, high = core.clopper_pearson(row.bit_errors, row.bits)
+        table.add_row(row.name, f"{row.symbols:,}", f"{row.errors:,}", f"{row.bit_errors / row.bits:.2e}",
+                      f"{low:.1e} to {high:.1e}")
+    console = Console()
+    Console(width=None if console.is_terminal else 120).print(table)
+    click.echo(trial.verdict)
+    training = ["--reference", reference] if reference else ["--blind"]
+    click.echo("Next, with other settings of training or of adaptation:")
+    for command in (["train", "--capture", meta, *training, "--constellation", trial.constellation.name,
+                     "--sps", sps, "--half-window", half_window, "-o", model],
+                    ["equalize", "--model", model, "--capture", meta,
+                     *(["--reference", reference] if reference else []), "-o", output / "labels.u8"]):
+        click.echo(f"  adann {shlex.join(map(str, command))}")
+    click.echo(f"picture: {output / 'try.png'}")

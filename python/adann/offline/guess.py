@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which constellation a record holds, when nobody tells: the one whose decisions have the most room."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from .. import core
+from .blind import blind_labels
+
+REAL = "pam2", "pam4", "pam8"
+COMPLEX = "qpsk", "gr:8psk", "16qam", "64qam"
+_ON_A_LINE = 0.5  # |mean of x^2| over the mean of |x|^2, 1 of points on a line and 0 of round ones
+_RARE = 0.2  # of an even share: a class that is decided less often does not occur
+
+
+@dataclass
+class Candidate:
+    """name: of the constellation. ratio: the modulation error ratio of a blind linear equalizer's
+    decisions, dB. room: half of the distance between the points over the error that is left, dB.
+    missing: labels that are hardly ever decided. labels: uint8 (n,)."""
+
+    name: str
+    ratio: float
+    room: float
+    missing: list[int]
+    labels: npt.NDArray[np.uint8]
+
+
+def candidates(features: npt.NDArray[np.float32], is_complex: bool,
+               names: tuple[str, ...] = ()) -> list[Candidate]:
+    """Those that a blind equalizer finds in a record, the one with the most room first.
+
+    features: float32 (n, dimension), as training.feature_view gives them; is_complex: whether the
+    samples are; names: of the constellations tried, by default those usual for such samples.
+    Raises ValueError where none is found.
+    """
+    on_a_line = not is_complex
+    if is_complex:
+        # A real tap for each of I and Q would find PAM in one of them of any square constellation.
+        middle = features[:, features.shape[1] // 4 * 2:][:, :2].astype(np.float64) @ (1, 1j)
+        on_a_line = abs(np.mean(middle**2)) > _ON_A_LINE * np.mean(abs(middle) ** 2)
+    found, refused = [], ""
+    for name in names or (REAL if on_a_line else COMPLEX):
+        constellation = core.constellation(name)
+        try:
+            labels, ratio = blind_labels(features, constellation, is_complex)
+        except ValueError as error:
+            refused = str(error)
+            continue
+        points = constellation.points / np.sqrt(np.mean(abs(constellation.points) ** 2))
+        apart = abs(points[:, None] - points)[~np.eye(points.size, dtype=bool)].min()
+        shares = np.bincount(labels, minlength=points.size) / labels.size
+        found.append(Candidate(name, float(ratio), float(ratio + 20 * np.log10(apart / 2)),
+                               np.flatnonzero(shares < _RARE / points.size).tolist(), labels))
+    if not found:
+        raise ValueError(f"none of the usual constellations is found; of the last: {refused}")
+    return sorted(found, key=lambda candidate: -candidate.room)

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""adann try: from a file at any rate to a verdict, on signals whose truth is known."""
+
+import re
+
+import numpy as np
+import pytest
+from captures.timing_test import QPSK, modulated
+from click.testing import CliRunner
+from gnuradio.adann import core
+from gnuradio.adann.captures.files import read_capture, write_capture
+from gnuradio.adann.captures.statistics import normalized
+from gnuradio.adann.cli import main
+from gnuradio.adann.links.simulation import random_labels, simulate_vcsel
+from gnuradio.adann.offline.guess import candidates
+from gnuradio.adann.offline.training import feature_view
+from gnuradio.adann.offline.trial import Row, _verdict
+from records import record
+
+
+def adann(*arguments):
+    return CliRunner(mix_stderr=False).invoke(main, [str(each) for each in arguments],
+                                              prog_name="adann")
+
+
+def table(text):
+    """{who: (symbols, errors)}"""
+    rows = [[cell.strip() for cell in line.split("│")[1:-1]] for line in text.splitlines() if "│" in line]
+    return {row[0]: (int(row[1].replace(",", "")), int(row[2].replace(",", ""))) for row in rows}
+
+
+def test_with_labels_errors_are_counted_and_the_next_lines_work(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    labels = random_labels(40_000, 3)
+    samples = simulate_vcsel(labels, "none", seed=4)
+    write_capture("rx", samples, 112e9, symbol_rate=28e9)
+    told = np.where(np.arange(labels.size) % 3 == 0, labels, 255).astype(np.uint8)
+    told.tofile("sent.u8")
+    result = adann("try", "rx", "--reference", "sent.u8", "--constellation", "pam4", "-o", "out")
+    assert result.exit_code == 0, result.stderr
+    rows = table(result.stdout)
+    assert list(rows) == ["slicer", "linear equalizer", "network, frozen", "AdaNN"]
+    assert {symbols for symbols, _ in rows.values()} == {10_000}  # a third of three quarters
+    assert rows["slicer"][1] > 10 * rows["network, frozen"][1]
+    assert "changes nothing here" in result.stdout
+    assert (tmp_path / "out/try.png").stat().st_size > 10_000
+    commands = re.findall(r"^  adann (.*)$", result.stdout, re.MULTILINE)
+    assert [command.split()[0] for command in commands] == ["train", "equalize"]
+    for command in commands:
+        done = adann(*command.split())
+        assert done.exit_code == 0, done.stderr
+    decided = np.fromfile("out/labels.u8", np.uint8)
+    assert np.mean(decided[20_000:-10] != labels[20_000:decided.size - 10]) < 0.02
+
+
+@pytest.mark.parametrize("name, points", [
+    ("pam2", np.array([-1.0, 1])), ("pam4", np.array([-3.0, -1, 1, 3])), ("qpsk", QPSK),
+    ("16qam", core.constellation("16qam").points), ("gr:8psk", np.exp(0.25j * np.pi * np.arange(8)))])
+@pytest.mark.parametrize("seed", range(4))
+def test_the_constellation_with_the_most_room_is_the_right_one(name, points, seed):
+    """At an error of the samples 0.2 of half the distance between the points: wrong labels in 10^-6."""
+    points = points / np.sqrt(np.mean(abs(points) ** 2))
+    apart = abs(points[:, None] - points)[~np.eye(points.size, dtype=bool)].min()
+    samples, _ = modulated(points, 2, noise=0.1 * apart, seed=seed)
+    samples = normalized(samples.astype(np.complex64 if np.iscomplexobj(points) else np.float32))
+    found = candidates(feature_view(samples, 2, 3), np.iscomplexobj(points))
+    assert found[0].name == name and found[0].missing == []
+    assert found[0].room == max(each.room for each in found)
+
+
+def test_levels_that_do_not_occur_are_named():
+    samples, _ = modulated(np.array([-1.0, 1]), 2, noise=0.05)
+    features = feature_view(normalized(samples.astype(np.float32)), 2, 3)
+    tried = {each.name: each for each in candidates(features, False)}
+    assert len(tried["pam4"].missing) == 2 and tried["pam2"].missing == []
+
+
+@pytest.mark.parametrize("frozen, adaptive, linear, said", [
+    (1000, 100, 900, "adaptation helps here: 100 errors for 1000"),
+    (100, 1000, 900, "adaptation hurts here: 1000 errors for 100"),
+    (100, 105, 120, "changes nothing here that is more than chance: 105 errors for 100"),
+    (100, 105, 3, "a linear equalizer is better, with 3")])
+def test_the_verdict(frozen, adaptive, linear, said):
+    rows = [Row(name, 10**5, errors, 10**5, errors) for name, errors in (
+        ("slicer", 5000), ("linear equalizer", linear), ("network, frozen", frozen), ("AdaNN", adaptive))]
+    assert said in _verdict(rows, False)
+
+
+def test_noise_and_a_reference_without_a_meaning_are_refused(tmp_path):
+    np.random.default_rng(0).standard_normal(50_000).astype(np.float32).tofile(tmp_path / "a.f32")
+    result = adann("try", tmp_path / "a.f32", "-o", tmp_path / "out")
+    assert result.exit_code == 1 and result.stderr.count("\n") == 1
+    assert "no symbol rate stands out" in result.stderr and not (tmp_path / "out").exists()
+    result = adann("try", tmp_path / "a.f32", "--reference", "r.u8", "-o", tmp_path / "out")
+    assert result.exit_code == 2 and "--reference needs --constellation" in result.stderr
+
+
+@pytest.mark.parametrize("name, sample_rate, symbol_rate, constellation", [
+    ("serdes_10gbase_r/10Gbase-R_w1_40GSps_f32.bin", 40e9, 10.31245e9, "pam2"),
+    ("pcie_gen1_8b10b/pcie_c1.bin", 40e9, 2.5e9, "pam2"),
+    ("dmr_4fsk/dmr_it_8.dis", 48e3, 4800, "pam4")])
+def test_a_measured_record_without_a_flag_but_its_sample_rate(
+        tmp_path, name, sample_rate, symbol_rate, constellation):
+    path = record(name)
+    np.fromfile(path, "<i2" if path.suffix == ".dis" else "<f4").astype("<f4").tofile(tmp_path / "a.f32")
+    result = adann("try", tmp_path / "a.f32", "--sample-rate", sample_rate, "-o", tmp_path / "out")
+    assert result.exit_code == 0, result.stderr
+    assert f"constellation found: {constellation};" in result.stdout
+    assert read_capture(tmp_path / "out/capture").symbol_rate == pytest.approx(symbol_rate, rel=1e-5)
+    assert table(result.stdout)["network, frozen"][1] <= 3
