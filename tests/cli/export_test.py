@@ -141,6 +141,20 @@ def test_a_model_in_whole_numbers_and_its_c_file_decide_alike(tmp_path):
     np.testing.assert_array_equal(np.fromfile(tmp_path / "labels.u8", np.uint8), labels)
 
 
+def test_a_folder_for_high_level_synthesis_is_written_of_whole_numbers_only(tmp_path):
+    model = MODELS / "vcsel_pam4.safetensors"
+    result = adann("export", model, "--format", "hls", "-o", tmp_path / "link")
+    assert (result.exit_code, result.stderr) == (
+        1, f"adann: {model}: the model is in float, allowed: one in whole numbers, see adann quantize\n")
+    assert os.listdir(tmp_path) == []
+    np.random.default_rng(1).standard_normal(4000).astype(np.float32).tofile(tmp_path / "rx.f32")
+    done("quantize", model, "--capture", tmp_path / "rx.f32", "--bits", 6, "-o", tmp_path / "model.safetensors")
+    done("export", tmp_path / "model.safetensors", "--format", "hls", "-o", tmp_path / "link")
+    assert sorted(os.listdir(tmp_path / "link")) == [
+        "README.md", "link.cpp", "link.h", "link_test.cpp", "link_weights.h"]
+    assert "780, of 6 by 6 bits" in (tmp_path / "link/README.md").read_text()
+
+
 @pytest.mark.parametrize("options, status, said", [
     (("--bits", 3), 2, "4<=x<=16"), (("--capture", "none.f32"), 1, "none.f32: no such file"),
     (("-o", "no/model.safetensors"), 1, "its folder does not exist")])

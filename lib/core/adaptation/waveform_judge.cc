@@ -12,7 +12,7 @@ namespace gr::adann::core {
 namespace {
 
 constexpr std::size_t filter_reach = 3; // symbols on each side
-constexpr double memory = 8192;         // symbols
+constexpr double memory = 2048;         // symbols: a jump is soon forgotten
 constexpr double ridge = 1e-3;          // of the mean power of the unknowns
 constexpr std::size_t around = 4;       // symbols, on each side of a difference
 constexpr std::size_t settling = 2048;  // symbols, until the filter is known
@@ -240,7 +240,7 @@ void waveform_judge::state(archive& members)
 void sequential_test::add(unsigned won, unsigned lost)
 {
     d_value *= std::pow(1 + stake, won) * std::pow(1 - stake, lost);
-    d_value = std::clamp(d_value, 1.0, 1e6);
+    d_value = std::clamp(d_value, 1.0, 1e7);
 }
 
 } // namespace gr::adann::core

@@ -20,7 +20,7 @@ namespace gr::adann::core {
  *
  * The waveform is the model's, sent through a filter of three symbols on each side with
  * an offset, which follows the present signal: exponentially windowed least squares to
- * the decisions of the network in use, of 8192 symbols, with a ridge towards doing
+ * the decisions of the network in use, of 2048 symbols, with a ridge towards doing
  * nothing. Differences that are less than nine symbols apart are one: they get one vote,
  * by the squared residual over them and four symbols on each side. It does not matter
  * what the data's statistics are. When twice the squared residual of before is left of a
@@ -87,7 +87,7 @@ private:
 /*! Whether the first of two is better, from votes: a bet on it, which is fair while
  * neither is, and starts over whenever it has lost.
  *
- * If each vote is as likely for either, sure() holds once in a thousand votes on average
+ * If each vote is as likely for either, sure() holds once in ten thousand votes on average
  * or more seldom, however often one looks. Source: Shin, Ramdas and Rinaldo,
  * "E-detectors: a nonparametric framework for sequential change detection", 2022.
  */
@@ -95,7 +95,7 @@ class sequential_test
 {
 public:
     void add(unsigned won, unsigned lost);
-    bool sure() const { return d_value >= 1000; } //!< the first is better
+    bool sure() const { return d_value >= 10'000; } //!< the first is better
     void reset() { d_value = 1; }
     void state(archive& members) { members("value", d_value); }
 

@@ -2,6 +2,7 @@
 """adann train"""
 
 import math
+from typing import Any
 
 import click
 
@@ -10,7 +11,7 @@ from . import interrupts
 from .terminal import about, check_outputs, constellation_option, progress_bar
 
 
-def _sizes(ctx, parameter, value):
+def _sizes(ctx: click.Context, parameter: click.Parameter, value: str) -> tuple[int, ...]:
     try:
         return tuple(int(size) for size in value.split(","))
     except ValueError:
@@ -46,7 +47,8 @@ def _sizes(ctx, parameter, value):
               help="core is the fast one; torch the reference, on a GPU if there is one.")
 @click.option("-o", "--output", required=True, metavar="FILE", help="The model: .safetensors.")
 @interrupts.held()
-def train(capture, reference, blind, constellation, sps, half_window, preset, output, **options):
+def train(capture: str, reference: str | None, blind: bool, constellation: core.constellation, sps: int,
+          half_window: int, preset: str, output: str, **options: Any) -> None:
     """Train an equalizer's network on a capture whose symbols are known, or with --blind are not.
 
     Sample i*sps of the capture is the middle of symbol i, up to a whole number of symbols that is
