@@ -63,12 +63,14 @@ def train(capture: str, reference: str | None, blind: bool, constellation: core.
 
     A blind start needs a linear equalizer of the network's window to open the eye, scrambled
     symbols, and a carrier that has been recovered. It finds the labels up to an inversion (PAM) or
-    a rotation (PSK, QAM, APSK), as in any receiver without a known word.
+    a rotation (PSK, QAM, APSK), as in any receiver without a known word. What the samples tell against
+    it is warned of: another constellation or symbol rate, a carrier, bursts; not an inverted spectrum.
 
     Ctrl-C stops it: the network as far as it has been trained is written, from the second epoch on.
     """
     from ..captures.files import check_rates, read_capture, read_reference
     from ..captures.labels import known
+    from ..offline.doubts import doubts
     from ..offline.training import TrainingSettings
     from ..offline.training import train as train_network
 
@@ -89,6 +91,9 @@ def train(capture: str, reference: str | None, blind: bool, constellation: core.
                 there = min(there, int(known(labels, constellation.size).sum()))
             settings = TrainingSettings.fitted(max(1, int(options["fraction"] * there)), constellation,
                                                **given)
+        doubtful = doubts(record.samples, constellation, sps, half_window) if blind else []
+    for sentence in doubtful:
+        click.echo(f"warning: {sentence}")
     with about(*filter(None, (capture, reference))), progress_bar("training",
                                                                   settings.epochs) as update:
         trained = train_network(record.samples, labels, constellation, sps, half_window, settings,

@@ -31,11 +31,11 @@ class Candidate:
 
 
 def candidates(features: npt.NDArray[np.float32], is_complex: bool,
-               names: tuple[str, ...] = ()) -> list[Candidate]:
+               also: tuple[core.constellation, ...] = ()) -> list[Candidate]:
     """Those that a blind equalizer finds in a record, the one with the most room first.
 
     features: float32 (n, dimension), as training.feature_view gives them; is_complex: whether the
-    samples are; names: of the constellations tried, by default those usual for such samples.
+    samples are; also: constellations that are tried beside those usual for such samples.
     Raises ValueError where none is found.
     """
     on_a_line = not is_complex
@@ -44,8 +44,7 @@ def candidates(features: npt.NDArray[np.float32], is_complex: bool,
         middle = features[:, features.shape[1] // 4 * 2:][:, :2].astype(np.float64) @ (1, 1j)
         on_a_line = abs(np.mean(middle**2)) > _ON_A_LINE * np.mean(abs(middle) ** 2)
     found, refused = [], ""
-    for name in names or (REAL if on_a_line else COMPLEX):
-        constellation = core.constellation(name)
+    for constellation in *map(core.constellation, REAL if on_a_line else COMPLEX), *also:
         try:
             labels, ratio = blind_labels(features, constellation, is_complex)
         except ValueError as error:
@@ -54,7 +53,7 @@ def candidates(features: npt.NDArray[np.float32], is_complex: bool,
         points = constellation.points / np.sqrt(np.mean(abs(constellation.points) ** 2))
         apart = abs(points[:, None] - points)[~np.eye(points.size, dtype=bool)].min()
         shares = np.bincount(labels, minlength=points.size) / labels.size
-        found.append(Candidate(name, float(ratio), float(ratio + 20 * np.log10(apart / 2)),
+        found.append(Candidate(constellation.name, float(ratio), float(ratio + 20 * np.log10(apart / 2)),
                                np.flatnonzero(shares < _RARE / points.size).tolist(), labels))
     if not found:
         raise ValueError(f"none of the usual constellations is found; of the last: {refused}")
