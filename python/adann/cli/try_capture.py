@@ -45,6 +45,7 @@ def try_capture(capture: str, reference: str | None, constellation: core.constel
     from rich.table import Column, Table
 
     from ..captures.files import read_capture, read_reference, write_capture
+    from ..offline.guess import name_of
     from ..offline.trial import draw
     from ..offline.trial import try_capture as run
 
@@ -80,7 +81,7 @@ def try_capture(capture: str, reference: str | None, constellation: core.constel
     click.echo(trial.verdict)
     training = ["--reference", reference] if reference else ["--blind"]
     click.echo("Next, with other settings of training or of adaptation:")
-    for command in (["train", "--capture", meta, *training, "--constellation", trial.constellation.name,
+    for command in (["train", "--capture", meta, *training, "--constellation", name_of(trial.constellation),
                      "--sps", sps, "--half-window", half_window, "-o", model],
                     ["equalize", "--model", model, "--capture", meta,
                      *(["--reference", reference] if reference else []), "-o", output / "labels.u8"]):

@@ -10,7 +10,7 @@ from .. import core
 from ..captures.carrier import find_carrier
 from ..captures.statistics import normalized
 from ..captures.timing import find_symbol_rate
-from .guess import COMPLEX, REAL, candidates
+from .guess import COMPLEX, REAL, candidates, name_of
 from .training import feature_view
 
 _LONGEST = 1 << 17    # symbols that are looked at
@@ -65,21 +65,20 @@ def _carrier(samples, sps):
 
 def _constellation(samples, constellation, sps, half_window):
     features = feature_view(samples, sps, half_window)
-    names = [*REAL, *COMPLEX] if np.iscomplexobj(samples) else [*REAL]
-    same = [name for name in names if core.constellation(name).size == constellation.size
-            and np.allclose(core.constellation(name).points, constellation.points)]
+    name = name_of(constellation)
+    usual = (*REAL, *COMPLEX) if np.iscomplexobj(samples) else REAL
     try:
-        tried = candidates(features, np.iscomplexobj(samples), also=() if same else (constellation,))
+        tried = candidates(features, np.iscomplexobj(samples), also=() if name in usual else (constellation,))
     except ValueError:
         return  # the training says so itself
-    believed = next((each for each in tried if each.name in (constellation.name, *same)), None)
+    believed = next((each for each in tried if each.name == name), None)
     best = tried[0]
     if believed is None:
-        yield f"the symbols look like {best.name}, and not like {constellation.name}"
+        yield f"the symbols look like {best.name}, and not like {name}"
         return
     if believed.missing:
         yield (f"{constellation.size - len(believed.missing)} of the {constellation.size} points of "
-               f"{constellation.name} occur")
+               f"{name} occur")
     if best.room > believed.room + _ROOM:
         yield (f"decided as {best.name} the symbols have {best.room:.0f} dB of room between the points, as "
-               f"{constellation.name} {believed.room:.0f} dB: {best.name}?")
+               f"{name} {believed.room:.0f} dB: {best.name}?")

@@ -30,6 +30,15 @@ class Candidate:
     labels: npt.NDArray[np.uint8]
 
 
+def name_of(constellation: core.constellation) -> str:
+    """Its name as --constellation takes it, GNU Radio's own (gr:8psk) among them; of other points what they are."""
+    for name in (*REAL, *COMPLEX, *core.constellation.names(), *core.constellation.in_tree()):
+        other = core.constellation(name)
+        if other.size == constellation.size and np.allclose(other.points, constellation.points):
+            return name
+    return constellation.name
+
+
 def candidates(features: npt.NDArray[np.float32], is_complex: bool,
                also: tuple[core.constellation, ...] = ()) -> list[Candidate]:
     """Those that a blind equalizer finds in a record, the one with the most room first.
@@ -53,7 +62,7 @@ def candidates(features: npt.NDArray[np.float32], is_complex: bool,
         points = constellation.points / np.sqrt(np.mean(abs(constellation.points) ** 2))
         apart = abs(points[:, None] - points)[~np.eye(points.size, dtype=bool)].min()
         shares = np.bincount(labels, minlength=points.size) / labels.size
-        found.append(Candidate(constellation.name, float(ratio), float(ratio + 20 * np.log10(apart / 2)),
+        found.append(Candidate(name_of(constellation), float(ratio), float(ratio + 20 * np.log10(apart / 2)),
                                np.flatnonzero(shares < _RARE / points.size).tolist(), labels))
     if not found:
         raise ValueError(f"none of the usual constellations is found; of the last: {refused}")
