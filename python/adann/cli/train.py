@@ -89,6 +89,8 @@ def train(capture: str, reference: str | None, blind: bool, constellation: core.
             there = record.samples.size // sps
             if labels is not None:
                 there = min(there, int(known(labels, constellation.size).sum()))
+            if blind:  # noise would keep it from undoing what its labels' equalizer undid
+                given["noise"] = 0.0
             settings = TrainingSettings.fitted(max(1, int(options["fraction"] * there)), constellation,
                                                **given)
         doubtful = doubts(record.samples, constellation, sps, half_window) if blind else []
