@@ -7,9 +7,14 @@
 #include "core/adaptation/adaptive_equalizer.h"
 #include <gnuradio/adann/equalizer.h>
 
+#include <atomic>
 #include <chrono>
+#include <cmath>
+#include <limits>
 
 namespace gr::adann {
+
+inline double decibels(double power) { return 10 * std::log10(power); }
 
 class equalizer_impl : public equalizer
 {
@@ -53,6 +58,7 @@ public:
                      gr_vector_void_star& output_items) override;
 
 private:
+    void register_ports();
     void control(const pmt::pmt_t& message);
     bool obey(const std::string& word, const pmt::pmt_t& value);
     void log(const core::adaptation_event& event);
@@ -77,6 +83,9 @@ private:
     std::vector<gr::tag_t> d_tags;
     const std::size_t d_batch;
     std::size_t d_in_batch = 0; // symbols of the batch that the next estimate is for
+
+    // Of the network in use, NaN if unknown: work() takes no lock to read it.
+    std::atomic<float> d_estimated{ std::numeric_limits<float>::quiet_NaN() };
 
     // The adapter thread's.
     using clock = std::chrono::steady_clock;

@@ -194,6 +194,30 @@ def test_is_soon_no_worse_than_no_filter_whatever_it_learnt_from():
         assert np.mean(found[back] != labels[back]) < 1e-3
 
 
+@pytest.mark.parametrize("name", ["pam4", "16qam"])
+def test_on_the_link_of_its_model_it_does_nothing(name):
+    """Plain least squares, a Wiener filter, have 0.6 in the middle here."""
+    filter, net = tracked(name, memories=[8192])
+    labels, samples = link(name, 40000, 3)
+    found = decide(filter, samples, labels)[0]
+    nothing = np.eye(len(filter.taps))[len(filter.taps) // 2]
+    assert filter.memory == 8192 and np.abs(filter.taps - nothing).max() < 0.03
+    plain = net.decide(windows(samples, 2, 0))[0]
+    assert np.mean(found != plain) < 1e-3
+
+
+@pytest.mark.parametrize("late", [-1, 1])
+def test_leaves_a_solution_that_is_a_symbol_aside(late):
+    """After known labels that are; the noise is low, so that nothing else tells."""
+    labels, samples = link("pam4", 40000, 3, noise=0.05)
+    filter, _ = tracked("pam4")
+    found = decide(filter, samples[:16384], np.roll(labels, late)[:8192])[0]
+    assert np.mean(found[4096:] != np.roll(labels, late)[4096:8192]) < 1e-2  # it was led there
+    found = decide(filter, samples)[0]
+    assert filter.resets > 0
+    assert np.mean(found[4096:-64] != labels[4096:-64]) < 1e-3
+
+
 def test_leaves_the_degenerate_solution():
     """All labels alike, hardly any taps, an offset that explains them: the judge ends it."""
     labels, samples = link("pam4", 20000, 3, echo=0.25)

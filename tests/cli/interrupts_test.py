@@ -3,7 +3,6 @@
 
 import json
 import os
-import pathlib
 import pty
 import signal
 import socket
@@ -13,22 +12,16 @@ import time
 import numpy as np
 import pytest
 import zmq
-from gnuradio.adann.captures.files import write_capture
 from gnuradio.adann.cli import interrupts
-from gnuradio.adann.links.simulation import random_labels, simulate_vcsel
+from pam4_sets import MODEL, drifted_capture
 
-MODEL = pathlib.Path(__file__).parents[2] / "examples/models/vcsel_pam4.safetensors"
 SYMBOLS = 2**16  # of a capture
 INSTANTS = 4  # of each command, on a pipe and on a terminal
 
 
 @pytest.fixture(scope="module")
 def capture(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("capture")
-    sent = random_labels(SYMBOLS, 3)
-    write_capture(folder / "set", simulate_vcsel(sent, "reference", seed=4), 112e9)
-    sent.tofile(folder / "set.u8")
-    return folder / "set"
+    return drifted_capture(tmp_path_factory.mktemp("capture"), SYMBOLS)
 
 
 def equalize(capture, times, folder):

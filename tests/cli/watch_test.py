@@ -11,24 +11,19 @@ import subprocess
 
 import pytest
 import zmq
-from gnuradio.adann.captures.files import write_capture
-from gnuradio.adann.links.simulation import random_labels, simulate_vcsel
+from pam4_sets import MODEL, drifted_capture
 
-MODEL = pathlib.Path(__file__).parents[2] / "examples/models/vcsel_pam4.safetensors"
 SYMBOLS = 2**18  # of a capture
 CAPTURES = 8     # long enough to be heard
 
 
 @pytest.fixture(scope="module")
 def command(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("capture")
-    sent = random_labels(SYMBOLS, 3)
-    write_capture(folder / "set", simulate_vcsel(sent, "reference", seed=4), 112e9)
-    sent.tofile(folder / "set.u8")
+    capture = drifted_capture(tmp_path_factory.mktemp("capture"), SYMBOLS)
     return ["adann", "equalize", "--model", str(MODEL),
-            *CAPTURES * ["--capture", str(folder / "set")],
-            *CAPTURES * ["--reference", str(folder / "set.u8")],
-            "--report", str(folder / "report.json")]
+            *CAPTURES * ["--capture", str(capture)],
+            *CAPTURES * ["--reference", f"{capture}.u8"],
+            "--report", str(capture.parent / "report.json")]
 
 
 def final_ber(command):

@@ -4,12 +4,8 @@
 #include "core/common/checks.h"
 
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
 #include <utility>
-#ifdef __linux__
-#include <sys/resource.h>
-#endif
 
 namespace gr::adann::core {
 
@@ -26,17 +22,6 @@ const adaptation_settings& checked(const adaptation_settings& settings)
                "'" + settings.checkpoint + "'",
                "a file in a folder that exists");
     return settings;
-}
-
-std::unique_ptr<observed<front_filter>>
-make_front(const model& initial, std::size_t stride, const adaptation_settings& settings)
-{
-    if (!settings.front_filter || settings.mode == adaptation_mode::off ||
-        !initial.waveform || stride != initial.window.stride())
-        return nullptr;
-    front_filter_settings front;
-    front.length = settings.front_filter_length;
-    return std::make_unique<observed<front_filter>>(front_filter(initial, front));
 }
 
 // Samples that a front filter looks at on each side, if there is one.
@@ -128,6 +113,17 @@ adaptive_equalizer::adaptive_equalizer(
     if (d_front)
         tell(d_front->resting());
     d_initial.state = {};
+}
+
+std::unique_ptr<observed<front_filter>> adaptive_equalizer::make_front(
+    const model& initial, std::size_t stride, const adaptation_settings& settings)
+{
+    if (!settings.front_filter || settings.mode == adaptation_mode::off ||
+        !initial.waveform || stride != initial.window.stride())
+        return nullptr;
+    front_filter_settings front;
+    front.length = settings.front_filter_length;
+    return std::make_unique<observed<front_filter>>(front_filter(initial, front));
 }
 
 adaptive_equalizer::~adaptive_equalizer() { stop(); }
@@ -320,187 +316,6 @@ learner_status adaptive_equalizer::status() const
 {
     const std::lock_guard<std::mutex> lock(d_mutex);
     return d_status;
-}
-
-void adaptive_equalizer::run()
-{
-#ifdef __linux__
-    // Where cores are few, decisions come first. This thread alone becomes nicer.
-    if (d_adapts && !d_lockstep)
-        setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + 10);
-#endif
-    using clock = std::chrono::steady_clock;
-    const bool saves = d_adapts && !d_settings.checkpoint.empty();
-    const auto save_checkpoint = [this] { save(d_settings.checkpoint, checkpoint()); };
-    auto saved = clock::now();
-    for (d_wake.wait(); !d_stopping; d_wake.wait()) {
-        attempt([this] { take_requests(); });
-        const batch* filled = d_queue.filled_slot();
-        if (!filled)
-            continue;
-        const std::uint64_t rollbacks = status().rollbacks;
-        attempt([&] { d_start ? begin_with(*filled) : learn(*filled); });
-        d_queue.pop();
-        if (d_lockstep)
-            d_done.post();
-        // While decide() goes on.
-        if (d_recorder && status().rollbacks > rollbacks)
-            attempt([this] {
-                save(std::filesystem::path(d_settings.checkpoint)
-                         .replace_extension(".rollback.safetensors"),
-                     d_recorder->recorded(d_learner->settings()));
-            });
-        if (saves && d_learner &&
-            clock::now() - saved >=
-                std::chrono::seconds(d_settings.checkpoint_interval)) {
-            attempt(save_checkpoint);
-            saved = clock::now();
-        }
-    }
-    if (saves && d_learner)
-        attempt(save_checkpoint);
-}
-
-// Whether it did not throw: if it did, the error is told.
-template <typename work>
-bool adaptive_equalizer::attempt(work make)
-{
-    std::string problem = "unknown";
-    try {
-        make();
-        return true;
-    } catch (const std::exception& error) {
-        problem = error.what();
-    } catch (...) {
-    }
-    try {
-        if (d_learner)
-            share_status();
-        report({ status(), event_kind::error, problem });
-    } catch (...) { // whoever listens fails too
-    }
-    return false;
-}
-
-void adaptive_equalizer::take_requests()
-{
-    std::optional<training_settings> changed;
-    bool reset = false;
-    std::vector<std::string> paths;
-    {
-        const std::lock_guard<std::mutex> lock(d_mutex);
-        if (std::exchange(d_settings_changed, false))
-            changed = d_training;
-        std::swap(reset, d_reset_requested);
-        std::swap(paths, d_save_requests);
-    }
-    if (const bool frozen = d_frozen; std::exchange(d_told_frozen, frozen) != frozen)
-        report({ status(), frozen ? event_kind::frozen : event_kind::unfrozen, "" });
-    if (d_learner && changed)
-        d_learner->set_training(*changed);
-    if (d_recorder && (changed || reset))
-        d_recorder->clear();
-    if (d_learner && reset) {
-        d_reset_front = true;
-        const learner_event event = d_learner->reset();
-        share_status();
-        publish();
-        report(event);
-    }
-    for (const auto& path : paths)
-        attempt([&] { save(path, checkpoint()); });
-}
-
-// The start of one without a model.
-void adaptive_equalizer::begin_with(const batch& filled)
-{
-    const feature_view view{
-        filled.samples.data(), d_stride, d_initial.window.dimension(), d_batch
-    };
-    const std::string told = d_start->take(view,
-                                           d_supervised ? filled.labels.data() : nullptr,
-                                           filled.follows,
-                                           [this] { return !d_stopping; });
-    if (d_start->changed()) {
-        d_weights.writing().assign(d_start->found().net);
-        d_weights.publish();
-    }
-    if (d_start->done()) {
-        learner_settings settings = d_settings;
-        {
-            const std::lock_guard<std::mutex> lock(d_mutex);
-            static_cast<training_settings&>(settings) = d_training;
-        }
-        d_learner.emplace(d_start->found(), settings);
-        d_front = make_front(d_start->found(), d_stride, d_settings);
-        d_start = nullptr;
-        d_started = true;
-        share_status();
-        publish();
-        d_following = d_front.get();
-        // What waits behind this batch was decided by what came before.
-        for (; d_queue.filled() > 1; ++d_dropped)
-            d_queue.pop();
-    }
-    if (!told.empty())
-        report({ status(), event_kind::start, told });
-}
-
-void adaptive_equalizer::learn(const batch& filled)
-{
-    if (d_recorder && !attempt([&] {
-            d_recorder->add(filled.samples.data(), filled.labels.data(), [this] {
-                return d_learner->checkpoint();
-            });
-        }))
-        d_recorder->clear();
-    const feature_view view{
-        filled.samples.data(), d_stride, d_initial.window.dimension(), d_batch
-    };
-    const auto& events = d_learner->step(view, filled.labels.data());
-    share_status();
-    if (!events.empty())
-        publish();
-    for (const auto& event : events)
-        report(event);
-}
-
-void adaptive_equalizer::share_status()
-{
-    const std::lock_guard<std::mutex> lock(d_mutex);
-    d_status = d_learner->status();
-}
-
-void adaptive_equalizer::publish()
-{
-    d_weights.writing().assign(d_learner->in_use());
-    d_weights.publish();
-}
-
-model adaptive_equalizer::checkpoint()
-{
-    if (d_start)
-        throw std::runtime_error("nothing has been learnt yet that could be saved");
-    if (!d_learner)
-        return d_initial;
-    model saved = d_learner->checkpoint();
-    archive members = archive::saving(saved.state, "state");
-    members("dropped", d_dropped);
-    if (d_front)
-        d_front->read([&](front_filter& front) { members("front", front); });
-    return saved;
-}
-
-void adaptive_equalizer::save(const std::string& path, const model& saved)
-{
-    save_model(path, saved);
-    report({ status(), event_kind::saved, path });
-}
-
-void adaptive_equalizer::report(const learner_event& event)
-{
-    if (d_on_event)
-        d_on_event({ event, d_dropped, queued(), front_status() });
 }
 
 } // namespace gr::adann::core

@@ -167,6 +167,9 @@ private:
                        std::function<void(const adaptation_event&)> on_event,
                        std::unique_ptr<blind_start> start);
 
+    //! Null where there is none: switched off, off, no waveform, or separate vectors.
+    static std::unique_ptr<observed<front_filter>> make_front(
+        const model& initial, std::size_t stride, const adaptation_settings& settings);
     feature_view decide_some(const feature_view& view,
                              const std::uint8_t* known_labels,
                              std::uint8_t* labels,

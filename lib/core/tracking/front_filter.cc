@@ -259,61 +259,6 @@ void front_filter::measure_phase()
     d_carrier->measure(d_expected.data(), &d_filtered[2 * first], first);
 }
 
-bool front_filter::is_lost() const
-{
-    return std::max(d_bank.residual(), d_bank.latest_residual()) > 0.75f * d_chance;
-}
-
-// Judges the filter, and whether it stays in use.
-void front_filter::look(decider& decides, const prepared_network& net)
-{
-    const std::size_t first = d_next - d_plain.size();
-    if (d_known < d_plain.size() ||
-        d_unusable > sample(first) - d_window.samples_before())
-        return;
-    if (d_carrier && !d_in_use)
-        d_reference = d_carrier->phase();
-    const auto found = compare(decides, net);
-    d_clear = is_lost() && found == judge::verdict::clear;
-    d_vain_looks = d_in_use || d_clear ? 0 : d_vain_looks + 1;
-    if (found == judge::verdict::displaced ||
-        (found == judge::verdict::worse && d_in_use) ||
-        d_vain_looks == judged_every / judge::symbols) {
-        start_over();
-        ++d_resets;
-        std::copy(d_plain.begin(), d_plain.end(), d_labels.begin() + first);
-    }
-    d_in_use = d_clear || !is_lost();
-}
-
-// Compares the latest decisions with those that the network makes without the filter.
-judge::verdict front_filter::compare(decider& decides, const prepared_network& net)
-{
-    const std::size_t first = d_next - d_plain.size();
-    const std::size_t start = sample(first) - d_window.samples_before();
-    const feature_view windows{
-        interleaved(start, sample(d_plain.size() - 1) + d_window.samples()),
-        d_window.stride(),
-        d_window.dimension(),
-        d_plain.size()
-    };
-    decides.decide(net, windows, d_plain.data());
-    const std::size_t around = d_waveform->reach();
-    const auto owned = sample(first + around) - d_window.sps() / 2;
-    const signal_planes samples = d_samples + static_cast<std::ptrdiff_t>(owned);
-    signal_planes still = samples;
-    float turned = 0;
-    if (d_carrier) {
-        const std::size_t n = sample(judge::symbols);
-        d_carrier->rotate_back(samples.re, samples.im, owned, n, d_interleaved.data());
-        d_still.assign(d_interleaved.data(), n);
-        still = d_still;
-        turned = d_carrier->phase() - d_reference;
-    }
-    return d_judge.compare(
-        still, &d_labels[first + around], samples, &d_plain[around], turned);
-}
-
 // Samples as they came in; valid until the next call.
 const float* front_filter::interleaved(std::size_t first, std::size_t n)
 {
@@ -399,17 +344,6 @@ void front_filter::reset()
 {
     start_over();
     d_in_use = true;
-}
-
-void front_filter::start_over()
-{
-    d_bank.reset();
-    d_judge.reset();
-    if (d_carrier)
-        d_carrier->reset();
-    d_clear = false;
-    d_vain_looks = 0;
-    d_reference = 0;
 }
 
 } // namespace gr::adann::core

@@ -69,8 +69,6 @@ struct front_filter_status {
  * of the samples as they came in, as if there were no filter; behind it, it goes on
  * learning from its own ones, starting over every `judged_every` symbols, and is in use
  * again when it is no longer lost, or leaves less than half of what the others leave.
- * Wherever it is lost two looks of `judge::symbols` tell at the latest. So whatever it has
- * learnt from, it costs at most a few blocks.
  *
  * A sample that is not usable (all_usable()) comes out as NaN; it counts as zero in what
  * its neighbours become, and its block is not learnt from. */

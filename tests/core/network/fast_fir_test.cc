@@ -1,5 +1,7 @@
 /* Windows decided in pairs against the same windows decided one by one.
  * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "random_windows.h"
+
 #include "core/network/decider.h"
 #include "core/training/initialize.h"
 
@@ -24,19 +26,8 @@ struct decisions {
     std::vector<float> posteriors;
 };
 
-struct windows {
-    windows(const std::vector<std::size_t>& sizes, std::size_t stride, std::size_t count)
-        : net(sizes), samples((count - 1) * stride + sizes.front())
-    {
-        initialize(net, sizes.front());
-        std::mt19937 generator(7);
-        std::normal_distribution<float> normal;
-        for (auto& sample : samples)
-            sample = normal(generator);
-        for (auto& parameter : net.parameters())
-            parameter += 0.1f * normal(generator); // biases too
-        view = { samples.data(), stride, sizes.front(), count };
-    }
+struct windows : random_windows {
+    using random_windows::random_windows;
 
     decisions in_pairs(const simd::kernels& kernels, std::size_t position = 0) const
     {
@@ -89,10 +80,6 @@ struct windows {
             }
         }
     }
-
-    network net;
-    std::vector<float> samples;
-    feature_view view;
 };
 
 std::vector<const simd::kernels*> all_kernels()

@@ -1,5 +1,7 @@
 /* Networks in whole numbers: every instruction set against sums by hand.
  * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "random_windows.h"
+
 #include "core/network/decider.h"
 #include "core/network/quantized_decider.h"
 #include "core/training/initialize.h"
@@ -41,25 +43,6 @@ quantization formats_of(const network& net, unsigned bits)
     }
     return formats;
 }
-
-struct signal {
-    signal(std::vector<std::size_t> sizes, std::size_t stride, std::size_t count)
-        : net(sizes), samples((count - 1) * stride + sizes.front())
-    {
-        initialize(net, sizes.front());
-        std::mt19937 generator(7);
-        std::normal_distribution<float> normal;
-        for (auto& sample : samples)
-            sample = normal(generator);
-        for (auto& parameter : net.parameters())
-            parameter += 0.1f * normal(generator);
-        view = { samples.data(), stride, sizes.front(), count };
-    }
-
-    network net;
-    std::vector<float> samples;
-    feature_view view;
-};
 
 struct decisions {
     decisions(const quantized_network& net,
@@ -113,7 +96,7 @@ BOOST_AUTO_TEST_CASE(every_instruction_set_gives_the_sums_by_hand)
                  { 44, 10, 10, 10, 10, 4 }, { 7, 5, 3, 2 }, { 3, 1, 13, 16 }, { 6, 8 } })
             for (const std::size_t stride :
                  { std::size_t(1), std::size_t(4), sizes[0] }) {
-                const signal of(sizes, stride, 2 * tile + 3);
+                const random_windows of(sizes, stride, 2 * tile + 3);
                 const quantized_network net(of.net, formats_of(of.net, bits));
                 const decisions plain(net, of.view, simd::plain);
                 bool overflows = false;
@@ -161,7 +144,7 @@ BOOST_AUTO_TEST_CASE(samples_are_limited_and_halves_go_away_from_zero)
 
 BOOST_AUTO_TEST_CASE(more_bits_come_closer_to_the_network)
 {
-    const signal of({ 44, 10, 10, 4 }, 4, 4096);
+    const random_windows of({ 44, 10, 10, 4 }, 4, 4096);
     std::vector<std::uint8_t> labels(of.view.count);
     decider(of.net).decide(prepared_network(of.net), of.view, labels.data());
     std::vector<std::size_t> differ;

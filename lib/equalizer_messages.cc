@@ -1,0 +1,169 @@
+/* The equalizer's message ports: control in, status out, and what it logs.
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "equalizer_impl.h"
+
+#include "core/common/printable.h"
+
+#include <cmath>
+
+namespace gr::adann {
+
+namespace {
+const pmt::pmt_t status_port = pmt::mp("status");
+const pmt::pmt_t control_port = pmt::mp("control");
+} // namespace
+
+void equalizer_impl::register_ports()
+{
+    message_port_register_out(status_port);
+    message_port_register_in(control_port);
+    set_msg_handler(control_port,
+                    [this](const pmt::pmt_t& message) { control(message); });
+}
+
+// In the block's thread, between two calls of work().
+void equalizer_impl::control(const pmt::pmt_t& message)
+{
+    const auto refuse = [&](const pmt::pmt_t& what, const std::string& why) {
+        d_logger->warn("control message is {:s}, {:s}",
+                       core::printable(pmt::write_string(what)),
+                       why);
+    };
+    pmt::pmt_t commands = message;
+    if (pmt::is_dict(message))
+        commands = pmt::dict_items(message);
+    else
+        commands = pmt::list1(message);
+    for (; pmt::is_pair(commands); commands = pmt::cdr(commands)) {
+        const pmt::pmt_t command = pmt::car(commands);
+        const bool pair = pmt::is_pair(command);
+        const pmt::pmt_t word = pair ? pmt::car(command) : command;
+        try {
+            if (!pmt::is_symbol(word) ||
+                !obey(pmt::symbol_to_string(word), pair ? pmt::cdr(command) : pmt::PMT_T))
+                refuse(command,
+                       "allowed: freeze, resume, reset, (freeze . bool), (front_filter . "
+                       "bool), (learning_rate . number), (sigma . number), (epsilon . "
+                       "number), (save . path), or a dictionary of these");
+        } catch (const std::invalid_argument& error) {
+            refuse(command, error.what());
+        }
+    }
+}
+
+// Whether a word is known, and its value fits.
+bool equalizer_impl::obey(const std::string& word, const pmt::pmt_t& value)
+{
+    const bool is_true = pmt::is_bool(value) && pmt::to_bool(value);
+    std::optional<float> number = automatic;
+    if (pmt::is_number(value) && !pmt::is_complex(value))
+        number = static_cast<float>(pmt::to_double(value));
+    const bool is_number = number || pmt::is_null(value);
+    if (word == "freeze" && pmt::is_bool(value))
+        set_frozen(is_true);
+    else if (word == "front_filter" && pmt::is_bool(value))
+        set_front_filter(is_true);
+    else if (word == "resume" && is_true)
+        set_frozen(false);
+    else if (word == "reset" && pmt::is_bool(value)) // a button's release changes nothing
+        is_true ? d_core.request_reset() : void();
+    else if (word == "save" && pmt::is_symbol(value))
+        d_core.request_save(pmt::symbol_to_string(value));
+    else if (word == "learning_rate" && is_number)
+        set_learning_rate(number);
+    else if (word == "sigma" && is_number)
+        set_sigma(number);
+    else if (word == "epsilon" && is_number)
+        set_epsilon(number);
+    else
+        return false;
+    return true;
+}
+
+// In the adapter thread. What is told again and again is told once a minute.
+void equalizer_impl::log(const core::adaptation_event& event)
+{
+    using core::event_kind;
+    const auto now = clock::now();
+    const auto minute_since = [now](clock::time_point& last) {
+        if (last.time_since_epoch().count() && now - last < std::chrono::minutes(1))
+            return false;
+        last = now;
+        return true;
+    };
+    switch (event.what) {
+    case event_kind::error:
+        d_logger->error("adaptation: {:s}", event.detail);
+        break;
+    case event_kind::start:
+        d_drops_at_start = event.dropped;
+        d_logger->info("{:s}", event.detail);
+        break;
+    case event_kind::paused:
+        if ((d_pause_told = minute_since(d_told_pause)))
+            d_logger->warn("adaptation: paused: {:s}; the last good network decides",
+                           event.detail);
+        break;
+    case event_kind::resumed:
+        if (std::exchange(d_pause_told, false))
+            d_logger->info("adaptation: resumed");
+        break;
+    case event_kind::step:
+        if (event.dropped > d_drops_at_start && minute_since(d_told_drops))
+            d_logger->info("trained on {:d} of {:d} batches; decisions are not affected",
+                           event.steps,
+                           event.steps + event.dropped - d_drops_at_start);
+        break;
+    default:
+        break;
+    }
+}
+
+// In the adapter thread.
+void equalizer_impl::publish(const core::adaptation_event& event)
+{
+    using core::event_kind;
+    log(event);
+    d_estimated = static_cast<float>(event.estimated.ber);
+    if (event.what == event_kind::step && d_live) {
+        constexpr auto interval = std::chrono::milliseconds(50);
+        if (clock::now() - d_told_step < interval)
+            return;
+        d_told_step = clock::now();
+    }
+    pmt::pmt_t status = pmt::make_dict();
+    const auto add = [&status](const char* key, const pmt::pmt_t& value) {
+        status = pmt::dict_add(status, pmt::mp(key), value);
+    };
+    add("event", pmt::mp(adann::name(event.what)));
+    if (!event.detail.empty())
+        add("detail", pmt::mp(event.detail));
+    if (event.what == event_kind::step) {
+        add("loss", pmt::from_double(event.step.loss));
+        add("confidence", pmt::from_double(event.step.confidence));
+    }
+    if (!std::isnan(event.estimated.ber)) {
+        add("ber", pmt::from_double(event.estimated.ber));
+        add("ber_low", pmt::from_double(event.estimated.low));
+        add("ber_high", pmt::from_double(event.estimated.high));
+        add("trustworthy", pmt::from_bool(event.estimated.trustworthy));
+    }
+    add("network",
+        pmt::mp(d_core.started() ? core::guard::name(event.in_use) : "linear"));
+    add("step", pmt::from_uint64(event.steps));
+    add("updates", pmt::from_uint64(event.updates));
+    add("dropped", pmt::from_uint64(event.dropped));
+    add("rejected", pmt::from_uint64(event.rejected()));
+    add("rollbacks", pmt::from_uint64(event.rollbacks));
+    add("queued", pmt::from_uint64(event.queued));
+    if (d_core.has_front_filter()) {
+        add("memory", pmt::from_uint64(event.front.memory));
+        if (!std::isnan(event.front.residual))
+            add("residual", pmt::from_double(decibels(event.front.residual)));
+        add("filter_resets", pmt::from_uint64(event.front.resets));
+        add("frequency", pmt::from_double(event.front.frequency));
+    }
+    message_port_pub(status_port, status);
+}
+
+} // namespace gr::adann
