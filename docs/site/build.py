@@ -21,7 +21,7 @@ SITE = Path(__file__).resolve().parent
 ROOT = SITE.parents[1]
 # Where a page of the tree stands on the site; those of docs/ stand where they are.
 PAGES = {"examples/README.md": "examples.md", "bench/RESULTS.md": "speed.md", "CHANGELOG.md": "changelog.md",
-         "CONTRIBUTING.md": "contributing.md", "README.md": "index.md"}
+         "CONTRIBUTING.md": "contributing.md", "SECURITY.md": "security.md", "README.md": "index.md"}
 LINK = re.compile(r"(!?)\[([^\]]*)\]\((?!https?:|mailto:|#)([^)#\s]+)(#[^)\s]*)?\)")
 
 
