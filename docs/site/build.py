@@ -53,12 +53,15 @@ def copy_pages(target):
 
 def write_blocks(target):
     """A page for each GRC description: its parameters, ports and text."""
-    target.mkdir()
+    target.mkdir(exist_ok=True)  # pictures are there
     names = []
     for path in sorted((ROOT / "grc").glob("*.block.yml")):
         block = yaml.safe_load(path.read_text())
         names.append(block["id"])
-        lines = [f"# {block['label']}", "", block["documentation"].replace("\n", "\n\n").strip(), "",
+        pictures = [f"![{what} of {block['label']} in GNU Radio Companion]({picture})"
+                    for what, picture in (("The block", f"{block['id']}.png"), ("The dialog", f"{block['id']}_dialog.png"))
+                    if (ROOT / "docs/blocks" / picture).is_file()]
+        lines = [f"# {block['label']}", *pictures, "", block["documentation"].replace("\n", "\n\n").strip(), "",
                  "| parameter | default | choices |", "|---|---|---|"]
         for each in block.get("parameters", []):
             choices = ", ".join(map(str, each.get("option_labels", each.get("options", []))))
