@@ -148,8 +148,8 @@ def draw_all(folder):
                    check=True)
     scenes = [(draw_companion, EXAMPLES / "own_block_live.grc", DOCS / "companion.png")]
     scenes += [(draw_companion, EXAMPLES / "qpsk_start.grc", DOCS / "qpsk_start.png")]
-    scenes += [(draw_block, path.name.removesuffix(".block.yml"), BLOCKS / f"{path.name.removesuffix('.block.yml')}.png")
-               for path in sorted((DOCS.parent / "grc").glob("*.block.yml"))]
+    names = sorted(path.name.removesuffix(".block.yml") for path in (DOCS.parent / "grc").glob("*.block.yml"))
+    scenes += [(draw_block, name, BLOCKS / f"{name}.png") for name in names]
     scenes += [(draw_flowgraph, name, folder, DOCS / f"{name}.png") for name in SCENES]
     for draw, *arguments in scenes:
         process = multiprocessing.get_context("spawn").Process(target=draw, args=arguments)
