@@ -161,6 +161,8 @@ public:
     /*! Modulation error ratio in dB: of what the expected waveform explains of the samples that the network
      * sees to what it leaves; NaN without a front filter. */
     virtual double modulation_error_ratio() const = 0;
+    //! Bursts whose training sequence was there, so that the front filter took its taps from it.
+    virtual std::uint64_t bursts() const = 0;
     //! Of the carrier that the front filter takes out, turns a symbol.
     virtual double frequency() const = 0;
     //! After the latest batch.

@@ -90,6 +90,17 @@ void tap_bank::reset()
     d_blocks = 0;
 }
 
+void tap_bank::start_from(const normal_equations& sums, const float* taps)
+{
+    reset();
+    for (auto& memory : d_memories)
+        memory.sums = sums;
+    for (auto& each : d_candidates)
+        if (each.kind != candidate::nothing)
+            std::copy_n(taps, each.taps.size(), each.taps.begin());
+    d_used = 1;
+}
+
 std::size_t tap_bank::memory() const
 {
     const auto& used = d_candidates[d_used];

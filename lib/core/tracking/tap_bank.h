@@ -46,6 +46,8 @@ public:
     void learn(const normal_equations& block);
     //! Forgets all: doing nothing is in use.
     void reset();
+    //! Forgets all but these sums, and has these taps in use.
+    void start_from(const normal_equations& sums, const float* taps);
 
     //! A vector of normal_equations: what is in use, and is for the next block.
     const float* taps() const { return d_candidates[d_used].taps.data(); }

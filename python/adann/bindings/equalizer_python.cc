@@ -156,6 +156,9 @@ ValueError) if the model file cannot be read.)")
             &equalizer::modulation_error_ratio,
             "dB: of what the expected waveform explains of the filtered samples to what it leaves; nan "
             "without a front filter.")
+        .def("bursts",
+             &equalizer::bursts,
+             "Bursts whose training sequence the front filter took its taps from.")
         .def("frequency",
              &equalizer::frequency,
              "Of the carrier that the front filter takes out, turns a symbol.")
