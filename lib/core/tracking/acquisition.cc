@@ -14,6 +14,7 @@ namespace {
 constexpr std::size_t tried = 17;         // frequencies
 constexpr double widest = 2 * M_PI / 256; // between them, radians a symbol
 constexpr double finer = 8;
+constexpr double load = 0.01; // of R's diagonal
 
 } // namespace
 
@@ -40,6 +41,11 @@ float acquisition::find(const normal_equations& sums,
         for (std::size_t j = 0; j < d_unknowns; ++j)
             d_matrix[k * d_unknowns + j] = { sums.row(k)[j],
                                              d_complex ? sums.row(k, true)[j] : 0.0f };
+    number trace = 0;
+    for (std::size_t k = 0; k < d_unknowns; ++k)
+        trace += d_matrix[k * d_unknowns + k];
+    for (std::size_t k = 0; k < d_unknowns; ++k)
+        d_matrix[k * d_unknowns + k] += load * trace / static_cast<double>(d_unknowns);
     double growth = 0;
     if (d_complex)
         for (double apart : { widest, widest / finer }) {
