@@ -31,8 +31,8 @@ def resampled(tmp_path_factory):
     turned.astype(np.complex64).tofile(folder / "rx.c64")
     labels = np.array(LABELS, np.uint8)[abs(sent[:, None] - QPSK).argmin(axis=1)]
     labels.tofile(folder / "sent.u8")
-    said = adann("resample", folder / "rx.c64", "--sample-rate", 4e6, "--baud", 1e6, "--sps", SPS, "--carrier", "--bursts",
-                 "-o", folder / "rx")
+    said = adann("resample", folder / "rx.c64", "--sample-rate", 4e6, "--baud", 1e6, "--sps", SPS, "--carrier",
+                 "--bursts", "-o", folder / "rx")
     assert "3 bursts, where the power is" in said
     return folder
 

@@ -13,16 +13,16 @@ import numpy.typing as npt
 PORTION = 1 << 20  # samples that are in memory at once
 
 
-def record_statistics(samples: npt.ArrayLike) -> tuple[complex, float]:
+def record_statistics(samples: npt.ArrayLike, first: int = 0, end: int | None = None) -> tuple[complex, float]:
     """Mean and rms (standard deviation) of a record's finite samples.
 
-    samples: array, real or complex. Returns (mean, rms) for `normalizer.fixed` and
+    samples: array, real or complex; of those from `first` to before `end`. Returns (mean, rms) for `normalizer.fixed` and
     `resampler(normalization="record")`; of complex samples rms is sqrt(mean of |x - mean|^2).
     Raises ValueError if no sample is finite or all of them are alike.
     """
     array: Any = samples if hasattr(samples, "dtype") else np.asarray(samples)
     count, mean, variance = 0, 0.0, 0.0
-    for part in portions(array):
+    for part in portions(array, first, end):
         finite = part[np.isfinite(part)].astype(np.result_type(part, np.float64))
         if not count:
             count = finite.size
@@ -50,7 +50,7 @@ class Normalized:
     def __init__(self, samples: npt.NDArray, bursts: Sequence[tuple[int, int]] | None = None) -> None:
         self._samples = self.base = samples  # base: for release
         self.size, self.dtype = samples.size, samples.dtype
-        self._spans = [(first, end, *record_statistics(samples[first:end]))
+        self._spans = [(first, end, *record_statistics(samples, first, end))
                        for first, end in ([(0, samples.size)] if bursts is None else bursts)]
 
     def __getitem__(self, index: slice) -> npt.NDArray:

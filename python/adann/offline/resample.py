@@ -23,7 +23,7 @@ _LEAST = 4            # samples a symbol at which the clock is looked for
 _DRIFTS = 0.02        # symbols over the whole record: an offset of the clock that is taken out
 _WANDERS = 0.05       # symbols rms: more, and the clock has to be followed
 _SAME = 1e-9          # relative: rates that are equal but for their rounding
-_FOLLOWED = 128       # symbols whose mean frequency is told
+_TOLD = 128           # symbols whose mean frequency is told
 
 
 @dataclass
@@ -179,8 +179,8 @@ def _finished(done, found, said, bursts, sps, carrier):
 def _steadied(piece, sps, common, start):
     """Samples without the carrier that turns them, and what was done.
 
-    common: of a burst that begins at symbol `start`, the carrier of the whole record, if it has a line: a burst's own phase
-    is open by one of the constellation's turns, and that nearest to the common carrier's is taken.
+    common: of a burst that begins at symbol `start`, the carrier of the whole record, if it has a line: a burst's own
+    phase is open by one of the constellation's turns, and that nearest to the common carrier's is taken.
     """
     symbols = piece[::sps]
     line = find_carrier(symbols)
@@ -188,8 +188,9 @@ def _steadied(piece, sps, common, start):
         return piece, "no carrier was found: no power of the symbols has a line"
     cycles = moving_phase(symbols, line)
     if cycles is not None:
-        said = (f"a carrier that moves, by {np.ptp(np.diff(cycles[::_FOLLOWED]) / _FOLLOWED):.2g} cycles a symbol around "
-                f"{np.mean(np.diff(cycles)):.3g}, was followed (line of the {line.power}th power)")
+        frequencies = np.diff(cycles[::_TOLD]) / _TOLD
+        said = (f"a carrier that moves, by {np.ptp(frequencies):.2g} cycles a symbol around "
+                f"{np.mean(frequencies):.3g}, was followed (line of the {line.power}th power)")
     elif line.turns or common:
         cycles = steady_phase(symbols, line)
         said = (f"a carrier of {line.frequency:.3g} cycles a symbol was taken out (line of the {line.power}th "
