@@ -51,12 +51,23 @@ class Packets:
         payload = random_labels(count * self.payload, [2, seed], bits).reshape(count, -1)
         preamble = np.tile(np.array(self.preamble, np.uint8), (count, 1))
         labels = np.concatenate([preamble, payload], axis=1)
-        rays = self.link.noise(OVERSAMPLED * (self.symbols * count + self.gap), random)
+        return self.arriving(labels, random), labels
+
+    def arriving(self, labels: npt.NDArray[np.uint8],
+                 random: np.random.Generator) -> npt.NDArray[np.complex64]:
+        """The samples of packets (count, preamble and payload), as receive() has them."""
+        rays = self.link.noise(OVERSAMPLED * (self.symbols * len(labels) + self.gap), random)
         for k, packet in enumerate(labels):
             arrived = self._through_its_channel(packet, random)
             first = OVERSAMPLED * (k * self.symbols + self.gap - SPAN // 2)
             rays[first:first + arrived.size] += arrived
-        return matched(rays), labels
+        return matched(rays)
+
+    def sought(self) -> list[complex]:
+        """The preamble's samples, 2 a symbol, without channel and noise: for digital.corr_est_cc."""
+        plain = replace(self.link, amplifier="none", echo=0, carrier=0)
+        samples = matched(plain.rays(np.array(self.preamble, np.uint8), np.random.default_rng(0)))
+        return [complex(sample) for sample in samples]
 
     def _through_its_channel(self, packet, random):
         link = self.link
