@@ -35,6 +35,21 @@ void phase_bank::reset()
     d_steps = d_used = 0;
 }
 
+void phase_bank::set(const phase_line& line)
+{
+    reset();
+    for (auto& each : d_loops)
+        if (each.alpha > 0) {
+            each.line = line;
+            for (std::size_t back = 0; back < most_ahead; ++back)
+                each.before[most_ahead - 1 - back] = {
+                    wrapped(line.phase - static_cast<float>(back) * line.growth),
+                    line.growth
+                };
+        }
+    d_used = 1;
+}
+
 void phase_bank::measure(float phase)
 {
     for (auto& each : d_loops) {
