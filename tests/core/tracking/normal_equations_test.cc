@@ -53,6 +53,7 @@ BOOST_DATA_TEST_CASE(are_the_sums_written_out,
 {
     const std::size_t all = channels * taps;
     const block given(channels, taps);
+    const auto& x = given.x;
     normal_equations sums(taps, true, simd::active(), channels);
     sums.set(given.views.data(), given.wanted, n);
     BOOST_TEST_REQUIRE(sums.unknowns() == all);
@@ -62,7 +63,7 @@ BOOST_DATA_TEST_CASE(are_the_sums_written_out,
     };
     for (std::size_t u = 0; u < all; ++u) {
         const auto window = [&](std::size_t i, std::size_t v) {
-            return block::at(given.x[v / taps], i + v % taps);
+            return block::at(x[v / taps], i + v % taps);
         };
         for (std::size_t v = 0; v < all; ++v) {
             number sum = 0;
