@@ -159,6 +159,7 @@ void adaptive_equalizer::share_status()
 {
     const std::lock_guard<std::mutex> lock(d_mutex);
     d_status = d_learner->status();
+    d_since_step = 0;
 }
 
 void adaptive_equalizer::publish()

@@ -241,7 +241,10 @@ void adaptive_equalizer::collect(const feature_view& view, const std::uint8_t* l
                     d_filling->samples.begin() + d_position * view.stride);
         std::copy_n(labels, view.count, d_filling->labels.begin() + d_position);
     }
-    if (d_filling && d_position + view.count == d_batch) {
+    const bool is_whole = d_position + view.count == d_batch;
+    if (is_whole)
+        ++d_since_step;
+    if (d_filling && is_whole) {
         d_queue.push();
         d_wake.post();
         if (d_lockstep)
@@ -315,7 +318,10 @@ std::vector<std::complex<float>> adaptive_equalizer::taps() const
 learner_status adaptive_equalizer::status() const
 {
     const std::lock_guard<std::mutex> lock(d_mutex);
-    return d_status;
+    learner_status status = d_status;
+    if (d_since_step > queue_slots(d_batch, d_floats))
+        status.estimated.trustworthy = false;
+    return status;
 }
 
 } // namespace gr::adann::core
