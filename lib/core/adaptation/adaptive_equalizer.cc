@@ -243,7 +243,7 @@ void adaptive_equalizer::collect(const feature_view& view, const std::uint8_t* l
     }
     const bool is_whole = d_position + view.count == d_batch;
     if (is_whole)
-        ++d_since_step;
+        ++d_since_estimate;
     if (d_filling && is_whole) {
         d_queue.push();
         d_wake.post();
@@ -319,7 +319,8 @@ learner_status adaptive_equalizer::status() const
 {
     const std::lock_guard<std::mutex> lock(d_mutex);
     learner_status status = d_status;
-    if (d_since_step > queue_slots(d_batch, d_floats))
+    if (d_since_estimate >
+        queue_slots(d_batch, d_floats) + learner::estimate_every / d_batch + 1)
         status.estimated.trustworthy = false;
     return status;
 }

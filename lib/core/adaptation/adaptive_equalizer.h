@@ -136,8 +136,8 @@ public:
         return std::max<std::size_t>(4, std::min(65536 / batch, most_floats / floats));
     }
 
-    /*! After the latest step. An estimated error rate is not trustworthy any more when as
-     * many symbols as the queue holds have been decided since: frozen, for example. */
+    /*! After the latest step. The estimated error rate is not trustworthy any more when
+     * the next one is overdue by more symbols than the queue holds: frozen, for example. */
     learner_status status() const;
     //! Whether it has a model: at once, if it was given one.
     bool started() const { return d_started; }
@@ -227,7 +227,7 @@ private:
     std::atomic<bool> d_stopping{ false };
     std::atomic<bool> d_reset_front{ false };
     std::atomic<std::uint64_t> d_dropped{ 0 };
-    std::atomic<std::uint64_t> d_since_step{ 0 }; // batches decided
+    std::atomic<std::uint64_t> d_since_estimate{ 0 }; // batches decided
 
     // Between anyone and the adapter: neither decide() nor a step holds this lock.
     mutable std::mutex d_mutex;

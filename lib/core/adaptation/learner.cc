@@ -11,7 +11,6 @@ namespace gr::adann::core {
 
 namespace {
 
-constexpr std::size_t estimate_every = 4096; // symbols: an interval takes microseconds
 constexpr std::size_t most_rejected = 16384; // symbols in a row
 // While refined labels are learnt:
 constexpr float faster = 6;              // learning rate
@@ -134,6 +133,7 @@ void learner::estimate_errors(std::size_t more_symbols)
         static_cast<std::uint64_t>(std::lround(d_guard->estimate().symbols()));
     if (symbols == 0)
         return;
+    ++d_status.estimates;
     const double rate = d_guard->symbol_error_rate();
     const auto errors = static_cast<std::uint64_t>(std::lround(rate * symbols));
     const auto interval = clopper_pearson(errors, symbols);

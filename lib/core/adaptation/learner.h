@@ -65,6 +65,7 @@ struct learner_status {
     //! Of the network in use. Not known without a guard, nor in the first 4096 symbols
     //! that are learnt from: after the start, a reset, a pause, or from a checkpoint.
     error_rate estimated;
+    std::uint64_t estimates = 0; //!< how many were made
 
     std::uint64_t rejected() const { return steps - updates; }
 };
@@ -122,6 +123,8 @@ public:
 
     //! Back to the offline weights and an empty optimizer.
     learner_event reset();
+
+    static constexpr std::size_t estimate_every = 4096; //!< symbols; each takes microseconds
 
     //! As given and changed since; sigma and epsilon found if they were `automatic`.
     const learner_settings& settings() const { return d_settings; }

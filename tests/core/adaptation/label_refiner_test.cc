@@ -16,8 +16,7 @@ namespace {
 
 constexpr std::size_t end = 20; // symbols that may stay as they are at a batch's ends
 
-std::size_t
-differences(const std::vector<std::uint8_t>& labels, const std::uint8_t* sent)
+std::size_t differences(const std::vector<std::uint8_t>& labels, const std::uint8_t* sent)
 {
     std::size_t found = 0;
     for (std::size_t i = end; i + end < labels.size(); ++i)

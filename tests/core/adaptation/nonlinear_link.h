@@ -84,10 +84,10 @@ struct kind {
     bool is_complex;
 };
 inline const kind kinds[] = { { "pam2", 4, false },
-                       { "pam4", 2, false },
-                       { "pam4", 1, true },
-                       { "qpsk", 2, true },
-                       { "16qam", 4, true } };
+                              { "pam4", 2, false },
+                              { "pam4", 1, true },
+                              { "qpsk", 2, true },
+                              { "16qam", 4, true } };
 inline std::ostream& operator<<(std::ostream& out, const kind& one)
 {
     return out << one.symbols << ", " << one.sps << " samples";
