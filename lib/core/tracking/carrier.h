@@ -42,10 +42,16 @@ public:
     void rotate(planes& samples, std::size_t first, std::size_t n) const;
 
     void reset() { d_phases.reset(); }
+    /*! Starts over from a line that is known.
+     * \param frequency turns a symbol
+     * \param phase radians, at sample `at` of the buffer */
+    void begin(double frequency, double phase, std::size_t at);
     //! Moves the buffer back by so many samples.
     void move_back(std::size_t samples);
 
     float phase() const { return d_phases.in_use().phase; } //!< radians
+    //! The same at a sample of the buffer.
+    double phase_at(std::size_t sample) const;
     //! Turns of a symbol.
     float frequency() const;
 

@@ -100,8 +100,10 @@ front_filter::front_filter(const expected_waveform& waveform,
       d_still(d_planes == 2 ? sample(judge::symbols) : 0, d_planes == 2),
       d_interleaved(d_planes == 2 ? 2 * (sample(d_plain.size()) + window.samples()) : 0)
 {
-    if (d_planes == 2)
+    if (d_planes == 2) {
         d_carrier.emplace(d_samples.re.size(), window.sps());
+        d_line.emplace(waveform, symbols);
+    }
     d_nothing.resize(d_sums.vector_floats());
     least_squares::do_nothing(d_sums, d_nothing);
     d_noise_sums.set_noise(d_noise, waveform.noise_correlation(), sample(block));
@@ -114,6 +116,8 @@ void front_filter::forget_samples()
     d_ready = sample(d_next) - d_window.samples_before();
     d_loaded = d_ready - reach();
     d_unusable = d_known = d_position = 0;
+    if (d_line)
+        d_line->reset();
 }
 
 feature_view front_filter::filter(const feature_view& windows)
@@ -239,6 +243,8 @@ void front_filter::known(const std::uint8_t* labels, std::size_t n)
 bool front_filter::take(const std::uint8_t* labels, std::size_t n)
 {
     std::copy_n(labels, n, d_labels.begin() + d_next);
+    for (std::size_t k = d_next; d_line && k < d_next + n; ++k)
+        d_line->take({ d_samples.re[sample(k)], d_samples.im[sample(k)] });
     d_next += n;
     d_known = std::min(d_known + n, d_past);
     d_position = (d_position + n) % block;
@@ -306,6 +312,11 @@ void front_filter::state(archive& members)
     members("clear", d_clear);
     members("vain_looks", d_vain_looks);
     members("reference", d_reference);
+    members("turning", d_turning);
+    members("good_phase", d_good_phase);
+    members("good_at", d_good_at);
+    if (d_line)
+        members("line", *d_line);
     members("position", d_position);
     members("known", d_known);
     // What the buffers still need: restored, it is at their start.

@@ -12,6 +12,7 @@
 #include "core/signal/expected_waveform.h"
 #include "core/signal/windows.h"
 #include "core/tracking/carrier.h"
+#include "core/tracking/carrier_line.h"
 #include "core/tracking/judge.h"
 #include "core/tracking/tap_bank.h"
 
@@ -53,7 +54,8 @@ struct front_filter_status {
  * to another that was made alike.
  *
  * Complex samples are then rotated back by the carrier's phase (carrier.h), which turns
- * faster than the taps can follow; the taps aim at the waveform with that phase.
+ * faster than the taps can follow; the taps aim at the waveform with that phase. A filter
+ * that is lost looks for a carrier that is too fast to be pulled in (carrier_line.h).
  *
  * The taps are drawn towards the filter that does nothing as strongly as the noise of the
  * link that the model was trained on asks for, and let that noise through: on such a link
@@ -163,6 +165,7 @@ private:
     void look(decider& decides, const prepared_network& net);
     judge::verdict compare(decider& decides, const prepared_network& net);
     void start_over();
+    void begin_with_carrier();
 
     std::shared_ptr<const expected_waveform> d_waveform;
     window_geometry d_window;
@@ -185,6 +188,7 @@ private:
     aligned_floats d_expected;
     planes d_wanted, d_output;
     std::optional<carrier> d_carrier;      // of complex samples
+    std::optional<carrier_line> d_line;    // the same
     normal_equations d_sums, d_noise_sums; // of a block
     linear_filter d_filter;
     tap_bank d_bank;
@@ -199,6 +203,9 @@ private:
     bool d_clear = false;         // lost, but clearly better than nothing
     std::size_t d_vain_looks = 0; // since it is lost, or started over
     float d_reference = 0;        // the carrier's phase when it was last not in use
+    bool d_turning = false;       // since it started over from a carrier's line
+    double d_good_phase = 0;      // the carrier's, when it was last not lost
+    std::uint64_t d_good_at = 0;  // symbols then
     std::uint64_t d_blocks = 0, d_resets = 0;
 };
 

@@ -3,11 +3,14 @@
 #include "core/tracking/front_filter.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace gr::adann::core {
 
 namespace {
 constexpr float lost = 0.75f; // of what decisions at random leave
+// Turns a symbol: an eighth of a turn while the filter is given up.
+constexpr double slowest_line = 0.125 / front_filter::judged_every;
 } // namespace
 
 // Not before the first block: nothing is known then, and the residual NaN.
@@ -24,7 +27,7 @@ void front_filter::look(decider& decides, const prepared_network& net)
     if (d_known < d_plain.size() ||
         d_unusable > sample(first) - d_window.samples_before())
         return;
-    if (d_carrier && !d_in_use)
+    if (d_carrier && !d_in_use && !d_turning)
         d_reference = d_carrier->phase();
     const auto found = compare(decides, net);
     d_clear = is_lost() && found == judge::verdict::clear;
@@ -35,8 +38,13 @@ void front_filter::look(decider& decides, const prepared_network& net)
         start_over();
         ++d_resets;
         std::copy(d_plain.begin(), d_plain.end(), d_labels.begin() + first);
+        begin_with_carrier();
     }
     d_in_use = d_clear || !is_lost();
+    if (d_carrier && !is_lost() && !std::isnan(d_bank.residual())) {
+        d_good_phase = d_carrier->phase_at(sample(d_next));
+        d_good_at = d_blocks * block;
+    }
 }
 
 // Compares the latest decisions with those that the network makes without the filter.
@@ -76,6 +84,26 @@ void front_filter::start_over()
     d_clear = false;
     d_vain_looks = 0;
     d_reference = 0;
+    d_turning = false;
+}
+
+// If the samples have a carrier that decisions cannot pull in. Which of the phases that
+// its line leaves open it has, it had when the filter was last not lost.
+void front_filter::begin_with_carrier()
+{
+    const auto found = d_line ? d_line->find() : std::nullopt;
+    if (!found || std::abs(found->frequency) < slowest_line)
+        return;
+    constexpr double whole_turn = 2 * M_PI;
+    const double step = whole_turn / static_cast<double>(d_line->order());
+    const auto since = static_cast<double>(d_blocks * block - d_good_at);
+    // The line's phase is that of the symbol before the next one.
+    const double now = found->phase + whole_turn * found->frequency;
+    const double before = d_good_phase + whole_turn * found->frequency * since;
+    const double phase = now + step * std::nearbyint((before - now) / step);
+    d_carrier->begin(found->frequency, phase, sample(d_next));
+    d_turning = true;
+    d_known = 0; // labels that were decided with another phase
 }
 
 } // namespace gr::adann::core

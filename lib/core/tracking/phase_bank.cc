@@ -10,6 +10,7 @@ namespace gr::adann::core {
 
 namespace {
 constexpr float score_keep = 0.94f;
+constexpr std::size_t middle_loop = 3; // of the critically damped ones
 } // namespace
 
 float wrapped(float angle)
@@ -33,6 +34,21 @@ void phase_bank::reset()
     for (const float alpha : { 0.7f, 0.45f, 0.25f, 0.12f })
         d_loops[i++] = { alpha, alpha * alpha / 32, {}, {}, 0 };
     d_steps = d_used = 0;
+}
+
+void phase_bank::begin(const phase_line& known)
+{
+    reset();
+    d_loops[0].score = static_cast<float>(M_PI * M_PI / 3); // of phases at random
+    for (std::size_t i = 1; i < d_loops.size(); ++i) {
+        phase_line line = known;
+        d_loops[i].line = line;
+        for (std::size_t back = 1; back <= most_ahead; ++back) {
+            d_loops[i].before[(d_steps + most_ahead - back) % most_ahead] = line;
+            line.phase = wrapped(line.phase - line.growth);
+        }
+    }
+    d_used = middle_loop;
 }
 
 void phase_bank::measure(float phase)
