@@ -241,6 +241,7 @@ front_filter_state equalizer_impl::front_filter() const
              found.memory,
              decibels(found.residual),
              found.resets,
+             found.slips,
              found.frequency };
 }
 

@@ -46,6 +46,10 @@ public:
      * \param frequency turns a symbol
      * \param phase radians, at sample `at` of the buffer */
     void begin(double frequency, double phase, std::size_t at);
+    //! Has followed a phase that is so many radians further.
+    void turn(double slipped) { d_phases.turn(static_cast<float>(slipped)); }
+    //! Whether it leaves the samples alone.
+    bool idle() const { return d_phases.idle(); }
     //! Moves the buffer back by so many samples.
     void move_back(std::size_t samples);
 

@@ -74,27 +74,30 @@ std::complex<double> carrier_line::sum(double frequency) const
     return total;
 }
 
-std::optional<carrier_line::line> carrier_line::find() const
+std::optional<carrier_line::line> carrier_line::find(double around, double width) const
 {
-    if (d_order == 1 || d_groups < d_sums.size())
+    if (!is_ready())
         return {};
     double energy = 0;
     for (const auto& each : d_sums)
         energy += std::norm(each);
-    constexpr double step = 1.0 / (4 * symbols);
+    constexpr double step = 0.5 / symbols;
     const auto order = static_cast<double>(d_order);
-    const auto steps = static_cast<int>(fastest * order / step);
+    const auto steps = static_cast<int>(std::ceil(width * order / step));
     double at = 0, most = 0;
-    for (int i = -steps; i <= steps; ++i)
-        if (const double found = std::norm(sum(i * step)); found > most) {
+    for (int i = -steps; i <= steps; ++i) {
+        const double frequency = around * order + i * step;
+        if (const double found = std::norm(sum(frequency)); found > most) {
             most = found;
-            at = i * step;
+            at = frequency;
         }
-    if (!(most > energy * std::log(2 * steps / chance)))
+    }
+    if (!(most > energy * std::log((2 * steps + 1) / chance)))
         return {};
     // The top of the parabola through it and its neighbours.
     const double before = std::norm(sum(at - step)), behind = std::norm(sum(at + step));
-    at += step / 2 * (behind - before) / (2 * most - before - behind);
+    if (const double bend = 2 * most - before - behind; bend > 0)
+        at += std::clamp((behind - before) / (2 * bend), -0.5, 0.5) * step;
     const double since =
         static_cast<double>(d_group - 1) / 2 + static_cast<double>(d_taken);
     const double phase = std::arg(sum(at) * std::conj(d_own)) + whole_turn * at * since;

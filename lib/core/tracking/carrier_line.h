@@ -19,7 +19,7 @@ namespace gr::adann::core {
 /*! The line that the M-th power of a carrier has, M the order of the constellation's rotations.
  *
  * Looks at the samples in the middles of the latest `symbols` symbols. Their powers, summed
- * over some 0.3 turns of the fastest carrier, are searched for a line at steps of a quarter of
+ * over some 0.3 turns of the fastest carrier, are searched for a line at steps of half of
  * what that length resolves. A line counts that noise alone would show once in a million
  * looks. Its phase, less that of the waveform's own M-th power, is the carrier's up to a
  * M-th of a turn.
@@ -47,10 +47,13 @@ public:
 
     //! Takes the sample in the middle of the next symbol.
     void take(std::complex<float> middle);
+    //! Whether there are enough symbols, and rotations.
+    bool is_ready() const { return d_order > 1 && d_groups >= d_sums.size(); }
     //! Forgets all.
     void reset();
-    //! None if there is no line, or not enough symbols, or no rotation but the whole turn.
-    std::optional<line> find() const;
+    /*! None if there is no line, or it is not ready.
+     * \param around,width where it is looked for, turns of the carrier a symbol */
+    std::optional<line> find(double around = 0, double width = fastest) const;
 
     void state(archive& members);
 

@@ -32,11 +32,12 @@ const expected_waveform& waveform_of(const model& behind)
     return *behind.waveform;
 }
 
-// What decisions at random leave: (2h)²/12 in each dimension, h half the least distance.
-float at_random(const constellation& symbols)
+// What decisions at random leave: (2h)²/12 in each dimension of the samples, h half the
+// least distance.
+float at_random(const constellation& symbols, std::size_t planes)
 {
     const float h = symbols.half_distance();
-    return h * h / 3 * (symbols.is_complex() ? 2.0f : 1.0f);
+    return h * h / 3 * static_cast<float>(planes);
 }
 
 const front_filter_settings& checked(const front_filter_settings& settings)
@@ -74,7 +75,7 @@ front_filter::front_filter(const expected_waveform& waveform,
       d_taps(odd_taps(checked(settings).length, window.sps())),
       d_step(d_planes == 2 ? carrier::step : block),
       d_noise(waveform.noise() * waveform.noise() * static_cast<float>(d_planes)),
-      d_chance(at_random(symbols)),
+      d_chance(at_random(symbols, d_planes)),
       d_past(block + judge::symbols + 4 * waveform.reach() + whole(d_taps, window.sps()) +
              whole(window.samples(), window.sps()) + 2),
       d_capacity(d_past + room),
@@ -308,6 +309,7 @@ void front_filter::state(archive& members)
     members("judge", d_judge);
     members("blocks", d_blocks);
     members("resets", d_resets);
+    members("slips", d_slips);
     members("in_use", d_in_use);
     members("clear", d_clear);
     members("vain_looks", d_vain_looks);

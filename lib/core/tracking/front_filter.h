@@ -39,6 +39,7 @@ struct front_filter_status {
      * over the latest few blocks; samples have unit power. NaN before the first block. */
     float residual = std::numeric_limits<float>::quiet_NaN();
     std::uint64_t resets = 0; //!< times that it started over
+    std::uint64_t slips = 0;  //!< cycle slips of the carrier that were seen, and undone
     float phase = 0;          //!< that is taken out of complex samples, radians
     float frequency = 0;      //!< that it turns with, turns a symbol
 };
@@ -55,7 +56,9 @@ struct front_filter_status {
  *
  * Complex samples are then rotated back by the carrier's phase (carrier.h), which turns
  * faster than the taps can follow; the taps aim at the waveform with that phase. A filter
- * that is lost looks for a carrier that is too fast to be pulled in (carrier_line.h).
+ * that is lost looks for a carrier that is too fast to be pulled in (carrier_line.h); one
+ * that is not compares every `judged_every` symbols how far the phase has gone with how
+ * far the line's frequency takes it, and undoes cycle slips.
  *
  * The taps are drawn towards the filter that does nothing as strongly as the noise of the
  * link that the model was trained on asks for, and let that noise through: on such a link
@@ -138,6 +141,7 @@ public:
         return { d_in_use ? d_bank.memory() : 0,
                  std::max(d_bank.residual() + d_noise, 0.0f),
                  d_resets,
+                 d_slips,
                  d_carrier ? d_carrier->phase() : 0,
                  d_carrier ? d_carrier->frequency() : 0 };
     }
@@ -165,7 +169,8 @@ private:
     void look(decider& decides, const prepared_network& net);
     judge::verdict compare(decider& decides, const prepared_network& net);
     void start_over();
-    void begin_with_carrier();
+    void mind_carrier();
+    bool begin_with_carrier();
 
     std::shared_ptr<const expected_waveform> d_waveform;
     window_geometry d_window;
@@ -206,7 +211,7 @@ private:
     bool d_turning = false;       // since it started over from a carrier's line
     double d_good_phase = 0;      // the carrier's, when it was last not lost
     std::uint64_t d_good_at = 0;  // symbols then
-    std::uint64_t d_blocks = 0, d_resets = 0;
+    std::uint64_t d_blocks = 0, d_resets = 0, d_slips = 0;
 };
 
 } // namespace gr::adann::core

@@ -9,7 +9,8 @@ namespace gr::adann::core {
 
 namespace {
 constexpr float lost = 0.75f; // of what decisions at random leave
-// Turns a symbol: an eighth of a turn while the filter is given up.
+constexpr double whole_turn = 2 * M_PI;
+// Turns a symbol: an eighth of a turn from one look to the next.
 constexpr double slowest_line = 0.125 / front_filter::judged_every;
 } // namespace
 
@@ -35,16 +36,15 @@ void front_filter::look(decider& decides, const prepared_network& net)
     if (found == judge::verdict::displaced ||
         (found == judge::verdict::worse && d_in_use) ||
         d_vain_looks == judged_every / judge::symbols) {
-        start_over();
-        ++d_resets;
-        std::copy(d_plain.begin(), d_plain.end(), d_labels.begin() + first);
-        begin_with_carrier();
+        if (!d_line || !begin_with_carrier()) {
+            start_over();
+            ++d_resets;
+            std::copy(d_plain.begin(), d_plain.end(), d_labels.begin() + first);
+        }
     }
     d_in_use = d_clear || !is_lost();
-    if (d_carrier && !is_lost() && !std::isnan(d_bank.residual())) {
-        d_good_phase = d_carrier->phase_at(sample(d_next));
-        d_good_at = d_blocks * block;
-    }
+    if (d_carrier)
+        mind_carrier();
 }
 
 // Compares the latest decisions with those that the network makes without the filter.
@@ -87,14 +87,46 @@ void front_filter::start_over()
     d_turning = false;
 }
 
-// If the samples have a carrier that decisions cannot pull in. Which of the phases that
-// its line leaves open it has, it had when the filter was last not lost.
-void front_filter::begin_with_carrier()
+// Whether the carrier is another one than what is followed, or has slipped.
+void front_filter::mind_carrier()
 {
-    const auto found = d_line ? d_line->find() : std::nullopt;
-    if (!found || std::abs(found->frequency) < slowest_line)
+    if (is_lost() || std::isnan(d_bank.residual()))
         return;
-    constexpr double whole_turn = 2 * M_PI;
+    const bool first = d_good_at == 0;
+    if (first && !d_line->is_ready())
+        return;
+    const double frequency = d_carrier->frequency();
+    const double now = d_carrier->phase_at(sample(d_next));
+    const auto since = static_cast<double>(d_blocks * block - d_good_at);
+    if (first || !d_carrier->idle()) {
+        const auto found = d_line->find(frequency, slowest_line);
+        if (!found && first && begin_with_carrier())
+            return;
+        const double step = whole_turn / static_cast<double>(d_line->order());
+        if (found && !d_carrier->idle() && since <= 2 * judged_every) {
+            const double further =
+                d_good_phase + whole_turn * found->frequency * since - now;
+            const double slipped = step * std::nearbyint(further / step);
+            if (std::abs(std::remainder(slipped, whole_turn)) > step / 2 &&
+                std::abs(further - slipped) < step / 4) {
+                ++d_slips;
+                d_carrier->turn(slipped);
+                d_known = 0; // labels that were decided a part of a turn aside
+            }
+        }
+    }
+    d_good_phase = d_carrier->phase_at(sample(d_next));
+    d_good_at = d_blocks * block;
+}
+
+/* Starts over if the samples have a carrier that decisions cannot pull in. Which of the
+ * phases that its line leaves open it has, it had when the filter was last not lost. */
+bool front_filter::begin_with_carrier()
+{
+    const auto found = d_line->find();
+    if (!found || std::abs(found->frequency) < slowest_line)
+        return false;
+    start_over();
     const double step = whole_turn / static_cast<double>(d_line->order());
     const auto since = static_cast<double>(d_blocks * block - d_good_at);
     // The line's phase is that of the symbol before the next one.
@@ -104,6 +136,8 @@ void front_filter::begin_with_carrier()
     d_carrier->begin(found->frequency, phase, sample(d_next));
     d_turning = true;
     d_known = 0; // labels that were decided with another phase
+    ++d_resets;
+    return true;
 }
 
 } // namespace gr::adann::core

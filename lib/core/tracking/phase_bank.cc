@@ -51,6 +51,15 @@ void phase_bank::begin(const phase_line& known)
     d_used = middle_loop;
 }
 
+void phase_bank::turn(float slipped)
+{
+    for (std::size_t i = 1; i < d_loops.size(); ++i) {
+        d_loops[i].line.phase = wrapped(d_loops[i].line.phase + slipped);
+        for (auto& each : d_loops[i].before)
+            each.phase = wrapped(each.phase + slipped);
+    }
+}
+
 void phase_bank::measure(float phase)
 {
     for (auto& each : d_loops) {
