@@ -13,6 +13,7 @@ from pathlib import Path
 
 DOCS = Path(__file__).resolve().parent
 EXAMPLES = DOCS.parent / "examples"
+BLOCKS = DOCS / "blocks"  # a picture of each, and of its dialog
 
 # Size of the window, seconds before and after the sliders are moved, and where to.
 SCENES = {
@@ -51,13 +52,12 @@ def draw_flowgraph(name, folder, picture):
     os._exit(0)  # past the flowgraph's own threads
 
 
-def draw_companion(flowgraph, picture):
-    """Save GNU Radio Companion's window with a flowgraph in it."""
+def companion(flowgraph):
+    """GNU Radio Companion with a flowgraph in it, not yet run."""
     import gi
     gi.require_version("Gdk", "3.0")
     gi.require_version("Gtk", "3.0")
     gi.require_version("PangoCairo", "1.0")
-    from gi.repository import Gdk, GLib, Gtk
     from gnuradio import gr
     # First: the two import each other.
     Platform = importlib.import_module("gnuradio.grc.gui.Platform").Platform
@@ -65,7 +65,19 @@ def draw_companion(flowgraph, picture):
     platform = Platform(version=gr.version(), prefs=gr.prefs(), install_prefix=gr.prefix(),
                         version_parts=(gr.major_version(), gr.api_version(), gr.minor_version()))
     platform.build_library()
-    application = Application([str(flowgraph)], platform)
+    return Application([str(flowgraph)], platform)
+
+
+def save_window(window, picture):
+    from gi.repository import Gdk
+    Gdk.pixbuf_get_from_window(window, 0, 0, window.get_width(), window.get_height()).savev(
+        str(picture), "png", [], [])
+
+
+def draw_companion(flowgraph, picture):
+    """Save GNU Radio Companion's window with a flowgraph in it."""
+    application = companion(flowgraph)
+    from gi.repository import GLib, Gtk
 
     def arrange():
         window = application.main_window
@@ -75,12 +87,40 @@ def draw_companion(flowgraph, picture):
         window.btwin.treeview.expand_row(Gtk.TreePath.new_first(), True)  # AdaNN's blocks
 
     def save():
-        window = application.main_window.get_window()
-        Gdk.pixbuf_get_from_window(window, 0, 0, window.get_width(), window.get_height()).savev(
-            str(picture), "png", [], [])
+        save_window(application.main_window.get_window(), picture)
         os._exit(0)
 
     GLib.timeout_add(2000, arrange)
+    GLib.timeout_add(4000, save)
+    application.run([])
+
+
+def draw_block(name, picture):
+    """Save a block as it lies on the canvas, and its dialog beside it as NAME_dialog.png."""
+    application = companion(EXAMPLES / "qpsk_start.grc")
+    from gi.repository import GLib
+    dialogs = []
+
+    def show():
+        from gnuradio.grc.gui import Utils
+        from gnuradio.grc.gui.PropsDialog import PropsDialog
+        graph = application.main_window.current_page.flow_graph
+        for connection in list(graph.connections):
+            graph.remove_element(connection)
+        block = graph.new_block(name)
+        graph.blocks[:] = [block]
+        block.params["id"].set_value(name.removeprefix("adann_"))
+        graph.update()
+        Utils.make_screenshot(graph, str(picture))
+        dialogs.append(PropsDialog(application.main_window, block))
+        dialogs[0].resize(640, 520)
+        dialogs[0]._error_box.hide()  # says that nothing is connected
+
+    def save():
+        save_window(dialogs[0].get_window(), picture.with_stem(f"{name}_dialog"))
+        os._exit(0)
+
+    GLib.timeout_add(2000, show)
     GLib.timeout_add(4000, save)
     application.run([])
 
@@ -108,6 +148,8 @@ def draw_all(folder):
                    check=True)
     scenes = [(draw_companion, EXAMPLES / "own_block_live.grc", DOCS / "companion.png")]
     scenes += [(draw_companion, EXAMPLES / "qpsk_start.grc", DOCS / "qpsk_start.png")]
+    names = sorted(path.name.removesuffix(".block.yml") for path in (DOCS.parent / "grc").glob("*.block.yml"))
+    scenes += [(draw_block, name, BLOCKS / f"{name}.png") for name in names]
     scenes += [(draw_flowgraph, name, folder, DOCS / f"{name}.png") for name in SCENES]
     for draw, *arguments in scenes:
         process = multiprocessing.get_context("spawn").Process(target=draw, args=arguments)
@@ -116,9 +158,9 @@ def draw_all(folder):
         if process.exitcode != 0:
             process.kill()
             sys.exit(f"screenshots: {draw.__name__} of {arguments[0]} failed")
-        picture = arguments[-1]
-        Image.open(picture).convert("RGB").quantize(64).save(picture, optimize=True)
-        print(f"{picture}: {picture.stat().st_size // 1000} kB")
+        for picture in arguments[-1].parent.glob(f"{arguments[-1].stem}*.png"):
+            Image.open(picture).convert("RGB").quantize(64).save(picture, optimize=True)
+            print(f"{picture}: {picture.stat().st_size // 1000} kB")
 
 
 if __name__ == "__main__":

@@ -163,6 +163,7 @@ void equalizer_impl::publish(const core::adaptation_event& event)
         add("filter_resets", pmt::from_uint64(event.front.resets));
         add("cycle_slips", pmt::from_uint64(event.front.slips));
         add("frequency", pmt::from_double(event.front.frequency));
+        add("bursts", pmt::from_uint64(event.front.bursts));
     }
     message_port_pub(status_port, status);
 }

@@ -21,7 +21,7 @@ SITE = Path(__file__).resolve().parent
 ROOT = SITE.parents[1]
 # Where a page of the tree stands on the site; those of docs/ stand where they are.
 PAGES = {"examples/README.md": "examples.md", "bench/RESULTS.md": "speed.md", "CHANGELOG.md": "changelog.md",
-         "CONTRIBUTING.md": "contributing.md", "README.md": "index.md"}
+         "CONTRIBUTING.md": "contributing.md", "SECURITY.md": "security.md", "README.md": "index.md"}
 LINK = re.compile(r"(!?)\[([^\]]*)\]\((?!https?:|mailto:|#)([^)#\s]+)(#[^)\s]*)?\)")
 
 
@@ -53,12 +53,15 @@ def copy_pages(target):
 
 def write_blocks(target):
     """A page for each GRC description: its parameters, ports and text."""
-    target.mkdir()
+    target.mkdir(exist_ok=True)  # pictures are there
     names = []
     for path in sorted((ROOT / "grc").glob("*.block.yml")):
         block = yaml.safe_load(path.read_text())
         names.append(block["id"])
-        lines = [f"# {block['label']}", "", block["documentation"].replace("\n", "\n\n").strip(), "",
+        pictures = [f"![{what} of {block['label']} in GNU Radio Companion]({picture})"
+                    for what, picture in (("The block", f"{block['id']}.png"), ("The dialog", f"{block['id']}_dialog.png"))
+                    if (ROOT / "docs/blocks" / picture).is_file()]
+        lines = [f"# {block['label']}", *pictures, "", block["documentation"].replace("\n", "\n\n").strip(), "",
                  "| parameter | default | choices |", "|---|---|---|"]
         for each in block.get("parameters", []):
             choices = ", ".join(map(str, each.get("option_labels", each.get("options", []))))

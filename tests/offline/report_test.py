@@ -10,7 +10,7 @@ from gnuradio.adann.offline.report import Run, write_plot, write_report
 
 
 def report(number, run):
-    return run.entry(), run.rows(number)
+    return run.entry(), list(run.rows(number))
 
 
 def test_the_report_has_the_designs_fields(tmp_path):

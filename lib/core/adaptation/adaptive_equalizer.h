@@ -117,6 +117,16 @@ public:
                        float* soft = nullptr,
                        soft_symbol_kind kind = soft_symbol_kind::received);
 
+    /*! The next vector is the first symbol of a burst, which begins with this training
+     * sequence: the front filter takes its taps and carrier from it (front_filter::train()), and
+     * a batch begins behind it. Nothing without a front filter, or while frozen. Belongs to
+     * decide()'s thread, as end_burst() does.
+     * \param training front_filter::least_training() to most_training labels */
+    void begin_burst(const std::vector<std::uint8_t>& training);
+    /*! From the next vector to the next burst nothing is learnt, and the batch in hand is left.
+     * \param resets whether the front filter does nothing until then, or stays as it is */
+    void end_burst(bool resets);
+
     //! Stops (true) or resumes learning; what was learnt stays in use, taps included. A
     //! change is an event.
     void freeze(bool frozen);
@@ -188,6 +198,7 @@ private:
                      soft_symbol_kind kind);
     void make_soft(const model& learnt);
     void collect(const feature_view& view, const std::uint8_t* labels);
+    void leave_batch();
     void tell(const front_filter& front);
     template <typename change>
     void change_training(change make);
@@ -223,11 +234,14 @@ private:
     std::unique_ptr<soft_symbols> d_soft;            // the same without a waveform
     std::atomic<soft_symbols*> d_showing{ nullptr }; // d_soft
     const std::size_t d_dimension;
-    const std::size_t d_floats; // of a batch
-    batch* d_filling = nullptr; // null while the current batch is not learnt from
-    std::size_t d_position = 0; // in the current batch
-    bool d_gap = true;          // before the current batch
-    bool d_followed = true;     // whether the front filter did
+    const std::size_t d_floats;        // of a batch
+    batch* d_filling = nullptr;        // null while the current batch is not learnt from
+    std::size_t d_position = 0;        // in the current batch
+    bool d_gap = true;                 // before the current batch
+    bool d_followed = true;            // whether the front filter did
+    std::vector<std::uint8_t> d_known; // the training sequence of a burst that begins
+    std::size_t d_untrained = 0;       // symbols of it to come
+    bool d_between = false;            // bursts
 
     // Handed over.
     slot_queue<batch> d_queue;

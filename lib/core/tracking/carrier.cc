@@ -30,8 +30,8 @@ void carrier::begin(double frequency, double phase, std::size_t at)
     const double growth = 2 * M_PI * frequency * step;
     const double behind = static_cast<double>(at) - static_cast<double>(d_middle);
     const double before = phase - growth * behind / static_cast<double>(step * d_sps);
-    d_phases.begin({ static_cast<float>(std::remainder(before, 2 * M_PI)),
-                     static_cast<float>(growth) });
+    d_phases.set({ static_cast<float>(std::remainder(before, 2 * M_PI)),
+                   static_cast<float>(growth) });
 }
 
 void carrier::prepare(std::size_t first, std::size_t end)

@@ -50,6 +50,14 @@ public:
     void turn(double slipped) { d_phases.turn(static_cast<float>(slipped)); }
     //! Whether it leaves the samples alone.
     bool idle() const { return d_phases.idle(); }
+    /*! Goes on from a line.
+     * \param sample of the buffer, where it has that phase, in radians
+     * \param growth radians a sample */
+    void set(std::size_t sample, float phase, float growth)
+    {
+        d_middle = sample;
+        d_phases.set({ phase, growth * static_cast<float>(step * d_sps) });
+    }
     //! Moves the buffer back by so many samples.
     void move_back(std::size_t samples);
 

@@ -84,9 +84,10 @@ front_filter::front_filter(const expected_waveform& waveform,
       d_filtered(d_samples.re.size() * d_planes),
       d_bad(d_samples.re.size()),
       d_labels(d_capacity + block),
-      d_expected(block * waveform.stride()),
-      d_wanted(sample(block), d_planes == 2),
-      d_output(sample(block) + window.samples() + lanes, d_planes == 2),
+      d_expected(most_training * waveform.stride()),
+      d_wanted(sample(most_training), d_planes == 2),
+      d_output(sample(block + waveform.reach() + 1) + window.samples() + lanes,
+               d_planes == 2),
       d_sums(d_taps, d_planes == 2),
       d_noise_sums(d_sums),
       d_filter(d_taps, d_planes == 2, simd::active()),
@@ -99,7 +100,9 @@ front_filter::front_filter(const expected_waveform& waveform,
       d_plain(judge::symbols + 2 * waveform.reach()),
       d_own(block),
       d_still(d_planes == 2 ? sample(judge::symbols) : 0, d_planes == 2),
-      d_interleaved(d_planes == 2 ? 2 * (sample(d_plain.size()) + window.samples()) : 0)
+      d_interleaved(d_planes == 2 ? 2 * (sample(d_plain.size()) + window.samples()) : 0),
+      d_acquisition(d_sums, window.sps()),
+      d_training(most_training)
 {
     if (d_planes == 2) {
         d_carrier.emplace(d_samples.re.size(), window.sps());
@@ -116,7 +119,7 @@ void front_filter::forget_samples()
     d_next = d_past;
     d_ready = sample(d_next) - d_window.samples_before();
     d_loaded = d_ready - reach();
-    d_unusable = d_known = d_position = 0;
+    d_unusable = d_known = d_position = d_untrained = 0;
     if (d_line)
         d_line->reset();
 }
@@ -219,12 +222,20 @@ void front_filter::decided(const std::uint8_t* labels,
                            decider& decides,
                            const prepared_network& net)
 {
+    if (d_untrained) {
+        take(labels, n);
+        if (!d_untrained)
+            acquire();
+        return;
+    }
     if (!d_in_use) {
         decides.decide(net, own_windows(n), d_own.data(), nullptr, d_position);
         labels = d_own.data();
     }
     if (!take(labels, n))
         return;
+    if (d_acquired)
+        return update();
     const std::size_t between = d_in_use && !is_lost() ? judged_every : judge::symbols;
     if (d_blocks % (between / block) == 0)
         look(decides, net);
@@ -243,6 +254,11 @@ void front_filter::known(const std::uint8_t* labels, std::size_t n)
 // Returns whether a block is complete.
 bool front_filter::take(const std::uint8_t* labels, std::size_t n)
 {
+    if (d_untrained) {
+        labels = &d_training[d_trained];
+        d_trained += n;
+        d_untrained -= n;
+    }
     std::copy_n(labels, n, d_labels.begin() + d_next);
     for (std::size_t k = d_next; d_line && k < d_next + n; ++k)
         d_line->take({ d_samples.re[sample(k)], d_samples.im[sample(k)] });
@@ -319,6 +335,8 @@ void front_filter::state(archive& members)
     members("good_at", d_good_at);
     if (d_line)
         members("line", *d_line);
+    members("acquired", d_acquired);
+    members("bursts", d_bursts);
     members("position", d_position);
     members("known", d_known);
     // What the buffers still need: restored, it is at their start.
@@ -356,6 +374,7 @@ void front_filter::state(archive& members)
 void front_filter::reset()
 {
     start_over();
+    d_untrained = 0;
     d_in_use = true;
 }
 

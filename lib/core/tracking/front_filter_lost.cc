@@ -8,7 +8,6 @@
 namespace gr::adann::core {
 
 namespace {
-constexpr float lost = 0.75f; // of what decisions at random leave
 constexpr double whole_turn = 2 * M_PI;
 // Turns a symbol: an eighth of a turn from one look to the next.
 constexpr double slowest_line = 0.125 / front_filter::judged_every;
@@ -17,8 +16,7 @@ constexpr double slowest_line = 0.125 / front_filter::judged_every;
 // Not before the first block: nothing is known then, and the residual NaN.
 bool front_filter::is_lost() const
 {
-    return d_bank.residual() > lost * d_chance ||
-           d_bank.latest_residual() > lost * d_chance;
+    return d_bank.residual() > lost() || d_bank.latest_residual() > lost();
 }
 
 // Judges the filter, and whether it stays in use.
@@ -81,7 +79,7 @@ void front_filter::start_over()
     d_judge.reset();
     if (d_carrier)
         d_carrier->reset();
-    d_clear = false;
+    d_clear = d_acquired = false;
     d_vain_looks = 0;
     d_reference = 0;
     d_turning = false;

@@ -20,10 +20,12 @@ float dot(const float* a, const float* b, std::size_t n)
 }
 
 least_squares::least_squares(const normal_equations& shape)
-    : d_product(shape.vector_floats()),
+    : d_nothing(shape.vector_floats()),
+      d_product(shape.vector_floats()),
       d_rest(shape.vector_floats()),
       d_direction(shape.vector_floats())
 {
+    do_nothing(shape, d_nothing);
 }
 
 void least_squares::do_nothing(const normal_equations& shape, aligned_floats& taps)
@@ -39,7 +41,7 @@ void least_squares::approach(const normal_equations& sums,
                              int steps,
                              float* w)
 {
-    const std::size_t middle = sums.taps() / 2, floats = sums.vector_floats();
+    const std::size_t taps = sums.taps(), floats = sums.vector_floats();
     float* const rest = d_rest.data();
     float* const direction = d_direction.data();
     float* const product = d_product.data();
@@ -47,13 +49,16 @@ void least_squares::approach(const normal_equations& sums,
         sums.product(&vector, 1, &product);
     };
     const auto leave_out_others = [&](float* vector) {
-        for (std::size_t part = 0; part < floats; part += sums.pitch()) {
-            std::fill(vector + part, vector + part + first, 0.0f);
-            std::fill(vector + part + last, vector + part + sums.taps(), 0.0f);
-        }
+        for (std::size_t part = 0; part < floats; part += sums.pitch())
+            for (std::size_t c = 0; c < sums.channels(); ++c) {
+                float* const channel = vector + part + c * taps;
+                std::fill(channel, channel + first, 0.0f);
+                std::fill(channel + last, channel + taps, 0.0f);
+            }
     };
     multiply(w);
-    w[middle] -= 1;
+    for (std::size_t i = 0; i < floats; ++i)
+        w[i] -= d_nothing[i];
     for (std::size_t i = 0; i < floats; ++i)
         rest[i] = sums.correlation()[i] - product[i] - load * w[i];
     leave_out_others(rest);
@@ -78,7 +83,8 @@ void least_squares::approach(const normal_equations& sums,
             direction[i] = rest[i] + turn * direction[i];
         length = next;
     }
-    w[middle] += 1;
+    for (std::size_t i = 0; i < floats; ++i)
+        w[i] += d_nothing[i];
 }
 
 } // namespace gr::adann::core

@@ -19,12 +19,16 @@ class least_squares
 public:
     explicit least_squares(const normal_equations& shape);
 
-    //! The vector of normal_equations that does nothing: its middle tap is 1.
+    //! The vector of normal_equations that does nothing: the first channel's middle tap is 1.
     static void do_nothing(const normal_equations& shape, aligned_floats& taps);
+
+    //! What the taps are drawn towards: doing nothing, unless told otherwise.
+    void draw_towards(const aligned_floats& taps) { d_nothing = taps; }
+    const aligned_floats& nothing() const { return d_nothing; }
 
     /*! Conjugate gradients towards (R + load) (w - nothing) = p - R nothing, from the
      * taps that there are: least squares that are drawn towards doing nothing.
-     * \param first,last taps outside stay as they are
+     * \param first,last of each channel: taps outside stay as they are
      * \param steps at most; more than there are unknowns gain nothing
      * \param taps w */
     void approach(const normal_equations& sums,
@@ -35,7 +39,7 @@ public:
                   float* taps);
 
 private:
-    aligned_floats d_product, d_rest, d_direction;
+    aligned_floats d_nothing, d_product, d_rest, d_direction;
 };
 
 } // namespace gr::adann::core

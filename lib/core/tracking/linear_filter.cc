@@ -15,7 +15,8 @@ void linear_filter::run(const float* taps,
                         const signal_planes& x,
                         std::size_t n,
                         float* re,
-                        float* im)
+                        float* im,
+                        bool adds)
 {
     const std::size_t columns = (n + simd::lanes - 1) / simd::lanes * simd::lanes;
     if (!x.im) {
@@ -28,7 +29,7 @@ void linear_filter::run(const float* taps,
         d_negative[k] = -imaginary[k];
     float* const y[] = { re, im };
     const float* const with_re[] = { taps, imaginary };
-    d_kernels->slide(with_re, 2, d_taps, x.re, 1, columns, 0, y);
+    d_kernels->slide(with_re, 2, d_taps, x.re, 1, columns, adds, y);
     const float* const with_im[] = { d_negative.data(), taps };
     d_kernels->slide(with_im, 2, d_taps, x.im, 1, columns, 1, y);
 }

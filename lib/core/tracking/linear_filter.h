@@ -59,15 +59,17 @@ public:
 
     /*! y[i] = Σ_k taps[k] x[i + k] for i < n, plus the offset of float samples. Each is
      * the same to the bit whatever n is.
-     * \param taps the vector of normal_equations
+     * \param taps the vector of normal_equations, of one channel
      * \param pitch of the vector
-     * \param y has room for whole simd::lanes */
+     * \param re,im y, with room for whole simd::lanes
+     * \param adds to the y that there is; complex samples only */
     void run(const float* taps,
              std::size_t pitch,
              const signal_planes& x,
              std::size_t n,
              float* re,
-             float* im);
+             float* im,
+             bool adds = false);
 
 private:
     const simd::kernels* d_kernels;

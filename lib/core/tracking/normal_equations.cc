@@ -13,13 +13,15 @@ std::size_t whole_lanes(std::size_t n) { return (n + lanes - 1) / lanes * lanes;
 
 normal_equations::normal_equations(std::size_t taps,
                                    bool complex,
-                                   const simd::kernels& kernels)
+                                   const simd::kernels& kernels,
+                                   std::size_t channels)
     : d_kernels(&kernels),
       d_taps(taps),
-      d_unknowns(complex ? taps : taps + 1),
+      d_channels(channels),
+      d_unknowns(complex ? channels * taps : taps + 1),
       d_planes(complex ? 2 : 1),
       // Room for the offset, and for whole lanes from a row's second element on.
-      d_pitch(whole_lanes(taps - 1) + lanes),
+      d_pitch(whole_lanes(channels * taps - 1) + lanes),
       d_sums(d_planes * (matrix() + d_pitch) + lanes),
       d_scratch(8 * d_pitch)
 {
@@ -27,101 +29,133 @@ normal_equations::normal_equations(std::size_t taps,
 
 void normal_equations::clear() { std::fill(d_sums.begin(), d_sums.end(), 0.0f); }
 
-void normal_equations::set(const signal_planes& x,
+void normal_equations::set(const signal_planes* x,
                            const signal_planes& wanted,
                            std::size_t n)
 {
-    first_row(x, wanted, n);
+    float energy = 0;
+    if (d_planes == 1) {
+        set_real(x->re, wanted.re, n);
+        for (std::size_t i = 0; i < n; ++i)
+            energy += wanted.re[i] * wanted.re[i];
+    } else {
+        set_complex(x, wanted, n);
+        for (std::size_t i = 0; i < n; ++i)
+            energy += wanted.re[i] * wanted.re[i] + wanted.im[i] * wanted.im[i];
+    }
+    float* const rest = d_sums.data() + d_planes * matrix() + vector_floats();
+    rest[0] = energy;
+    rest[1] = static_cast<float>(n);
+}
+
+void normal_equations::set_real(const float* x, const float* wanted, std::size_t n)
+{
     float* const re = d_sums.data();
-    float* const im = re + matrix();
-    const std::size_t columns = whole_lanes(d_taps - 1);
+    float* const p = re + matrix();
+    float* const offset = re + d_taps * d_pitch;
+    const float* const a[] = { x, wanted };
+    float* const first[] = { re, p };
+    d_kernels->slide(a, 2, n, x, 1, d_pitch, 0, first);
+    // The sums of neighbouring windows differ by their ends.
+    float sum = 0, total = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+        sum += x[i];
+        total += wanted[i];
+    }
+    for (std::size_t k = 0; k < d_taps; ++k) {
+        offset[k] = sum;
+        sum += x[k + n] - x[k];
+    }
+    std::fill(re + d_taps, re + d_pitch, 0.0f);
+    std::fill(p + d_taps, p + d_pitch, 0.0f);
+    std::fill(offset + d_taps, offset + d_pitch, 0.0f);
+    offset[d_taps] = static_cast<float>(n);
+    p[d_taps] = total;
+
     for (std::size_t k = 1; k < d_taps; ++k) {
         float* const to = re + k * d_pitch;
         std::copy_n(to - d_pitch, d_taps - 1, to + 1);
         to[0] = re[k];
         // The window moves on by one: its first sample leaves, the one behind it comes.
-        const float leaves = x.re[k - 1], comes = x.re[k - 1 + n];
-        const float ends_re[] = { -leaves, comes };
-        if (d_planes == 1) {
-            const float* const a[] = { ends_re };
-            float* const y[] = { to + 1 };
-            d_kernels->slide(a, 1, 2, x.re, n, columns, 1, y);
-        } else {
-            float* const to_im = im + k * d_pitch;
-            std::copy_n(to_im - d_pitch, d_taps - 1, to_im + 1);
-            to_im[0] = -im[k];
-            const float leaves_im = x.im[k - 1], comes_im = x.im[k - 1 + n];
-            const float ends_im[] = { -leaves_im, comes_im };
-            const float negative_im[] = { leaves_im, -comes_im };
-            float* const y[] = { to + 1, to_im + 1 };
-            const float* const with_re[] = { ends_re, negative_im };
-            d_kernels->slide(with_re, 2, 2, x.re, n, columns, 1, y);
-            const float* const with_im[] = { ends_im, ends_re };
-            d_kernels->slide(with_im, 2, 2, x.im, n, columns, 1, y);
-            std::fill(to_im + d_taps, to_im + d_pitch, 0.0f);
-        }
+        const float ends[] = { -x[k - 1], x[k - 1 + n] };
+        const float* const moves[] = { ends };
+        float* const y[] = { to + 1 };
+        d_kernels->slide(moves, 1, 2, x, n, whole_lanes(d_taps - 1), 1, y);
         std::fill(to + d_taps, to + d_pitch, 0.0f);
     }
-    if (d_planes == 1) {
-        const float* const sums = row(d_taps);
-        for (std::size_t k = 0; k < d_taps; ++k)
-            re[k * d_pitch + d_taps] = sums[k];
-    }
+    for (std::size_t k = 0; k < d_taps; ++k)
+        re[k * d_pitch + d_taps] = offset[k];
 }
 
-// The first row of R, that of the offset, p and the rest.
-void normal_equations::first_row(const signal_planes& x,
-                                 const signal_planes& wanted,
-                                 std::size_t n)
+void normal_equations::set_complex(const signal_planes* x,
+                                   const signal_planes& wanted,
+                                   std::size_t n)
 {
+    first_rows(x, wanted, n);
     float* const re = d_sums.data();
-    float* const p = re + d_planes * matrix();
-    float energy = 0, total = 0;
-    if (d_planes == 1) {
-        float* const offset = re + d_taps * d_pitch;
-        const float* const a[] = { x.re, wanted.re };
-        float* const y[] = { re, p };
-        d_kernels->slide(a, 2, n, x.re, 1, d_pitch, 0, y);
-        // The sums of neighbouring windows differ by their ends.
-        float sum = 0;
-        for (std::size_t i = 0; i < n; ++i)
-            sum += x.re[i];
-        for (std::size_t k = 0; k < d_taps; ++k) {
-            offset[k] = sum;
-            sum += x.re[k + n] - x.re[k];
+    float* const im = re + matrix();
+    const std::size_t columns = whole_lanes(d_taps - 1);
+    for (std::size_t c = 0; c < d_channels; ++c)
+        for (std::size_t k = 1; k < d_taps; ++k) {
+            const std::size_t row = c * d_taps + k;
+            float *const row_re = re + row * d_pitch, *const row_im = im + row * d_pitch;
+            // The window moves on by one: its first sample leaves, the one behind it comes.
+            const signal_planes leaves = x[c] + static_cast<std::ptrdiff_t>(k - 1);
+            const signal_planes comes = leaves + static_cast<std::ptrdiff_t>(n);
+            const float ends_re[] = { -*leaves.re, *comes.re };
+            const float ends_im[] = { -*leaves.im, *comes.im };
+            const float negative_im[] = { *leaves.im, -*comes.im };
+            // What one channel's lanes write too much is the next one's, and comes then.
+            for (std::size_t d = 0; d < d_channels; ++d) {
+                float* const to = row_re + d * d_taps;
+                float* const to_im = row_im + d * d_taps;
+                std::copy_n(to - d_pitch, d_taps - 1, to + 1);
+                to[0] = re[d * d_taps * d_pitch + row];
+                std::copy_n(to_im - d_pitch, d_taps - 1, to_im + 1);
+                to_im[0] = -im[d * d_taps * d_pitch + row];
+                float* const y[] = { to + 1, to_im + 1 };
+                const float* const with_re[] = { ends_re, negative_im };
+                d_kernels->slide(with_re, 2, 2, x[d].re, n, columns, 1, y);
+                const float* const with_im[] = { ends_im, ends_re };
+                d_kernels->slide(with_im, 2, 2, x[d].im, n, columns, 1, y);
+            }
+            std::fill(row_re + d_unknowns, row_re + d_pitch, 0.0f);
+            std::fill(row_im + d_unknowns, row_im + d_pitch, 0.0f);
         }
-        for (std::size_t i = 0; i < n; ++i) {
-            energy += wanted.re[i] * wanted.re[i];
-            total += wanted.re[i];
-        }
-        std::fill(re + d_taps, re + d_pitch, 0.0f);
-        std::fill(p + d_taps, p + d_pitch, 0.0f);
-        std::fill(offset + d_taps, offset + d_pitch, 0.0f);
-        offset[d_taps] = static_cast<float>(n);
-        p[d_taps] = total;
-    } else {
+}
+
+// The first row of R for each channel, and p.
+void normal_equations::first_rows(const signal_planes* x,
+                                  const signal_planes& wanted,
+                                  std::size_t n)
+{
+    float* const p = d_sums.data() + 2 * matrix();
+    float* y[8];
+    for (std::size_t i = 0; i < 8; ++i)
+        y[i] = d_scratch.data() + i * d_pitch;
+    std::fill_n(p, 2 * d_pitch, 0.0f);
+    for (std::size_t c = 0; c < d_channels; ++c) {
+        float* const re = d_sums.data() + c * d_taps * d_pitch;
         float* const im = re + matrix();
-        float* y[8];
-        for (std::size_t i = 0; i < 8; ++i)
-            y[i] = d_scratch.data() + i * d_pitch;
-        const float* const a[] = { x.re, x.im, wanted.re, wanted.im };
-        d_kernels->slide(a, 4, n, x.re, 1, d_pitch, 0, y);
-        d_kernels->slide(a, 4, n, x.im, 1, d_pitch, 0, y + 4);
         std::fill_n(re, d_pitch, 0.0f);
         std::fill_n(im, d_pitch, 0.0f);
-        std::fill_n(p, 2 * d_pitch, 0.0f);
-        for (std::size_t k = 0; k < d_taps; ++k) {
-            re[k] = y[0][k] + y[5][k];
-            im[k] = y[4][k] - y[1][k];
-            p[k] = y[2][k] + y[7][k];
-            p[d_pitch + k] = y[3][k] - y[6][k];
+        const float* const a[] = { x[c].re, x[c].im, wanted.re, wanted.im };
+        for (std::size_t d = 0; d < d_channels; ++d) {
+            const std::size_t rows = c ? 2 : 4, lags = whole_lanes(d_taps);
+            d_kernels->slide(a, rows, n, x[d].re, 1, lags, 0, y);
+            d_kernels->slide(a, rows, n, x[d].im, 1, lags, 0, y + 4);
+            for (std::size_t k = 0; k < d_taps; ++k) {
+                re[d * d_taps + k] = y[0][k] + y[5][k];
+                im[d * d_taps + k] = y[4][k] - y[1][k];
+            }
+            if (rows == 2)
+                continue;
+            for (std::size_t k = 0; k < d_taps; ++k) {
+                p[d * d_taps + k] = y[2][k] + y[7][k];
+                p[d_pitch + d * d_taps + k] = y[3][k] - y[6][k];
+            }
         }
-        for (std::size_t i = 0; i < n; ++i)
-            energy += wanted.re[i] * wanted.re[i] + wanted.im[i] * wanted.im[i];
     }
-    float* const rest = p + vector_floats();
-    rest[0] = energy;
-    rest[1] = static_cast<float>(n);
 }
 
 void normal_equations::set_noise(float power,

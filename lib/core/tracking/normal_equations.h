@@ -15,23 +15,27 @@ namespace gr::adann::core {
 
 /*! R = Σ x̄ xᵀ and p = Σ x̄ z over windows x of `taps` samples and the samples z that are
  * wanted from them: what the taps w with the least Σ |z - wᵀx|² depend on. Float samples
- * have one more unknown, an offset.
+ * have one more unknown, an offset. A window of several channels is the first channel's,
+ * then the second one's, and so on.
  *
  * Vectors of unknowns are pitch() floats, twice that for complex ones: the real parts,
- * then the imaginary ones, taps() each; a real one's offset is behind the taps. What is
- * behind them is zero.
+ * then the imaginary ones, channels() · taps() each; a real one's offset is behind the
+ * taps. What is behind them is zero.
  *
- * A window's covariance is nearly Toeplitz: its first row takes a product per sample and
- * lag, each further one follows from the row before it and the ends of the block. Source:
+ * The covariance of two channels' windows is nearly Toeplitz: its first row takes a product
+ * per sample and lag, each further one follows from the row before it and the ends of the block. Source:
  * the covariance method of linear prediction, e.g. Makhoul, Proc. IEEE 63, 1975. */
 class normal_equations
 {
 public:
+    //! \param channels of complex samples 1 or more, of float ones 1
     normal_equations(std::size_t taps,
                      bool complex,
-                     const simd::kernels& kernels = simd::active());
+                     const simd::kernels& kernels = simd::active(),
+                     std::size_t channels = 1);
 
-    std::size_t taps() const { return d_taps; }
+    std::size_t taps() const { return d_taps; } //!< of a channel
+    std::size_t channels() const { return d_channels; }
     std::size_t unknowns() const { return d_unknowns; }
     bool is_complex() const { return d_planes == 2; }
     //! Floats of a vector's part: a multiple of simd::lanes.
@@ -42,15 +46,20 @@ public:
     void clear();
 
     /*! The sums of a block, in place of what there was.
-     * \param x samples of the first window; those of the last one end with x[n + taps -
-     * 2], and simd::lanes + 16 more can be read
+     * \param x of each channel the samples of the first window; those of the last one end with
+     * x[n + taps - 2], and simd::lanes + 16 more can be read
      * \param wanted n samples \param n at least 1 */
-    void set(const signal_planes& x, const signal_planes& wanted, std::size_t n);
+    void set(const signal_planes* x, const signal_planes& wanted, std::size_t n);
+    //! The same of one channel.
+    void set(const signal_planes& x, const signal_planes& wanted, std::size_t n)
+    {
+        set(&x, wanted, n);
+    }
 
     /*! The sums of n samples of noise v that is wanted as it is, R = p's middle column =
      * n E[v̄ vᵀ], and as much again in p: with those of a block they ask for a filter that
      * lets through the noise there is, and has as much again to fear. In place of what there
-     * was; it counts as no sample.
+     * was; it counts as no sample. Of one channel.
      * \param power E|v|² \param correlation as expected_waveform::noise_correlation() */
     void set_noise(float power, const std::vector<float>& correlation, std::size_t n);
 
@@ -75,10 +84,12 @@ public:
 
 private:
     std::size_t matrix() const { return d_unknowns * d_pitch; }
-    void first_row(const signal_planes& x, const signal_planes& wanted, std::size_t n);
+    void set_real(const float* x, const float* wanted, std::size_t n);
+    void set_complex(const signal_planes* x, const signal_planes& wanted, std::size_t n);
+    void first_rows(const signal_planes* x, const signal_planes& wanted, std::size_t n);
 
     const simd::kernels* d_kernels;
-    std::size_t d_taps, d_unknowns, d_planes, d_pitch;
+    std::size_t d_taps, d_channels, d_unknowns, d_planes, d_pitch;
     aligned_floats d_sums;            // R by planes, p, Σ |z|², Σ 1
     mutable aligned_floats d_scratch; // nothing outlives a call in it
 };

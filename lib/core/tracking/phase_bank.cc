@@ -10,7 +10,6 @@ namespace gr::adann::core {
 
 namespace {
 constexpr float score_keep = 0.94f;
-constexpr std::size_t middle_loop = 3; // of the critically damped ones
 } // namespace
 
 float wrapped(float angle)
@@ -36,28 +35,29 @@ void phase_bank::reset()
     d_steps = d_used = 0;
 }
 
-void phase_bank::begin(const phase_line& known)
+void phase_bank::set(const phase_line& line)
 {
     reset();
-    d_loops[0].score = static_cast<float>(M_PI * M_PI / 3); // of phases at random
-    for (std::size_t i = 1; i < d_loops.size(); ++i) {
-        phase_line line = known;
-        d_loops[i].line = line;
-        for (std::size_t back = 1; back <= most_ahead; ++back) {
-            d_loops[i].before[(d_steps + most_ahead - back) % most_ahead] = line;
-            line.phase = wrapped(line.phase - line.growth);
+    for (auto& each : d_loops)
+        if (each.alpha > 0) {
+            each.line = line;
+            for (std::size_t back = 0; back < most_ahead; ++back)
+                each.before[most_ahead - 1 - back] = {
+                    wrapped(line.phase - static_cast<float>(back) * line.growth),
+                    line.growth
+                };
         }
-    }
-    d_used = middle_loop;
+    d_used = 1;
 }
 
 void phase_bank::turn(float slipped)
 {
-    for (std::size_t i = 1; i < d_loops.size(); ++i) {
-        d_loops[i].line.phase = wrapped(d_loops[i].line.phase + slipped);
-        for (auto& each : d_loops[i].before)
-            each.phase = wrapped(each.phase + slipped);
-    }
+    for (auto& each : d_loops)
+        if (each.alpha > 0) {
+            each.line.phase = wrapped(each.line.phase + slipped);
+            for (auto& before : each.before)
+                before.phase = wrapped(before.phase + slipped);
+        }
 }
 
 void phase_bank::measure(float phase)

@@ -42,10 +42,10 @@ public:
     //! Nothing was measured in the next step.
     void skip();
     void reset();
-    //! Starts over from a line that is known, at the middle of the latest step.
-    void begin(const phase_line& known);
     //! What follows a phase has slipped by so many radians.
     void turn(float slipped);
+    //! Goes on from this line, at the latest measured step.
+    void set(const phase_line& line);
 
     //! What is in use: the phase at the middle of the latest measured step.
     phase_line in_use() const { return d_loops[d_used].line; }

@@ -23,10 +23,11 @@ tap_bank::tap_bank(std::size_t taps,
                    bool complex,
                    std::size_t block,
                    const std::vector<std::size_t>& memories,
-                   const simd::kernels& kernels)
-    : d_block(block), d_solver(normal_equations(taps, complex, kernels))
+                   const simd::kernels& kernels,
+                   std::size_t channels)
+    : d_block(block), d_solver(normal_equations(taps, complex, kernels, channels))
 {
-    const normal_equations shape(taps, complex, kernels);
+    const normal_equations shape(taps, complex, kernels, channels);
     const aligned_floats zeros(shape.vector_floats());
     const std::size_t margin = (taps - short_taps) / 2;
     d_candidates.push_back({ candidate::nothing, 0, 0, taps, 0, 0, 0, zeros });
@@ -82,12 +83,29 @@ void tap_bank::reset()
         memory.blocks = 0;
     }
     for (auto& each : d_candidates) {
-        least_squares::do_nothing(d_memories.front().sums, each.taps);
+        each.taps = d_solver.nothing();
         each.score = 0;
     }
     d_used = 0;
     d_latest = 0;
     d_blocks = 0;
+}
+
+void tap_bank::reset(const aligned_floats& nothing)
+{
+    d_solver.draw_towards(nothing);
+    reset();
+}
+
+void tap_bank::start_from(const normal_equations& sums, const float* taps)
+{
+    reset();
+    for (auto& memory : d_memories)
+        memory.sums = sums;
+    for (auto& each : d_candidates)
+        if (each.kind != candidate::nothing)
+            std::copy_n(taps, each.taps.size(), each.taps.begin());
+    d_used = 1;
 }
 
 std::size_t tap_bank::memory() const
@@ -144,9 +162,10 @@ void tap_bank::score(const normal_equations& block)
 void tap_bank::take_in(const normal_equations& block)
 {
     float trace = 0;
-    for (std::size_t k = 0; k < block.taps(); ++k)
+    const std::size_t all_taps = block.channels() * block.taps();
+    for (std::size_t k = 0; k < all_taps; ++k)
         trace += block.row(k)[k];
-    const float load = 1e-3f * trace / static_cast<float>(block.taps());
+    const float load = 1e-3f * trace / static_cast<float>(all_taps);
 
     const normal_equations* more = &block;
     std::size_t blocks = 1;

@@ -40,12 +40,17 @@ public:
              bool complex,
              std::size_t block,
              const std::vector<std::size_t>& memories,
-             const simd::kernels& kernels = simd::active());
+             const simd::kernels& kernels = simd::active(),
+             std::size_t channels = 1);
 
     //! Takes in the sums of the next block.
     void learn(const normal_equations& block);
     //! Forgets all: doing nothing is in use.
     void reset();
+    //! The same, with other taps for those that do nothing.
+    void reset(const aligned_floats& nothing);
+    //! Forgets all but these sums, and has these taps in use.
+    void start_from(const normal_equations& sums, const float* taps);
 
     //! A vector of normal_equations: what is in use, and is for the next block.
     const float* taps() const { return d_candidates[d_used].taps.data(); }

@@ -19,6 +19,7 @@ PYBIND11_MODULE(core, m)
     bind_model(m);
     bind_training(m);
     bind_tracking(m);
+    bind_mimo(m);
     bind_adaptation(m);
     bind_judge(m);
     bind_error_counter(m);

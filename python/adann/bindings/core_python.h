@@ -18,6 +18,7 @@ void bind_quantization(pybind11::module& m);
 void bind_model(pybind11::module& m);
 void bind_training(pybind11::module& m);
 void bind_tracking(pybind11::module& m);
+void bind_mimo(pybind11::module& m);
 void bind_adaptation(pybind11::module& m);
 void bind_judge(pybind11::module& m);
 void bind_error_counter(pybind11::module& m);

@@ -9,6 +9,8 @@ import scipy.fft
 
 from .labels import UNKNOWN, known
 
+DOUBTFUL_AGREEMENT, CLEAR_AGREEMENT = 0.5, 0.8  # of mean samples and points, see agreement()
+
 
 def find_delay(samples: npt.NDArray, labels: npt.NDArray, points: npt.NDArray, sps: int) -> int:
     """The whole delay d, in symbols: label j is the symbol whose middle is sample (j + d)*sps.
@@ -19,7 +21,7 @@ def find_delay(samples: npt.NDArray, labels: npt.NDArray, points: npt.NDArray, s
     Raises ValueError where no delay stands out of the noise.
     """
     received = samples[::sps]
-    sent = _sent(labels, points)
+    sent = points_of(labels, points)
     if not np.iscomplexobj(samples):
         sent = sent.real
     # Long enough that the circular correlation does not wrap; scipy keeps single precision.
@@ -44,8 +46,8 @@ def find_delay(samples: npt.NDArray, labels: npt.NDArray, points: npt.NDArray, s
     return delay
 
 
-def _sent(labels, points):
-    """The points of labels, 0 of those that are not known."""
+def points_of(labels: npt.NDArray, points: npt.NDArray) -> npt.NDArray:
+    """The points of labels (n,), 0 of those that are not known; points: complex (M,)."""
     told = known(labels, len(points))
     return np.where(told, points[np.where(told, labels, 0)], 0)
 
@@ -68,6 +70,17 @@ def agreement(samples: npt.NDArray, labels: npt.NDArray[np.uint8], points: npt.N
     means, points = (each - np.average(each, weights=counts) for each in (means, points))
     power = np.sum(counts * abs(means) ** 2) * np.sum(counts * abs(points) ** 2)
     return float(abs(np.sum(counts * points.conj() * means)) ** 2 / power) if power else 0.0
+
+
+def is_conjugated(samples: npt.NDArray, labels: npt.NDArray[np.uint8], points: npt.NDArray, sps: int) -> bool:
+    """Whether the means of complex samples lie as the conjugate points do, and not as the points: the spectrum is
+    inverted, or I and Q are exchanged. Arguments as of find_delay; False where the labels do not align."""
+    try:
+        delay = find_delay(samples, labels, points, sps)
+    except ValueError:
+        return False
+    as_they_are, mirrored = (agreement(samples, labels, each, sps, delay) for each in (points, points.conj()))
+    return as_they_are < DOUBTFUL_AGREEMENT and mirrored > CLEAR_AGREEMENT
 
 
 def known_labels(samples: npt.NDArray, labels: npt.NDArray[np.uint8], points: npt.NDArray,

@@ -10,7 +10,7 @@ import contextlib
 import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -18,9 +18,11 @@ import numpy.typing as npt
 
 from . import sigmf
 from .labels import UNKNOWN
+from .statistics import PORTION, portions
 
 _SAME_RATE = 1e-3  # relative: what a clock may be off
 RAW_TYPES = {".f32": np.dtype("<f4"), ".c64": np.dtype("<c8"), ".cfile": np.dtype("<c8")}
+CAPTURES = *sigmf.SUFFIXES, *RAW_TYPES  # suffixes of what read_capture takes
 
 
 @dataclass
@@ -30,7 +32,7 @@ class Capture:
     samples: float32 or complex64 (n,), memory-mapped where the file allows it; may be NaN or
     infinite. sample_rate, symbol_rate: per second, None where the file does not say. path: of the file as
     it was given, None of what lies in no file. reference: uint8 (m,), the labels sent, or None;
-    reference_path: of their file, likewise.
+    reference_path: of their file, likewise. bursts: between them nothing is sent; [] where it is continuous.
     """
 
     samples: np.ndarray
@@ -39,6 +41,7 @@ class Capture:
     reference: np.ndarray | None = None
     reference_path: str | Path | None = None
     symbol_rate: float | None = None
+    bursts: list[sigmf.Burst] = field(default_factory=list)
 
 
 def read_capture(path: str | Path) -> Capture:
@@ -52,7 +55,8 @@ def read_capture(path: str | Path) -> Capture:
     if suffix in RAW_TYPES:
         return Capture(_map_raw(Path(path), RAW_TYPES[suffix]), None, path)
     stored = _read_sigmf(_find_meta(Path(path)))
-    return Capture(stored.samples(), stored.sample_rate, path, symbol_rate=stored.symbol_rate)
+    return Capture(stored.samples(), stored.sample_rate, path, symbol_rate=stored.symbol_rate,
+                   bursts=stored.bursts)
 
 
 def check_rates(capture: Capture, sps: int) -> None:
@@ -63,6 +67,33 @@ def check_rates(capture: Capture, sps: int) -> None:
             raise ValueError(f"{capture.sample_rate:.9g} samples and {capture.symbol_rate:.9g} symbols a "
                              f"second, as it says, are {told:.6g} samples a symbol, sps is {sps}; "
                              f"adann resample --sps {sps} makes them so")
+
+
+def cut(capture: Capture, skip: int, symbols: int | None, samples_per_symbol: float) -> Capture:
+    """The part of a capture, and of its reference alike, that begins `skip` symbols after its start and is
+    `symbols` long; None: to its end.
+
+    Raises ValueError where nothing is left.
+    """
+    first = round(skip * samples_per_symbol)
+    end = capture.samples.size if symbols is None else min(
+        capture.samples.size, first + round(symbols * samples_per_symbol))
+    if not first < end:
+        raise ValueError(f"skip is {skip}, allowed: below the {capture.samples.size / samples_per_symbol:.0f} symbols "
+                         "of the capture")
+    reference = capture.reference
+    if skip and reference is not None:
+        if skip >= reference.size:
+            raise ValueError(f"skip is {skip}, allowed: below the {reference.size} labels of the reference")
+        reference = reference[skip:]
+    bursts = [replace(burst, first=max(burst.first, first) - first,
+                      size=min(burst.end, end) - max(burst.first, first)) for burst in capture.bursts
+              if max(burst.first, first) < min(burst.end, end)]
+    if capture.bursts and not bursts:
+        raise ValueError("no burst is left between skip and symbols")
+    samples = capture.samples
+    samples = samples.part(first, end) if isinstance(samples, sigmf.Converted) else samples[first:end]
+    return replace(capture, samples=samples, reference=reference, bursts=bursts)
 
 
 def read_captures(paths: Sequence[str | Path], references: Sequence[str | Path],
@@ -95,7 +126,8 @@ def _find_meta(path):
     if meta.is_file():
         return meta
     if path.is_file() and path.suffix not in sigmf.SUFFIXES:
-        raise ValueError(f"{path}: not a capture; allowed: .sigmf-meta, .f32, .c64, .cfile")
+        raise ValueError(f"{path}: not a capture; allowed: .sigmf-meta, .f32, .c64, .cfile; "
+                         "adann import makes one of other files")
     raise ValueError(f"{meta if path.suffix in sigmf.SUFFIXES else path}: no such file")
 
 
@@ -107,29 +139,32 @@ def read_reference(path: str | Path, size: int) -> npt.NDArray[np.uint8]:
     known. Of 256 points 255 is a label as others are.
     """
     labels = _map_raw(Path(path), np.dtype(np.uint8))
-    wrong = (labels >= size) & (labels != UNKNOWN)
-    if wrong.any():
-        first = int(np.argmax(wrong))
-        raise ValueError(f"{path}: label {first} is {labels[first]}, allowed: 0 to {size - 1}, and "
-                         f"{UNKNOWN} where not known")
-    if size < 256 and (labels == UNKNOWN).all():
+    none_known = size < 256
+    for number, part in enumerate(portions(labels)):
+        wrong = (part >= size) & (part != UNKNOWN)
+        if wrong.any():
+            first = int(np.argmax(wrong))
+            raise ValueError(f"{path}: label {number * PORTION + first} is {part[first]}, allowed: 0 to "
+                             f"{size - 1}, and {UNKNOWN} where not known")
+        none_known = none_known and bool((part == UNKNOWN).all())
+    if none_known:
         raise ValueError(f"{path}: none of the {labels.size} labels is known")
     return labels
 
 
 def write_capture(meta_path: str | Path, samples: npt.NDArray, sample_rate: float | None = None,
                   description: str = "", extra: dict | None = None,
-                  symbol_rate: float | None = None) -> Path:
+                  symbol_rate: float | None = None, bursts: Sequence[sigmf.Burst] = ()) -> Path:
     """Write a SigMF pair, rf32_le or cf32_le; nothing half-written is ever seen under its name.
 
     meta_path: the .sigmf-meta or the stem; samples: (n,), written as float32 or complex64;
     sample_rate, symbol_rate: per second, None leaves them out; extra: further fields of the
-    metadata's global object, e.g. {"core:hw": "DSA91604A"}.
+    metadata's global object, e.g. {"core:hw": "DSA91604A"}; bursts: noted as annotations.
     Returns the path of the .sigmf-meta.
     """
     meta_path = Path(meta_path)
     stem = meta_path.with_suffix("") if meta_path.suffix in sigmf.SUFFIXES else meta_path
-    return sigmf.write(stem, samples, sample_rate, description, extra or {}, symbol_rate)
+    return sigmf.write(stem, samples, sample_rate, description, extra or {}, symbol_rate, bursts)
 
 
 @contextlib.contextmanager
@@ -140,6 +175,22 @@ def atomic_output(path: str | Path) -> Iterator[Path]:
         temporary = Path(scratch, path.name)
         yield temporary
         os.replace(temporary, path)
+
+
+@contextlib.contextmanager
+def growing_output(path: str | Path | None) -> Iterator[Path]:
+    """Yield the path of a file that grows for a long time: `path` and .part, which becomes `path` if the block ends
+    well; None: a temporary one."""
+    if path is None:
+        with tempfile.TemporaryDirectory(prefix=".adann-") as scratch:
+            yield Path(scratch, "part")
+        return
+    part = Path(f"{path}.part")
+    try:
+        yield part
+        os.replace(part, path)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def write_files(folder: Path, files: Mapping[str, str | bytes]) -> None:

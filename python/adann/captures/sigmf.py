@@ -2,9 +2,10 @@
 """SigMF pairs: the fields that say how samples lie in a file, read and written.
 
 What is read: core:datatype, core:sample_rate, adann:symbol_rate, core:num_channels, core:trailing_bytes,
-core:sha512 and core:header_bytes of the first capture segment; the samples are in the .sigmf-data beside the
-.sigmf-meta and nowhere else. Annotations and further segments are passed over. Errors are ValueErrors
-without the file's name. Source: SigMF specification 1.2.
+core:sha512, core:header_bytes of the first capture segment, and the annotations whose core:label is "burst"; "
+                                                                                                     "the samples
+are in the .sigmf-data beside the .sigmf-meta and nowhere else. Other annotations and further segments are passed over.
+Errors are ValueErrors without the file's name. Source: SigMF specification 1.2.
 """
 
 from __future__ import annotations
@@ -15,23 +16,70 @@ import os
 import re
 import sys
 import tempfile
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 VERSION = "1.2.5"
+BURST = "burst"  # core:label of its annotation
 SUFFIXES = (".sigmf-meta", ".sigmf-data")
 _DATATYPE = re.compile(r"([rc])(f32_le|f32_be|f64_le|f64_be|[iu]8|[iu]16_le|[iu]16_be|[iu]32_le|[iu]32_be)")
 _LARGEST_META = 64 << 20  # bytes
+
+
+@dataclass(frozen=True)
+class Burst:
+    """first, size: in samples. level: its power over that of the pauses, dB; None where not told."""
+
+    first: int
+    size: int
+    level: float | None = None
+
+    @property
+    def end(self) -> int:
+        return self.first + self.size
+
+
+class Converted:
+    """Numbers of another type as float32 or complex64 samples (size,), converted where they are read: integers scaled
+    to ±1, unsigned ones centred first."""
+
+    def __init__(self, stored: npt.NDArray, is_complex: bool) -> None:
+        self._stored, self._width = stored, 1 + is_complex
+        self.size, self.dtype = stored.size // self._width, np.dtype("<c8" if is_complex else "<f4")
+        self.base = stored  # for statistics.release
+
+    def __len__(self) -> int:
+        return self.size
+
+    def __getitem__(self, index: slice) -> npt.NDArray:
+        start, stop, step = index.indices(self.size)
+        return self._converted(self._stored[start * self._width:stop * self._width])[::step]
+
+    def part(self, first: int, end: int) -> Converted:
+        """Samples first to before end, still to be converted."""
+        return Converted(self._stored[first * self._width:end * self._width], self._width == 2)
+
+    def __array__(self, dtype: npt.DTypeLike = None, copy: bool | None = None) -> npt.NDArray:
+        return self[:].astype(dtype or self.dtype, copy=False)
+
+    def _converted(self, stored):
+        if stored.dtype.kind != "f":
+            full_scale = 2 ** (8 * stored.dtype.itemsize - 1)
+            centre = full_scale if stored.dtype.kind == "u" else 0
+            stored = (stored.astype(np.float64) - centre) / full_scale
+        return stored.astype("<f4").view(self.dtype)
 
 
 @dataclass
 class StoredCapture:
     """How samples lie in a file. path: of the samples; datatype: SigMF's name of their type, as
     rf32_le; offset: bytes before the first of them; size: samples; sample_rate, symbol_rate: per
-    second, None where the file does not say."""
+    second, None where the file does not say; bursts: [] where it tells of none."""
 
     path: Path
     datatype: str
@@ -39,6 +87,7 @@ class StoredCapture:
     size: int
     sample_rate: float | None
     symbol_rate: float | None = None
+    bursts: list[Burst] = field(default_factory=list)
 
     @property
     def component(self) -> np.dtype:
@@ -50,20 +99,12 @@ class StoredCapture:
     def is_complex(self) -> bool:
         return self.datatype[0] == "c"
 
-    def samples(self) -> npt.NDArray:
-        """The samples as float32 or complex64 (size,), memory-mapped where they are that already.
-
-        Integers are scaled to ±1, unsigned ones centred first.
-        """
-        width = 1 + self.is_complex
-        stored = np.memmap(self.path, self.component, "r", self.offset, self.size * width)
-        if self.component.kind == "f":
-            samples = stored.astype("<f4", copy=False)
-        else:
-            full_scale = 2 ** (8 * self.component.itemsize - 1)
-            centre = full_scale if self.component.kind == "u" else 0
-            samples = ((stored.astype(np.float64) - centre) / full_scale).astype("<f4")
-        return samples.view("<c8") if self.is_complex else samples
+    def samples(self) -> Any:
+        """The samples as float32 or complex64 (size,): memory-mapped where they are that already, else Converted."""
+        stored = np.memmap(self.path, self.component, "r", self.offset, self.size * (1 + self.is_complex))
+        if stored.dtype == np.dtype("<f4"):
+            return stored.view("<c8") if self.is_complex else stored
+        return Converted(stored, self.is_complex)
 
 
 def read(meta: Path) -> StoredCapture:
@@ -99,11 +140,12 @@ def read(meta: Path) -> StoredCapture:
     if wanted is not None and wanted != _hash(data):
         raise ValueError(f"{data.name} has changed: its hash is not core:sha512")
     stored.size = length // item
+    stored.bursts = _bursts(record, stored.size)
     return stored
 
 
 def write(stem: Path, samples: npt.NDArray, sample_rate: float | None, description: str,
-          extra: dict, symbol_rate: float | None = None) -> Path:
+          extra: dict, symbol_rate: float | None = None, bursts: Sequence[Burst] = ()) -> Path:
     """Write stem.sigmf-data and stem.sigmf-meta; arguments as for files.write_capture.
 
     Neither is ever seen half-written. Returns the path of the .sigmf-meta.
@@ -114,8 +156,11 @@ def write(stem: Path, samples: npt.NDArray, sample_rate: float | None, descripti
     if sample_rate is not None:
         fields["core:sample_rate"] = float(sample_rate)
     if symbol_rate is not None:
-        fields |= {"core:extensions": [{"name": "adann", "version": "0.1.0", "optional": True}],
-                   "adann:symbol_rate": float(symbol_rate)}
+        fields["adann:symbol_rate"] = float(symbol_rate)
+    if symbol_rate is not None or bursts:
+        fields["core:extensions"] = [{"name": "adann", "version": "0.1.0", "optional": True}]
+    annotations = [{"core:sample_start": burst.first, "core:sample_count": burst.size, "core:label": BURST,
+                    **({} if burst.level is None else {"adann:level_db": burst.level})} for burst in bursts]
     if description:
         fields["core:description"] = description
     with tempfile.TemporaryDirectory(dir=stem.parent, prefix=".adann-") as scratch:
@@ -124,7 +169,7 @@ def write(stem: Path, samples: npt.NDArray, sample_rate: float | None, descripti
         fields["core:sha512"] = _hash(data)
         meta = data.with_suffix(".sigmf-meta")
         meta.write_text(json.dumps({"global": fields, "captures": [{"core:sample_start": 0}],
-                                    "annotations": []}, indent=4) + "\n", encoding="utf-8")
+                                    "annotations": annotations}, indent=4) + "\n", encoding="utf-8")
         for written in (data, meta):
             os.replace(written, f"{stem}{written.suffix}")
     return Path(f"{stem}.sigmf-meta")
@@ -164,6 +209,23 @@ def _header_bytes(record):
     if any(headers[1:]):
         raise ValueError("core:header_bytes in a later capture segment, allowed: in the first one")
     return headers[0] if headers else 0
+
+
+def _bursts(record, size):
+    annotations = record.get("annotations", [])
+    if not (isinstance(annotations, list) and all(isinstance(each, dict) for each in annotations)):
+        raise ValueError("'annotations' is not a list of objects")
+    bursts = []
+    for each in (each for each in annotations if each.get("core:label") == BURST):
+        level = each.get("adann:level_db")
+        bursts.append(Burst(_count(each, "core:sample_start", 0), _count(each, "core:sample_count", size),
+                            float(level) if _is_number(level) else None))
+        if bursts[-1].end > size or not bursts[-1].size or (
+                len(bursts) > 1 and bursts[-1].first < bursts[-2].end):
+            raise ValueError(f"burst {len(bursts) - 1} lies at {bursts[-1].first} to {bursts[-1].end}, allowed: "
+                             f"within the "
+                             f"{size} samples, behind the one before it")
+    return bursts
 
 
 def _hash(path):

@@ -1,38 +1,101 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Mean and power of a whole record, and the record without them."""
+"""Mean and power of a record, and the record without them: in portions, however long it is."""
 
 from __future__ import annotations
+
+import mmap
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+PORTION = 1 << 20  # samples that are in memory at once
 
-def record_statistics(samples: npt.ArrayLike) -> tuple[complex, float]:
+
+def record_statistics(samples: npt.ArrayLike, first: int = 0, end: int | None = None) -> tuple[complex, float]:
     """Mean and rms (standard deviation) of a record's finite samples.
 
-    samples: array, real or complex. Returns (mean, rms) for `normalizer.fixed` and
+    samples: array, real or complex; of those from `first` to before `end`. Returns (mean, rms) for `normalizer.fixed` and
     `resampler(normalization="record")`; of complex samples rms is sqrt(mean of |x - mean|^2).
     Raises ValueError if no sample is finite or all of them are alike.
     """
-    samples = np.asarray(samples)
-    finite = samples[np.isfinite(samples)].astype(np.result_type(samples, np.float64))
-    if not finite.size:
-        raise ValueError(f"samples has {samples.size} samples and none is finite, "
+    array: Any = samples if hasattr(samples, "dtype") else np.asarray(samples)
+    count, mean, variance = 0, 0.0, 0.0
+    for part in portions(array, first, end):
+        finite = part[np.isfinite(part)].astype(np.result_type(part, np.float64))
+        if not count:
+            count = finite.size
+            mean, variance = (finite.mean(), finite.var()) if count else (mean, variance)
+        elif finite.size:  # Chan, Golub and LeVeque, 1979
+            share, step = finite.size / (count + finite.size), finite.mean() - mean
+            variance += share * (finite.var() - variance + (1 - share) * abs(step) ** 2)
+            mean, count = mean + share * step, count + finite.size
+    if not count:
+        raise ValueError(f"samples has {array.size} samples and none is finite, "
                          "allowed: a record with finite samples")
-    mean, rms = finite.mean().item(), finite.std().item()
-    if rms == 0:
+    if variance == 0:
         raise ValueError(f"samples is {mean} throughout, allowed: a record with a signal")
-    return mean, rms
+    return np.asarray(mean).item(), float(np.sqrt(variance))
 
 
-def normalized(samples: npt.NDArray) -> npt.NDArray:
-    """The whole record with zero mean and unit power; samples that are not finite become 0.
+class Normalized:
+    """A record with zero mean and unit power, computed where it is read; samples that are not finite become 0.
 
-    samples: float32 or complex64 (n,). Raises ValueError as record_statistics does.
+    samples: float32 or complex64 (n,), or what is sliced like it. bursts: [(first, end)] in samples, rising, each
+    with a mean and a power of its own, all else being 0; None: the record as a whole. Raises ValueError as
+    record_statistics does.
     """
-    samples = np.asarray(samples)
-    mean, rms = record_statistics(samples)
-    with np.errstate(invalid="ignore"):
-        scaled = (samples - samples.dtype.type(mean)) / np.float32(rms)
-    scaled[~np.isfinite(scaled)] = 0
-    return scaled
+
+    def __init__(self, samples: npt.NDArray, bursts: Sequence[tuple[int, int]] | None = None) -> None:
+        self._samples = self.base = samples  # base: for release
+        self.size, self.dtype = samples.size, samples.dtype
+        self._spans = [(first, end, *record_statistics(samples, first, end))
+                       for first, end in ([(0, samples.size)] if bursts is None else bursts)]
+
+    def __getitem__(self, index: slice) -> npt.NDArray:
+        start, stop, step = index.indices(self.size)
+        scaled = np.zeros(max(0, stop - start), self.dtype)
+        for first, end, mean, rms in self._spans:
+            low, high = max(first, start), min(end, stop)
+            if low < high:
+                part = self._samples[low:high]
+                with np.errstate(invalid="ignore"):
+                    part = (part - part.dtype.type(mean)) / np.float32(rms)
+                part[~np.isfinite(part)] = 0
+                scaled[low - start:high - start] = part
+        return scaled[::step]
+
+    def __len__(self) -> int:
+        return self.size
+
+    def __array__(self, dtype: npt.DTypeLike = None, copy: bool | None = None) -> npt.NDArray:
+        return self[:].astype(dtype or self.dtype, copy=False)
+
+    def cut(self, size: int) -> Normalized:
+        """The same, ending after `size` samples."""
+        self.size = size
+        return self
+
+
+def normalized(samples: npt.NDArray, bursts: Sequence[tuple[int, int]] | None = None) -> npt.NDArray:
+    """All of Normalized(samples, bursts), in memory."""
+    return Normalized(np.asarray(samples), bursts)[:]
+
+
+def portions(samples: npt.NDArray, first: int = 0, end: int | None = None,
+             size: int = PORTION) -> Iterator[npt.NDArray]:
+    """An array's items from `first` to before `end`, `size` at a time. What was read of a file is given back:
+    it does not fill the memory."""
+    end = samples.size if end is None else end
+    for start in range(first, end, size):
+        yield samples[start:min(start + size, end)]
+        release(samples)
+
+
+def release(array: object) -> None:
+    """Give the pages of a memory-mapped array back; they are read again where they are wanted."""
+    while array is not None and not isinstance(array, mmap.mmap):
+        array = getattr(array, "base", None)
+    if array is not None:
+        array.madvise(mmap.MADV_DONTNEED)

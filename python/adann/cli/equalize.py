@@ -2,19 +2,23 @@
 """adann equalize"""
 
 import math
+import time
 from pathlib import Path
 
 import click
+import numpy as np
 
 from .. import core
 from ..offline.presets import PRESETS, WARNINGS
 from . import interrupts
-from .results import Outputs, evaluate, write_results
+from .results import Outputs, evaluate, print_table, write_results
 from .settings import AUTOMATIC, setting_options
-from .terminal import about, check_outputs
+from .terminal import about, check_outputs, part_options
 from .watch import watch
 
-OPTIONS = [name for name in core.equalizer_settings() if name != "input"]  # files hold samples
+_OF_STREAMS = {"input", "soft_symbol", "training_sequence", "training_start_tag", "burst_end_tag", "after_burst"}
+OPTIONS = [name for name in core.equalizer_settings() if name not in _OF_STREAMS]  # files have no tags
+REPORT_INTERVAL = 60.0  # s between two reports of what is not complete
 OWN_DEFAULTS = {"mode": "lockstep"}  # a file has all the time
 
 
@@ -28,6 +32,7 @@ OWN_DEFAULTS = {"mode": "lockstep"}  # a file has all the time
 @click.option("--preset", default="default", type=click.Choice(list(PRESETS)),
               help="The settings that the options below do not give.")
 @setting_options(*OPTIONS, of=core.equalizer_settings(), **OWN_DEFAULTS)
+@part_options
 @click.option("--block", default=8192, type=click.IntRange(1),
               help="Symbols of one reported block.")
 @click.option("--monitor", metavar="PORT", type=click.IntRange(1, 65535),
@@ -37,17 +42,23 @@ OWN_DEFAULTS = {"mode": "lockstep"}  # a file has all the time
 @click.option("--plot", metavar="FILE", help="BER over blocks: .png, .pdf or .svg.")
 @interrupts.held()
 def equalize(model: str, captures: tuple[str, ...], references: tuple[str, ...], preset: str,
-             block: int, monitor: int | None, output: str | None, report_path: str | None,
-             plot: str | None, **options: object) -> None:
+             skip: int, symbols: int | None, block: int, monitor: int | None, output: str | None,
+             report_path: str | None, plot: str | None, **options: object) -> None:
     """Decide the symbols of captures while the network adapts to them.
+
+    Memory does not grow with the captures. Labels are written as they are decided, to the output's name and .part
+    until all are; the report is written each minute. Between the bursts of a capture (adann resample
+    --bursts) labels are 255.
+
+    The table: blocks to 1e-3 is how many blocks pass until the mean BER of the latest 8 and that of all that follows
+    is below 1e-3; final BER, the mean of the last 8 blocks. Intervals are 95 % (Clopper-Pearson).
 
     Ctrl-C stops it: what has been decided is counted and written, and the report says
     "complete": false.
     """
-    from ..captures.files import read_captures
-    from ..captures.labels import known
+    from ..captures.files import cut, growing_output, read_captures
     from ..offline.equalize import equalize_captures, prepare_capture
-    from ..offline.evaluate import RunningErrors
+    from ..offline.evaluate import RunningErrors, all_known
 
     if references and len(references) != len(captures):
         raise click.UsageError(f"{len(references)} --reference for {len(captures)} --capture; "
@@ -72,29 +83,39 @@ def equalize(model: str, captures: tuple[str, ...], references: tuple[str, ...],
     prepared = []
     for capture in read_captures(captures, references, trained.constellation.size):
         with about(capture.path):
-            prepared.append(prepare_capture(capture, trained))
+            prepared.append(prepare_capture(cut(capture, skip, symbols, trained.sps), trained))
 
+    report: dict = {
+        "complete": False, "adaptation": {name: settings[name] for name in ("mode", "loss", "batch")},
+        "model": str(model), "preset": preset, "settings": settings, "block": block}
     sizes = [capture.samples.size // trained.sps for capture in prepared]
-    all_known = references and all(known(capture.reference, trained.constellation.size).all()
-                                   for capture in prepared)
-    errors = RunningErrors(trained.constellation, sizes,
-                           [capture.reference for capture in prepared], block) if all_known else None
-    with watch(sum(sizes), block, errors, monitor) as watching:
+    errors = None
+    if references and all(all_known(trained.constellation.size, capture.reference) and not capture.bursts
+                          for capture in prepared):
+        errors = RunningErrors(trained.constellation, sizes,
+                               [capture.reference for capture in prepared], block)
+    reported = time.monotonic()
+    with growing_output(output) as part, watch(sum(sizes), block, errors, monitor) as watching:
+        def progress(labels: dict) -> None:
+            nonlocal reported
+            watching.progress(labels["equalizer"])
+            if report_path and time.monotonic() - reported > REPORT_INTERVAL:
+                decided = np.split(labels["equalizer"], np.cumsum(sizes)[:-1])
+                runs = evaluate(prepared, decided, trained.constellation, trained.sps, block, quiet=True)
+                write_results(runs, decided, Outputs(None, report_path), report)
+                reported = time.monotonic()
+
         by_name, seconds = equalize_captures(
-            model, prepared, {"equalizer": settings},
-            (lambda labels: watching.progress(labels["equalizer"])) if watching.wanted else None,
-            watching.status if watching.wanted else None, stop=interrupts.come)
-    received = by_name["equalizer"]
+            model, prepared, {"equalizer": settings}, progress, watching.status if watching.wanted else None,
+            stop=interrupts.come, files={"equalizer": part})
+        received = by_name["equalizer"]
+        runs = evaluate(prepared, received.labels, trained.constellation, trained.sps, block)
     rate = sum(map(len, received.labels)) / seconds / 1e6
-    runs = evaluate(prepared, received.labels, trained.constellation, trained.sps, block)
-    write_results(runs, received.labels, outputs, {
-        "complete": received.complete,
-        "adaptation": {"mode": mode, "loss": settings["loss"], "batch": settings["batch"],
-                       "steps": received.steps, "dropped": received.dropped,
-                       "rejected": received.rejected},
-        "rollbacks": received.rollbacks, "estimated_ber": received.estimated_ber,
-        "msymbols_per_second": rate,
-        "model": str(model), "preset": preset, "settings": settings, "block": block})
+    report["adaptation"] |= {"steps": received.steps, "dropped": received.dropped, "rejected": received.rejected}
+    write_results(runs, received.labels, Outputs(None, report_path, plot), {
+        **report, "complete": received.complete, "rollbacks": received.rollbacks,
+        "estimated_ber": received.estimated_ber, "msymbols_per_second": rate})
+    print_table(runs)
     click.echo(f"{mode}, {settings['loss']}: {received.steps} steps of {settings['batch']} symbols, "
                f"{received.dropped} dropped, {received.rejected} rejected, "
                f"{received.rollbacks} rollbacks; {rate:.2f} Msymbols/s")

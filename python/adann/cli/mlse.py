@@ -11,9 +11,9 @@ import numpy as np
 
 from .. import core
 from . import interrupts
-from .results import Outputs, evaluate, write_results
+from .results import Outputs, evaluate, print_table, write_results
 from .settings import setting_options
-from .terminal import about, constellation_option, progress_bar
+from .terminal import about, constellation_option, part_options, progress_bar
 
 if TYPE_CHECKING:
     from ..captures.files import Capture
@@ -30,13 +30,14 @@ if TYPE_CHECKING:
 @click.option("--training", default=8192, type=click.IntRange(0),
               help="Symbols, from the start, that the first response is fitted to.")
 @setting_options("adaptation", "update_interval", "step", of=core.mlse_settings())
+@part_options
 @click.option("--block", default=8192, type=click.IntRange(1),
               help="Symbols of one reported block.")
 @click.option("-o", "--output", metavar="FILE", help="The decided labels of all captures: .u8.")
 @click.option("--report", "report_path", metavar="FILE", help="Everything counted: .json.")
 @interrupts.held()
 def mlse(constellation: core.constellation, sps: int, memory: int, captures: tuple[str, ...],
-         references: tuple[str, ...], training: int, block: int, output: str | None,
+         references: tuple[str, ...], training: int, skip: int, symbols: int | None, block: int, output: str | None,
          report_path: str | None, **options: object) -> None:
     """Decide the symbols of captures by maximum-likelihood sequence estimation.
 
@@ -45,7 +46,7 @@ def mlse(constellation: core.constellation, sps: int, memory: int, captures: tup
     been decided is counted and written, and the report says "complete": false.
     """
     from ..captures.alignment import known_labels
-    from ..captures.files import read_captures
+    from ..captures.files import cut, read_captures
     from ..captures.labels import UNKNOWN
     from ..offline.mlse import decide, symbol_rows
 
@@ -57,6 +58,7 @@ def mlse(constellation: core.constellation, sps: int, memory: int, captures: tup
     prepared, rows, known = [], [], []
     for capture in read_captures(captures, references, constellation.size):
         with about(capture.path):
+            capture = cut(capture, skip, symbols, sps)
             prepared.append(_prepare(capture, sps))
             # Samples that were not finite tell nothing.
             finite = np.isfinite(capture.samples[:prepared[-1].samples.size])
@@ -92,6 +94,7 @@ def mlse(constellation: core.constellation, sps: int, memory: int, captures: tup
         "msymbols_per_second": rate, "settings": {**settings, "training": training},
         "response": {"first": _numbers(first_response), "last": _numbers(estimator.response)},
         "block": block})
+    print_table(runs)
     click.echo(f"memory {memory}, {adaptation}: {estimator.updates} updates of the response, every "
                f"{update_interval} symbols; {rate:.2f} Msymbols/s")
 

@@ -34,7 +34,7 @@ def quantize(model: str, capture: str, reference: str | None, bits: int, output:
     labels = read_reference(reference, constellation.size) if reference else None
     received = read_capture(capture)
     with about(*filter(None, (capture, reference))):
-        samples = prepare_capture(received, trained).samples
+        samples = prepare_capture(received, trained).samples[:]
         known = None if labels is None else known_labels(samples, labels, constellation.points, trained.sps)
     windows = feature_view(samples, trained.sps, trained.half_window)
     decided = trained.network.decide(windows)[0]

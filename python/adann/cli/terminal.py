@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -13,16 +14,45 @@ from .. import core
 from . import interrupts
 
 
+class ProgressLines:
+    """Progress for what is no terminal: a line on stderr for each tenth that is done, at most one in 5 s.
+
+    clock: seconds, rising.
+    """
+
+    _INTERVAL = 5.0  # s
+
+    def __init__(self, description: str, clock: Callable[[], float] = time.monotonic) -> None:
+        self._description, self._clock = description, clock
+        self._started = self._told = clock()
+        self._tenths = 0
+
+    def __call__(self, completed: float, total: float, note: str = "") -> None:
+        """completed: of `total`."""
+        now, tenths = self._clock(), int(10 * completed / total) if total else 0
+        if not self._tenths < tenths < 10 or now - self._told < self._INTERVAL:
+            return
+        self._told, self._tenths = now, tenths
+        left = (now - self._started) * (total / completed - 1)
+        click.echo(f"{self._description}: {10 * tenths} %, about {left:.0f} s left{note and ', '}{note}", err=True)
+
+
 @contextlib.contextmanager
 def progress_bar(description: str, total: int | None) -> Iterator[Callable]:
     """Yield update(completed, note="", total=total): a bar on stderr if that is a terminal, else
-    nothing. total: None if it is not known yet. update raises KeyboardInterrupt where one was lost."""
+    ProgressLines. total: None if it is not known yet. update raises KeyboardInterrupt where one was lost."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     console = Console(stderr=True)
     if not console.is_terminal:
-        yield lambda completed, note="", total=total: interrupts.check()
+        lines = ProgressLines(description)
+
+        def tell(completed: float, note: str = "", total: float | None = total) -> None:
+            interrupts.check()
+            lines(completed, total or 0, note)
+
+        yield tell
         return
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[note]}"),
                TimeRemainingColumn())
@@ -34,6 +64,28 @@ def progress_bar(description: str, total: int | None) -> Iterator[Callable]:
             progress.update(task, completed=completed, note=note, total=total)
 
         yield update
+
+
+def recording_options(command: Callable) -> Callable:
+    """--channel, --type and --sample-rate: what captures.recordings.read_recording asks for."""
+    for option in (
+            click.option("--sample-rate", "--rate", type=click.FloatRange(0, min_open=True),
+                         help="Samples per second, where the file does not tell or tells it wrongly."),
+            click.option("--type", "kind", metavar="TYPE",
+                         help="Of raw numbers: i16, f32, u8 ..., ci16 where I and Q come in turn, i16be."),
+            click.option("--channel", metavar="CHANNEL",
+                         help="Which of several: one, a differential pair as 1-2, or I and Q as 1,2 (or "
+                              "1-2,3-4), which gives complex samples.")):
+        command = option(command)
+    return command
+
+
+def part_options(command: Callable) -> Callable:
+    """--skip and --symbols: the part of a capture that is used."""
+    command = click.option("--symbols", type=click.IntRange(1), metavar="N",
+                           help="Use so many symbols of a capture; if not given, all.")(command)
+    return click.option("--skip", default=0, type=click.IntRange(0), metavar="N",
+                        help="Begin so many symbols after the start of a capture, and of its reference.")(command)
 
 
 def constellation_option(required: bool = True) -> Callable:

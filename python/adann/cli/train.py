@@ -8,7 +8,7 @@ import click
 
 from .. import core
 from . import interrupts
-from .terminal import about, check_outputs, constellation_option, progress_bar
+from .terminal import about, check_outputs, constellation_option, part_options, progress_bar
 
 
 def _sizes(ctx: click.Context, parameter: click.Parameter, value: str) -> tuple[int, ...]:
@@ -32,6 +32,7 @@ def _sizes(ctx: click.Context, parameter: click.Parameter, value: str) -> tuple[
               help="Neurons of the hidden layers.")
 @click.option("--fraction", default=0.25,
               help="Part of the capture, from its start, that is trained on; the rest tests.")
+@part_options
 @click.option("--preset", default="default", type=click.Choice(["default", "paper"]),
               help="What the options below do not give; default: by the number of symbols and points, and it "
                    "ends when it gains no more on a part held back; paper: momentum, 200 epochs, 16384 "
@@ -48,7 +49,7 @@ def _sizes(ctx: click.Context, parameter: click.Parameter, value: str) -> tuple[
 @click.option("-o", "--output", required=True, metavar="FILE", help="The model: .safetensors.")
 @interrupts.held()
 def train(capture: str, reference: str | None, blind: bool, constellation: core.constellation, sps: int,
-          half_window: int, preset: str, output: str, **options: Any) -> None:
+          half_window: int, skip: int, symbols: int | None, preset: str, output: str, **options: Any) -> None:
     """Train an equalizer's network on a capture whose symbols are known, or with --blind are not.
 
     Sample i*sps of the capture is the middle of symbol i, up to a whole number of symbols that is
@@ -68,7 +69,7 @@ def train(capture: str, reference: str | None, blind: bool, constellation: core.
 
     Ctrl-C stops it: the network as far as it has been trained is written, from the second epoch on.
     """
-    from ..captures.files import check_rates, read_capture, read_reference
+    from ..captures.files import check_rates, cut, read_capture, read_reference
     from ..captures.labels import known
     from ..offline.doubts import doubts
     from ..offline.training import TrainingSettings
@@ -78,29 +79,32 @@ def train(capture: str, reference: str | None, blind: bool, constellation: core.
         raise click.UsageError("give --reference or --blind, and not both")
     check_outputs(output)
     record = read_capture(capture)
-    with about(capture):
+    if reference:
+        record.reference = read_reference(reference, constellation.size)
+    with about(*filter(None, (capture, reference))):
         check_rates(record, sps)
-    labels = None if blind else read_reference(reference, constellation.size)
+        record = cut(record, skip, symbols, sps)
+    labels = record.reference
     given = {name: value for name, value in options.items() if value is not None}
     with about(*filter(None, (capture, reference))):
         if preset == "paper":
             settings = TrainingSettings(**given)
         else:
-            there = record.samples.size // sps
+            there = sum(burst.size for burst in record.bursts) // sps or record.samples.size // sps
             if labels is not None:
                 there = min(there, int(known(labels, constellation.size).sum()))
             if blind:  # noise would keep it from undoing what its labels' equalizer undid
                 given["noise"] = 0.0
             settings = TrainingSettings.fitted(max(1, int(options["fraction"] * there)), constellation,
                                                **given)
-        doubtful = doubts(record.samples, constellation, sps, half_window) if blind else []
+        doubtful = doubts(record.samples, constellation, sps, half_window, record.bursts) if blind else []
     for sentence in doubtful:
         click.echo(f"warning: {sentence}")
     with about(*filter(None, (capture, reference))), progress_bar("training",
                                                                   settings.epochs) as update:
         trained = train_network(record.samples, labels, constellation, sps, half_window, settings,
                                 lambda epoch, loss: update(epoch, f"loss {loss:.2e}"),
-                                stop=interrupts.come)
+                                stop=interrupts.come, bursts=record.bursts)
     core.save_model(output, trained.model)
     if not trained.complete:
         click.echo(f"stopped after {trained.epochs} of {settings.epochs} epochs")

@@ -8,16 +8,23 @@ import click
 
 from .. import core
 from . import interrupts
-from .terminal import about, check_outputs, constellation_option, progress_bar
+from .terminal import (
+    about,
+    check_outputs,
+    constellation_option,
+    part_options,
+    progress_bar,
+    recording_options,
+)
 
 
 @click.command("try")
-@click.argument("capture")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @click.option("--reference", metavar="FILE", help="The labels sent, 255 where not known: .u8.")
 @constellation_option(required=False)
 @click.option("--baud", type=click.FloatRange(0, min_open=True), help="Symbols per second, if known.")
-@click.option("--sample-rate", type=click.FloatRange(0, min_open=True),
-              help="Samples per second, where the capture does not tell.")
+@recording_options
+@part_options
 @click.option("--sps", default=4, type=click.IntRange(1, 64), help="Samples per symbol to work with.")
 @click.option("--half-window", default=5, type=click.IntRange(0, 255),
               help="Symbols on each side of the one decided.")
@@ -28,14 +35,16 @@ from .terminal import about, check_outputs, constellation_option, progress_bar
               type=click.Path(file_okay=False, path_type=Path),
               help="Folder for the resampled capture, the model and the picture.")
 @interrupts.held()
-def try_capture(capture: str, reference: str | None, constellation: core.constellation | None,
-                baud: float | None, sample_rate: float | None, sps: int, half_window: int,
-                fraction: float, seed: int, output: Path) -> None:
-    """From a CAPTURE at any rate to a verdict: does an adaptive equalizer help here?
+def try_capture(files: tuple[str, ...], reference: str | None, constellation: core.constellation | None,
+                baud: float | None, sample_rate: float | None, channel: str | None, kind: str | None, skip: int,
+                symbols: int | None, sps: int, half_window: int, fraction: float, seed: int, output: Path) -> None:
+    """From a FILE at any rate to a verdict: does an adaptive equalizer help here?
 
-    What is not told is found: symbol rate, phase and clock offset, carrier, constellation. A network is
-    trained on the first quarter, with the labels of --reference or blindly, and the rest is decided by
-    a slicer, a linear equalizer (least squares, the network's window), the network frozen, and AdaNN.
+    A capture, or what adann import reads. What is not told is found: carrier, symbol rate, phase and clock offset,
+    bursts, constellation. A network is
+    trained on the first quarter (of short records up to half), with the labels of --reference or blindly, and the
+    rest is decided by a slicer, a linear equalizer (least squares, the network's window), the network frozen, and
+    AdaNN.
 
     The table: symbols that nothing was fitted to; errors among them; the bit error rate with its 95 %
     interval (Clopper-Pearson). Without a reference, errors are differences from a blind linear
@@ -44,26 +53,26 @@ def try_capture(capture: str, reference: str | None, constellation: core.constel
     from rich.console import Console
     from rich.table import Column, Table
 
-    from ..captures.files import read_capture, read_reference, write_capture
+    from ..captures.files import read_reference, write_capture
+    from ..captures.recordings import read_recording
     from ..offline.guess import name_of
     from ..offline.trial import draw
     from ..offline.trial import try_capture as run
 
     check_outputs(output / "x" if output.is_dir() else output)
-    record = read_capture(capture)
+    record, _ = read_recording(files, channel, kind, sample_rate)
     if reference:
         if constellation is None:
             raise click.UsageError("--reference needs --constellation: what its labels mean")
         record.reference = read_reference(reference, constellation.size)
-    rate = sample_rate or record.sample_rate or 1.0
-    with about(capture), progress_bar("trying", 100) as update:
-        trial = run(record, rate, baud or record.symbol_rate, constellation, sps, half_window, fraction,
-                    seed, lambda text, part: update(100 * part, text), interrupts.come)
+    told = record.sample_rate is not None
+    with about(*files), progress_bar("trying", 100) as update:
+        trial = run(record, baud, constellation, sps, half_window, fraction, seed, skip, symbols,
+                    lambda text, part: update(100 * part, text), interrupts.come)
     output.mkdir(exist_ok=True)
-    told = rate != 1.0
     meta = write_capture(output / "capture", trial.samples, trial.symbol_rate * sps if told else None,
-                         f"{Path(capture).name}, resampled to {sps} a symbol",
-                         {"core:recorder": "adann try"}, trial.symbol_rate if told else None)
+                         f"{Path(files[0]).name}, resampled to {sps} a symbol",
+                         {"core:recorder": "adann try"}, trial.symbol_rate if told else None, trial.bursts)
     model = output / "model.safetensors"
     core.save_model(str(model), trial.model)
     draw(output / "try.png", trial)
@@ -82,7 +91,8 @@ def try_capture(capture: str, reference: str | None, constellation: core.constel
     training = ["--reference", reference] if reference else ["--blind"]
     click.echo("Next, with other settings of training or of adaptation:")
     for command in (["train", "--capture", meta, *training, "--constellation", name_of(trial.constellation),
-                     "--sps", sps, "--half-window", half_window, "-o", model],
+                     "--sps", sps, "--half-window", half_window,
+                     *(["--fraction", f"{trial.fraction:.3g}"] if trial.fraction != 0.25 else []), "-o", model],
                     ["equalize", "--model", model, "--capture", meta,
                      *(["--reference", reference] if reference else []), "-o", output / "labels.u8"]):
         click.echo(f"  adann {shlex.join(map(str, command))}")

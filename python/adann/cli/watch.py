@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from .terminal import ProgressLines
+
 if TYPE_CHECKING:
     from ..blocks.status_monitor import StatusPublisher
     from ..offline.evaluate import RunningErrors
@@ -34,8 +36,9 @@ class Watch:
         self._lock = threading.Lock()
         self._status: dict = {}
         self._started, self._reported = time.monotonic(), -REPORT_INTERVAL
-        #: Whether anyone watches; if not, nothing needs to be told.
+        #: Whether anyone wants to hear of status messages.
         self.wanted = bool(show or publisher)
+        self._lines = None if show else ProgressLines("equalizing")
 
     def status(self, status: dict) -> None:
         """A status dictionary of the equalizer, in any thread."""
@@ -47,6 +50,10 @@ class Watch:
     def progress(self, labels: npt.NDArray[np.uint8]) -> None:
         """The labels decided so far."""
         seconds = time.monotonic() - self._started
+        if self._lines:
+            self._lines(len(labels), self._total)
+        if not self.wanted:
+            return
         told: dict[str, Any] = {"symbols": len(labels), "total": self._total,
                                 "blocks": len(labels) // self._block,
                                 "symbols_per_second": len(labels) / seconds}

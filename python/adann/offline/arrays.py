@@ -1,33 +1,36 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whole arrays in and out of a flowgraph, without a list of Python's numbers between."""
+"""Arrays in and out of a flowgraph, without a list of Python's numbers between; labels into files, too."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from gnuradio import gr
 
+from ..captures.labels import UNKNOWN
+
 
 class array_source(gr.sync_block):
-    """The arrays (n,) of one type, one after the other."""
+    """Arrays (n,) of one type, one after the other, taken as they are needed."""
 
-    def __init__(self, arrays: Sequence[npt.NDArray]) -> None:
-        gr.sync_block.__init__(self, "array source", None, [arrays[0].dtype])
-        self.arrays = [array for array in arrays if array.size]
-        self.position = 0
+    def __init__(self, arrays: Iterable[npt.NDArray], dtype: npt.DTypeLike) -> None:
+        gr.sync_block.__init__(self, "array source", None, [dtype])
+        self._arrays = iter(arrays)
+        self._left = np.empty(0, dtype)
 
     def work(self, _: Any, outputs: list) -> int:
-        if not self.arrays:
-            return -1  # WORK_DONE, which a Python source of GNU Radio 3.10.5 cannot return
-        part = self.arrays[0][self.position:self.position + len(outputs[0])]
+        while not self._left.size:
+            following = next(self._arrays, None)
+            if following is None:
+                return -1  # WORK_DONE, which a Python source of GNU Radio 3.10.5 cannot return
+            self._left = following
+        part = self._left[:len(outputs[0])]
         outputs[0][:part.size] = part
-        self.position += part.size
-        if self.position == self.arrays[0].size:
-            del self.arrays[0]
-            self.position = 0
+        self._left = self._left[part.size:]
         return part.size
 
 
@@ -53,3 +56,59 @@ class array_sink(gr.sync_block):
         self._items[self._filled:self._filled + part.size] = part
         self._filled += part.size
         return len(inputs[0])
+
+
+class label_sink(gr.sync_block):
+    """Labels as they are decided, laid out as the captures are: UNKNOWN where nothing was sent.
+
+    spans: [(first, end)] of the symbols decided, rising; total: symbols in all. path: of a file that is written as
+    they come; None: they are kept in memory.
+    """
+
+    def __init__(self, spans: Sequence[tuple[int, int]], total: int, path: Path | None = None) -> None:
+        gr.sync_block.__init__(self, "label sink", [np.uint8], None)
+        self._spans, self._total, self._path = list(spans), total, path
+        self._span = self._size = 0
+        self._array = np.empty(0 if path else total, np.uint8)
+        self._file = open(path, "wb", buffering=0) if path else None
+        self._pause()
+
+    @property
+    def items(self) -> npt.NDArray[np.uint8]:
+        """Those that have come, with the pauses between them."""
+        if self._path is None:
+            return self._array[:self._size]
+        return np.memmap(self._path, np.uint8, "r", shape=self._size) if self._size else np.empty(0, np.uint8)
+
+    @property
+    def full(self) -> bool:
+        return self._size == self._total
+
+    def close(self) -> None:
+        """No more will come."""
+        if self._file:
+            self._file.close()
+
+    def work(self, inputs: list, _: Any) -> int:
+        part = inputs[0]
+        while part.size and self._span < len(self._spans):
+            here = part[:self._spans[self._span][1] - self._size]
+            self._put(here)
+            part = part[here.size:]
+            if self._size == self._spans[self._span][1]:
+                self._span += 1
+                self._pause()
+        return len(inputs[0])
+
+    def _pause(self):
+        """Up to the next span, or the end."""
+        until = self._spans[self._span][0] if self._span < len(self._spans) else self._total
+        while self._size < until:
+            self._put(np.full(min(until - self._size, 1 << 20), UNKNOWN, np.uint8))
+
+    def _put(self, labels):
+        if self._file:
+            self._file.write(labels.tobytes())
+        else:
+            self._array[self._size:self._size + labels.size] = labels
+        self._size += labels.size

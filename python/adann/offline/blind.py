@@ -14,7 +14,7 @@ import scipy.optimize
 
 from .. import core
 
-_FEWEST = 1000          # symbols
+FEWEST = 1000          # symbols
 _FITTED = 65536         # symbols at most: plenty for the taps of one window
 _TURNED = 8192          # symbols at most that the carrier's phase is found from
 _PHASES = 64            # that are tried within one symmetry of the constellation
@@ -24,23 +24,25 @@ _LEAST_VARIANCE = 1e-6  # relative: directions below it are float32's rounding
 
 
 def blind_labels(features: npt.NDArray[np.float32], constellation: core.constellation,
-                 is_complex: bool) -> tuple[npt.NDArray[np.uint8], float]:
+                 is_complex: bool, part: int | None = None) -> tuple[npt.NDArray[np.uint8], float]:
     """Decide every window with one linear equalizer as long as the windows.
 
     features: float32 (n, dimension), as training.feature_view gives them; constellation:
-    core.constellation; is_complex: whether the samples are. The symbols must be uniform and
+    core.constellation; is_complex: whether the samples are; part: windows, from the first on, that the
+    equalizer is fitted to; None: all. The symbols must be uniform and
     independent and the carrier recovered, but for a constant phase. Complex points get a complex
     tap for each sample; real ones a real tap for each of its parts.
     Returns (labels, ratio): uint8 (n,), and the modulation error ratio in dB that the decisions
     have by themselves. Labels are right up to one of the constellation's symmetries, which the
     signal does not tell. Raises ValueError where no such equalizer finds the constellation.
     """
-    if len(features) < _FEWEST:
-        raise ValueError(f"{len(features)} symbols are too few for a blind start, allowed: from "
-                         f"{_FEWEST} on")
+    part = len(features) if part is None else part
+    if part < FEWEST:
+        raise ValueError(f"{part} symbols are too few for a blind start, allowed: from "
+                         f"{FEWEST} on")
     points = constellation.points if constellation.is_complex else constellation.points.real
     points = points / np.sqrt(np.mean(abs(points) ** 2))
-    picked = np.unique(np.linspace(0, len(features) - 1, 2 * _FITTED).astype(int))
+    picked = np.unique(np.linspace(0, part - 1, 2 * _FITTED).astype(int))
     fitted, held_back = (_taps_inputs(features[picked[part::2]], constellation) for part in (0, 1))
 
     whitening = _whitening(fitted)
@@ -98,11 +100,12 @@ def _check_kurtosis(y, points, name):
     """Noise has no kurtosis, and a sum of many symbols less than one symbol."""
     of_noise = 2 if np.iscomplexobj(y) else 3  # a normal variable's fourth moment
     moment = np.mean(abs(y) ** 4) / np.mean(abs(y) ** 2) ** 2
-    ratio = (of_noise - moment) / (of_noise - np.mean(abs(points) ** 4))
-    if not ratio > _LEAST_KURTOSIS:
-        raise ValueError(f"no linear equalizer finds {name} in the capture: the kurtosis behind "
-                         f"the best one is {max(ratio, 0):.2f} of that of {name} "
-                         f"(needed: {_LEAST_KURTOSIS})")
+    of_points = np.mean(abs(points) ** 4) - of_noise
+    if not (moment - of_noise) / of_points > _LEAST_KURTOSIS:
+        raise ValueError(f"no linear equalizer finds {name} in the capture: behind the best one its excess kurtosis is "
+                         f"{moment - of_noise:.2f}, that of {name} {of_points:.2f} (needed: half of it), that "
+                         f"of noise, "
+                         "of a mix of many symbols or of bursts 0 or more")
 
 
 def _rotation(y, points, symmetries):

@@ -3,11 +3,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 
 from .. import core
+from ..captures.bursts import block_levels, find_threshold
 from ..captures.carrier import find_carrier
+from ..captures.sigmf import Burst
 from ..captures.statistics import normalized
 from ..captures.timing import find_symbol_rate
 from .guess import COMPLEX, REAL, candidates, name_of
@@ -16,34 +20,34 @@ from .training import feature_view
 _LONGEST = 1 << 17    # symbols that are looked at
 _SAME_RATE = 1e-3     # relative: less than a clock may be off
 _ROOM = 3.0           # dB that another constellation has more
-_BLOCK = 64           # symbols that the power is the mean of
-_VARIES = 8.0         # dB between the tenth and the ninetieth percentile of such blocks
 
 
 def doubts(samples: npt.NDArray, constellation: core.constellation, sps: int,
-           half_window: int) -> list[str]:
+           half_window: int, bursts: Sequence[Burst] = ()) -> list[str]:
     """A sentence for each thing that is wrong with a blind start, as far as the samples tell; [] if nothing.
 
-    samples: float32 or complex64 (n,), believed to have sps samples a symbol of this constellation.
+    samples: float32 or complex64 (n,), believed to have sps samples a symbol of this constellation; bursts: of them, if
+    they are known.
     Looked at: power over time, the symbol rate's line, a carrier's line, classes that do not occur, and whether the
     decisions of a blind linear equalizer have more room in another constellation. An inverted spectrum shows in no
     signal without labels.
     """
+    if bursts:
+        samples = np.concatenate([normalized(samples[burst.first // sps * sps:burst.end // sps * sps])
+                                  for burst in bursts])
     samples = normalized(samples[:_LONGEST * sps])
-    return [*_bursts(samples, sps), *_rate(samples, sps),
+    return [*(() if bursts else _bursts(samples, sps)), *_rate(samples, sps),
             *(_carrier(samples, sps) if np.iscomplexobj(samples) else []),
             *_constellation(samples, constellation, sps, half_window)]
 
 
 def _bursts(samples, sps):
-    blocks = samples.size // (_BLOCK * sps)
-    power = (abs(samples[:blocks * _BLOCK * sps]) ** 2).reshape(blocks, -1).mean(axis=1)
-    low, high = np.maximum(np.quantile(power, (0.1, 0.9)), 1e-12) if blocks else (1, 1)
-    varies = 10 * np.log10(high / low)
-    if varies > _VARIES:
-        quiet = np.mean(power < np.sqrt(low * high))
-        yield (f"the power varies by {varies:.0f} dB, {100 * quiet:.0f} % of the record is quiet: bursts? "
-               "cut them out, a network for continuous signals learns the pauses too")
+    levels = block_levels(samples, sps)
+    threshold = find_threshold(levels)
+    if threshold is not None:
+        yield (f"the power varies by {np.quantile(levels, 0.9) - np.quantile(levels, 0.1):.0f} dB, "
+               f"{100 * np.mean(levels < threshold):.0f} % of the record is quiet: bursts? "
+               "adann resample --bursts finds them, so that the pauses are not learnt from")
 
 
 def _rate(samples, sps):

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -20,14 +20,14 @@ from ..blocks.status_monitor import status_listener
 from ..captures.alignment import known_labels
 from ..captures.files import Capture, check_rates
 from ..captures.labels import UNKNOWN
-from ..captures.statistics import normalized
-from .arrays import array_sink, array_source
+from ..captures.statistics import Normalized, portions
+from .arrays import array_source, label_sink
 
 
 @dataclass
 class Received:
-    """labels: decisions of each capture, uint8, all of them if complete; else it was stopped, and
-    the rest is missing, of captures not reached all. The counters are the equalizer's, at the end, and so
+    """labels: decisions of each capture, uint8, UNKNOWN between its bursts, all of them if complete; else it was
+    stopped, and the rest is missing, of captures not reached all. The counters are the equalizer's, at the end, and so
     is estimated_ber: a dictionary of ber, low, high and trustworthy, or None if it is not known.
     events: all status messages as dictionaries, or None if they were not wanted."""
 
@@ -42,10 +42,10 @@ class Received:
 
 
 def prepare_capture(capture: Capture, model: core.model) -> Capture:
-    """Normalise a whole record and cut it to whole symbols, for equalize_captures.
+    """Normalise a whole record, or each of its bursts, and cut it to whole symbols, for equalize_captures.
 
-    capture: files.Capture at the model's sps; model: core.model. Returns another Capture. Raises
-    ValueError if the samples do not fit.
+    capture: files.Capture at the model's sps; model: core.model. Returns another Capture, whose samples are
+    statistics.Normalized and are read as they are equalized. Raises ValueError if the samples do not fit.
     """
     kinds = {False: "real", True: "complex"}
     if np.iscomplexobj(capture.samples) != model.complex:
@@ -55,13 +55,23 @@ def prepare_capture(capture: Capture, model: core.model) -> Capture:
     window, size = model.sps * (2 * model.half_window + 1), capture.samples.size
     if size < window:
         raise ValueError(f"{size} samples are fewer than the model's window of {window}")
-    return replace(capture, samples=normalized(capture.samples)[:size // model.sps * model.sps])
+    bursts = [(burst.first, burst.end) for burst in capture.bursts] or None
+    return replace(capture, samples=Normalized(capture.samples, bursts).cut(size // model.sps * model.sps))
+
+
+def spans(capture: Capture, sps: int) -> list[tuple[int, int]]:
+    """[(first, end)] of a capture's symbols: all of them, or those that lie wholly within its bursts."""
+    if not capture.bursts:
+        return [(0, capture.samples.size // sps)]
+    return [(-(-burst.first // sps), burst.end // sps) for burst in capture.bursts
+            if burst.first < burst.end // sps * sps]
 
 
 def equalize_captures(model: core.model | str | Path, captures: Sequence[Capture],
                       receivers: Mapping[str, dict], progress: Callable | None = None,
                       on_status: Callable[[dict], None] | None = None, events: bool = False,
-                      stop: Callable[[], bool] | None = None) -> tuple[dict[str, Received], float]:
+                      stop: Callable[[], bool] | None = None,
+                      files: Mapping[str, Path] | None = None) -> tuple[dict[str, Received], float]:
     """Run captures, one after the other, through equalizers that work side by side.
 
     model: core.model, or the path of a model file. captures: what prepare_capture made of each;
@@ -70,12 +80,15 @@ def equalize_captures(model: core.model | str | Path, captures: Sequence[Capture
     progress: called as progress(labels) with {name: those decided so far}, every 0.1 s.
     on_status: called in another thread with status dictionaries of the equalizers, see
     status_listener.
-    events: whether Received.events is wanted. stop: asked every 0.1 s; True ends it early.
+    events: whether Received.events is wanted. stop: asked every 0.1 s; True ends it early. files: where labels are
+    written as they are decided, {name: path}; those not named stay in memory.
     Returns ({name: Received}, seconds). Raises ValueError for settings that are out of range.
     """
     given, model = model, model if isinstance(model, core.model) else core.load_model(str(model))
-    samples = [capture.samples for capture in captures]
-    symbols = [part.size // model.sps for part in samples]
+    symbols = [capture.samples.size // model.sps for capture in captures]
+    starts = np.cumsum([0, *symbols])
+    layout = [(int(start) + first, int(start) + end) for start, capture in zip(starts, captures)
+              for first, end in spans(capture, model.sps)]
     top = gr.top_block("adann equalize")
     known = None
     listener = status_listener(on_status) if on_status else None
@@ -84,9 +97,9 @@ def equalize_captures(model: core.model | str | Path, captures: Sequence[Capture
         equalizers[name] = equalizer(model=given, **settings)
     # The last symbols come out when the rest of their windows has come in.
     past = max(block.history() for block in equalizers.values())
-    source = array_source([*samples, np.zeros(past + model.sps, samples[0].dtype)])
+    source = array_source(_samples(captures, model.sps, past + model.sps), captures[0].samples.dtype)
     for name, settings in receivers.items():
-        sinks[name] = array_sink(sum(symbols), np.uint8)
+        sinks[name] = label_sink(layout, int(starts[-1]), (files or {}).get(name))
         top.connect(source, equalizers[name], sinks[name])
         if listener:
             top.msg_connect(equalizers[name], "status", listener, "status")
@@ -99,11 +112,18 @@ def equalize_captures(model: core.model | str | Path, captures: Sequence[Capture
             top.connect(known, (equalizers[name], 1))
     seconds = _run(top, sinks, progress, stop)
 
-    ends = np.cumsum(symbols)[:-1]
-    return {name: Received(np.split(sinks[name].items, ends), sinks[name].full, block.steps(),
+    return {name: Received(np.split(sinks[name].items, starts[1:-1]), sinks[name].full, block.steps(),
                            block.dropped(), block.rejected(), block.rollbacks(),
                            _estimate(block.estimated_ber()), _messages(stores.get(name)))
             for name, block in equalizers.items()}, seconds
+
+
+def _samples(captures: Sequence[Capture], sps: int, past: int) -> Iterator[np.ndarray]:
+    """What is equalized, one after the other, and `past` zeros."""
+    for capture in captures:
+        for first, end in spans(capture, sps):
+            yield from portions(capture.samples, first * sps, end * sps)
+    yield np.zeros(past, captures[0].samples.dtype)
 
 
 def _estimate(estimate):
@@ -131,6 +151,7 @@ def _run(top, sinks, progress, stop):
     if progress:
         progress({name: sink.items for name, sink in sinks.items()})
     for sink in sinks.values():
+        sink.close()
         if not (sink.full or stopped):
             raise RuntimeError(f"the equalizer stopped too early, after {sink.items.size} symbols; GNU "
                                "Radio's log says why")
@@ -147,11 +168,11 @@ def _known_labels(captures, model):
     for number, capture in enumerate(captures):
         if capture.reference is None:
             raise ValueError("loss supervised needs a reference for each capture")
-        known.append(known_labels(capture.samples, capture.reference, model.constellation.points,
+        known.append(known_labels(capture.samples[:], capture.reference, model.constellation.points,
                                   model.sps))
         there = np.flatnonzero(known[-1] != UNKNOWN)
         if there.size < known[-1].size:
             raise ValueError("loss supervised needs a label for each symbol; reference "
                              f"{capture.reference_path or number} has {there.size} from symbol {there[0]} "
                              f"to {there[-1]}, its capture has {known[-1].size}")
-    return array_source([*known, np.zeros(model.half_window + 1, np.uint8)])
+    return array_source([*known, np.zeros(model.half_window + 1, np.uint8)], np.uint8)

@@ -15,11 +15,14 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import core
-from ..captures.alignment import find_delay
+from ..captures.alignment import find_delay, points_of
 from ..captures.labels import known
+from ..captures.statistics import portions, release
 
 LATEST = 8  # blocks that a running BER is the mean of, as in the paper's figures
 CONVERGED = 1e-3  # BER
+_PORTION = 1 << 20  # labels that are compared at once
+CORRELATED = 1 << 22  # labels, from the start, that tell the delay where not all are known
 SEARCH = 16384  # symbols of delay, either way, in which an alignment is looked for
 _ONES = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).sum(axis=1, dtype=np.uint8)
 
@@ -100,10 +103,12 @@ class Errors:
         That is: the BER of blocks n-8 … n-1 is below 1e-3, and so is the BER of all blocks from n
         on together.
         """
-        for n in range(LATEST, len(self) + 1):
-            if self[n - LATEST:n].ber < CONVERGED and not self[n:].ber >= CONVERGED:
-                return n
-        return None
+        with np.errstate(invalid="ignore"):
+            rest = ((self.bit_errors.sum() - np.cumsum(self.bit_errors))
+                    / (self.bits.sum() - np.cumsum(self.bits)))
+        met = np.flatnonzero((self.latest() < CONVERGED) & ~(rest >= CONVERGED))
+        met = met[met >= LATEST - 1]
+        return int(met[0]) + 1 if met.size else None
 
     def convergence_so_far(self) -> int | None:
         """The paper's, Section IV-A: the first number of blocks after which both the BER of the
@@ -114,12 +119,26 @@ class Errors:
         return int(met[0]) + 1 if met.size else None
 
 
-def count(decided: Labels, sent: Labels, bits_per_symbol: int, block: int,
-          start: int = 0) -> Errors:
-    """Compare label k with label k, (n,) each, where the sent one is known; start: the number of the first one,
-    where blocks begin at multiples of `block`."""
-    told = known(np.asarray(sent), 1 << bits_per_symbol)
-    wrong = np.where(told, np.asarray(decided) ^ np.asarray(sent), 0).astype(np.uint8)
+def count(decided: Labels, sent: Labels, bits_per_symbol: int, block: int, start: int = 0,
+          undo: Labels | None = None) -> Errors:
+    """Compare label k with label k, (n,) each, where both are known; start: the number of the first one,
+    where blocks begin at multiples of `block`; undo: uint8 (256,), what is compared in place of each decided label."""
+    step = -(-_PORTION // block) * block
+    edges = np.unique([0, *range(min(decided.size, -start % block), decided.size, step), decided.size])
+    parts = []
+    for first, end in zip(edges[:-1], edges[1:]):
+        here = np.asarray(decided[first:end])
+        parts.append(_count(here if undo is None else undo[here], np.asarray(sent[first:end]), bits_per_symbol, block,
+                            start + int(first)))
+        release(decided)
+        release(sent)
+    none = np.zeros(0, np.int64)
+    return Errors.join([Errors(none, none, none, bits_per_symbol), *parts])
+
+
+def _count(decided, sent, bits_per_symbol, block, start):
+    told = known(sent, 1 << bits_per_symbol) & known(decided, 1 << bits_per_symbol)
+    wrong = np.where(told, decided ^ sent, 0).astype(np.uint8)
     edges = np.unique(np.r_[0, np.arange(-start % block, wrong.size, block)]).astype(int)
     return Errors(np.add.reduceat(told, edges, dtype=np.int64),
                   np.add.reduceat(wrong != 0, edges, dtype=np.int64),
@@ -129,52 +148,91 @@ def count(decided: Labels, sent: Labels, bits_per_symbol: int, block: int,
 def permutation(decided: Labels, sent: Labels, constellation: core.constellation) -> list[int]:
     """The labels decided for the sent ones 0 … M-1 if another order of the labels relates the two,
     else []. See core.error_counter."""
-    counter = core.error_counter(constellation, search=SEARCH)
-    counter.push(decided, sent)
+    return _counted(core.error_counter(constellation, search=SEARCH), decided, sent).permutation
+
+
+def _counted(counter, decided, sent):
+    """The counter after all of both, a portion at a time."""
+    for first in range(0, max(decided.size, sent.size), _PORTION):
+        counter.push(decided[first:first + _PORTION], sent[first:first + _PORTION])
+        release(decided)
+        release(sent)
     counter.finish()
-    return counter.permutation
+    return counter
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """How decided labels lie to those sent: `delay` symbols later, turned by that of the constellation's symmetries;
+    slips: how often the delay was another one later on."""
+
+    delay: int
+    symmetry: int
+    slips: int = 0
+
+
+def align(decided: Labels, sent: Labels, constellation: core.constellation, block: int) -> Alignment | None:
+    """Find how the two lie to each other, delay, inversion or rotation; None if nothing is better than chance, or if
+    the labels are permuted.
+
+    decided (n,), sent (m,): labels. core.error_counter finds it; of labels that are not all known the correlation
+    of the points does.
+    """
+    if not all_known(constellation.size, decided, sent):
+        return _align_known(decided, sent, constellation, block)
+    counter = _counted(core.error_counter(constellation, batch=block, search=SEARCH), decided, sent)
+    batches = counter.batches()
+    if not batches:
+        return None
+    return Alignment(batches[0].delay, batches[0].symmetry,
+                     int(np.count_nonzero(np.diff([batch.delay for batch in batches]))))
+
+
+def _align_known(decided, sent, constellation, block):
+    try:
+        delay = find_delay(points_of(decided[:CORRELATED], constellation.points), sent[:CORRELATED],
+                           constellation.points, 1)
+    except ValueError:
+        return None
+    tried = [Alignment(delay, symmetry) for symmetry in range(len(constellation.symmetries))]
+    counts = [count_at(decided, sent, alignment, constellation, block) for alignment in tried]
+    errors, best = min(((int(each.symbol_errors.sum()), alignment) for each, alignment in zip(counts, tried)),
+                       key=lambda pair: pair[0])
+    chance = counts[0].symbols.sum() * (1 - 1 / constellation.size)
+    return best if errors < 0.5 * chance else None
+
+
+def all_known(size: int, *labels: Labels) -> bool:
+    """Whether each of the labels (n,) of a constellation of `size` points is known."""
+    return all(known(part, size).all() for each in labels for part in portions(each))
+
+
+def count_at(decided: Labels, sent: Labels, alignment: Alignment, constellation: core.constellation, block: int,
+             span: tuple[int, int] | None = None) -> Errors:
+    """Errors in blocks of all decided labels, or in one block of those from span[0] to before span[1]; arguments as
+    for align."""
+    first, last = max(0, alignment.delay), min(decided.size, sent.size + alignment.delay)
+    if span:
+        first, last = max(first, span[0]), max(first, min(last, span[1]))
+        block, start = max(1, last - first), 0
+    else:
+        start = first
+    undo = np.arange(256, dtype=np.uint8)
+    undo[:constellation.size] = np.argsort(constellation.symmetries[alignment.symmetry])
+    errors = count(decided[first:last], sent[first - alignment.delay:last - alignment.delay],
+                   constellation.bits_per_symbol, block, start, undo)
+    return replace(errors, slips=alignment.slips)
 
 
 def count_aligned(decided: Labels, sent: Labels, constellation: core.constellation,
                   block: int) -> Errors | None:
-    """Find how the two lie to each other, delay, inversion or rotation, and count.
+    """Errors of decided labels, None where align finds nothing.
 
-    decided (n,), sent (m,): labels. Returns None if no alignment is better than chance, or if the
-    labels are permuted.
-
-    core.error_counter finds the alignment. A file does not slip, so that one holds throughout:
-    blocks where the equalizer fails count, where the counter would lose its lock and skip them.
-    Of labels that are not all known the correlation of the points finds it.
+    A file does not slip, so that one alignment holds throughout: blocks where the equalizer fails count, where
+    core.error_counter would lose its lock and skip them.
     """
-    if not known(sent, constellation.size).all():
-        return _count_known(decided, sent, constellation, block)
-    counter = core.error_counter(constellation, batch=block, search=SEARCH)
-    counter.push(decided, sent)
-    counter.finish()
-    batches = counter.batches()
-    if not batches:
-        return None
-    delay = batches[0].delay
-    undo = np.argsort(constellation.symmetries[batches[0].symmetry]).astype(np.uint8)
-    first, last = max(0, delay), min(decided.size, sent.size + delay)
-    slips = np.count_nonzero(np.diff([batch.delay for batch in batches]))
-    return replace(count(undo[decided[first:last]], sent[first - delay:last - delay],
-                         constellation.bits_per_symbol, block, first), slips=int(slips))
-
-
-def _count_known(decided, sent, constellation, block):
-    points = constellation.points
-    try:
-        delay = find_delay(points[decided], sent, points, 1)
-    except ValueError:
-        return None
-    first, last = max(0, delay), min(decided.size, sent.size + delay)
-    counts = [count(np.argsort(symmetry).astype(np.uint8)[decided[first:last]],
-                    sent[first - delay:last - delay], constellation.bits_per_symbol, block, first)
-              for symmetry in constellation.symmetries]
-    best = min(counts, key=lambda errors: errors.symbol_errors.sum())
-    chance = best.symbols.sum() * (1 - 1 / constellation.size)
-    return best if best.symbol_errors.sum() < 0.5 * chance else None
+    alignment = align(decided, sent, constellation, block)
+    return count_at(decided, sent, alignment, constellation, block) if alignment else None
 
 
 class RunningErrors:

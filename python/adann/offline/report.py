@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +18,16 @@ from .evaluate import CONVERGED, LATEST, Errors
 
 @dataclass(frozen=True)
 class Run:
-    """One capture after an equalizer. file: its name; symbols: decided ones; bits_per_symbol: of
-    the constellation; block: symbols of a reported block; errors: None without a reference."""
+    """One capture after an equalizer. file: its name; symbols: decided ones, with the pauses between bursts;
+    bits_per_symbol: of the constellation; block: symbols of a reported block; errors: None without a reference;
+    bursts: an entry of the report for each, [] where the capture is continuous."""
 
     file: str
     symbols: int
     bits_per_symbol: int
     block: int
     errors: Errors | None = None
+    bursts: list[dict] = field(default_factory=list)
 
     def entry(self) -> dict:
         """Its entry of report.json's "captures"."""
@@ -36,6 +38,8 @@ class Run:
             entry.update(bit_errors=int(self.errors.bit_errors.sum()), **self.errors.rate(),
                          convergence_blocks=self.errors.convergence(),
                          final_ber=None if np.isnan(final) else final)
+        if self.bursts:
+            entry["bursts"] = self.bursts
         return entry
 
     def latest(self) -> npt.NDArray[np.float64]:
@@ -43,27 +47,38 @@ class Run:
         blocks = -(-self.symbols // self.block)
         return self.errors.latest() if self.errors else np.full(blocks, np.nan)
 
-    def rows(self, number: int) -> list[dict]:
+    def rows(self, number: int) -> Iterator[dict]:
         """Its entries of "blocks". number: of the capture, from 0."""
         if not self.errors:
-            compared = [min(self.block, self.symbols - start)
-                        for start in range(0, self.symbols, self.block)]
-            return [dict(capture=number, index=i, symbols=n, symbol_errors=None,
-                         bits=n * self.bits_per_symbol, bit_errors=None, ber=None)
-                    for i, n in enumerate(compared)]
+            for i, start in enumerate(range(0, self.symbols, self.block)):
+                n = min(self.block, self.symbols - start)
+                yield dict(capture=number, index=i, symbols=n, symbol_errors=None,
+                           bits=n * self.bits_per_symbol, bit_errors=None, ber=None)
+            return
         columns = (self.errors.symbols, self.errors.symbol_errors, self.errors.bits,
                    self.errors.bit_errors)
-        return [dict(capture=number, index=i, symbols=n, symbol_errors=s, bits=bits, bit_errors=e,
-                     ber=e / bits if bits else None)
-                for i, (n, s, bits, e) in enumerate(zip(*(column.tolist() for column in columns)))]
+        for i, (n, s, bits, e) in enumerate(zip(*(column.tolist() for column in columns))):
+            yield dict(capture=number, index=i, symbols=n, symbol_errors=s, bits=bits, bit_errors=e,
+                       ber=e / bits if bits else None)
 
 
-def write_report(path: str | Path, report: Mapping) -> None:
-    """Write report.json whole or not at all. Errors become the bit errors of their blocks."""
-    text = json.dumps(report, indent=1, allow_nan=False,
-                      default=lambda errors: errors.bit_errors.tolist())
-    with atomic_output(path) as temporary:
-        temporary.write_text(text + "\n")
+def write_report(path: str | Path, report: Mapping, rows: Iterable[Mapping] | None = None) -> None:
+    """Write report.json whole or not at all. Errors become the bit errors of their blocks.
+
+    rows: the entries of "blocks", which are written one a line as they come; None: there are none.
+    """
+    def text(part, **form):
+        return json.dumps(part, allow_nan=False, default=lambda errors: errors.bit_errors.tolist(), **form)
+
+    with atomic_output(path) as temporary, open(temporary, "w") as file:
+        whole = text(report, indent=1)
+        if rows is not None:
+            file.write('{\n "blocks": [')
+            for number, row in enumerate(rows):
+                file.write(f"{',' * bool(number)}\n  {text(row)}")
+            file.write("\n ],")
+            whole = whole[1:]
+        file.write(whole + "\n")
 
 
 def draw_bers(axes, captures: Iterable[npt.NDArray[np.float64]], **line) -> None:

@@ -12,15 +12,16 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from .. import core
-from ..captures.alignment import agreement, find_delay
+from ..captures.alignment import CLEAR_AGREEMENT, DOUBTFUL_AGREEMENT, agreement, find_delay
 from ..captures.labels import known
+from ..captures.sigmf import Burst
 from ..captures.statistics import normalized
 from .blind import blind_labels
 from .calibration import calibrate
@@ -30,7 +31,6 @@ from .evaluate import count
 BACKENDS = ("core", "torch")
 _CALIBRATION = 4096  # symbols: of fewer that were not trained on, all are taken
 _FEWEST_FOR_WAVEFORM = 1000  # symbols
-_DOUBTFUL_AGREEMENT, _CLEAR_AGREEMENT = 0.5, 0.8  # of mean samples and points, see agreement()
 _HELD_BACK = 16384  # symbols at most
 _GAIN = 1e-3  # of the loss held back: less is none
 _LAST_RATE = 0.2  # of the learning rate, for the last part
@@ -120,8 +120,9 @@ class Trained:
     same rest, fitted to the same part, see conventional.py; {} without a rest. blind_ratio: the blind equalizer's
     modulation error ratio in dB, None if the labels were given. disagreement: a sentence if the
     samples of the labels given do not lie as the constellation has them, else "". epochs: that were
-    trained; complete: whether it was not stopped. labels: of symbols max(0, delay) on, uint8 (n,), those given or
-    blindly found."""
+    trained; complete: whether it was not stopped. symbols: of the capture, those that have labels and lie within its
+    bursts: a slice, or numbers (n,); labels: theirs, uint8 (n,), given or blindly found; part: how many of them, from
+    the first on, were trained on."""
 
     model: object
     delay: int
@@ -132,13 +133,15 @@ class Trained:
     disagreement: str
     epochs: int
     complete: bool
+    symbols: slice | npt.NDArray[np.int64]
     labels: npt.NDArray[np.uint8]
+    part: int
 
 
 def train(samples: npt.NDArray, labels: npt.NDArray[np.uint8] | None,
           constellation: core.constellation | str, sps: int, half_window: int,
           settings: TrainingSettings | None = None, progress: Callable | None = None,
-          stop: Callable[[], bool] | None = None) -> Trained:
+          stop: Callable[[], bool] | None = None, bursts: Sequence[Burst] = ()) -> Trained:
     """Train an equalizer on one capture.
 
     samples: float32 or complex64 (n,), sps a symbol, sample i*sps the middle of symbol i up to a
@@ -146,7 +149,7 @@ def train(samples: npt.NDArray, labels: npt.NDArray[np.uint8] | None,
     for those of blind.blind_labels, which the scores then count the differences from.
     constellation: as core.constellation takes it. progress: called as progress(epoch, loss)
     after each epoch, epoch from 1. stop: asked after each batch; True ends the training with what it has
-    come to. Returns Trained.
+    come to. bursts: of the capture, each normalised by itself; what lies between them is left out. Returns Trained.
     Raises ValueError for what does not fit together, RuntimeError if the loss diverges,
     KeyboardInterrupt if it was stopped in the first epoch.
     """
@@ -160,18 +163,21 @@ def train(samples: npt.NDArray, labels: npt.NDArray[np.uint8] | None,
     sizes = [sps * (2 * half_window + 1) * (1 + is_complex), *settings.hidden, symbols.size]
     model = core.model(core.network(sizes), sps, half_window, is_complex, symbols,
                        f"{settings}{', blind' * (labels is None)}")
-    samples = normalized(samples)
+    samples = normalized(samples, [(burst.first, burst.end) for burst in bursts] or None)
     features = feature_view(samples, sps, half_window)
     delay, blind_ratio, disagreement = 0, None, ""
     blind = labels is None
-    if labels is None:
-        labels, blind_ratio = blind_labels(features, symbols, is_complex)
-    else:
+    if labels is not None:
         delay = find_delay(samples, labels, symbols.points, sps)
         disagreement = _disagreement(samples, labels, symbols, sps, delay)
-    features = features[max(0, delay):labels.size + delay]
-    labels = labels[max(0, -delay):][:len(features)]
-    part = max(1, round(settings.fraction * labels.size))
+    end = len(features) if labels is None else min(len(features), labels.size + delay)
+    here = within(bursts, end, sps, max(0, delay))
+    features = features[here]
+    if labels is None:
+        labels, blind_ratio = blind_labels(features, symbols, is_complex, round(settings.fraction * len(features)))
+    else:
+        labels = labels[here.start - delay:here.stop - delay] if isinstance(here, slice) else labels[here - delay]
+    part = _part(labels, symbols.size, settings.fraction)
     there = known(labels, symbols.size)
     told = np.flatnonzero(there[:part])
     if not told.size:
@@ -191,24 +197,41 @@ def train(samples: npt.NDArray, labels: npt.NDArray[np.uint8] | None,
         rest = np.count_nonzero(there[part:])
         untrained = slice(part if rest >= _CALIBRATION else 0, None)
         calibrate(model, features[untrained], labels[untrained])
-    scores = _scores(model, features, labels, part, samples[::sps][max(0, delay):][:len(features)])
+    scores = _scores(model, features, labels, part, samples[::sps][:len(samples) // sps][here])
     return Trained(model, delay, _score(model, features, labels, told), scores.pop("network", None),
-                   scores, blind_ratio, disagreement, epochs, complete, labels)
+                   scores, blind_ratio, disagreement, epochs, complete, here, labels, part)
+
+
+def within(bursts: Sequence[Burst], count: int, sps: int, first: int = 0) -> slice | npt.NDArray[np.int64]:
+    """The symbols, from number `first` to before `count`, that lie within bursts, or all where there are none: what
+    indexes them."""
+    if not bursts:
+        return slice(first, count)
+    numbers = np.concatenate([np.arange(-(-burst.first // sps), burst.end // sps) for burst in bursts])
+    return numbers[(numbers >= first) & (numbers < count)]
+
+
+def _part(labels, size, fraction):
+    """How many of the labels hold that fraction of those that are known, from the first on."""
+    told = np.flatnonzero(known(labels, size))
+    if not told.size:
+        return max(1, round(fraction * labels.size))
+    return int(told[max(1, round(fraction * told.size)) - 1]) + 1
 
 
 def _disagreement(samples, labels, constellation, sps, delay):
     found = agreement(samples, labels, constellation.points, sps, delay)
-    if found > _DOUBTFUL_AGREEMENT:
+    if found > DOUBTFUL_AGREEMENT:
         return ""
     candidates = {f"those of --constellation {name}": core.constellation(name).points
                   for name in (*core.constellation.names(), *core.constellation.in_tree())
                   if core.constellation(name).size == constellation.size}
     candidates["mirrored ones (inverted spectrum)"] = constellation.points.conj()
     fitting = [name for name, points in candidates.items()
-               if agreement(samples, labels, points, sps, delay) > _CLEAR_AGREEMENT]
+               if agreement(samples, labels, points, sps, delay) > CLEAR_AGREEMENT]
     hint = f"; they lie as {' or '.join(fitting)}" if fitting else ""
     return (f"the samples of the labels given do not lie as those of {constellation.name} (agreement "
-            f"{found:.2f}, allowed: from {_DOUBTFUL_AGREEMENT} on){hint}. The network learns the "
+            f"{found:.2f}, allowed: from {DOUBTFUL_AGREEMENT} on){hint}. The network learns the "
             "labels given, but soft symbols are wrong")
 
 

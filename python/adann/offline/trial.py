@@ -11,17 +11,18 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import core
-from ..captures.files import Capture
+from ..captures.alignment import is_conjugated
+from ..captures.files import Capture, cut
 from ..captures.labels import known
-from ..captures.statistics import normalized
-from ..captures.timing import find_symbol_rate
 from .conventional import linear_equalizer, nearest, slicer
 from .equalize import equalize_captures, prepare_capture
 from .guess import candidates
 from .report import new_figure, save_figure
-from .resample import resample
-from .training import TrainingSettings, feature_view, train
+from .resample import find_rate, resample, without_carrier
+from .training import TrainingSettings, feature_view, train, within
 
+_BLIND = 2000    # symbols that a blind start is given, where the record has them
+_LARGEST_FRACTION = 0.5
 _DEVIATIONS = 3  # of a difference of counts that is no chance
 _TRACES = 300    # of the eye
 _BLOCKS = 50     # of the picture's errors
@@ -40,16 +41,19 @@ class Row:
 
 @dataclass
 class Trial:
-    """What try_capture has found. said: sentences; samples: at sps a symbol; symbol_rate: in the unit of the sample
-    rate; constellation; model: core.model; rows: slicer, linear equalizer, frozen network, AdaNN, of the symbols
-    that nothing was fitted to; blind: whether the rows' errors are differences from the blind equalizer's decisions;
-    verdict: a sentence; curves: {name: errors of blocks}; soft: {name: soft symbols} for the picture."""
+    """What try_capture has found. said: sentences; samples: at sps a symbol; bursts: of them; symbol_rate: in the
+    unit of the sample rate; constellation; fraction: that everything was fitted to; model: core.model; rows: slicer,
+    linear equalizer, frozen network, AdaNN, of the symbols that nothing was fitted to; blind: whether the rows'
+    errors are differences from the blind equalizer's decisions; verdict: a sentence; curves: {name: errors of
+    blocks}; soft: {name: soft symbols} for the picture."""
 
     said: list
     samples: npt.NDArray
+    bursts: list
     sps: int
     symbol_rate: float
     constellation: core.constellation
+    fraction: float
     model: core.model
     rows: list
     blind: bool
@@ -58,55 +62,57 @@ class Trial:
     soft: dict
 
 
-def try_capture(capture: Capture, sample_rate: float, symbol_rate: float | None,
-                constellation: core.constellation | None, sps: int, half_window: int, fraction: float,
-                seed: int = 0, progress: Callable | None = None,
-                stop: Callable[[], bool] | None = None) -> Trial:
+def try_capture(capture: Capture, symbol_rate: float | None, constellation: core.constellation | None, sps: int,
+                half_window: int, fraction: float, seed: int = 0, skip: int = 0, symbols: int | None = None,
+                progress: Callable | None = None, stop: Callable[[], bool] | None = None) -> Trial:
     """Resample, find what was not told, train on the first `fraction`, and decide the rest in four ways.
 
-    capture: at any rate, with its reference or without; symbol_rate, constellation: None where not known.
+    capture: at any rate (of no sample rate: 1), with its reference or without; symbol_rate, constellation: None where
+    not known; skip, symbols: see files.cut.
     progress: called as progress(text, part done from 0 to 1). stop: see training.train.
     Raises ValueError where something is not found, KeyboardInterrupt if it was stopped.
     """
-    said = []
     tell = progress or (lambda text, part: None)
+    sample_rate = capture.sample_rate or 1.0
+    tell("symbol rate", 0)
+    capture.samples, said = without_carrier(capture.samples, sample_rate)
+    symbol_rate = symbol_rate or capture.symbol_rate
     if not symbol_rate:
-        tell("symbol rate", 0)
-        found, _ = find_symbol_rate(capture.samples)
-        symbol_rate = found * sample_rate
-        said.append(f"symbol rate found: {1 / found:.6g} samples a symbol")
+        symbol_rate, sentence = find_rate(capture.samples, sample_rate)
+        said.append(sentence)
+    capture = cut(capture, skip, symbols, sample_rate / symbol_rate)
     tell("resampling", 0.05)
-    done = resample(np.asarray(capture.samples), sample_rate, symbol_rate, sps, carrier=True)
+    done = resample(np.asarray(capture.samples), sample_rate, symbol_rate, sps, carrier=True, bursts=True)
     said += done.said
-    is_complex = np.iscomplexobj(done.samples)
-    samples = normalized(done.samples)
-    features = feature_view(samples, sps, half_window)
-    if constellation is None:
-        tell("constellation", 0.15)
-        tried = candidates(features, is_complex)
-        constellation = core.constellation(tried[0].name)
-        said.append(f"constellation found: {tried[0].name}; room between its points, over the error of a "
-                    "blind equalizer: " + ", ".join(f"{each.name} {each.room:.1f} dB" for each in tried))
+    samples, bursts = done.samples, done.bursts
     reference = capture.reference
-    told = len(features) if reference is None else min(
-        len(features), int(known(reference, constellation.size).sum()))
+    count = sum(burst.size for burst in bursts) // sps or samples.size // sps
+    if reference is None:  # a blind start wants so many
+        fraction = max(fraction, min(_LARGEST_FRACTION, _BLIND / count))
+    tell("constellation", 0.1)
+    if constellation is None:
+        constellation = _found(samples, bursts, sps, half_window, fraction, said)
+    if reference is not None and constellation.is_complex and is_conjugated(
+            samples, reference, constellation.points, sps):
+        said.append("the capture is conjugated (its spectrum inverted, or I and Q exchanged): taken as it was sent")
+        samples = samples.conj()
+    told = count if reference is None else min(count, int(known(reference, constellation.size).sum()))
     settings = TrainingSettings.fitted(max(1, int(fraction * told)), constellation, fraction=fraction,
-                                       seed=seed)
+                                       seed=seed, **({"noise": 0.0} if reference is None else {}))
     trained = train(samples, reference, constellation, sps, half_window, settings,
-                    lambda epoch, loss: tell("training", 0.2 + 0.5 * epoch / settings.epochs), stop)
+                    lambda epoch, loss: tell("training", 0.2 + 0.5 * epoch / settings.epochs), stop, bursts)
     if not trained.complete:
         raise KeyboardInterrupt
     tell("adapting", 0.7)
-    labels, blind = trained.labels, reference is None
-    prepared = prepare_capture(Capture(samples), trained.model)
+    blind, here, part, labels = reference is None, trained.symbols, trained.part, trained.labels
+    prepared = prepare_capture(Capture(samples, bursts=bursts), trained.model)
     received, _ = equalize_captures(trained.model, [prepared], {
         "network, frozen": {"mode": "off", "front_filter": False}, "AdaNN": {"mode": "lockstep"}},
-        lambda decided: tell("adapting", 0.7 + 0.3 * len(decided["AdaNN"]) / len(features)), stop=stop)
+        lambda decided: tell("adapting", 0.7 + 0.3 * len(decided["AdaNN"]) / (samples.size // sps)), stop=stop)
     if stop and stop():
         raise KeyboardInterrupt
-    part = max(1, round(fraction * labels.size))
-    here = slice(max(0, trained.delay), labels.size + max(0, trained.delay))
-    features, middles = features[here], samples[::sps][here]
+    features = feature_view(samples, sps, half_window)[here]
+    middles = samples[::sps][:samples.size // sps][here]
     soft = linear_equalizer(features, labels, part, constellation)
     decided = {"slicer": slicer(middles, labels, part, constellation),
                "linear equalizer": nearest(soft, constellation),
@@ -120,8 +126,18 @@ def try_capture(capture: Capture, sample_rate: float, symbol_rate: float | None,
     if blind:
         said.append("no labels were given: errors are differences from the decisions of a blind linear equalizer "
                     f"(modulation error ratio {trained.blind_ratio:.1f} dB)")
-    return Trial(said, samples, sps, done.symbol_rate, constellation, trained.model, rows, blind,
+    return Trial(said, samples, bursts, sps, done.symbol_rate, constellation, fraction, trained.model, rows, blind,
                  _verdict(rows, blind), curves, {"middle samples": middles, "linear equalizer": soft})
+
+
+def _found(samples, bursts, sps, half_window, fraction, said):
+    """The constellation in the part that is trained on, and what that was told by."""
+    features = feature_view(samples, sps, half_window)[within(bursts, samples.size // sps, sps)]
+    part = max(_BLIND, round(fraction * len(features)))
+    tried = candidates(features[:part], np.iscomplexobj(samples))
+    said.append(f"constellation found: {tried[0].name}; room between its points, over the error of a "
+                "blind equalizer: " + ", ".join(f"{each.name} {each.room:.1f} dB" for each in tried))
+    return core.constellation(tried[0].name)
 
 
 def _row(name, decided, labels, there, bits):
@@ -159,7 +175,8 @@ def draw(path: str | Path, trial: Trial) -> None:
     figure = new_figure(11, 3.8)
     eye, points, errors = figure.subplots(1, 3)
     sps = trial.sps
-    part = trial.samples[:(_TRACES * 2 + 1) * sps]
+    first = trial.bursts[0].first if trial.bursts else 0
+    part = trial.samples[first:first + (_TRACES * 2 + 1) * sps]
     traces = np.lib.stride_tricks.sliding_window_view(part.real, 2 * sps + 1)[::sps]
     eye.plot(np.arange(-sps, sps + 1) / sps, traces.T, color="C0", alpha=0.05)
     eye.set(title="eye, resampled", xlabel="symbols", ylabel="I" if np.iscomplexobj(part) else "")

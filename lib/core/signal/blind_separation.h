@@ -1,0 +1,46 @@
+/* -*- c++ -*- */
+/*
+ * The labels of several transmitters that several channels receive mixed.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+#pragma once
+
+#include "core/signal/constellation.h"
+#include "core/signal/linear_equalizer.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace gr::adann::core {
+
+//! A stretch of complex samples of all channels: (symbols, sps, channels) of I and Q.
+struct mixed_signal {
+    const float* samples; //!< from the first one that symbol 0 owns
+    std::size_t symbols, sps, channels;
+
+    std::size_t stride() const { return 2 * sps * channels; } //!< floats of a symbol
+};
+
+/*! Finds the labels of transmitters whose uniform, independent symbols are all of one
+ * constellation and come at one rate; their carrier is recovered, but for constant phases.
+ *
+ * All channels together look like one with `channels` times as many samples a symbol.
+ * blind_equalizer() finds one transmitter in it. What is expected of the channels given
+ * its labels (fit_waveform()) is then taken out of them, and the next one is sought in
+ * what is left: so no transmitter is found twice. What cannot be known is not: which
+ * transmitter is found first, a symmetry of the constellation, a whole delay.
+ *
+ * \param half_window symbols on each side that the equalizers look at
+ * \param labels of each transmitter signal.symbols - 2·half_window, those of the symbols
+ * from `half_window` on; or none, and then they are sought. Known ones are taken out
+ * first.
+ * \throws eye_closed if one is not found
+ * Source: Delfosse and Loubaton, "Adaptive blind separation of independent sources: a
+ * deflation approach", Signal Processing 45, 1995. */
+void separate_blindly(const mixed_signal& signal,
+                      const constellation& symbols,
+                      unsigned half_window,
+                      std::vector<std::vector<std::uint8_t>>& labels);
+
+} // namespace gr::adann::core

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "core/tracking/mimo_filter.h"
+
+#include "core/common/checks.h"
+
+#include <algorithm>
+
+namespace gr::adann::core {
+
+using simd::lanes;
+
+namespace {
+
+constexpr std::size_t room = 4096; // symbols until the buffers are moved back
+const std::vector<std::size_t> memories{ 128, 256, 512, 2048, 8192, 65536 };
+
+std::size_t whole(std::size_t samples, std::size_t sps)
+{
+    return (samples + sps - 1) / sps;
+}
+
+std::size_t odd_taps(unsigned length, std::size_t sps)
+{
+    return 2 * (length * sps / 2) + 1;
+}
+
+const expected_waveform& waveform_of(const model& behind)
+{
+    if (!behind.complex)
+        refuse("model", "for real samples", "one for complex samples");
+    if (!behind.waveform)
+        refuse("model", "without an expected waveform", "one that has it");
+    return *behind.waveform;
+}
+
+const mimo_filter_settings& checked(const mimo_filter_settings& settings)
+{
+    settings.check();
+    return settings;
+}
+
+} // namespace
+
+void mimo_filter_settings::check() const
+{
+    check_range<std::size_t>("channels", channels, 1, 8);
+    check_range<std::size_t>("outputs", outputs, 1, channels);
+    check_range("length", length, 1u, 64u);
+}
+
+mimo_filter::mimo_filter(const model& behind, const mimo_filter_settings& settings)
+    : d_waveform(waveform_of(behind)),
+      d_symbols(behind.symbols),
+      d_window(behind.window),
+      d_half_window(behind.half_window),
+      d_chance(2 * d_symbols.half_distance() * d_symbols.half_distance() / 3),
+      d_taps(odd_taps(checked(settings).length, behind.sps)),
+      d_reach(d_taps / 2),
+      d_delay(whole(d_reach, behind.sps)),
+      d_past(start_symbols + d_delay + 2 * (d_half_window + d_waveform.reach()) +
+             whole(d_taps, behind.sps) + step),
+      d_capacity(d_past + room),
+      d_in(settings.channels,
+           planes(sample(d_capacity + step) + d_taps + 2 * lanes + 16, true)),
+      d_filled(d_past),
+      d_first(d_past),
+      d_net(behind.net),
+      d_prepared(d_net, d_window.stride()),
+      d_decider(d_net),
+      d_filter(d_taps, true, simd::active()),
+      d_sums(d_taps, true, simd::active(), settings.channels),
+      d_output(sample(step) + lanes, true),
+      d_wanted(sample(block), true),
+      d_windows(settings.channels, d_in.front()),
+      d_expected(2 * sample(block))
+{
+    const output each{ tap_bank(d_taps,
+                                odd_taps((settings.length + 1) / 2, behind.sps),
+                                true,
+                                block,
+                                memories,
+                                simd::active(),
+                                settings.channels),
+                       carrier(d_in[0].re.size(), behind.sps),
+                       aligned_floats(2 * d_in[0].re.size()),
+                       std::vector<std::uint8_t>(d_capacity + step) };
+    d_outputs.assign(settings.outputs, each);
+    for (std::size_t o = 0; o < outputs(); ++o) { // channel o
+        aligned_floats nothing(d_sums.vector_floats());
+        nothing[o * d_taps + d_reach] = 1;
+        d_outputs[o].bank.reset(nothing);
+    }
+}
+
+void mimo_filter::run(const float* const* samples,
+                      std::size_t steps,
+                      float* const* filtered)
+{
+    const std::size_t floats = 2 * sample(step);
+    for (std::size_t s = 0; s < steps; ++s) {
+        load(samples, s * floats);
+        for (std::size_t o = 0; o < outputs(); ++o) {
+            output& each = d_outputs[o];
+            filter(each);
+            std::copy_n(&each.filtered[2 * sample(ready() - step)],
+                        floats,
+                        filtered[o] + s * floats);
+            decide(each);
+            measure_phase(each);
+            if ((d_steps + 1) % (block / step) == 0)
+                update(each);
+        }
+        if (++d_steps % (watched_every / step) == 0)
+            watch();
+    }
+}
+
+void mimo_filter::load(const float* const* samples, std::size_t offset)
+{
+    if (d_filled + step > d_capacity)
+        make_room();
+    const std::size_t first = sample(d_filled), n = sample(step);
+    for (std::size_t c = 0; c < channels(); ++c)
+        for (std::size_t i = 0; i < n; ++i) {
+            const float* from = samples[c] + offset + 2 * i;
+            const bool good = all_usable(from, 2);
+            d_in[c].re[first + i] = good ? from[0] : 0.0f;
+            d_in[c].im[first + i] = good ? from[1] : 0.0f;
+            if (!good)
+                d_unusable = std::max(d_unusable, first + i + 1);
+        }
+    d_filled += step;
+}
+
+void mimo_filter::filter(output& each)
+{
+    const std::size_t first = sample(ready() - step), n = sample(step);
+    each.turn.prepare(first, first + n);
+    for (std::size_t c = 0; c < channels(); ++c)
+        d_filter.run(each.bank.taps() + c * d_taps,
+                     d_sums.pitch(),
+                     d_in[c] + static_cast<std::ptrdiff_t>(first - d_reach),
+                     n,
+                     d_output.re.data(),
+                     d_output.im.data(),
+                     c > 0);
+    each.turn.rotate_back(
+        d_output.re.data(), d_output.im.data(), first, n, &each.filtered[2 * first]);
+}
+
+void mimo_filter::decide(output& each)
+{
+    const std::size_t symbol = decided() - step;
+    const std::size_t start = sample(symbol) - d_window.samples_before();
+    d_decider.decide(
+        d_prepared,
+        { &each.filtered[2 * start], d_window.stride(), d_window.dimension(), step },
+        &each.labels[symbol]);
+}
+
+// Whether an output can learn from symbols, and the samples of their windows.
+bool mimo_filter::usable(const output& each, std::size_t first) const
+{
+    return each.found && first >= each.known + d_waveform.reach() &&
+           d_unusable + d_reach + d_window.sps() <= sample(first);
+}
+
+void mimo_filter::measure_phase(output& each)
+{
+    const std::size_t symbol = latest(step);
+    const std::size_t first = sample(symbol) - d_window.sps() / 2;
+    if (!usable(each, symbol))
+        return each.turn.skip(first);
+    d_waveform.expect(&each.labels[symbol], step, d_expected.data());
+    each.turn.measure(d_expected.data(), &each.filtered[2 * first], first);
+}
+
+void mimo_filter::update(output& each)
+{
+    const std::size_t symbol = latest(block);
+    if (!usable(each, symbol))
+        return;
+    const std::size_t first = sample(symbol) - d_window.sps() / 2;
+    d_waveform.expect(&each.labels[symbol], block, d_expected.data());
+    d_wanted.assign(d_expected.data(), sample(block));
+    each.turn.rotate(d_wanted, first, sample(block));
+    for (std::size_t c = 0; c < channels(); ++c)
+        d_windows[c] = d_in[c] + static_cast<std::ptrdiff_t>(first - d_reach);
+    d_sums.set(d_windows.data(), d_wanted, sample(block));
+    each.bank.learn(d_sums);
+}
+
+mimo_output_status mimo_filter::status(std::size_t number) const
+{
+    const output& each = d_outputs[number];
+    return { each.found,        each.bank.memory(),    each.bank.residual(),
+             each.turn.phase(), each.turn.frequency(), each.starts };
+}
+
+signal_planes mimo_filter::in_use(std::size_t output, std::size_t channel) const
+{
+    const float* taps = d_outputs[output].bank.taps() + channel * d_taps;
+    return { taps, taps + d_sums.pitch() };
+}
+
+// What the buffers still need goes to their start.
+void mimo_filter::make_room()
+{
+    const std::size_t symbols = d_filled - d_past, from = sample(symbols);
+    const auto move_back = [](auto& buffer, std::size_t n) {
+        std::copy(buffer.begin() + n, buffer.end(), buffer.begin());
+    };
+    for (auto& channel : d_in) {
+        move_back(channel.re, from);
+        move_back(channel.im, from);
+    }
+    for (auto& each : d_outputs) {
+        move_back(each.filtered, 2 * from);
+        move_back(each.labels, symbols);
+        each.turn.move_back(from);
+        each.known -= std::min(each.known, symbols);
+    }
+    d_filled -= symbols;
+    d_first -= std::min(d_first, symbols);
+    d_unusable -= std::min(d_unusable, from);
+}
+
+} // namespace gr::adann::core

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Where a transmitter was on: bursts, by their power.
+
+The threshold between two groups of powers is the one that parts them best. Source: Otsu, "A threshold selection method
+from gray-level histograms", IEEE Trans. Syst. Man Cybern. 9, 1979.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from .sigmf import Burst
+
+BLOCK = 16          # symbols that the power is the mean of
+_APART = 6.0        # dB between the groups: less is one signal
+_SHORTEST = 4       # blocks: a pause within a burst, or a burst, that is shorter is none
+_QUIETEST = 1e-12   # relative power of a block without a signal
+
+
+def block_levels(samples: npt.NDArray, sps: int) -> npt.NDArray[np.float64]:
+    """The power of each whole block of BLOCK symbols, dB over the largest; sps: samples a symbol."""
+    blocks = samples.size // (BLOCK * sps)
+    power = (abs(samples[:blocks * BLOCK * sps]) ** 2).reshape(blocks, -1).mean(axis=1, dtype=np.float64)
+    return 10 * np.log10(np.maximum(power / max(power.max(initial=0), 1e-300), _QUIETEST))
+
+
+def find_threshold(levels: npt.NDArray[np.float64]) -> float | None:
+    """The level, dB, that parts bursts from pauses; None where levels (blocks,) are of one signal."""
+    levels = np.sort(levels)
+    if levels.size < 2 * _SHORTEST:
+        return None
+    below = np.arange(1, levels.size)
+    low = np.cumsum(levels)[:-1] / below
+    high = (levels.sum() - low * below) / (levels.size - below)
+    between = below * (levels.size - below) * (high - low) ** 2
+    best = int(between.argmax())
+    # The medians: an edge lies in neither group.
+    apart = np.median(levels[best + 1:]) - np.median(levels[:best + 1])
+    return float((np.median(levels[best + 1:]) + np.median(levels[:best + 1])) / 2) if apart > _APART else None
+
+
+def find_bursts(samples: npt.NDArray, sps: int, threshold: float | None = None) -> tuple[list[Burst], float | None]:
+    """The bursts of a record, and the threshold.
+
+    samples: (n,), sps a symbol, its noise limited to about the signal's band. threshold: power, dB over the quietest
+    tenth of the blocks, above which a signal is there; None: halfway between the medians of the two groups that the
+    blocks' levels part into, if they lie 6 dB apart; if not, there are no bursts: ([], None).
+    A burst begins and ends half a block outside the blocks whose power is above the threshold.
+    """
+    levels = block_levels(samples, sps)
+    floor = float(np.quantile(levels, 0.1)) if levels.size else 0.0
+    at = find_threshold(levels) if threshold is None else floor + threshold
+    if at is None:
+        return [], None
+    on = _filled(_filled(levels > at, False), True)
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], on.astype(np.int8), [0]])))
+    pauses = 10 ** (levels[~on] / 10)
+    quiet = 10 * np.log10(pauses.mean()) if pauses.size else floor
+    margin, bursts = BLOCK // 2 * sps, []
+    for first, end in edges.reshape(-1, 2):
+        level = 10 * np.log10((10 ** (levels[first:end] / 10)).mean()) - quiet
+        start = max(0, first * BLOCK * sps - margin)
+        stop = min(end * BLOCK * sps + margin, samples.size // sps * sps)
+        bursts.append(Burst(int(start), int(stop - start), round(float(level), 1)))
+    return bursts, at - floor
+
+
+def _filled(on, value):
+    """`on` without its runs of `value` that are too short, but at the ends."""
+    on = on.copy()
+    edges = np.concatenate([[0], np.flatnonzero(np.diff(on)) + 1, [on.size]])
+    for first, end in zip(edges, edges[1:]):
+        if on[first] == value and end - first < _SHORTEST and (value or (first > 0 and end < on.size)):
+            on[first:end] = not value
+    return on

@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Several channels together: against numpy's least squares, on polarisations that turn, on two antennas."""
+
+import functools
+
+import numpy as np
+import pytest
+from gnuradio.adann import core
+from gnuradio.adann.links.dual_polarization_link import DualPolarizationLink
+
+HALF_WINDOW, SPS, LENGTH = 2, 2, 12
+REACH = LENGTH * SPS // 2
+
+
+def unit_points(name):
+    points = core.constellation(name).points
+    return points / np.sqrt(np.mean(np.abs(points) ** 2))
+
+
+def slicer(name):
+    """A network of one layer that decides the point nearest to the middle sample."""
+    points = unit_points(name)
+    net = core.network([2 * SPS * (2 * HALF_WINDOW + 1), points.size])
+    middle = 2 * (SPS * HALF_WINDOW + SPS // 2)
+    net.weight(0)[:, middle:middle + 2] = 10 * np.column_stack([points.real, points.imag])
+    net.bias(0)[:] = -5 * np.abs(points) ** 2
+    return net
+
+
+def rows(samples):
+    """(symbols, SPS): the samples that each symbol owns."""
+    return np.roll(samples, SPS // 2).reshape(-1, SPS)
+
+
+def windows_of(x):
+    """(samples, channels * taps): what a filter sees around each sample."""
+    padded = np.pad(x, ((0, 0), (REACH, REACH)))
+    return np.concatenate([np.lib.stride_tricks.sliding_window_view(c, 2 * REACH + 1) for c in padded], 1)
+
+
+def labels_for(name, count, seed, transmitters=2):
+    return np.random.default_rng(seed).integers(
+        0, core.constellation(name).size, (transmitters, count)).astype(np.uint8)
+
+
+@functools.lru_cache
+def model_of(name):
+    """A slicer, and the waveform of one transmitter alone through the link's pulses, in its noise."""
+    labels = labels_for(name, 20000, 1)
+    samples = DualPolarizationLink(name, angle=0, delay=0, snr=18 if name == "16qam" else 12).receive(labels, 1)
+    model = core.model(slicer(name), SPS, HALF_WINDOW, True, name)
+    model.waveform = core.expected_waveform.fit(core.constellation(name), rows(samples[0]), labels[0])
+    return model
+
+
+def errors(filtered, delay, labels, name):
+    """Symbol error rates (outputs, transmitters) of the nearest points, by the best symmetry and of
+    nine delays, and those delays."""
+    points = unit_points(name)
+    decided = [np.abs(f[SPS * delay::SPS, None] - points).argmin(1) for f in filtered]
+    found = np.ones((len(filtered), len(labels)))
+    late = np.zeros(found.shape, int)
+    for o, mine in enumerate(decided):
+        for t, sent in enumerate(labels):
+            for symmetry in core.constellation(name).symmetries:
+                turned = np.array(symmetry)[mine]
+                for d in range(-4, 5):
+                    rate = np.mean(turned[8:-8] != np.roll(sent, d)[8:turned.size - 8])
+                    if rate < found[o, t]:
+                        found[o, t], late[o, t] = rate, d
+    return found, late
+
+
+def apart(rates, bar):
+    """Whether each output has a transmitter of its own, with error rates below the bar."""
+    return sorted(np.argmin(rates, axis=1)) == list(range(len(rates))) and rates.min(axis=1).max() < bar
+
+
+def test_the_start_is_the_least_squares_to_the_expected_waveform():
+    labels = labels_for("16qam", 3000, 2)
+    samples = DualPolarizationLink(angle=0.7, delay=0.6).receive(labels, 2)
+    model = model_of("16qam")
+    filter = core.mimo_filter(model)
+    filter.start(samples, labels)
+    around = model.waveform.reach
+    # The first and the last symbol lack samples of their own.
+    symbols = np.arange(1 + around, labels.shape[1] - 1 - around)
+    i = (symbols[:, None] * SPS - SPS // 2 + np.arange(SPS)).ravel()
+    X = windows_of(samples)[i]
+    R = X.conj().T @ X
+    for sent, taps in zip(labels, filter.taps):
+        wanted = model.waveform.expect(sent)[1:-1].ravel()
+        load = 1e-3 * np.trace(R).real / len(R)
+        expected = np.linalg.solve(R + load * np.eye(len(R)), X.conj().T @ wanted)
+        assert np.abs(taps.ravel() - expected).max() < 2e-3
+
+
+def test_is_the_same_to_the_bit_however_the_stream_is_cut():
+    labels = labels_for("qpsk", 8192 + 512, 3)
+    samples = DualPolarizationLink("qpsk", turning=1e-5, snr=14).receive(labels, 3)
+    whole, cut = core.mimo_filter(model_of("qpsk")), core.mimo_filter(model_of("qpsk"))
+    together = whole.run(samples)
+    edges = [0, 32, 96, 10240, 10272, samples.shape[1]]
+    parts = [cut.run(samples[:, a:b]) for a, b in zip(edges, edges[1:])]
+    assert whole.status[0].starts == 1
+    assert np.array_equal(together, np.concatenate(parts, axis=1))
+    assert np.array_equal(whole.taps, cut.taps)
+
+
+@pytest.mark.parametrize("turning", [0, 3e-6, 3e-5, 3e-4])
+def test_follows_polarisations_that_turn(turning):
+    labels = labels_for("16qam", 32768, 4)
+    samples = DualPolarizationLink(turning=turning, loss=2, linewidth=1e-6).receive(labels, 4)
+    filter = core.mimo_filter(model_of("16qam"))
+    filter.start(samples[:, :4096], labels[:, :2048])
+    filtered = filter.run(samples)[:, 8192:]
+    rates, _ = errors(filtered, filter.delay, labels[:, 4096:], "16qam")
+    assert np.argmin(rates, axis=1).tolist() == [0, 1]  # each stays where it was told
+    assert rates.min(axis=1).max() < 5e-3
+    assert [each.starts for each in filter.status] == [1, 1]
+
+
+@pytest.mark.parametrize("name, snr", [("qpsk", 12), ("16qam", 20)])
+def test_starts_blindly_with_the_outputs_apart(name, snr):
+    random = np.random.default_rng(5)
+    for seed in range(10):
+        labels = labels_for(name, 16384, 100 + seed)
+        link = DualPolarizationLink(name, angle=random.uniform(-np.pi, np.pi), delay=random.uniform(0, 1),
+                                    loss=random.uniform(0, 3), turning=1e-6, snr=snr)
+        filter = core.mimo_filter(model_of(name))
+        filtered = filter.run(link.receive(labels, seed))
+        rates, _ = errors(filtered[:, 16384:], filter.delay, labels[:, 8192:], name)
+        assert apart(rates, 2e-2), (seed, rates)
+
+
+def test_outputs_that_were_led_to_one_transmitter_part_again():
+    labels = labels_for("qpsk", 32768, 6)
+    samples = DualPolarizationLink("qpsk", snr=13).receive(labels, 6)
+    for late in (0, 2):
+        filter = core.mimo_filter(model_of("qpsk"))
+        filter.start(samples[:, :8192], np.stack([labels[0, :4096], np.roll(labels[0], late)[:4096]]))
+        filtered = filter.run(samples)
+        together, _ = errors(filtered[:, :1024], filter.delay, labels[:, :512], "qpsk")
+        assert np.argmin(together, axis=1).tolist() == [0, 0] and together[:, 0].max() < 2e-2
+        parted, _ = errors(filtered[:, 32768:], filter.delay, labels[:, 16384:], "qpsk")
+        assert apart(parted, 2e-2)
+        assert sorted(each.starts for each in filter.status) == [1, 2]
+
+
+def test_one_output_of_two_antennas_is_better_than_either():
+    """Each antenna has a ray and an echo, in noise of its own."""
+    random = np.random.default_rng(7)
+    labels = labels_for("qpsk", 24576, 7, transmitters=1)
+    alone = DualPolarizationLink("qpsk", angle=0, delay=0, snr=100).receive(np.repeat(labels, 2, 0), 7)[0]
+    noise = random.standard_normal((2, alone.size, 2)) @ [1, 1j] * 0.35
+    samples = np.stack([alone + e * np.roll(alone, d) for e, d in ((0.6j, 3), (-0.7, 2))]) + noise
+    model = model_of("qpsk")
+    both, (one, other) = core.mimo_filter(model, 2, 1), (core.mimo_filter(model, 1, 1) for _ in "12")
+
+    def rate(filter, received):
+        filtered = filter.run(received)
+        return errors(filtered[:, 16384:], filter.delay, labels[:, 8192:], "qpsk")[0].min()
+
+    alone_rates = rate(one, samples[:1]), rate(other, samples[1:])
+    # Least squares that are told all labels, to the points at the symbols' middles.
+    X = windows_of(samples)[::SPS]
+    points = unit_points("qpsk")
+    y = X @ np.linalg.lstsq(X, points[labels[0]], rcond=None)[0]
+    told = np.mean(np.abs(y[:, None] - points).argmin(1)[8192:] != labels[0, 8192:])
+    found = rate(both, samples)
+    assert found < 0.5 * min(alone_rates)
+    assert found < 1.2 * told + 1e-3
+
+
+def test_samples_that_are_not_usable_are_left_out():
+    labels = labels_for("qpsk", 16384, 8)
+    samples = DualPolarizationLink("qpsk", snr=13).receive(labels, 8)
+    filter = core.mimo_filter(model_of("qpsk"))
+    filter.start(samples[:, :8192], labels[:, :4096])
+    for channel, i, bad in ((0, 9000, np.nan), (1, 15000, np.inf), (0, 20000, 1e30)):
+        samples[channel, i:i + 7] = bad
+    filtered = filter.run(samples)
+    assert np.isfinite(filtered).all() and np.isfinite(filter.taps).all()
+    rates, _ = errors(filtered[:, 24576:], filter.delay, labels[:, 12288:], "qpsk")
+    assert apart(rates, 2e-2)
+
+
+def test_noise_finds_no_transmitter():
+    noise = np.random.default_rng(9).standard_normal((2, 32768, 2)) @ [1, 1j] / np.sqrt(2)
+    filter = core.mimo_filter(model_of("qpsk"))
+    filter.run(noise)
+    assert [each.found for each in filter.status] == [False, False]
+    with pytest.raises(RuntimeError, match="no linear equalizer finds qpsk"):
+        filter.start(noise)
+
+
+def test_what_is_out_of_range_is_refused():
+    model = model_of("qpsk")
+    for settings, text in ((dict(channels=9), "channels is 9"), (dict(outputs=3), "outputs is 3, allowed: 1 to 2"),
+                           (dict(length=0), "length is 0")):
+        with pytest.raises(ValueError, match=text):
+            core.mimo_filter(model, **settings)
+    real = core.model(core.network([10, 4]), SPS, HALF_WINDOW, False, "pam4")
+    with pytest.raises(ValueError, match="for real samples"):
+        core.mimo_filter(real)
+    filter = core.mimo_filter(model)
+    with pytest.raises(ValueError, match="samples' shape is"):
+        filter.run(np.zeros((3, 32)))
+    with pytest.raises(ValueError, match="samples is 31, allowed: multiples of 32"):
+        filter.run(np.zeros((2, 31)))
+    with pytest.raises(ValueError, match="labels' shape is"):
+        filter.start(np.zeros((2, 1024)), np.zeros((1, 512)))
+    with pytest.raises(ValueError, match="symbols is 50"):
+        filter.start(np.zeros((2, 100)), np.zeros((2, 50)))
