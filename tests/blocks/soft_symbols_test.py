@@ -112,8 +112,8 @@ def test_they_follow_what_the_front_filter_puts_right():
     """An echo and a carrier: behind the filter the points lie where they should."""
     made = model("16qam", True)
     _, points, samples = link("16qam", True, 5, noise=0.03)
-    samples = samples + 0.3 * np.exp(1j) * np.roll(samples, 3)
-    samples *= np.exp(2j * np.pi * 5e-5 * np.arange(samples.size) / SPS)
+    samples = samples + 0.15 * np.exp(1j) * np.roll(samples, 3)
+    samples *= np.exp(2j * np.pi * 2e-5 * np.arange(samples.size) / SPS)
     soft = soft_symbols(made, samples, mode="lockstep")[2]
     late = slice(8192, soft.size - 50)
     error = np.sqrt(np.mean(np.abs(soft[late] - points[late]) ** 2))
