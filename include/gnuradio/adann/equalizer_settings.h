@@ -96,6 +96,14 @@ constexpr std::array<word<input_kind>, 2> words(input_kind)
     return { { { input_kind::samples, "samples" }, { input_kind::vectors, "vectors" } } };
 }
 
+//! The soft symbols of an equalizer: as received, with their noise, or posterior means.
+enum class soft_symbol_kind { received, mean };
+constexpr std::array<word<soft_symbol_kind>, 2> words(soft_symbol_kind)
+{
+    return { { { soft_symbol_kind::received, "received" },
+               { soft_symbol_kind::mean, "mean" } } };
+}
+
 /* Each group of settings is the one before and some more. visit() passes all of them, one
  * after the other, to a visitor with two forms of call:
  *     (name, member, sentence)             a word, a bool or a text
@@ -245,6 +253,7 @@ struct adaptation_settings : learner_settings {
 //! What an equalizer takes, and when and how it adapts.
 struct equalizer_settings : adaptation_settings {
     input_kind input = input_kind::samples;
+    soft_symbol_kind soft_symbol = soft_symbol_kind::received;
     std::vector<std::uint8_t> training_sequence;
     std::string training_start_tag = "corr_est";
     std::string burst_end_tag;
@@ -271,6 +280,12 @@ struct equalizer_settings : adaptation_settings {
               self.after_burst,
               "Between bursts, freeze: nothing is learnt, the front filter stays; reset: "
               "and it does nothing; keep: learning goes on.");
+        visit(
+            "soft_symbol",
+            self.soft_symbol,
+            "Soft symbols as received: each decision's point and the noise on its pulse, "
+            "what the model's expected waveform leaves; or mean: the posterior mean, as ever "
+            "where there is no such waveform.");
     }
 };
 

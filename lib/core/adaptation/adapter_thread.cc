@@ -123,6 +123,7 @@ void adaptive_equalizer::begin_with(const batch& filled)
         }
         d_learner.emplace(d_start->found(), settings);
         d_front = make_front(d_start->found(), d_stride, d_settings);
+        make_soft(d_start->found());
         d_start = nullptr;
         d_started = true;
         share_status();
