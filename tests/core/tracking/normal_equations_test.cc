@@ -53,7 +53,6 @@ BOOST_DATA_TEST_CASE(are_the_sums_written_out,
 {
     const std::size_t all = channels * taps;
     const block given(channels, taps);
-    const auto& x = given.x;
     normal_equations sums(taps, true, simd::active(), channels);
     sums.set(given.views.data(), given.wanted, n);
     BOOST_TEST_REQUIRE(sums.unknowns() == all);
