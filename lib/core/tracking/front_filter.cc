@@ -320,7 +320,7 @@ void front_filter::state(archive& members)
     members("resets", d_resets);
     members("in_use", d_in_use);
     members("clear", d_clear);
-    members("vain_looks", d_vain_looks);
+    members("vain_looks", d_vain_looks, std::size_t{ 0 }, judged_every / judge::symbols);
     members("reference", d_reference);
     members("acquired", d_acquired);
     members("bursts", d_bursts);
@@ -333,8 +333,12 @@ void front_filter::state(archive& members)
     members("loaded", loaded);
     members("ready", ready);
     members("unusable", unusable);
-    if (d_position >= block || d_known > d_past || ready > loaded || unusable > loaded ||
-        loaded > sample(d_past + block) + d_window.samples() + d_taps)
+    // As forget_samples() and filter() leave them.
+    const std::size_t empty = sample(d_past) - d_window.samples_before();
+    const std::size_t filled = empty + d_window.samples() - d_window.sps();
+    if (d_position >= block || d_known > d_past || unusable > loaded ||
+        !((ready == empty && loaded == empty - reach()) ||
+          (ready == filled && loaded == filled + reach())))
         members.refuse("position", "is out of range");
     // A reader that saves changes nothing.
     const auto set = [](std::size_t& to, std::size_t value) {
@@ -347,9 +351,10 @@ void front_filter::state(archive& members)
     if (d_carrier)
         d_carrier->state(members, from, sample(d_past + block) + d_window.samples());
     members.numbers("labels", &d_labels[symbol], { d_past });
-    members.numbers("samples.re", &d_samples.re[from], { loaded });
+    const float most = largest_sample;
+    members.numbers("samples.re", &d_samples.re[from], { loaded }, -most, most);
     if (d_planes == 2)
-        members.numbers("samples.im", &d_samples.im[from], { loaded });
+        members.numbers("samples.im", &d_samples.im[from], { loaded }, -most, most);
     members.numbers(
         "filtered", &d_filtered[from * d_planes], { ready * d_planes }, archive::any);
     members.numbers("bad", &d_bad[from], { loaded });

@@ -124,6 +124,11 @@ float tap_bank::residual() const
 void tap_bank::learn(const normal_equations& block)
 {
     score(block);
+    // Beyond the floats: sums and scores would stay what they are.
+    if (!std::all_of(d_candidates.begin(), d_candidates.end(), [](const auto& each) {
+            return std::isfinite(each.score);
+        }))
+        return reset();
     d_latest = d_candidates[d_used].latest;
     ++d_blocks;
     take_in(block);
@@ -216,7 +221,8 @@ void tap_bank::state(archive& members)
     for (std::size_t c = 0; c < d_candidates.size(); ++c) {
         auto& each = d_candidates[c];
         const std::string name = "candidate" + std::to_string(c);
-        members.numbers(name + ".taps", each.taps.data(), { each.taps.size() });
+        if (each.kind != candidate::nothing)
+            members.numbers(name + ".taps", each.taps.data(), { each.taps.size() });
         members(name + ".score", each.score);
     }
     members("used", d_used);
