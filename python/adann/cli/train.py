@@ -71,7 +71,7 @@ def train(capture: str, reference: str | None, blind: bool, constellation: core.
     """
     from ..captures.files import check_rates, cut, read_capture, read_reference
     from ..captures.labels import known
-    from ..offline.doubts import doubts
+    from ..offline.doubts import data_doubts, doubts
     from ..offline.training import TrainingSettings
     from ..offline.training import train as train_network
 
@@ -123,6 +123,8 @@ def train(capture: str, reference: str | None, blind: bool, constellation: core.
             click.echo(f"{name} on {score.symbols} symbols: {loss}"
                        f"BER {score.bit_errors / score.bits:.2e} (95 %: {low:.1e} to {high:.1e}), "
                        f"{score.symbol_errors} symbol errors")
+    for sentence in data_doubts(trained.labels, trained.part, constellation.size):
+        click.echo(f"warning: {sentence}")
     linear = trained.conventional.get("linear equalizer")
     if linear and trained.test.symbol_errors > linear.symbol_errors:
         click.echo(f"warning: the network makes {trained.test.symbol_errors} symbol errors where a linear "

@@ -15,6 +15,7 @@ from ..captures.alignment import is_conjugated
 from ..captures.files import Capture, cut
 from ..captures.labels import known
 from .conventional import linear_equalizer, nearest, slicer
+from .doubts import data_doubts
 from .equalize import equalize_captures, prepare_capture
 from .guess import candidates
 from .report import new_figure, save_figure
@@ -123,6 +124,7 @@ def try_capture(capture: Capture, symbol_rate: float | None, constellation: core
     curves = {name: [int(np.sum((each != labels)[block] & there[block]))
                      for block in np.array_split(np.arange(labels.size), _BLOCKS)]
               for name, each in decided.items()}
+    said += data_doubts(labels, part, constellation.size)
     if blind:
         said.append("no labels were given: errors are differences from the decisions of a blind linear equalizer "
                     f"(modulation error ratio {trained.blind_ratio:.1f} dB)")
