@@ -102,7 +102,8 @@ public:
     std::size_t dimension() const { return d_dimension; }
 
     /*! Decides every vector of `view`, which has this dimension() and the stride given.
-     * \param known_labels view.count labels 0 … M-1 for the loss "supervised", else null
+     * \param known_labels view.count labels 0 … M-1 for the loss "supervised", 255 where not known (the decision takes
+     *     its place; of 256 points 255 is a label), else null
      * \param labels view.count decisions
      * \param posteriors null, or view.count × M floats */
     void decide(const feature_view& view,
@@ -174,6 +175,8 @@ private:
                              const std::uint8_t* known_labels,
                              std::uint8_t* labels,
                              float* posteriors);
+    const std::uint8_t*
+    taught(const std::uint8_t* known_labels, const std::uint8_t* labels, std::size_t n);
     void collect(const feature_view& view, const std::uint8_t* labels);
     void tell(const front_filter& front);
     template <typename change>
@@ -208,11 +211,12 @@ private:
     std::unique_ptr<observed<front_filter>> d_front;
     std::atomic<observed<front_filter>*> d_following{ nullptr }; // d_front
     const std::size_t d_dimension;
-    const std::size_t d_floats; // of a batch
-    batch* d_filling = nullptr; // null while the current batch is not learnt from
-    std::size_t d_position = 0; // in the current batch
-    bool d_gap = true;          // before the current batch
-    bool d_followed = true;     // whether the front filter did
+    const std::size_t d_floats;         // of a batch
+    std::vector<std::uint8_t> d_taught; // known labels, and decisions where they are not
+    batch* d_filling = nullptr;         // null while the current batch is not learnt from
+    std::size_t d_position = 0;         // in the current batch
+    bool d_gap = true;                  // before the current batch
+    bool d_followed = true;             // whether the front filter did
 
     // Handed over.
     slot_queue<batch> d_queue;
