@@ -3,10 +3,10 @@
 
 import importlib
 import json
-import os
 import re
 import signal
 import subprocess
+import sys
 import time
 
 import numpy as np
@@ -38,11 +38,14 @@ def equalize(folder, name, *options):
 
 
 def peak(arguments):
-    """Bytes of memory that the program came to have."""
-    program = subprocess.Popen(list(map(str, arguments)), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    _, status, usage = os.wait4(program.pid, 0)
-    assert status == 0
-    return usage.ru_maxrss * 1024
+    """Bytes of memory that the command came to have, by itself."""
+    program = """import sys
+from gnuradio.adann.cli import main
+main(sys.argv[1:], prog_name="adann", standalone_mode=False)
+print("peak", next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM")))"""
+    done = subprocess.run([sys.executable, "-c", program, *map(str, arguments[1:])], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return 1024 * int(done.stdout.split("peak")[-1])
 
 
 def test_memory_does_not_grow_with_the_capture(tmp_path):

@@ -154,17 +154,16 @@ def _verdict(rows, blind):
         "network, frozen", "AdaNN", "linear equalizer"))
     chance = _DEVIATIONS * np.sqrt(frozen + adaptive + 1)
     what = "differences" if blind else "errors"
-    if adaptive > frozen + chance:
-        verdict = f"adaptation hurts here: {adaptive} {what} for {frozen} of the frozen network"
-    elif adaptive < frozen - chance:
-        verdict = f"adaptation helps here: {adaptive} {what} for {frozen} of the frozen network"
+    counted = f"{adaptive} {what} for {frozen} of the frozen network"
+    if abs(adaptive - frozen) <= chance:
+        verdict = f"adaptation changes nothing here that is more than chance: {counted}"
+    elif blind:
+        verdict = f"adaptation changes what is decided here: {counted}"
     else:
-        verdict = (f"adaptation changes nothing here that is more than chance: {adaptive} {what} for {frozen} of "
-                   "the frozen network")
+        verdict = f"adaptation {'hurts' if adaptive > frozen else 'helps'} here: {counted}"
     best = min(frozen, adaptive)
     if blind:
-        return verdict + ("; who is right, only labels tell: those of sync words are enough, 255 where not "
-                          "known")
+        return verdict + "; who is right, only labels tell: those of sync words are enough, 255 where not known"
     if best > linear + _DEVIATIONS * np.sqrt(best + linear + 1):
         return verdict + f"; a linear equalizer is better, with {linear}"
     if counts["slicer"] <= best:
