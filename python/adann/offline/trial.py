@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+import scipy.special
 
 from .. import core
 from ..captures.alignment import is_conjugated
@@ -99,7 +100,7 @@ def try_capture(capture: Capture, symbol_rate: float | None, constellation: core
         samples = samples.conj()
     told = count if reference is None else min(count, int(known(reference, constellation.size).sum()))
     settings = TrainingSettings.fitted(max(1, int(fraction * told)), constellation, fraction=fraction,
-                                       seed=seed, **({"noise": 0.0} if reference is None else {}))
+                                       seed=seed)
     trained = train(samples, reference, constellation, sps, half_window, settings,
                     lambda epoch, loss: tell("training", 0.2 + 0.5 * epoch / settings.epochs), stop, bursts)
     if not trained.complete:
@@ -127,7 +128,8 @@ def try_capture(capture: Capture, symbol_rate: float | None, constellation: core
     said += data_doubts(labels, part, constellation.size)
     if blind:
         said.append("no labels were given: errors are differences from the decisions of a blind linear equalizer "
-                    f"(modulation error ratio {trained.blind_ratio:.1f} dB)")
+                    f"(modulation error ratio {trained.blind_ratio:.1f} dB, about {_wrong(constellation, trained)} of "
+                    f"{labels.size} wrong if what is left is noise)")
     return Trial(said, samples, bursts, sps, done.symbol_rate, constellation, fraction, trained.model, rows, blind,
                  _verdict(rows, blind), curves, {"middle samples": middles, "linear equalizer": soft})
 
@@ -140,6 +142,16 @@ def _found(samples, bursts, sps, half_window, fraction, said):
     said.append(f"constellation found: {tried[0].name}; room between its points, over the error of a "
                 "blind equalizer: " + ", ".join(f"{each.name} {each.room:.1f} dB" for each in tried))
     return core.constellation(tried[0].name)
+
+
+def _wrong(constellation, trained):
+    """How many of the blind labels are wrong if each neighbour is as far away as the nearest, in Gaussian noise."""
+    points = constellation.points / np.sqrt(np.mean(abs(constellation.points) ** 2))
+    distances = abs(points[:, None] - points)
+    apart = distances[distances > 1e-6].min()
+    neighbours = (distances < 1.01 * apart).sum() / points.size - 1
+    deviation = 10 ** (-trained.blind_ratio / 20) / (np.sqrt(2) if constellation.is_complex else 1)
+    return round(trained.labels.size * neighbours * 0.5 * scipy.special.erfc(apart / 2 / deviation / np.sqrt(2)))
 
 
 def _row(name, decided, labels, there, bits):
