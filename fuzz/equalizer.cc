@@ -25,7 +25,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size)
         model initial(net, sps, half_window, complex, alphabet.text());
         initial.symbol_error_rate = from.flag() ? 0.01f : NAN;
         learner_settings settings;
-        settings.batch = 16 + from.up_to(200);
+        settings.batch = 16 + from.up_to(100);
         settings.average = from.up_to(20'000);
         settings.guard = !from.flag();
         settings.optimizer = from.word<optimizer_kind>();
@@ -40,7 +40,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size)
         learner learning(initial, settings);
 
         const std::size_t stride = window.stride(), n = settings.batch;
-        const auto given = from.rest<float>(20'000);
+        const auto given = from.rest<float>(2000);
         if (given.empty())
             return 0;
         std::vector<float> samples((n - 1) * stride + window.dimension());
@@ -48,7 +48,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size)
         std::vector<float> posteriors(n * alphabet.size());
         decider decides(net);
         const std::size_t steps =
-            std::min<std::size_t>(given.size() / samples.size() + 3, 40);
+            std::min<std::size_t>(given.size() / samples.size() + 3, 6);
         for (std::size_t step = 0; step < steps; ++step) {
             // The last batches hold usable numbers.
             const bool good = step + 2 >= steps;

@@ -13,10 +13,10 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size)
 {
     fuzz::input from(bytes, size);
     const constellation alphabet(from.of(constellation::names()));
-    const std::size_t search = from.up_to(200), batch = 1 + from.up_to(3000);
+    const std::size_t search = from.up_to(100), batch = 1 + from.up_to(3000);
     error_counter counter(alphabet, batch, search);
     std::mt19937 random(from.take<std::uint32_t>());
-    std::vector<std::uint8_t> sent(12'000 + from.up_to(4000)), decided;
+    std::vector<std::uint8_t> sent(2500 + from.up_to(6000)), decided;
     for (auto& label : sent)
         label = random() % alphabet.size();
     // Each instruction changes what follows: errors, slips, symmetries.

@@ -4,10 +4,34 @@
 
 #include "core/network/decider.h"
 #include "core/network/model.h"
+#include "core/network/quantized_decider.h"
 
 #include <cmath>
+#include <stdexcept>
 
 using namespace gr::adann::core;
+
+namespace {
+
+void decide_in_whole_numbers(const model& loaded,
+                             const std::vector<float>& samples,
+                             std::vector<std::uint8_t>& labels)
+{
+    const std::size_t dimension = loaded.window.dimension();
+    std::vector<std::int32_t> logits(labels.size() * loaded.symbols.size());
+    try {
+        quantized_decider(quantized_network(loaded.net, *loaded.formats))
+            .decide({ samples.data(), dimension, dimension, labels.size() },
+                    labels.data(),
+                    logits.data());
+    } catch (const std::invalid_argument&) { // a sum could overflow
+        return;
+    }
+    for (const auto label : labels)
+        fuzz::require(label < loaded.symbols.size(), "labels of the constellation");
+}
+
+} // namespace
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size)
 {
@@ -32,6 +56,16 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size)
                     posteriors.data());
         for (const auto label : labels)
             fuzz::require(label < loaded.symbols.size(), "labels of the constellation");
+        if (loaded.waveform) {
+            const std::size_t around = loaded.waveform->reach();
+            const std::vector<std::uint8_t> sent(2 * around + count);
+            std::vector<float> expected(count * loaded.waveform->stride());
+            loaded.waveform->expect(&sent[around], count, expected.data());
+            for (const float each : expected)
+                fuzz::require(std::isfinite(each), "a finite waveform");
+        }
+        if (loaded.formats)
+            decide_in_whole_numbers(loaded, samples, labels);
     } catch (const model_file_error& error) {
         for (const unsigned char c : std::string(error.what()))
             fuzz::require(c >= 0x20 && c != 0x7f, "errors without control characters");

@@ -4,7 +4,6 @@
 Arguments: seconds to run, and a seed. Prints how many there were; an exception ends it.
 """
 
-import copy
 import json
 import random
 import resource
@@ -14,8 +13,11 @@ import time
 from pathlib import Path
 
 import numpy as np
+from gnuradio.adann.captures import sigmf
 from gnuradio.adann.captures.files import read_capture, stored_capture, write_capture
 
+SIZE = 256  # bytes of samples
+FROM_FILES = 64  # one of so many is written to a file, the others stay in memory
 NUMBERS = [0, 1, -1, 3, 4, 8, 63, 64, 2**31, 2**63, 2**64, -2**63, 0.5, 1e308, float("inf"), float("nan"), 10**400]
 OTHERS = [None, True, [], {}, "", "rf32_le", "cf64_be", "ci8", "ru16_be", "\x1b[31m", "../a", "/etc/passwd", [[]], [{}]]
 KEYS = ["core:datatype", "core:sample_rate", "core:num_channels", "core:header_bytes", "core:trailing_bytes",
@@ -48,30 +50,44 @@ def scramble(text: str, dice: random.Random) -> bytes:
     return bytes(changed[:dice.randrange(len(changed))] if dice.random() < 0.1 else changed)
 
 
+def examine(capture: sigmf.StoredCapture) -> None:
+    """What is read lies within the file."""
+    assert capture.size > 0 and capture.offset >= 0
+    item = capture.component.itemsize * (1 + capture.is_complex)
+    assert capture.offset + capture.size * item <= SIZE
+
+
 def main(seconds: float, seed: int) -> None:
     dice = random.Random(seed)
     resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
-    runs = loaded = 0
+    runs = loaded = opened = 0
     with tempfile.TemporaryDirectory() as folder:
-        meta = write_capture(Path(folder, "a"), np.arange(64, dtype=np.float32), 1e6)
+        meta = write_capture(Path(folder, "a"), np.arange(SIZE // 4, dtype=np.float32), 1e6)
+        data = meta.with_suffix(".sigmf-data")
         record = json.loads(meta.read_text())
         del record["global"]["core:sha512"]
         end = time.monotonic() + seconds
         while time.monotonic() < end:
-            changed = copy.deepcopy(record)
+            changed = record
             for _ in range(dice.randrange(1, 4)):
                 changed = mutate(changed, dice)
             text = json.dumps(changed)
-            meta.write_bytes(scramble(text, dice) if dice.random() < 0.3 else text.encode())
+            stored = scramble(text, dice) if dice.random() < 0.3 else text.encode()
             runs += 1
             try:
-                capture, stored = read_capture(meta), stored_capture(meta)
-                assert capture.samples.size == stored.size <= 256
+                if runs % FROM_FILES:
+                    examine(sigmf.described(stored, data, SIZE))
+                else:
+                    meta.write_bytes(stored)
+                    opened += 1
+                    capture, found = read_capture(meta), stored_capture(meta)
+                    examine(found)
+                    assert capture.samples.size == found.size
                 loaded += 1
             except ValueError as error:
                 said = str(error)
                 assert len(said) < 1000 and said.isprintable(), said
-    print(f"sigmf: {runs} executions, {loaded} loaded, seed {seed}")
+    print(f"sigmf: {runs} executions, {opened} of them by files, {loaded} loaded, seed {seed}")
 
 
 if __name__ == "__main__":

@@ -103,6 +103,10 @@ equalizer_impl::equalizer_impl(const core::model& model,
       d_constellation(model.symbols),
       d_items_per_symbol(d_vectors ? 1 : d_window.sps()),
       d_stride(d_vectors ? d_window.dimension() : d_window.stride()),
+      d_training(settings.training_sequence),
+      d_training_start(pmt::mp(settings.training_start_tag)),
+      d_burst_end(pmt::mp(settings.burst_end_tag)),
+      d_after_burst(settings.after_burst),
       d_batch(settings.batch),
       d_live(settings.mode == adaptation_mode::live),
       d_core(start ? core::adaptive_equalizer(*start, d_stride, settings, publisher())
@@ -115,6 +119,7 @@ equalizer_impl::equalizer_impl(const core::model& model,
         d_logger->info(
             "the model has no expected waveform, so no front filter follows the "
             "signal; `adann train` writes models that have one");
+    check_training(model, settings);
     if (settings.mode != adaptation_mode::off && settings.balance > 0 &&
         !model.symbols.parts().count)
         d_logger->info(
@@ -144,6 +149,9 @@ bool equalizer_impl::start()
 {
     set_output_multiple(1);
     d_in_batch = 0;
+    d_next = mark::none;
+    if (!d_training.empty())
+        reach(mark::end);
     d_core.start();
     return true;
 }
@@ -183,6 +191,8 @@ int equalizer_impl::general_work(int noutput_items,
     const bool estimates = output_items.size() > 3; // each after its batch
     if (estimates)
         symbols = std::min<int>(symbols, d_batch - d_in_batch);
+    if (!d_training.empty() && symbols > 0)
+        symbols = up_to_mark(symbols);
 
     const core::feature_view view{ static_cast<const float*>(input_items[0]),
                                    d_stride,

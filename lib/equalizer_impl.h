@@ -16,6 +16,10 @@ namespace gr::adann {
 
 inline double decibels(double power) { return 10 * std::log10(power); }
 
+/*! Whether a training sequence, if there is one, can be made use of.
+ * \throws std::invalid_argument naming what does not fit */
+void check_training(const core::model& model, const equalizer_settings& settings);
+
 class equalizer_impl : public equalizer
 {
 public:
@@ -45,6 +49,7 @@ public:
     double estimated_bit_error_rate() const override { return estimated_ber().ber; }
     std::string network() const override;
     double modulation_error_ratio() const override;
+    std::uint64_t bursts() const override { return d_core.front_status().bursts; }
     double frequency() const override { return d_core.front_status().frequency; }
     front_filter_state front_filter() const override;
 
@@ -73,6 +78,10 @@ private:
                    std::size_t outputs);
     void write_soft_symbols(const float* posteriors, std::size_t n, float* out) const;
 
+    enum class mark { none, end, begin }; // of a burst; where both are, it begins
+    int up_to_mark(int symbols);
+    void reach(mark there);
+
     const bool d_vectors;
     const bool d_supervised;
     const core::window_geometry d_window;
@@ -81,6 +90,12 @@ private:
     const std::size_t d_stride;           // floats from one feature vector to the next
     std::size_t d_margin; // samples that a front filter needs beside each window
     std::vector<gr::tag_t> d_tags;
+    // Bursts: none without a training sequence.
+    const std::vector<std::uint8_t> d_training;
+    const pmt::pmt_t d_training_start, d_burst_end; // keys of tags
+    const after_burst_kind d_after_burst;
+    mark d_next = mark::none; // the next symbol
+
     const std::size_t d_batch;
     std::size_t d_in_batch = 0; // symbols of the batch that the next estimate is for
 

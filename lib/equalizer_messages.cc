@@ -162,6 +162,7 @@ void equalizer_impl::publish(const core::adaptation_event& event)
             add("residual", pmt::from_double(decibels(event.front.residual)));
         add("filter_resets", pmt::from_uint64(event.front.resets));
         add("frequency", pmt::from_double(event.front.frequency));
+        add("bursts", pmt::from_uint64(event.front.bursts));
     }
     message_port_pub(status_port, status);
 }

@@ -62,6 +62,14 @@ struct ber_estimate {
  * at input 0 and a model that has such a waveform, as `adann train` writes it. Decisions
  * then come front_filter_length / 2 symbols later; tags are where they belong.
  *
+ * Bursts: the setting training_sequence has the labels that each begins with, and the tag
+ * training_start_tag is where its first symbol's sample is, as digital::corr_est_cc sets it. From
+ * that sequence, 64 symbols, say, the front filter takes its taps and the carrier's phase and
+ * frequency, up to 1/32 turn a symbol, at once; then it follows the decisions. If the
+ * sequence is not there, a false alarm, nothing changes. At burst_end_tag, the first symbol behind a
+ * burst, learning pauses until the next burst, after_burst says with what filter. Until
+ * the first burst it pauses, too. Batches begin behind training sequences.
+ *
  * Learning rate, sigma and epsilon that are `automatic` are scaled to half the distance h
  * of two neighbours in the unit-power constellation: 0.0045 h, h·√sps/9 and h·√sps/3
  * (PAM2, QPSK: h·√sps/6).
@@ -104,7 +112,7 @@ struct ber_estimate {
  * labels, from the first 4096 symbols on), network (offline, adaptive or last good: the
  * one that decides), updates, dropped, rejected, rollbacks and queued (batches not yet
  * trained on, that of this step included); with a front filter also memory (symbols, 0:
- * it does nothing), residual (dB), filter_resets and frequency (turns a symbol). In the mode "live" steps
+ * it does nothing), residual (dB), filter_resets, frequency (turns a symbol) and bursts. In the mode "live" steps
  * come at most 20 times a second. Message port `control`: the symbols freeze, resume and reset (to the offline network), a pair, or a
  * dictionary of them: (freeze . bool), (front_filter . bool), (learning_rate . x), (sigma . x) and (epsilon . x), where () is automatic, and
  * (save . path), which writes a checkpoint. Source: the paper, Section II, Fig. 2 and Algorithm 2.
@@ -161,6 +169,8 @@ public:
     /*! Modulation error ratio in dB: of what the expected waveform explains of the samples that the network
      * sees to what it leaves; NaN without a front filter. */
     virtual double modulation_error_ratio() const = 0;
+    //! Bursts whose training sequence was there, so that the front filter took its taps from it.
+    virtual std::uint64_t bursts() const = 0;
     //! Of the carrier that the front filter takes out, turns a symbol.
     virtual double frequency() const = 0;
     //! After the latest batch.

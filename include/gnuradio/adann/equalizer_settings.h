@@ -15,6 +15,7 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace gr::adann {
 
@@ -77,6 +78,15 @@ constexpr std::array<word<adaptation_mode>, 3> words(adaptation_mode)
     return { { { adaptation_mode::live, "live" },
                { adaptation_mode::lockstep, "lockstep" },
                { adaptation_mode::off, "off" } } };
+}
+
+//! What becomes of the front filter and of learning from a burst's end to the next one.
+enum class after_burst_kind { freeze, reset, keep };
+constexpr std::array<word<after_burst_kind>, 3> words(after_burst_kind)
+{
+    return { { { after_burst_kind::freeze, "freeze" },
+               { after_burst_kind::reset, "reset" },
+               { after_burst_kind::keep, "keep" } } };
 }
 
 enum class input_kind { samples, vectors };
@@ -231,12 +241,32 @@ struct adaptation_settings : learner_settings {
 //! What an equalizer takes, and when and how it adapts.
 struct equalizer_settings : adaptation_settings {
     input_kind input = input_kind::samples;
+    std::vector<std::uint8_t> training_sequence;
+    std::string training_start_tag = "corr_est";
+    std::string burst_end_tag;
+    after_burst_kind after_burst = after_burst_kind::freeze;
 
     template <typename Self, typename Visitor>
     static void visit(Self& self, Visitor&& visit)
     {
         visit("input", self.input, "Samples, or the vectors of a feature windower.");
         adaptation_settings::visit(self, visit);
+        visit("training_sequence",
+              self.training_sequence,
+              "Labels that each burst begins with, from which the front filter takes its "
+              "taps and carrier; empty: no bursts.");
+        visit("training_start_tag",
+              self.training_start_tag,
+              "Key of the tag at the first symbol of a training sequence, as digital's "
+              "corr_est sets it.");
+        visit("burst_end_tag",
+              self.burst_end_tag,
+              "Key of the tag at the first symbol behind a burst, such as the Power "
+              "Squelch's squelch_eob; empty: a burst lasts until the next one.");
+        visit("after_burst",
+              self.after_burst,
+              "Between bursts, freeze: nothing is learnt, the front filter stays; reset: "
+              "and it does nothing; keep: learning goes on.");
     }
 };
 

@@ -92,6 +92,7 @@ adaptive_equalizer::adaptive_equalizer(
                                              1) }),
       d_training(settings)
 {
+    d_known.reserve(front_filter::most_training);
     if (d_start && !d_adapts)
         refuse("model", "empty", "a file, for the mode 'off'");
     if (!d_adapts)
@@ -165,7 +166,9 @@ void adaptive_equalizer::decide(const feature_view& view,
                "missing",
                "one per feature vector for the loss 'supervised'");
     for (std::size_t done = 0; done < view.count;) {
-        const std::size_t n = std::min(view.count - done, d_batch - d_position);
+        std::size_t n = std::min(view.count - done, d_batch - d_position);
+        if (d_untrained)
+            n = std::min(n, d_untrained);
         const feature_view part = decide_some(
             view.from(done, n),
             known_labels ? known_labels + done : nullptr,
@@ -177,6 +180,8 @@ void adaptive_equalizer::decide(const feature_view& view,
                                  : labels + done);
         d_position = (d_position + part.count) % d_batch;
         done += part.count;
+        if (d_untrained && (d_untrained -= part.count) == 0)
+            leave_batch();
     }
 }
 
@@ -190,6 +195,7 @@ feature_view adaptive_equalizer::decide_some(const feature_view& view,
     const prepared_network& net = d_weights.newest();
     observed<front_filter>* const following = d_following;
     if (!following) {
+        d_known.clear();
         const std::size_t dimension = d_initial.window.dimension();
         const feature_view middle{
             view.data + (d_dimension - dimension) / 2, d_stride, dimension, view.count
@@ -201,16 +207,19 @@ feature_view adaptive_equalizer::decide_some(const feature_view& view,
     const bool follows = d_follows;
     if (d_reset_front.exchange(false) || std::exchange(d_followed, follows) != follows)
         front.reset();
+    if (!d_known.empty())
+        front.train(d_known.data(), d_known.size());
+    d_known.clear();
     const std::size_t n = std::min(view.count, front.left());
     const feature_view seen = front.filter(view.from(0, n));
     d_decider.decide(net, seen, labels, posteriors, d_position);
-    if (d_frozen || !follows)
+    if (d_frozen || !follows || d_between)
         front.hold(labels, n);
     else if (d_supervised)
         front.known(taught(known_labels, labels, n), n);
     else
         front.decided(labels, n, d_decider, net);
-    if (d_position + n == d_batch)
+    if (d_position + n == d_batch || n == d_untrained)
         tell(front);
     following->leave();
     return seen;
@@ -241,9 +250,10 @@ void adaptive_equalizer::tell(const front_filter& front)
 
 void adaptive_equalizer::collect(const feature_view& view, const std::uint8_t* labels)
 {
+    const bool learns = !d_frozen && !d_between && !d_untrained;
     if (d_position == 0) {
-        d_filling = d_frozen ? nullptr : d_queue.free_slot();
-        if (!d_filling && !d_frozen)
+        d_filling = learns ? d_queue.free_slot() : nullptr;
+        if (!d_filling && learns)
             ++d_dropped;
         if (d_filling)
             d_filling->follows = !d_gap;
@@ -262,6 +272,31 @@ void adaptive_equalizer::collect(const feature_view& view, const std::uint8_t* l
         if (d_lockstep)
             d_done.wait();
     }
+}
+
+void adaptive_equalizer::begin_burst(const std::vector<std::uint8_t>& training)
+{
+    d_known = training;
+    d_untrained = training.size();
+    d_between = false;
+    leave_batch();
+}
+
+void adaptive_equalizer::end_burst(bool resets)
+{
+    d_between = true;
+    d_reset_front = d_reset_front || resets;
+    d_known.clear();
+    d_untrained = 0;
+    leave_batch();
+}
+
+// What is in it is not learnt from; the next symbol begins another one.
+void adaptive_equalizer::leave_batch()
+{
+    d_filling = nullptr;
+    d_position = 0;
+    d_gap = true;
 }
 
 void adaptive_equalizer::freeze(bool frozen)

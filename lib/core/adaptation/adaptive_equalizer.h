@@ -111,6 +111,16 @@ public:
                 std::uint8_t* labels,
                 float* posteriors = nullptr);
 
+    /*! The next vector is the first symbol of a burst, which begins with this training
+     * sequence: the front filter takes its taps and carrier from it (front_filter::train()), and
+     * a batch begins behind it. Nothing without a front filter, or while frozen. Belongs to
+     * decide()'s thread, as end_burst() does.
+     * \param training front_filter::least_training() to most_training labels */
+    void begin_burst(const std::vector<std::uint8_t>& training);
+    /*! From the next vector to the next burst nothing is learnt, and the batch in hand is left.
+     * \param resets whether the front filter does nothing until then, or stays as it is */
+    void end_burst(bool resets);
+
     //! Stops (true) or resumes learning; what was learnt stays in use, taps included. A
     //! change is an event.
     void freeze(bool frozen);
@@ -178,6 +188,7 @@ private:
     const std::uint8_t*
     taught(const std::uint8_t* known_labels, const std::uint8_t* labels, std::size_t n);
     void collect(const feature_view& view, const std::uint8_t* labels);
+    void leave_batch();
     void tell(const front_filter& front);
     template <typename change>
     void change_training(change make);
@@ -217,6 +228,9 @@ private:
     std::size_t d_position = 0;         // in the current batch
     bool d_gap = true;                  // before the current batch
     bool d_followed = true;             // whether the front filter did
+    std::vector<std::uint8_t> d_known;  // the training sequence of a burst that begins
+    std::size_t d_untrained = 0;        // symbols of it to come
+    bool d_between = false;             // bursts
 
     // Handed over.
     slot_queue<batch> d_queue;

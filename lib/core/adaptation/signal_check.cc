@@ -73,14 +73,15 @@ std::string signal_check::range_problem(const feature_view& batch)
     const std::size_t n = batch.floats();
     if (!all_usable(samples, n))
         return "samples are NaN, infinite or beyond 1000";
-    const auto [low, high] = std::minmax_element(samples, samples + n);
-    const float margin = 0.01f * (*high - *low);
+    const auto range = std::minmax_element(samples, samples + n);
+    const float low = *range.first, high = *range.second;
+    const float margin = 0.01f * (high - low);
     if (!(margin > 0))
         return "the samples are constant";
     const double extremes =
         std::count_if(samples,
                       samples + n,
-                      [&](float x) { return x < *low + margin || x > *high - margin; }) /
+                      [&](float x) { return x < low + margin || x > high - margin; }) /
         static_cast<double>(n);
     if (extremes > saturated + 3 * d_usual_extremes)
         return "the samples are saturated: " +

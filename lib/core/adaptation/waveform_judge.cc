@@ -100,6 +100,8 @@ bool waveform_judge::look(const feature_view& batch, const std::uint8_t* labels)
     solve_filter();
     d_sums[0] += residual(labels, first, last);
     d_sums[1] += count;
+    if (!std::isfinite(d_sums[0])) // it would stay so
+        reset();
     return changed;
 }
 
@@ -233,7 +235,7 @@ void waveform_judge::state(archive& members)
     list("moments", d_moments);
     list("filter", d_filter);
     std::copy(d_filter.begin(), d_filter.end(), d_taps_in_use.begin());
-    members("sums", d_sums);
+    members("sums", d_sums, 0.0, 1e15);
     members("symbols", d_symbols);
 }
 

@@ -97,7 +97,7 @@ public:
     void add(unsigned won, unsigned lost);
     bool sure() const { return d_value >= 10'000; } //!< the first is better
     void reset() { d_value = 1; }
-    void state(archive& members) { members("value", d_value); }
+    void state(archive& members) { members("value", d_value, 1.0, 1e7); }
 
 private:
     double d_value = 1;

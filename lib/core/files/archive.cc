@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <functional>
-#include <numeric>
 
 namespace gr::adann::core {
 
@@ -30,8 +28,7 @@ void archive::move(const std::string& name,
                    const std::vector<std::size_t>& shape,
                    allowed values)
 {
-    const std::size_t count = std::accumulate(
-        shape.begin(), shape.end(), std::size_t{ 1 }, std::multiplies<>());
+    const std::size_t count = size_of(shape);
     if (d_saves) {
         d_file.tensors.push_back({ full(name),
                                    dtype,

@@ -90,6 +90,18 @@ public:
         move(name, dtype<T>(), sizeof(T), first, shape, values);
     }
 
+    //! The same, of numbers that make sense from `low` to `high` only.
+    template <typename T>
+    void numbers(const std::string& name,
+                 T* first,
+                 const std::vector<std::size_t>& shape,
+                 T low,
+                 T high)
+    {
+        numbers(name, first, shape);
+        check(name, first, size_of(shape), low, high);
+    }
+
     /*! An array that the file has to hold; nothing is allocated for one of another size.
      * Only for restoring. */
     template <typename T>
@@ -97,8 +109,7 @@ public:
                          const std::vector<std::size_t>& shape,
                          allowed values = finite)
     {
-        const std::size_t count = std::accumulate(
-            shape.begin(), shape.end(), std::size_t{ 1 }, std::multiplies<>());
+        const std::size_t count = size_of(shape);
         d_file.bytes(full(name), dtype<T>(), sizeof(T), count);
         std::vector<T> result(count);
         numbers(name, result.data(), shape, values);
@@ -121,6 +132,11 @@ private:
     {
     }
 
+    static std::size_t size_of(const std::vector<std::size_t>& shape)
+    {
+        return std::accumulate(
+            shape.begin(), shape.end(), std::size_t{ 1 }, std::multiplies<>());
+    }
     // Unsigned numbers go as their bits: older torch has no name for them.
     template <typename T>
     static const char* dtype()

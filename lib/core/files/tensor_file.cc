@@ -161,11 +161,10 @@ tensor_file tensor_file::parse(const std::string& bytes, const std::string& name
 std::string tensor_file::contents() const
 {
     std::vector<const tensor*> order;
-    for (const auto& each : tensors)
-        order.push_back(&each);
-    std::stable_sort(order.begin(), order.end(), [](const auto* a, const auto* b) {
-        return item_size(a->dtype) > item_size(b->dtype);
-    });
+    for (const std::size_t item : { 8, 4, 1 })
+        for (const auto& each : tensors)
+            if (item_size(each.dtype) == item)
+                order.push_back(&each);
     nlohmann::ordered_json header;
     header["__metadata__"] = metadata;
     std::size_t end = 0;

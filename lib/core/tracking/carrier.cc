@@ -97,8 +97,8 @@ void carrier::state(archive& members, std::size_t first, std::size_t n)
         members.refuse("middle", "is out of range");
     if (d_middle != first + middle)
         d_middle = first + middle;
-    members.numbers("rotation.re", &d_rotation.re[first], { n });
-    members.numbers("rotation.im", &d_rotation.im[first], { n });
+    members.numbers("rotation.re", &d_rotation.re[first], { n }, -1.01f, 1.01f);
+    members.numbers("rotation.im", &d_rotation.im[first], { n }, -1.01f, 1.01f);
 }
 
 } // namespace gr::adann::core

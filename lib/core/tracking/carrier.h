@@ -42,6 +42,14 @@ public:
     void rotate(planes& samples, std::size_t first, std::size_t n) const;
 
     void reset() { d_phases.reset(); }
+    /*! Goes on from a line.
+     * \param sample of the buffer, where it has that phase, in radians
+     * \param growth radians a sample */
+    void set(std::size_t sample, float phase, float growth)
+    {
+        d_middle = sample;
+        d_phases.set({ phase, growth * static_cast<float>(step * d_sps) });
+    }
     //! Moves the buffer back by so many samples.
     void move_back(std::size_t samples);
 

@@ -83,9 +83,10 @@ front_filter::front_filter(const expected_waveform& waveform,
       d_filtered(d_samples.re.size() * d_planes),
       d_bad(d_samples.re.size()),
       d_labels(d_capacity + block),
-      d_expected(block * waveform.stride()),
-      d_wanted(sample(block), d_planes == 2),
-      d_output(sample(block) + window.samples() + lanes, d_planes == 2),
+      d_expected(most_training * waveform.stride()),
+      d_wanted(sample(most_training), d_planes == 2),
+      d_output(sample(block + waveform.reach() + 1) + window.samples() + lanes,
+               d_planes == 2),
       d_sums(d_taps, d_planes == 2),
       d_noise_sums(d_sums),
       d_filter(d_taps, d_planes == 2, simd::active()),
@@ -98,7 +99,9 @@ front_filter::front_filter(const expected_waveform& waveform,
       d_plain(judge::symbols + 2 * waveform.reach()),
       d_own(block),
       d_still(d_planes == 2 ? sample(judge::symbols) : 0, d_planes == 2),
-      d_interleaved(d_planes == 2 ? 2 * (sample(d_plain.size()) + window.samples()) : 0)
+      d_interleaved(d_planes == 2 ? 2 * (sample(d_plain.size()) + window.samples()) : 0),
+      d_acquisition(d_sums, window.sps()),
+      d_training(most_training)
 {
     if (d_planes == 2)
         d_carrier.emplace(d_samples.re.size(), window.sps());
@@ -113,7 +116,7 @@ void front_filter::forget_samples()
     d_next = d_past;
     d_ready = sample(d_next) - d_window.samples_before();
     d_loaded = d_ready - reach();
-    d_unusable = d_known = d_position = 0;
+    d_unusable = d_known = d_position = d_untrained = 0;
 }
 
 feature_view front_filter::filter(const feature_view& windows)
@@ -214,12 +217,20 @@ void front_filter::decided(const std::uint8_t* labels,
                            decider& decides,
                            const prepared_network& net)
 {
+    if (d_untrained) {
+        take(labels, n);
+        if (!d_untrained)
+            acquire();
+        return;
+    }
     if (!d_in_use) {
         decides.decide(net, own_windows(n), d_own.data(), nullptr, d_position);
         labels = d_own.data();
     }
     if (!take(labels, n))
         return;
+    if (d_acquired)
+        return update();
     const std::size_t between = d_in_use && !is_lost() ? judged_every : judge::symbols;
     if (d_blocks % (between / block) == 0)
         look(decides, net);
@@ -238,6 +249,11 @@ void front_filter::known(const std::uint8_t* labels, std::size_t n)
 // Returns whether a block is complete.
 bool front_filter::take(const std::uint8_t* labels, std::size_t n)
 {
+    if (d_untrained) {
+        labels = &d_training[d_trained];
+        d_trained += n;
+        d_untrained -= n;
+    }
     std::copy_n(labels, n, d_labels.begin() + d_next);
     d_next += n;
     d_known = std::min(d_known + n, d_past);
@@ -304,8 +320,10 @@ void front_filter::state(archive& members)
     members("resets", d_resets);
     members("in_use", d_in_use);
     members("clear", d_clear);
-    members("vain_looks", d_vain_looks);
+    members("vain_looks", d_vain_looks, std::size_t{ 0 }, judged_every / judge::symbols);
     members("reference", d_reference);
+    members("acquired", d_acquired);
+    members("bursts", d_bursts);
     members("position", d_position);
     members("known", d_known);
     // What the buffers still need: restored, it is at their start.
@@ -315,8 +333,12 @@ void front_filter::state(archive& members)
     members("loaded", loaded);
     members("ready", ready);
     members("unusable", unusable);
-    if (d_position >= block || d_known > d_past || ready > loaded || unusable > loaded ||
-        loaded > sample(d_past + block) + d_window.samples() + d_taps)
+    // As forget_samples() and filter() leave them.
+    const std::size_t empty = sample(d_past) - d_window.samples_before();
+    const std::size_t filled = empty + d_window.samples() - d_window.sps();
+    if (d_position >= block || d_known > d_past || unusable > loaded ||
+        !((ready == empty && loaded == empty - reach()) ||
+          (ready == filled && loaded == filled + reach())))
         members.refuse("position", "is out of range");
     // A reader that saves changes nothing.
     const auto set = [](std::size_t& to, std::size_t value) {
@@ -329,9 +351,10 @@ void front_filter::state(archive& members)
     if (d_carrier)
         d_carrier->state(members, from, sample(d_past + block) + d_window.samples());
     members.numbers("labels", &d_labels[symbol], { d_past });
-    members.numbers("samples.re", &d_samples.re[from], { loaded });
+    const float most = largest_sample;
+    members.numbers("samples.re", &d_samples.re[from], { loaded }, -most, most);
     if (d_planes == 2)
-        members.numbers("samples.im", &d_samples.im[from], { loaded });
+        members.numbers("samples.im", &d_samples.im[from], { loaded }, -most, most);
     members.numbers(
         "filtered", &d_filtered[from * d_planes], { ready * d_planes }, archive::any);
     members.numbers("bad", &d_bad[from], { loaded });
@@ -343,6 +366,7 @@ void front_filter::state(archive& members)
 void front_filter::reset()
 {
     start_over();
+    d_untrained = 0;
     d_in_use = true;
 }
 

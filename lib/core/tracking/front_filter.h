@@ -11,6 +11,7 @@
 #include "core/network/model.h"
 #include "core/signal/expected_waveform.h"
 #include "core/signal/windows.h"
+#include "core/tracking/acquisition.h"
 #include "core/tracking/carrier.h"
 #include "core/tracking/judge.h"
 #include "core/tracking/tap_bank.h"
@@ -40,6 +41,7 @@ struct front_filter_status {
     std::uint64_t resets = 0; //!< times that it started over
     float phase = 0;          //!< that is taken out of complex samples, radians
     float frequency = 0;      //!< that it turns with, turns a symbol
+    std::uint64_t bursts = 0; //!< training sequences that it took its taps from
 };
 
 /*! Brings a stream of samples to the expected waveform of what is decided from it.
@@ -70,6 +72,11 @@ struct front_filter_status {
  * learning from its own ones, starting over every `judged_every` symbols, and is in use
  * again when it is no longer lost, or leaves less than half of what the others leave.
  *
+ * A training sequence, train(), sets taps and carrier at once (acquisition.h), whatever they
+ * were: that of a burst, from a channel unknown before. If its symbols are not there, which
+ * leaves as much as to be lost, nothing changes. Behind one there is neither judge nor being
+ * lost, as decisions without the filter mean nothing, until reset().
+ *
  * A sample that is not usable (all_usable()) comes out as NaN; it counts as zero in what
  * its neighbours become, and its block is not learnt from. */
 class front_filter
@@ -77,6 +84,13 @@ class front_filter
 public:
     static constexpr std::size_t block = 64; //!< symbols between two updates
     static constexpr std::size_t judged_every = 16 * block;
+    //! Symbols of a training sequence at most.
+    static constexpr std::size_t most_training = 192;
+    //! … and at least: those at its ends, whose neighbours are not known, serve these only.
+    static std::size_t least_training(const expected_waveform& waveform)
+    {
+        return 16 + 2 * waveform.reach();
+    }
 
     /*! \param behind it: a model with an expected waveform, whose network decides
      * \throws std::invalid_argument naming the setting that is out of range, or if there is
@@ -96,9 +110,13 @@ public:
     {
         return d_window.dimension() + 2 * reach() * d_window.floats_per_sample();
     }
-    //! Symbols up to the end of the block or the carrier's step: the most that filter()
-    //! may be given.
-    std::size_t left() const { return d_step - d_position % d_step; }
+    //! Symbols up to the end of the block, the carrier's step or the training sequence: the
+    //! most that filter() may be given.
+    std::size_t left() const
+    {
+        const std::size_t step = d_step - d_position % d_step;
+        return d_untrained ? std::min(step, d_untrained) : step;
+    }
 
     /*! Filters what the next symbols' windows need.
      * \param windows at most left(), of dimension() and the window's stride
@@ -117,6 +135,12 @@ public:
     void known(const std::uint8_t* labels, std::size_t n);
     //! The same with labels that nothing is learnt from.
     void hold(const std::uint8_t* labels, std::size_t n) { take(labels, n); }
+
+    /*! The next n symbols are these, whatever is decided.
+     * \param n least_training() to most_training */
+    void train(const std::uint8_t* labels, std::size_t n);
+    //! Symbols of the training sequence that are to come.
+    std::size_t untrained() const { return d_untrained; }
 
     //! Back to doing nothing.
     void reset();
@@ -137,7 +161,8 @@ public:
                  std::max(d_bank.residual() + d_noise, 0.0f),
                  d_resets,
                  d_carrier ? d_carrier->phase() : 0,
-                 d_carrier ? d_carrier->frequency() : 0 };
+                 d_carrier ? d_carrier->frequency() : 0,
+                 d_bursts };
     }
 
     void state(archive& members);
@@ -159,10 +184,13 @@ private:
     void update();
     const float* interleaved(std::size_t first, std::size_t n);
     feature_view own_windows(std::size_t n) const;
+    //! Mean square that is left from there on, three quarters of what chance leaves.
+    float lost() const { return 0.75f * d_chance; }
     bool is_lost() const;
     void look(decider& decides, const prepared_network& net);
     judge::verdict compare(decider& decides, const prepared_network& net);
     void start_over();
+    void acquire();
 
     std::shared_ptr<const expected_waveform> d_waveform;
     window_geometry d_window;
@@ -199,7 +227,11 @@ private:
     bool d_clear = false;         // lost, but clearly better than nothing
     std::size_t d_vain_looks = 0; // since it is lost, or started over
     float d_reference = 0;        // the carrier's phase when it was last not in use
-    std::uint64_t d_blocks = 0, d_resets = 0;
+    std::uint64_t d_blocks = 0, d_resets = 0, d_bursts = 0;
+    acquisition d_acquisition;
+    std::vector<std::uint8_t> d_training;       // the labels
+    std::size_t d_trained = 0, d_untrained = 0; // of them, those that came, and will
+    bool d_acquired = false;                    // by training
 };
 
 } // namespace gr::adann::core

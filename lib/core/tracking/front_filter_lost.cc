@@ -6,15 +6,10 @@
 
 namespace gr::adann::core {
 
-namespace {
-constexpr float lost = 0.75f; // of what decisions at random leave
-} // namespace
-
 // Not before the first block: nothing is known then, and the residual NaN.
 bool front_filter::is_lost() const
 {
-    return d_bank.residual() > lost * d_chance ||
-           d_bank.latest_residual() > lost * d_chance;
+    return d_bank.residual() > lost() || d_bank.latest_residual() > lost();
 }
 
 // Judges the filter, and whether it stays in use.
@@ -73,7 +68,7 @@ void front_filter::start_over()
     d_judge.reset();
     if (d_carrier)
         d_carrier->reset();
-    d_clear = false;
+    d_clear = d_acquired = false;
     d_vain_looks = 0;
     d_reference = 0;
 }

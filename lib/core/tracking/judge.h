@@ -60,8 +60,8 @@ public:
     void reset() { d_lost = d_bouts = 0; }
     void state(archive& members)
     {
-        members("lost", d_lost);
-        members("bouts", d_bouts);
+        members("lost", d_lost, -65.0f, 65.0f);
+        members("bouts", d_bouts, 0.0f, 65.0f);
     }
 
 private:

@@ -35,6 +35,21 @@ void phase_bank::reset()
     d_steps = d_used = 0;
 }
 
+void phase_bank::set(const phase_line& line)
+{
+    reset();
+    for (auto& each : d_loops)
+        if (each.alpha > 0) {
+            each.line = line;
+            for (std::size_t back = 0; back < most_ahead; ++back)
+                each.before[most_ahead - 1 - back] = {
+                    wrapped(line.phase - static_cast<float>(back) * line.growth),
+                    line.growth
+                };
+        }
+    d_used = 1;
+}
+
 void phase_bank::measure(float phase)
 {
     for (auto& each : d_loops) {
@@ -71,10 +86,12 @@ void phase_bank::state(archive& members)
     for (std::size_t i = 0; i < d_loops.size(); ++i) {
         auto& each = d_loops[i];
         const std::string name = "loop" + std::to_string(i);
-        members(name + ".phase", each.line.phase);
-        members(name + ".growth", each.line.growth);
-        members(name + ".score", each.score);
-        members.numbers(name + ".before", &each.before[0].phase, { most_ahead, 2 });
+        const float most = i ? 1e6f : 0.0f; // radians: the first one stays at zero
+        members(name + ".phase", each.line.phase, -most, most);
+        members(name + ".growth", each.line.growth, -most, most);
+        members(name + ".score", each.score, 0.0f, 100.0f);
+        members.numbers(
+            name + ".before", &each.before[0].phase, { most_ahead, 2 }, -most, most);
     }
     members("steps", d_steps);
     members("used", d_used);

@@ -42,6 +42,8 @@ public:
     //! Nothing was measured in the next step.
     void skip();
     void reset();
+    //! Goes on from this line, at the latest measured step.
+    void set(const phase_line& line);
 
     //! What is in use: the phase at the middle of the latest measured step.
     phase_line in_use() const { return d_loops[d_used].line; }

@@ -97,6 +97,17 @@ void tap_bank::reset(const aligned_floats& nothing)
     reset();
 }
 
+void tap_bank::start_from(const normal_equations& sums, const float* taps)
+{
+    reset();
+    for (auto& memory : d_memories)
+        memory.sums = sums;
+    for (auto& each : d_candidates)
+        if (each.kind != candidate::nothing)
+            std::copy_n(taps, each.taps.size(), each.taps.begin());
+    d_used = 1;
+}
+
 std::size_t tap_bank::memory() const
 {
     const auto& used = d_candidates[d_used];
@@ -113,6 +124,11 @@ float tap_bank::residual() const
 void tap_bank::learn(const normal_equations& block)
 {
     score(block);
+    // Beyond the floats: sums and scores would stay what they are.
+    if (!std::all_of(d_candidates.begin(), d_candidates.end(), [](const auto& each) {
+            return std::isfinite(each.score);
+        }))
+        return reset();
     d_latest = d_candidates[d_used].latest;
     ++d_blocks;
     take_in(block);
@@ -205,7 +221,8 @@ void tap_bank::state(archive& members)
     for (std::size_t c = 0; c < d_candidates.size(); ++c) {
         auto& each = d_candidates[c];
         const std::string name = "candidate" + std::to_string(c);
-        members.numbers(name + ".taps", each.taps.data(), { each.taps.size() });
+        if (each.kind != candidate::nothing)
+            members.numbers(name + ".taps", each.taps.data(), { each.taps.size() });
         members(name + ".score", each.score);
     }
     members("used", d_used);

@@ -49,6 +49,8 @@ public:
     void reset();
     //! The same, with other taps for those that do nothing.
     void reset(const aligned_floats& nothing);
+    //! Forgets all but these sums, and has these taps in use.
+    void start_from(const normal_equations& sums, const float* taps);
 
     //! A vector of normal_equations: what is in use, and is for the next block.
     const float* taps() const { return d_candidates[d_used].taps.data(); }

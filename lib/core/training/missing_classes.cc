@@ -58,7 +58,7 @@ void missing_classes::reset()
 
 void missing_classes::state(archive& members)
 {
-    members("raised", d_raised);
+    members("raised", d_raised, 0.0f, 1e6f);
     members("labels", d_labels);
 }
 

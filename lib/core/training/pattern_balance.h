@@ -64,7 +64,7 @@ public:
     //! Forgets all steps.
     void reset();
 
-    void state(archive& members) { members("sums", d_sums); }
+    void state(archive& members) { members("sums", d_sums, 0.0f, 1e9f); }
 
 private:
     template <std::size_t K>

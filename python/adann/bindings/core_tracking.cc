@@ -61,6 +61,11 @@ public:
         return py::make_tuple(labels, filtered);
     }
 
+    void train(const labels_array& labels)
+    {
+        d_filter.train(labels_for(labels, labels.size()), labels.size());
+    }
+
     py::array_t<std::complex<float>> taps() const
     {
         py::array_t<std::complex<float>> all(d_filter.taps());
@@ -110,6 +115,10 @@ void bind_tracking(py::module& m)
             py::arg("known") = py::none(),
             "Labels (N,) and the symbols' filtered samples (N, stride) of float32 windows "
             "(N, dimension) of a stream; it learns from the known labels, if given.")
+        .def("train",
+             &tracked_network::train,
+             py::arg("labels"),
+             "The next symbols are these: they set taps and carrier at once.")
         .def_property_readonly("taps", &tracked_network::taps, "complex64 (taps,)")
         .def_property_readonly(
             "memory", [](tracked_network& self) { return self.filter().status().memory; })
@@ -121,5 +130,7 @@ void bind_tracking(py::module& m)
         .def_property_readonly(
             "frequency",
             [](tracked_network& self) { return self.filter().status().frequency; })
+        .def_property_readonly(
+            "bursts", [](tracked_network& self) { return self.filter().status().bursts; })
         .def("reset", [](tracked_network& self) { self.filter().reset(); });
 }

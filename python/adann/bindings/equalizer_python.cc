@@ -92,6 +92,11 @@ constellation, sps, half_window, complex: of the samples, without a model; a mod
 Settings, by their names:)") +
          settings_doc<equalizer_settings>() + R"(
 
+A training sequence, which each burst begins with, needs a model with an expected waveform: from
+its front filter's taps, the carrier's phase and its frequency, up to 1/32 turn a symbol, are found at
+once; 64 symbols are enough. If it is not where the tag is, nothing changes. Until the first burst,
+and between bursts unless after_burst is 'keep', nothing is learnt.
+
 Without a model the sample in the middle decides 4096 symbols, then a linear equalizer that was
 fitted to them blindly, and from 32768 symbols on a network that was trained on those decisions in
 the adapter thread, or that linear equalizer again where its decisions explain the samples better;
@@ -156,6 +161,9 @@ ValueError) if the model file cannot be read.)")
             &equalizer::modulation_error_ratio,
             "dB: of what the expected waveform explains of the filtered samples to what it leaves; nan "
             "without a front filter.")
+        .def("bursts",
+             &equalizer::bursts,
+             "Bursts whose training sequence the front filter took its taps from.")
         .def("frequency",
              &equalizer::frequency,
              "Of the carrier that the front filter takes out, turns a symbol.")

@@ -116,7 +116,7 @@ def _forwarded(name):
 
 
 for _name in ("steps", "updates", "rejected", "dropped", "queued", "rollbacks", "estimated_ber",
-              "estimated_bit_error_rate", "network", "modulation_error_ratio", "frequency",
+              "estimated_bit_error_rate", "network", "modulation_error_ratio", "frequency", "bursts",
               "front_filter", "set_frozen", "set_front_filter"):
     setattr(receiver, _name, _forwarded(_name))
 

@@ -111,8 +111,15 @@ def read(meta: Path) -> StoredCapture:
     """StoredCapture of a pair by its .sigmf-meta. Raises ValueError, OSError."""
     if meta.stat().st_size > _LARGEST_META:
         raise ValueError(f"{meta.stat().st_size} bytes of metadata, allowed: {_LARGEST_META}")
+    data = meta.with_suffix(".sigmf-data")
+    return described(meta.read_bytes(), data, data.stat().st_size)
+
+
+def described(text: bytes, data: Path, size: int) -> StoredCapture:
+    """StoredCapture of `data`, a file of `size` bytes, by the text of its .sigmf-meta. The file is
+    opened for a hash alone. Raises ValueError, OSError."""
     try:
-        record = json.loads(meta.read_text(encoding="utf-8"))
+        record = json.loads(text.decode())
     except (ValueError, RecursionError) as error:
         raise ValueError(f"not JSON: {error}") from error
     fields = _object(record, "global")
@@ -124,12 +131,10 @@ def read(meta: Path) -> StoredCapture:
         raise ValueError(f"{channels} channels, allowed: 1")
     rates = [_rate(fields, name) for name in ("core:sample_rate", "adann:symbol_rate")]
     offset = _header_bytes(record)
-
-    data = meta.with_suffix(".sigmf-data")
     if "core:dataset" in fields:
         raise ValueError(f"core:dataset names another file of samples, allowed: {data.name} beside it")
     stored = StoredCapture(data, datatype, offset, 0, *rates)
-    length = data.stat().st_size - offset - _count(fields, "core:trailing_bytes", 0)
+    length = size - offset - _count(fields, "core:trailing_bytes", 0)
     item = stored.component.itemsize * (1 + stored.is_complex)
     if length <= 0:
         raise ValueError(f"{data.name} has no samples between its header and trailing bytes")

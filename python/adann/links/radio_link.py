@@ -14,9 +14,9 @@ from .. import core
 from .amplifier import AMPLIFIERS, drive
 
 SPS = 2               # samples a symbol that the receiver gives
-_OVERSAMPLED = 4      # samples a symbol of the link: the amplifier widens the spectrum
+OVERSAMPLED = 4       # samples a symbol of the link: the amplifier widens the spectrum
 _ROLL_OFF = 0.3
-_SPAN = 24            # symbols that the impulse response of each pulse filter lasts
+SPAN = 24             # symbols that the impulse response of each pulse filter lasts
 
 _RANGES = {
     "echo": (0, 2), "delay": (0, 8), "turns": (-0.01, 0.01), "jump_every": (0, 2**40),
@@ -73,24 +73,35 @@ class RadioLink:
         some of it.
         """
         random = np.random.default_rng(seed)
+        rays = self.rays(labels, random)
+        return matched(rays + self.noise(rays.size, random))
+
+    def rays(self, labels: npt.NDArray[np.uint8], random: np.random.Generator,
+             extent: str = "same") -> npt.NDArray[np.complex128]:
+        """What comes in without noise, complex128, 4 samples a symbol.
+
+        extent: "same", 4*n samples, the middle of symbol i at 4*i, or "full", with what the pulses
+        reach beyond, 48 samples before and 47 behind.
+        """
         points = np.array(core.constellation(self.constellation).points)
         points /= np.sqrt(np.mean(abs(points) ** 2))
         pulse = _root_raised_cosine()
-        sent = np.zeros(_OVERSAMPLED * len(labels), complex)
-        sent[::_OVERSAMPLED] = points[labels]
-        rays = fftconvolve(sent, pulse, "same")
+        sent = np.zeros(OVERSAMPLED * len(labels), complex)
+        sent[::OVERSAMPLED] = points[labels]
+        rays = fftconvolve(sent, pulse, extent)
         if self.amplifier != "none":
             driven = drive(rays, self.back_off)
             rays = AMPLIFIERS[self.amplifier](driven) * np.linalg.norm(rays) / np.linalg.norm(driven)
-        late = round(_OVERSAMPLED * self.delay)
-        symbols = np.arange(sent.size) / _OVERSAMPLED
+        late = round(OVERSAMPLED * self.delay)
+        symbols = np.arange(rays.size) / OVERSAMPLED
         echo = np.concatenate([np.zeros(late), rays[:rays.size - late]])
         rays = rays + echo * self.echo * np.exp(1j * self._echo_phase(symbols, random))
-        rays = rays * np.exp(1j * self._oscillator_phase(symbols, random))
-        noise = random.standard_normal((sent.size, 2)).view(complex)[:, 0]
-        rays = rays + np.sqrt(_OVERSAMPLED / 2) * 10 ** (-self.snr / 20) * noise
-        matched = fftconvolve(rays, pulse / _OVERSAMPLED, "same")
-        return matched[::_OVERSAMPLED // SPS].astype(np.complex64)
+        return rays * np.exp(1j * self._oscillator_phase(symbols, random))
+
+    def noise(self, count: int, random: np.random.Generator) -> npt.NDArray[np.complex128]:
+        """Of as many of these samples."""
+        noise = random.standard_normal((count, 2)).view(complex)[:, 0]
+        return np.sqrt(OVERSAMPLED / 2) * 10 ** (-self.snr / 20) * noise
 
     def _echo_phase(self, symbols, random):
         phase = 2 * np.pi * self.turns * symbols
@@ -103,15 +114,21 @@ class RadioLink:
     def _oscillator_phase(self, symbols, random):
         phase = 2 * np.pi * self.carrier * symbols
         if self.linewidth:
-            step = np.sqrt(2 * np.pi * self.linewidth / _OVERSAMPLED)
+            step = np.sqrt(2 * np.pi * self.linewidth / OVERSAMPLED)
             phase = phase + step * np.cumsum(random.standard_normal(symbols.size))
         return phase
 
 
+def matched(rays: npt.NDArray[np.complex128]) -> npt.NDArray[np.complex64]:
+    """What the matched filter gives of 4 samples a symbol: 2, complex64."""
+    through = fftconvolve(rays, _root_raised_cosine() / OVERSAMPLED, "same")
+    return through[::OVERSAMPLED // SPS].astype(np.complex64)
+
+
 def _root_raised_cosine():
-    """Its impulse response, time zero in the middle, of energy _OVERSAMPLED."""
-    size = _SPAN * _OVERSAMPLED
-    frequency = np.fft.fftfreq(size, 1 / _OVERSAMPLED)
+    """Its impulse response, time zero in the middle, of energy OVERSAMPLED."""
+    size = SPAN * OVERSAMPLED
+    frequency = np.fft.fftfreq(size, 1 / OVERSAMPLED)
     beyond = np.clip((2 * abs(frequency) - 1) / _ROLL_OFF, -1, 1)
-    taps = _OVERSAMPLED * np.fft.ifft(np.cos(np.pi / 4 * (beyond + 1))).real
+    taps = OVERSAMPLED * np.fft.ifft(np.cos(np.pi / 4 * (beyond + 1))).real
     return np.append(np.fft.fftshift(taps), taps[size // 2])

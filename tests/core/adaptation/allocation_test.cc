@@ -18,6 +18,16 @@ using namespace gr::adann::core;
 
 namespace {
 
+template <typename condition>
+void wait_until(condition holds)
+{
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(10);
+    while (!holds()) {
+        BOOST_REQUIRE(std::chrono::steady_clock::now() < deadline);
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+}
+
 std::vector<float> noise(std::size_t count)
 {
     std::vector<float> values(count);
@@ -93,14 +103,25 @@ BOOST_AUTO_TEST_CASE(a_step_allocates_at_its_first_time_only)
                 }
 }
 
-BOOST_DATA_TEST_CASE(a_live_equalizer_neither_allocates_nor_waits,
-                     boost::unit_test::data::make({ false, true }),
-                     has_front_filter)
+enum class front { none, following, lost };
+std::ostream& operator<<(std::ostream& to, front which)
+{
+    return to << static_cast<int>(which);
+}
+
+// Behind a receiver of other levels the front filter is lost.
+BOOST_DATA_TEST_CASE(
+    a_live_equalizer_neither_allocates_nor_waits,
+    boost::unit_test::data::make({ front::none, front::following, front::lost }),
+    which)
 {
     constexpr std::size_t batch = 512, batches = 60;
     constexpr std::size_t floats = 4 * batch * batches + 92;
+    const bool has_front_filter = which != front::none;
     const auto samples = has_front_filter ? followed_signal(floats) : noise(floats);
-    const model initial = has_front_filter ? make_followed_receiver() : make_receiver();
+    const model initial = which == front::none   ? make_receiver()
+                          : which == front::lost ? make_followed_receiver(0.3f)
+                                                 : make_followed_receiver();
     std::vector<std::uint8_t> labels(batch * batches);
     std::vector<float> posteriors(4 * labels.size());
     for (const auto& loss : words(loss_kind{})) {
@@ -108,6 +129,7 @@ BOOST_DATA_TEST_CASE(a_live_equalizer_neither_allocates_nor_waits,
         settings.mode = adaptation_mode::live;
         settings.batch = batch;
         settings.loss = loss.value;
+        settings.guard = which != front::lost; // it would pause the steps
         std::atomic<std::uint64_t> told{ 0 };
         adaptive_equalizer equalizer(initial, 4, settings, [&](const auto&) { ++told; });
         BOOST_REQUIRE(equalizer.has_front_filter() == has_front_filter);
@@ -116,15 +138,16 @@ BOOST_DATA_TEST_CASE(a_live_equalizer_neither_allocates_nor_waits,
         std::size_t waited = 0;
         const auto decide = [&](std::size_t first, std::size_t count) {
             const std::size_t before = waits;
-            equalizer.decide({ samples.data() + 4 * first, 4, dimension, count },
-                             labels.data() + first,
-                             labels.data() + first,
-                             posteriors.data() + 4 * first);
+            in_real_time([&] {
+                equalizer.decide({ samples.data() + 4 * first, 4, dimension, count },
+                                 labels.data() + first,
+                                 labels.data() + first,
+                                 posteriors.data() + 4 * first);
+            });
             waited += waits - before;
         };
         const auto wait_for_steps = [&](std::uint64_t count) {
-            while (told + equalizer.dropped() < count)
-                std::this_thread::sleep_for(std::chrono::milliseconds(1));
+            wait_until([&] { return told + equalizer.dropped() >= count; });
         };
         decide(0, batch);
         wait_for_steps(1);
@@ -138,9 +161,51 @@ BOOST_DATA_TEST_CASE(a_live_equalizer_neither_allocates_nor_waits,
         wait_for_steps(batches);
         const std::size_t after = allocations;
         BOOST_TEST(equalizer.status().updates > batches / 4);
+        // Only known labels are not judged.
+        BOOST_TEST((equalizer.front_status().resets > 0) ==
+                   (which == front::lost && !row(loss.value).supervised()));
         BOOST_TEST(after == before, loss.name);
         BOOST_TEST(waited == 0u, loss.name);
     }
+}
+
+// The adapter allocates while it gathers a signal and trains; the deciding thread never,
+// also where the network that was found and its front filter come into use.
+BOOST_AUTO_TEST_CASE(deciding_while_a_blind_start_goes_on_neither_allocates_nor_waits)
+{
+    constexpr std::size_t batch = 512, batches = 2 * blind_start::symbols / batch;
+    const auto samples = followed_signal(4 * batch * batches + 92);
+    std::vector<std::uint8_t> labels(batch * batches);
+    std::vector<float> posteriors(4 * labels.size());
+    adaptation_settings settings;
+    settings.mode = adaptation_mode::live;
+    settings.batch = batch;
+    adaptive_equalizer equalizer(blind_start("pam4", 4, 5, false, 1), 4, settings);
+    equalizer.start();
+    const std::size_t dimension = equalizer.dimension();
+    std::size_t allocated = 0, waited = 0;
+    const auto decide = [&](std::size_t i) {
+        const std::size_t allocated_before = own_allocations, waited_before = waits;
+        in_real_time([&] {
+            equalizer.decide({ samples.data() + 4 * batch * i, 4, dimension, batch },
+                             nullptr,
+                             labels.data() + batch * i,
+                             posteriors.data() + 4 * batch * i);
+        });
+        allocated += own_allocations - allocated_before;
+        waited += waits - waited_before;
+    };
+    decide(0);
+    allocated = waited = 0;
+    for (std::size_t i = 1; i < batches; ++i) {
+        decide(i);
+        if (i == blind_start::symbols / batch)
+            wait_until([&] { return equalizer.started(); });
+    }
+    BOOST_TEST(equalizer.started());
+    BOOST_TEST(equalizer.has_front_filter());
+    BOOST_TEST(allocated == 0u);
+    BOOST_TEST(waited == 0u);
 }
 
 // Of batches of 128 the guard looks at every fourth; of 600 at a tile or two.

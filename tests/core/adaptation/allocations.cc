@@ -9,7 +9,7 @@
 #include <new>
 
 std::atomic<std::size_t> allocations{ 0 }, bytes_in_use{ 0 }, most_bytes{ 0 };
-thread_local std::size_t waits = 0;
+thread_local std::size_t waits = 0, own_allocations = 0;
 std::atomic<std::size_t> refused_bytes{ ~std::size_t{ 0 } };
 thread_local bool never_refused = false;
 
@@ -20,6 +20,7 @@ void* counted(void* p)
     if (!p)
         throw std::bad_alloc();
     ++allocations;
+    ++own_allocations;
     const std::size_t now = bytes_in_use += malloc_usable_size(p);
     for (auto most = most_bytes.load();
          now > most && !most_bytes.compare_exchange_weak(most, now);) {

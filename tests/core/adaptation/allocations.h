@@ -12,8 +12,8 @@
 
 // Of all threads: the adapter's steps count too.
 extern std::atomic<std::size_t> allocations, bytes_in_use, most_bytes;
-// Of this thread only: the adapter may wait for work.
-extern thread_local std::size_t waits;
+// Of this thread only: the adapter may wait for work, and allocate before it learns.
+extern thread_local std::size_t waits, own_allocations;
 // From so many bytes on, operator new finds none for threads that are not never_refused.
 extern std::atomic<std::size_t> refused_bytes;
 extern thread_local bool never_refused;
@@ -22,10 +22,23 @@ struct counts {
     std::size_t allocations, waits;
 };
 
+#if defined(__clang__) && __clang_major__ >= 20
+#define ADANN_REAL_TIME [[clang::nonblocking]]
+#else
+#define ADANN_REAL_TIME
+#endif
+
+//! Under Clang's RealtimeSanitizer, what may block within it ends the program.
+template <typename Work>
+void in_real_time(Work work) ADANN_REAL_TIME
+{
+    work();
+}
+
 template <typename Work>
 counts counted_in(Work work)
 {
     const counts before{ allocations, waits };
-    work();
+    in_real_time(work);
     return { allocations - before.allocations, waits - before.waits };
 }

@@ -6,6 +6,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <cstdio>
+#include <cstring>
 
 using namespace gr::adann;
 using namespace gr::adann::core;
@@ -48,6 +49,19 @@ struct fixture {
                 &all.posteriors[4 * done]);
         }
         return all;
+    }
+
+    //! A checkpoint after so many batches.
+    model saved_after(std::size_t batches)
+    {
+        settings.checkpoint = path;
+        {
+            adaptive_equalizer first(initial, 4, settings);
+            first.start();
+            decide(first, 0, batches * batch);
+        }
+        settings.checkpoint.clear();
+        return load_model(path);
     }
 
     model initial;
@@ -112,17 +126,74 @@ BOOST_AUTO_TEST_CASE(a_restart_goes_on_to_the_bit)
 
 BOOST_AUTO_TEST_CASE(a_checkpoint_of_another_length_is_refused)
 {
-    settings.checkpoint = path;
-    {
-        adaptive_equalizer first(initial, 4, settings);
-        first.start();
-        decide(first, 0, batch);
-    }
+    const model saved = saved_after(1);
     settings.front_filter_length = 6;
-    BOOST_CHECK_THROW(adaptive_equalizer(load_model(path), 4, settings),
-                      model_file_error);
+    BOOST_CHECK_THROW(adaptive_equalizer(saved, 4, settings), model_file_error);
     settings.front_filter = false;
-    adaptive_equalizer(load_model(path), 4, settings);
+    adaptive_equalizer(saved, 4, settings);
+}
+
+// By the bytes of one number each.
+BOOST_AUTO_TEST_CASE(numbers_of_a_checkpoint_that_make_no_sense_are_refused)
+{
+    const model saved = saved_after(10);
+    const auto set = [&](const std::string& name, auto value) {
+        model bad = saved;
+        for (auto& each : bad.state.tensors)
+            if (each.name == "state.front." + name)
+                std::memcpy(each.bytes.data(), &value, sizeof value);
+        BOOST_CHECK_EXCEPTION(adaptive_equalizer(bad, 4, settings),
+                              model_file_error,
+                              [](const auto& error) {
+                                  return std::string(error.what()).find("state.front.") !=
+                                         std::string::npos;
+                              });
+    };
+    // Windows would begin before the samples that are there, or end behind them.
+    set("loaded", std::uint64_t{ 0 });
+    set("ready", std::uint64_t{ 0 });
+    set("unusable", std::uint64_t{ 1 } << 40);
+    set("position", std::uint64_t{ front_filter::block });
+    set("known", std::uint64_t{ 1 } << 40);
+    set("vain_looks", std::uint64_t{ 1000 }); // it would never start over
+    set("bank.used", std::uint64_t{ 1000 });
+    set("judge.lost", 1e9f);
+    set("judge.bouts", -1.0f); // it would never be the worse one
+    set("samples.re", 1e6f);
+    set("labels", std::uint8_t{ 4 });
+}
+
+BOOST_AUTO_TEST_CASE(sums_beyond_the_floats_are_given_up)
+{
+    model bad = saved_after(10);
+    const float huge = 3e38f;
+    for (auto& each : bad.state.tensors)
+        if (each.name == "state.front.bank.memory128.sums" ||
+            each.name == "state.front.bank.candidate1.taps")
+            for (std::size_t i = 0; i < each.bytes.size(); i += sizeof huge)
+                std::memcpy(&each.bytes[i], &huge, sizeof huge);
+    adaptive_equalizer equalizer(bad, 4, settings);
+    equalizer.start();
+    decide(equalizer, 10 * batch, 10 * batch);
+    BOOST_TEST(equalizer.front_status().memory > 0u);
+    BOOST_TEST(equalizer.front_status().residual < 0.1f);
+}
+
+BOOST_AUTO_TEST_CASE(numbers_of_a_carriers_phase_that_make_no_sense_are_refused)
+{
+    for (const auto& [name, value] : { std::pair{ "loop0.growth", 0.1f }, // idle for ever
+                                       { "loop3.phase", 1e30f },
+                                       { "loop3.score", -1.0f },
+                                       { "loop9.before", 1e30f } }) {
+        phase_bank phases(2);
+        tensor_file file;
+        archive::saving(file, "it")("phases", phases);
+        for (auto& each : file.tensors)
+            if (each.name == std::string("it.phases.") + name)
+                std::memcpy(each.bytes.data(), &value, sizeof value);
+        BOOST_CHECK_THROW(archive::restoring(file, "it")("phases", phases),
+                          model_file_error);
+    }
 }
 
 BOOST_AUTO_TEST_CASE(a_stream_that_starts_anew_keeps_the_taps_and_no_sample)

@@ -6,6 +6,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <cmath>
+#include <cstring>
 #include <random>
 
 using namespace gr::adann::core;
@@ -172,6 +173,29 @@ BOOST_AUTO_TEST_CASE(a_judge_goes_on_from_its_state_to_the_bit)
     for (auto* each : { &judge, &restored })
         each->look(received.view(batch), received.sent(batch));
     BOOST_TEST(judge.noise() == restored.noise());
+}
+
+BOOST_AUTO_TEST_CASE(a_judge_whose_numbers_left_the_floats_starts_over)
+{
+    nonlinear_link received("pam4", 2, false, 8);
+    received.send(40 * batch, 4);
+    waveform_judge judge(received.trained, received.window, batch);
+    tensor_file file;
+    archive::saving(file, "it")("judge", judge);
+    for (auto& each : file.tensors)
+        if (each.name == "it.judge.gram" || each.name == "it.judge.moments")
+            for (std::size_t i = 0; i < each.bytes.size(); i += sizeof(double)) {
+                const double huge = i % 3 ? 1e300 : -1e300;
+                std::memcpy(&each.bytes[i], &huge, sizeof huge);
+            }
+    archive::restoring(file, "it")("judge", judge);
+    for (std::size_t i = 0; i < 20; ++i)
+        judge.look(received.view(i * batch), received.sent(i * batch));
+    BOOST_TEST(judge.noise() < 1);
+    for (auto& each : file.tensors)
+        if (each.name == "it.judge.sums")
+            std::memcpy(each.bytes.data(), "\0\0\0\0\0\0\xf0\xbf", sizeof(double)); // -1
+    BOOST_CHECK_THROW(archive::restoring(file, "it")("judge", judge), model_file_error);
 }
 
 BOOST_AUTO_TEST_CASE(a_batch_that_is_too_short_is_refused)

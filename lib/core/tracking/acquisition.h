@@ -1,0 +1,70 @@
+/* -*- c++ -*- */
+/*
+ * Taps and carrier at once, from samples whose symbols are known.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+#pragma once
+
+#include "core/tracking/normal_equations.h"
+
+#include <complex>
+#include <cstddef>
+#include <vector>
+
+namespace gr::adann::core {
+
+/*! The filter and the carrier that bring samples x nearest to those z that are wanted:
+ * the least Σ |z e^(j(φ + ωt)) - wᵀx|² over taps w and frequencies ω, t counted from the
+ * middle sample, the phase φ such that w's middle tap is positive. For each ω the taps are
+ * those of least squares, with a hundredth of R's mean diagonal on top of it, and one factorisation serves all: 17 frequencies up to ±1/32
+ * turn a symbol, then 17 around the best one, then the parabola through the best three.
+ *
+ * Float samples have no carrier, but an offset as one more unknown. Nothing is allocated
+ * after construction.
+ *
+ * Source: joint least squares estimation from a known sequence, Morelli and Mengali,
+ * "Carrier-frequency estimation for transmissions over selective channels", IEEE Trans.
+ * Commun. 48, 2000; here for the channel's inverse. */
+class acquisition
+{
+public:
+    /*! \param shape of the sums to come
+     * \param sps samples of a symbol */
+    acquisition(const normal_equations& shape, std::size_t sps);
+
+    /*! \param sums R of n samples, that of their noise included; p is not looked at
+     * \param x,wanted,n as normal_equations::set() takes them
+     * \returns mean |z - wᵀx|² that these taps would leave of other samples, as
+     * generalised cross-validation has it; infinite if there are too few to tell */
+    float find(const normal_equations& sums,
+               const signal_planes& x,
+               const signal_planes& wanted,
+               std::size_t n);
+
+    const float* taps() const { return d_taps.data(); } //!< a vector of normal_equations
+    float phase() const { return d_phase; }             //!< φ
+    float growth() const { return d_growth; }           //!< ω, radians a sample
+
+private:
+    using number = std::complex<double>;
+
+    void solve_for(const signal_planes& x,
+                   const signal_planes& wanted,
+                   std::size_t n,
+                   double growth,
+                   double apart,
+                   std::size_t count);
+    number sample(const signal_planes& x, std::size_t i, std::size_t k) const;
+    double best(double growth, double apart) const;
+
+    std::size_t d_sps, d_unknowns, d_pitch;
+    bool d_complex;
+    std::vector<number> d_matrix, d_factor;
+    std::vector<number> d_wanted, d_solved; // (unknowns, frequencies): p, taps
+    std::vector<double> d_explained;        // for each frequency, Re pᴴw
+    aligned_floats d_taps;
+    float d_phase = 0, d_growth = 0;
+};
+
+} // namespace gr::adann::core

@@ -1,0 +1,56 @@
+/* What a front filter does with symbols that are known beforehand.
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "core/tracking/front_filter.h"
+
+#include "core/common/checks.h"
+
+#include <algorithm>
+
+namespace gr::adann::core {
+
+void front_filter::train(const std::uint8_t* labels, std::size_t n)
+{
+    check_range(
+        "training sequence's length", n, least_training(*d_waveform), most_training);
+    std::copy_n(labels, n, d_training.begin());
+    d_trained = 0;
+    d_untrained = n;
+}
+
+// From the training sequence that has just come.
+void front_filter::acquire()
+{
+    const std::size_t around = d_waveform->reach();
+    const std::size_t symbols = d_trained - 2 * around, n = sample(symbols);
+    const std::size_t owned = sample(d_next - around - symbols) - d_window.sps() / 2;
+    if (d_known < d_trained || d_unusable > owned - reach())
+        return;
+    const signal_planes x = d_samples + static_cast<std::ptrdiff_t>(owned - reach());
+    d_waveform->expect(&d_labels[d_next - around - symbols], symbols, d_expected.data());
+    d_wanted.assign(d_expected.data(), n);
+    d_sums.set(x, d_wanted, n);
+    d_sums.add(1, d_noise_sums);
+    if (!(d_acquisition.find(d_sums, x, d_wanted, n) < lost()))
+        return;
+    start_over();
+    // Whatever is needed of the filtered stream from here on is filtered again.
+    d_position = 0;
+    d_ready = std::min(sample(d_next) - d_window.samples_before(), owned + n);
+    if (d_carrier) {
+        const std::size_t latest = owned + n - sample(d_step) / 2; // the step before
+        const float since =
+            static_cast<float>(latest) - static_cast<float>(owned + n / 2);
+        d_carrier->set(latest,
+                       wrapped(d_acquisition.phase() + since * d_acquisition.growth()),
+                       d_acquisition.growth());
+        d_carrier->prepare(owned, owned + n);
+        d_carrier->rotate(d_wanted, owned, n);
+        d_sums.set(x, d_wanted, n);
+        d_sums.add(1, d_noise_sums);
+    }
+    d_bank.start_from(d_sums, d_acquisition.taps());
+    d_in_use = d_acquired = true;
+    ++d_bursts;
+}
+
+} // namespace gr::adann::core

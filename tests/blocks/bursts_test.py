@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Bursts in the equalizer block: tags, what happens between them, corr_est, packet error rates."""
+
+import numpy as np
+import pytest
+from gnuradio import adann, blocks, digital, gr
+from gnuradio.adann.experiments import bursts
+
+COUNT = 12
+
+
+@pytest.fixture(scope="module")
+def model():
+    return bursts.network_for(bursts.STILL)
+
+
+@pytest.fixture(scope="module")
+def received():
+    return bursts.receive(bursts.STILL, COUNT, 3)
+
+
+def marks(received, early=0):
+    tags = received.tags("training_start") + received.tags("burst_end", received.sent.shape[1])
+    for tag in tags:
+        tag.offset -= early
+    return sorted(tags, key=lambda tag: tag.offset)
+
+
+def equalizer(model, received, **settings):
+    return adann.equalizer(model, **{**dict(
+        mode="lockstep", batch=64, training_sequence=received.packets.preamble,
+        training_start_tag="training_start", burst_end_tag="burst_end"), **settings})
+
+
+def run(received, tags, block, items=8192):
+    source = blocks.vector_source_c(received.samples, False, 1, tags)
+    sink = blocks.vector_sink_b()
+    top = gr.top_block()
+    top.connect(source, block, sink)
+    top.run(items)
+    return np.array(sink.data(), np.uint8), [(tag.offset, str(tag.key)) for tag in sink.tags()]
+
+
+def test_packets_are_received_and_the_tags_stay_at_their_symbols(model, received):
+    block = equalizer(model, received)
+    labels, tags = run(received, marks(received), block)
+    assert received.wrong(received.of_packets(labels)) <= 1 / COUNT
+    assert block.bursts() == COUNT
+    step = received.packets.symbols
+    assert [offset for offset, key in tags if key == "training_start"] == [
+        k * step + received.packets.gap for k in range(COUNT)]
+    # A batch begins behind each training sequence, and what is not complete is not learnt from.
+    assert block.steps() == COUNT * (received.packets.payload // 64)
+
+
+def test_the_result_is_the_same_whatever_the_scheduler_hands_over(model, received):
+    # Tags between two symbols belong to the later one; some are at the end of what is handed over.
+    found = [run(received, marks(received, early=1), equalizer(model, received), items)[0]
+             for items in (8192, 1000, 37)]
+    assert received.wrong(received.of_packets(found[0])) <= 1 / COUNT
+    assert all(np.array_equal(one[:found[0].size - 100], found[0][:found[0].size - 100]) for one in found)
+
+
+@pytest.mark.parametrize("after, nothing", [("freeze", False), ("reset", True)])
+def test_after_a_burst_the_filter_stays_or_does_nothing(model, received, after, nothing):
+    block = equalizer(model, received, after_burst=after)
+    run(received, marks(received), block)
+    assert block.steps() == COUNT * (received.packets.payload // 64)
+    taps = block.front_filter().taps
+    lone = np.zeros(taps.size)
+    lone[taps.size // 2] = 1
+    assert np.allclose(taps, lone) == nothing
+
+
+def test_keep_goes_on_learning(model, received):
+    block = equalizer(model, received, after_burst="keep")
+    run(received, marks(received), block)
+    assert block.steps() > COUNT * (received.packets.payload // 64)
+
+
+def test_a_false_alarm_changes_nothing(model, received):
+    false = received.tags("training_start", -received.packets.gap)  # noise
+    block = equalizer(model, received)
+    labels, _ = run(received, sorted(marks(received) + false, key=lambda tag: tag.offset), block)
+    assert block.bursts() == COUNT
+    assert received.wrong(received.of_packets(labels)) <= 1 / COUNT
+
+
+def test_corr_est_finds_them(model):
+    """GNU Radio's Correlation Estimator in front, its tag as it comes."""
+    received = bursts.receive(bursts.STILL, COUNT, 4)
+    length = len(received.packets.preamble)
+    finder = digital.corr_est_cc(received.packets.sought(), 2, 0, 0.4, digital.THRESHOLD_ABSOLUTE)
+    source = blocks.vector_source_c(received.samples)
+    block = equalizer(model, received, training_start_tag="corr_est", burst_end_tag="")
+    sink = blocks.vector_sink_b()
+    top = gr.top_block()
+    top.connect(source, finder, block, sink)
+    top.run()
+    labels = np.array(sink.data(), np.uint8)
+    starts = sorted({tag.offset for tag in sink.tags() if str(tag.key) == "corr_est"})
+    right = 0
+    for start in starts:
+        payload = labels[start + length:][:received.packets.payload]
+        right += any(np.array_equal(payload, sent[length:]) for sent in received.sent)
+    assert right >= COUNT - 2
+
+
+@pytest.mark.parametrize("settings, message", [
+    (dict(training_sequence=[0] * 20), r"training_sequence's length is 20, allowed: \d+ to 192"),
+    (dict(training_sequence=[4] * 64), "training_sequence's largest label is 4, allowed: 0 to 3"),
+    (dict(training_sequence=[0] * 64, mode="off"), "training_sequence is given, allowed: with a front filter"),
+    (dict(training_sequence=[0] * 64, front_filter=False), "training_sequence is given, allowed"),
+    (dict(training_sequence="abc"), "training_sequence is 'abc', allowed"),
+    (dict(after_burst="stop"), "after_burst is 'stop', allowed: freeze, reset, keep")])
+def test_what_does_not_fit_is_refused_in_a_sentence(model, settings, message):
+    with pytest.raises(ValueError, match=message):
+        adann.equalizer(model, **settings)
+
+
+def test_without_a_model_there_is_no_training_sequence():
+    with pytest.raises(ValueError, match="training_sequence is given, allowed: with a front filter"):
+        adann.equalizer("", "qpsk", training_sequence=[0] * 64)
+
+
+@pytest.mark.parametrize("case, part", [("static", 1.0), ("Doppler, amplifier", 0.5)])
+def test_packet_error_rates_beside_gnuradios(case, part):
+    """100 packets; the figures of 1000 stand in docs/bursts.md."""
+    received = bursts.receive(bursts.CASES[case], 100, 1)
+    linear = min(bursts.gnuradio_errors(received, step, goes_on)
+                 for step in bursts.STEPS for goes_on in (True, False))
+    found = bursts.adann_errors(received, bursts.network_for(bursts.CASES[case]))
+    assert found <= part * linear
+    assert found < bursts.slicer_errors(received)

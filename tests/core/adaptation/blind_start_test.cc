@@ -1,0 +1,91 @@
+/* An equalizer that starts with nothing: its threads. What it finds is tested from Python.
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "core/adaptation/adaptive_equalizer.h"
+#include "receivers.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include <chrono>
+#include <cstdio>
+
+using namespace gr::adann;
+using namespace gr::adann::core;
+
+BOOST_AUTO_TEST_SUITE(blind_starts)
+
+// While it is stopped and started again, in every stage, another thread asks and sets all
+// there is; once with and once without known labels.
+BOOST_AUTO_TEST_CASE(everything_may_be_asked_and_it_may_be_stopped_at_any_time)
+{
+    constexpr std::size_t batch = 512, batches = 2 * blind_start::symbols / batch;
+    const std::string path = "blind_start_test.safetensors";
+    const auto samples = followed_signal(4 * batch * batches + 92);
+    std::vector<std::uint8_t> sent(samples.size() / 4);
+    std::mt19937 random(1); // followed_signal()'s
+    for (auto& label : sent) {
+        const unsigned rank = random() & 3;
+        label = rank ^ (rank >> 1);
+    }
+    constexpr std::size_t first_decided =
+        11; // behind half a window and the filter's reach
+    for (const auto loss : { loss_kind::aug_vat, loss_kind::supervised }) {
+        adaptation_settings settings;
+        settings.mode = adaptation_mode::live;
+        settings.batch = batch;
+        settings.loss = loss;
+        std::atomic<int> errors{ 0 }, saved{ 0 };
+        adaptive_equalizer equalizer(blind_start("pam4", 4, 5, false, 1),
+                                     4,
+                                     settings,
+                                     [&](const adaptation_event& event) {
+                                         errors += event.what == event_kind::error;
+                                         saved += event.what == event_kind::saved;
+                                     });
+        std::atomic<bool> ended{ false };
+        std::thread asks([&] {
+            while (!ended) {
+                equalizer.status();
+                equalizer.front_status();
+                equalizer.taps();
+                equalizer.queued();
+                equalizer.set_learning_rate(1e-3f);
+                equalizer.set_front_filter(equalizer.dropped() % 2 == 0);
+                equalizer.freeze(false);
+                equalizer.request_save(path);
+                std::this_thread::sleep_for(std::chrono::milliseconds(5));
+            }
+        });
+        std::vector<std::uint8_t> labels(batch);
+        const auto decide = [&](std::size_t first, std::size_t count) {
+            for (std::size_t i = first; i < first + count; ++i)
+                equalizer.decide(
+                    { &samples[4 * batch * i], 4, equalizer.dimension(), batch },
+                    &sent[first_decided + batch * i],
+                    labels.data());
+        };
+        constexpr std::size_t all = blind_start::symbols / batch;
+        for (const std::size_t count : { std::size_t{ 3 }, all / 2, all }) {
+            equalizer.start();
+            decide(0, count);
+            equalizer.stop(); // while it gathers, and while it trains
+        }
+        const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(10);
+        equalizer.start();
+        while (!equalizer.started() && std::chrono::steady_clock::now() < deadline) {
+            decide(0, all);
+            std::this_thread::sleep_for(std::chrono::milliseconds(100));
+        }
+        decide(all, all);
+        equalizer.stop();
+        ended = true;
+        asks.join();
+        BOOST_TEST(equalizer.started());
+        BOOST_TEST(equalizer.has_front_filter());
+        // Nothing is there to be saved at first.
+        BOOST_TEST(errors > 0);
+        BOOST_TEST(saved > 0);
+        std::remove(path.c_str());
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
