@@ -9,12 +9,12 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-import scipy.special
 
 from .. import core
 from ..captures.alignment import is_conjugated
 from ..captures.files import Capture, cut
 from ..captures.labels import known
+from .blind import wrong_decisions
 from .conventional import linear_equalizer, nearest, slicer
 from .doubts import data_doubts
 from .equalize import equalize_captures, prepare_capture
@@ -126,10 +126,11 @@ def try_capture(capture: Capture, symbol_rate: float | None, constellation: core
                      for block in np.array_split(np.arange(labels.size), _BLOCKS)]
               for name, each in decided.items()}
     said += data_doubts(labels, part, constellation.size)
-    if blind:
+    if trained.blind_ratio is not None:
         said.append("no labels were given: errors are differences from the decisions of a blind linear equalizer "
-                    f"(modulation error ratio {trained.blind_ratio:.1f} dB, about {_wrong(constellation, trained)} of "
-                    f"{labels.size} wrong if what is left is noise)")
+                    f"(modulation error ratio {trained.blind_ratio:.1f} dB, about "
+                    f"{wrong_decisions(constellation, trained.blind_ratio, labels.size)} of {labels.size} wrong, if "
+                    "what is left is noise)")
     return Trial(said, samples, bursts, sps, done.symbol_rate, constellation, fraction, trained.model, rows, blind,
                  _verdict(rows, blind), curves, {"middle samples": middles, "linear equalizer": soft})
 
@@ -142,16 +143,6 @@ def _found(samples, bursts, sps, half_window, fraction, said):
     said.append(f"constellation found: {tried[0].name}; room between its points, over the error of a "
                 "blind equalizer: " + ", ".join(f"{each.name} {each.room:.1f} dB" for each in tried))
     return core.constellation(tried[0].name)
-
-
-def _wrong(constellation, trained):
-    """How many of the blind labels are wrong if each neighbour is as far away as the nearest, in Gaussian noise."""
-    points = constellation.points / np.sqrt(np.mean(abs(constellation.points) ** 2))
-    distances = abs(points[:, None] - points)
-    apart = distances[distances > 1e-6].min()
-    neighbours = (distances < 1.01 * apart).sum() / points.size - 1
-    deviation = 10 ** (-trained.blind_ratio / 20) / (np.sqrt(2) if constellation.is_complex else 1)
-    return round(trained.labels.size * neighbours * 0.5 * scipy.special.erfc(apart / 2 / deviation / np.sqrt(2)))
 
 
 def _row(name, decided, labels, there, bits):
