@@ -298,3 +298,26 @@ def test_mlse_says_what_is_wrong_in_one_line(sets, options, status, said):
                    "--reference", sets / "set1.u8", *options)
     assert result.exit_code == status
     assert said in result.stderr
+
+
+def test_what_is_doubtful_of_a_reference_is_said(sets, tmp_path):
+    """Of another constellation; of which little lies in the capture; of which little is trained on."""
+    sent = np.fromfile(sets / "set1.u8", np.uint8)
+    (sent >> 1).tofile(tmp_path / "pam2.u8")
+    result = adann("equalize", "--model", sets / "model.safetensors", "--capture", sets / "set1", "--mode", "off",
+                   "--reference", tmp_path / "pam2.u8")
+    assert "% of the symbols differ from" in result.stderr or "no better than by chance" in result.stderr
+    np.r_[np.zeros(20_000, np.uint8), sent][:30_000].tofile(tmp_path / "late.u8")
+    result = adann("train", "--capture", sets / "set1", "--reference", tmp_path / "late.u8", *TRAIN, "--epochs", 1,
+                   "-o", tmp_path / "m")
+    assert "capture and reference overlap in 10000 symbols of 30000" in result.stdout
+    result = adann("train", "--capture", sets / "set1", "--reference", sets / "set1.u8", *TRAIN, "--epochs", 1,
+                   "--symbols", 1000, "-o", tmp_path / "m")
+    assert "250 symbols are few to train on" in result.stdout
+
+
+def test_live_on_a_file_is_not_recommended(sets):
+    result = adann("equalize", "--model", sets / "model.safetensors", *(20 * ["--capture", sets / "set1"]), "--mode",
+                   "live", "--batch", 64)
+    dropped = int(result.stdout.split(" dropped")[0].split()[-1])
+    assert ("--mode lockstep learns from all of a file" in result.stdout) == (dropped > 0)
