@@ -54,6 +54,7 @@ def given(tmp_path):
     model = {"model": ROOT / "examples/models/vcsel_pam4.safetensors"}
     return {"adann_equalizer": {**model, "type": "float"}, "adann_receiver": {**model, "type": "float"},
             "adann_capture_source": {"file": tmp_path / "a.sigmf-meta"},
+            "adann_mimo_filter": {"model": ROOT / "examples/models/coherent_16qam.safetensors"},
             "adann_mlse": {"response": "(0, 0, 1, 0, 0)"},
             "adann_status_monitor": {"address": f"ipc://{tmp_path}/status"}}
 
@@ -137,6 +138,7 @@ def test_an_equalizer_without_a_model_is_made_of_constellation_and_samples(
     ("capture_source", {"file": ""}, "len(file) > 0"),
     ("coherent_link", {"snr": "200"}, "-10 <= snr <= 100"),
     ("feature_windower", {"sps": "65"}, "1 <= sps <= 64"),
+    ("mimo_filter", {"outputs": "3"}, "1 <= outputs <= channels"),
     ("mlse", {"memory": "99"}, "memory <= traceback_depth <= 4096"),
     ("mlse", {"constellation": "16qam"},
      "type == 'complex' or constellation in ('pam2', 'pam4', 'pam8', 'bpsk', 'gr:bpsk', 'given')"),

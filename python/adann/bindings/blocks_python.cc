@@ -11,6 +11,7 @@ PYBIND11_MODULE(adann_python, m)
     bind_ber_counter(m);
     bind_equalizer(m);
     bind_feature_windower(m);
+    bind_mimo_filter(m);
     bind_mlse(m);
     bind_normalizer(m);
     bind_soft_bits(m);

@@ -15,6 +15,7 @@ from .quantize import quantize
 from .replay import replay
 from .reproduce import reproduce
 from .resample import resample
+from .separate import separate
 from .simulate import simulate
 from .terminal import printable
 from .train import train
@@ -58,6 +59,6 @@ def main() -> None:
     """AdaNN: a neural-network equalizer that keeps learning on the signal it receives."""
 
 
-for command in (try_capture, train, equalize, replay, mlse, import_capture, resample, import_network,
+for command in (try_capture, train, equalize, replay, mlse, import_capture, resample, separate, import_network,
                 quantize, export, simulate, reproduce, doctor):
     main.add_command(command)

@@ -1,0 +1,69 @@
+/* -*- c++ -*- */
+/*
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+#pragma once
+
+#include <gnuradio/adann/api.h>
+#include <gnuradio/sync_block.h>
+
+#include <complex>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace gr::adann {
+
+/*! \brief Several channels in, a stream for each transmitter out: polarisations, antennas.
+ * \ingroup adann
+ *
+ * A matrix of filters brings the channels, in which the transmitters are mixed, to streams
+ * such as the model was trained on, for an adann::equalizer behind each output. Its taps
+ * follow by exponentially windowed least squares on the waveform that the model expects of
+ * what its network decides, and each output's carrier is followed. It starts blindly after
+ * 4096 symbols; until then output o is channel o. Two outputs on one transmitter are
+ * parted, and one that is lost starts again. Which transmitter comes out where nothing
+ * tells.
+ *
+ * Inputs: complex samples, sample i·sps the middle of symbol i, zero mean and about unit
+ * power. Outputs: the same, delay() symbols later; a tag moves with its sample. The result
+ * does not depend on the buffers' sizes. A blind start takes some tens of milliseconds of
+ * work()'s time.
+ */
+class ADANN_API mimo_filter : virtual public gr::sync_block
+{
+public:
+    typedef std::shared_ptr<mimo_filter> sptr;
+
+    /*!
+     * \param model path of a model file, of one transmitter, for complex samples and with
+     * an expected waveform
+     * \param channels inputs, 1 to 8
+     * \param outputs transmitters, 1 to `channels`
+     * \param length symbols that the taps span, 1 to 64
+     * \throws std::invalid_argument naming what is out of range, or if the model file
+     * cannot be read
+     */
+    static sptr make(const std::string& model,
+                     unsigned channels = 2,
+                     unsigned outputs = 2,
+                     unsigned length = 12);
+    //! The same with the contents of a model file.
+    static sptr make_from_memory(const std::string& contents,
+                                 unsigned channels = 2,
+                                 unsigned outputs = 2,
+                                 unsigned length = 12);
+
+    virtual unsigned delay() const = 0; //!< symbols
+    //! How many outputs have a transmitter.
+    virtual unsigned found() const = 0;
+    //! Times that a transmitter was found, over all outputs.
+    virtual std::uint64_t starts() const = 0;
+    /*! What the expected waveform leaves of the filtered samples, dB, of the worst output;
+     * NaN before the first update. */
+    virtual double residual() const = 0;
+    //! Of the carrier that is taken out of each output, turns a symbol.
+    virtual std::vector<double> frequencies() const = 0;
+};
+
+} // namespace gr::adann

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""adann separate"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from .. import core
+from . import interrupts
+from .terminal import about, check_outputs, constellation_option
+
+
+@click.command()
+@click.option("--capture", "captures", required=True, multiple=True, metavar="FILE",
+              help="Received samples of a channel, complex; once for each, sampled together.")
+@click.option("--model", metavar="FILE", help="A model of one transmitter: .safetensors.")
+@click.option("--reference", "references", multiple=True, metavar="FILE",
+              help="The labels that a transmitter sent: .u8; once for each, instead of --model.")
+@constellation_option(required=False)
+@click.option("--sps", type=click.IntRange(1, 64), help="Samples per symbol; a model tells its own.")
+@click.option("--outputs", type=click.IntRange(1, 8),
+              help="Transmitters; if not given, as many as channels.")
+@click.option("--length", default=12, type=click.IntRange(1, 64), help="Symbols that the taps span.")
+@click.option("-o", "--output", "paths", required=True, multiple=True, metavar="FILE",
+              help="The capture of a transmitter: .sigmf-meta; once for each.")
+def separate(captures: tuple[str, ...], model: str | None, references: tuple[str, ...],
+             constellation: core.constellation | None, sps: int | None, outputs: int | None, length: int,
+             paths: tuple[str, ...]) -> None:
+    """Make one capture for each transmitter of several channels, in which they are mixed.
+
+    The two polarisations of light, or one transmitter received by several antennas (--outputs 1).
+    Sample i*sps is the middle of symbol i in all channels.
+
+    With --reference, least squares to the labels: what adann train takes. With --model, a filter
+    that follows: it starts blindly, so which transmitter comes out where nothing tells, nor a
+    rotation of the constellation. Then adann equalize takes each of the captures.
+    """
+    from ..captures.files import check_rates, read_capture, read_reference, write_capture
+    from ..offline.separate import channel_labels, prepare_channels, separate_known
+    from ..offline.separate import separate as separate_blindly
+
+    if bool(model) == bool(references):
+        raise click.UsageError("give --model or --reference, and not both")
+    check_outputs(*paths)
+    trained = core.load_model(model) if model else None
+    if trained:
+        sps = trained.sps
+    elif not (constellation and sps):
+        raise click.UsageError("--reference needs --constellation and --sps")
+    count = len(references) or outputs or len(captures)
+    if len(paths) != count:
+        raise click.UsageError(f"{count} transmitters need as many -o, {len(paths)} given")
+    records = [read_capture(path) for path in captures]
+    for path, record in zip(captures, records):
+        with about(path):
+            check_rates(record, sps)
+    with about(*captures):
+        channels = prepare_channels([record.samples for record in records], sps)
+    if trained:
+        with about(*captures):
+            done = separate_blindly(trained, channels, count, length=length)
+    else:
+        labels = []
+        for path in references:
+            with about(path):
+                labels.append(channel_labels(channels, read_reference(path, constellation.size),
+                                             constellation, sps))
+        with about(*references):
+            done = separate_known(channels, labels, constellation, sps, length)
+    rate, baud = records[0].sample_rate, records[0].symbol_rate
+    with interrupts.held():
+        for number, (path, stream) in enumerate(zip(paths, done.streams)):
+            meta = write_capture(path, stream, rate, f"transmitter {number} of "
+                                 + ", ".join(Path(each).name for each in captures),
+                                 {"core:recorder": "adann separate"}, baud)
+            click.echo(f"{meta}: {stream.size // sps} symbols" + (
+                f", {done.status[number].starts} starts" if done.status else ""))
