@@ -102,12 +102,12 @@ def test_what_was_decided_is_left_by_a_program_that_is_killed(tmp_path):
 def test_a_line_for_each_tenth_where_there_is_no_terminal(capsys):
     now = [0.0]
     lines = ProgressLines("equalizing", lambda: now[0])
-    for second in range(101):
+    for second in range(401):
         now[0] = float(second)
-        lines(second, 100)
+        lines(second, 400)
     said = capsys.readouterr().err.splitlines()
     assert [int(re.match(r"equalizing: (\d+) %, about", line)[1]) for line in said] == list(range(10, 100, 10))
-    assert said[4] == "equalizing: 50 %, about 50 s left"
+    assert said[4] == "equalizing: 50 %, about 200 s left"
     quick = ProgressLines("equalizing", lambda: 0.0)
     quick(50, 100)
     assert not capsys.readouterr().err
