@@ -67,6 +67,9 @@ void bind_equalizer(py::module& m)
         .def_readonly("resets",
                       &front_filter_state::resets,
                       "Times that it was worse than nothing, and started over.")
+        .def_readonly("slips",
+                      &front_filter_state::slips,
+                      "Cycle slips of the carrier that were seen, and undone.")
         .def_readonly("frequency",
                       &front_filter_state::frequency,
                       "Of the carrier that is taken out, turns a symbol.");
@@ -79,8 +82,8 @@ void bind_equalizer(py::module& m)
 
 Input: samples as the model says (sample i*sps the middle of symbol i, zero mean, unit
 power), or feature vectors; for the loss 'supervised' known labels at input 1.
-Outputs: labels (byte), optionally posteriors (M floats), the soft symbol, and the bit error rate estimated
-without labels (float), one value per batch.
+Outputs: labels (byte), optionally posteriors (M floats), the soft symbol (as received, with its noise, some
+ten symbols after the label; without an expected waveform the posterior mean), and the bit error rate estimated without labels (float), one value per batch.
 Message ports: status (a dictionary per step, live at most 20 a second, and change of state), control
 (freeze, resume, reset, (freeze . bool), (front_filter . bool), (learning_rate . x), (sigma . x),
 (epsilon . x), (save . path), or a dictionary of these).

@@ -16,7 +16,7 @@ from .settings import AUTOMATIC, setting_options
 from .terminal import about, check_outputs, part_options
 from .watch import watch
 
-_OF_STREAMS = {"input", "training_sequence", "training_start_tag", "burst_end_tag", "after_burst"}
+_OF_STREAMS = {"input", "soft_symbol", "training_sequence", "training_start_tag", "burst_end_tag", "after_burst"}
 OPTIONS = [name for name in core.equalizer_settings() if name not in _OF_STREAMS]  # files have no tags
 REPORT_INTERVAL = 60.0  # s between two reports of what is not complete
 OWN_DEFAULTS = {"mode": "lockstep"}  # a file has all the time
