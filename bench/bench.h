@@ -77,6 +77,12 @@ double peak(const std::string& isa, double seconds);
  * \return symbols per second */
 double eigen(const scene& data, double seconds);
 
+/*! A model's network, and a front filter before it.
+ * \param what "network": without the filter; "still", "moving": the link, with it
+ * \return symbols per second
+ * \throws std::runtime_error if the filter loses the signal */
+double tracking(const std::string& path, const std::string& what, double seconds);
+
 //! Prints where the time of inference and of the losses' steps goes, kernel by kernel.
 void profile(const gr::adann::core::simd::kernels& kernels,
              const scene& data,

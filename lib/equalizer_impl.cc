@@ -100,7 +100,7 @@ equalizer_impl::equalizer_impl(const core::model& model,
       d_supervised(row(settings.loss).supervised() &&
                    settings.mode != adaptation_mode::off),
       d_window(model.window),
-      d_constellation(model.symbols),
+      d_soft_symbol(settings.soft_symbol),
       d_items_per_symbol(d_vectors ? 1 : d_window.sps()),
       d_stride(d_vectors ? d_window.dimension() : d_window.stride()),
       d_training(settings.training_sequence),
@@ -200,10 +200,13 @@ int equalizer_impl::general_work(int noutput_items,
                                    static_cast<std::size_t>(symbols) };
     auto posteriors =
         output_items.size() > 1 ? static_cast<float*>(output_items[1]) : nullptr;
-    d_core.decide(
-        view, known_labels, static_cast<std::uint8_t*>(output_items[0]), posteriors);
-    if (output_items.size() > 2)
-        write_soft_symbols(posteriors, view.count, static_cast<float*>(output_items[2]));
+    auto soft = output_items.size() > 2 ? static_cast<float*>(output_items[2]) : nullptr;
+    const std::size_t shown = d_core.decide(view,
+                                            known_labels,
+                                            static_cast<std::uint8_t*>(output_items[0]),
+                                            posteriors,
+                                            soft,
+                                            d_soft_symbol);
 
     const std::size_t of_symbols = std::min<std::size_t>(output_items.size(), 3);
     pass_tags(0, symbols, d_items_per_symbol, of_symbols);
@@ -213,7 +216,7 @@ int equalizer_impl::general_work(int noutput_items,
         consume(1, symbols);
     }
     for (std::size_t output = 0; output < of_symbols; ++output)
-        produce(output, symbols);
+        produce(output, output < 2 ? symbols : shown);
     d_in_batch = (d_in_batch + symbols) % d_batch;
     if (estimates && symbols && d_in_batch == 0) {
         *static_cast<float*>(output_items[3]) = d_estimated;
@@ -235,19 +238,6 @@ void equalizer_impl::pass_tags(int input,
     }
 }
 
-void equalizer_impl::write_soft_symbols(const float* posteriors,
-                                        std::size_t n,
-                                        float* out) const
-{
-    const std::size_t classes = d_constellation.size();
-    for (std::size_t i = 0; i < n; ++i, posteriors += classes) {
-        const std::complex<float> mean = d_constellation.mean(posteriors);
-        *out++ = mean.real();
-        if (d_window.floats_per_sample() == 2)
-            *out++ = mean.imag();
-    }
-}
-
 ber_estimate equalizer_impl::estimated_ber() const
 {
     const auto found = d_core.status().estimated;
@@ -257,11 +247,8 @@ ber_estimate equalizer_impl::estimated_ber() const
 front_filter_state equalizer_impl::front_filter() const
 {
     const auto found = d_core.front_status();
-    return { d_core.taps(),
-             found.memory,
-             decibels(found.residual),
-             found.resets,
-             found.frequency };
+    return { d_core.taps(), found.memory, decibels(found.residual),
+             found.resets,  found.slips,  found.frequency };
 }
 
 std::string equalizer_impl::network() const

@@ -76,7 +76,6 @@ private:
                    std::size_t symbols,
                    std::size_t items_per_symbol,
                    std::size_t outputs);
-    void write_soft_symbols(const float* posteriors, std::size_t n, float* out) const;
 
     enum class mark { none, end, begin }; // of a burst; where both are, it begins
     int up_to_mark(int symbols);
@@ -85,7 +84,7 @@ private:
     const bool d_vectors;
     const bool d_supervised;
     const core::window_geometry d_window;
-    const core::constellation d_constellation;
+    const soft_symbol_kind d_soft_symbol;
     const std::size_t d_items_per_symbol; // input items: samples, or one vector
     const std::size_t d_stride;           // floats from one feature vector to the next
     std::size_t d_margin; // samples that a front filter needs beside each window

@@ -161,6 +161,7 @@ void equalizer_impl::publish(const core::adaptation_event& event)
         if (!std::isnan(event.front.residual))
             add("residual", pmt::from_double(decibels(event.front.residual)));
         add("filter_resets", pmt::from_uint64(event.front.resets));
+        add("cycle_slips", pmt::from_uint64(event.front.slips));
         add("frequency", pmt::from_double(event.front.frequency));
         add("bursts", pmt::from_uint64(event.front.bursts));
     }

@@ -242,3 +242,34 @@ def test_follows_the_carrier(name, noise, bar, turns, linewidth):
     assert np.mean(found[2048:-64] != labels[2048:-64]) < bar
     if turns:
         assert abs(filter.frequency - turns) < 2e-5
+
+
+@pytest.mark.parametrize("name, noise, turns", [
+    ("qpsk", 0.3, 1e-3), ("qpsk", 0.3, -3e-3), ("qpsk", 0.3, 1e-2),
+    ("16qam", 0.1, 1e-3), ("16qam", 0.1, -6e-3)])
+def test_finds_a_carrier_that_is_too_fast_to_be_pulled_in(name, noise, turns):
+    """And which of the alphabet's rotations it has, from its start."""
+    filter, _ = tracked(name)
+    labels, samples = link(name, 8192, 3, echo=0.2, noise=noise)
+    samples = samples * np.exp(1j * np.pi * turns * np.arange(len(samples)))
+    found = decide(filter, samples)[0]
+    assert np.mean(found[3072:-64] != labels[3072:-64]) < 3e-3
+    assert abs(filter.frequency - turns) < 3e-5
+
+
+def test_a_cycle_slip_is_seen_and_undone():
+    """The loop is led a quarter of a turn aside, where decisions look alike."""
+    labels, samples = link("qpsk", 10000, 3)
+    points = core.constellation("qpsk").points
+    aside = abs(1j * points[labels][:, None] - points).argmin(axis=1).astype(np.uint8)
+    samples = samples * np.exp(1j * np.pi * 1e-4 * np.arange(len(samples)))
+    filter, _ = tracked("qpsk")
+    view, led = windows(samples, 2, len(filter.taps) // 2), slice(4096, 4608)
+    filter.decide(view[:led.start])
+    filter.decide(view[led], aside[led])
+    found = filter.decide(view[led.stop:led.stop + 200])[0]
+    assert np.mean(found == aside[led.stop:led.stop + 200]) > 0.9
+    assert filter.slips == 0
+    found = filter.decide(view[led.stop + 200:])[0]
+    assert filter.slips == 1
+    assert np.mean(found[2048:-64] != labels[led.stop + 200:][2048:-64]) < 1e-3

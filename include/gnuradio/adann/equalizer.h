@@ -22,6 +22,7 @@ struct front_filter_state {
     std::size_t memory; //!< symbols that they look back; 0: they do nothing
     double residual;    //!< dB: what the expected waveform leaves of the samples; or NaN
     std::uint64_t resets; //!< times that it was worse than nothing, and started over
+    std::uint64_t slips;  //!< cycle slips of the carrier that were seen, and undone
     double frequency;     //!< of the carrier that is taken out, turns a symbol
 };
 
@@ -42,10 +43,11 @@ struct ber_estimate {
  *
  * Input 0: float or complex samples, as the model says, at the model's samples per
  * symbol, zero mean and unit power, sample i·sps the middle of symbol i; or feature
- * vectors. Input 1, only for the loss "supervised": known labels (byte). Output 0: labels
+ * vectors. Input 1, only for the loss "supervised": known labels (byte), 255 where not known. Output 0: labels
  * 0 … M-1 (byte); output i belongs to symbol i. Output 1, optional: posteriors, M floats.
- * Output 2, optional: soft symbol (posterior mean; neighbouring levels are 2 apart), of
- * the samples' type. Output 3, optional: the bit error rate estimated without labels (float), one value per
+ * Output 2, optional: soft symbol (neighbouring levels are 2 apart), of the samples' type: with a model
+ * that has an expected waveform the point that was decided and the noise on its pulse, some ten symbols after the
+ * label, else or by choice the posterior mean. Output 3, optional: the bit error rate estimated without labels (float), one value per
  * batch, NaN while it is not known. A symbol is decided once its window is complete, half_window symbols
  * later. Tags move from sample j to symbol ⌊(j + ⌊sps/2⌋)/sps⌋, those of known labels to
  * their symbol.
@@ -112,7 +114,7 @@ struct ber_estimate {
  * labels, from the first 4096 symbols on), network (offline, adaptive or last good: the
  * one that decides), updates, dropped, rejected, rollbacks and queued (batches not yet
  * trained on, that of this step included); with a front filter also memory (symbols, 0:
- * it does nothing), residual (dB), filter_resets, frequency (turns a symbol) and bursts. In the mode "live" steps
+ * it does nothing), residual (dB), filter_resets, cycle_slips, frequency (turns a symbol) and bursts. In the mode "live" steps
  * come at most 20 times a second. Message port `control`: the symbols freeze, resume and reset (to the offline network), a pair, or a
  * dictionary of them: (freeze . bool), (front_filter . bool), (learning_rate . x), (sigma . x) and (epsilon . x), where () is automatic, and
  * (save . path), which writes a checkpoint. Source: the paper, Section II, Fig. 2 and Algorithm 2.

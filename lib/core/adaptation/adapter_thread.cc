@@ -123,6 +123,7 @@ void adaptive_equalizer::begin_with(const batch& filled)
         }
         d_learner.emplace(d_start->found(), settings);
         d_front = make_front(d_start->found(), d_stride, d_settings);
+        make_soft(d_start->found());
         d_start = nullptr;
         d_started = true;
         share_status();
@@ -158,7 +159,10 @@ void adaptive_equalizer::learn(const batch& filled)
 void adaptive_equalizer::share_status()
 {
     const std::lock_guard<std::mutex> lock(d_mutex);
-    d_status = d_learner->status();
+    const std::uint64_t estimates =
+        std::exchange(d_status, d_learner->status()).estimates;
+    if (d_status.estimates != estimates)
+        d_since_estimate = 0;
 }
 
 void adaptive_equalizer::publish()

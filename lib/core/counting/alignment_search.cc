@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 namespace gr::adann::core {
 
@@ -79,13 +78,12 @@ namespace {
 // All permutations of few labels but the symmetries, the reflections of many.
 std::vector<std::vector<std::uint8_t>> permutations_of(const constellation& alphabet)
 {
-    constexpr std::size_t few = 4;
-    if (alphabet.size() > few)
+    std::vector<std::uint8_t> each{ 0, 1, 2, 3 };
+    if (alphabet.size() > each.size())
         return alphabet.reflections();
+    each.resize(alphabet.size());
     const auto& symmetries = alphabet.symmetries();
     std::vector<std::vector<std::uint8_t>> all;
-    std::vector<std::uint8_t> each(alphabet.size());
-    std::iota(each.begin(), each.end(), std::uint8_t{ 0 });
     do
         if (std::find(symmetries.begin(), symmetries.end(), each) == symmetries.end())
             all.push_back(each);

@@ -18,14 +18,29 @@ carrier::carrier(std::size_t samples, std::size_t sps)
 {
 }
 
+double carrier::phase_at(std::size_t sample) const
+{
+    const phase_line line = d_phases.in_use();
+    const double behind = static_cast<double>(sample) - static_cast<double>(d_middle);
+    return line.phase + line.growth * behind / static_cast<double>(step * d_sps);
+}
+
+void carrier::begin(double frequency, double phase, std::size_t at)
+{
+    const double growth = 2 * M_PI * frequency * step;
+    const double behind = static_cast<double>(at) - static_cast<double>(d_middle);
+    const double before = phase - growth * behind / static_cast<double>(step * d_sps);
+    d_phases.set({ static_cast<float>(std::remainder(before, 2 * M_PI)),
+                   static_cast<float>(growth) });
+}
+
 void carrier::prepare(std::size_t first, std::size_t end)
 {
     const phase_line line = d_phases.in_use();
-    const double growth = line.growth / static_cast<double>(step * d_sps);
-    const double behind = static_cast<double>(first) - static_cast<double>(d_middle);
     // In double precision: it goes on over all samples of the step.
-    std::complex<double> now = std::polar(1.0, line.phase + growth * behind);
-    const std::complex<double> turn = std::polar(1.0, growth);
+    std::complex<double> now = std::polar(1.0, phase_at(first));
+    const std::complex<double> turn =
+        std::polar(1.0, line.growth / static_cast<double>(step * d_sps));
     for (std::size_t i = first; i < end; ++i, now *= turn) {
         d_rotation.re[i] = static_cast<float>(now.real());
         d_rotation.im[i] = static_cast<float>(now.imag());

@@ -42,6 +42,14 @@ public:
     void rotate(planes& samples, std::size_t first, std::size_t n) const;
 
     void reset() { d_phases.reset(); }
+    /*! Starts over from a line that is known.
+     * \param frequency turns a symbol
+     * \param phase radians, at sample `at` of the buffer */
+    void begin(double frequency, double phase, std::size_t at);
+    //! Has followed a phase that is so many radians further.
+    void turn(double slipped) { d_phases.turn(static_cast<float>(slipped)); }
+    //! Whether it leaves the samples alone.
+    bool idle() const { return d_phases.idle(); }
     /*! Goes on from a line.
      * \param sample of the buffer, where it has that phase, in radians
      * \param growth radians a sample */
@@ -54,6 +62,8 @@ public:
     void move_back(std::size_t samples);
 
     float phase() const { return d_phases.in_use().phase; } //!< radians
+    //! The same at a sample of the buffer.
+    double phase_at(std::size_t sample) const;
     //! Turns of a symbol.
     float frequency() const;
 

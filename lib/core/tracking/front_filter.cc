@@ -32,11 +32,12 @@ const expected_waveform& waveform_of(const model& behind)
     return *behind.waveform;
 }
 
-// What decisions at random leave: (2h)²/12 in each dimension, h half the least distance.
-float at_random(const constellation& symbols)
+// What decisions at random leave: (2h)²/12 in each dimension of the samples, h half the
+// least distance.
+float at_random(const constellation& symbols, std::size_t planes)
 {
     const float h = symbols.half_distance();
-    return h * h / 3 * (symbols.is_complex() ? 2.0f : 1.0f);
+    return h * h / 3 * static_cast<float>(planes);
 }
 
 const front_filter_settings& checked(const front_filter_settings& settings)
@@ -74,7 +75,7 @@ front_filter::front_filter(const expected_waveform& waveform,
       d_taps(odd_taps(checked(settings).length, window.sps())),
       d_step(d_planes == 2 ? carrier::step : block),
       d_noise(waveform.noise() * waveform.noise() * static_cast<float>(d_planes)),
-      d_chance(at_random(symbols)),
+      d_chance(at_random(symbols, d_planes)),
       d_past(block + judge::symbols + 4 * waveform.reach() + whole(d_taps, window.sps()) +
              whole(window.samples(), window.sps()) + 2),
       d_capacity(d_past + room),
@@ -103,8 +104,10 @@ front_filter::front_filter(const expected_waveform& waveform,
       d_acquisition(d_sums, window.sps()),
       d_training(most_training)
 {
-    if (d_planes == 2)
+    if (d_planes == 2) {
         d_carrier.emplace(d_samples.re.size(), window.sps());
+        d_line.emplace(waveform, symbols);
+    }
     d_nothing.resize(d_sums.vector_floats());
     least_squares::do_nothing(d_sums, d_nothing);
     d_noise_sums.set_noise(d_noise, waveform.noise_correlation(), sample(block));
@@ -117,6 +120,8 @@ void front_filter::forget_samples()
     d_ready = sample(d_next) - d_window.samples_before();
     d_loaded = d_ready - reach();
     d_unusable = d_known = d_position = d_untrained = 0;
+    if (d_line)
+        d_line->reset();
 }
 
 feature_view front_filter::filter(const feature_view& windows)
@@ -255,6 +260,8 @@ bool front_filter::take(const std::uint8_t* labels, std::size_t n)
         d_untrained -= n;
     }
     std::copy_n(labels, n, d_labels.begin() + d_next);
+    for (std::size_t k = d_next; d_line && k < d_next + n; ++k)
+        d_line->take({ d_samples.re[sample(k)], d_samples.im[sample(k)] });
     d_next += n;
     d_known = std::min(d_known + n, d_past);
     d_position = (d_position + n) % block;
@@ -318,10 +325,16 @@ void front_filter::state(archive& members)
     members("judge", d_judge);
     members("blocks", d_blocks);
     members("resets", d_resets);
+    members("slips", d_slips);
     members("in_use", d_in_use);
     members("clear", d_clear);
     members("vain_looks", d_vain_looks, std::size_t{ 0 }, judged_every / judge::symbols);
     members("reference", d_reference);
+    members("turning", d_turning);
+    members("good_phase", d_good_phase);
+    members("good_at", d_good_at);
+    if (d_line)
+        members("line", *d_line);
     members("acquired", d_acquired);
     members("bursts", d_bursts);
     members("position", d_position);
@@ -330,15 +343,15 @@ void front_filter::state(archive& members)
     const std::size_t symbol = d_next - d_past, from = sample(symbol);
     std::size_t loaded = d_loaded - from, ready = d_ready - from;
     std::size_t unusable = d_unusable - std::min(d_unusable, from);
-    members("loaded", loaded);
-    members("ready", ready);
-    members("unusable", unusable);
-    // As forget_samples() and filter() leave them.
+    // From what forget_samples() or acquire() leaves to what filter() leaves.
     const std::size_t empty = sample(d_past) - d_window.samples_before();
     const std::size_t filled = empty + d_window.samples() - d_window.sps();
-    if (d_position >= block || d_known > d_past || unusable > loaded ||
-        !((ready == empty && loaded == empty - reach()) ||
-          (ready == filled && loaded == filled + reach())))
+    const std::size_t expected =
+        sample(d_past - d_waveform->reach()) - d_window.sps() / 2;
+    members("loaded", loaded, empty - reach(), filled + reach());
+    members("ready", ready, std::min(empty, expected), filled);
+    members("unusable", unusable, std::size_t{ 0 }, loaded);
+    if (d_position >= block || d_known > d_past)
         members.refuse("position", "is out of range");
     // A reader that saves changes nothing.
     const auto set = [](std::size_t& to, std::size_t value) {

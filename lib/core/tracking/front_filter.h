@@ -13,6 +13,7 @@
 #include "core/signal/windows.h"
 #include "core/tracking/acquisition.h"
 #include "core/tracking/carrier.h"
+#include "core/tracking/carrier_line.h"
 #include "core/tracking/judge.h"
 #include "core/tracking/tap_bank.h"
 
@@ -39,6 +40,7 @@ struct front_filter_status {
      * over the latest few blocks; samples have unit power. NaN before the first block. */
     float residual = std::numeric_limits<float>::quiet_NaN();
     std::uint64_t resets = 0; //!< times that it started over
+    std::uint64_t slips = 0;  //!< cycle slips of the carrier that were seen, and undone
     float phase = 0;          //!< that is taken out of complex samples, radians
     float frequency = 0;      //!< that it turns with, turns a symbol
     std::uint64_t bursts = 0; //!< training sequences that it took its taps from
@@ -55,7 +57,10 @@ struct front_filter_status {
  * to another that was made alike.
  *
  * Complex samples are then rotated back by the carrier's phase (carrier.h), which turns
- * faster than the taps can follow; the taps aim at the waveform with that phase.
+ * faster than the taps can follow; the taps aim at the waveform with that phase. A filter
+ * that is lost looks for a carrier that is too fast to be pulled in (carrier_line.h); one
+ * that is not compares every `judged_every` symbols how far the phase has gone with how
+ * far the line's frequency takes it, and undoes cycle slips.
  *
  * The taps are drawn towards the filter that does nothing as strongly as the noise of the
  * link that the model was trained on asks for, and let that noise through: on such a link
@@ -160,6 +165,7 @@ public:
         return { d_in_use ? d_bank.memory() : 0,
                  std::max(d_bank.residual() + d_noise, 0.0f),
                  d_resets,
+                 d_slips,
                  d_carrier ? d_carrier->phase() : 0,
                  d_carrier ? d_carrier->frequency() : 0,
                  d_bursts };
@@ -190,6 +196,8 @@ private:
     void look(decider& decides, const prepared_network& net);
     judge::verdict compare(decider& decides, const prepared_network& net);
     void start_over();
+    void mind_carrier();
+    bool begin_with_carrier();
     void acquire();
 
     std::shared_ptr<const expected_waveform> d_waveform;
@@ -213,6 +221,7 @@ private:
     aligned_floats d_expected;
     planes d_wanted, d_output;
     std::optional<carrier> d_carrier;      // of complex samples
+    std::optional<carrier_line> d_line;    // the same
     normal_equations d_sums, d_noise_sums; // of a block
     linear_filter d_filter;
     tap_bank d_bank;
@@ -227,7 +236,10 @@ private:
     bool d_clear = false;         // lost, but clearly better than nothing
     std::size_t d_vain_looks = 0; // since it is lost, or started over
     float d_reference = 0;        // the carrier's phase when it was last not in use
-    std::uint64_t d_blocks = 0, d_resets = 0, d_bursts = 0;
+    bool d_turning = false;       // since it started over from a carrier's line
+    double d_good_phase = 0;      // the carrier's, when it was last not lost
+    std::uint64_t d_good_at = 0;  // symbols then
+    std::uint64_t d_blocks = 0, d_resets = 0, d_slips = 0, d_bursts = 0;
     acquisition d_acquisition;
     std::vector<std::uint8_t> d_training;       // the labels
     std::size_t d_trained = 0, d_untrained = 0; // of them, those that came, and will

@@ -3,8 +3,15 @@
 #include "core/tracking/front_filter.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace gr::adann::core {
+
+namespace {
+constexpr double whole_turn = 2 * M_PI;
+// Turns a symbol: an eighth of a turn from one look to the next.
+constexpr double slowest_line = 0.125 / front_filter::judged_every;
+} // namespace
 
 // Not before the first block: nothing is known then, and the residual NaN.
 bool front_filter::is_lost() const
@@ -19,7 +26,7 @@ void front_filter::look(decider& decides, const prepared_network& net)
     if (d_known < d_plain.size() ||
         d_unusable > sample(first) - d_window.samples_before())
         return;
-    if (d_carrier && !d_in_use)
+    if (d_carrier && !d_in_use && !d_turning)
         d_reference = d_carrier->phase();
     const auto found = compare(decides, net);
     d_clear = is_lost() && found == judge::verdict::clear;
@@ -27,11 +34,15 @@ void front_filter::look(decider& decides, const prepared_network& net)
     if (found == judge::verdict::displaced ||
         (found == judge::verdict::worse && d_in_use) ||
         d_vain_looks == judged_every / judge::symbols) {
-        start_over();
-        ++d_resets;
-        std::copy(d_plain.begin(), d_plain.end(), d_labels.begin() + first);
+        if (!d_line || !begin_with_carrier()) {
+            start_over();
+            ++d_resets;
+            std::copy(d_plain.begin(), d_plain.end(), d_labels.begin() + first);
+        }
     }
     d_in_use = d_clear || !is_lost();
+    if (d_carrier)
+        mind_carrier();
 }
 
 // Compares the latest decisions with those that the network makes without the filter.
@@ -71,6 +82,60 @@ void front_filter::start_over()
     d_clear = d_acquired = false;
     d_vain_looks = 0;
     d_reference = 0;
+    d_turning = false;
+}
+
+// Whether the carrier is another one than what is followed, or has slipped.
+void front_filter::mind_carrier()
+{
+    if (is_lost() || std::isnan(d_bank.residual()))
+        return;
+    const bool first = d_good_at == 0;
+    if (first && !d_line->is_ready())
+        return;
+    const double frequency = d_carrier->frequency();
+    const double now = d_carrier->phase_at(sample(d_next));
+    const auto since = static_cast<double>(d_blocks * block - d_good_at);
+    if (first || !d_carrier->idle()) {
+        const auto found = d_line->find(frequency, slowest_line);
+        if (!found && first && begin_with_carrier())
+            return;
+        const double step = whole_turn / static_cast<double>(d_line->order());
+        if (found && !d_carrier->idle() && since <= 2 * judged_every) {
+            const double further =
+                d_good_phase + whole_turn * found->frequency * since - now;
+            const double slipped = step * std::nearbyint(further / step);
+            if (std::abs(std::remainder(slipped, whole_turn)) > step / 2 &&
+                std::abs(further - slipped) < step / 4) {
+                ++d_slips;
+                d_carrier->turn(slipped);
+                d_known = 0; // labels that were decided a part of a turn aside
+            }
+        }
+    }
+    d_good_phase = d_carrier->phase_at(sample(d_next));
+    d_good_at = d_blocks * block;
+}
+
+/* Starts over if the samples have a carrier that decisions cannot pull in. Which of the
+ * phases that its line leaves open it has, it had when the filter was last not lost. */
+bool front_filter::begin_with_carrier()
+{
+    const auto found = d_line->find();
+    if (!found || std::abs(found->frequency) < slowest_line)
+        return false;
+    start_over();
+    const double step = whole_turn / static_cast<double>(d_line->order());
+    const auto since = static_cast<double>(d_blocks * block - d_good_at);
+    // The line's phase is that of the symbol before the next one.
+    const double now = found->phase + whole_turn * found->frequency;
+    const double before = d_good_phase + whole_turn * found->frequency * since;
+    const double phase = now + step * std::nearbyint((before - now) / step);
+    d_carrier->begin(found->frequency, phase, sample(d_next));
+    d_turning = true;
+    d_known = 0; // labels that were decided with another phase
+    ++d_resets;
+    return true;
 }
 
 } // namespace gr::adann::core

@@ -47,6 +47,9 @@ void front_filter::acquire()
         d_carrier->rotate(d_wanted, owned, n);
         d_sums.set(x, d_wanted, n);
         d_sums.add(1, d_noise_sums);
+        d_line->reset();
+        d_good_phase = d_carrier->phase_at(sample(d_next));
+        d_good_at = std::max<std::uint64_t>(d_blocks * block, 1); // of this burst
     }
     d_bank.start_from(d_sums, d_acquisition.taps());
     d_in_use = d_acquired = true;

@@ -50,6 +50,16 @@ void phase_bank::set(const phase_line& line)
     d_used = 1;
 }
 
+void phase_bank::turn(float slipped)
+{
+    for (auto& each : d_loops)
+        if (each.alpha > 0) {
+            each.line.phase = wrapped(each.line.phase + slipped);
+            for (auto& before : each.before)
+                before.phase = wrapped(before.phase + slipped);
+        }
+}
+
 void phase_bank::measure(float phase)
 {
     for (auto& each : d_loops) {

@@ -42,6 +42,8 @@ public:
     //! Nothing was measured in the next step.
     void skip();
     void reset();
+    //! What follows a phase has slipped by so many radians.
+    void turn(float slipped);
     //! Goes on from this line, at the latest measured step.
     void set(const phase_line& line);
 

@@ -128,6 +128,8 @@ void bind_tracking(py::module& m)
         .def_property_readonly(
             "resets", [](tracked_network& self) { return self.filter().status().resets; })
         .def_property_readonly(
+            "slips", [](tracked_network& self) { return self.filter().status().slips; })
+        .def_property_readonly(
             "frequency",
             [](tracked_network& self) { return self.filter().status().frequency; })
         .def_property_readonly(

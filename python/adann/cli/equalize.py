@@ -16,7 +16,7 @@ from .settings import AUTOMATIC, setting_options
 from .terminal import about, check_outputs, part_options
 from .watch import watch
 
-_OF_STREAMS = {"input", "training_sequence", "training_start_tag", "burst_end_tag", "after_burst"}
+_OF_STREAMS = {"input", "soft_symbol", "training_sequence", "training_start_tag", "burst_end_tag", "after_burst"}
 OPTIONS = [name for name in core.equalizer_settings() if name not in _OF_STREAMS]  # files have no tags
 REPORT_INTERVAL = 60.0  # s between two reports of what is not complete
 OWN_DEFAULTS = {"mode": "lockstep"}  # a file has all the time
@@ -124,6 +124,9 @@ def equalize(model: str, captures: tuple[str, ...], references: tuple[str, ...],
                    .format(**received.estimated_ber)
                    + ("" if received.estimated_ber["trustworthy"] else ", not trustworthy"))
     elif settings["guard"] and mode != "off" and not core.losses[settings["loss"]].supervised:
-        click.echo(f"no guard and no estimated BER: {model} does not tell its error rate; "
-                   "adann train writes models that do" if math.isnan(trained.symbol_error_rate)
+        click.echo(f"no guard and no estimated BER: {model} tells neither its error rate nor the signal; adann train "
+                   "writes models that do, from 1000 symbols on"
+                   if math.isnan(trained.symbol_error_rate) and not trained.waveform
                    else "no estimated BER: fewer than 4096 symbols were learnt from")
+    if mode == "live" and received.dropped:
+        click.echo("live never waits for the adapter, and is for receivers; --mode lockstep learns from all of a file")

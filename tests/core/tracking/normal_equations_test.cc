@@ -60,9 +60,10 @@ BOOST_DATA_TEST_CASE(are_the_sums_written_out,
     const auto compare = [&](float re, float im, number expected) {
         worst = std::max(worst, std::abs(number(re, im) - expected));
     };
+    const auto& x = given.x; // whose type, unlike block, has a name elsewhere
     for (std::size_t u = 0; u < all; ++u) {
         const auto window = [&](std::size_t i, std::size_t v) {
-            return block::at(given.x[v / taps], i + v % taps);
+            return block::at(x[v / taps], i + v % taps);
         };
         for (std::size_t v = 0; v < all; ++v) {
             number sum = 0;

@@ -1,0 +1,74 @@
+/* -*- c++ -*- */
+/*
+ * Symbols as they were received: with their noise, without the others' interference.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+#pragma once
+
+#include "core/signal/constellation.h"
+#include "core/signal/expected_waveform.h"
+#include "core/signal/windows.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace gr::adann::core {
+
+/*! The point of each decided symbol, plus what the expected waveform of the decisions leaves
+ * of the samples, projected on the symbol's own pulse.
+ *
+ * The pulse is the waveform's affine part: what the symbol's point is multiplied with in the
+ * samples of the symbols within reach. Least squares find the point, real or complex as the
+ * samples are, that explains the rest best: interference is cancelled, nonlinear too, and
+ * noise is matched filtered. So the cloud around a point tells the modulation error ratio and
+ * the EVM that a receiver without interference would have. A decision that is wrong lies at
+ * the wrong point, and far off.
+ *
+ * Source: interference cancellation with matched filtering, e.g. Proakis, Digital
+ * Communications, section 9.5. */
+class soft_symbols
+{
+public:
+    /*! \param alphabet points of the output: neighbouring levels of named ones are 2 apart
+     * \param window of the views to come; their dimension may be longer, by as much on
+     * both sides */
+    soft_symbols(const expected_waveform& waveform,
+                 const constellation& alphabet,
+                 const window_geometry& window);
+
+    //! Symbols that must follow one before it is known.
+    std::size_t lag() const { return 2 * d_waveform.reach(); }
+
+    /*! Takes the next symbols of a stream.
+     * \param windows the samples that they were decided from
+     * \param labels windows.count decisions
+     * \param points room for windows.count, interleaved where samples are complex
+     * \return how many were written: from the first one of the stream on, lag() symbols
+     * later. What is not usable (all_usable()) leaves the point alone. */
+    std::size_t
+    take(const feature_view& windows, const std::uint8_t* labels, float* points);
+
+    //! What comes next is another stream.
+    void start();
+
+private:
+    static constexpr std::size_t most = 64; // symbols that are taken at once
+
+    void load(const feature_view& windows, const std::uint8_t* labels);
+    void project(std::size_t symbol, float* point) const;
+
+    expected_waveform d_waveform;
+    window_geometry d_window;
+    std::size_t d_planes, d_past; // symbols
+    std::vector<std::complex<float>> d_points;
+    float d_scale;              // from the waveform's points, of unit power, to these
+    std::vector<float> d_pulse; // (planes, 2 reach + 1, stride), by the samples' symbol
+    float d_inverse[2][2] = {}; // of the pulse's products
+    std::vector<std::uint8_t> d_labels;
+    std::vector<float> d_rest,
+        d_expected;          // (past + most, stride); samples behind those known
+    std::size_t d_taken = 0; // of the stream
+};
+
+} // namespace gr::adann::core

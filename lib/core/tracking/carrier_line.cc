@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "core/tracking/carrier_line.h"
+
+#include "core/common/split_mix.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace gr::adann::core {
+
+namespace {
+
+constexpr double whole_turn = 2 * M_PI;
+constexpr double most_turned = 0.4; // turns of the power's line in a group
+constexpr double chance = 1e-6;     // of a line in noise
+
+template <typename T>
+std::complex<T> power(std::complex<T> x, std::size_t order)
+{
+    std::complex<T> product = 1;
+    for (std::size_t i = 0; i < order; ++i)
+        product *= x;
+    return product;
+}
+
+} // namespace
+
+carrier_line::carrier_line(const expected_waveform& waveform,
+                           const constellation& alphabet)
+    : d_order(alphabet.symmetries().size()),
+      d_group(std::max<std::size_t>(
+          1, static_cast<std::size_t>(most_turned / fastest) / d_order)),
+      d_sums(symbols / d_group)
+{
+    constexpr std::size_t drawn = 4096;
+    std::vector<std::uint8_t> labels(drawn + 2 * waveform.reach());
+    std::uint64_t random = 1;
+    for (auto& label : labels)
+        label = static_cast<std::uint8_t>((split_mix(random) >> 32) % waveform.classes());
+    std::vector<float> expected(drawn * waveform.stride());
+    waveform.expect(&labels[waveform.reach()], drawn, expected.data());
+    for (std::size_t i = 0; i < drawn; ++i) {
+        const float* const middle =
+            &expected[i * waveform.stride() + waveform.sps() / 2 * 2];
+        d_own += power(std::complex<double>(middle[0], middle[1]), d_order);
+    }
+}
+
+void carrier_line::take(std::complex<float> middle)
+{
+    d_sum += power(middle, d_order);
+    if (++d_taken < d_group)
+        return;
+    d_sums[d_groups++ % d_sums.size()] = d_sum;
+    d_sum = 0;
+    d_taken = 0;
+}
+
+void carrier_line::reset()
+{
+    d_sum = 0;
+    d_taken = d_groups = 0;
+}
+
+// The latest groups, each turned on by a line of this frequency to the middle of the last.
+std::complex<double> carrier_line::sum(double frequency) const
+{
+    const std::complex<double> turn =
+        std::polar(1.0, whole_turn * frequency * static_cast<double>(d_group));
+    std::complex<double> total = 0;
+    for (std::size_t i = 0; i < d_sums.size(); ++i) // the earliest first
+        total =
+            total * turn + std::complex<double>(d_sums[(d_groups + i) % d_sums.size()]);
+    return total;
+}
+
+std::optional<carrier_line::line> carrier_line::find(double around, double width) const
+{
+    if (!is_ready())
+        return {};
+    double energy = 0;
+    for (const auto& each : d_sums)
+        energy += std::norm(each);
+    constexpr double step = 0.5 / symbols;
+    const auto order = static_cast<double>(d_order);
+    const auto steps = static_cast<int>(std::ceil(width * order / step));
+    double at = 0, most = 0;
+    for (int i = -steps; i <= steps; ++i) {
+        const double frequency = around * order + i * step;
+        if (const double found = std::norm(sum(frequency)); found > most) {
+            most = found;
+            at = frequency;
+        }
+    }
+    if (!(most > energy * std::log((2 * steps + 1) / chance)))
+        return {};
+    // The top of the parabola through it and its neighbours.
+    const double before = std::norm(sum(at - step)), behind = std::norm(sum(at + step));
+    if (const double bend = 2 * most - before - behind; bend > 0)
+        at += std::clamp((behind - before) / (2 * bend), -0.5, 0.5) * step;
+    const double since =
+        static_cast<double>(d_group - 1) / 2 + static_cast<double>(d_taken);
+    const double phase = std::arg(sum(at) * std::conj(d_own)) + whole_turn * at * since;
+    return line{ at / order, std::remainder(phase, whole_turn) / order };
+}
+
+void carrier_line::state(archive& members)
+{
+    members.numbers(
+        "sums", reinterpret_cast<float*>(d_sums.data()), { d_sums.size(), 2 });
+    members.numbers("sum", reinterpret_cast<float*>(&d_sum), { 2 });
+    members("taken", d_taken);
+    members("groups", d_groups);
+    if (d_taken >= d_group)
+        members.refuse("taken", "is out of range");
+}
+
+} // namespace gr::adann::core

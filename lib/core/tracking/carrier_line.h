@@ -1,0 +1,71 @@
+/* -*- c++ -*- */
+/*
+ * A carrier's frequency and phase, found without a decision.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+#pragma once
+
+#include "core/files/archive.h"
+#include "core/signal/constellation.h"
+#include "core/signal/expected_waveform.h"
+
+#include <complex>
+#include <optional>
+#include <vector>
+
+namespace gr::adann::core {
+
+/*! The line that the M-th power of a carrier has, M the order of the constellation's rotations.
+ *
+ * Looks at the samples in the middles of the latest `symbols` symbols. Their powers, summed
+ * over some 0.3 turns of the fastest carrier, are searched for a line at steps of half of
+ * what that length resolves. A line counts that noise alone would show once in a million
+ * looks. Its phase, less that of the waveform's own M-th power, is the carrier's up to a
+ * M-th of a turn.
+ *
+ * Source: Viterbi, Viterbi, "Nonlinear estimation of PSK-modulated carrier phase", IEEE
+ * Trans. Inf. Theory 29, 1983; for QAM Moeneclaey, de Jonghe, "ML-oriented NDA carrier
+ * synchronization for general rotationally symmetric signal constellations", IEEE Trans.
+ * Commun. 42, 1994. */
+class carrier_line
+{
+public:
+    static constexpr std::size_t symbols = 1024;
+    static constexpr double fastest = 0.0125; //!< turns of the carrier a symbol
+
+    //! What is found: at the middle of the latest symbol that was taken.
+    struct line {
+        double frequency; //!< turns a symbol
+        double phase;     //!< radians, up to 2π/M
+    };
+
+    carrier_line(const expected_waveform& waveform, const constellation& alphabet);
+
+    //! M, of the rotations of the constellation.
+    std::size_t order() const { return d_order; }
+
+    //! Takes the sample in the middle of the next symbol.
+    void take(std::complex<float> middle);
+    //! Whether there are enough symbols, and rotations.
+    bool is_ready() const { return d_order > 1 && d_groups >= d_sums.size(); }
+    //! Forgets all.
+    void reset();
+    /*! None if there is no line, or it is not ready.
+     * \param around,width where it is looked for, turns of the carrier a symbol */
+    std::optional<line> find(double around = 0, double width = fastest) const;
+
+    void state(archive& members);
+
+private:
+    std::complex<double> sum(double frequency) const;
+
+    std::size_t d_order, d_group;
+    std::complex<double> d_own = 0;          // E[(expected middle)^M]
+    std::vector<std::complex<float>> d_sums; // of groups, in turn
+    std::complex<float> d_sum = 0;           // of the group that is being filled
+    std::size_t d_taken = 0;                 // in it
+    std::size_t d_groups = 0;                // since the reset
+};
+
+} // namespace gr::adann::core
