@@ -13,6 +13,7 @@ from pathlib import Path
 
 import flowgraph
 import mlse
+import receiver
 import report
 import torch_network
 from gnuradio.adann import core
@@ -147,6 +148,9 @@ def measure_all(program, quick):
     print("flowgraphs", flush=True)
     result["flowgraph"] = measure_flowgraph(
         kernels, shape, rounds, 0.05 if quick else 0.5, 0.3 if quick else 5)
+    print("receiver", flush=True)
+    result["receiver"] = receiver.measure(
+        kernels, 1 if quick else 5, seconds, quick)
     if not quick:
         print("MLSE", flush=True)
         result["mlse"] = mlse.measure()

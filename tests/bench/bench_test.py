@@ -60,6 +60,13 @@ def test_flowgraphs_are_compared_with_the_bare_kernel(figures):
     assert found["dropped"] >= 0 and found["throttled_steps"] > 0
 
 
+def test_the_whole_receiver_is_compared_with_a_step(figures):
+    assert {"default", "frozen"} <= set(figures["receiver"])
+    for name, found in figures["receiver"].items():
+        for key in ("msymbols_per_second", "vs_torch_step", "vs_step"):
+            assert positive(found[key]), (name, key)
+
+
 def test_every_instruction_set_of_this_machine_is_measured(figures):
     assert {"plain", "baseline"} <= set(figures["isa"])
     for isa, found in figures["isa"].items():

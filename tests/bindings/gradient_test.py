@@ -65,7 +65,8 @@ def torch_loss(logits, v, loss, pseudo_label, noise, labels):
         trained = g(v)
         r = adversarial(logits, v, trained, g(v + XI * next(noise)))
         labelled = g(v + r)
-    output, decided = logits(trained), logits(labelled).argmax(dim=1)
+    output = logits(trained)
+    decided = labels if pseudo_label == "refined" else logits(labelled).argmax(dim=1)
     value = torch.nn.functional.cross_entropy(output, decided)
     if pseudo_label != "confidence_weighted":
         return value, value
@@ -126,6 +127,19 @@ def test_the_gradient_is_torchs(loss, pseudo_label, classes, sps, half_window, f
     copied_value, copied = gradient(np.ascontiguousarray(features), noise, labels)
     assert value == copied_value
     np.testing.assert_array_equal(found, copied)
+
+
+def test_without_refined_labels_those_decided_are_weighted_by_confidence():
+    random = np.random.default_rng(1)
+    net = core.network([12, 10, 4])
+    net.initialize(1)
+    features = random.standard_normal((300, 12)).astype(np.float32)
+    noise = random.standard_normal((4, 300, 12)).astype(np.float32)
+    found = [core.loss_gradient(net, features, noise, None, loss="aug_vat", pseudo_label=label,
+                                sigma=SIGMA, epsilon=EPSILON, xi=XI)
+             for label in ("refined", "confidence_weighted")]
+    assert found[0][0] == found[1][0]
+    np.testing.assert_array_equal(found[0][1], found[1][1])
 
 
 def permuted_16qam():

@@ -366,3 +366,13 @@ def test_what_is_no_setting_is_named(signal):
 def test_a_missing_model_is_named():
     with pytest.raises(core.ModelFileError, match="model file no/such: No such file"):
         adann.equalizer("no/such")
+
+
+@pytest.mark.parametrize("told, message", [
+    (dict(complex=False), "complex is False, allowed: True, for the model is of complex samples"),
+    (dict(classes=16), "classes is 16, allowed: 4, for the model decides among as many points")])
+def test_what_is_told_of_a_model_and_is_not_so_is_refused(told, message):
+    model = core.model(core.network([44, 4]), 2, 5, True, "qpsk")
+    adann.equalizer(model, complex=True, classes=4)
+    with pytest.raises(ValueError, match=message):
+        adann.equalizer(model, **told)

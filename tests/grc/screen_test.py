@@ -6,10 +6,13 @@ import pathlib
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 import yaml
+from gnuradio.adann import core
 from gnuradio.adann.captures.files import write_capture
 from gnuradio.adann.links.simulation import random_labels, simulate_vcsel
+from gnuradio.adann.offline.blind import blind_labels
 
 ROOT = pathlib.Path(__file__).parents[2]
 FLOWGRAPHS = sorted((ROOT / "examples").glob("*.grc"))
@@ -65,14 +68,15 @@ top.wait()
 print(top.adaptive.steps())
 """
 RUNS = {
+    "burst_live": ({}, ("symbol_rate", 1e5), ["lost", "received", "panel"]),
     "capture_live": (dict(capture="capture.sigmf-meta", model="models/vcsel_pam4.safetensors"),
-                     ("pace", 1e6), ["eye", "soft_symbols", "confidence"]),
+                     ("pace", 1e6), ["eye", "soft_symbols", "confidence", "panel"]),
     "coherent_live": ({}, ("symbol_rate", 4e5),
-                      ["ber_history", "received", "soft_adaptive", "soft_frozen", "confidence"]),
-    "own_block_live": ({}, ("symbol_rate", 4e5), ["soft_symbols", "ber_now"]),
+                      ["ber_history", "received", "soft_adaptive", "soft_frozen", "confidence", "panel"]),
+    "own_block_live": ({}, ("symbol_rate", 4e5), ["soft_symbols", "ber_now", "panel"]),
     "qpsk_live": ({}, ("symbol_rate", 2.5e5), ["ber_history", "received", "equalized", "panel"]),
     "sdr_live": (dict(recording="echo.sigmf-meta"), ("speed", 40),
-                 ["spectrum", "synchronized"]),
+                 ["spectrum", "synchronized", "panel"]),
 }
 
 
@@ -113,6 +117,38 @@ def test_eight_blocks_start_with_nothing_on_a_channel_with_two_rays(compiled, sc
                           capture_output=True)
     assert done.returncode == 0, done.stdout + done.stderr
     assert float(done.stdout.split()[-1]) < 1e-3
+
+
+# Records until the file is complete, then trains on its beginning, as the flowgraph's comment says.
+RECORD = """
+import json, sys, time
+from PyQt5 import Qt
+import record_for_training
+application = Qt.QApplication([])
+top = record_for_training.record_for_training(recording=json.loads(sys.argv[1]))
+top.set_sample_rate(4e6)
+top.show()
+top.start()
+end = time.monotonic() + 300
+while top.first.nitems_written(0) < 2 * top.symbols:
+    assert time.monotonic() < end, "nothing is recorded"
+    application.processEvents()
+    time.sleep(0.01)
+top.stop()
+top.wait()
+print(top.symbols)
+"""
+
+
+def test_what_is_recorded_for_training_can_be_trained_on(compiled, screen, tmp_path):
+    symbols = run(RECORD, str(tmp_path / "record.c64"), compiled, screen)
+    samples = np.fromfile(tmp_path / "record.c64", np.complex64)
+    assert samples.size == 2 * symbols
+    assert np.mean(abs(samples) ** 2) == pytest.approx(1, rel=0.05)
+    # The clock has been found: a linear equalizer that knows nothing opens the eye.
+    windows = np.lib.stride_tricks.sliding_window_view(samples[:2 * 16384].view(np.float32), 44)[::4]
+    labels, ratio = blind_labels(windows.copy(), core.constellation("gr:qpsk"), True)
+    assert len(set(labels)) == 4 and ratio > 8
 
 
 @pytest.fixture(scope="module")

@@ -52,12 +52,13 @@ constexpr std::array<loss_traits, 5> words(loss_kind)
 }
 
 //! Where the label comes from that a symbol is trained with: see core::loss_gradient.
-enum class pseudo_label_kind { clean, confidence_weighted, perturbed };
-constexpr std::array<word<pseudo_label_kind>, 3> words(pseudo_label_kind)
+enum class pseudo_label_kind { clean, confidence_weighted, perturbed, refined };
+constexpr std::array<word<pseudo_label_kind>, 4> words(pseudo_label_kind)
 {
     return { { { pseudo_label_kind::clean, "clean" },
                { pseudo_label_kind::confidence_weighted, "confidence_weighted" },
-               { pseudo_label_kind::perturbed, "perturbed" } } };
+               { pseudo_label_kind::perturbed, "perturbed" },
+               { pseudo_label_kind::refined, "refined" } } };
 }
 
 //! The six of the paper, Section II-B.
@@ -111,7 +112,7 @@ constexpr std::array<word<soft_symbol_kind>, 2> words(soft_symbol_kind)
 //! Which loss, and its parameters (the paper's names).
 struct loss_settings {
     loss_kind loss = loss_kind::aug_vat;
-    pseudo_label_kind pseudo_label = pseudo_label_kind::confidence_weighted;
+    pseudo_label_kind pseudo_label = pseudo_label_kind::refined;
     std::optional<float> sigma = automatic;
     std::optional<float> epsilon = automatic;
     float xi = 0.1f;
@@ -126,7 +127,8 @@ struct loss_settings {
             self.pseudo_label,
             "clean: decided from the clean samples; confidence_weighted: and weighted by "
             "its posterior at the perturbed ones; perturbed: as the paper's Algorithm 2 "
-            "is printed.");
+            "is printed; refined: what explains the samples best by the expected waveform, "
+            "and while there is none that does, as confidence_weighted.");
         visit(
             "sigma",
             self.sigma,
@@ -170,7 +172,8 @@ struct training_settings : loss_settings {
               self.learning_rate,
               0.0f,
               10.0f,
-              "Learning rate; automatic: scaled to the constellation.");
+              "Learning rate; automatic: scaled to the constellation, and larger while "
+              "refined labels are learnt.");
         visit("seed",
               self.seed,
               std::uint64_t{ 0 },
@@ -199,7 +202,8 @@ struct learner_settings : training_settings {
             self.average,
             std::size_t{ 0 },
             std::size_t{ 1'000'000'000 },
-            "Length, in symbols, of the exponential moving average of the trained weights, which decides.");
+            "Length, in symbols, of the exponential moving average of the trained weights, "
+            "which decides; up to four times that while refined labels are learnt.");
         visit("guard",
               self.guard,
               "Have the best of the offline, the adapting and the last good network "

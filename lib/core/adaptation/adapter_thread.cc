@@ -159,7 +159,10 @@ void adaptive_equalizer::learn(const batch& filled)
 void adaptive_equalizer::share_status()
 {
     const std::lock_guard<std::mutex> lock(d_mutex);
-    d_status = d_learner->status();
+    const std::uint64_t estimates =
+        std::exchange(d_status, d_learner->status()).estimates;
+    if (d_status.estimates != estimates)
+        d_since_estimate = 0;
 }
 
 void adaptive_equalizer::publish()

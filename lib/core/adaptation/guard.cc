@@ -57,14 +57,17 @@ guard::guard(const model& initial, bool scrambled, std::uint64_t seed, std::size
       d_decisions{ std::vector<std::uint8_t>(batch),
                    std::vector<std::uint8_t>(batch),
                    std::vector<std::uint8_t>(batch) },
+      d_refined(batch),
       d_decider(initial.net),
       d_scaled(initial.net),
       d_prepared(initial.net),
       d_labels(simd::tile),
       d_posteriors(d_labels.size() * initial.symbols.size())
 {
-    if (batch)
+    if (batch) {
         d_judge.emplace(*initial.waveform, initial.window, batch);
+        d_refiner.emplace(initial.symbols, *initial.waveform, batch);
+    }
 }
 
 void guard::restart_estimates()
@@ -74,8 +77,11 @@ void guard::restart_estimates()
     d_in_use = last_good;
     d_declining = 0;
     d_rivals = {};
-    if (d_judge)
+    d_is_refined = d_changed = false;
+    if (d_judge) {
         d_judge->reset();
+        d_refiner->reset();
+    }
 }
 
 // The calibrated posteriors of a view, into the candidate's estimate.
@@ -133,6 +139,7 @@ bool guard::judge(const feature_view& batch, const network& average)
     // Of a model that was started blindly nobody knows what its posteriors are worth.
     const bool estimates = d_random && !std::isnan(d_initial.symbol_error_rate);
     const bool decides = seen && (explained() || !estimates);
+    d_is_refined = d_changed = false;
     bool start_over = seen && judge_waveform(batch, decides);
     d_looks.pass(batch.count, [&](std::size_t first, std::size_t count) {
         start_over =
@@ -151,11 +158,18 @@ bool guard::judge_waveform(const feature_view& batch, bool decides)
             d_decider.decide(d_prepared, batch, d_decisions[which].data());
         }
     const std::uint8_t* used = d_decisions[d_in_use].data();
-    const bool changed = d_judge->look(batch, used);
-    if (changed || !decides)
+    d_changed = d_judge->look(batch, used);
+    if (d_changed)
+        d_refiner->reset();
+    if (d_changed || !decides)
         d_rivals = {};
     if (!decides)
         return false;
+    if (d_judge->settled()) {
+        d_refined = d_decisions[d_in_use];
+        d_refiner->refine(*d_judge, d_refined.data());
+        d_is_refined = true;
+    }
     for (const candidate which : { offline, adaptive, last_good })
         if (which != d_in_use) {
             const auto votes = d_judge->compare(d_decisions[which].data(), used);
@@ -271,6 +285,7 @@ void guard::state(archive& members)
     if (!d_judge)
         return;
     members("judge", *d_judge);
+    members("refiner", *d_refiner);
     members("random", d_random);
     for (const candidate which : { offline, adaptive, last_good }) {
         members(std::string("better.") + name(which), d_rivals[which].better);

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "core/adaptation/error_estimate.h"
+#include "core/adaptation/label_refiner.h"
 #include "core/adaptation/random_looks.h"
 #include "core/adaptation/waveform_judge.h"
 #include "core/network/decider.h"
@@ -72,6 +73,15 @@ public:
     bool judge(const feature_view& batch, const network& average);
 
     candidate in_use() const { return d_in_use; }
+    /*! Of the batch that judge() saw: what the network in use decided, refined by the
+     * expected waveform (label_refiner); null where that does not explain what is decided,
+     * or the signal is not known yet. */
+    const std::uint8_t* refined() const
+    {
+        return d_is_refined ? d_refined.data() : nullptr;
+    }
+    //! Whether the signal was seen to change in the batch that judge() saw.
+    bool changed() const { return d_changed; }
     //! Whether the expected waveform explains what is decided nearly as well as when it
     //! was trained; true without one.
     bool explained() const;
@@ -130,8 +140,11 @@ private:
         sequential_test better, worse;
     };
     std::optional<waveform_judge> d_judge;
+    std::optional<label_refiner> d_refiner;
     std::array<rivalry, 3> d_rivals;
     std::array<std::vector<std::uint8_t>, 3> d_decisions;
+    std::vector<std::uint8_t> d_refined;
+    bool d_is_refined = false, d_changed = false;
 
     decider d_decider;
     network d_scaled;

@@ -4,14 +4,18 @@
 #include "core/common/checks.h"
 #include "core/counting/clopper_pearson.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace gr::adann::core {
 
 namespace {
 
-constexpr std::size_t estimate_every = 4096; // symbols: an interval takes microseconds
 constexpr std::size_t most_rejected = 16384; // symbols in a row
+// While refined labels are learnt:
+constexpr float faster = 6;              // learning rate
+constexpr std::size_t part_averaged = 4; // of these symbols
+constexpr std::size_t longest = 4;       // times the average
 
 learner_settings checked(learner_settings settings, const model& fits)
 {
@@ -33,10 +37,12 @@ model offline(model from)
 
 learner::learner(const model& initial, const learner_settings& settings)
     : d_settings(checked(settings, initial)),
+      d_rate(*d_settings.learning_rate),
       d_offline(offline(initial)),
       d_trainer(d_offline.net, d_offline.symbols.parts(), d_settings),
       d_average(d_offline.net)
 {
+    d_settings.learning_rate = settings.learning_rate;
     const bool supervised = row(settings.loss).supervised();
     const bool judged = initial.waveform &&
                         settings.batch >= waveform_judge::least_batch(*initial.waveform);
@@ -62,11 +68,18 @@ const std::vector<learner_event>& learner::step(const feature_view& batch,
     ++d_status.steps;
     if (d_guard && !watch(batch, labels))
         return d_events;
-    const step_result result = d_trainer.step(batch, labels);
+    const bool supervised = row(d_settings.loss).supervised();
+    const std::uint8_t* refined =
+        d_guard && d_settings.pseudo_label == pseudo_label_kind::refined
+            ? d_guard->refined()
+            : nullptr;
+    const bool is_automatic = !d_settings.learning_rate;
+    d_trainer.set_learning_rate(refined && is_automatic ? faster * d_rate : d_rate);
+    const step_result result = d_trainer.step(batch, supervised ? labels : refined);
+    d_refined = refined ? d_refined + batch.count : 0;
     if (result.accepted) {
         ++d_status.updates;
-        update_average(static_cast<float>(batch.count) /
-                       static_cast<float>(d_settings.average + batch.count));
+        update_average(batch.count);
     }
     d_rejected = result.accepted ? 0 : d_rejected + batch.count;
     d_events.push_back(event(event_kind::step, "", result));
@@ -96,6 +109,8 @@ bool learner::watch(const feature_view& batch, const std::uint8_t* decided)
     }
     const bool rolls_back = d_guard->judge(batch, d_average);
     d_status.in_use = d_guard->in_use();
+    if (d_guard->changed())
+        forget_estimate(); // it is of another signal
     if (rolls_back)
         roll_back("");
     estimate_errors(batch.count);
@@ -118,6 +133,7 @@ void learner::estimate_errors(std::size_t more_symbols)
         static_cast<std::uint64_t>(std::lround(d_guard->estimate().symbols()));
     if (symbols == 0)
         return;
+    ++d_status.estimates;
     const double rate = d_guard->symbol_error_rate();
     const auto errors = static_cast<std::uint64_t>(std::lround(rate * symbols));
     const auto interval = clopper_pearson(errors, symbols);
@@ -142,12 +158,15 @@ void learner::start_over_from(const std::vector<float>& parameters)
 {
     d_trainer.reset(parameters);
     d_average.parameters() = d_trainer.net().parameters();
-    d_rejected = 0;
+    d_rejected = d_refined = 0;
 }
 
 // Brings the average nearer to the trained weights.
-void learner::update_average(float part)
+void learner::update_average(std::size_t symbols)
 {
+    const std::size_t length = std::clamp(
+        d_refined / part_averaged, d_settings.average, longest * d_settings.average);
+    const float part = static_cast<float>(symbols) / static_cast<float>(length + symbols);
     const auto& trained = d_trainer.net().parameters();
     auto& average = d_average.parameters();
     for (std::size_t i = 0; i < average.size(); ++i)
@@ -172,6 +191,8 @@ void learner::set_training(const training_settings& training)
     const auto scaled = scaled_to(d_offline, training);
     d_trainer.set(scaled);
     static_cast<training_settings&>(d_settings) = scaled;
+    d_rate = *scaled.learning_rate;
+    d_settings.learning_rate = training.learning_rate;
 }
 
 const network& learner::in_use() const
@@ -212,6 +233,7 @@ void learner::state(archive& members)
     members("paused", d_paused);
     members("unestimated", d_unestimated);
     members("rejected", d_rejected);
+    members("refined", d_refined);
     members("steps", d_status.steps);
     members("updates", d_status.updates);
     members("rollbacks", d_status.rollbacks);

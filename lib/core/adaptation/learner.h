@@ -65,6 +65,7 @@ struct learner_status {
     //! Of the network in use. Not known without a guard, nor in the first 4096 symbols
     //! that are learnt from: after the start, a reset, a pause, or from a checkpoint.
     error_rate estimated;
+    std::uint64_t estimates = 0; //!< how many were made
 
     std::uint64_t rejected() const { return steps - updates; }
 };
@@ -84,11 +85,15 @@ struct learner_event : learner_status {
  *    last good weights are in use, and the batch is not learnt from.
  * 2. The guard estimates the error rates of its three networks on the batch, chooses the
  *    one in use, and may have training start over from it: a rollback.
- * 3. The trainer makes one step: pseudo-labels, loss, gradient, optimizer. When none was
- *    accepted for 16384 symbols, training starts over as well.
+ * 3. The trainer makes one step: pseudo-labels, loss, gradient, optimizer. With the
+ *    pseudo-label "refined" the guard's refined labels are learnt where there are some, at
+ *    six times the automatic learning rate. When no step was accepted for 16384 symbols,
+ *    training starts over as well.
  * 4. The adaptive weights are an exponential moving average of the trained ones, with
  *    α = N_b / (average + N_b) for a step of N_b symbols. This keeps the noise of single
- *    steps out of the decisions; with `average` = 0 the trained weights decide.
+ *    steps out of the decisions; with `average` = 0 the trained weights decide. When
+ *    refined labels have been learnt for n symbols without a break, n/4 takes the place of
+ *    `average`, from that up to four times that.
  *
  * Signal check and guard work with a model of known error rate or with an expected
  * waveform only, and not with known labels. A checkpoint is a model file of the weights
@@ -119,7 +124,9 @@ public:
     //! Back to the offline weights and an empty optimizer.
     learner_event reset();
 
-    //! As given and changed since, nothing `automatic` any more.
+    static constexpr std::size_t estimate_every = 4096; //!< symbols; each takes microseconds
+
+    //! As given and changed since; sigma and epsilon found if they were `automatic`.
     const learner_settings& settings() const { return d_settings; }
     //! \throws std::invalid_argument naming the value that is out of range
     void set_training(const training_settings& training);
@@ -140,11 +147,12 @@ private:
     void forget_estimate();
     void roll_back(const std::string& reason);
     void start_over_from(const std::vector<float>& parameters);
-    void update_average(float part);
+    void update_average(std::size_t symbols);
     learner_event
     event(event_kind what, const std::string& detail = "", step_result step = {}) const;
 
     learner_settings d_settings;
+    float d_rate; // the learning rate, found if it is automatic
     const model d_offline;
     trainer d_trainer;
     network d_average;                    // the adaptive weights
@@ -153,6 +161,7 @@ private:
     bool d_paused = false;
     std::size_t d_unestimated = 0; // symbols since the estimate was made
     std::size_t d_rejected = 0;    // symbols since a step was accepted
+    std::size_t d_refined = 0; // symbols since other labels than refined ones were learnt
     learner_status d_status;
     std::vector<learner_event> d_events; // of the latest step
 };

@@ -40,9 +40,10 @@ struct archived {
         template <typename T>
         void operator()(const char* name, std::optional<T>& member, T, T, const char*)
         {
-            T number = member.value_or(0); // a learner's are found
+            constexpr T is_automatic = -1; // no setting is below 0
+            T number = member.value_or(is_automatic);
             members(name, number);
-            member = number;
+            member = number == is_automatic ? automatic : std::optional<T>(number);
         }
     };
 };

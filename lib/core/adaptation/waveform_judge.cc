@@ -11,11 +11,9 @@ namespace gr::adann::core {
 
 namespace {
 
-constexpr std::size_t filter_reach = 3; // symbols on each side
-constexpr double memory = 2048;         // symbols: a jump is soon forgotten
-constexpr double ridge = 1e-3;          // of the mean power of the unknowns
-constexpr std::size_t around = 4;       // symbols, on each side of a difference
-constexpr std::size_t settling = 2048;  // symbols, until the filter is known
+constexpr double memory = 2048;   // symbols: a jump is soon forgotten
+constexpr double ridge = 1e-3;    // of the mean power of the unknowns
+constexpr std::size_t around = 4; // symbols, on each side of a difference
 constexpr double memory_of_noise = 2048;
 constexpr double much_more = 2; // power, of a signal that has changed
 constexpr double stake = 0.5;   // part of what a bet has
@@ -46,6 +44,7 @@ waveform_judge::waveform_judge(const expected_waveform& trained,
       d_reach(d_trained.reach()),
       d_taps(2 * filter_reach * d_trained.sps() + 1),
       d_samples(batch * d_trained.stride()),
+      d_rest(d_samples.size()),
       d_expected(d_samples.size()),
       d_gram((d_taps + 1) * (d_taps + 1)),
       d_moments(d_taps + 1),
@@ -85,8 +84,8 @@ bool waveform_judge::look(const feature_view& batch, const std::uint8_t* labels)
     const std::size_t first = d_reach + filter_reach, last = d_batch - first;
     const auto count = static_cast<double>((last - first) * stride);
     const double before = noise();
-    const bool changed = d_symbols >= settling && residual(labels, first, last) >
-                                                      much_more * count * before * before;
+    const bool changed =
+        settled() && residual(labels, first, last) > much_more * count * before * before;
     if (changed)
         reset();
     d_symbols += d_batch;
@@ -171,14 +170,30 @@ void waveform_judge::solve_filter()
 double
 waveform_judge::residual(const std::uint8_t* labels, std::size_t first, std::size_t last)
 {
-    return d_trained.is_complex() ? residual_of<std::complex<float>>(labels, first, last)
-                                  : residual_of<float>(labels, first, last);
+    rest(labels, first, last, d_rest.data());
+    const std::size_t stride = d_trained.stride();
+    double total = 0;
+    for (std::size_t i = 0; i < (last - first) * stride; ++i)
+        total += d_rest[i] * d_rest[i];
+    return total;
+}
+
+void waveform_judge::rest(const std::uint8_t* labels,
+                          std::size_t first,
+                          std::size_t last,
+                          float* rest) const
+{
+    if (d_trained.is_complex())
+        rest_of(labels, first, last, reinterpret_cast<std::complex<float>*>(rest));
+    else
+        rest_of(labels, first, last, rest);
 }
 
 template <typename sample>
-double waveform_judge::residual_of(const std::uint8_t* labels,
-                                   std::size_t first,
-                                   std::size_t last)
+void waveform_judge::rest_of(const std::uint8_t* labels,
+                             std::size_t first,
+                             std::size_t last,
+                             sample* rest) const
 {
     const std::size_t sps = d_trained.sps();
     d_trained.expect(labels + first - filter_reach,
@@ -192,14 +207,12 @@ double waveform_judge::residual_of(const std::uint8_t* labels,
             taps[k] = d_taps_in_use[k].real();
         else
             taps[k] = d_taps_in_use[k];
-    double total = 0;
     for (std::size_t i = 0; i < (last - first) * sps; ++i) {
-        sample rest = x[i] - taps[d_taps];
+        sample sum = x[i] - taps[d_taps];
         for (std::size_t k = 0; k < d_taps; ++k)
-            rest -= times(taps[k], z[i + k]);
-        total += std::norm(rest);
+            sum -= times(taps[k], z[i + k]);
+        rest[i] = sum;
     }
-    return total;
 }
 
 waveform_judge::votes waveform_judge::compare(const std::uint8_t* first,
@@ -207,7 +220,7 @@ waveform_judge::votes waveform_judge::compare(const std::uint8_t* first,
 {
     const std::size_t begin = d_reach + filter_reach + around, end = d_batch - begin;
     votes found;
-    if (d_symbols < settling)
+    if (!settled())
         return found;
     for (std::size_t i = begin; i < end; ++i) {
         if (first[i] == second[i])

@@ -58,11 +58,28 @@ public:
     //! labels of look(); the model's before the first one.
     float noise() const;
 
+    //! Whether it has seen enough of the signal to know the filter.
+    bool settled() const { return d_symbols >= settling; }
+
+    static constexpr std::size_t filter_reach = 3; //!< symbols on each side
+    //! What the expected samples go through, in their order; then the offset.
+    const std::vector<std::complex<float>>& taps() const { return d_taps_in_use; }
+    /*! What the waveform leaves of the samples of look()'s batch.
+     * \param labels of the batch
+     * \param first,last symbols first to last - 1, reach() + filter_reach away from its ends
+     * \param rest a symbol's stride of floats for each */
+    void rest(const std::uint8_t* labels,
+              std::size_t first,
+              std::size_t last,
+              float* rest) const;
+
     //! Forgets the signal.
     void reset();
     void state(archive& members);
 
 private:
+    static constexpr std::size_t settling = 2048; // symbols
+
     template <typename values>
     void fade(values& sums, double symbols) const;
     template <typename sample>
@@ -70,12 +87,16 @@ private:
     void solve_filter();
     double residual(const std::uint8_t* labels, std::size_t first, std::size_t last);
     template <typename sample>
-    double residual_of(const std::uint8_t* labels, std::size_t first, std::size_t last);
+    void rest_of(const std::uint8_t* labels,
+                 std::size_t first,
+                 std::size_t last,
+                 sample* rest) const;
 
     const expected_waveform d_trained;
     const std::size_t d_before; // floats of a vector before its symbol's own
     const std::size_t d_batch, d_reach, d_taps;
-    std::vector<float> d_samples, d_expected;
+    std::vector<float> d_samples, d_rest;
+    mutable std::vector<float> d_expected; // what rest() works with
     // Least squares of the filter, its offset last: real where the samples are.
     std::vector<std::complex<double>> d_gram, d_moments, d_filter;
     std::vector<double> d_sums; // of the samples' residuals: squares, count

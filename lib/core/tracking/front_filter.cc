@@ -343,15 +343,15 @@ void front_filter::state(archive& members)
     const std::size_t symbol = d_next - d_past, from = sample(symbol);
     std::size_t loaded = d_loaded - from, ready = d_ready - from;
     std::size_t unusable = d_unusable - std::min(d_unusable, from);
-    members("loaded", loaded);
-    members("ready", ready);
-    members("unusable", unusable);
-    // As forget_samples() and filter() leave them.
+    // From what forget_samples() or acquire() leaves to what filter() leaves.
     const std::size_t empty = sample(d_past) - d_window.samples_before();
     const std::size_t filled = empty + d_window.samples() - d_window.sps();
-    if (d_position >= block || d_known > d_past || unusable > loaded ||
-        !((ready == empty && loaded == empty - reach()) ||
-          (ready == filled && loaded == filled + reach())))
+    const std::size_t expected =
+        sample(d_past - d_waveform->reach()) - d_window.sps() / 2;
+    members("loaded", loaded, empty - reach(), filled + reach());
+    members("ready", ready, std::min(empty, expected), filled);
+    members("unusable", unusable, std::size_t{ 0 }, loaded);
+    if (d_position >= block || d_known > d_past)
         members.refuse("position", "is out of range");
     // A reader that saves changes nothing.
     const auto set = [](std::size_t& to, std::size_t value) {

@@ -89,7 +89,7 @@ loss_gradient::loss_gradient(const network& shape,
 
 loss_value loss_gradient::compute(const network& net,
                                   const feature_view& batch,
-                                  const std::uint8_t* known_labels,
+                                  const std::uint8_t* given_labels,
                                   const loss_settings& settings,
                                   noise_source& noise,
                                   std::vector<float>& gradient)
@@ -97,7 +97,11 @@ loss_value loss_gradient::compute(const network& net,
     [[maybe_unused]] const flush_denormals flushing;
     const loss_traits takes = row(settings.loss);
     const bool clean = settings.pseudo_label != pseudo_label_kind::perturbed;
-    const bool weighted = settings.pseudo_label == pseudo_label_kind::confidence_weighted;
+    const bool refined = settings.pseudo_label == pseudo_label_kind::refined;
+    const bool given = takes.supervised() || (refined && given_labels);
+    const bool weighted =
+        !given &&
+        (refined || settings.pseudo_label == pseudo_label_kind::confidence_weighted);
     const float sigma = takes.augments() ? settings.sigma.value() : 0.0f;
     const float epsilon = takes.adversarial() ? settings.epsilon.value() : 0.0f;
 
@@ -108,7 +112,7 @@ loss_value loss_gradient::compute(const network& net,
     around->begin_step(d_net);
     std::fill(d_sums.begin(), d_sums.end(), 0.0f);
     double loss = 0, confidence = 0;
-    const bool balances = settings.balance > 0 && !takes.supervised();
+    const bool balances = settings.balance > 0 && !given;
     if (balances) {
         d_balance.begin_step(batch.count);
         d_missing.begin_step();
@@ -145,8 +149,8 @@ loss_value loss_gradient::compute(const network& net,
         if (balances)
             decided_by = d_missing.raised(decided_by);
         std::uint8_t labels[tile] = {};
-        if (takes.supervised())
-            std::copy_n(known_labels + first, n, labels);
+        if (given)
+            std::copy_n(given_labels + first, n, labels);
         else
             d_kernels.argmax(decided_by, d_classes, labels);
         loss += d_kernels.cross_entropy(trained.passed.logits(),
@@ -155,7 +159,7 @@ loss_value loss_gradient::compute(const network& net,
                                         labels,
                                         n,
                                         d_error.data());
-        if (weighted && !takes.supervised())
+        if (weighted)
             weight_by_confidence(labels, trained.passed, d_classes, n, d_error.data());
         if (balances) {
             d_missing.count(labels, n);

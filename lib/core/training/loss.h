@@ -33,7 +33,8 @@ constexpr std::array<word<noise_kind>, 2> words(noise_kind)
  *   PAM4 at 4 samples a symbol 0.10 and 0.30, for 16QAM 0.07 and 0.21, and what a model
  *   without a waveform has. With two levels (PAM2, QPSK) epsilon is at most half of that:
  *   more makes posteriors flatter and flatter there.
- * - the learning rate as 0.0045 h: 0.0020 for PAM4, 0.0014 for 16QAM. */
+ * - the learning rate as 0.0045 h: 0.0020 for PAM4, 0.0014 for 16QAM. The learner takes
+ * six times that while it learns refined labels. */
 training_settings scaled_to(const model& fits, training_settings settings);
 
 //! What one pass over a batch found.
@@ -55,6 +56,8 @@ struct loss_value {
  * cross-entropy the generalised one of Zhang and Sabuncu (2018), (1 - p^q) / q with
  * q = 1/4, which is more robust to wrong labels: the gradient of plain cross-entropy is
  * largest where the posterior of the label is lowest.
+ * - pseudo_label "refined": takes the labels that it is given, at g(v + r), unweighted and
+ * without pattern_balance; as "confidence_weighted" where it is given none.
  * - pseudo_label "perturbed": the label is the decision at g(v + r); the loss is taken at
  * g(v). This is Algorithm 2 as printed. It is unstable: decision boundaries move into
  * dense regions (docs/paper.md).
@@ -76,13 +79,14 @@ public:
                   const simd::kernels& kernels = simd::active());
 
     /*! \param batch at least one feature vector, all finite
-     * \param known_labels batch.count labels for "supervised", else not used
+     * \param given_labels batch.count labels for "supervised", or for "refined" those to
+     * learn, if there are some; else not used
      * \param settings what the loss needs of sigma and epsilon is not `automatic`
      * \param gradient receives dLoss/dparameters of the batch's mean loss, weighted if
      * "confidence_weighted", and of pattern_balance's term; the value returned has neither */
     loss_value compute(const network& net,
                        const feature_view& batch,
-                       const std::uint8_t* known_labels,
+                       const std::uint8_t* given_labels,
                        const loss_settings& settings,
                        noise_source& noise,
                        std::vector<float>& gradient);

@@ -52,7 +52,7 @@ void trainer::set(const training_settings& settings)
     d_optimizer.set_learning_rate(*settings.learning_rate);
 }
 
-step_result trainer::step(const feature_view& batch, const std::uint8_t* known_labels)
+step_result trainer::step(const feature_view& batch, const std::uint8_t* given_labels)
 {
     constexpr double none = std::numeric_limits<double>::quiet_NaN();
     check_range<std::size_t>(
@@ -60,19 +60,19 @@ step_result trainer::step(const feature_view& batch, const std::uint8_t* known_l
     if (batch.dimension != d_network.inputs())
         refuse("feature dimension", batch.dimension, std::to_string(d_network.inputs()));
     const bool supervised = row(d_loss.loss).supervised();
-    if (supervised && !known_labels)
+    if (supervised && !given_labels)
         refuse("labels", "missing", "one per feature vector for the loss 'supervised'");
-    if (supervised)
+    if (given_labels)
         check_range<std::size_t>(
             "label",
-            *std::max_element(known_labels, known_labels + batch.count),
+            *std::max_element(given_labels, given_labels + batch.count),
             0,
             d_network.outputs() - 1);
     if (!all_usable(batch.data, batch.floats()))
         return { none, none, false };
 
     const auto value = d_loss_gradient.compute(
-        d_network, batch, known_labels, d_loss, d_noise, d_gradient);
+        d_network, batch, given_labels, d_loss, d_noise, d_gradient);
     // The optimizers square the gradient, so its squares must be finite too.
     const float squares = std::inner_product(
         d_gradient.begin(), d_gradient.end(), d_gradient.begin(), 0.0f);

@@ -38,14 +38,15 @@ public:
      * or beyond ±largest_sample, or whose gradient is not finite, is rejected: the
      * parameters and the optimizer stay as they are.
      * \param batch feature vectors of the network's dimension, at least one
-     * \param known_labels batch.count labels 0 … M-1, needed by losses with known labels
-     * only */
+     * \param given_labels batch.count labels 0 … M-1, needed by losses with known labels
+     * and taken by pseudo-labels that are refined; else not used */
     step_result step(const feature_view& batch,
-                     const std::uint8_t* known_labels = nullptr);
+                     const std::uint8_t* given_labels = nullptr);
 
     //! All but optimizer and seed.
     //! \throws std::invalid_argument naming the setting that is out of range
     void set(const training_settings& settings);
+    void set_learning_rate(float rate) { d_optimizer.set_learning_rate(rate); }
 
     //! Starts over from `parameters`, the optimizer empty.
     void reset(const std::vector<float>& parameters);

@@ -12,13 +12,41 @@ using namespace gr::adann;
 
 namespace {
 
+// What was told of a model beside it.
+void check_told(const py::object& model,
+                const std::optional<bool>& complex,
+                const std::optional<unsigned>& classes)
+{
+    const py::module_ core = py::module_::import("gnuradio.adann.core");
+    const bool loaded = py::isinstance(model, core.attr("model"));
+    if (!complex && !classes)
+        return;
+    const py::object it =
+        loaded ? model
+               : core.attr("load_model")(py::module_::import("os").attr("fspath")(model));
+    const std::string named =
+        loaded ? "the model" : "the model " + std::string(py::repr(py::str(model)));
+    const bool is_complex = it.attr("complex").cast<bool>();
+    const unsigned size = it.attr("constellation").attr("size").cast<unsigned>();
+    if (complex && *complex != is_complex)
+        throw py::value_error(std::string("complex is ") + (*complex ? "True" : "False") +
+                              ", allowed: " + (is_complex ? "True" : "False") + ", for " +
+                              named + " is of " + (is_complex ? "complex" : "float") +
+                              " samples");
+    if (classes && *classes != size)
+        throw py::value_error("classes is " + std::to_string(*classes) +
+                              ", allowed: " + std::to_string(size) + ", for " + named +
+                              " decides among as many points");
+}
+
 // model: a path, or a core.model. That belongs to the other extension module, which has a
 // core of its own, so it comes over as the contents of a file.
 equalizer::sptr make(const py::object& model,
                      const py::object& symbols,
                      unsigned sps,
                      unsigned half_window,
-                     bool complex,
+                     const std::optional<bool>& complex,
+                     const std::optional<unsigned>& classes,
                      const equalizer_settings& settings)
 {
     if (py::isinstance<py::str>(model) && py::len(model) == 0) {
@@ -26,9 +54,13 @@ equalizer::sptr make(const py::object& model,
             throw py::value_error(
                 "constellation is None, allowed without a model: a name, points, or a "
                 "digital.constellation object; or name a model file");
-        return equalizer::make_blind(
-            constellation_text(symbols), sps, half_window, complex, settings);
+        return equalizer::make_blind(constellation_text(symbols),
+                                     sps,
+                                     half_window,
+                                     complex.value_or(true),
+                                     settings);
     }
+    check_told(model, complex, classes);
     if (py::isinstance(model, py::module_::import("gnuradio.adann.core").attr("model")))
         return equalizer::make_from_memory(model.attr("to_bytes")().cast<std::string>(),
                                            settings);
@@ -91,7 +123,9 @@ Message ports: status (a dictionary per step, live at most 20 a second, and chan
 model: a core.model, or the path of a model file or of a checkpoint, from which the equalizer
   goes on; "" starts with nothing: see below
 constellation, sps, half_window, complex: of the samples, without a model; a model tells them
-  itself. Constellations as core.constellation takes them; windows of at most 512 samples
+  itself, and complex that is another than the model's is refused. Constellations as
+  core.constellation takes them; windows of at most 512 samples; complex unless told otherwise
+classes: how many posteriors are expected of a model; another number is refused
 Settings, by their names:)") +
          settings_doc<equalizer_settings>() + R"(
 
@@ -114,20 +148,23 @@ ValueError) if the model file cannot be read.)")
                          const py::object& symbols,
                          unsigned sps,
                          unsigned half_window,
-                         bool complex,
+                         const std::optional<bool>& complex,
+                         const std::optional<unsigned>& classes,
                          const py::kwargs& settings) {
                  return make(model,
                              symbols,
                              sps,
                              half_window,
                              complex,
+                             classes,
                              settings_from<equalizer_settings>(settings));
              }),
              py::arg("model") = "",
              py::arg("constellation") = py::none(),
              py::arg("sps") = 2,
              py::arg("half_window") = 5,
-             py::arg("complex") = true)
+             py::arg("complex") = py::none(),
+             py::arg("classes") = py::none())
         .def("set_learning_rate", &equalizer::set_learning_rate, py::arg("learning_rate"))
         .def("set_sigma", &equalizer::set_sigma, py::arg("sigma"))
         .def("set_epsilon", &equalizer::set_epsilon, py::arg("epsilon"))

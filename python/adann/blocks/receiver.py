@@ -31,7 +31,8 @@ class receiver(gr.hier_block2):
         gives with the same clock recovery.
     sample_rate, symbol_rate, window, clock_recovery, loop_bandwidth: see `resampler`.
     count_errors: whether to count errors, see `ber_counter`.
-    constellation, sps, half_window, complex: of what is received, without a model.
+    constellation, sps, half_window, complex: of what is received, without a model; a complex that
+        is another than the model's is refused.
     carrier_recovery: for complex samples of root-raised-cosine pulses, 2 to 64 a symbol: GNU
         Radio's band-edge loop (fll_band_edge_cc), up to some 0.01 cycles a symbol, matched filter
         and Costas loop; else the carrier has to be recovered before.
@@ -50,7 +51,7 @@ class receiver(gr.hier_block2):
     def __init__(self, model: core.model | str | Path, sample_rate: float, symbol_rate: float,
                  window: int = 65536, clock_recovery: bool = True, loop_bandwidth: float = 0.01,
                  count_errors: bool = False, constellation: object = "gr:qpsk", sps: int = 2,
-                 half_window: int = 5, complex: bool = True, carrier_recovery: bool = False,
+                 half_window: int = 5, complex: bool | None = None, carrier_recovery: bool = False,
                  roll_off: float = 0.35, carrier_bandwidth: float = 0.005,
                  **adaptation: object) -> None:
         unsupervised = [name for name, takes in core.losses.items() if not takes.supervised]
@@ -58,9 +59,11 @@ class receiver(gr.hier_block2):
             raise ValueError(f"loss is {adaptation['loss']!r}, allowed: {', '.join(unsupervised)}")
         if isinstance(model, core.model) or str(model):
             trained = model if isinstance(model, core.model) else core.load_model(str(model))
-            symbols, sps, complex = trained.constellation, trained.sps, trained.complex
-            self.equalizer = equalizer(model, **adaptation)
+            symbols, sps = trained.constellation, trained.sps
+            self.equalizer = equalizer(model, complex=complex, **adaptation)
+            complex = trained.complex
         else:
+            complex = complex is not False
             self.equalizer = equalizer("", constellation, sps, half_window, complex, **adaptation)
             symbols = core.constellation(constellation)
         sample = gr.sizeof_gr_complex if complex else gr.sizeof_float

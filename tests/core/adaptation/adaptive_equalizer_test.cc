@@ -2,6 +2,7 @@
  * too. SPDX-License-Identifier: GPL-3.0-or-later */
 #include "core/adaptation/adaptive_equalizer.h"
 #include "core/training/initialize.h"
+#include "receivers.h"
 
 #include <boost/test/unit_test.hpp>
 
@@ -145,6 +146,29 @@ BOOST_AUTO_TEST_CASE(known_labels_teach_an_untrained_network)
     // One echo of 0.4 and noise of 0.2: a matched slicer errs with Q(3) = 1.3e-3 or less.
     BOOST_TEST(errors(symbols / 2) < 60u);
     BOOST_TEST(errors(0) > errors(symbols / 2));
+}
+
+BOOST_AUTO_TEST_CASE(an_estimate_that_is_older_than_the_queue_is_not_trustworthy)
+{
+    settings.learning_rate = 0;
+    adaptive_equalizer equalizer(make_receiver(400), 4, settings);
+    equalizer.start();
+    std::vector<float> stream(4 * 65536 + 44);
+    gaussian_noise(1).fill(stream.data(), stream.size());
+    std::vector<std::uint8_t> decided(65536);
+    const auto decide = [&](std::size_t count) {
+        equalizer.decide({ stream.data(), 4, 44, count }, nullptr, decided.data());
+        return equalizer.status().estimated;
+    };
+    const error_rate estimated = decide(32768);
+    BOOST_TEST(estimated.trustworthy);
+    equalizer.freeze(true);
+    BOOST_TEST(decide(65536).trustworthy); // the queue's length
+    BOOST_TEST(!decide(learner::estimate_every + 1024).trustworthy);
+    BOOST_TEST(equalizer.status().estimated.ber == estimated.ber);
+    equalizer.freeze(false);
+    BOOST_TEST(!decide(512).trustworthy);
+    BOOST_TEST(decide(learner::estimate_every).trustworthy);
 }
 
 BOOST_AUTO_TEST_CASE(off_and_frozen_keep_the_network)

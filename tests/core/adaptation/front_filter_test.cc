@@ -133,6 +133,28 @@ BOOST_AUTO_TEST_CASE(a_checkpoint_of_another_length_is_refused)
     adaptive_equalizer(saved, 4, settings);
 }
 
+// Behind one, what is needed of the filtered stream is to be filtered again.
+BOOST_AUTO_TEST_CASE(a_checkpoint_goes_on_directly_behind_a_training_sequence)
+{
+    constexpr std::size_t length = 100, first_decided = 11;
+    std::vector<std::uint8_t> sent;
+    std::mt19937 random(1); // followed_signal()'s
+    for (std::size_t i = 0; i < first_decided + length; ++i) {
+        const unsigned rank = random() & 3;
+        sent.push_back(rank ^ (rank >> 1));
+    }
+    settings.checkpoint = path;
+    {
+        adaptive_equalizer first(initial, 4, settings);
+        first.start();
+        first.begin_burst({ sent.begin() + first_decided, sent.end() });
+        decide(first, 0, length);
+        BOOST_TEST(first.front_status().bursts == 1u);
+    }
+    adaptive_equalizer second(load_model(path), 4, settings);
+    BOOST_TEST(second.front_status().bursts == 1u);
+}
+
 // By the bytes of one number each.
 BOOST_AUTO_TEST_CASE(numbers_of_a_checkpoint_that_make_no_sense_are_refused)
 {

@@ -1,0 +1,95 @@
+/* Labels that the expected waveform refines.
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "core/adaptation/label_refiner.h"
+#include "nonlinear_link.h"
+
+#include <boost/test/data/test_case.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <numeric>
+
+using namespace gr::adann::core;
+using namespace nonlinear;
+namespace data = boost::unit_test::data;
+
+namespace {
+
+constexpr std::size_t end = 20; // symbols that may stay as they are at a batch's ends
+
+std::size_t differences(const std::vector<std::uint8_t>& labels, const std::uint8_t* sent)
+{
+    std::size_t found = 0;
+    for (std::size_t i = end; i + end < labels.size(); ++i)
+        found += labels[i] != sent[i];
+    return found;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(refining_labels)
+
+BOOST_DATA_TEST_CASE(wrong_neighbours_are_put_right_and_right_ones_stay,
+                     data::make(kinds) * data::make({ 2, 64 }),
+                     kind,
+                     most_values)
+{
+    nonlinear_link received(kind.symbols, kind.sps, kind.is_complex, 3);
+    received.send(40 * batch,
+                  std::min<std::size_t>(received.symbols.size(), most_values));
+    waveform_judge judge(received.trained, received.window, batch);
+    label_refiner refiner(received.symbols, received.trained, batch);
+    std::mt19937 random(4);
+    std::size_t wrong = 0, left = 0, changed = 0, spoilt = 0;
+    for (std::size_t first = 0; first < 40 * batch; first += batch) {
+        const std::uint8_t* sent = received.sent(first);
+        std::vector<std::uint8_t> right(sent, sent + batch), labels = right;
+        for (auto& label : labels)
+            if (random() % 20 == 0) {
+                const auto& near = received.symbols.neighbours(label);
+                label = near[random() % near.size()];
+            }
+        judge.look(received.view(first), labels.data());
+        if (!judge.settled())
+            continue;
+        wrong += differences(labels, sent);
+        changed += refiner.refine(judge, labels.data());
+        left += differences(labels, sent);
+        refiner.refine(judge, right.data());
+        spoilt += differences(right, sent);
+    }
+    // The noise is a tenth of half the distance of two points, or less: no error is due.
+    BOOST_TEST(wrong > 200u);
+    BOOST_TEST(changed >= wrong - left);
+    BOOST_TEST(left * 50 <= wrong);
+    BOOST_TEST(spoilt == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_left_of_the_samples_gets_less)
+{
+    // White noise, so that squares are as good as whitened ones.
+    nonlinear_link received("pam4", 2, false, 5);
+    received.send(40 * batch, 4);
+    waveform_judge judge(received.trained, received.window, batch);
+    label_refiner refiner(received.symbols, received.trained, batch);
+    std::mt19937 random(6);
+    const std::size_t symbols = batch - 2 * end;
+    std::vector<float> rest(symbols * 2);
+    const auto squares = [&](const std::vector<std::uint8_t>& labels) {
+        judge.rest(labels.data(), end, batch - end, rest.data());
+        return std::inner_product(rest.begin(), rest.end(), rest.begin(), 0.0);
+    };
+    for (std::size_t first = 0; first < 40 * batch; first += batch) {
+        std::vector<std::uint8_t> labels(received.sent(first),
+                                         received.sent(first) + batch);
+        for (auto& label : labels)
+            if (random() % 10 == 0)
+                label = random() % 4;
+        judge.look(received.view(first), received.sent(first));
+        const double before = squares(labels);
+        const std::size_t changed = refiner.refine(judge, labels.data());
+        BOOST_TEST(changed > 0u);
+        BOOST_TEST(squares(labels) < before);
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
