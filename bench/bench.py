@@ -138,7 +138,7 @@ def measure_all(program, quick):
         kernels, shape, rounds, 0.05 if quick else 0.5, 0.3 if quick else 5)
     print("receiver", flush=True)
     result["receiver"] = receiver.measure(
-        kernels, 1 if quick else 5, 0.05 if quick else 1, quick)
+        kernels, 1 if quick else 5, seconds, quick)
     if not quick:
         print("MLSE", flush=True)
         result["mlse"] = mlse.measure()

@@ -122,7 +122,7 @@ def draw_block(name, picture):
         os._exit(0)
 
     GLib.timeout_add(2000, show)
-    GLib.timeout_add(4000, save)
+    GLib.timeout_add(8000, save)
     application.run([])
 
 
