@@ -84,7 +84,7 @@ class receiver(gr.hier_block2):
                                 gr.io_signature.makev(len(inputs), len(inputs), inputs),
                                 gr.io_signature.makev(len(outputs), len(outputs), outputs))
 
-        self.resampler = resampler(sample_rate, symbol_rate, sps, complex, window=window,
+        self.resampler = resampler(sample_rate, symbol_rate, sps, bool(complex), window=window,
                                    clock_recovery=clock_recovery, loop_bandwidth=loop_bandwidth)
         self._before, self._costas = [], None
         if carrier_recovery:
