@@ -10,7 +10,6 @@ equivalent to Tikhonov regularization", Neural Computation 7, 1995), and what is
 
 from __future__ import annotations
 
-import contextlib
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -27,6 +26,7 @@ from .blind import blind_labels
 from .calibration import calibrate
 from .conventional import linear_equalizer, nearest, slicer
 from .evaluate import count
+from .learners import CoreLearner, TorchLearner
 
 BACKENDS = ("core", "torch")
 _CALIBRATION = 4096  # symbols: of fewer that were not trained on, all are taken
@@ -184,7 +184,7 @@ def train(samples: npt.NDArray, labels: npt.NDArray[np.uint8] | None,
         raise ValueError(f"none of the first {part} labels is known")
 
     model.network.initialize(settings.seed)
-    learner = (_TorchLearner if settings.backend == "torch" else _CoreLearner)(model.network, settings)
+    learner = (TorchLearner if settings.backend == "torch" else CoreLearner)(model.network, settings)
     epochs, complete = _fit(learner, model.network, features[:part], labels[:part], settings, progress, stop)
     if not complete:
         model.training += f", stopped after epoch {epochs}"
@@ -307,77 +307,10 @@ def _fit(learner, network, features, labels, settings, progress, stop):
     return epoch, True
 
 
-class _CoreLearner:
-    def __init__(self, network, settings):
-        self._network, self._settings = network, settings
-
-    def start(self, parameters, learning_rate):
-        self._network.parameters[:] = parameters
-        self._trainer = core.trainer(self._network, loss="supervised",
-                                     optimizer=self._settings.optimizer,
-                                     learning_rate=learning_rate)
-
-    def step(self, windows, labels):
-        loss, _, accepted = self._trainer.step(windows, labels)
-        return loss if accepted else math.nan
-
-    def parameters(self):
-        return self._trainer.network.parameters
-
-
-class _TorchLearner:
-    def __init__(self, network, settings):
-        import torch
-
-        self._torch, self._network, self._settings = torch, network, settings
-        self._device = "cuda" if torch.cuda.is_available() else "cpu"
-
-    def start(self, parameters, learning_rate):
-        torch, network = self._torch, self._network
-        network.parameters[:] = parameters
-        self._depth = len(network.sizes) - 1
-        self._parameters = [torch.tensor(array, device=self._device, requires_grad=True)
-                            for k in range(self._depth)
-                            for array in (network.weight(k), network.bias(k))]
-        self._optimizer = (
-            torch.optim.Adam(self._parameters, learning_rate) if self._settings.optimizer == "adam"
-            else torch.optim.SGD(self._parameters, learning_rate, momentum=0.9))
-
-    def step(self, windows, labels):
-        torch = self._torch
-        with _one_thread(torch):
-            x = torch.from_numpy(windows).to(self._device)
-            for k in range(self._depth):
-                x = torch.nn.functional.linear(torch.relu(x) if k else x,
-                                               *self._parameters[2 * k:2 * k + 2])
-            targets = torch.tensor(labels, dtype=torch.int64, device=self._device)
-            loss = torch.nn.functional.cross_entropy(x, targets)
-            self._optimizer.zero_grad()
-            loss.backward()
-            self._optimizer.step()
-            return loss.item()
-
-    def parameters(self):
-        vector = self._torch.nn.utils.parameters_to_vector(self._parameters)
-        return vector.detach().cpu().numpy()
-
-
 def _cross_entropy(network, features, labels):
     """Mean, natural log, of the labels under the network's posteriors."""
     _, posteriors = network.decide(features)
     return -float(np.log(np.maximum(posteriors[np.arange(labels.size), labels], 1e-38)).mean())
-
-
-@contextlib.contextmanager
-def _one_thread(torch):
-    """Layers this small gain nothing from more threads, lose a lot to them on a busy machine, and
-    sum in an order that depends on their number."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
 
 
 def _scores(model, features, labels, part, samples_of_middles):

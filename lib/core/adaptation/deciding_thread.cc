@@ -1,0 +1,186 @@
+/* What an adaptive_equalizer does in the thread that decides.
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "core/adaptation/adaptive_equalizer.h"
+
+#include "core/common/checks.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace gr::adann::core {
+
+std::size_t adaptive_equalizer::decide(const feature_view& view,
+                                       const std::uint8_t* known_labels,
+                                       std::uint8_t* labels,
+                                       float* posteriors,
+                                       float* soft,
+                                       soft_symbol_kind kind)
+{
+    std::size_t shown = 0;
+    if (d_supervised && !known_labels)
+        refuse("known labels",
+               "missing",
+               "one per feature vector for the loss 'supervised'");
+    for (std::size_t done = 0; done < view.count;) {
+        std::size_t n = std::min(view.count - done, d_batch - d_position);
+        if (d_untrained)
+            n = std::min(n, d_untrained);
+        const feature_view part = decide_some(
+            view.from(done, n),
+            known_labels ? known_labels + done : nullptr,
+            labels + done,
+            posteriors ? posteriors + done * d_initial.net.outputs() : nullptr);
+        if (soft)
+            shown += show(part,
+                          labels + done,
+                          posteriors + done * d_initial.net.outputs(),
+                          soft + shown * d_initial.window.floats_per_sample(),
+                          kind);
+        if (d_adapts && d_thread.joinable())
+            collect(part,
+                    d_supervised ? taught(known_labels + done, labels + done, part.count)
+                                 : labels + done);
+        d_position = (d_position + part.count) % d_batch;
+        done += part.count;
+        if (d_untrained && (d_untrained -= part.count) == 0)
+            leave_batch();
+    }
+    return shown;
+}
+
+std::size_t adaptive_equalizer::show(const feature_view& view,
+                                     const std::uint8_t* labels,
+                                     const float* posteriors,
+                                     float* soft,
+                                     soft_symbol_kind kind)
+{
+    soft_symbols* const showing = d_showing;
+    if (showing && kind == soft_symbol_kind::received)
+        return showing->take(view, labels, soft);
+    for (std::size_t i = 0; i < view.count; ++i, posteriors += d_initial.net.outputs()) {
+        const std::complex<float> mean = d_initial.symbols.mean(posteriors);
+        *soft++ = mean.real();
+        if (d_initial.complex)
+            *soft++ = mean.imag();
+    }
+    return view.count;
+}
+
+// Decides the first vectors of those that belong to one batch. Returns what the network
+// saw.
+feature_view adaptive_equalizer::decide_some(const feature_view& view,
+                                             const std::uint8_t* known_labels,
+                                             std::uint8_t* labels,
+                                             float* posteriors)
+{
+    const prepared_network& net = d_weights.newest();
+    observed<front_filter>* const following = d_following;
+    if (!following) {
+        d_known.clear();
+        const std::size_t dimension = d_initial.window.dimension();
+        const feature_view middle{
+            view.data + (d_dimension - dimension) / 2, d_stride, dimension, view.count
+        };
+        d_decider.decide(net, middle, labels, posteriors, d_position);
+        return middle;
+    }
+    front_filter& front = following->enter();
+    const bool follows = d_follows;
+    if (d_reset_front.exchange(false) || std::exchange(d_followed, follows) != follows)
+        front.reset();
+    if (!d_known.empty())
+        front.train(d_known.data(), d_known.size());
+    d_known.clear();
+    const std::size_t n = std::min(view.count, front.left());
+    const feature_view seen = front.filter(view.from(0, n));
+    d_decider.decide(net, seen, labels, posteriors, d_position);
+    if (d_frozen || !follows || d_between)
+        front.hold(labels, n);
+    else if (d_supervised)
+        front.known(taught(known_labels, labels, n), n);
+    else
+        front.decided(labels, n, d_decider, net);
+    if (d_position + n == d_batch || n == d_untrained)
+        tell(front);
+    following->leave();
+    return seen;
+}
+
+const std::uint8_t* adaptive_equalizer::taught(const std::uint8_t* known_labels,
+                                               const std::uint8_t* labels,
+                                               std::size_t n)
+{
+    constexpr std::uint8_t unknown = 255; // but of 256 points
+    if (d_initial.net.outputs() > unknown)
+        return known_labels;
+    for (std::size_t i = 0; i < n; ++i)
+        d_taught[i] = known_labels[i] == unknown ? labels[i] : known_labels[i];
+    return d_taught.data();
+}
+
+void adaptive_equalizer::tell(const front_filter& front)
+{
+    auto& report = d_front_report.writing();
+    const signal_planes taps = front.in_use();
+    report.status = front.status();
+    report.taps.resize(front.taps());
+    for (std::size_t k = 0; k < report.taps.size(); ++k)
+        report.taps[k] = { taps.re[k], taps.im ? taps.im[k] : 0.0f };
+    d_front_report.publish();
+}
+
+void adaptive_equalizer::collect(const feature_view& view, const std::uint8_t* labels)
+{
+    const bool learns = !d_frozen && !d_between && !d_untrained;
+    if (d_position == 0) {
+        d_filling = learns ? d_queue.free_slot() : nullptr;
+        if (!d_filling && learns)
+            ++d_dropped;
+        if (d_filling)
+            d_filling->follows = !d_gap;
+        d_gap = !d_filling;
+    }
+    if (d_filling) {
+        // Windows overlap: this writes the end of the last call's samples once more.
+        std::copy_n(view.data,
+                    view.floats(),
+                    d_filling->samples.begin() + d_position * view.stride);
+        std::copy_n(labels, view.count, d_filling->labels.begin() + d_position);
+    }
+    const bool is_whole = d_position + view.count == d_batch;
+    if (is_whole)
+        ++d_since_estimate;
+    if (d_filling && is_whole) {
+        d_queue.push();
+        d_wake.post();
+        if (d_lockstep)
+            d_done.wait();
+    }
+}
+
+void adaptive_equalizer::begin_burst(const std::vector<std::uint8_t>& training)
+{
+    d_known = training;
+    d_untrained = training.size();
+    d_between = false;
+    leave_batch();
+}
+
+void adaptive_equalizer::end_burst(bool resets)
+{
+    d_between = true;
+    d_reset_front = d_reset_front || resets;
+    d_known.clear();
+    d_untrained = 0;
+    leave_batch();
+}
+
+// What is in it is not learnt from; the next symbol begins another one.
+void adaptive_equalizer::leave_batch()
+{
+    d_filling = nullptr;
+    d_position = 0;
+    d_gap = true;
+}
+
+} // namespace gr::adann::core
