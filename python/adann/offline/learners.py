@@ -9,36 +9,47 @@ from __future__ import annotations
 
 import contextlib
 import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
 
 from .. import core
 
+if TYPE_CHECKING:
+    from .training import TrainingSettings
+
 
 class CoreLearner:
-    def __init__(self, network, settings):
+    """The core's trainer."""
+
+    def __init__(self, network: core.network, settings: TrainingSettings) -> None:
         self._network, self._settings = network, settings
 
-    def start(self, parameters, learning_rate):
+    def start(self, parameters: npt.NDArray[np.float32], learning_rate: float) -> None:
         self._network.parameters[:] = parameters
         self._trainer = core.trainer(self._network, loss="supervised",
                                      optimizer=self._settings.optimizer,
                                      learning_rate=learning_rate)
 
-    def step(self, windows, labels):
+    def step(self, windows: npt.NDArray[np.float32], labels: npt.NDArray[np.uint8]) -> float:
         loss, _, accepted = self._trainer.step(windows, labels)
         return loss if accepted else math.nan
 
-    def parameters(self):
+    def parameters(self) -> npt.NDArray[np.float32]:
         return self._trainer.network.parameters
 
 
 class TorchLearner:
-    def __init__(self, network, settings):
+    """The same by torch, in one thread."""
+
+    def __init__(self, network: core.network, settings: TrainingSettings) -> None:
         import torch
 
         self._torch, self._network, self._settings = torch, network, settings
         self._device = "cuda" if torch.cuda.is_available() else "cpu"
 
-    def start(self, parameters, learning_rate):
+    def start(self, parameters: npt.NDArray[np.float32], learning_rate: float) -> None:
         torch, network = self._torch, self._network
         network.parameters[:] = parameters
         self._depth = len(network.sizes) - 1
@@ -49,7 +60,7 @@ class TorchLearner:
             torch.optim.Adam(self._parameters, learning_rate) if self._settings.optimizer == "adam"
             else torch.optim.SGD(self._parameters, learning_rate, momentum=0.9))
 
-    def step(self, windows, labels):
+    def step(self, windows: npt.NDArray[np.float32], labels: npt.NDArray[np.uint8]) -> float:
         torch = self._torch
         with _one_thread(torch):
             x = torch.from_numpy(windows).to(self._device)
@@ -63,7 +74,7 @@ class TorchLearner:
             self._optimizer.step()
             return loss.item()
 
-    def parameters(self):
+    def parameters(self) -> npt.NDArray[np.float32]:
         vector = self._torch.nn.utils.parameters_to_vector(self._parameters)
         return vector.detach().cpu().numpy()
 
