@@ -24,6 +24,7 @@ COUNTS = (512, 1000, 4096, 8192, 10000, 65536)  # 1000 and 10000: not whole tile
 LOSSES = [name for name, takes in core.losses.items() if not takes.supervised]
 NOISES = ("full", "projected")
 HERE = Path(__file__).parent
+TRACKED = HERE.parent / "examples/models/vcsel_pam4.safetensors"
 
 
 def measure_inference(kernels, shape, rounds, seconds):
@@ -98,6 +99,15 @@ def measure_steps(kernels, shape, rounds, seconds):
             {isa: figures(isa, "aug_vat") for isa in kernels.isas})
 
 
+def measure_tracking(kernels, rounds):
+    """A front filter and the network behind it, D = 44 and 49 taps, against the network alone."""
+    measured = interleave({what: kernels.tracking(TRACKED, what)
+                           for what in ("network", "still", "moving")}, rounds)
+    return dict(still_vs_network=measured.ratio("still", "network"),
+                moving_vs_network=measured.ratio("moving", "network"),
+                msymbols_per_second={what: measured.median(what) / 1e6 for what in measured.rates})
+
+
 def measure_flowgraph(kernels, shape, rounds, seconds, throttled_seconds):
     with tempfile.TemporaryDirectory() as folder:
         contenders = flowgraph.contenders(folder, seconds)
@@ -133,12 +143,14 @@ def measure_all(program, quick):
     result["step"], per_isa = measure_steps(kernels, shape, rounds, seconds)
     for isa, figures in per_isa.items():
         result["isa"][isa]["step"]["aug_vat"] = figures
+    print("front filter", flush=True)
+    result["tracking"] = measure_tracking(kernels, rounds)
     print("flowgraphs", flush=True)
     result["flowgraph"] = measure_flowgraph(
         kernels, shape, rounds, 0.05 if quick else 0.5, 0.3 if quick else 5)
     print("receiver", flush=True)
     result["receiver"] = receiver.measure(
-        kernels, 1 if quick else 5, 0.05 if quick else 1, quick)
+        kernels, 1 if quick else 5, seconds, quick)
     if not quick:
         print("MLSE", flush=True)
         result["mlse"] = mlse.measure()

@@ -26,7 +26,7 @@ constexpr auto usage = R"(usage: kernels_bench WHAT ...
   inference ISA SIZES STRIDE COUNT SECONDS           symbols/s to labels
   eigen SIZES STRIDE COUNT SECONDS                   the same by Eigen
   step ISA LOSS NOISE SIZES STRIDE COUNT SECONDS     symbols/s of adaptation steps
-  tracking MODEL WHAT SECONDS                        symbols/s: network, still or moving
+  tracking MODEL WHAT SECONDS                        symbols/s: network, still, moving
   profile ISA SIZES STRIDE COUNT SECONDS             ns per symbol of each kernel
 
 SIZES: neurons of each layer, e.g. 44-10-10-10-10-4. STRIDE: floats per symbol.

@@ -87,6 +87,9 @@ class KernelsBench:
         return lambda: float(self._run("step", isa, loss, noise, *shape.words(count),
                                        self.seconds))
 
+    def tracking(self, model, what):
+        return lambda: float(self._run("tracking", model, what, self.seconds))
+
 
 class Shape:
     """A network and the stream in front of it."""

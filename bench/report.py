@@ -105,6 +105,14 @@ def _flowgraph(found):
         f"{found['throttled_steps']} steps, {found['dropped']} batches dropped."]
 
 
+def _tracking(found):
+    rates = found["msymbols_per_second"]
+    return [_table(["link", "Msym/s", "of the network alone"],
+                   [["the network alone", _rate(rates["network"]), ""],
+                    ["still", _rate(rates["still"]), _percent(found["still_vs_network"])],
+                    ["moving", _rate(rates["moving"]), _percent(found["moving_vs_network"])]])]
+
+
 def _receiver(found):
     rows = [[name, _rate(row["msymbols_per_second"]), _times(row["vs_torch_step"]),
              _percent(row["vs_step"])] for name, row in found.items()]
@@ -144,6 +152,8 @@ def markdown(result):
         "two backward, three noise vectors. \"Default\" draws noise of the same distribution in "
         "fewer numbers (`lib/core/training/projected_perturber.h`).",
         *_steps(result),
+        "## Front filter and network, D = 44, M = 4, 49 taps",
+        *_tracking(result["tracking"]),
         "## Flowgraphs, D = 44, M = 4",
         *_flowgraph(result["flowgraph"]),
         "## The receiver, D = 44, M = 4",

@@ -21,7 +21,7 @@ SCENES = {
     "coherent_live": ((1290, 960), 7, 3, dict(dispersion=145)),
     "own_block_live": ((900, 480), 5, 5, dict(power_late=0.5)),
     "qpsk_live": ((1500, 880), 8, 8, dict(echo=0.6, doppler=5)),
-    "burst_live": ((1200, 1000), 12, 12, dict(doppler=30)),
+    "burst_live": ((1300, 760), 12, 12, dict(doppler=30)),
     "sdr_live": ((1000, 960), 8, 0, {}),
 }
 
@@ -122,7 +122,7 @@ def draw_block(name, picture):
         os._exit(0)
 
     GLib.timeout_add(2000, show)
-    GLib.timeout_add(4000, save)
+    GLib.timeout_add(8000, save)
     application.run([])
 
 

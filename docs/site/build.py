@@ -27,6 +27,7 @@ LINK = re.compile(r"(!?)\[([^\]]*)\]\((?!https?:|mailto:|#)([^)#\s]+)(#[^)\s]*)?
 
 def copy_pages(target):
     """Markdown and pictures; links between pages follow them, links to sources become their path."""
+    named = {"index", *(SITE / "contents.md").read_text().split()}
     places = {ROOT / page: Path(place) for page, place in PAGES.items() if (ROOT / page).is_file()}
     for path in (ROOT / "docs").rglob("*"):
         if path.suffix in (".md", ".png", ".svg") and SITE not in path.parents:
@@ -46,8 +47,8 @@ def copy_pages(target):
                 return f"{picture}[{text}]({os.path.relpath(places[found], place.parent)}{anchor or ''})"
             return f"{text} (`{found.relative_to(ROOT)}`)"
 
-        # What lies deeper is reached from a page, not from the contents.
-        orphan = "---\norphan: true\n---\n" if len(place.parts) > 1 else ""
+        # What the contents do not name is reached from another page.
+        orphan = "" if str(place.with_suffix("")) in named else "---\norphan: true\n---\n"
         (target / place).write_text(orphan + LINK.sub(follow, path.read_text()))
 
 

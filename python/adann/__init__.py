@@ -12,11 +12,12 @@ from .blocks.resampler import resampler
 from .blocks.status_monitor import status_monitor
 from .captures.statistics import record_statistics
 from .links.coherent_link import coherent_link
+from .links.polarization_mixer import polarization_mixer
 from .links.vcsel_mmf_link import vcsel_mmf_link
 
 __all__ = ["ber_counter", "capture_source", "coherent_link", "core", "equalizer",
-           "feature_windower", "mimo_filter", "mlse", "normalizer", "receiver", "record_statistics", "resampler",
-           "soft_bits", "status_monitor", "status_panel", "vcsel_mmf_link"]
+           "feature_windower", "mimo_filter", "mlse", "normalizer", "polarization_mixer", "receiver",
+           "record_statistics", "resampler", "soft_bits", "status_monitor", "status_panel", "vcsel_mmf_link"]
 
 
 def __getattr__(name):

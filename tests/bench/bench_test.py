@@ -47,6 +47,13 @@ def test_every_losss_step_is_compared_with_torch(figures, loss):
         assert positive(figures["step"][loss][key]), key
 
 
+def test_a_front_filter_and_the_network_are_compared_with_the_network(figures):
+    found = figures["tracking"]
+    for what in "still", "moving":
+        assert 0 < found[f"{what}_vs_network"] < 2
+        assert positive(found["msymbols_per_second"][what])
+
+
 def test_flowgraphs_are_compared_with_the_bare_kernel(figures):
     found = figures["flowgraph"]
     assert positive(found["off_vs_kernel"]) and positive(found["live_vs_off"])

@@ -3,6 +3,7 @@
 
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -165,3 +166,20 @@ def test_doctor_knows_bindings_of_another_pybind11(tmp_path):
     wanted = subprocess.run(["gnuradio-config-info", "--pybind"], capture_output=True, text=True)
     assert program.returncode == 1
     assert f"with GNU Radio's pybind11, {wanted.stdout.strip()}: cmake" in program.stdout
+
+
+def test_doctor_compares_the_bindings_pybind11_with_gnu_radios(tmp_path):
+    """In the modules' files: here one that was built with another, and would not load."""
+    real = Path(core.__file__).parent
+    package = tmp_path / "gnuradio" / "adann"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("")
+    (package / "cli").symlink_to(real / "cli")
+    (package / "core.so").write_bytes(b"\x7fELF\0__pybind11_internals_v0_other__\0")
+    environment = {**os.environ, "PYTHONPATH": f"{tmp_path}:{os.environ['PYTHONPATH']}"}
+    program = subprocess.run([sys.executable, real / "cli" / "doctor.py"], capture_output=True, text=True,
+                             env=environment)
+    assert program.returncode == 1
+    assert "missing  pybind11: gr-adann's bindings are of v0_other, GNU Radio's of v" in program.stdout
+    healthy = subprocess.run(["adann", "doctor"], capture_output=True, text=True)
+    assert "ok       pybind11: " in healthy.stdout

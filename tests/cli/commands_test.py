@@ -172,6 +172,62 @@ def test_known_labels_can_teach(sets, tmp_path):
     assert json.loads((tmp_path / "report.json").read_text())["captures"][1]["final_ber"] < 1e-2
 
 
+def test_labels_that_are_known_in_part_teach_too(sets, tmp_path):
+    """A third of them; where none is known, the decision takes its place."""
+    frozen, taught = [], []
+    for number in (1, 2):
+        labels = np.fromfile(sets / f"set{number}.u8", np.uint8)
+        labels[np.arange(labels.size) % 3 > 0] = 255
+        labels.tofile(tmp_path / f"set{number}.u8")
+    for options, ber in (("--mode", "off"), frozen), (("--loss", "supervised", "--batch", 512, "--lr", 0.005), taught):
+        result = adann("equalize", "--model", sets / "model.safetensors", "--capture", sets / "set2", "--reference",
+                       tmp_path / "set2.u8", *options, "--report", tmp_path / "report.json")
+        assert result.exit_code == 0, result.stderr
+        entry = json.loads((tmp_path / "report.json").read_text())["captures"][0]
+        ber.append(entry["final_ber"])
+    assert taught[0] < 0.5 * frozen[0]
+
+
+def test_a_part_of_a_capture(sets, tmp_path):
+    """--skip and --symbols: of the capture and its reference alike."""
+    whole, part = (tmp_path / name for name in ("whole.u8", "part.u8"))
+    result = adann("equalize", "--model", sets / "model.safetensors", "--capture", sets / "set1", "--mode", "off",
+                   "-o", whole)
+    assert result.exit_code == 0, result.stderr
+    result = adann("equalize", "--model", sets / "model.safetensors", "--capture", sets / "set1", "--mode", "off",
+                   "--reference", sets / "set1.u8", "--skip", 20_000, "--symbols", 5000, "-o", part, "--report",
+                   tmp_path / "report.json")
+    assert result.exit_code == 0, result.stderr
+    entry = json.loads((tmp_path / "report.json").read_text())["captures"][0]
+    assert entry["symbols"] == 5000 and entry["ber"] < 0.02
+    # Each normalised by itself.
+    a, b = np.fromfile(whole, np.uint8)[20_000:25_000], np.fromfile(part, np.uint8)
+    assert np.mean(a != b) < 0.01
+    result = adann("train", "--capture", sets / "set1", "--reference", sets / "set1.u8", "--skip", 10_000,
+                   "--symbols", 8000, *TRAIN, "--epochs", 1, "-o", tmp_path / "m")
+    assert result.exit_code == 0 and "on 2000 symbols" in result.stdout and "on 6000 symbols" in result.stdout
+    result = adann("equalize", "--model", sets / "model.safetensors", "--capture", sets / "set1", "--skip", 30_000)
+    assert result.exit_code == 1 and "skip is 30000, allowed: below the 30000 symbols" in result.stderr
+
+
+def test_a_conjugated_capture_is_said_to_be(tmp_path):
+    random = np.random.default_rng(3)
+    alphabet = core.constellation("qpsk")
+    labels = random.integers(0, 4, 12_000).astype(np.uint8)
+    sent = np.repeat(alphabet.points[labels], 2)
+    samples = np.roll(sent + 0.3 * np.roll(sent, 2) * np.exp(0.5j), -1)
+    samples = samples + 0.2 * (random.standard_normal(sent.size) + 1j * random.standard_normal(sent.size))
+    for name, each in ("a", samples), ("b", samples.conj()):
+        each.astype(np.complex64).tofile(tmp_path / f"{name}.c64")
+    labels.tofile(tmp_path / "sent.u8")
+    result = adann("train", "--capture", tmp_path / "a.c64", "--reference", tmp_path / "sent.u8", "--constellation",
+                   "qpsk", "--sps", 2, "--half-window", 2, "-o", tmp_path / "m")
+    assert result.exit_code == 0 and "mirrored" not in result.stderr
+    result = adann("equalize", "--model", tmp_path / "m", "--capture", tmp_path / "b.c64", "--reference",
+                   tmp_path / "sent.u8", "--mode", "off")
+    assert "the capture is conjugated (its spectrum inverted, or I and Q exchanged)" in result.stderr
+
+
 def test_without_a_reference_only_labels_come_out(sets, tmp_path):
     result = adann("equalize", "--model", sets / "model.safetensors", "--capture", sets / "set1",
                    "-o", tmp_path / "out.u8", "--report", tmp_path / "report.json")
@@ -242,3 +298,30 @@ def test_mlse_says_what_is_wrong_in_one_line(sets, options, status, said):
                    "--reference", sets / "set1.u8", *options)
     assert result.exit_code == status
     assert said in result.stderr
+
+
+def test_what_is_doubtful_of_a_reference_is_said(sets, tmp_path):
+    """Of another constellation; of which little lies in the capture; of which little is trained on."""
+    sent = np.fromfile(sets / "set1.u8", np.uint8)
+    (sent >> 1).tofile(tmp_path / "pam2.u8")
+    result = adann("equalize", "--model", sets / "model.safetensors", "--capture", sets / "set1", "--mode", "off",
+                   "--reference", tmp_path / "pam2.u8")
+    assert "the labels are permuted" in result.stderr
+    np.where(np.arange(sent.size) % 2, sent, sent[::-1]).astype(np.uint8).tofile(tmp_path / "half.u8")
+    result = adann("equalize", "--model", sets / "model.safetensors", "--capture", sets / "set1", "--mode", "off",
+                   "--reference", tmp_path / "half.u8")
+    assert "% of the symbols differ from" in result.stderr
+    np.r_[np.zeros(20_000, np.uint8), sent][:30_000].tofile(tmp_path / "late.u8")
+    result = adann("train", "--capture", sets / "set1", "--reference", tmp_path / "late.u8", *TRAIN, "--epochs", 1,
+                   "-o", tmp_path / "m")
+    assert "capture and reference overlap in 10000 symbols of 30000" in result.stdout
+    result = adann("train", "--capture", sets / "set1", "--reference", sets / "set1.u8", *TRAIN, "--epochs", 1,
+                   "--symbols", 1000, "-o", tmp_path / "m")
+    assert "250 symbols are few to train on" in result.stdout
+
+
+def test_live_on_a_file_is_not_recommended(sets):
+    result = adann("equalize", "--model", sets / "model.safetensors", *(20 * ["--capture", sets / "set1"]), "--mode",
+                   "live", "--batch", 64)
+    dropped = int(result.stdout.split(" dropped")[0].split()[-1])
+    assert ("--mode lockstep learns from all of a file" in result.stdout) == (dropped > 0)

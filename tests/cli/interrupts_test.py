@@ -4,6 +4,7 @@
 import json
 import os
 import pty
+import re
 import signal
 import socket
 import subprocess
@@ -39,7 +40,7 @@ def start(command, stderr=subprocess.PIPE):
 
 def check_results(folder, complete=None):
     """All of the files or none, each whole. Returns the symbols decided."""
-    assert not [path for path in folder.iterdir() if path.name.startswith(".adann-")]
+    assert not [path for path in folder.iterdir() if path.name.startswith(".adann-") or path.suffix == ".part"]
     report = json.loads((folder / "report.json").read_text())
     assert complete is None or report["complete"] == complete
     symbols = sum(entry["symbols"] for entry in report["captures"])
@@ -65,6 +66,7 @@ def test_what_was_decided_is_written(capture, tmp_path, number):
         program.send_signal(number)
         program.send_signal(number)  # as timeout(1) does
         said = program.communicate(timeout=600)[1]
+    said = re.sub(rb"equalizing: \d+ %, about \d+ s left\n", b"", said)  # of a slow machine
     assert (program.returncode, said) == (interrupts.STATUS, b"adann: interrupted\n")
     assert 8192 <= check_results(tmp_path, False) < times * SYMBOLS
     assert (tmp_path / "ber.png").stat().st_size > 1000
@@ -105,7 +107,7 @@ def test_an_interrupt_at_any_instant_is_answered(capture, tmp_path, command, ter
             continue  # Python itself was starting: it had not come to the program yet
         assert program.returncode in (0, interrupts.STATUS), (instant, said)
         assert b"Traceback" not in said and b"ignored" not in said, (instant, said)
-        assert not [path for path in tmp_path.iterdir() if path.name.startswith(".adann-")]
+        assert not [path for path in tmp_path.iterdir() if path.name.startswith(".adann-") or path.suffix == ".part"]
         if (tmp_path / "report.json").exists():
             check_results(tmp_path)
         data = [path for path in tmp_path.glob("*.sigmf-*")]

@@ -3,6 +3,7 @@
 
 import importlib.util
 import pathlib
+import re
 
 import pytest
 
@@ -35,3 +36,17 @@ def test_each_block_has_a_page_with_its_parameters(build, tmp_path):
     page = (tmp_path / "blocks/adann_ber_counter.md").read_text()
     assert "| Batch (symbols) | `8192` |" in page
     assert len(list((tmp_path / "blocks").iterdir())) == 1 + len(list((ROOT / "grc").glob("*.block.yml")))
+
+
+def test_the_messages_that_are_explained_are_ours():
+    """But for those of the system, of Python and of GNU Radio: the first and the last section."""
+    source = "".join(path.read_text() for folder in ("lib", "python") for path in (ROOT / folder).rglob("*")
+                     if path.suffix in (".cc", ".h", ".py"))
+    source = re.sub(r'"\s*f?"', "", source)  # strings that go on in the next line
+    sections = re.split(r"^## ", (ROOT / "docs/troubleshooting.md").read_text(), flags=re.MULTILINE)
+    rows = [row.split("|")[1] for section in sections[2:-1] for row in section.splitlines() if row.startswith("| ")]
+    messages = [message for row in rows for message in re.findall("`([^`]+)`", row)]
+    assert len(messages) > 15
+    for message in messages:
+        for part in message.split("..."):
+            assert part in source, message

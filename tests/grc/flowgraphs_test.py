@@ -32,7 +32,7 @@ def test_grcc_compiles_the_flowgraph(path, compiled):
 def test_a_block_description_is_complete(path):
     block = yaml.safe_load(path.read_text())
     assert block["id"] == path.name.removesuffix(".block.yml")
-    simulated = block["id"] in ("adann_vcsel_mmf_link", "adann_coherent_link")
+    simulated = block["id"] in ("adann_vcsel_mmf_link", "adann_coherent_link", "adann_polarization_mixer")
     assert block["category"] == "[AdaNN]" + simulated * "/Simulation"
     assert len(block["documentation"]) > 200
     assert block["asserts"]
@@ -62,6 +62,8 @@ def test_the_headless_flowgraph_equalizes_a_drifted_capture(compiled, tmp_path):
      dict(frozen=1.8e-2, adaptive=1e-3, MLSE=2e-3)),
     ("coherent_headless", dict(frozen=5.5e-3, adaptive=0, MLSE=0),
      dict(frozen=7.5e-3, adaptive=1e-3, MLSE=8e-3)),
+    # Two polarisations that turn, without the start.
+    ("dual_polarisation_headless", dict(output0=0, output1=0), dict(output0=1e-3, output1=1e-3)),
     ("own_block_headless", dict(own=5e-4, AdaNN=0), dict(own=2e-3, AdaNN=1e-3)),
 ])
 def test_a_headless_twin_runs_to_its_error_rates(name, lowest, highest, compiled):

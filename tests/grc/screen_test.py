@@ -73,6 +73,7 @@ RUNS = {
                      ("pace", 1e6), ["eye", "soft_symbols", "confidence", "panel"]),
     "coherent_live": ({}, ("symbol_rate", 4e5),
                       ["ber_history", "received", "soft_adaptive", "soft_frozen", "confidence", "panel"]),
+    "dual_polarisation_live": ({}, ("symbol_rate", 4e4), ["received_0", "received_1", "soft_0", "soft_1", "ber_now"]),
     "own_block_live": ({}, ("symbol_rate", 4e5), ["soft_symbols", "ber_now", "panel"]),
     "qpsk_live": ({}, ("symbol_rate", 2.5e5), ["ber_history", "received", "equalized", "panel"]),
     "sdr_live": (dict(recording="echo.sigmf-meta"), ("speed", 40),

@@ -55,3 +55,11 @@ def test_grc_descriptions_are_installed(prefix):
     installed = {path.name for path in (prefix / "share/gnuradio/grc/blocks").iterdir()}
     source = pathlib.Path(__file__).parents[2] / "grc"
     assert installed == {path.name for path in source.glob("*.yml")}
+
+
+def test_the_examples_that_the_documentation_starts_from_are_installed(prefix):
+    examples = pathlib.Path(__file__).parents[2] / "examples"
+    installed = prefix / "share/gnuradio/examples/adann"
+    for pattern in "*.grc", "*.py", "models/*.safetensors":
+        names = {path.relative_to(examples) for path in examples.glob(pattern)}
+        assert names and all((installed / name).is_file() for name in names)

@@ -6,8 +6,9 @@ import pytest
 from captures.timing_test import modulated
 from gnuradio.adann import core
 from gnuradio.adann.captures.statistics import normalized
-from gnuradio.adann.offline.doubts import doubts
-from gnuradio.adann.offline.training import TrainingSettings, train
+from gnuradio.adann.offline.doubts import data_doubts, doubts
+from gnuradio.adann.offline.guess import candidates
+from gnuradio.adann.offline.training import TrainingSettings, feature_view, train
 
 SPS, HALF_WINDOW = 4, 2
 NAMES = "pam2", "pam4", "qpsk", "16qam", "gr:8psk"
@@ -79,3 +80,38 @@ def test_what_is_said():
     assert "line of a symbol rate is at 4 samples a symbol, sps is 5" in said(samples, "pam2", 5)
     quiet = samples * (np.arange(samples.size) % 8000 < 4000)
     assert " % of the record is quiet: bursts?" in said(normalized(quiet), "pam2")
+
+
+@pytest.mark.parametrize("size", [2, 4, 16])
+def test_random_data_is_not_doubted(size):
+    """By 8 standard deviations at up to 10^4 lags chance names one record in 10^11."""
+    for seed in range(10):
+        labels = np.random.default_rng(seed).integers(0, size, 40_000).astype(np.uint8)
+        assert data_doubts(labels, 10_000, size) == []
+
+
+@pytest.mark.parametrize("size, header, frame", [(4, 24, 264), (2, 16, 500), (16, 10, 300)])
+def test_headers_that_recur_are_named(size, header, frame):
+    random = np.random.default_rng(1)
+    labels = random.integers(0, size, (150, frame)).astype(np.uint8)
+    labels[:, :header] = labels[0, :header]
+    said, = data_doubts(labels.ravel(), 10_000, size)
+    assert int(said.split("recur after ")[1].split(":")[0]) % frame == 0
+
+
+def test_patterns_that_were_not_trained_on_are_named():
+    """Idle words first, data after them."""
+    random = np.random.default_rng(2)
+    idle = np.tile(random.integers(0, 2, 37), 300)[:10_000]
+    labels = np.r_[idle, random.integers(0, 2, 30_000)].astype(np.uint8)
+    assert "do not occur in it" in data_doubts(labels, 10_000, 2)[-1]
+    assert not any("do not occur" in each for each in data_doubts(labels, 20_000, 2))
+
+
+def test_the_kurtosis_of_neighbours_is_compared():
+    """Of 4 levels decided as 2 the symbols' kurtosis is that of 4, -1.36 to -2."""
+    assert "excess kurtosis" in said(signal("pam4", 3)[0], "pam2")
+    features = feature_view(normalized(signal("qpsk", 3)[0]), SPS, HALF_WINDOW)
+    tried = {each.name: each for each in candidates(features, True)}
+    assert tried["qpsk"].kurtosis == pytest.approx(tried["qpsk"].expected, abs=0.05)
+    assert tried["qpsk"].expected == pytest.approx(-1, abs=0.1)

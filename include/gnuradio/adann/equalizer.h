@@ -43,7 +43,7 @@ struct ber_estimate {
  *
  * Input 0: float or complex samples, as the model says, at the model's samples per
  * symbol, zero mean and unit power, sample i·sps the middle of symbol i; or feature
- * vectors. Input 1, only for the loss "supervised": known labels (byte). Output 0: labels
+ * vectors. Input 1, only for the loss "supervised": known labels (byte), 255 where not known. Output 0: labels
  * 0 … M-1 (byte); output i belongs to symbol i. Output 1, optional: posteriors, M floats.
  * Output 2, optional: soft symbol (neighbouring levels are 2 apart), of the samples' type: with a model
  * that has an expected waveform the point that was decided and the noise on its pulse, some ten symbols after the

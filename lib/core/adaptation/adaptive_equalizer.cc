@@ -81,6 +81,7 @@ adaptive_equalizer::adaptive_equalizer(
                   2 * reach(initial, stride, settings, d_front || d_start) *
                       initial.window.floats_per_sample()),
       d_floats((d_batch - 1) * stride + initial.window.dimension()),
+      d_taught(d_supervised ? d_batch : 0),
       d_queue(d_adapts ? queue_slots(d_batch, d_floats) : 0,
               { std::vector<float>(d_floats), std::vector<std::uint8_t>(d_batch) }),
       d_weights(prepared_network(initial.net, stride)),
@@ -196,7 +197,9 @@ std::size_t adaptive_equalizer::decide(const feature_view& view,
                           soft + shown * d_initial.window.floats_per_sample(),
                           kind);
         if (d_adapts && d_thread.joinable())
-            collect(part, d_supervised ? known_labels + done : labels + done);
+            collect(part,
+                    d_supervised ? taught(known_labels + done, labels + done, part.count)
+                                 : labels + done);
         d_position = (d_position + part.count) % d_batch;
         done += part.count;
         if (d_untrained && (d_untrained -= part.count) == 0)
@@ -254,13 +257,25 @@ feature_view adaptive_equalizer::decide_some(const feature_view& view,
     if (d_frozen || !follows || d_between)
         front.hold(labels, n);
     else if (d_supervised)
-        front.known(known_labels, n);
+        front.known(taught(known_labels, labels, n), n);
     else
         front.decided(labels, n, d_decider, net);
     if (d_position + n == d_batch || n == d_untrained)
         tell(front);
     following->leave();
     return seen;
+}
+
+const std::uint8_t* adaptive_equalizer::taught(const std::uint8_t* known_labels,
+                                               const std::uint8_t* labels,
+                                               std::size_t n)
+{
+    constexpr std::uint8_t unknown = 255; // but of 256 points
+    if (d_initial.net.outputs() > unknown)
+        return known_labels;
+    for (std::size_t i = 0; i < n; ++i)
+        d_taught[i] = known_labels[i] == unknown ? labels[i] : known_labels[i];
+    return d_taught.data();
 }
 
 void adaptive_equalizer::tell(const front_filter& front)

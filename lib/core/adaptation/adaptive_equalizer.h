@@ -103,7 +103,8 @@ public:
     std::size_t dimension() const { return d_dimension; }
 
     /*! Decides every vector of `view`, which has this dimension() and the stride given.
-     * \param known_labels view.count labels 0 … M-1 for the loss "supervised", else null
+     * \param known_labels view.count labels 0 … M-1 for the loss "supervised", 255 where not known (the decision takes
+     *     its place; of 256 points 255 is a label), else null
      * \param labels view.count decisions
      * \param posteriors null, or view.count × M floats
      * \param soft null, or room for view.count points, of the samples' type; needs posteriors
@@ -192,6 +193,8 @@ private:
                              const std::uint8_t* known_labels,
                              std::uint8_t* labels,
                              float* posteriors);
+    const std::uint8_t*
+    taught(const std::uint8_t* known_labels, const std::uint8_t* labels, std::size_t n);
     std::size_t show(const feature_view& view,
                      const std::uint8_t* labels,
                      const float* posteriors,
@@ -235,14 +238,15 @@ private:
     std::unique_ptr<soft_symbols> d_soft;            // the same without a waveform
     std::atomic<soft_symbols*> d_showing{ nullptr }; // d_soft
     const std::size_t d_dimension;
-    const std::size_t d_floats;        // of a batch
-    batch* d_filling = nullptr;        // null while the current batch is not learnt from
-    std::size_t d_position = 0;        // in the current batch
-    bool d_gap = true;                 // before the current batch
-    bool d_followed = true;            // whether the front filter did
-    std::vector<std::uint8_t> d_known; // the training sequence of a burst that begins
-    std::size_t d_untrained = 0;       // symbols of it to come
-    bool d_between = false;            // bursts
+    const std::size_t d_floats;         // of a batch
+    std::vector<std::uint8_t> d_taught; // known labels, and decisions where they are not
+    batch* d_filling = nullptr;         // null while the current batch is not learnt from
+    std::size_t d_position = 0;         // in the current batch
+    bool d_gap = true;                  // before the current batch
+    bool d_followed = true;             // whether the front filter did
+    std::vector<std::uint8_t> d_known;  // the training sequence of a burst that begins
+    std::size_t d_untrained = 0;        // symbols of it to come
+    bool d_between = false;             // bursts
 
     // Handed over.
     slot_queue<batch> d_queue;

@@ -13,6 +13,8 @@ namespace {
 constexpr double whole_turn = 2 * M_PI;
 constexpr double most_turned = 0.4; // turns of the power's line in a group
 constexpr double chance = 1e-6;     // of a line in noise
+constexpr float largest = 10;       // sample, of unit power, that is no impulse
+constexpr std::size_t highest = 8;  // power whose line noise does not bury
 
 template <typename T>
 std::complex<T> power(std::complex<T> x, std::size_t order)
@@ -46,9 +48,12 @@ carrier_line::carrier_line(const expected_waveform& waveform,
     }
 }
 
+bool carrier_line::is_usable() const { return d_order > 1 && d_order <= highest; }
+
 void carrier_line::take(std::complex<float> middle)
 {
-    d_sum += power(middle, d_order);
+    if (is_usable() && std::norm(middle) < largest * largest)
+        d_sum += power(middle, d_order);
     if (++d_taken < d_group)
         return;
     d_sums[d_groups++ % d_sums.size()] = d_sum;

@@ -47,8 +47,8 @@ public:
 
     //! Takes the sample in the middle of the next symbol.
     void take(std::complex<float> middle);
-    //! Whether there are enough symbols, and rotations.
-    bool is_ready() const { return d_order > 1 && d_groups >= d_sums.size(); }
+    //! Whether there are enough symbols, and rotations, 2 to 8.
+    bool is_ready() const { return is_usable() && d_groups >= d_sums.size(); }
     //! Forgets all.
     void reset();
     /*! None if there is no line, or it is not ready.
@@ -58,6 +58,7 @@ public:
     void state(archive& members);
 
 private:
+    bool is_usable() const;
     std::complex<double> sum(double frequency) const;
 
     std::size_t d_order, d_group;

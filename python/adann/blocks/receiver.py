@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
+import numpy as np
 from gnuradio import digital, filter, gr
 from gnuradio.filter import firdes
 
@@ -37,6 +38,8 @@ class receiver(gr.hier_block2):
         Radio's band-edge loop (fll_band_edge_cc), up to some 0.01 cycles a symbol, matched filter
         and Costas loop; else the carrier has to be recovered before.
     roll_off: of the pulses, 0.05 to 1. carrier_bandwidth: of the Costas loop, above 0, below 1.
+    front_filter: of the equalizer; None: on, but behind a Costas loop for points of one amplitude only.
+        Of others, 16QAM say, the loop's own jitter makes the filter start over.
     adaptation: settings of `equalizer` by their names, such as mode, checkpoint and guard; any loss
         without known labels.
     Raises ValueError naming the parameter that is out of range, core.ModelFileError (a ValueError)
@@ -53,19 +56,23 @@ class receiver(gr.hier_block2):
                  count_errors: bool = False, constellation: object = "gr:qpsk", sps: int = 2,
                  half_window: int = 5, complex: bool | None = None, carrier_recovery: bool = False,
                  roll_off: float = 0.35, carrier_bandwidth: float = 0.005,
-                 **adaptation: object) -> None:
+                 front_filter: bool | None = None, **adaptation: object) -> None:
         unsupervised = [name for name, takes in core.losses.items() if not takes.supervised]
         if adaptation.get("loss", unsupervised[0]) not in unsupervised:
             raise ValueError(f"loss is {adaptation['loss']!r}, allowed: {', '.join(unsupervised)}")
         if isinstance(model, core.model) or str(model):
             trained = model if isinstance(model, core.model) else core.load_model(str(model))
             symbols, sps = trained.constellation, trained.sps
-            self.equalizer = equalizer(model, complex=complex, **adaptation)
+            self._filters = _filters_by_itself(symbols, carrier_recovery)
+            self.equalizer = equalizer(model, complex=complex, front_filter=self._followed(front_filter),
+                                       **adaptation)
             complex = trained.complex
         else:
             complex = complex is not False
-            self.equalizer = equalizer("", constellation, sps, half_window, complex, **adaptation)
             symbols = core.constellation(constellation)
+            self._filters = _filters_by_itself(symbols, carrier_recovery)
+            self.equalizer = equalizer("", constellation, sps, half_window, complex,
+                                       front_filter=self._followed(front_filter), **adaptation)
         sample = gr.sizeof_gr_complex if complex else gr.sizeof_float
         inputs = [sample]
         outputs = [gr.sizeof_char, symbols.size * gr.sizeof_float, sample]
@@ -77,7 +84,7 @@ class receiver(gr.hier_block2):
                                 gr.io_signature.makev(len(inputs), len(inputs), inputs),
                                 gr.io_signature.makev(len(outputs), len(outputs), outputs))
 
-        self.resampler = resampler(sample_rate, symbol_rate, sps, complex, window=window,
+        self.resampler = resampler(sample_rate, symbol_rate, sps, bool(complex), window=window,
                                    clock_recovery=clock_recovery, loop_bandwidth=loop_bandwidth)
         self._before, self._costas = [], None
         if carrier_recovery:
@@ -98,6 +105,13 @@ class receiver(gr.hier_block2):
             self.connect((self, 1), (self.counter, 1))
             self.message_port_register_hier_out("ber")
             self.msg_connect(self.counter, "ber", self, "ber")
+
+    def set_front_filter(self, follows: bool | None) -> None:
+        """Has the front filter follow, or do nothing; None as in the constructor."""
+        self.equalizer.set_front_filter(self._followed(follows))
+
+    def _followed(self, follows):
+        return self._filters if follows is None else follows
 
     def set_loop_bandwidth(self, loop_bandwidth: float) -> None:
         """Of the clock recovery; nothing without it."""
@@ -120,8 +134,12 @@ def _forwarded(name):
 
 for _name in ("steps", "updates", "rejected", "dropped", "queued", "rollbacks", "estimated_ber",
               "estimated_bit_error_rate", "network", "modulation_error_ratio", "frequency", "bursts",
-              "front_filter", "set_frozen", "set_front_filter"):
+              "front_filter", "set_frozen"):
     setattr(receiver, _name, _forwarded(_name))
+
+
+def _filters_by_itself(symbols, carrier_recovery):
+    return not carrier_recovery or np.ptp(abs(symbols.points)) < 1e-6
 
 
 def _check(name, value, good, allowed):

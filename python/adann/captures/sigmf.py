@@ -128,7 +128,7 @@ def described(text: bytes, data: Path, size: int) -> StoredCapture:
         raise ValueError(f"core:datatype is {datatype!r:.60}, allowed: r or c, then f32_le, i16_le, u8, ...")
     channels = _count(fields, "core:num_channels", 1)
     if channels != 1:
-        raise ValueError(f"{channels} channels, allowed: 1")
+        raise ValueError(f"{channels} channels, allowed: 1, in a file for each")
     rates = [_rate(fields, name) for name in ("core:sample_rate", "adann:symbol_rate")]
     offset = _header_bytes(record)
     if "core:dataset" in fields:

@@ -16,8 +16,8 @@ PORTION = 1 << 20  # samples that are in memory at once
 def record_statistics(samples: npt.ArrayLike, first: int = 0, end: int | None = None) -> tuple[complex, float]:
     """Mean and rms (standard deviation) of a record's finite samples.
 
-    samples: array, real or complex; of those from `first` to before `end`. Returns (mean, rms) for `normalizer.fixed` and
-    `resampler(normalization="record")`; of complex samples rms is sqrt(mean of |x - mean|^2).
+    samples: array, real or complex; of those from `first` to before `end`. Returns (mean, rms) for
+    `normalizer.fixed` and `resampler(normalization="record")`; of complex samples rms is sqrt(mean of |x - mean|^2).
     Raises ValueError if no sample is finite or all of them are alike.
     """
     array: Any = samples if hasattr(samples, "dtype") else np.asarray(samples)

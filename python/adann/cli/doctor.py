@@ -6,7 +6,9 @@ of the package while it is itself imported.
 """
 
 import importlib
+import importlib.util
 import os
+import re
 import subprocess
 import sys
 import sysconfig
@@ -95,8 +97,7 @@ def _bindings() -> str:
     except Exception as error:
         said = _words(error)
         if "unknown base type" in said:
-            mend = (f"build and install gr-adann again with GNU Radio's pybind11, {_pybind11_of_gnuradio()}: "
-                    "cmake -Dpybind11_DIR=...")
+            mend = _other_pybind11()
         elif "libgnuradio-adann" in said:
             folder = _near_package("lib/libgnuradio-adann.so*", "lib/*/libgnuradio-adann.so*")
             mend = f"sudo ldconfig, or export LD_LIBRARY_PATH={folder}"
@@ -104,6 +105,28 @@ def _bindings() -> str:
             mend = "build and install gr-adann again for this Python and GNU Radio"
         raise _Missing(said, mend) from error
     return str(Path(package.__file__).parent)
+
+
+def _internals(package: str) -> str:
+    """What pybind11 calls the types that a package's modules share: others cannot use them unless
+    they have the same name for it. Read from the files, as modules of another one do not load."""
+    spec = importlib.util.find_spec(package)
+    for module in sorted(Path(spec.origin).parent.glob("*.so")) if spec else ():
+        if found := re.search(rb"__pybind11_internals_(\w+?)__\0", module.read_bytes()):
+            return found[1].decode()
+    raise ValueError(f"{package} has no modules of pybind11")
+
+
+def _pybind11() -> str:
+    ours, theirs = _internals("gnuradio.adann"), _internals("gnuradio.gr")
+    if ours != theirs:
+        raise _Missing(f"gr-adann's bindings are of {ours}, GNU Radio's of {theirs}", _other_pybind11())
+    return f"{_pybind11_of_gnuradio()}, {ours}"
+
+
+def _other_pybind11() -> str:
+    return (f"build and install gr-adann again with GNU Radio's pybind11, {_pybind11_of_gnuradio()}: "
+            "cmake -Dpybind11_DIR=...")
 
 
 def _library() -> str:
@@ -139,6 +162,7 @@ CHECKS = (
     ("Python", False, _python),
     ("numpy", False, _module("numpy", "sudo apt-get install python3-numpy")),
     ("GNU Radio", False, _gnuradio),
+    ("pybind11", False, _pybind11),
     ("Python package", False, _bindings),
     ("library", False, _library),
     ("GRC blocks", False, _grc_blocks),

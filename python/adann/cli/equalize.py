@@ -124,6 +124,9 @@ def equalize(model: str, captures: tuple[str, ...], references: tuple[str, ...],
                    .format(**received.estimated_ber)
                    + ("" if received.estimated_ber["trustworthy"] else ", not trustworthy"))
     elif settings["guard"] and mode != "off" and not core.losses[settings["loss"]].supervised:
-        click.echo(f"no guard and no estimated BER: {model} does not tell its error rate; "
-                   "adann train writes models that do" if math.isnan(trained.symbol_error_rate)
+        click.echo(f"no guard and no estimated BER: {model} tells neither its error rate nor the signal; adann train "
+                   "writes models that do, from 1000 symbols on"
+                   if math.isnan(trained.symbol_error_rate) and not trained.waveform
                    else "no estimated BER: fewer than 4096 symbols were learnt from")
+    if mode == "live" and received.dropped:
+        click.echo("live never waits for the adapter, and is for receivers; --mode lockstep learns from all of a file")

@@ -45,6 +45,9 @@ def reproduce(experiment: str, output: Path, scale: str | None, scheduler: str |
     tracking: radio and optical links that keep moving, for AdaNN, GNU Radio's equalizers and
     Volterra equalizers.
 
+    polarisations: two polarisations that turn, two antennas, and blind starts from random mixtures; beside
+    OptiCommPy's equalizer if ADANN_OPTICOMMPY names a python that has it.
+
     generality: random links of many makers, each drifted as far as it was drawn: the defaults
     against the frozen network and one trained with labels. --long takes the set of links that
     nothing was decided on.

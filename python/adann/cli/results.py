@@ -14,6 +14,8 @@ import numpy as np
 from .. import core
 from .terminal import about, check_outputs
 
+_HARDLY = 0.3  # of the symbols wrong: hardly an equalizer's
+
 if TYPE_CHECKING:
     from ..captures.files import Capture
     from ..offline.report import Run
@@ -54,6 +56,11 @@ def evaluate(captures: Sequence[Capture], decided: Sequence[np.ndarray],
             if errors is None and not quiet and len(labels) == capture.samples.size // sps:
                 why = _why_not_counted(capture, labels, constellation, sps)
                 click.echo(f"adann: {capture.path}: {why}; errors are not counted", err=True)
+            elif errors and not quiet and errors.symbol_errors.sum() > _HARDLY * errors.symbols.sum():
+                wrong = errors.symbol_errors.sum() / errors.symbols.sum()
+                click.echo(f"adann: {capture.path}: {100 * wrong:.0f} % of the symbols differ from "
+                           f"{capture.reference_path}: are model ({constellation.name}), capture and reference of the "
+                           "same signal?", err=True)
             elif errors and errors.slips and not quiet:
                 click.echo(f"adann: {capture.path}: slips: {errors.slips}, symbols were lost or "
                            "came twice; errors are counted at the first alignment", err=True)

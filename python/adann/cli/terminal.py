@@ -15,12 +15,13 @@ from . import interrupts
 
 
 class ProgressLines:
-    """Progress for what is no terminal: a line on stderr for each tenth that is done, at most one in 5 s.
+    """Progress for what is no terminal: a line on stderr for each tenth that is done, from half a minute on, at most
+    one in 5 s.
 
     clock: seconds, rising.
     """
 
-    _INTERVAL = 5.0  # s
+    _QUIET, _INTERVAL = 30.0, 5.0  # s
 
     def __init__(self, description: str, clock: Callable[[], float] = time.monotonic) -> None:
         self._description, self._clock = description, clock
@@ -30,7 +31,7 @@ class ProgressLines:
     def __call__(self, completed: float, total: float, note: str = "") -> None:
         """completed: of `total`."""
         now, tenths = self._clock(), int(10 * completed / total) if total else 0
-        if not self._tenths < tenths < 10 or now - self._told < self._INTERVAL:
+        if not self._tenths < tenths < 10 or now - self._started < self._QUIET or now - self._told < self._INTERVAL:
             return
         self._told, self._tenths = now, tenths
         left = (now - self._started) * (total / completed - 1)

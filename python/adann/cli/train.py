@@ -10,6 +10,8 @@ from .. import core
 from . import interrupts
 from .terminal import about, check_outputs, constellation_option, part_options, progress_bar
 
+_FEW = 1000  # symbols to train on
+
 
 def _sizes(ctx: click.Context, parameter: click.Parameter, value: str) -> tuple[int, ...]:
     try:
@@ -71,7 +73,8 @@ def train(capture: str, reference: str | None, blind: bool, constellation: core.
     """
     from ..captures.files import check_rates, cut, read_capture, read_reference
     from ..captures.labels import known
-    from ..offline.doubts import doubts
+    from ..offline.blind import wrong_decisions
+    from ..offline.doubts import data_doubts, doubts
     from ..offline.training import TrainingSettings
     from ..offline.training import train as train_network
 
@@ -108,9 +111,11 @@ def train(capture: str, reference: str | None, blind: bool, constellation: core.
     core.save_model(output, trained.model)
     if not trained.complete:
         click.echo(f"stopped after {trained.epochs} of {settings.epochs} epochs")
-    if blind:
+    if trained.blind_ratio is not None:
+        wrong = wrong_decisions(constellation, trained.blind_ratio, trained.labels.size)
         click.echo("labels are a linear equalizer's decisions, modulation error ratio "
-                   f"{trained.blind_ratio:.1f} dB; errors are differences from them")
+                   f"{trained.blind_ratio:.1f} dB, about {wrong} of {trained.labels.size} wrong, if what is left is "
+                   "noise; errors are differences from them")
     else:
         click.echo(f"reference found at a delay of {trained.delay} symbols")
         if trained.disagreement:
@@ -123,6 +128,14 @@ def train(capture: str, reference: str | None, blind: bool, constellation: core.
             click.echo(f"{name} on {score.symbols} symbols: {loss}"
                        f"BER {score.bit_errors / score.bits:.2e} (95 %: {low:.1e} to {high:.1e}), "
                        f"{score.symbol_errors} symbol errors")
+    whole = min(record.samples.size // sps, labels.size) if labels is not None else trained.labels.size
+    if 2 * trained.labels.size < whole and not record.bursts:
+        click.echo(f"warning: capture and reference overlap in {trained.labels.size} symbols of {whole}: is the "
+                   f"delay right?")
+    if trained.part < _FEW:
+        click.echo(f"warning: {trained.part} symbols are few to train on: {_FEW} and more are better (--fraction)")
+    for sentence in data_doubts(trained.labels, trained.part, constellation.size):
+        click.echo(f"warning: {sentence}")
     linear = trained.conventional.get("linear equalizer")
     if linear and trained.test.symbol_errors > linear.symbol_errors:
         click.echo(f"warning: the network makes {trained.test.symbol_errors} symbol errors where a linear "

@@ -16,7 +16,7 @@ PAPER = {
     "training": "training_sequence.run", "weights": "weights.run", "complexity": "complexity.run",
     "coherent": "coherent.run"}
 EXPERIMENTS = {**PAPER, "drift": "drift.run", "generality": "generality.run",
-               "tracking": "tracking.run"}
+               "tracking": "tracking.run", "polarisations": "polarisations.run"}
 
 
 def experiment(name: str) -> Callable:

@@ -70,7 +70,7 @@ class Reception:
         payload = slice(len(self.packets.preamble), None)
         return float(np.mean((labels[:, payload] != self.sent[:, payload]).any(axis=1)))
 
-    def _first(self, k):
+    def _first(self, k: int) -> int:
         return k * self.packets.symbols + self.packets.gap
 
 
@@ -125,13 +125,14 @@ def measure(case: str, count: int, seed: int = 1) -> Iterator[tuple[str, float]]
     yield "AdaNN", adann_errors(received, network_for(CASES[case]))
 
 
-def _tag(key, offset):
+def _tag(key: str, offset: int) -> gr.tag_t:
     tag = gr.tag_t()
     tag.key, tag.offset = pmt.intern(key), offset
     return tag
 
 
-def _run(samples, tags, block, sink):
+def _run(samples: npt.NDArray, tags: list[gr.tag_t], block: gr.basic_block,
+         sink: gr.basic_block) -> npt.NDArray:
     # The scheduler keeps some of a stream that ends.
     source = blocks.vector_source_c(np.append(samples, np.zeros(64 * SPS * HALF_WINDOW)), False, 1, tags)
     top = gr.top_block()
@@ -140,5 +141,5 @@ def _run(samples, tags, block, sink):
     return np.array(sink.data())
 
 
-def _nearest(soft, points):
+def _nearest(soft: npt.NDArray, points: npt.NDArray) -> npt.NDArray:
     return abs(soft[..., None] - points).argmin(axis=-1)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 import scipy.optimize
+import scipy.special
 
 from .. import core
 
@@ -59,6 +60,18 @@ def blind_labels(features: npt.NDArray[np.float32], constellation: core.constell
     decided = [_nearest(_taps_inputs(features[first:first + _FITTED], constellation) @ taps, points)
                for first in range(0, len(features), _FITTED)]
     return np.concatenate(decided), -10 * np.log10(error)
+
+
+def wrong_decisions(constellation: core.constellation, ratio: float, symbols: int) -> int:
+    """How many of so many decisions are wrong at a modulation error ratio in dB, if the error is Gaussian noise and
+    each neighbour as far away as the nearest."""
+    points = constellation.points / np.sqrt(np.mean(abs(constellation.points) ** 2))
+    distances = abs(points[:, None] - points)
+    apart = distances[distances > 1e-6].min()
+    neighbours = (distances < 1.01 * apart).sum() / points.size - 1
+    deviation = 10 ** (-ratio / 20) / (np.sqrt(2) if constellation.is_complex else 1)
+    wrong = neighbours * scipy.special.erfc(apart / deviation / np.sqrt(8)) / 2
+    return round(symbols * min(1.0, wrong))
 
 
 def _taps_inputs(features, constellation):

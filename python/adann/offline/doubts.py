@@ -7,10 +7,12 @@ from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
+import scipy.fft
 
 from .. import core
 from ..captures.bursts import block_levels, find_threshold
 from ..captures.carrier import find_carrier
+from ..captures.labels import known
 from ..captures.sigmf import Burst
 from ..captures.statistics import normalized
 from ..captures.timing import find_symbol_rate
@@ -20,6 +22,11 @@ from .training import feature_view
 _LONGEST = 1 << 17    # symbols that are looked at
 _SAME_RATE = 1e-3     # relative: less than a clock may be off
 _ROOM = 3.0           # dB that another constellation has more
+_KURTOSIS_OFF = 0.25  # relative, from what the constellation would have
+_SHORTEST_LAG = 16    # symbols: line codes have patterns of their own
+_CLEAR = 8            # standard deviations of how many agree by chance
+_OFTEN = 32           # times that each pattern occurs on average in random data
+_NEW = 0.005          # of the rest
 
 
 def doubts(samples: npt.NDArray, constellation: core.constellation, sps: int,
@@ -30,7 +37,7 @@ def doubts(samples: npt.NDArray, constellation: core.constellation, sps: int,
     they are known.
     Looked at: power over time, the symbol rate's line, a carrier's line, classes that do not occur, and whether the
     decisions of a blind linear equalizer have more room in another constellation. An inverted spectrum shows in no
-    signal without labels.
+    signal without labels. data_doubts is for the data.
     """
     if bursts:
         samples = np.concatenate([normalized(samples[burst.first // sps * sps:burst.end // sps * sps])
@@ -86,3 +93,59 @@ def _constellation(samples, constellation, sps, half_window):
     if best.room > believed.room + _ROOM:
         yield (f"decided as {best.name} the symbols have {best.room:.0f} dB of room between the points, as "
                f"{name} {believed.room:.0f} dB: {best.name}?")
+    nearest = min(tried, key=_kurtosis_off)
+    if _kurtosis_off(believed) > _KURTOSIS_OFF and 2 * _kurtosis_off(nearest) < _kurtosis_off(believed):
+        yield (f"the excess kurtosis of the symbols is {believed.kurtosis:.2f}, where {name} has "
+               f"{believed.expected:.2f}; "
+               f"{nearest.name} has {nearest.expected:.2f}: {nearest.name}?")
+
+
+def _kurtosis_off(candidate):
+    return abs(candidate.kurtosis / candidate.expected - 1)
+
+
+def data_doubts(labels: npt.NDArray[np.uint8], part: int, size: int) -> list[str]:
+    """A sentence for each thing in the data that makes a network look better than it is, [] if there is none.
+
+    labels: uint8 (n,), sent or decided, of a constellation of `size` points; the first `part` are trained on.
+    Looked at: labels that recur at a fixed distance, and patterns in the rest that the part does not hold.
+    """
+    labels = np.where(known(labels, size), labels, 0)
+    return [*_recurs(labels[:_LONGEST], size), *_unseen(labels, part, size)]
+
+
+def _recurs(labels, size):
+    length = scipy.fft.next_fast_len(2 * labels.size)
+    shares = np.bincount(labels, minlength=size) / labels.size
+    equal = np.zeros(length)
+    for label in np.flatnonzero(shares):
+        spectrum = scipy.fft.rfft((labels == label) - shares[label], length)
+        equal += scipy.fft.irfft(abs(spectrum) ** 2, length)
+    lags = np.arange(_SHORTEST_LAG, labels.size // 4)
+    if not lags.size:
+        return
+    chance = float(np.sum(shares**2))
+    agree = equal[lags] / (labels.size - lags)
+    deviations = agree / np.sqrt(max(chance * (1 - chance), 1e-12) / (labels.size - lags))
+    best = int(deviations.argmax())
+    if deviations[best] > _CLEAR:
+        yield (f"the symbols recur after {lags[best]}: {100 * (agree[best] + chance):.0f} % are the same then, "
+               f"{100 * chance:.0f} % by chance (headers, idle words?); a network learns by heart what recurs, and how "
+               "it does on other data these symbols do not tell")
+
+
+def _unseen(labels, part, size):
+    length = int(np.log(max(part / _OFTEN, 1)) / np.log(size))
+    if length < 2 or labels.size - part < length:
+        return
+    patterns = np.zeros(labels.size - length + 1, np.int64)
+    for place in range(length):
+        patterns = patterns * size + labels[place:place + patterns.size]
+    seen = np.zeros(size**length, bool)
+    seen[patterns[:part - length + 1]] = True
+    there = np.unique(patterns[part:])
+    new = 1 - seen[patterns[part:]].mean()
+    if new > _NEW:
+        yield (f"{100 * new:.1f} % of what follows the part that is trained on are patterns of {length} symbols "
+               f"that do not "
+               f"occur in it ({seen[there].sum()} of {there.size} do): train on more, --fraction")

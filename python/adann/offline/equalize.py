@@ -19,7 +19,6 @@ from ..adann_python import equalizer
 from ..blocks.status_monitor import status_listener
 from ..captures.alignment import known_labels
 from ..captures.files import Capture, check_rates
-from ..captures.labels import UNKNOWN
 from ..captures.statistics import Normalized, portions
 from .arrays import array_source, label_sink
 
@@ -163,16 +162,12 @@ def _messages(store):
 
 
 def _known_labels(captures, model):
-    """A source of the label of each symbol."""
+    """A source of the label of each symbol that is equalized, UNKNOWN where it is not known."""
     known = []
-    for number, capture in enumerate(captures):
+    for capture in captures:
         if capture.reference is None:
             raise ValueError("loss supervised needs a reference for each capture")
         known.append(known_labels(capture.samples[:], capture.reference, model.constellation.points,
                                   model.sps))
-        there = np.flatnonzero(known[-1] != UNKNOWN)
-        if there.size < known[-1].size:
-            raise ValueError("loss supervised needs a label for each symbol; reference "
-                             f"{capture.reference_path or number} has {there.size} from symbol {there[0]} "
-                             f"to {there[-1]}, its capture has {known[-1].size}")
+        known[-1] = np.concatenate([known[-1][first:end] for first, end in spans(capture, model.sps)])
     return array_source([*known, np.zeros(model.half_window + 1, np.uint8)], np.uint8)

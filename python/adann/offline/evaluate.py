@@ -148,17 +148,21 @@ def _count(decided, sent, bits_per_symbol, block, start):
 def permutation(decided: Labels, sent: Labels, constellation: core.constellation) -> list[int]:
     """The labels decided for the sent ones 0 … M-1 if another order of the labels relates the two,
     else []. See core.error_counter."""
-    return _counted(core.error_counter(constellation, search=SEARCH), decided, sent).permutation
+    counter = core.error_counter(constellation, search=SEARCH)
+    for _ in _batches(counter, decided, sent):
+        pass
+    return counter.permutation
 
 
-def _counted(counter, decided, sent):
-    """The counter after all of both, a portion at a time."""
+def _batches(counter, decided, sent):
+    """What a counter counts of both, as it comes: of a long record they are many."""
     for first in range(0, max(decided.size, sent.size), _PORTION):
         counter.push(decided[first:first + _PORTION], sent[first:first + _PORTION])
         release(decided)
         release(sent)
+        yield from counter.batches()
     counter.finish()
-    return counter
+    yield from counter.batches()
 
 
 @dataclass(frozen=True)
@@ -180,12 +184,12 @@ def align(decided: Labels, sent: Labels, constellation: core.constellation, bloc
     """
     if not all_known(constellation.size, decided, sent):
         return _align_known(decided, sent, constellation, block)
-    counter = _counted(core.error_counter(constellation, batch=block, search=SEARCH), decided, sent)
-    batches = counter.batches()
-    if not batches:
-        return None
-    return Alignment(batches[0].delay, batches[0].symmetry,
-                     int(np.count_nonzero(np.diff([batch.delay for batch in batches]))))
+    found, slips, latest = None, 0, 0
+    for batch in _batches(core.error_counter(constellation, batch=block, search=SEARCH), decided, sent):
+        found = found or batch
+        slips += found is not batch and batch.delay != latest
+        latest = batch.delay
+    return Alignment(found.delay, found.symmetry, slips) if found else None
 
 
 def _align_known(decided, sent, constellation, block):

@@ -10,10 +10,12 @@ import numpy.typing as npt
 
 from .. import core
 from .blind import blind_labels
+from .conventional import linear_equalizer
 
 REAL = "pam2", "pam4", "pam8"
 COMPLEX = "qpsk", "gr:8psk", "16qam", "64qam"
 _ON_A_LINE = 0.5  # |mean of x^2| over the mean of |x|^2, 1 of points on a line and 0 of round ones
+_MEASURED = 16384  # symbols whose kurtosis is taken
 _RARE = 0.2  # of an even share: a class that is decided less often does not occur
 
 
@@ -21,13 +23,22 @@ _RARE = 0.2  # of an even share: a class that is decided less often does not occ
 class Candidate:
     """name: of the constellation. ratio: the modulation error ratio of a blind linear equalizer's
     decisions, dB. room: half of the distance between the points over the error that is left, dB.
-    missing: labels that are hardly ever decided. labels: uint8 (n,)."""
+    missing: labels that are hardly ever decided. kurtosis: excess, of that equalizer's soft symbols; expected: what it
+    would be of points that are equally often, in the noise of the candidate with the most room. labels: uint8 (n,)."""
 
     name: str
     ratio: float
     room: float
     missing: list[int]
+    kurtosis: float
+    expected: float
     labels: npt.NDArray[np.uint8]
+
+
+def excess_kurtosis(values: npt.NDArray) -> float:
+    """E|x|^4 / (E|x|^2)^2 over that of Gaussian noise, of real or of complex values (n,)."""
+    power = abs(values) ** 2
+    return float(np.mean(power**2) / np.mean(power) ** 2) - (2 if np.iscomplexobj(values) else 3)
 
 
 def name_of(constellation: core.constellation) -> str:
@@ -62,8 +73,15 @@ def candidates(features: npt.NDArray[np.float32], is_complex: bool,
         points = constellation.points / np.sqrt(np.mean(abs(constellation.points) ** 2))
         apart = abs(points[:, None] - points)[~np.eye(points.size, dtype=bool)].min()
         shares = np.bincount(labels, minlength=points.size) / labels.size
+        part = features[:_MEASURED]
+        soft = linear_equalizer(part, labels[:_MEASURED], len(part), constellation)
+        used = points if constellation.is_complex else points.real
         found.append(Candidate(name_of(constellation), float(ratio), float(ratio + 20 * np.log10(apart / 2)),
-                               np.flatnonzero(shares < _RARE / points.size).tolist(), labels))
+                               np.flatnonzero(shares < _RARE / points.size).tolist(), excess_kurtosis(soft),
+                               excess_kurtosis(used), labels))
     if not found:
         raise ValueError(f"none of the usual constellations is found; of the last: {refused}")
-    return sorted(found, key=lambda candidate: -candidate.room)
+    found.sort(key=lambda candidate: -candidate.room)
+    for candidate in found:
+        candidate.expected /= (1 + 10 ** (-found[0].ratio / 10)) ** 2
+    return found

@@ -177,7 +177,7 @@ def train(samples: npt.NDArray, labels: npt.NDArray[np.uint8] | None,
         labels, blind_ratio = blind_labels(features, symbols, is_complex, round(settings.fraction * len(features)))
     else:
         labels = labels[here.start - delay:here.stop - delay] if isinstance(here, slice) else labels[here - delay]
-    part = _part(labels, symbols.size, settings.fraction)
+    part = max(1, round(settings.fraction * labels.size))
     there = known(labels, symbols.size)
     told = np.flatnonzero(there[:part])
     if not told.size:
@@ -209,14 +209,6 @@ def within(bursts: Sequence[Burst], count: int, sps: int, first: int = 0) -> sli
         return slice(first, count)
     numbers = np.concatenate([np.arange(-(-burst.first // sps), burst.end // sps) for burst in bursts])
     return numbers[(numbers >= first) & (numbers < count)]
-
-
-def _part(labels, size, fraction):
-    """How many of the labels hold that fraction of those that are known, from the first on."""
-    told = np.flatnonzero(known(labels, size))
-    if not told.size:
-        return max(1, round(fraction * labels.size))
-    return int(told[max(1, round(fraction * told.size)) - 1]) + 1
 
 
 def _disagreement(samples, labels, constellation, sps, delay):

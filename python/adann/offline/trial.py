@@ -14,7 +14,9 @@ from .. import core
 from ..captures.alignment import is_conjugated
 from ..captures.files import Capture, cut
 from ..captures.labels import known
+from .blind import wrong_decisions
 from .conventional import linear_equalizer, nearest, slicer
+from .doubts import data_doubts
 from .equalize import equalize_captures, prepare_capture
 from .guess import candidates
 from .report import new_figure, save_figure
@@ -98,7 +100,7 @@ def try_capture(capture: Capture, symbol_rate: float | None, constellation: core
         samples = samples.conj()
     told = count if reference is None else min(count, int(known(reference, constellation.size).sum()))
     settings = TrainingSettings.fitted(max(1, int(fraction * told)), constellation, fraction=fraction,
-                                       seed=seed, **({"noise": 0.0} if reference is None else {}))
+                                       seed=seed)
     trained = train(samples, reference, constellation, sps, half_window, settings,
                     lambda epoch, loss: tell("training", 0.2 + 0.5 * epoch / settings.epochs), stop, bursts)
     if not trained.complete:
@@ -123,9 +125,12 @@ def try_capture(capture: Capture, symbol_rate: float | None, constellation: core
     curves = {name: [int(np.sum((each != labels)[block] & there[block]))
                      for block in np.array_split(np.arange(labels.size), _BLOCKS)]
               for name, each in decided.items()}
-    if blind:
+    said += data_doubts(labels, part, constellation.size)
+    if trained.blind_ratio is not None:
         said.append("no labels were given: errors are differences from the decisions of a blind linear equalizer "
-                    f"(modulation error ratio {trained.blind_ratio:.1f} dB)")
+                    f"(modulation error ratio {trained.blind_ratio:.1f} dB, about "
+                    f"{wrong_decisions(constellation, trained.blind_ratio, labels.size)} of {labels.size} wrong, if "
+                    "what is left is noise)")
     return Trial(said, samples, bursts, sps, done.symbol_rate, constellation, fraction, trained.model, rows, blind,
                  _verdict(rows, blind), curves, {"middle samples": middles, "linear equalizer": soft})
 
@@ -152,17 +157,16 @@ def _verdict(rows, blind):
         "network, frozen", "AdaNN", "linear equalizer"))
     chance = _DEVIATIONS * np.sqrt(frozen + adaptive + 1)
     what = "differences" if blind else "errors"
-    if adaptive > frozen + chance:
-        verdict = f"adaptation hurts here: {adaptive} {what} for {frozen} of the frozen network"
-    elif adaptive < frozen - chance:
-        verdict = f"adaptation helps here: {adaptive} {what} for {frozen} of the frozen network"
+    counted = f"{adaptive} {what} for {frozen} of the frozen network"
+    if abs(adaptive - frozen) <= chance:
+        verdict = f"adaptation changes nothing here that is more than chance: {counted}"
+    elif blind:
+        verdict = f"adaptation changes what is decided here: {counted}"
     else:
-        verdict = (f"adaptation changes nothing here that is more than chance: {adaptive} {what} for {frozen} of "
-                   "the frozen network")
+        verdict = f"adaptation {'hurts' if adaptive > frozen else 'helps'} here: {counted}"
     best = min(frozen, adaptive)
     if blind:
-        return verdict + ("; who is right, only labels tell: those of sync words are enough, 255 where not "
-                          "known")
+        return verdict + "; who is right, only labels tell: those of sync words are enough, 255 where not known"
     if best > linear + _DEVIATIONS * np.sqrt(best + linear + 1):
         return verdict + f"; a linear equalizer is better, with {linear}"
     if counts["slicer"] <= best:

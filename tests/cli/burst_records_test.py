@@ -5,7 +5,7 @@ import json
 
 import numpy as np
 import pytest
-from captures.bursts_test import AT, SPS, bursts
+from captures.gating_test import AT, SPS, bursts
 from captures.timing_test import QPSK
 from click.testing import CliRunner
 from gnuradio import blocks, digital, gr

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Captures of any length: memory that does not grow, labels and report as they come, progress without a terminal."""
+
+import importlib
+import json
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from gnuradio.adann.cli.terminal import ProgressLines
+from gnuradio.adann.links.simulation import random_labels, simulate_vcsel
+from pam4_sets import MODEL, adann
+
+command = importlib.import_module("gnuradio.adann.cli.equalize")  # whose name the command has, too
+TILE = 2**15  # symbols
+
+
+def make(folder, name, tiles):
+    """The same symbols again and again, as 8-bit integers, and their labels."""
+    labels = random_labels(TILE, 3)
+    samples = simulate_vcsel(labels, "none", seed=4)
+    samples = np.round(samples / abs(samples).max() * 127).astype(np.int8)
+    with open(folder / f"{name}.sigmf-data", "wb") as data, open(folder / f"{name}.u8", "wb") as sent:
+        for _ in range(tiles):
+            samples.tofile(data)
+            labels.tofile(sent)
+    (folder / f"{name}.sigmf-meta").write_text(json.dumps({
+        "global": {"core:datatype": "ri8", "core:version": "1.0.0"}, "captures": [], "annotations": []}))
+
+
+def equalize(folder, name, *options):
+    return ["adann", "equalize", "--mode", "off", "--model", MODEL, "--capture", folder / name, "--reference",
+            folder / f"{name}.u8", "-o", folder / f"{name}.out", "--report", folder / f"{name}.json", *options]
+
+
+def peak(arguments):
+    """Bytes of memory that the command came to have, by itself."""
+    program = """import sys
+from gnuradio.adann.cli import main
+main(sys.argv[1:], prog_name="adann", standalone_mode=False)
+print("peak", next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM")))"""
+    done = subprocess.run([sys.executable, "-c", program, *map(str, arguments[1:])], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return 1024 * int(done.stdout.split("peak")[-1])
+
+
+def test_memory_does_not_grow_with_the_capture(tmp_path):
+    """Labels alone would be 1 byte a symbol, samples as float32 16; 7 million symbols more."""
+    make(tmp_path, "short", 32)
+    make(tmp_path, "long", 256)
+    short, long = (peak(equalize(tmp_path, name)) for name in ("short", "long"))
+    assert long < 200e6
+    assert long - short < 1 * 224 * TILE
+    reports = [json.loads((tmp_path / f"{name}.json").read_text()) for name in ("short", "long")]
+    counted = [report["captures"][0] for report in reports]
+    assert counted[1]["symbols"] == 256 * TILE == (tmp_path / "long.out").stat().st_size
+    assert counted[1]["ber"] == pytest.approx(counted[0]["ber"], rel=0.02)
+    # Each tile after the first is decided as the one before it.
+    decided = np.fromfile(tmp_path / "long.out", np.uint8).reshape(-1, TILE)
+    assert (decided[1:] == decided[1]).mean() > 0.9999
+
+
+def test_labels_and_report_are_there_before_the_end(tmp_path, monkeypatch):
+    make(tmp_path, "it", 64)
+    reports = []
+    monkeypatch.setattr(command, "REPORT_INTERVAL", 0.0)
+    write = command.write_results
+
+    def watched(runs, decided, outputs, report):
+        write(runs, decided, outputs, report)
+        reports.append(json.loads((tmp_path / "it.json").read_text()))
+        if not report["complete"]:
+            part = (tmp_path / "it.out.part").stat().st_size
+            assert reports[-1]["captures"][0]["symbols"] <= part if reports[-1]["captures"] else True
+
+    monkeypatch.setattr(command, "write_results", watched)
+    result = adann(*equalize(tmp_path, "it")[1:])
+    assert result.exit_code == 0, result.stderr
+    assert [report["complete"] for report in reports] == [False] * (len(reports) - 1) + [True] and len(reports) > 1
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "it.json", "it.out", "it.sigmf-data", "it.sigmf-meta", "it.u8"]
+
+
+def test_what_was_decided_is_left_by_a_program_that_is_killed(tmp_path):
+    make(tmp_path, "it", 256)
+    program = subprocess.Popen(list(map(str, equalize(tmp_path, "it"))), stdout=subprocess.DEVNULL,
+                               stderr=subprocess.DEVNULL)
+    part = tmp_path / "it.out.part"
+    while program.poll() is None and not (part.exists() and part.stat().st_size > TILE):
+        time.sleep(0.01)
+    program.send_signal(signal.SIGKILL)
+    program.wait()
+    if part.exists():  # it was not quicker
+        decided = np.fromfile(part, np.uint8)[:TILE]
+        assert np.mean(decided != random_labels(TILE, 3)[:decided.size]) < 0.01
+
+
+def test_a_line_for_each_tenth_where_there_is_no_terminal(capsys):
+    now = [0.0]
+    lines = ProgressLines("equalizing", lambda: now[0])
+    for second in range(401):
+        now[0] = float(second)
+        lines(second, 400)
+    said = capsys.readouterr().err.splitlines()
+    assert [int(re.match(r"equalizing: (\d+) %, about", line)[1]) for line in said] == list(range(10, 100, 10))
+    assert said[4] == "equalizing: 50 %, about 200 s left"
+    quick = ProgressLines("equalizing", lambda: 0.0)
+    quick(50, 100)
+    assert not capsys.readouterr().err
+
+
+def test_the_help_explains_what_the_table_prints():
+    said = " ".join(adann("equalize", "--help").stdout.split())
+    assert "blocks to 1e-3 is how many blocks pass" in said and "final BER, the mean of the last 8" in said

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A newcomer with a file of their own: what docs/usage.md says, typed as it stands there, on measured records.
+
+Their symbols prove themselves: PCI Express by 8b/10b, DMR by its sync words.
+"""
+
+import pathlib
+import re
+import subprocess
+
+import numpy as np
+import pytest
+from gnuradio.adann.captures.line_codes import check_8b10b
+from records import record
+
+USAGE = pathlib.Path(__file__).parents[2] / "docs/usage.md"
+SYNC = "755FD7DF75F7", "DFF57D75DF5D"  # 24 symbols each; dibits 01 and 11 are +3 and -3
+
+
+def follow(name, folder):
+    """Run the listing of docs/usage.md that names the record, in a folder that holds it."""
+    path = record(name)
+    listing, = (each for each in re.findall(r"```sh\n(.*?)```", USAGE.read_text(), re.DOTALL) if path.name in each)
+    (folder / path.name).symlink_to(path)
+    done = subprocess.run(["bash", "-e", "-c", listing], cwd=folder, capture_output=True, text=True, timeout=1500)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+    return done.stdout
+
+
+def test_pci_express_from_an_oscilloscopes_floats(tmp_path):
+    follow("pcie_gen1_8b10b/pcie_c1.bin", tmp_path)
+    bits = np.fromfile(tmp_path / "pcie.u8", np.uint8)
+    assert bits.size == pytest.approx(49_997, abs=20)
+    _, valid = check_8b10b(bits[200:-200])
+    assert np.count_nonzero(~valid) <= 2
+
+
+def test_dmr_from_a_radios_audio(tmp_path):
+    follow("dmr_4fsk/dmr_it_8.dis", tmp_path)
+    decided = np.fromfile(tmp_path / "dmr.u8", np.uint8)
+    assert decided.size == pytest.approx(95_897, abs=20)
+    # 0 is -3, 2 is +3; blind labels may be inverted, which makes one word the other.
+    words = [np.array([{"01": 2, "11": 0}[f"{int(word, 16):048b}"[k:k + 2]] for k in range(0, 48, 2)]) for word in SYNC]
+    windows = np.lib.stride_tricks.sliding_window_view(decided, 24)
+    wrong = np.array([(windows != word).sum(axis=1) for word in words]).min(axis=0)
+    near = np.flatnonzero(wrong <= 6)
+    assert near.size >= 380  # of 389
+    assert wrong[near].sum() <= 40  # symbols, of 9336
