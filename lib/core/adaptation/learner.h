@@ -124,7 +124,8 @@ public:
     //! Back to the offline weights and an empty optimizer.
     learner_event reset();
 
-    static constexpr std::size_t estimate_every = 4096; //!< symbols; each takes microseconds
+    //! Symbols between two estimates; each takes microseconds.
+    static constexpr std::size_t estimate_every = 4096;
 
     //! As given and changed since; sigma and epsilon found if they were `automatic`.
     const learner_settings& settings() const { return d_settings; }

@@ -137,14 +137,10 @@ BOOST_DATA_TEST_CASE(
         equalizer.start();
         std::size_t waited = 0;
         const auto decide = [&](std::size_t first, std::size_t count) {
-            const std::size_t before = waits;
-            in_real_time([&] {
-                equalizer.decide({ samples.data() + 4 * first, 4, dimension, count },
-                                 labels.data() + first,
-                                 labels.data() + first,
-                                 posteriors.data() + 4 * first);
-            });
-            waited += waits - before;
+            equalizer.decide({ samples.data() + 4 * first, 4, dimension, count },
+                             labels.data() + first,
+                             labels.data() + first,
+                             posteriors.data() + 4 * first);
         };
         const auto wait_for_steps = [&](std::uint64_t count) {
             wait_until([&] { return told + equalizer.dropped() >= count; });
@@ -154,7 +150,7 @@ BOOST_DATA_TEST_CASE(
         // From here on in both threads, until the last batch has been trained on.
         const std::size_t before = allocations;
         for (std::size_t i = 1; i < batches; ++i) {
-            decide(i * batch, batch);
+            waited += counted_in([&] { decide(i * batch, batch); }).waits;
             if (i % 10 == 0)
                 wait_for_steps(i);
         }
@@ -185,20 +181,16 @@ BOOST_AUTO_TEST_CASE(deciding_while_a_blind_start_goes_on_neither_allocates_nor_
     const std::size_t dimension = equalizer.dimension();
     std::size_t allocated = 0, waited = 0;
     const auto decide = [&](std::size_t i) {
-        const std::size_t allocated_before = own_allocations, waited_before = waits;
-        in_real_time([&] {
-            equalizer.decide({ samples.data() + 4 * batch * i, 4, dimension, batch },
-                             nullptr,
-                             labels.data() + batch * i,
-                             posteriors.data() + 4 * batch * i);
-        });
-        allocated += own_allocations - allocated_before;
-        waited += waits - waited_before;
+        equalizer.decide({ samples.data() + 4 * batch * i, 4, dimension, batch },
+                         nullptr,
+                         labels.data() + batch * i,
+                         posteriors.data() + 4 * batch * i);
     };
     decide(0);
-    allocated = waited = 0;
     for (std::size_t i = 1; i < batches; ++i) {
-        decide(i);
+        const std::size_t before = own_allocations;
+        waited += counted_in([&] { decide(i); }).waits;
+        allocated += own_allocations - before;
         if (i == blind_start::symbols / batch)
             wait_until([&] { return equalizer.started(); });
     }
