@@ -7,6 +7,7 @@
 
 #include "core/common/checks.h"
 #include "core/network/decider.h"
+#include "core/network/quantized_decider.h"
 #include "core/training/trainer.h"
 
 #include <cstdio>
@@ -24,6 +25,7 @@ constexpr auto usage = R"(usage: kernels_bench WHAT ...
   isas                                               instruction sets that this machine runs
   peak ISA SECONDS                                   flop/s of one core
   inference ISA SIZES STRIDE COUNT SECONDS           symbols/s to labels
+  quantized ISA BITS SIZES STRIDE COUNT SECONDS      the same in whole numbers
   eigen SIZES STRIDE COUNT SECONDS                   the same by Eigen
   step ISA LOSS NOISE SIZES STRIDE COUNT SECONDS     symbols/s of adaptation steps
   tracking MODEL WHAT SECONDS                        symbols/s: network, still, moving
@@ -61,6 +63,25 @@ double inference(const simd::kernels& kernels, const bench::scene& data, double 
     });
 }
 
+//! \param bits of weights and values, whose formats suit the scene's numbers
+double quantized(const simd::kernels& kernels,
+                 unsigned bits,
+                 const bench::scene& data,
+                 double seconds)
+{
+    quantization formats{ bits, {}, {} };
+    for (const auto& layer : data.net.layers()) {
+        formats.values.push_back(static_cast<int>(bits) - 4);
+        formats.weights.emplace_back(layer.outputs, bits - 2);
+    }
+    quantized_decider decide(kernels);
+    const prepared_quantized prepared(quantized_network(data.net, formats), kernels);
+    std::vector<std::uint8_t> labels(data.view.count);
+    return bench::rate(data.view.count, seconds, [&] {
+        decide.decide(prepared, data.view, labels.data());
+    });
+}
+
 double step(const simd::kernels& kernels,
             const std::string& loss,
             const std::string& noise,
@@ -89,6 +110,12 @@ bool measure(const std::vector<std::string>& words)
         std::printf("%.6g\n", bench::peak(table(words[1]).name, seconds));
     else if (what == "inference" && words.size() == 6)
         std::printf("%.6g\n", inference(table(words[1]), scene(words, 2), seconds));
+    else if (what == "quantized" && words.size() == 7)
+        std::printf("%.6g\n",
+                    quantized(table(words[1]),
+                              static_cast<unsigned>(std::stoul(words[2])),
+                              scene(words, 3),
+                              seconds));
     else if (what == "eigen" && words.size() == 5)
         std::printf("%.6g\n", bench::eigen(scene(words, 1), seconds));
     else if (what == "step" && words.size() == 8)

@@ -20,10 +20,11 @@ void decide_in_whole_numbers(const model& loaded,
     const std::size_t dimension = loaded.window.dimension();
     std::vector<std::int32_t> logits(labels.size() * loaded.symbols.size());
     try {
-        quantized_decider(quantized_network(loaded.net, *loaded.formats))
-            .decide({ samples.data(), dimension, dimension, labels.size() },
-                    labels.data(),
-                    logits.data());
+        quantized_decider().decide(
+            prepared_quantized(quantized_network(loaded.net, *loaded.formats)),
+            { samples.data(), dimension, dimension, labels.size() },
+            labels.data(),
+            logits.data());
     } catch (const std::invalid_argument&) { // a sum could overflow
         return;
     }

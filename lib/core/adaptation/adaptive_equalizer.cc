@@ -83,7 +83,8 @@ adaptive_equalizer::adaptive_equalizer(
       d_taught(d_supervised ? d_batch : 0),
       d_queue(d_adapts ? queue_slots(d_batch, d_floats) : 0,
               { std::vector<float>(d_floats), std::vector<std::uint8_t>(d_batch) }),
-      d_weights(prepared_network(initial.net, stride)),
+      d_weights(prepared_network(
+          initial.net, stride, initial.formats ? &*initial.formats : nullptr)),
       d_front_report(
           { {},
             std::vector<std::complex<float>>((d_dimension - initial.window.dimension()) /

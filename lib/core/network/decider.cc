@@ -11,6 +11,7 @@ using simd::tile;
 decider::decider(const network& shape, const simd::kernels& kernels)
     : d_kernels(kernels),
       d_classes(shape.outputs()),
+      d_quantized(kernels),
       d_features(kernels, shape.inputs()),
       d_pairs(kernels, shape.inputs()),
       d_dense(dense_rows(shape.widest_layer())),
@@ -28,6 +29,10 @@ void decider::decide(const prepared_network& net,
                      float* posteriors,
                      std::size_t position)
 {
+    if (net.quantized()) {
+        d_quantized.decide(*net.quantized(), view, labels, nullptr, posteriors);
+        return;
+    }
     const bool in_pairs = net.pairs() && net.pairs()->stride() == view.stride;
     for (std::size_t first = 0, n; first < view.count; first += n) {
         const bool starts_odd = in_pairs && (position + first) % 2;

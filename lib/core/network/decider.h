@@ -23,8 +23,9 @@ public:
      *
      * A vector that holds a NaN or an infinity, or overflows on its way, costs its own
      * decision only: it gets any label, and posteriors that are finite.
-     * \param net a network of the shape given at construction; windows go through it two
-     * at a time if it was prepared for their stride
+     * \param net a network of the shape given at construction; in whole numbers if it was
+     * prepared so, else windows go through it two at a time if it was prepared for their
+     * stride
      * \param labels view.count values 0 … M-1
      * \param posteriors null, or view.count × M floats
      * \param position of the first vector in what is decided in several calls: the result
@@ -67,6 +68,7 @@ private:
 
     const simd::kernels& d_kernels;
     const std::size_t d_classes;
+    quantized_decider d_quantized;
     tile_features d_features;
     pair_features d_pairs;
     std::vector<std::uint32_t> d_dense;

@@ -5,11 +5,15 @@
 
 namespace gr::adann::core {
 
-prepared_network::prepared_network(const network& net, std::size_t stride)
+prepared_network::prepared_network(const network& net,
+                                   std::size_t stride,
+                                   const quantization* formats)
     : d_layers(net.layers()),
       d_parameters(net.parameters().size()),
       d_transposed(net.parameters().size())
 {
+    if (formats)
+        d_quantized.emplace(quantized_network(net, *formats));
     if (windows_pair(net.inputs(), stride))
         d_pairs.emplace(net.inputs(), net.layers().front().outputs, stride);
     assign(net);
@@ -17,6 +21,8 @@ prepared_network::prepared_network(const network& net, std::size_t stride)
 
 void prepared_network::assign(const network& net)
 {
+    if (d_quantized)
+        d_quantized->assign(net);
     std::copy(net.parameters().begin(), net.parameters().end(), d_parameters.begin());
     for (const auto& layer : d_layers)
         for (std::size_t o = 0; o < layer.outputs; ++o)

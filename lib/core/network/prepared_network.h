@@ -9,6 +9,7 @@
 #include "core/common/aligned.h"
 #include "core/network/fast_fir.h"
 #include "core/network/network.h"
+#include "core/network/quantized_decider.h"
 #include "core/simd/kernels.h"
 
 #include <optional>
@@ -20,8 +21,12 @@ namespace gr::adann::core {
 class prepared_network
 {
 public:
-    //! \param stride of the windows that pairs() is wanted for
-    explicit prepared_network(const network& net, std::size_t stride = 0);
+    /*! \param stride of the windows that pairs() is wanted for
+     * \param formats null, or by which it decides in whole numbers
+     * \throws std::invalid_argument as quantized_network */
+    explicit prepared_network(const network& net,
+                              std::size_t stride = 0,
+                              const quantization* formats = nullptr);
 
     //! Takes the parameters of a network of the same shape; allocates nothing.
     void assign(const network& net);
@@ -39,6 +44,11 @@ public:
     }
     //! Layer 0 on pairs of windows, or null if windows of that stride do not pair.
     const pair_weights* pairs() const { return d_pairs ? &*d_pairs : nullptr; }
+    //! The network in whole numbers, or null if it decides in float.
+    const prepared_quantized* quantized() const
+    {
+        return d_quantized ? &*d_quantized : nullptr;
+    }
     //! Whether simd::narrow_kernel is for it.
     bool is_narrow() const;
 
@@ -47,6 +57,7 @@ private:
     aligned_floats d_parameters;
     aligned_floats d_transposed;
     std::optional<pair_weights> d_pairs;
+    std::optional<prepared_quantized> d_quantized;
 };
 
 //! What becomes of layer k's sums.

@@ -62,7 +62,13 @@ public:
     //! \throws std::invalid_argument as check_formats(), and where a sum could overflow
     quantized_network(const network& net, const quantization& formats);
 
+    /*! Takes the parameters of a network of the same shape, such as this one when it has
+     * adapted; allocates nothing. Rows that have outgrown their format are stored as many
+     * binary places coarser as they need, and where even that does not do, limited. */
+    void assign(const network& net);
+
     const std::vector<layer>& layers() const { return d_layers; }
+    //! Those it has now.
     const quantization& formats() const { return d_formats; }
     float sample_scale() const; //!< of the samples, a power of two
     float logit_scale() const;  //!< logit of one unit of the last sums
@@ -70,9 +76,12 @@ public:
     std::size_t outputs() const { return d_layers.back().outputs; }
 
 private:
-    layer quantised(const network& net, std::size_t k) const;
+    void round_row(const network& net, std::size_t k, std::size_t o);
+    std::int64_t largest_sum_of(std::size_t k, std::size_t o) const;
+    bool fits(const network& net, std::size_t k, std::size_t o) const;
 
     quantization d_formats;
+    quantization d_chosen; // those it was made with
     std::vector<layer> d_layers;
 };
 

@@ -19,6 +19,9 @@ extern const kernels table;
 namespace avx512 {
 extern const kernels table;
 }
+namespace avx512vnni {
+extern const kernels table;
+}
 #endif
 
 namespace {
@@ -31,9 +34,13 @@ std::vector<const kernels*> find()
     const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
     if (avx2)
         found.push_back(&avx2::table);
-    if (avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
+    const bool avx512 =
+        avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+    if (avx512)
         found.push_back(&avx512::table);
+    if (avx512 && __builtin_cpu_supports("avx512vnni"))
+        found.push_back(&avx512vnni::table);
 #endif
     return found;
 }

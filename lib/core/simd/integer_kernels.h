@@ -2,9 +2,9 @@
 /*
  * The inner loops of quantised networks, on tiles of whole numbers.
  *
- * A word holds two neighbouring values of 16 bits, the first one in its lower half: two
- * products and their sum are one instruction. No sum of a valid layer overflows, so that
- * all instruction sets give the same.
+ * A word holds two neighbouring values of 16 bits or four of 8, the first one lowest, so
+ * that several products and their sum are one instruction. No sum of a valid layer
+ * overflows, so that all instruction sets give the same.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
@@ -15,30 +15,32 @@
 
 namespace gr::adann::core::simd {
 
-//! A layer; inputs and outputs in pairs, an odd one's partner is zero.
+//! A layer; inputs and outputs grouped to words, what a word lacks is zero.
 struct integer_layer {
-    const std::int32_t* weights; //!< words (pairs, outputs)
-    const std::int32_t* biases;  //!< (outputs)
-    const std::uint8_t* shifts;  //!< (outputs), 0 to 30; see hidden
-    std::size_t pairs;           //!< of inputs
+    const std::int32_t* weights; //!< words (groups, outputs)
+    const std::int32_t* biases;  //!< (outputs), with half of what is shifted out
+    const std::int32_t* shifts;  //!< (outputs), 0 to 30; see hidden
+    std::size_t groups;          //!< of inputs
     std::size_t outputs;
     std::int32_t largest; //!< that comes out; see hidden
 };
 
-struct integer_kernels {
-    /*! y = min(max(x · scale, -largest), largest), rounded to the nearest whole number,
-     * halves away from zero; a NaN becomes 0.
-     * \param n a multiple of `lanes`
-     * \param scale a power of two */
-    void (*quantise)(const float* x,
-                     std::size_t n,
-                     float scale,
-                     std::int32_t largest,
-                     std::int32_t* y);
+/*! Layers on words of so many values: two with a sign, or four of which the inputs have
+ * none and the weights one. */
+struct word_kernels {
+    unsigned values;
 
-    /*! y = min((max(W x + b, 0) + h) >> shift, largest), h half of what is shifted out.
-     * \param x words: row i of the pairs starts at x[row[i]]
-     * \param y words, a row for each two outputs */
+    /*! y = min(max(x · scale, -largest), largest), rounded to the nearest whole number,
+     * halves away from zero; a NaN becomes 0. In words of four `offset` is added to it.
+     * \param n any; up to `lanes` - 1 values behind y[n - 1] are written too
+     * \param scale a power of two
+     * \param y int16_t, or uint8_t in words of four */
+    void (*quantise)(
+        const float* x, std::size_t n, float scale, std::int32_t largest, void* y);
+
+    /*! y = min(max(W x + b, 0) >> shift, largest).
+     * \param x words: row i of the groups starts at x[row[i]]
+     * \param y words, a row for each `values` outputs */
     void (*hidden)(const integer_layer& layer,
                    const std::int32_t* x,
                    const std::uint32_t* row,
@@ -49,6 +51,14 @@ struct integer_kernels {
                  const std::int32_t* x,
                  const std::uint32_t* row,
                  std::int32_t* y);
+
+    //! By which samples in words of four are raised.
+    static constexpr std::int32_t offset = 128;
+};
+
+struct integer_kernels {
+    word_kernels pairs;
+    word_kernels quads; //!< no functions where pairs are as quick
 
     //! The row of the largest of `classes` values, the first of equals.
     void (*argmax)(const std::int32_t* logits, std::size_t classes, std::uint8_t* labels);

@@ -8,61 +8,77 @@ namespace gr::adann::core::simd {
 
 namespace {
 
-void quantise(
-    const float* x, std::size_t n, float scale, std::int32_t largest, std::int32_t* y)
+// The value at a place of a word of two or of four.
+template <unsigned values>
+std::int32_t weight(std::int32_t word, unsigned place)
+{
+    if (values == 2)
+        return static_cast<std::int16_t>(word >> 16 * place);
+    return static_cast<std::int8_t>(word >> 8 * place);
+}
+template <unsigned values>
+std::int32_t input(std::int32_t word, unsigned place)
+{
+    if (values == 2)
+        return static_cast<std::int16_t>(word >> 16 * place);
+    return static_cast<std::uint8_t>(word >> 8 * place);
+}
+
+template <unsigned values>
+void quantise(const float* x, std::size_t n, float scale, std::int32_t largest, void* y)
 {
     const float limit = static_cast<float>(largest);
     for (std::size_t i = 0; i < n; ++i) {
         const float scaled = x[i] * scale;
         const float limited = scaled != scaled ? 0.0f : std::clamp(scaled, -limit, limit);
         // Adding half would round what is just below it up.
-        const auto whole = static_cast<std::int32_t>(limited);
+        auto whole = static_cast<std::int32_t>(limited);
         const float rest = limited - static_cast<float>(whole);
-        y[i] = whole + (rest >= 0.5f) - (rest <= -0.5f);
+        whole += (rest >= 0.5f) - (rest <= -0.5f);
+        if (values == 2)
+            static_cast<std::int16_t*>(y)[i] = static_cast<std::int16_t>(whole);
+        else
+            static_cast<std::uint8_t*>(y)[i] =
+                static_cast<std::uint8_t>(whole + word_kernels::offset);
     }
 }
 
-std::int32_t lower(std::int32_t word) { return static_cast<std::int16_t>(word); }
-std::int32_t upper(std::int32_t word) { return word >> 16; }
-
+template <unsigned values>
 std::int32_t sum_of(const integer_layer& layer,
                     std::size_t output,
                     const std::int32_t* column,
                     const std::uint32_t* row)
 {
-    std::int32_t sum = layer.biases[output];
-    for (std::size_t i = 0; i < layer.pairs; ++i) {
-        const std::int32_t w = layer.weights[i * layer.outputs + output];
-        const std::int32_t x = column[row[i]];
-        sum += lower(w) * lower(x) + upper(w) * upper(x);
-    }
-    return sum;
+    std::int64_t sum = layer.biases[output];
+    for (std::size_t i = 0; i < layer.groups; ++i)
+        for (unsigned place = 0; place < values; ++place)
+            sum += std::int64_t(
+                       weight<values>(layer.weights[i * layer.outputs + output], place)) *
+                   input<values>(column[row[i]], place);
+    return static_cast<std::int32_t>(sum);
 }
 
-std::int32_t rectified(const integer_layer& layer,
-                       std::size_t output,
-                       const std::int32_t* column,
-                       const std::uint32_t* row)
-{
-    const unsigned shift = layer.shifts[output];
-    const std::int32_t half = shift ? 1 << (shift - 1) : 0;
-    return std::min((std::max(sum_of(layer, output, column, row), 0) + half) >> shift,
-                    layer.largest);
-}
-
+template <unsigned values>
 void hidden(const integer_layer& layer,
             const std::int32_t* x,
             const std::uint32_t* row,
             std::int32_t* y)
 {
-    for (std::size_t o = 0; o < layer.outputs; o += 2)
-        for (std::size_t t = 0; t < tile; ++t) {
-            const std::int32_t next =
-                o + 1 < layer.outputs ? rectified(layer, o + 1, x + t, row) : 0;
-            y[o / 2 * tile + t] = rectified(layer, o, x + t, row) | next << 16;
+    for (std::size_t t = 0; t < tile; ++t)
+        for (std::size_t o = 0; o < layer.outputs; o += values) {
+            std::uint32_t word = 0;
+            for (unsigned place = 0; place < values && o + place < layer.outputs;
+                 ++place) {
+                const std::int32_t sum = sum_of<values>(layer, o + place, x + t, row);
+                const std::int32_t value =
+                    std::min(std::max(sum, 0) >> layer.shifts[o + place], layer.largest);
+                word |= static_cast<std::uint32_t>(value) << (32 / values * place);
+            }
+            y[o / values * tile + t] = static_cast<std::int32_t>(word);
         }
 }
 
+template <unsigned values>
 void sums(const integer_layer& layer,
           const std::int32_t* x,
           const std::uint32_t* row,
@@ -70,7 +86,7 @@ void sums(const integer_layer& layer,
 {
     for (std::size_t o = 0; o < layer.outputs; ++o)
         for (std::size_t t = 0; t < tile; ++t)
-            y[o * tile + t] = sum_of(layer, o, x + t, row);
+            y[o * tile + t] = sum_of<values>(layer, o, x + t, row);
 }
 
 void argmax(const std::int32_t* logits, std::size_t classes, std::uint8_t* labels)
@@ -86,6 +102,8 @@ void argmax(const std::int32_t* logits, std::size_t classes, std::uint8_t* label
 
 } // namespace
 
-const integer_kernels plain_integers{ quantise, hidden, sums, argmax };
+const integer_kernels plain_integers{ { 2, quantise<2>, hidden<2>, sums<2> },
+                                      { 4, quantise<4>, hidden<4>, sums<4> },
+                                      argmax };
 
 } // namespace gr::adann::core::simd

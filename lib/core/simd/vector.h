@@ -59,6 +59,12 @@ inline void to_bytes(std::uint8_t* p, ivec v)
     const bytes narrowed = __builtin_convertvector(v, bytes);
     __builtin_memcpy(p, &narrowed, sizeof narrowed);
 }
+typedef std::int16_t shorts __attribute__((vector_size(2 * width)));
+inline void to_shorts(std::int16_t* p, ivec v)
+{
+    const shorts narrowed = __builtin_convertvector(v, shorts);
+    __builtin_memcpy(p, &narrowed, sizeof narrowed);
+}
 inline vec to_float(ivec v) { return __builtin_convertvector(v, vec); }
 
 inline vec larger(vec a, vec b) { return a > b ? a : b; }

@@ -25,100 +25,164 @@ inline void store(std::int32_t* p, ivec v)
     store(reinterpret_cast<std::uint32_t*>(p), reinterpret_cast<uvec>(v));
 }
 
-// The product of the words' lower halves plus that of their upper halves.
-inline ivec pair_products(ivec a, ivec b)
+#if defined(__AVX512VNNI__) && ADANN_VECTOR == 16
+#define ADANN_QUADS
+#endif
+
+// sum + the products of the words' values.
+template <unsigned values>
+inline ivec add_products(ivec sum, ivec weights, ivec x)
 {
-#if defined(__AVX512BW__) && ADANN_VECTOR == 16
-    return reinterpret_cast<ivec>(
-        _mm512_madd_epi16(reinterpret_cast<__m512i>(a), reinterpret_cast<__m512i>(b)));
+#ifdef ADANN_QUADS
+    const auto into = reinterpret_cast<__m512i>(sum), a = reinterpret_cast<__m512i>(x),
+               b = reinterpret_cast<__m512i>(weights);
+    return reinterpret_cast<ivec>(values == 4 ? _mm512_dpbusd_epi32(into, a, b)
+                                              : _mm512_dpwssd_epi32(into, a, b));
+#elif defined(__AVX512BW__) && ADANN_VECTOR == 16
+    return sum + reinterpret_cast<ivec>(_mm512_madd_epi16(
+                     reinterpret_cast<__m512i>(weights), reinterpret_cast<__m512i>(x)));
 #elif defined(__AVX2__) && ADANN_VECTOR == 8
-    return reinterpret_cast<ivec>(
-        _mm256_madd_epi16(reinterpret_cast<__m256i>(a), reinterpret_cast<__m256i>(b)));
+    return sum + reinterpret_cast<ivec>(_mm256_madd_epi16(
+                     reinterpret_cast<__m256i>(weights), reinterpret_cast<__m256i>(x)));
 #elif defined(__SSE2__) && ADANN_VECTOR == 4
-    return reinterpret_cast<ivec>(
-        _mm_madd_epi16(reinterpret_cast<__m128i>(a), reinterpret_cast<__m128i>(b)));
+    return sum + reinterpret_cast<ivec>(_mm_madd_epi16(reinterpret_cast<__m128i>(weights),
+                                                       reinterpret_cast<__m128i>(x)));
 #else
-    return (a << 16 >> 16) * (b << 16 >> 16) + (a >> 16) * (b >> 16);
+    return sum + (weights << 16 >> 16) * (x << 16 >> 16) + (weights >> 16) * (x >> 16);
 #endif
 }
 
+inline ivec quantised(vec v, float scale, vec limit)
+{
+    v *= scale;
+    v = v == v ? v : vec{};
+    v = v < limit ? v : limit;
+    v = v > -limit ? v : -limit;
+    // Halves go away from zero. The float below a half: what lies below one stays there.
+    const ivec sign = as_bits(v) & static_cast<std::int32_t>(0x80000000);
+    return __builtin_convertvector(v + as_float(as_bits(all(0.49999997f)) | sign), ivec);
+}
+
+template <unsigned values>
 void quantise_samples(
-    const float* x, std::size_t n, float scale, std::int32_t largest, std::int32_t* y)
+    const float* x, std::size_t n, float scale, std::int32_t largest, void* y)
 {
     const vec limit = all(static_cast<float>(largest));
-    for (std::size_t i = 0; i < n; i += width) {
-        vec v = load(x + i) * scale;
-        v = v == v ? v : vec{};
-        v = v < limit ? v : limit;
-        v = v > -limit ? v : -limit;
-        const ivec whole = __builtin_convertvector(v, ivec);
-        const vec rest = v - to_float(whole);
-        store(y + i, whole - (rest >= 0.5f) + (rest <= -0.5f)); // true is -1
+    const auto write = [&](std::size_t i, vec v) {
+        const ivec whole = quantised(v, scale, limit);
+        if constexpr (values == 4)
+            to_bytes(static_cast<std::uint8_t*>(y) + i, whole + word_kernels::offset);
+        else
+            to_shorts(static_cast<std::int16_t*>(y) + i, whole);
+    };
+    std::size_t i = 0;
+    for (; i + width <= n; i += width)
+        write(i, load(x + i));
+    if (i < n) {
+        float last[width] = {};
+        __builtin_memcpy(last, x + i, (n - i) * sizeof(float));
+        write(i, load(last));
     }
 }
 
-// Calls finish(row, at, sums) with R rows from o on, two vectors of each in turn.
-template <std::size_t R, typename Finish>
+// Calls finish(at, sums) with R rows from o on, two vectors of each in turn.
+template <unsigned values, std::size_t R, typename Finish>
 [[gnu::always_inline]] inline void integer_rows(const integer_layer& layer,
                                                 const std::int32_t* x,
                                                 const std::uint32_t* row,
                                                 std::size_t o,
                                                 Finish finish)
 {
-    const std::size_t pairs = layer.pairs, outputs = layer.outputs;
+    const std::size_t groups = layer.groups, outputs = layer.outputs;
     for (std::size_t t = 0; t < tile; t += 2 * width) {
         ivec sum[R][2];
 #pragma GCC unroll 16
         for (std::size_t r = 0; r < R; ++r)
             sum[r][0] = sum[r][1] = all(layer.biases[o + r]);
         const std::int32_t* weight = layer.weights + o;
-        for (std::size_t i = 0; i < pairs; ++i, weight += outputs) {
+        for (std::size_t i = 0; i < groups; ++i, weight += outputs) {
             const ivec x0 = load(x + row[i] + t), x1 = load(x + row[i] + t + width);
 #pragma GCC unroll 16
             for (std::size_t r = 0; r < R; ++r) {
                 const ivec w = all(weight[r]);
-                sum[r][0] += pair_products(w, x0);
-                sum[r][1] += pair_products(w, x1);
+                sum[r][0] = add_products<values>(sum[r][0], w, x0);
+                sum[r][1] = add_products<values>(sum[r][1], w, x1);
             }
         }
         finish(t, sum);
     }
 }
 
-template <std::size_t R>
+inline ivec shifted(ivec v, std::int32_t by)
+{
+#ifdef ADANN_QUADS
+    // One instruction, where a shift that all lanes share takes two. (GCC 12 warns of the
+    // version without a mask.)
+    return reinterpret_cast<ivec>(_mm512_maskz_srav_epi32(
+        0xffff, reinterpret_cast<__m512i>(v), reinterpret_cast<__m512i>(all(by))));
+#else
+    return v >> by;
+#endif
+}
+
+// Four or two outputs as words: 0 to `largest` each, shifted already.
+inline ivec word_of(const ivec (&value)[2], ivec largest)
+{
+    ivec limited[2];
+    for (std::size_t i = 0; i < 2; ++i) {
+        limited[i] = value[i] > 0 ? value[i] : ivec{};
+        limited[i] = limited[i] < largest ? limited[i] : largest;
+    }
+    return limited[0] | limited[1] << 16;
+}
+#ifdef ADANN_QUADS
+inline ivec word_of(const ivec (&value)[4], ivec largest)
+{
+    const auto of = [&](std::size_t i) { return reinterpret_cast<__m512i>(value[i]); };
+    // Both limit what does not fit; each quarter of the vector is packed on its own.
+    __m512i bytes = _mm512_packus_epi16(_mm512_packs_epi32(of(0), of(1)),
+                                        _mm512_packs_epi32(of(2), of(3)));
+    bytes = _mm512_shuffle_epi8(
+        bytes, _mm512_set4_epi32(0x0f0b0703, 0x0e0a0602, 0x0d090501, 0x0c080400));
+    return reinterpret_cast<ivec>(
+        _mm512_min_epu8(bytes, reinterpret_cast<__m512i>(largest)));
+}
+#endif
+
+template <unsigned values, std::size_t R>
 void hidden_rows(const integer_layer& layer,
                  const std::int32_t* x,
                  const std::uint32_t* row,
                  std::size_t o,
                  std::int32_t* y)
 {
-    const ivec largest = all(layer.largest);
-    const auto requantised = [&](ivec sum, std::size_t output) {
-        const int shift = layer.shifts[output];
-        sum = sum > 0 ? sum : ivec{};
-        sum = (sum + (shift ? 1 << (shift - 1) : 0)) >> shift;
-        return sum < largest ? sum : largest;
-    };
-    integer_rows<R>(layer, x, row, o, [&](std::size_t t, const ivec(&sum)[R][2]) {
+    // In words of four: the same byte four times.
+    const ivec largest =
+        all(values == 4 ? static_cast<std::int32_t>(layer.largest * 0x01010101u)
+                        : layer.largest);
+    integer_rows<values, R>(layer, x, row, o, [&](std::size_t t, const ivec(&sum)[R][2]) {
 #pragma GCC unroll 16
-        for (std::size_t r = 0; r < R; r += 2)
+        for (std::size_t r = 0; r < R; r += values)
             for (std::size_t at = 0; at < 2; ++at) {
-                ivec word = requantised(sum[r][at], o + r);
-                if (r + 1 < R)
-                    word |= requantised(sum[r + 1][at], o + r + 1) << 16;
-                store(y + (o + r) / 2 * tile + t + at * width, word);
+                ivec value[values] = {};
+#pragma GCC unroll 4
+                for (std::size_t i = 0; i < values; ++i)
+                    if (r + i < R)
+                        value[i] = shifted(sum[r + i][at], layer.shifts[o + r + i]);
+                store(y + (o + r) / values * tile + t + at * width,
+                      word_of(value, largest));
             }
     });
 }
 
-template <std::size_t R>
+template <unsigned values, std::size_t R>
 void sum_rows(const integer_layer& layer,
               const std::int32_t* x,
               const std::uint32_t* row,
               std::size_t o,
               std::int32_t* y)
 {
-    integer_rows<R>(layer, x, row, o, [&](std::size_t t, const ivec(&sum)[R][2]) {
+    integer_rows<values, R>(layer, x, row, o, [&](std::size_t t, const ivec(&sum)[R][2]) {
 #pragma GCC unroll 16
         for (std::size_t r = 0; r < R; ++r)
             for (std::size_t at = 0; at < 2; ++at)
@@ -126,8 +190,13 @@ void sum_rows(const integer_layer& layer,
     });
 }
 
-// function<rows>(…), for 1 <= rows <= R. R is even, so that each block starts a pair.
-template <template <std::size_t> class Rows, std::size_t R = affine_block>
+// Rows at a time: whole words of outputs.
+constexpr std::size_t integer_block = affine_block / 4 * 4;
+
+// function<rows>(…), for 1 <= rows <= R.
+template <template <unsigned, std::size_t> class Rows,
+          unsigned values,
+          std::size_t R = integer_block>
 void some_rows(const integer_layer& layer,
                const std::int32_t* x,
                const std::uint32_t* row,
@@ -135,31 +204,31 @@ void some_rows(const integer_layer& layer,
                std::size_t rows,
                std::int32_t* y)
 {
-    static_assert(affine_block % 2 == 0);
     if constexpr (R > 1) {
         if (rows < R)
-            return some_rows<Rows, R - 1>(layer, x, row, o, rows, y);
+            return some_rows<Rows, values, R - 1>(layer, x, row, o, rows, y);
     }
-    Rows<R>::run(layer, x, row, o, y);
+    Rows<values, R>::run(layer, x, row, o, y);
 }
 
-template <std::size_t R>
+template <unsigned values, std::size_t R>
 struct hidden_block {
-    static constexpr auto run = hidden_rows<R>;
+    static constexpr auto run = hidden_rows<values, R>;
 };
-template <std::size_t R>
+template <unsigned values, std::size_t R>
 struct sum_block {
-    static constexpr auto run = sum_rows<R>;
+    static constexpr auto run = sum_rows<values, R>;
 };
 
-template <template <std::size_t> class Rows>
+template <template <unsigned, std::size_t> class Rows, unsigned values>
 void all_rows(const integer_layer& layer,
               const std::int32_t* x,
               const std::uint32_t* row,
               std::int32_t* y)
 {
-    for (std::size_t o = 0; o < layer.outputs; o += affine_block)
-        some_rows<Rows>(layer, x, row, o, at_most(layer.outputs - o, affine_block), y);
+    for (std::size_t o = 0; o < layer.outputs; o += integer_block)
+        some_rows<Rows, values>(
+            layer, x, row, o, at_most(layer.outputs - o, integer_block), y);
 }
 
 void integer_argmax(const std::int32_t* logits, std::size_t classes, std::uint8_t* labels)
@@ -176,9 +245,19 @@ void integer_argmax(const std::int32_t* logits, std::size_t classes, std::uint8_
     }
 }
 
-constexpr integer_kernels vector_integers{
-    quantise_samples, all_rows<hidden_block>, all_rows<sum_block>, integer_argmax
-};
+template <unsigned values>
+constexpr word_kernels vector_words{ values,
+                                     quantise_samples<values>,
+                                     all_rows<hidden_block, values>,
+                                     all_rows<sum_block, values> };
+
+constexpr integer_kernels vector_integers{ vector_words<2>,
+#ifdef ADANN_QUADS
+                                           vector_words<4>,
+#else
+                                           { 4, nullptr, nullptr, nullptr },
+#endif
+                                           integer_argmax };
 
 } // namespace
 } // namespace gr::adann::core::simd

@@ -175,7 +175,8 @@ where a sum could overflow.)")
                 std::int32_t* logits_out = logits.mutable_data();
                 {
                     const py::gil_scoped_release unlocked;
-                    quantized_decider(net).decide(view, labels_out, logits_out);
+                    quantized_decider().decide(
+                        prepared_quantized(net), view, labels_out, logits_out);
                 }
                 return py::make_tuple(labels, logits);
             },

@@ -10,6 +10,7 @@ from .. import core
 
 BITS = range(4, 17)
 SYMBOLS = 65536  # of a record that are enough to choose by
+_NARROWEST, _RANGES = 0.3, 36  # ranges that are tried, of the largest value
 _FINER = 4  # exponents that are tried, from the one that holds the largest value on
 _MOST = 30  # of an exponent and of a shift
 _LARGEST_SUM = 2**31 - 1
@@ -20,7 +21,9 @@ def quantize(network: core.network, windows: npt.NDArray[np.float32], bits: int)
     """Move the weights of a core.network to what whole numbers of `bits`, 4 to 16, can stand for.
 
     windows: float32 (n, D), what the network meets. Returns the formats by which weights, samples and hidden
-    outputs are whole numbers. Each exponent, of the samples, of a layer's outputs, of a row of weights, is the
+    outputs are whole numbers. First the hidden neurons are brought to the same range, which changes nothing of
+    what the network does: M. Nagel et al., "Data-free quantization through weight equalization and bias
+    correction", ICCV 2019, Section 4.1, with the ranges of outputs instead of weights. Each exponent, of the samples, of a layer's outputs, of a row of weights, is the
     one that leaves least mean squared error; where a row's sums could overflow 32 bits, the next that
     does not. Weights are rounded one input after the other, and those of the inputs that are left make up for
     the error of the sums: E. Frantar et al., "GPTQ", ICLR 2023, Section 3.
@@ -29,6 +32,7 @@ def quantize(network: core.network, windows: npt.NDArray[np.float32], bits: int)
     if bits not in BITS:
         raise ValueError(f"bits is {bits}, allowed: {BITS[0]} to {BITS[-1]}")
     limits, count = core.quantization(bits, [], []), len(network.sizes) - 1
+    _equalize_ranges(network, windows, limits.largest_hidden)
     values, rows = [_best_exponent(windows, limits.largest)], []
     largest_input = limits.largest
     x = _whole(windows, values[0], largest_input) * 2.0 ** -values[0]
@@ -56,6 +60,30 @@ def quantize(network: core.network, windows: npt.NDArray[np.float32], bits: int)
             values.append(min(_best_exponent(outputs, largest_input), min(rows[k]) + values[k]))
             x = _whole(outputs, values[-1], largest_input) * 2.0 ** -values[-1]
     return core.quantization(bits, values, rows)
+
+
+def _equalize_ranges(network, windows, largest):
+    """Scale each hidden neuron so that its best range of whole numbers is 0 to 1, and what it feeds inversely."""
+    x = windows
+    for k in range(len(network.sizes) - 2):
+        outputs = np.maximum(x @ network.weight(k).T + network.bias(k), 0)
+        ranges = np.array([_best_range(each, largest) for each in outputs.T], np.float32)
+        network.weight(k)[:] /= ranges[:, None]
+        network.bias(k)[:] /= ranges
+        network.weight(k + 1)[:] *= ranges
+        x = outputs / ranges
+
+
+def _best_range(x, largest):
+    """Where x (n,), not negative, is limited with the least mean squared error of limiting and rounding."""
+    peak = float(x.max())
+    if not peak > 0:
+        return 1.0
+    def error(limit):
+        step = limit / largest
+        return np.mean((np.minimum(np.rint(x / step), largest) * step - x) ** 2)
+    # The largest whole number stands for a little less than a power of two.
+    return min(peak * np.linspace(_NARROWEST, 1, _RANGES), key=error) * (largest + 1) / largest
 
 
 def _whole(x, exponent, largest):

@@ -50,7 +50,8 @@ struct decisions {
               const simd::kernels& kernels = simd::active())
         : labels(view.count), logits(view.count * net.outputs())
     {
-        quantized_decider(net, kernels).decide(view, labels.data(), logits.data());
+        quantized_decider(kernels).decide(
+            prepared_quantized(net, kernels), view, labels.data(), logits.data());
     }
 
     std::vector<std::uint8_t> labels;
@@ -133,12 +134,19 @@ BOOST_AUTO_TEST_CASE(samples_are_limited_and_halves_go_away_from_zero)
     for (const auto* kernels : all_kernels())
         BOOST_TEST_CONTEXT(kernels->name)
         {
-            std::vector<std::int32_t> found(samples.size());
             std::vector<float> halved;
             for (const float sample : samples)
                 halved.push_back(sample / 2);
-            kernels->integers->quantise(halved.data(), halved.size(), 2, 7, found.data());
-            BOOST_TEST(found == expected, boost::test_tools::per_element());
+            const std::size_t n = halved.size() - 1; // the last one is a tail
+            std::vector<std::int16_t> pairs(n + simd::lanes);
+            kernels->integers->pairs.quantise(halved.data(), n, 2, 7, pairs.data());
+            BOOST_TEST(std::equal(expected.begin(), expected.end() - 1, pairs.begin()));
+            if (!kernels->integers->quads.quantise)
+                continue;
+            std::vector<std::uint8_t> quads(n + simd::lanes);
+            kernels->integers->quads.quantise(halved.data(), n, 2, 7, quads.data());
+            for (std::size_t i = 0; i < n; ++i)
+                BOOST_TEST(quads[i] - simd::word_kernels::offset == expected[i]);
         }
 }
 
@@ -158,6 +166,39 @@ BOOST_AUTO_TEST_CASE(more_bits_come_closer_to_the_network)
     }
     BOOST_TEST(std::is_sorted(differ.rbegin(), differ.rend()));
     BOOST_TEST(differ.back() < 0.01 * labels.size());
+}
+
+BOOST_AUTO_TEST_CASE(rows_that_outgrow_their_format_become_coarser)
+{
+    const random_windows of({ 44, 10, 10, 4 }, 4, 500);
+    network net = of.net;
+    const quantization formats = formats_of(net, 8);
+    prepared_quantized kept{ quantized_network(net, formats) };
+    kept.assign(net);
+    BOOST_TEST((kept.net().formats() == formats));
+
+    const auto& hidden = net.layers()[1];
+    const auto& last = net.layers()[2];
+    float* const row = &net.parameters()[hidden.weights];
+    net.parameters()[last.weights] = row[3] = 0.99f * 127 / 64 * 4; // two bits too many
+    net.parameters()[last.weights + 1] = -0.1f;
+    kept.assign(net);
+    auto expected = formats;
+    expected.weights[1][0] = 4;
+    expected.weights[2].assign(4, 4);
+    BOOST_TEST((kept.net().formats() == expected));
+    BOOST_TEST(kept.net().layers()[1].weights[3] == 126);
+    std::vector<std::uint8_t> labels(of.view.count);
+    std::vector<std::int32_t> logits(4 * labels.size());
+    quantized_decider().decide(kept, of.view, labels.data(), logits.data());
+    bool overflows = false;
+    for (std::size_t i = 0; i < labels.size(); ++i) {
+        const auto sums = by_hand(kept.net(), of.view[i], overflows);
+        BOOST_TEST(std::equal(sums.begin(), sums.end(), &logits[4 * i]));
+    }
+
+    kept.assign(of.net);
+    BOOST_TEST((kept.net().formats() == formats));
 }
 
 BOOST_AUTO_TEST_CASE(formats_that_do_not_fit_are_refused)
