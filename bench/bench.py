@@ -99,6 +99,16 @@ def measure_steps(kernels, shape, rounds, seconds):
             {isa: figures(isa, "aug_vat") for isa in kernels.isas})
 
 
+def measure_whole_numbers(kernels, shape, rounds):
+    """Networks in whole numbers against the best one in float."""
+    contenders = {isa: kernels.whole_numbers(isa, 8, shape, BATCH) for isa in kernels.isas}
+    contenders["16 bits"] = kernels.whole_numbers(kernels.isas[-1], 16, shape, BATCH)
+    contenders["float"] = kernels.inference(kernels.isas[-1], shape, BATCH)
+    measured = interleave(contenders, rounds)
+    return {name: dict(msymbols_per_second=measured.median(name) / 1e6, vs_float=measured.ratio(name, "float"))
+            for name in contenders}
+
+
 def measure_tracking(kernels, rounds):
     """A front filter and the network behind it, D = 44 and 49 taps, against the network alone."""
     measured = interleave({what: kernels.tracking(TRACKED, what)
@@ -138,6 +148,7 @@ def measure_all(program, quick):
             result["isa"][isa]["inference"][name] = figures
         result["inference"][name]["counts"] = measure_counts(
             kernels, shape, COUNTS[:2] if quick else COUNTS, max(1, rounds // 3), seconds)
+        result["inference"][name]["int8"] = measure_whole_numbers(kernels, shape, rounds)
     print("adaptation steps", flush=True)
     shape = SHAPES["d44_m4"]
     result["step"], per_isa = measure_steps(kernels, shape, rounds, seconds)

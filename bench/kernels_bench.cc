@@ -10,6 +10,7 @@
 #include "core/network/quantized_decider.h"
 #include "core/training/trainer.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -71,8 +72,9 @@ double quantized(const simd::kernels& kernels,
 {
     quantization formats{ bits, {}, {} };
     for (const auto& layer : data.net.layers()) {
-        formats.values.push_back(static_cast<int>(bits) - 4);
-        formats.weights.emplace_back(layer.outputs, bits - 2);
+        formats.values.push_back(std::min(static_cast<int>(bits) - 4, 8));
+        formats.weights.emplace_back(layer.outputs,
+                                     std::min(static_cast<int>(bits) - 2, 9));
     }
     quantized_decider decide(kernels);
     const prepared_quantized prepared(quantized_network(data.net, formats), kernels);

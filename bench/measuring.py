@@ -80,6 +80,9 @@ class KernelsBench:
     def inference(self, isa, shape, count):
         return lambda: float(self._run("inference", isa, *shape.words(count), self.seconds))
 
+    def whole_numbers(self, isa, bits, shape, count):
+        return lambda: float(self._run("quantized", isa, bits, *shape.words(count), self.seconds))
+
     def eigen(self, shape, count):
         return lambda: float(self._run("eigen", *shape.words(count), self.seconds))
 

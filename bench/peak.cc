@@ -45,7 +45,7 @@ double peak(const std::string& isa, double seconds)
 #if defined(__x86_64__)
     if (isa == "avx2")
         return measure(avx2, 8, seconds);
-    if (isa == "avx512")
+    if (isa == "avx512" || isa == "avx512vnni")
         return measure(avx512, 16, seconds);
 #endif
     return measure(baseline, 4, seconds);

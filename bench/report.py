@@ -105,6 +105,15 @@ def _flowgraph(found):
         f"{found['throttled_steps']} steps, {found['dropped']} batches dropped."]
 
 
+def _whole_numbers(inference):
+    inputs = list(inference)
+    rows = [[name if " " in name or name == "float" else f"8 bits, {name}",
+             *(text for shape in inputs for found in [inference[shape]["int8"][name]]
+               for text in (_rate(found["msymbols_per_second"]), _times(found["vs_float"])))]
+            for name in inference[inputs[0]]["int8"]]
+    return [_table(["", *(text for shape in inputs for text in (shape, "of float"))], rows)]
+
+
 def _tracking(found):
     rates = found["msymbols_per_second"]
     return [_table(["link", "Msym/s", "of the network alone"],
@@ -147,6 +156,9 @@ def markdown(result):
         "torch takes the overlapping windows as a view; \"copied\": as a matrix made beforehand, "
         "the copying not counted. Eigen is compiled for this machine and knows the sizes.",
         *_inference(result),
+        "## Inference in whole numbers",
+        "Models of `adann quantize`. Up to 8 bits VNNI adds four products an instruction; else two are added.",
+        *_whole_numbers(result["inference"]),
         "## Adaptation steps, D = 44, M = 4",
         "Noise, gradient and Adam. torch does all the work: for Aug-VAT three forward passes, "
         "two backward, three noise vectors. \"Default\" draws noise of the same distribution in "

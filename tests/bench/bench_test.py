@@ -41,6 +41,14 @@ def test_inference_is_compared_with_torch_eigen_and_the_peak(figures, shape):
         assert positive(per_isa["inference"][shape]["msymbols_per_second"]), isa
 
 
+def test_whole_numbers_are_compared_with_floats(figures):
+    for shape in figures["inference"].values():
+        found = shape["int8"]
+        assert {"plain", "16 bits", "float"} < set(found) and found["float"]["vs_float"] == 1
+        for row in found.values():
+            assert positive(row["msymbols_per_second"]) and positive(row["vs_float"])
+
+
 @pytest.mark.parametrize("loss", ["self_training", "pi_model", "vat", "aug_vat"])
 def test_every_losss_step_is_compared_with_torch(figures, loss):
     for key in ("full_vs_torch", "default_vs_torch", "msymbols_per_second"):

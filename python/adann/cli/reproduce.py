@@ -48,6 +48,8 @@ def reproduce(experiment: str, output: Path, scale: str | None, scheduler: str |
     polarisations: two polarisations that turn, two antennas, and blind starts from random mixtures; beside
     OptiCommPy's equalizer if ADANN_OPTICOMMPY names a python that has it.
 
+    quantization: networks in whole numbers of 4 to 16 bits, on three links.
+
     generality: random links of many makers, each drifted as far as it was drawn: the defaults
     against the frozen network and one trained with labels. --long takes the set of links that
     nothing was decided on.

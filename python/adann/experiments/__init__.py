@@ -16,7 +16,8 @@ PAPER = {
     "training": "training_sequence.run", "weights": "weights.run", "complexity": "complexity.run",
     "coherent": "coherent.run"}
 EXPERIMENTS = {**PAPER, "drift": "drift.run", "generality": "generality.run",
-               "tracking": "tracking.run", "polarisations": "polarisations.run"}
+               "tracking": "tracking.run", "polarisations": "polarisations.run",
+               "quantization": "quantization.run"}
 
 
 def experiment(name: str) -> Callable:
