@@ -90,12 +90,12 @@ def train(capture: str, reference: str | None, blind: bool, constellation: core.
         record.reference = read_reference(reference, constellation.size)
     with about(*filter(None, (capture, reference))):
         check_rates(record, sps)
-        left = record.samples.size // sps - skip
+        there_are = record.samples.size // sps - skip
         record = cut(record, skip, symbols or _MOST, sps)
     if record.reference is not None:  # as much more as its delay may be
         record.reference = record.reference[:2 * max(symbols or _MOST, _MOST)]
-    if symbols is None and left > _MOST:
-        click.echo(f"the first {_MOST} of {left} symbols are used; --symbols takes more")
+    if symbols is None and there_are > _MOST:
+        click.echo(f"the first {_MOST} of {there_are} symbols are used; --symbols takes more")
     labels = record.reference
     given = {name: value for name, value in options.items() if value is not None}
     with about(*filter(None, (capture, reference))):

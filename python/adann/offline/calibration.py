@@ -47,7 +47,8 @@ def decide_portions(network: core.network, features: npt.NDArray[np.float32],
     index = np.arange(len(features)) if index is None else index
     parts = [network.decide(features[index[start:start + _TOGETHER]])
              for start in range(0, max(1, index.size), _TOGETHER)]
-    return tuple(np.concatenate(each) for each in zip(*parts))
+    labels, posteriors = zip(*parts)
+    return np.concatenate(labels), np.concatenate(posteriors)
 
 
 def calibrate(model: core.model, features: npt.NDArray[np.float32],
