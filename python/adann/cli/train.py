@@ -49,7 +49,7 @@ def _sizes(ctx: click.Context, parameter: click.Parameter, value: str) -> tuple[
 @click.option("--seed", default=0, help="Of the first weights and the order of the symbols.")
 @click.option("--backend", default="core", show_default=True, type=click.Choice(["core", "torch"]),
               help="core is the fast one; torch the reference, on a GPU if there is one.")
-@click.option("-o", "--output", required=True, metavar="FILE", help="The model: .safetensors.")
+@click.option("-o", "--output", required=True, metavar="FILE", help="The model: a safetensors file, whatever its name.")
 @interrupts.held()
 def train(capture: str, reference: str | None, blind: bool, constellation: core.constellation, sps: int,
           half_window: int, skip: int, symbols: int | None, preset: str, output: str, **options: Any) -> None:
