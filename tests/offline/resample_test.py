@@ -43,6 +43,21 @@ def test_a_rate_that_is_told_a_little_wrong_is_corrected():
     assert any("the symbol rate is -29" in sentence or "-30" in sentence for sentence in done.said)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_bursts_whose_clocks_start_anew_tell_one_symbol_rate(seed):
+    """Each has a phase of its own: a line through all of them would tell another rate, or none."""
+    random = np.random.default_rng(seed)
+    pause = 0.02 * random.standard_normal(3000)
+    pieces = [pause]
+    for phase in random.random(4):
+        pieces += [modulated(QPSK, 8, phase, 3e-5, noise=0.05, seed=int(1e6 * phase))[0],
+                   pause[:int(random.integers(2000, 3000))]]
+    samples = np.concatenate(pieces).astype(np.complex64)
+    done = resample(samples, 8, 1, 4, bursts=True)
+    assert len(done.bursts) == 4
+    assert done.symbol_rate == pytest.approx(1 + 3e-5, abs=3e-6)
+
+
 def test_a_carrier_is_taken_out():
     samples, sent = modulated(QPSK, 8, noise=0.01)
     turned = (samples * np.exp(2j * np.pi * 0.01 / 8 * np.arange(samples.size))).astype(np.complex64)

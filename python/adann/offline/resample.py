@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -103,7 +104,7 @@ def resample(samples: npt.NDArray, sample_rate: float, symbol_rate: float, sps: 
                         f"{found:.9g}")
             done = _run(samples, sample_rate, found, inner)
             there = find_bursts(done, inner, threshold)[0] if there else there
-            clock = find_clock(_gated(done, there), inner)
+            clock = _burst_clock(done, there, inner) if there else find_clock(done, inner)
         if clock.wander > _WANDERS and not there:
             said.append(f"the clock wanders by {clock.wander:.2f} symbols rms: adann resample "
                         "--clock-recovery follows it")
@@ -123,11 +124,23 @@ def resample(samples: npt.NDArray, sample_rate: float, symbol_rate: float, sps: 
 def _clock(samples, done, inner, sample_rate, symbol_rate, sps, bursts):
     """The record's, or None where it has the wanted rate already and no clock stands out."""
     try:
-        return find_clock(_gated(done, bursts), inner)
+        return _burst_clock(done, bursts, inner) if bursts else find_clock(done, inner)
     except ValueError:
         if abs(sample_rate / (sps * symbol_rate) - 1) < _SAME:
             return None
         raise
+
+
+def _burst_clock(done, bursts, inner):
+    """The clock of all bursts together: the bursts' offsets, each weighted as exact as it is, for from one to the next
+    the phase may jump. Of bursts too short to tell, the clock of all with pauses between them."""
+    together = find_clock(_gated(done, bursts), inner)
+    offsets, weights = [], []
+    for burst in bursts:
+        with contextlib.suppress(ValueError):
+            offsets.append(find_clock(done[burst.first:burst.end], inner).offset)
+            weights.append(burst.size**3.0)
+    return replace(together, offset=float(np.average(offsets, weights=weights))) if offsets else together
 
 
 def _extents(bursts, size):
