@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import copy
 import mmap
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -49,6 +50,7 @@ class Normalized:
 
     def __init__(self, samples: npt.NDArray, bursts: Sequence[tuple[int, int]] | None = None) -> None:
         self._samples = self.base = samples  # base: for release
+        self._unusable = 0.0
         self.size, self.dtype = samples.size, samples.dtype
         self._spans = [(first, end, *record_statistics(samples, first, end))
                        for first, end in ([(0, samples.size)] if bursts is None else bursts)]
@@ -62,7 +64,7 @@ class Normalized:
                 part = self._samples[low:high]
                 with np.errstate(invalid="ignore"):
                     part = (part - part.dtype.type(mean)) / np.float32(rms)
-                part[~np.isfinite(part)] = 0
+                part[~np.isfinite(part)] = self._unusable
                 scaled[low - start:high - start] = part
         return scaled[::step]
 
@@ -71,6 +73,12 @@ class Normalized:
 
     def __array__(self, dtype: npt.DTypeLike = None, copy: bool | None = None) -> npt.NDArray:
         return self[:].astype(dtype or self.dtype, copy=False)
+
+    def marked(self) -> Normalized:
+        """The same, but samples that are not finite become NaN."""
+        other = copy.copy(self)
+        other._unusable = np.nan
+        return other
 
     def cut(self, size: int) -> Normalized:
         """The same, ending after `size` samples."""

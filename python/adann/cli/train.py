@@ -11,6 +11,7 @@ from . import interrupts
 from .terminal import about, check_outputs, constellation_option, part_options, progress_bar
 
 _FEW = 1000  # symbols to train on
+_MOST = 1 << 19  # symbols that are used, if nobody tells
 
 
 def _sizes(ctx: click.Context, parameter: click.Parameter, value: str) -> tuple[int, ...]:
@@ -48,7 +49,7 @@ def _sizes(ctx: click.Context, parameter: click.Parameter, value: str) -> tuple[
 @click.option("--seed", default=0, help="Of the first weights and the order of the symbols.")
 @click.option("--backend", default="core", show_default=True, type=click.Choice(["core", "torch"]),
               help="core is the fast one; torch the reference, on a GPU if there is one.")
-@click.option("-o", "--output", required=True, metavar="FILE", help="The model: .safetensors.")
+@click.option("-o", "--output", required=True, metavar="FILE", help="The model: a safetensors file, whatever its name.")
 @interrupts.held()
 def train(capture: str, reference: str | None, blind: bool, constellation: core.constellation, sps: int,
           half_window: int, skip: int, symbols: int | None, preset: str, output: str, **options: Any) -> None:
@@ -69,6 +70,9 @@ def train(capture: str, reference: str | None, blind: bool, constellation: core.
     a rotation (PSK, QAM, APSK), as in any receiver without a known word. What the samples tell against
     it is warned of: another constellation or symbol rate, a carrier, bursts; not an inverted spectrum.
 
+    Of a long capture the first 524288 symbols are used, of which --fraction is trained on; --symbols takes more, in
+    memory.
+
     Ctrl-C stops it: the network as far as it has been trained is written, from the second epoch on.
     """
     from ..captures.files import check_rates, cut, read_capture, read_reference
@@ -86,7 +90,12 @@ def train(capture: str, reference: str | None, blind: bool, constellation: core.
         record.reference = read_reference(reference, constellation.size)
     with about(*filter(None, (capture, reference))):
         check_rates(record, sps)
-        record = cut(record, skip, symbols, sps)
+        there_are = record.samples.size // sps - skip
+        record = cut(record, skip, symbols or _MOST, sps)
+    if record.reference is not None:  # as much more as its delay may be
+        record.reference = record.reference[:2 * max(symbols or _MOST, _MOST)]
+    if symbols is None and there_are > _MOST:
+        click.echo(f"the first {_MOST} of {there_are} symbols are used; --symbols takes more")
     labels = record.reference
     given = {name: value for name, value in options.items() if value is not None}
     with about(*filter(None, (capture, reference))):
