@@ -24,6 +24,7 @@ struct front_filter_state {
     std::uint64_t resets; //!< times that it was worse than nothing, and started over
     std::uint64_t slips;  //!< cycle slips of the carrier that were seen, and undone
     double frequency;     //!< of the carrier that is taken out, turns a symbol
+    float offset;         //!< that is added to float samples
 };
 
 //! A bit error rate that is estimated without labels.

@@ -44,6 +44,7 @@ struct front_filter_status {
     float phase = 0;          //!< that is taken out of complex samples, radians
     float frequency = 0;      //!< that it turns with, turns a symbol
     std::uint64_t bursts = 0; //!< training sequences that it took its taps from
+    float offset = 0;         //!< that it adds to float samples
 };
 
 /*! Brings a stream of samples to the expected waveform of what is decided from it.
@@ -172,7 +173,8 @@ public:
                  d_slips,
                  d_carrier ? d_carrier->phase() : 0,
                  d_carrier ? d_carrier->frequency() : 0,
-                 d_bursts };
+                 d_bursts,
+                 d_planes == 1 ? in_use().re[d_taps] : 0 };
     }
 
     void state(archive& members);

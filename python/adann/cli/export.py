@@ -16,15 +16,18 @@ _SUFFIXES = {"onnx": ".onnx", "c": ".c", "hls": ""}
 @click.option("--format", "form", required=True, type=click.Choice(list(_SUFFIXES)),
               help="onnx: frames of samples to posteriors; c: one C99 file, with its header beside it; hls: a folder "
                    "of C++ for high-level synthesis, of a model that adann quantize made.")
+@click.option("--front-filter", is_flag=True,
+              help="Take the front filter in, with the taps that a checkpoint has: the window gets as much wider. "
+                   "They stand still in what is exported, and a carrier's phase loop stays here.")
 @click.option("--capture", metavar="FILE",
               help="Samples as they will come: their mean and rms are taken off in what is exported. Without it, "
                    "samples of zero mean and unit power are expected.")
 @click.option("-o", "--output", metavar="FILE|DIR", required=True, type=click.Path(path_type=Path),
               help="The file, .onnx or .c, or the folder of hls.")
-def export(model: str, form: str, capture: str | None, output: Path) -> None:
+def export(model: str, form: str, front_filter: bool, capture: str | None, output: Path) -> None:
     """Write a model's network for other programs and machines.
 
-    The network is exported as it is in the file, with its windows; the front filter and all that adapts stay here.
+    The network is exported as it is in the file, with its windows; what adapts stays here.
     """
     from ..captures.files import read_capture, write_files
     from ..export.c_source import c_source
@@ -40,7 +43,7 @@ def export(model: str, form: str, capture: str | None, output: Path) -> None:
     trained = core.load_model(model)
     samples = read_capture(capture).samples if capture else None
     with about(*filter(None, (model, capture))):
-        frozen = Frozen.of(trained, samples)
+        frozen = Frozen.of(_with_front_filter(model, trained) if front_filter else trained, samples)
         files: dict[str, str | bytes] = {}
         if form == "onnx":
             files[output.name] = onnx_contents(frozen)
@@ -51,3 +54,18 @@ def export(model: str, form: str, capture: str | None, output: Path) -> None:
     folder = output if is_folder else output.parent
     write_files(folder, files)
     click.echo(f"wrote {' and '.join(str(folder / name) for name in files)}")
+
+
+
+def _with_front_filter(path: str, checkpoint: core.model) -> core.model:
+    """Raises ValueError for a file without taps, and a model in whole numbers."""
+    from .. import equalizer
+    from ..export.fold import fold
+
+    if checkpoint.formats:
+        raise ValueError("a model in whole numbers, allowed with --front-filter: one in float")
+    front = equalizer(path).front_filter()
+    if front.memory == 0:
+        raise ValueError("no front filter's taps are in it, allowed with --front-filter: a checkpoint whose filter "
+                         "was in use")
+    return fold(checkpoint, front.taps, front.offset)

@@ -21,12 +21,13 @@ def quantize(network: core.network, windows: npt.NDArray[np.float32], bits: int)
     """Move the weights of a core.network to what whole numbers of `bits`, 4 to 16, can stand for.
 
     windows: float32 (n, D), what the network meets. Returns the formats by which weights, samples and hidden
-    outputs are whole numbers. First the hidden neurons are brought to the same range, which changes nothing of
+    outputs are whole numbers. First the hidden neurons are brought to similar ranges, which changes nothing of
     what the network does: M. Nagel et al., "Data-free quantization through weight equalization and bias
-    correction", ICCV 2019, Section 4.1, with the ranges of outputs instead of weights. Each exponent, of the samples, of a layer's outputs, of a row of weights, is the
-    one that leaves least mean squared error; where a row's sums could overflow 32 bits, the next that
-    does not. Weights are rounded one input after the other, and those of the inputs that are left make up for
-    the error of the sums: E. Frantar et al., "GPTQ", ICLR 2023, Section 3.
+    correction", ICCV 2019, Section 4.1, with the ranges of outputs instead of weights. Each exponent, of the
+    samples, of a layer's outputs, of a row of weights, is the one that leaves least mean squared error; where a
+    row's sums could overflow 32 bits, the next that does not. Weights are rounded one input after the other, and
+    those of the inputs that are left make up for the error of the sums: E. Frantar et al., "GPTQ", ICLR 2023,
+    Section 3.
     Raises ValueError for bits out of range.
     """
     if bits not in BITS:
@@ -63,11 +64,16 @@ def quantize(network: core.network, windows: npt.NDArray[np.float32], bits: int)
 
 
 def _equalize_ranges(network, windows, largest):
-    """Scale each hidden neuron so that its best range of whole numbers is 0 to 1, and what it feeds inversely."""
+    """Scale hidden neurons so that the best ranges of their whole numbers are 0 to 1, and what they feed inversely.
+
+    What is below half of a layer's largest range counts as half: scaled up further its weights would need more
+    range than the others'.
+    """
     x = windows
     for k in range(len(network.sizes) - 2):
         outputs = np.maximum(x @ network.weight(k).T + network.bias(k), 0)
         ranges = np.array([_best_range(each, largest) for each in outputs.T], np.float32)
+        ranges = np.maximum(ranges, ranges.max() / 2) if ranges.any() else np.ones_like(ranges)
         network.weight(k)[:] /= ranges[:, None]
         network.bias(k)[:] /= ranges
         network.weight(k + 1)[:] *= ranges
@@ -78,7 +84,8 @@ def _best_range(x, largest):
     """Where x (n,), not negative, is limited with the least mean squared error of limiting and rounding."""
     peak = float(x.max())
     if not peak > 0:
-        return 1.0
+        return 0.0
+
     def error(limit):
         step = limit / largest
         return np.mean((np.minimum(np.rint(x / step), largest) * step - x) ** 2)
