@@ -105,9 +105,8 @@ void bind_equalizer(py::module& m)
         .def_readonly("frequency",
                       &front_filter_state::frequency,
                       "Of the carrier that is taken out, turns a symbol.")
-        .def_readonly("offset",
-                      &front_filter_state::offset,
-                      "That is added to float samples.");
+        .def_readonly(
+            "offset", &front_filter_state::offset, "That is added to float samples.");
 
     py::class_<equalizer, gr::block, gr::basic_block, equalizer::sptr>(
         m,

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -66,7 +67,7 @@ def run(directory: Path, scale: str = "full", progress: Progress | None = None) 
         path.write_text("Bit error rate, and in brackets in parts of that in float:\n\n"
                         + markdown(["bits", *found], rows) + "\n![bits](plot.png)\n")
 
-    def draw(axes):
+    def draw(axes: Any) -> None:
         for name, ber in found.items():
             axes.semilogy(list(BITS), [ber[str(bits)] / ber["float"] for bits in BITS], "o-", label=name)
         axes.set_xlabel("bits of weights and values")
@@ -79,12 +80,12 @@ def error_rates(name: str, size: Size) -> dict[str, float]:
     link = LINKS[name]
     alphabet = core.constellation(link.constellation)
     (training, taught), (samples, sent) = [_record(link, count, seed) for count, seed in (
-        (size.labelled, 1), (SYMBOLS // 4 + size.symbols, 2))]
+        (size.labelled, 1), (SYMBOLS + size.symbols, 2))]
     settings = TrainingSettings(fraction=1.0, epochs=size.epochs, batch=2048, optimizer="adam")
     model = train(training, taught, alphabet, link.sps, link.half_window, settings).model
-    windows, chosen = feature_view(samples, model.sps, model.half_window), SYMBOLS // 4
+    windows, chosen = feature_view(samples, model.sps, model.half_window), SYMBOLS
 
-    def ber(decide):
+    def ber(decide: Callable) -> float:
         decided = decide(windows[chosen:])[0]
         return count(decided, sent[chosen:chosen + decided.size], alphabet.bits_per_symbol, _BLOCK).ber
     found = {"float": ber(model.network.decide)}

@@ -10,6 +10,7 @@ from .. import core
 
 BITS = range(4, 17)
 SYMBOLS = 65536  # of a record that are enough to choose by
+_SPREADS = (1, 2, 4, 8)  # of ranges that are tried
 _NARROWEST, _RANGES = 0.3, 36  # ranges that are tried, of the largest value
 _FINER = 4  # exponents that are tried, from the one that holds the largest value on
 _MOST = 30  # of an exponent and of a shift
@@ -23,7 +24,8 @@ def quantize(network: core.network, windows: npt.NDArray[np.float32], bits: int)
     windows: float32 (n, D), what the network meets. Returns the formats by which weights, samples and hidden
     outputs are whole numbers. First the hidden neurons are brought to similar ranges, which changes nothing of
     what the network does: M. Nagel et al., "Data-free quantization through weight equalization and bias
-    correction", ICCV 2019, Section 4.1, with the ranges of outputs instead of weights. Each exponent, of the
+    correction", ICCV 2019, Section 4.1, with the ranges of outputs instead of weights; of several degrees, that
+    whose posteriors come nearest to the network's in float. Each exponent, of the
     samples, of a layer's outputs, of a row of weights, is the one that leaves least mean squared error; where a
     row's sums could overflow 32 bits, the next that does not. Weights are rounded one input after the other, and
     those of the inputs that are left make up for the error of the sums: E. Frantar et al., "GPTQ", ICLR 2023,
@@ -32,8 +34,30 @@ def quantize(network: core.network, windows: npt.NDArray[np.float32], bits: int)
     """
     if bits not in BITS:
         raise ValueError(f"bits is {bits}, allowed: {BITS[0]} to {BITS[-1]}")
+    wanted, best, divergence = network.decide(windows)[1], None, np.inf
+    for spread in _SPREADS:
+        candidate = core.network(network.sizes)
+        candidate.parameters[:] = network.parameters
+        formats = _quantize(candidate, windows, bits, spread)
+        found = _divergence(wanted, core.quantized_network(candidate, formats), windows)
+        if best is None or found < divergence:
+            best, divergence = (candidate, formats), found
+    assert best
+    network.parameters[:] = best[0].parameters
+    return best[1]
+
+
+def _divergence(wanted, quantized, windows):
+    """Mean relative entropy of posteriors (n, M) to those in whole numbers."""
+    logits = quantized.decide(windows)[1] * quantized.logit_scale
+    logits -= logits.max(1, keepdims=True)
+    found = logits - np.log(np.exp(logits).sum(1, keepdims=True))
+    return float(np.mean((wanted * (np.log(np.maximum(wanted, 1e-30)) - found)).sum(1)))
+
+
+def _quantize(network, windows, bits, spread):
     limits, count = core.quantization(bits, [], []), len(network.sizes) - 1
-    _equalize_ranges(network, windows, limits.largest_hidden)
+    _equalize_ranges(network, windows, limits.largest_hidden, spread)
     values, rows = [_best_exponent(windows, limits.largest)], []
     largest_input = limits.largest
     x = _whole(windows, values[0], largest_input) * 2.0 ** -values[0]
@@ -63,17 +87,17 @@ def quantize(network: core.network, windows: npt.NDArray[np.float32], bits: int)
     return core.quantization(bits, values, rows)
 
 
-def _equalize_ranges(network, windows, largest):
+def _equalize_ranges(network, windows, largest, spread):
     """Scale hidden neurons so that the best ranges of their whole numbers are 0 to 1, and what they feed inversely.
 
-    What is below half of a layer's largest range counts as half: scaled up further its weights would need more
-    range than the others'.
+    Ranges below a part of a layer's largest, 1 / spread, count as that part: scaled up further, their weights would
+    need more range than the others'.
     """
     x = windows
     for k in range(len(network.sizes) - 2):
         outputs = np.maximum(x @ network.weight(k).T + network.bias(k), 0)
         ranges = np.array([_best_range(each, largest) for each in outputs.T], np.float32)
-        ranges = np.maximum(ranges, ranges.max() / 2) if ranges.any() else np.ones_like(ranges)
+        ranges = np.maximum(ranges, ranges.max() / spread) if ranges.any() else np.ones_like(ranges)
         network.weight(k)[:] /= ranges[:, None]
         network.bias(k)[:] /= ranges
         network.weight(k + 1)[:] *= ranges
