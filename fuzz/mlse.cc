@@ -36,9 +36,10 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size)
         const std::size_t piece = 1 + from.up_to(99), room = 1 + from.up_to(99);
         const auto samples = from.rest<float>(1000);
         const std::size_t symbols = samples.size() / channel.floats();
-        std::vector<std::uint8_t> known(symbols), labels(symbols + 1);
+        std::vector<std::uint8_t> known, labels(symbols + 1);
+        known.reserve(symbols);
         for (std::size_t i = 0; i < symbols; ++i)
-            known[i] = i % 3 ? 255 : i % alphabet.size();
+            known.push_back(i % 3 ? 255 : i % alphabet.size());
         mlse::progress done{};
         while (done.symbols < symbols || decider.pending()) {
             const auto now =

@@ -6,6 +6,7 @@ import pytest
 from gnuradio.adann import core
 from numpy.lib.stride_tricks import as_strided
 from scipy.linalg import toeplitz
+from scipy.signal import firwin
 
 HALF_WINDOW = 2
 BLOCK = 64
@@ -157,6 +158,29 @@ def test_a_sample_that_is_not_usable_costs_what_it_is_in_only():
     assert np.isfinite(filter.taps).all()
     assert np.isnan(filtered).sum() == 21
     assert np.mean(found[-4096:-64] != labels[-4096:-64]) < 1e-3
+
+
+@pytest.mark.parametrize("name", ["pam4", "qpsk"])
+def test_where_a_band_limited_record_holds_nothing_the_taps_stay_bounded(name):
+    """As behind a resampler: beyond the signal's band there is neither signal nor noise, and what the noise's
+    correlation says of it, which ends after some lags, is below zero there."""
+    labels, samples = link(name, 40000, 1, sps=4, noise=0.3)
+    samples = np.convolve(samples, firwin(129, 0.35, window=("kaiser", 8)), "same")
+    alphabet = core.constellation(name)
+    samples = samples if alphabet.is_complex else samples.real.astype(np.float32)
+    net = slicer(alphabet, 4, alphabet.is_complex)
+    model = core.model(net, 4, HALF_WINDOW, alphabet.is_complex, name)
+    taken = rows(samples, 4).astype(np.complex64 if alphabet.is_complex else np.float32)
+    model.waveform = core.expected_waveform.fit(alphabet, taken, labels)
+    correlation = model.waveform.noise_correlation.astype(float) @ ([1, 1j] if alphabet.is_complex else [1])
+    lags = np.outer(np.arange(512) / 512, 1 + np.arange(correlation.size))
+    assert 1 + 2 * np.real(np.exp(-2j * np.pi * lags) @ correlation).min() < -0.03
+    filter = core.tracked_network(model)
+    found = decide(filter, samples, sps=4)[0]
+    assert filter.residual == pytest.approx(model.waveform.noise**2 * (1 + alphabet.is_complex), rel=0.2)
+    assert abs(np.fft.fft(filter.taps, 1024)).max() < 2.5  # 1 where there is signal, 2 where noise alone is
+    plain = net.decide(windows(samples, 4, 0))[0]
+    assert np.mean(found != labels) < 1.1 * np.mean(plain != labels) + 1e-3
 
 
 def test_reset_does_nothing_again():

@@ -99,3 +99,15 @@ def test_a_software_radio(site, tmp_path):
     said = follow(site, "tutorials/sdr.html", tmp_path)
     frames, = re.findall(r"(\d+) of 300 frames", said)
     assert int(frames) > 200
+
+
+def test_bursts(site, tmp_path):
+    said = follow(site, "bursts.html", tmp_path)
+    packets, = re.findall(r"(\d+) of 100 packets", said)
+    assert int(packets) > 90  # a slicer receives 14
+
+
+def test_several_channels(site, tmp_path):
+    follow(site, "channels.html", tmp_path)
+    ber = json.loads((tmp_path / "a.json").read_text())["captures"][0]["final_ber"]
+    assert ber < 1e-3

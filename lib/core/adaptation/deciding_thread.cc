@@ -185,6 +185,8 @@ void adaptive_equalizer::begin_burst(const std::vector<std::uint8_t>& training)
 
 void adaptive_equalizer::end_burst(bool resets)
 {
+    if (d_untrained) // that of the burst before, without a pause between the two
+        return;
     d_between = true;
     d_reset_front = d_reset_front || resets;
     d_known.clear();

@@ -63,7 +63,7 @@ py::array expect(const expected_waveform& waveform, const labels_array& labels)
         waveform.expect(first, count, out);
     }
     if (!waveform.is_complex())
-        return std::move(samples);
+        return samples;
     return samples.attr("view")(py::dtype::of<std::complex<float>>());
 }
 

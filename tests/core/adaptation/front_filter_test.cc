@@ -164,7 +164,7 @@ BOOST_AUTO_TEST_CASE(a_checkpoint_goes_on_directly_behind_a_training_sequence)
 // By the bytes of one number each.
 BOOST_AUTO_TEST_CASE(numbers_of_a_checkpoint_that_make_no_sense_are_refused)
 {
-    const model saved = saved_after(10);
+    model saved = saved_after(10);
     const auto set = [&](const std::string& name, auto value) {
         model bad = saved;
         for (auto& each : bad.state.tensors)
@@ -181,7 +181,10 @@ BOOST_AUTO_TEST_CASE(numbers_of_a_checkpoint_that_make_no_sense_are_refused)
     set("loaded", std::uint64_t{ 0 });
     set("ready", std::uint64_t{ 0 });
     set("unusable", std::uint64_t{ 1 } << 40);
-    set("position", std::uint64_t{ front_filter::block });
+    set("position", std::uint64_t{ front_filter::most_apart * front_filter::block });
+    set("update", std::uint64_t{ 100 });
+    set("step", std::uint64_t{ 1 });
+    set("bank.apart", std::uint64_t{ 0 });
     set("known", std::uint64_t{ 1 } << 40);
     set("vain_looks", std::uint64_t{ 1000 }); // it would never start over
     set("bank.used", std::uint64_t{ 1000 });
@@ -189,6 +192,10 @@ BOOST_AUTO_TEST_CASE(numbers_of_a_checkpoint_that_make_no_sense_are_refused)
     set("judge.bouts", -1.0f); // it would never be the worse one
     set("samples.re", 1e6f);
     set("labels", std::uint8_t{ 4 });
+    // At first blocks are learnt from one by one.
+    saved = saved_after(1);
+    set("position", std::uint64_t{ front_filter::block });
+    set("update", std::uint64_t{ front_filter::block });
 }
 
 BOOST_AUTO_TEST_CASE(sums_beyond_the_floats_are_given_up)

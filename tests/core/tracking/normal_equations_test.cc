@@ -7,6 +7,8 @@
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
+#include <cmath>
 #include <complex>
 #include <random>
 
@@ -109,6 +111,53 @@ BOOST_AUTO_TEST_CASE(conjugate_gradients_solve_them)
         BOOST_TEST(shorter[k] == 0);
     for (const std::size_t k : { 1, 2, 3, 6, 7, 8 })
         BOOST_TEST(shorter[k] != 0);
+}
+
+// Whether R + load is positive definite: Cholesky's factorization finds no root of less.
+bool positive(const normal_equations& sums, bool complex, double load)
+{
+    const std::size_t size = sums.taps();
+    std::vector<number> factor(size * size);
+    for (std::size_t i = 0; i < size; ++i)
+        for (std::size_t j = 0; j <= i; ++j) {
+            number left(sums.row(i)[j], complex ? sums.row(i, true)[j] : 0);
+            left += i == j ? load : 0;
+            for (std::size_t k = 0; k < j; ++k)
+                left -= factor[i * size + k] * std::conj(factor[j * size + k]);
+            if (i == j && !(left.real() > 0))
+                return false;
+            factor[i * size + j] =
+                i == j ? std::sqrt(left.real()) : left / factor[j * size + j];
+        }
+    return true;
+}
+
+// What is left of a sinc after eight lags has a spectrum below zero.
+BOOST_DATA_TEST_CASE(noise_that_is_band_limited_is_positive,
+                     data::make({ false, true }),
+                     complex)
+{
+    std::vector<float> correlation;
+    double lowest = 0;
+    for (std::size_t lag = 1; lag <= 8; ++lag) {
+        const double angle = M_PI * static_cast<double>(lag) / 4;
+        correlation.push_back(static_cast<float>(std::sin(angle) / angle));
+        if (complex)
+            correlation.push_back(0);
+    }
+    for (int k = 0; k < 1000; ++k) {
+        double density = 1;
+        for (std::size_t lag = 1; lag <= 8; ++lag)
+            density += 2 * correlation[(lag - 1) * (complex ? 2 : 1)] *
+                       std::cos(2 * M_PI * static_cast<double>(k * lag) / 1000);
+        lowest = std::min(lowest, density);
+    }
+    BOOST_TEST_REQUIRE(lowest < -0.1);
+    normal_equations sums(49, complex);
+    sums.set_noise(0.5f, correlation, 100);
+    BOOST_TEST(sums.row(0)[0] == 50);
+    BOOST_TEST(sums.row(3)[4] < 50 * correlation[0]);
+    BOOST_TEST(positive(sums, complex, 1e-3));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
