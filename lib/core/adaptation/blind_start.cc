@@ -52,26 +52,29 @@ std::string text(const char* format, double value)
     return buffer;
 }
 
-// Labels in that of the constellation's symmetries in which most are those that were
-// decided before: who counts on these finds no other rotation.
-std::vector<std::uint8_t> turned(const std::vector<std::uint8_t>& labels,
-                                 const std::vector<std::uint8_t>& before,
-                                 const std::vector<std::vector<std::uint8_t>>& symmetries)
+// Labels in that of the constellation's symmetries, and up to two symbols earlier or later,
+// in which most are those that were decided before: who counts on these finds no other
+// rotation, and no symbol lost or twice.
+std::vector<std::uint8_t>
+going_on(const std::vector<std::uint8_t>& labels,
+         const std::vector<std::uint8_t>& before,
+         const std::vector<std::vector<std::uint8_t>>& symmetries)
 {
     std::vector<std::uint8_t> best = labels;
     std::size_t most = 0;
-    for (const auto& symmetry : symmetries) {
-        std::vector<std::uint8_t> found(labels.size());
-        std::size_t same = 0;
-        for (std::size_t i = 0; i < labels.size(); ++i) {
-            found[i] = symmetry[labels[i]];
-            same += found[i] == before[i];
+    for (const int late : { 0, -1, 1, -2, 2 })
+        for (const auto& symmetry : symmetries) {
+            std::vector<std::uint8_t> found = before; // at the ends
+            std::size_t same = 0;
+            for (std::size_t i = 2; i + 2 < labels.size(); ++i) {
+                found[i] = symmetry[labels[i + late]];
+                same += found[i] == before[i];
+            }
+            if (same > most) {
+                most = same;
+                best = found;
+            }
         }
-        if (same > most) {
-            most = same;
-            best = found;
-        }
-    }
     return best;
 }
 
@@ -149,7 +152,7 @@ std::string blind_start::look()
     set_linear(fitted);
     if (!d_known) {
         const auto labels = decided();
-        const auto wanted = turned(labels, before, d_model.symbols.symmetries());
+        const auto wanted = going_on(labels, before, d_model.symbols.symmetries());
         if (wanted != labels)
             set_linear(fitted =
                            trained_equalizer(view(), d_model.symbols, wanted.data()));
