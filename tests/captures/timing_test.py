@@ -3,6 +3,7 @@
 
 import numpy as np
 import pytest
+from gnuradio.adann.captures import timing
 from gnuradio.adann.captures.carrier import find_carrier
 from gnuradio.adann.captures.timing import find_clock, find_symbol_rate
 
@@ -43,6 +44,18 @@ def test_phase_and_offset_of_a_clock(points, phase, offset):
     assert clock.offset == pytest.approx(offset, abs=5e-6)
     assert (clock.phase - phase + 0.5) % 1 == pytest.approx(0.5, abs=0.02)
     assert clock.wander < 0.03
+
+
+@pytest.mark.parametrize("points", [PAM4, QPSK], ids=["pam4", "qpsk"])
+@pytest.mark.parametrize("phase, offset", [(0.3, 1e-4), (0.85, -3e-4), (0.5, 2e-3)])
+def test_the_clock_of_a_long_record_is_found_in_fewer_blocks(monkeypatch, points, phase, offset):
+    """6000 symbols are 93 blocks, read 5 at a time: of 40 the rough offset, then 3 of them as one."""
+    samples, _ = modulated(points, 4, phase, offset)
+    monkeypatch.setattr(timing, "_BLOCKS", 40)
+    monkeypatch.setattr(timing, "_TOGETHER", 5)
+    clock = find_clock(samples, 4)
+    assert clock.offset == pytest.approx(offset, abs=5e-6)
+    assert (clock.phase - phase + 0.5) % 1 == pytest.approx(0.5, abs=0.02)
 
 
 @pytest.mark.parametrize("points", [PAM4, QPSK], ids=["pam4", "qpsk"])

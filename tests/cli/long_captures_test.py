@@ -11,8 +11,13 @@ import time
 
 import numpy as np
 import pytest
+from gnuradio.adann import core
+from gnuradio.adann.captures.alignment import AlignedLabels
+from gnuradio.adann.captures.files import read_capture
+from gnuradio.adann.captures.statistics import Normalized, normalized
 from gnuradio.adann.cli.terminal import ProgressLines
 from gnuradio.adann.links.simulation import random_labels, simulate_vcsel
+from gnuradio.adann.offline.mlse import SymbolRows, decide, symbol_rows
 from pam4_sets import MODEL, adann
 
 command = importlib.import_module("gnuradio.adann.cli.equalize")  # whose name the command has, too
@@ -62,6 +67,51 @@ def test_memory_does_not_grow_with_the_capture(tmp_path):
     # Each tile after the first is decided as the one before it.
     decided = np.fromfile(tmp_path / "long.out", np.uint8).reshape(-1, TILE)
     assert (decided[1:] == decided[1]).mean() > 0.9999
+
+
+@pytest.mark.parametrize("command", ["train", "mlse", "supervised", "resample"])
+def test_nor_does_that_of_what_needs_labels(tmp_path, command):
+    """3 million symbols more, as float32 samples 50 MB. --baud is so far off that samples are taken twice."""
+    def run(name):
+        if command == "resample":
+            return ["adann", command, tmp_path / name, "--baud", 0.25 * (1 + 1e-5), "--sps", 4, "-o",
+                    tmp_path / f"{name}.out"]
+        capture = ["--capture", tmp_path / name, "--reference", tmp_path / f"{name}.u8"]
+        if command == "supervised":
+            return ["adann", "equalize", "--loss", "supervised", "--no-front-filter", "--batch", 8192, "--model", MODEL,
+                    *capture]
+        of_signal = ["--constellation", "pam4", "--sps", 4]
+        return ["adann", command, *capture, *of_signal, "-o", tmp_path / f"{name}.out.safetensors",
+                *(["--half-window", 5, "--epochs", 1] if command == "train" else ["--memory", 1])]
+
+    make(tmp_path, "short", 24)
+    make(tmp_path, "long", 24 + 96)
+    short, long = (peak(run(name)) for name in ("short", "long"))
+    assert long < 200e6 and long - short < 4 * 96 * TILE
+
+
+def test_the_mlse_writes_what_it_decides_in_memory(tmp_path):
+    """The labels of two captures in a file are those of an array."""
+    make(tmp_path, "it", 12)
+    symbols = 12 * TILE
+    capture = read_capture(tmp_path / "it")
+    samples, labels = normalized(capture.samples), np.fromfile(tmp_path / "it.u8", np.uint8)
+    estimator = core.mlse("pam4", 4, 1)
+    expected, _ = decide(estimator, [symbol_rows(samples, 4)] * 2, [labels] * 2)
+    assert [each.size for each in expected] == [symbols] * 2
+    rows = SymbolRows(Normalized(capture.samples), 4)
+    lazily, _ = decide(core.mlse("pam4", 4, 1), [rows] * 2, [AlignedLabels(labels, 0, symbols)] * 2,
+                       path=tmp_path / "out.u8")
+    assert np.array_equal(np.concatenate(lazily), np.concatenate(expected))
+    assert np.array_equal(np.fromfile(tmp_path / "out.u8", np.uint8), np.concatenate(expected))
+
+
+@pytest.mark.parametrize("delay", [-700, 0, 9, 1200])
+def test_labels_are_laid_beside_the_symbols_they_are_of(delay):
+    labels = random_labels(1000, 1)
+    there = AlignedLabels(labels, delay, 1300)
+    whole = [labels[k - delay] if 0 <= k - delay < 1000 else 255 for k in range(1300)]
+    assert there[:].tolist() == whole and there[450:1250:3].tolist() == whole[450:1250:3]
 
 
 def test_labels_and_report_are_there_before_the_end(tmp_path, monkeypatch):

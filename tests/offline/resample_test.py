@@ -7,6 +7,7 @@ from captures.timing_test import PAM4, QPSK, modulated
 from click.testing import CliRunner
 from gnuradio.adann.captures.files import read_capture, write_capture
 from gnuradio.adann.cli import main
+from gnuradio.adann.offline import resample as module
 from gnuradio.adann.offline.resample import resample
 
 EDGE = 64  # symbols at the ends, where the filters run in
@@ -33,6 +34,19 @@ def test_middles_are_where_they_are_said_to_be(points, rate, sps):
     assert done.samples.dtype == samples.dtype
     assert abs(done.samples.size / sps - sent.size) < 3
     assert off_the_points(done.samples, sent, sps) < 0.05  # the pulse is flat to 0.4 of the rate
+
+
+@pytest.mark.parametrize("points", [PAM4, QPSK], ids=["pam4", "qpsk"])
+@pytest.mark.parametrize("phase, sps", [(0.37, 4), (0.9, 2), (0.0, 1)])
+def test_a_record_that_is_read_in_portions_comes_out_alike(tmp_path, monkeypatch, points, phase, sps):
+    samples, _ = modulated(points, 4.3, phase, 2e-4, noise=0.01)
+    samples = samples.astype(np.complex64 if np.iscomplexobj(samples) else np.float32)
+    whole = resample(samples, 4.3, 1, sps)
+    monkeypatch.setattr(module, "_SHIFTED", 3000)
+    monkeypatch.setattr(module, "_MARGIN", 500)
+    parts = resample(samples, 4.3, 1, sps, scratch=tmp_path)
+    assert parts.said == whole.said and len(parts.samples) == whole.samples.size
+    assert np.sqrt(np.mean(abs(parts.samples[:] - whole.samples) ** 2)) < 1e-3
 
 
 def test_a_rate_that_is_told_a_little_wrong_is_corrected():

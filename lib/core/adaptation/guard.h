@@ -80,6 +80,13 @@ public:
     {
         return d_is_refined ? d_refined.data() : nullptr;
     }
+    //! Whether it has a waveform_judge, and may refine labels.
+    bool judges() const { return d_judge.has_value(); }
+    //! What those were refined by; null where refined() is.
+    const refinement* refined_by() const
+    {
+        return d_is_refined ? &d_refiner->found() : nullptr;
+    }
     //! Whether the signal was seen to change in the batch that judge() saw.
     bool changed() const { return d_changed; }
     //! Whether the expected waveform explains what is decided nearly as well as when it

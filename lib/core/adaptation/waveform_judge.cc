@@ -20,13 +20,6 @@ constexpr double stake = 0.5;   // part of what a bet has
 
 float conjugate(float v) { return v; }
 std::complex<float> conjugate(std::complex<float> v) { return std::conj(v); }
-// std::complex's own looks for infinities.
-float times(float a, float b) { return a * b; }
-std::complex<float> times(std::complex<float> a, std::complex<float> b)
-{
-    return { a.real() * b.real() - a.imag() * b.imag(),
-             a.real() * b.imag() + a.imag() * b.real() };
-}
 
 } // namespace
 
@@ -195,24 +188,14 @@ void waveform_judge::rest_of(const std::uint8_t* labels,
                              std::size_t last,
                              sample* rest) const
 {
-    const std::size_t sps = d_trained.sps();
-    d_trained.expect(labels + first - filter_reach,
-                     last - first + 2 * filter_reach,
-                     d_expected.data());
-    const auto* z = reinterpret_cast<const sample*>(d_expected.data());
-    const auto* x = reinterpret_cast<const sample*>(d_samples.data()) + first * sps;
-    sample taps[2 * filter_reach * 64 + 2];
-    for (std::size_t k = 0; k <= d_taps; ++k)
-        if constexpr (std::is_same_v<sample, float>)
-            taps[k] = d_taps_in_use[k].real();
-        else
-            taps[k] = d_taps_in_use[k];
-    for (std::size_t i = 0; i < (last - first) * sps; ++i) {
-        sample sum = x[i] - taps[d_taps];
-        for (std::size_t k = 0; k < d_taps; ++k)
-            sum -= times(taps[k], z[i + k]);
-        rest[i] = sum;
-    }
+    subtract_filtered(d_trained,
+                      d_taps_in_use,
+                      labels + first,
+                      reinterpret_cast<const sample*>(d_samples.data()) +
+                          first * d_trained.sps(),
+                      last - first,
+                      d_expected.data(),
+                      rest);
 }
 
 waveform_judge::votes waveform_judge::compare(const std::uint8_t* first,

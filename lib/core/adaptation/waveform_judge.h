@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "core/adaptation/filtered_waveform.h"
 #include "core/files/archive.h"
 #include "core/signal/expected_waveform.h"
 #include "core/signal/windows.h"
@@ -61,7 +62,6 @@ public:
     //! Whether it has seen enough of the signal to know the filter.
     bool settled() const { return d_symbols >= settling; }
 
-    static constexpr std::size_t filter_reach = 3; //!< symbols on each side
     //! What the expected samples go through, in their order; then the offset.
     const std::vector<std::complex<float>>& taps() const { return d_taps_in_use; }
     /*! What the waveform leaves of the samples of look()'s batch.

@@ -67,6 +67,9 @@ void slide_rows(const slide_task& task, std::size_t columns)
     std::size_t l = 0;
     for (; l + block * width <= columns; l += block * width)
         slide_part<R, block>(task, l);
+    if constexpr (block > 4)
+        for (; l + 4 * width <= columns; l += 4 * width)
+            slide_part<R, 4>(task, l);
     for (; l < columns; l += width)
         slide_part<R, 1>(task, l);
 }

@@ -73,20 +73,21 @@ front_filter::front_filter(const expected_waveform& waveform,
       d_window(window),
       d_planes(window.floats_per_sample()),
       d_taps(odd_taps(checked(settings).length, window.sps())),
-      d_step(d_planes == 2 ? carrier::step : block),
       d_noise(waveform.noise() * waveform.noise() * static_cast<float>(d_planes)),
       d_chance(at_random(symbols, d_planes)),
       d_past(block + judge::symbols + 4 * waveform.reach() + whole(d_taps, window.sps()) +
              whole(window.samples(), window.sps()) + 2),
       d_capacity(d_past + room),
-      d_samples(sample(d_capacity + block) + window.samples() + 2 * (d_taps + lanes),
+      d_samples(sample(d_capacity + most_apart * block) + window.samples() +
+                    2 * (d_taps + lanes),
                 d_planes == 2),
       d_filtered(d_samples.re.size() * d_planes),
       d_bad(d_samples.re.size()),
-      d_labels(d_capacity + block),
+      d_labels(d_capacity + most_apart * block),
       d_expected(most_training * waveform.stride()),
       d_wanted(sample(most_training), d_planes == 2),
-      d_output(sample(block + waveform.reach() + 1) + window.samples() + lanes,
+      d_output(sample(most_apart * block + waveform.reach() + 1) + window.samples() +
+                   lanes,
                d_planes == 2),
       d_sums(d_taps, d_planes == 2),
       d_noise_sums(d_sums),
@@ -95,7 +96,8 @@ front_filter::front_filter(const expected_waveform& waveform,
              odd_taps((settings.length + 1) / 2, window.sps()),
              d_planes == 2,
              block,
-             settings.memories),
+             settings.memories,
+             most_apart),
       d_judge(d_waveform, symbols.symmetries()),
       d_plain(judge::symbols + 2 * waveform.reach()),
       d_own(block),
@@ -119,9 +121,17 @@ void front_filter::forget_samples()
     d_next = d_past;
     d_ready = sample(d_next) - d_window.samples_before();
     d_loaded = d_ready - reach();
-    d_unusable = d_known = d_position = d_untrained = 0;
+    d_unusable = d_known = d_position = d_update = d_untrained = 0;
     if (d_line)
         d_line->reset();
+}
+
+// From an update on.
+front_filter::pace front_filter::next_pace() const
+{
+    const std::size_t update = d_in_use && !is_lost() ? d_bank.apart() * block : block;
+    const bool has_phase = d_carrier && !(d_carrier->idle() && update > block);
+    return { update, has_phase ? carrier::step : update };
 }
 
 feature_view front_filter::filter(const feature_view& windows)
@@ -131,6 +141,11 @@ feature_view front_filter::filter(const feature_view& windows)
     if (d_next + windows.count > d_capacity)
         make_room();
     load(windows);
+    if (d_position == 0) {
+        const pace next = next_pace();
+        d_update = next.update;
+        d_step = next.step;
+    }
     if (d_carrier && d_position % d_step == 0)
         d_carrier->prepare(d_ready,
                            sample(d_next + d_step - 1) + d_window.samples_after() + 1);
@@ -189,6 +204,21 @@ void front_filter::load(const feature_view& windows)
     const std::size_t first = sample(d_next) - d_window.samples_before() - reach();
     const std::size_t end = first + windows.floats() / d_planes;
     const float* from = windows.data + (d_loaded - first) * d_planes;
+    if (end > d_loaded && all_usable(from, (end - d_loaded) * d_planes)) {
+        const std::size_t n = end - d_loaded;
+        float* const re = &d_samples.re[d_loaded];
+        if (d_planes == 1) {
+            std::copy_n(from, n, re);
+        } else {
+            float* const im = &d_samples.im[d_loaded];
+            for (std::size_t i = 0; i < n; ++i) {
+                re[i] = from[2 * i];
+                im[i] = from[2 * i + 1];
+            }
+        }
+        std::fill_n(&d_bad[d_loaded], n, 0);
+        d_loaded = end;
+    }
     for (; d_loaded < end; ++d_loaded, from += d_planes) {
         const bool usable = all_usable(from, d_planes);
         d_samples.re[d_loaded] = usable ? from[0] : 0.0f;
@@ -232,14 +262,21 @@ void front_filter::decided(const std::uint8_t* labels,
         decides.decide(net, own_windows(n), d_own.data(), nullptr, d_position);
         labels = d_own.data();
     }
-    if (!take(labels, n))
+    const std::size_t blocks = take(labels, n);
+    if (!blocks)
         return;
     if (d_acquired)
-        return update();
-    const std::size_t between = d_in_use && !is_lost() ? judged_every : judge::symbols;
-    if (d_blocks % (between / block) == 0)
+        return update(blocks);
+    d_unjudged += blocks;
+    const bool is_still = !d_carrier || d_carrier->idle();
+    const std::size_t between =
+        d_in_use && !is_lost() ? std::max(judged_every, is_still * 4 * blocks * block)
+                               : judge::symbols;
+    if (d_unjudged >= between / block) {
+        d_unjudged = 0;
         look(decides, net);
-    update();
+    }
+    update(blocks);
     if (is_lost() && !d_clear)
         d_in_use = false;
 }
@@ -247,12 +284,13 @@ void front_filter::decided(const std::uint8_t* labels,
 void front_filter::known(const std::uint8_t* labels, std::size_t n)
 {
     d_in_use = true;
-    if (take(labels, n))
-        update();
+    if (const std::size_t blocks = take(labels, n))
+        update(blocks);
 }
 
-// Returns whether a block is complete.
-bool front_filter::take(const std::uint8_t* labels, std::size_t n)
+// Returns how many blocks there are since the last update, when it is time for the next
+// one, else 0.
+std::size_t front_filter::take(const std::uint8_t* labels, std::size_t n)
 {
     if (d_untrained) {
         labels = &d_training[d_trained];
@@ -264,22 +302,33 @@ bool front_filter::take(const std::uint8_t* labels, std::size_t n)
         d_line->take({ d_samples.re[sample(k)], d_samples.im[sample(k)] });
     d_next += n;
     d_known = std::min(d_known + n, d_past);
-    d_position = (d_position + n) % block;
-    d_blocks += d_position == 0;
+    d_position += n;
     if (d_carrier && d_position % d_step == 0)
-        measure_phase();
-    return d_position == 0;
+        measure_phases();
+    if (d_position < d_update)
+        return 0;
+    d_position = 0;
+    const std::size_t blocks = std::exchange(d_update, 0) / block;
+    d_blocks += blocks;
+    return blocks;
 }
 
-// Of the latest step whose symbols' neighbours are decided.
-void front_filter::measure_phase()
+// Of the latest steps whose symbols' neighbours are decided: those of a block at most, the
+// others before are passed over.
+void front_filter::measure_phases()
 {
-    const std::size_t symbol = d_next - d_step - d_waveform->reach();
-    const std::size_t first = sample(symbol) - d_window.sps() / 2;
-    if (d_known < d_step + 2 * d_waveform->reach() || d_unusable > first)
-        return d_carrier->skip(first);
-    d_waveform->expect(&d_labels[symbol], d_step, d_expected.data());
-    d_carrier->measure(d_expected.data(), &d_filtered[2 * first], first);
+    const std::size_t end = d_next - d_waveform->reach();
+    for (std::size_t left = d_step; left > 0; left -= carrier::step) {
+        const std::size_t symbol = end - left;
+        const std::size_t first = sample(symbol) - d_window.sps() / 2;
+        if (left > block || d_known < left + 2 * d_waveform->reach() ||
+            d_unusable > first) {
+            d_carrier->skip(first);
+            continue;
+        }
+        d_waveform->expect(&d_labels[symbol], carrier::step, d_expected.data());
+        d_carrier->measure(d_expected.data(), &d_filtered[2 * first], first);
+    }
 }
 
 // Samples as they came in; valid until the next call.
@@ -295,7 +344,7 @@ const float* front_filter::interleaved(std::size_t first, std::size_t n)
 }
 
 // Learns from the latest block whose symbols' neighbours are decided.
-void front_filter::update()
+void front_filter::update(std::size_t blocks)
 {
     const std::size_t reach_symbols = d_waveform->reach();
     if (d_known < block + 2 * reach_symbols)
@@ -310,75 +359,16 @@ void front_filter::update()
         d_carrier->rotate(d_wanted, first + reach(), sample(block));
     d_sums.set(d_samples + static_cast<std::ptrdiff_t>(first), d_wanted, sample(block));
     d_sums.add(1, d_noise_sums);
-    d_bank.learn(d_sums);
-}
-
-void front_filter::state(archive& members)
-{
-    std::size_t taps = d_taps;
-    members("taps", taps);
-    if (taps != d_taps)
-        members.refuse("taps",
-                       "are " + std::to_string(taps) + ", but the front filter has " +
-                           std::to_string(d_taps));
-    members("bank", d_bank);
-    members("judge", d_judge);
-    members("blocks", d_blocks);
-    members("resets", d_resets);
-    members("slips", d_slips);
-    members("in_use", d_in_use);
-    members("clear", d_clear);
-    members("vain_looks", d_vain_looks, std::size_t{ 0 }, judged_every / judge::symbols);
-    members("reference", d_reference);
-    members("turning", d_turning);
-    members("good_phase", d_good_phase);
-    members("good_at", d_good_at);
-    if (d_line)
-        members("line", *d_line);
-    members("acquired", d_acquired);
-    members("bursts", d_bursts);
-    members("position", d_position);
-    members("known", d_known);
-    // What the buffers still need: restored, it is at their start.
-    const std::size_t symbol = d_next - d_past, from = sample(symbol);
-    std::size_t loaded = d_loaded - from, ready = d_ready - from;
-    std::size_t unusable = d_unusable - std::min(d_unusable, from);
-    // From what forget_samples() or acquire() leaves to what filter() leaves.
-    const std::size_t empty = sample(d_past) - d_window.samples_before();
-    const std::size_t filled = empty + d_window.samples() - d_window.sps();
-    const std::size_t expected =
-        sample(d_past - d_waveform->reach()) - d_window.sps() / 2;
-    members("loaded", loaded, empty - reach(), filled + reach());
-    members("ready", ready, std::min(empty, expected), filled);
-    members("unusable", unusable, std::size_t{ 0 }, loaded);
-    if (d_position >= block || d_known > d_past)
-        members.refuse("position", "is out of range");
-    // A reader that saves changes nothing.
-    const auto set = [](std::size_t& to, std::size_t value) {
-        if (to != value)
-            to = value;
-    };
-    set(d_loaded, from + loaded);
-    set(d_ready, from + ready);
-    set(d_unusable, unusable + std::min(d_unusable, from));
-    if (d_carrier)
-        d_carrier->state(members, from, sample(d_past + block) + d_window.samples());
-    members.numbers("labels", &d_labels[symbol], { d_past });
-    const float most = largest_sample;
-    members.numbers("samples.re", &d_samples.re[from], { loaded }, -most, most);
-    if (d_planes == 2)
-        members.numbers("samples.im", &d_samples.im[from], { loaded }, -most, most);
-    members.numbers(
-        "filtered", &d_filtered[from * d_planes], { ready * d_planes }, archive::any);
-    members.numbers("bad", &d_bad[from], { loaded });
-    for (std::size_t i = 0; i < d_past; ++i)
-        if (d_labels[symbol + i] >= d_waveform->classes())
-            members.refuse("labels", "are not all of the constellation");
+    d_bank.learn(d_sums, blocks);
 }
 
 void front_filter::reset()
 {
     start_over();
+    if (d_position) // the rest of a block
+        d_update = (d_position + block) / block * block;
+    if (d_step > carrier::step)
+        d_step = block;
     d_untrained = 0;
     d_in_use = true;
 }

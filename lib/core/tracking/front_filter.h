@@ -52,7 +52,8 @@ struct front_filter_status {
  * first, so there is one filtered stream: windows are taken from it, and what a network
  * learns from. After every `block` symbols, counted from the first one, the taps are
  * brought to the least squares between the samples and the waveform that is expected of
- * the decisions (tap_bank.h). The result is the same to the bit, however the stream is
+ * the decisions (tap_bank.h); while nothing moves, after up to `most_apart` blocks, from the
+ * latest one. The result is the same to the bit, however the stream is
  * cut into calls. Nothing is allocated after construction, nor by the assignment of one
  * to another that was made alike.
  *
@@ -60,14 +61,15 @@ struct front_filter_status {
  * faster than the taps can follow; the taps aim at the waveform with that phase. A filter
  * that is lost looks for a carrier that is too fast to be pulled in (carrier_line.h); one
  * that is not compares every `judged_every` symbols how far the phase has gone with how
- * far the line's frequency takes it, and undoes cycle slips.
+ * far the line's frequency takes it, and undoes cycle slips. Without a carrier its phase is
+ * measured as rarely as the taps are updated.
  *
  * The taps are drawn towards the filter that does nothing as strongly as the noise of the
  * link that the model was trained on asks for, and let that noise through: on such a link
  * they do nothing (normal_equations::set_noise()), where plain least squares would shrink
  * and smooth.
  *
- * Every `judged_every` symbols a judge (judge.h) compares the latest decisions with those
+ * Every `judged_every` symbols, without a carrier four updates if that is longer, a judge (judge.h) compares the latest decisions with those
  * that the network makes of the samples as they came in; if the filter is the worse one,
  * or has come to lie a symbol or a quarter turn aside, it starts over from doing nothing.
  *
@@ -87,7 +89,8 @@ struct front_filter_status {
 class front_filter
 {
 public:
-    static constexpr std::size_t block = 64; //!< symbols between two updates
+    static constexpr std::size_t block = 64;      //!< symbols between two updates
+    static constexpr std::size_t most_apart = 16; //!< blocks from an update to the next
     static constexpr std::size_t judged_every = 16 * block;
     //! Symbols of a training sequence at most.
     static constexpr std::size_t most_training = 192;
@@ -115,11 +118,12 @@ public:
     {
         return d_window.dimension() + 2 * reach() * d_window.floats_per_sample();
     }
-    //! Symbols up to the end of the block, the carrier's step or the training sequence: the
-    //! most that filter() may be given.
+    //! Symbols up to the next update, the carrier's step or the end of the training sequence:
+    //! the most that filter() may be given.
     std::size_t left() const
     {
-        const std::size_t step = d_step - d_position % d_step;
+        const std::size_t step =
+            d_position ? d_step - d_position % d_step : next_pace().step;
         return d_untrained ? std::min(step, d_untrained) : step;
     }
 
@@ -163,7 +167,7 @@ public:
     front_filter_status status() const
     {
         return { d_in_use ? d_bank.memory() : 0,
-                 std::max(d_bank.residual() + d_noise, 0.0f),
+                 std::max(d_bank.residual(), 0.0f),
                  d_resets,
                  d_slips,
                  d_carrier ? d_carrier->phase() : 0,
@@ -179,19 +183,25 @@ private:
                  const constellation& symbols,
                  const front_filter_settings& settings);
 
+    //! In symbols.
+    struct pace {
+        std::size_t update; //!< from one update to the next
+        std::size_t step;   //!< that is filtered at once: the carrier's, or all
+    };
+    pace next_pace() const;
     std::size_t sample(std::size_t symbol) const { return symbol * d_window.sps(); }
     void load(const feature_view& windows);
     bool goes_on(const feature_view& windows) const;
     void forget_samples();
     void run(std::size_t first, std::size_t n);
     void make_room();
-    bool take(const std::uint8_t* labels, std::size_t n);
-    void measure_phase();
-    void update();
+    std::size_t take(const std::uint8_t* labels, std::size_t n);
+    void measure_phases();
+    void update(std::size_t blocks);
     const float* interleaved(std::size_t first, std::size_t n);
     feature_view own_windows(std::size_t n) const;
-    //! Mean square that is left from there on, three quarters of what chance leaves.
-    float lost() const { return 0.75f * d_chance; }
+    //! Mean square that is left from there on: three quarters of what chance leaves, and noise.
+    float lost() const { return 0.75f * d_chance + d_noise; }
     bool is_lost() const;
     void look(decider& decides, const prepared_network& net);
     judge::verdict compare(decider& decides, const prepared_network& net);
@@ -202,7 +212,7 @@ private:
 
     std::shared_ptr<const expected_waveform> d_waveform;
     window_geometry d_window;
-    std::size_t d_planes, d_taps, d_step;
+    std::size_t d_planes, d_taps;
     float d_noise,
         d_chance; // mean squares that the waveform leaves: as trained, at random
     std::size_t d_past, d_capacity; // symbols
@@ -211,12 +221,13 @@ private:
     planes d_samples;          // unusable ones are zero
     aligned_floats d_filtered; // interleaved
     std::vector<std::uint8_t> d_bad, d_labels;
-    std::size_t d_next;         // the symbol to be decided
-    std::size_t d_loaded;       // samples up to here have come in
-    std::size_t d_ready;        // … and have been filtered
-    std::size_t d_unusable = 0; // the end of the latest ones that are not
-    std::size_t d_known = 0;    // symbols with labels
-    std::size_t d_position = 0; // in the block
+    std::size_t d_next;                       // the symbol to be decided
+    std::size_t d_loaded;                     // samples up to here have come in
+    std::size_t d_ready;                      // … and have been filtered
+    std::size_t d_unusable = 0;               // the end of the latest ones that are not
+    std::size_t d_known = 0;                  // symbols with labels
+    std::size_t d_update = 0, d_step = block; // the present pace, once it has begun
+    std::size_t d_position = 0;               // of d_update
 
     aligned_floats d_expected;
     planes d_wanted, d_output;
@@ -239,6 +250,7 @@ private:
     bool d_turning = false;       // since it started over from a carrier's line
     double d_good_phase = 0;      // the carrier's, when it was last not lost
     std::uint64_t d_good_at = 0;  // symbols then
+    std::size_t d_unjudged = 0;   // blocks since the judge last looked
     std::uint64_t d_blocks = 0, d_resets = 0, d_slips = 0, d_bursts = 0;
     acquisition d_acquisition;
     std::vector<std::uint8_t> d_training;       // the labels

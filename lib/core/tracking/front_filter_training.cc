@@ -34,10 +34,11 @@ void front_filter::acquire()
         return;
     start_over();
     // Whatever is needed of the filtered stream from here on is filtered again.
-    d_position = 0;
+    d_position = d_update = 0;
     d_ready = std::min(sample(d_next) - d_window.samples_before(), owned + n);
     if (d_carrier) {
-        const std::size_t latest = owned + n - sample(d_step) / 2; // the step before
+        const std::size_t latest =
+            owned + n - sample(carrier::step) / 2; // the step before
         const float since =
             static_cast<float>(latest) - static_cast<float>(owned + n / 2);
         d_carrier->set(latest,

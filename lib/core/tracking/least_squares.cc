@@ -39,7 +39,8 @@ void least_squares::approach(const normal_equations& sums,
                              std::size_t first,
                              std::size_t last,
                              int steps,
-                             float* w)
+                             float* w,
+                             float enough)
 {
     const std::size_t taps = sums.taps(), floats = sums.vector_floats();
     float* const rest = d_rest.data();
@@ -77,6 +78,8 @@ void least_squares::approach(const normal_equations& sums,
             w[i] += far * direction[i];
             rest[i] -= far * product[i];
         }
+        if (far * length < enough)
+            break;
         const float next = dot(rest, rest, floats);
         const float turn = next / length;
         for (std::size_t i = 0; i < floats; ++i)

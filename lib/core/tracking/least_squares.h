@@ -30,13 +30,15 @@ public:
      * taps that there are: least squares that are drawn towards doing nothing.
      * \param first,last of each channel: taps outside stay as they are
      * \param steps at most; more than there are unknowns gain nothing
-     * \param taps w */
+     * \param taps w
+     * \param enough a step that lowers Σ |z - wᵀx|² by less is the last one */
     void approach(const normal_equations& sums,
                   float load,
                   std::size_t first,
                   std::size_t last,
                   int steps,
-                  float* taps);
+                  float* taps,
+                  float enough = 0);
 
 private:
     aligned_floats d_nothing, d_product, d_rest, d_direction;

@@ -79,6 +79,7 @@ mimo_filter::mimo_filter(const model& behind, const mimo_filter_settings& settin
                                 true,
                                 block,
                                 memories,
+                                1,
                                 simd::active(),
                                 settings.channels),
                        carrier(d_in[0].re.size(), behind.sps),

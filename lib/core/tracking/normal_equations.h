@@ -58,8 +58,8 @@ public:
 
     /*! The sums of n samples of noise v that is wanted as it is, R = p's middle column =
      * n E[v̄ vᵀ], and as much again in p: with those of a block they ask for a filter that
-     * lets through the noise there is, and has as much again to fear. In place of what there
-     * was; it counts as no sample. Of one channel.
+     * lets through the noise there is, and has as much again to fear. What it leaves is zero
+     * for doing nothing. In place of what there was; it counts as no sample. Of one channel.
      * \param power E|v|² \param correlation as expected_waveform::noise_correlation(); white
      * noise takes the place of as much of it as keeps its spectrum from being negative */
     void set_noise(float power, const std::vector<float>& correlation, std::size_t n);

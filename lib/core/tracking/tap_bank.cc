@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <string>
+#include <utility>
 
 namespace gr::adann::core {
 
@@ -14,7 +15,10 @@ constexpr float score_keep = 0.8f;
 constexpr std::size_t long_from = 256; // symbols: shorter memories have short taps only
 constexpr std::size_t short_to = 512;  // symbols: longer ones have long taps only
 constexpr std::size_t updates_per_memory = 16; // at least
+constexpr std::size_t least_blocks = 4;        // of a memory that does not rest
+constexpr float risen = 1.5f; // what a block leaves, when the link has changed at once
 constexpr int few_steps = 4, many_steps = 12;
+constexpr float small_gain = 0.1f; // of what noise makes of an unknown
 
 } // namespace
 
@@ -23,14 +27,17 @@ tap_bank::tap_bank(std::size_t taps,
                    bool complex,
                    std::size_t block,
                    const std::vector<std::size_t>& memories,
+                   std::size_t most_apart,
                    const simd::kernels& kernels,
                    std::size_t channels)
-    : d_block(block), d_solver(normal_equations(taps, complex, kernels, channels))
+    : d_block(block),
+      d_most_apart(most_apart),
+      d_solver(normal_equations(taps, complex, kernels, channels))
 {
     const normal_equations shape(taps, complex, kernels, channels);
     const aligned_floats zeros(shape.vector_floats());
     const std::size_t margin = (taps - short_taps) / 2;
-    d_candidates.push_back({ candidate::nothing, 0, 0, taps, 0, 0, 0, zeros });
+    d_candidates.push_back({ candidate::nothing, 0, 0, taps, 0, 0, zeros });
     std::size_t before[2] = {}; // the candidates of the memory before, short and long
     for (const std::size_t symbols : memories) {
         const std::size_t q = d_memories.size();
@@ -50,21 +57,15 @@ tap_bank::tap_bank(std::size_t taps,
             }
             const std::size_t first = is_long ? 0 : margin;
             d_candidates.push_back(
-                { candidate::filter, q, first, taps - first, 0, 0, 0, zeros });
+                { candidate::filter, q, first, taps - first, 0, 0, zeros });
             const std::size_t farther = d_candidates.size() - 1;
             if (const std::size_t nearer = before[is_long]) {
-                // Their mean ages, as seen from the middle of the next block.
-                const auto age = [&](std::size_t c) {
-                    return static_cast<float>(d_memories[d_candidates[c].memory].symbols +
-                                              d_block);
-                };
                 d_candidates.push_back({ candidate::line,
                                          q - 1,
                                          first,
                                          taps - first,
                                          nearer,
                                          farther,
-                                         age(nearer) / (age(farther) - age(nearer)),
                                          zeros });
             }
             before[is_long] = farther;
@@ -81,6 +82,7 @@ void tap_bank::reset()
         memory.sums.clear();
         memory.pending.clear();
         memory.blocks = 0;
+        memory.holds = memory.rests = false;
     }
     for (auto& each : d_candidates) {
         each.taps = d_solver.nothing();
@@ -88,7 +90,8 @@ void tap_bank::reset()
     }
     d_used = 0;
     d_latest = 0;
-    d_blocks = 0;
+    d_blocks = d_scores = 0;
+    d_apart = 1;
 }
 
 void tap_bank::reset(const aligned_floats& nothing)
@@ -116,13 +119,14 @@ std::size_t tap_bank::memory() const
 
 float tap_bank::residual() const
 {
-    return d_blocks ? d_candidates[d_used].score /
-                          (1 - std::pow(score_keep, static_cast<float>(d_blocks)))
+    return d_scores ? d_candidates[d_used].score /
+                          (1 - std::pow(score_keep, static_cast<float>(d_scores)))
                     : std::numeric_limits<float>::quiet_NaN();
 }
 
-void tap_bank::learn(const normal_equations& block)
+void tap_bank::learn(const normal_equations& block, std::size_t blocks)
 {
+    const float before = residual();
     score(block);
     // Beyond the floats: sums and scores would stay what they are.
     if (!std::all_of(d_candidates.begin(), d_candidates.end(), [](const auto& each) {
@@ -130,13 +134,18 @@ void tap_bank::learn(const normal_equations& block)
         }))
         return reset();
     d_latest = d_candidates[d_used].latest;
-    ++d_blocks;
+    d_blocks += blocks;
+    ++d_scores;
+    for (auto& memory : d_memories)
+        memory.blocks += blocks;
+    choose();
+    pace(d_latest > risen * before, block.count());
     take_in(block);
-    d_used =
-        std::min_element(d_candidates.begin(),
-                         d_candidates.end(),
-                         [](const auto& a, const auto& b) { return a.score < b.score; }) -
-        d_candidates.begin();
+}
+
+bool tap_bank::rests(const candidate& each) const
+{
+    return each.kind != candidate::nothing && d_memories[each.memory].rests;
 }
 
 // How well each candidate would have predicted the block.
@@ -144,23 +153,82 @@ void tap_bank::score(const normal_equations& block)
 {
     const std::size_t together = block.is_complex() ? 2 : 4;
     const std::size_t floats = block.vector_floats();
-    for (std::size_t first = 0; first < d_candidates.size(); first += together) {
-        const std::size_t n = std::min(together, d_candidates.size() - first);
-        const float* taps[4];
-        float* products[4];
-        for (std::size_t c = 0; c < n; ++c) {
-            taps[c] = d_candidates[first + c].taps.data();
-            products[c] = d_products[c].data();
-        }
+    candidate* some[4];
+    const float* taps[4];
+    float* products[4];
+    std::size_t n = 0;
+    const auto score_them = [&] {
         block.product(taps, n, products);
         for (std::size_t c = 0; c < n; ++c) {
             const float left = dot(taps[c], products[c], floats) -
                                2 * dot(taps[c], block.correlation(), floats) +
                                block.energy();
-            auto& each = d_candidates[first + c];
+            auto& each = *some[c];
             each.latest = left / block.count();
             each.score = score_keep * each.score + (1 - score_keep) * each.latest;
         }
+        n = 0;
+    };
+    for (auto& each : d_candidates) {
+        if (rests(each))
+            continue;
+        some[n] = &each;
+        taps[n] = each.taps.data();
+        products[n] = d_products[n].data();
+        if (++n == together)
+            score_them();
+    }
+    if (n)
+        score_them();
+}
+
+void tap_bank::choose()
+{
+    d_used = 0;
+    for (std::size_t c = 1; c < d_candidates.size(); ++c)
+        if (!rests(d_candidates[c]) && d_candidates[c].score < d_candidates[d_used].score)
+            d_used = c;
+}
+
+// How far apart blocks may be, and which memories rest meanwhile.
+void tap_bank::pace(bool has_changed, float samples)
+{
+    const auto& used = d_candidates[d_used];
+    const std::size_t memory = used.kind == candidate::nothing
+                                   ? d_memories.back().symbols
+                                   : d_memories[used.memory].symbols;
+    const std::size_t most = std::min(memory, d_blocks * d_block) / updates_per_memory;
+    d_apart = has_changed ? 1 : std::min(2 * d_apart, d_most_apart);
+    while (d_apart > 1 && d_apart * d_block > most)
+        d_apart /= 2;
+    for (std::size_t m = d_memories.size(); m-- > 0;) {
+        const bool rests =
+            d_apart > 1 && least_blocks * d_apart * d_block > d_memories[m].symbols;
+        if (std::exchange(d_memories[m].rests, rests) && !rests)
+            wake(m, samples);
+    }
+}
+
+// As if the longer memory's past had been its own, it goes on from the taps in use.
+void tap_bank::wake(std::size_t m, float samples)
+{
+    auto& memory = d_memories[m];
+    auto& shape = memory.sums;
+    const auto& longer = d_memories[m + 1].sums;
+    shape = longer;
+    shape.add(samples / (1 - memory.keep) / longer.count() - 1, longer);
+    memory.blocks = 1;
+    memory.holds = false;
+    const auto& used = d_candidates[d_used];
+    for (auto& each : d_candidates) {
+        if (each.kind == candidate::nothing || each.memory != m)
+            continue;
+        each.score = used.score;
+        each.taps = used.taps;
+        for (std::size_t part = 0; part < each.taps.size(); part += shape.pitch())
+            for (std::size_t k = 0; k < shape.taps(); ++k)
+                if (k < each.first || k >= each.last)
+                    each.taps[part + k] = d_solver.nothing()[part + k];
     }
 }
 
@@ -173,22 +241,22 @@ void tap_bank::take_in(const normal_equations& block)
     const float load = 1e-3f * trace / static_cast<float>(all_taps);
 
     const normal_equations* more = &block;
-    std::size_t blocks = 1;
     for (auto& memory : d_memories) {
+        if (memory.rests)
+            continue;
         // Early on, what comes is much of what there is.
         std::size_t interval = 1;
         while (4 * interval <= memory.longest && 32 * interval <= d_blocks)
             interval *= 4;
-        const bool alone = interval == 1 && memory.blocks == 0;
-        if (!alone) {
-            memory.pending.add(memory.blocks ? 1.0f : 0.0f, *more);
+        const bool is_due = memory.blocks >= interval;
+        if (memory.holds || !is_due) {
+            memory.pending.add(memory.holds ? 1.0f : 0.0f, *more);
             more = &memory.pending;
         }
-        memory.blocks += blocks;
-        if (d_blocks % interval)
+        memory.holds = !is_due;
+        if (!is_due)
             break;
-        blocks = memory.blocks;
-        memory.sums.add(std::pow(memory.keep, static_cast<float>(blocks)), *more);
+        memory.sums.add(std::pow(memory.keep, static_cast<float>(memory.blocks)), *more);
         memory.blocks = 0;
         for (auto& each : d_candidates)
             if (each.kind == candidate::filter && &d_memories[each.memory] == &memory)
@@ -197,15 +265,26 @@ void tap_bank::take_in(const normal_equations& block)
                                   each.first,
                                   each.last,
                                   memory.longest == 1 ? few_steps : many_steps,
-                                  each.taps.data());
+                                  each.taps.data(),
+                                  small_gain * each.score);
     }
     for (auto& each : d_candidates)
-        if (each.kind == candidate::line) {
-            const auto& nearer = d_candidates[each.nearer].taps;
-            const auto& farther = d_candidates[each.farther].taps;
-            for (std::size_t i = 0; i < each.taps.size(); ++i)
-                each.taps[i] = nearer[i] + each.slope * (nearer[i] - farther[i]);
-        }
+        if (each.kind == candidate::line && !rests(each))
+            follow(each);
+}
+
+// The straight line through two candidates' taps, as long ago as they look back, to the
+// middle of what comes next.
+void tap_bank::follow(candidate& line) const
+{
+    const auto &nearer = d_candidates[line.nearer], &farther = d_candidates[line.farther];
+    const auto age = [&](const candidate& each) {
+        return static_cast<float>(d_memories[each.memory].symbols +
+                                  (1 + d_apart) * d_block / 2);
+    };
+    const float slope = age(nearer) / (age(farther) - age(nearer));
+    for (std::size_t i = 0; i < line.taps.size(); ++i)
+        line.taps[i] = nearer.taps[i] + slope * (nearer.taps[i] - farther.taps[i]);
 }
 
 void tap_bank::state(archive& members)
@@ -217,6 +296,8 @@ void tap_bank::state(archive& members)
         if (memory.longest > 1)
             members.numbers(name + ".pending", pending.data(), { pending.size() });
         members(name + ".blocks", memory.blocks);
+        members(name + ".holds", memory.holds);
+        members(name + ".rests", memory.rests);
     }
     for (std::size_t c = 0; c < d_candidates.size(); ++c) {
         auto& each = d_candidates[c];
@@ -228,6 +309,8 @@ void tap_bank::state(archive& members)
     members("used", d_used);
     members("latest", d_latest);
     members("blocks", d_blocks);
+    members("scores", d_scores);
+    members("apart", d_apart, std::size_t{ 1 }, d_most_apart);
     if (d_used >= d_candidates.size())
         members.refuse("used", "is out of range");
 }

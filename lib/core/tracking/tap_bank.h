@@ -23,8 +23,14 @@ namespace gr::adann::core {
  * candidate as well. Candidates compete by how well they would have predicted each block
  * before they learnt from it, averaged over about five blocks.
  *
- * The least squares are solved by conjugate gradients from the taps before, a few steps
- * at a time; long memories, which change slowly, take in several blocks at once.
+ * The least squares are solved by conjugate gradients from the taps before, until a step
+ * gains less than noise makes of an unknown; long memories, which change slowly, take in
+ * several blocks at once.
+ *
+ * While nothing moves, not every block is wanted: apart() tells. The memory in use tells
+ * how fast the link is, so it sees 16 blocks or more at least, as do the longer ones;
+ * memories of less than four blocks rest. When a block leaves half as much again as those
+ * before it did, every block is wanted at once, and all memories go on from the taps in use.
  *
  * Source: exponentially windowed least squares, Haykin, Adaptive Filter Theory, chapter
  * 10; the choice among windows as in Kozat, Singer, "Universal switching linear least
@@ -34,17 +40,21 @@ class tap_bank
 public:
     /*! \param taps,short_taps odd
      * \param block symbols of a block
-     * \param memories in symbols, increasing, each at least `block` */
+     * \param memories in symbols, increasing, each at least `block`
+     * \param most_apart blocks from one that is learnt from to the next, at most */
     tap_bank(std::size_t taps,
              std::size_t short_taps,
              bool complex,
              std::size_t block,
              const std::vector<std::size_t>& memories,
+             std::size_t most_apart = 1,
              const simd::kernels& kernels = simd::active(),
              std::size_t channels = 1);
 
-    //! Takes in the sums of the next block.
-    void learn(const normal_equations& block);
+    //! Takes in the sums of the latest of so many blocks.
+    void learn(const normal_equations& block, std::size_t blocks = 1);
+    //! So many blocks further lies the next one that is wanted: a power of two.
+    std::size_t apart() const { return d_apart; }
     //! Forgets all: doing nothing is in use.
     void reset();
     //! The same, with other taps for those that do nothing.
@@ -70,27 +80,35 @@ private:
         std::size_t longest;      // blocks between two updates, once there were many
         normal_equations sums;    // of all blocks but the pending ones
         normal_equations pending; // of those
-        std::size_t blocks = 0;   // of those
+        std::size_t blocks = 0;   // since the sums were brought up to date
+        bool holds = false;       // whether any is pending
+        bool rests = false;
     };
     struct candidate {
         enum { nothing, filter, line } kind;
         std::size_t memory;          // of a line, the shorter one's
         std::size_t first, last;     // of the taps
         std::size_t nearer, farther; // candidates that a line goes through
-        float slope;                 // taps = nearer + slope (nearer - farther)
         aligned_floats taps;
         float latest = 0, score = 0;
     };
 
+    bool rests(const candidate& each) const;
     void score(const normal_equations& block);
+    void choose();
+    void pace(bool has_changed, float samples);
     void take_in(const normal_equations& block);
+    void wake(std::size_t m, float samples);
+    void follow(candidate& line) const;
 
-    std::size_t d_block;
+    std::size_t d_block, d_most_apart;
+    std::size_t d_apart = 1;
     std::vector<memory_sums> d_memories;
     std::vector<candidate> d_candidates;
     std::size_t d_used = 0;
     float d_latest = 0;
     std::size_t d_blocks = 0; // since the start or a reset
+    std::size_t d_scores = 0; // that were learnt from
     least_squares d_solver;
     aligned_floats d_products[4];
 };

@@ -9,6 +9,8 @@ import scipy.fft
 
 from .labels import UNKNOWN, known
 
+_LOOKED_AT = 1 << 19, 1 << 22  # symbols, from the start, that a delay is looked for in: more where these tell none
+
 DOUBTFUL_AGREEMENT, CLEAR_AGREEMENT = 0.5, 0.8  # of mean samples and points, see agreement()
 
 
@@ -17,9 +19,20 @@ def find_delay(samples: npt.NDArray, labels: npt.NDArray, points: npt.NDArray, s
 
     samples: normalised float or complex (n,); labels: integers (m,), UNKNOWN where not known; points: complex (M,),
     the constellation in label order. Complex samples are also correlated with the conjugate symbols,
-    so that neither a rotation nor an imbalance of I and Q hides the peak.
+    so that neither a rotation nor an imbalance of I and Q hides the peak. Of long records the first 2^19 symbols are
+    looked at, and where these tell no delay the first 2^22.
     Raises ValueError where no delay stands out of the noise.
     """
+    for longest in _LOOKED_AT:
+        try:
+            return _delay(samples[:longest * sps], labels[:longest], points, sps)
+        except ValueError:
+            if longest == _LOOKED_AT[-1] or max(samples.size // sps, labels.size) <= longest:
+                raise
+    raise AssertionError
+
+
+def _delay(samples, labels, points, sps):
     received = samples[::sps]
     sent = points_of(labels, points)
     if not np.iscomplexobj(samples):
@@ -83,14 +96,30 @@ def is_conjugated(samples: npt.NDArray, labels: npt.NDArray[np.uint8], points: n
     return as_they_are < DOUBTFUL_AGREEMENT and mirrored > CLEAR_AGREEMENT
 
 
-def known_labels(samples: npt.NDArray, labels: npt.NDArray[np.uint8], points: npt.NDArray,
-                 sps: int) -> npt.NDArray[np.uint8]:
-    """The label of each whole symbol of a capture: uint8 (n // sps,), UNKNOWN where none is known.
+class AlignedLabels:
+    """The label of each of `size` symbols of a capture, UNKNOWN where none is known, taken from labels (m,) where they
+    are read: label j is that of symbol j + delay."""
 
-    Arguments and errors as of find_delay.
-    """
-    delay = find_delay(samples, labels, points, sps)
-    there = np.full(samples.size // sps, UNKNOWN, np.uint8)
-    given = labels[max(0, -delay):][:max(0, there.size - max(0, delay))]
-    there[max(0, delay):][:given.size] = given
-    return there
+    dtype = np.dtype(np.uint8)
+
+    def __init__(self, labels: npt.NDArray[np.uint8], delay: int, size: int) -> None:
+        self._labels, self._delay, self.size = labels, delay, size
+        self.base = labels  # for statistics.release
+
+    def __len__(self) -> int:
+        return self.size
+
+    def __getitem__(self, index: slice) -> npt.NDArray[np.uint8]:
+        start, stop, step = index.indices(self.size)
+        there = np.full(max(0, stop - start), UNKNOWN, np.uint8)
+        first = max(start, self._delay)
+        end = min(stop, self._labels.size + self._delay)
+        if first < end:
+            there[first - start:end - start] = self._labels[first - self._delay:end - self._delay]
+        return there[::step]
+
+
+def known_labels(samples: npt.NDArray, labels: npt.NDArray[np.uint8], points: npt.NDArray,
+                 sps: int) -> AlignedLabels:
+    """The label of each whole symbol of a capture, (n // sps,). Arguments and errors as of find_delay."""
+    return AlignedLabels(labels, find_delay(samples, labels, points, sps), samples.size // sps)

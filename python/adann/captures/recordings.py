@@ -32,7 +32,10 @@ def read_recording(paths: Sequence[str | Path], channel: str | None = None, kind
         capture = read_capture(first)
         capture.sample_rate = sample_rate or capture.sample_rate
         return capture, ""
-    scope = _read_raw(paths, kind) if kind else read_scope_files(paths)
+    if kind and len(paths) == 1 and channel is None:
+        return Capture(_raw_numbers(first, kind), sample_rate, first), ""
+    scope = ScopeFile({str(number): np.asarray(_raw_numbers(Path(path), kind))
+                       for number, path in enumerate(paths, 1)}) if kind else read_scope_files(paths)
     try:
         samples = select_channel(scope.channels, channel)
     except ValueError as error:
@@ -44,7 +47,7 @@ def _is_stem(path):
     return not path.is_file() and path.with_name(f"{path.name}.sigmf-meta").is_file()
 
 
-def _read_raw(paths, kind):
+def _raw_numbers(path, kind):
     match = _RAW.fullmatch(kind)
     if not match or match[3] not in _SIZES[match[2]]:
         raise ValueError(f"type is {kind}, allowed: i8, i16, i32, u8, u16, u32, f32, f64, with c before it for "
@@ -52,12 +55,8 @@ def _read_raw(paths, kind):
                          "turn, with be behind it for big-endian")
     dtype = np.dtype(f"{'>' if match[4] else '<'}{match[2]}{int(match[3]) // 8}")
     width = dtype.itemsize * (1 + bool(match[1]))
-    channels = {}
-    for number, path in enumerate(map(Path, paths), 1):
-        size = check_file(path)
-        if size % width:
-            raise ValueError(f"{path}: truncated, or not {kind}: {size} bytes are not a multiple of {width}, "
-                             f"the size of a "
-                             "sample")
-        channels[str(number)] = np.asarray(Converted(np.memmap(path, dtype, "r"), bool(match[1])))
-    return ScopeFile(channels)
+    size = check_file(path)
+    if size % width:
+        raise ValueError(f"{path}: truncated, or not {kind}: {size} bytes are not a multiple of {width}, the size of a "
+                         "sample")
+    return Converted(np.memmap(path, dtype, "r"), bool(match[1]))

@@ -24,6 +24,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .statistics import portions
+
 VERSION = "1.2.5"
 BURST = "burst"  # core:label of its annotation
 SUFFIXES = (".sigmf-meta", ".sigmf-data")
@@ -170,7 +172,9 @@ def write(stem: Path, samples: npt.NDArray, sample_rate: float | None, descripti
         fields["core:description"] = description
     with tempfile.TemporaryDirectory(dir=stem.parent, prefix=".adann-") as scratch:
         data = Path(scratch, f"{stem.name}.sigmf-data")
-        np.asarray(samples, "<c8" if is_complex else "<f4").tofile(data)
+        with open(data, "wb") as file:
+            for part in portions(samples):
+                np.asarray(part, "<c8" if is_complex else "<f4").tofile(file)
         fields["core:sha512"] = _hash(data)
         meta = data.with_suffix(".sigmf-meta")
         meta.write_text(json.dumps({"global": fields, "captures": [{"core:sample_start": 0}],

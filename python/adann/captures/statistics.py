@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import copy
 import mmap
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -39,6 +40,11 @@ def record_statistics(samples: npt.ArrayLike, first: int = 0, end: int | None = 
     return np.asarray(mean).item(), float(np.sqrt(variance))
 
 
+def error_vector_magnitude(ratio: float) -> float:
+    """The rms error of symbols over the rms of the points, of a modulation error ratio in dB."""
+    return 10 ** (-ratio / 20)
+
+
 class Normalized:
     """A record with zero mean and unit power, computed where it is read; samples that are not finite become 0.
 
@@ -49,6 +55,7 @@ class Normalized:
 
     def __init__(self, samples: npt.NDArray, bursts: Sequence[tuple[int, int]] | None = None) -> None:
         self._samples = self.base = samples  # base: for release
+        self._unusable = 0.0
         self.size, self.dtype = samples.size, samples.dtype
         self._spans = [(first, end, *record_statistics(samples, first, end))
                        for first, end in ([(0, samples.size)] if bursts is None else bursts)]
@@ -62,7 +69,7 @@ class Normalized:
                 part = self._samples[low:high]
                 with np.errstate(invalid="ignore"):
                     part = (part - part.dtype.type(mean)) / np.float32(rms)
-                part[~np.isfinite(part)] = 0
+                part[~np.isfinite(part)] = self._unusable
                 scaled[low - start:high - start] = part
         return scaled[::step]
 
@@ -71,6 +78,12 @@ class Normalized:
 
     def __array__(self, dtype: npt.DTypeLike = None, copy: bool | None = None) -> npt.NDArray:
         return self[:].astype(dtype or self.dtype, copy=False)
+
+    def marked(self) -> Normalized:
+        """The same, but samples that are not finite become NaN."""
+        other = copy.copy(self)
+        other._unusable = np.nan
+        return other
 
     def cut(self, size: int) -> Normalized:
         """The same, ending after `size` samples."""

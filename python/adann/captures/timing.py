@@ -13,12 +13,16 @@ import numpy as np
 import numpy.typing as npt
 import scipy.fft
 
+from .statistics import release
+
 _LONGEST = 1 << 20        # samples that a rate is looked for in
 _LAGS = 1, 2, 4, 8        # samples; of many a symbol, neighbours differ by noise alone
 _FEWEST = 4096            # samples
 _NEIGHBOURS = 301         # frequencies whose median is the noise around a line
 _CLEAR = 200              # power of a line over that of the noise: chance gives about 20 in 10^6
 _BLOCK = 64               # symbols that are summed before a clock offset is looked for
+_BLOCKS = 1 << 16         # of them at most: of longer records several are summed once more
+_TOGETHER = 1 << 10       # blocks that are read at once
 _CLEAR_POWER = 300        # of the power's line: then the slope's is not asked
 _CLEAR_CLOCK = 30         # likewise, among up to 10^5 frequencies: chance gives about 15
 
@@ -84,24 +88,21 @@ def find_clock(samples: npt.NDArray, sps: int) -> Clock:
         raise ValueError(f"{symbols} symbols are too few to find their middles, allowed: from "
                          f"{8 * _BLOCK} on")
     blocks = symbols // _BLOCK
+    together = -(-blocks // _BLOCKS)  # that make one
+    rough = find_clock(samples[:_BLOCKS * _BLOCK * sps], sps).offset if together > 1 else 0.0
+    blocks //= together
     length = 4 * scipy.fft.next_fast_len(blocks)
-    part = samples[:blocks * _BLOCK * sps]
-    # The power is largest at the middles; of pulses whose power hardly varies the slope's is more telling, which is
-    # largest between two symbols, and lies half a sample after the first of the two.
     found = []
-    for power, late in ((abs(part) ** 2, 0.0), (abs(np.diff(part, append=part[-1:])) ** 2, 0.5 / sps + 0.5)):
-        power = power.astype(np.float64)
-        turning = (power - power.mean()).reshape(blocks, _BLOCK, sps).sum(axis=1) @ np.exp(
-            -2j * np.pi * (np.arange(sps) / sps + late))
+    for turning in _turning(samples, sps, blocks, together, rough):
         spectrum = abs(scipy.fft.fft(turning, length)) ** 2
         found.append((spectrum.max() / np.median(spectrum), int(spectrum.argmax()), turning))
     clearness, peak, turning = found[0] if found[0][0] > _CLEAR_POWER else max(found, key=lambda each: each[0])
     if not clearness > _CLEAR_CLOCK:
         raise ValueError(f"no symbol clock stands out: its line is {clearness:.0f} times what is "
                          f"around it (needed: {_CLEAR_CLOCK})")
-    offset = scipy.fft.fftfreq(length)[peak] / _BLOCK
+    offset = scipy.fft.fftfreq(length)[peak] / (_BLOCK * together)
     # The middle of a block's symbols, and from there the straight line through the blocks' phases.
-    times = _BLOCK * (np.arange(blocks) + 0.5) - 0.5
+    times = _BLOCK * together * (np.arange(blocks) + 0.5) - 0.5
     steady = turning * np.exp(-2j * np.pi * offset * times)
     parts = np.array_split(np.arange(blocks), min(32, blocks))
     sums = np.array([steady[part].sum() for part in parts])
@@ -110,5 +111,27 @@ def find_clock(samples: npt.NDArray, sps: int) -> Clock:
     slope, start = np.polyfit(at, phases, 1, w=abs(sums))
     wander = phases - (start + slope * at)
     phase = start + np.angle(sums.sum()) / (2 * np.pi)
-    return Clock(float(-phase % 1), float(offset + slope),
+    return Clock(float(-phase % 1), float(rough + offset + slope),
                  float(np.sqrt(np.average(wander**2, weights=abs(sums) ** 2))), float(clearness))
+
+
+def _turning(samples, sps, blocks, together, rough):
+    """Two lines of the symbol clock, complex (2, blocks), summed over `together` times _BLOCK symbols, each without the
+    offset `rough` of its rate: of the power, which is largest at the middles, and, more telling of pulses whose power
+    hardly varies, the slope's, which is largest between two symbols and lies half a sample after the first of them."""
+    lines = np.empty((2, blocks), np.complex128)
+    length = together * _BLOCK * sps  # samples
+    step = max(1, _TOGETHER // together)
+    for start in range(0, blocks, step):
+        end = min(start + step, blocks)
+        part = samples[start * length:end * length + 1]
+        size = (end - start) * length
+        slope = np.diff(part, append=part[-1:])[:size]
+        at = _BLOCK * (np.arange(start * together, end * together) + 0.5) - 0.5
+        turn = np.exp(-2j * np.pi * rough * at)
+        for number, (values, late) in enumerate(((part[:size], 0.0), (slope, 0.5 / sps + 0.5))):
+            power = (abs(values) ** 2).astype(np.float64).reshape(-1, _BLOCK, sps).sum(axis=1)
+            line = power @ np.exp(-2j * np.pi * (np.arange(sps) / sps + late)) * turn
+            lines[number, start:end] = line.reshape(-1, together).sum(axis=1)
+        release(samples)
+    return lines

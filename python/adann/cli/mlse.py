@@ -42,13 +42,14 @@ def mlse(constellation: core.constellation, sps: int, memory: int, captures: tup
     """Decide the symbols of captures by maximum-likelihood sequence estimation.
 
     The conventional equalizer that AdaNN is compared with: the response of a linear channel,
-    fitted to known symbols and tracked by LMS, and the Viterbi algorithm. Ctrl-C stops it: what has
-    been decided is counted and written, and the report says "complete": false.
+    fitted to known symbols and tracked by LMS, and the Viterbi algorithm. Memory does not grow with
+    the captures. Ctrl-C stops it: what has been decided is counted and written, and the report says
+    "complete": false.
     """
     from ..captures.alignment import known_labels
-    from ..captures.files import cut, read_captures
+    from ..captures.files import cut, growing_output, read_captures
     from ..captures.labels import UNKNOWN
-    from ..offline.mlse import decide, symbol_rows
+    from ..offline.mlse import SymbolRows, decide
 
     if len(references) != len(captures):
         raise click.UsageError(f"{len(references)} --reference for {len(captures)} --capture; "
@@ -61,9 +62,7 @@ def mlse(constellation: core.constellation, sps: int, memory: int, captures: tup
             capture = cut(capture, skip, symbols, sps)
             prepared.append(_prepare(capture, sps))
             # Samples that were not finite tell nothing.
-            finite = np.isfinite(capture.samples[:prepared[-1].samples.size])
-            rows.append(symbol_rows(
-                np.where(finite, prepared[-1].samples, np.float32(np.nan)), sps))
+            rows.append(SymbolRows(prepared[-1].samples.marked(), sps))
         with about(capture.reference_path, capture.path):
             known.append(known_labels(prepared[-1].samples, capture.reference, constellation.points,
                                       sps))
@@ -72,22 +71,22 @@ def mlse(constellation: core.constellation, sps: int, memory: int, captures: tup
     settings = {"memory": memory, **{name: known_settings[name].default if value is None else value
                                      for name, value in options.items()}}
     adaptation, update_interval = settings["adaptation"], settings["update_interval"]
-    estimator = core.mlse(constellation, sps, complex=np.iscomplexobj(rows[0]), **settings)
+    estimator = core.mlse(constellation, sps, complex=rows[0].dtype.kind == "c", **settings)
     if training:
         there = np.flatnonzero(known[0][:training] != UNKNOWN)
-        part = slice(there[0], there[-1] + 1) if there.size else slice(0)
+        part = slice(there[0], there[-1] + 1) if there.size else slice(0, 0)
         with about(references[0], captures[0]):
             estimator.response = core.least_squares_response(
                 rows[0][part], known[0][part], constellation, memory)
     first_response = estimator.response
     total = sum(map(len, rows))
-    with progress_bar("deciding", total) as update:
+    with growing_output(output) as store, progress_bar("deciding", total) as update:
         decided, seconds = decide(estimator, rows, known,
                                   lambda done: update(done, f"{done:,} symbols"),
-                                  stop=interrupts.come)
+                                  stop=interrupts.come, path=store)
+        runs = evaluate(prepared, decided, constellation, sps, block)
     rate = total / seconds / 1e6
-    runs = evaluate(prepared, decided, constellation, sps, block)
-    write_results(runs, decided, outputs, {
+    write_results(runs, decided, Outputs(None, report_path), {
         "complete": sum(map(len, decided)) == total,
         "adaptation": {"mode": adaptation, "batch": update_interval, "steps": estimator.updates,
                        "dropped": 0, "rejected": 0},
@@ -100,12 +99,12 @@ def mlse(constellation: core.constellation, sps: int, memory: int, captures: tup
 
 
 def _prepare(capture: Capture, sps: int) -> Capture:
-    from ..captures.statistics import normalized
+    from ..captures.statistics import Normalized
 
     size = capture.samples.size
     if size < sps:
         raise ValueError(f"{size} samples are fewer than a symbol's {sps}")
-    return replace(capture, samples=normalized(capture.samples)[:size // sps * sps])
+    return replace(capture, samples=Normalized(capture.samples).cut(size // sps * sps))
 
 
 def _numbers(response: np.ndarray) -> list:

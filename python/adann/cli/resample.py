@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """adann resample"""
 
+import tempfile
 from pathlib import Path
 
 import click
-import numpy as np
 
 from . import interrupts
 from .terminal import about, check_outputs, part_options, recording_options
@@ -38,7 +38,7 @@ def resample(capture: str, sps: int, baud: float | None, sample_rate: float | No
 
     What train and equalize take. Symbol rate, a constant offset of the clock and the sampling phase
     are found from the spectral lines of power and slope, which needs no known symbols; each
-    line of output says what was done.
+    line of output says what was done. Memory does not grow with the capture, but for --bursts and --carrier.
     """
     from ..captures.files import cut, write_capture
     from ..captures.recordings import read_recording
@@ -59,13 +59,15 @@ def resample(capture: str, sps: int, baud: float | None, sample_rate: float | No
             baud, sentence = find_rate(record.samples, rate)
             said.append(sentence)
         record = cut(record, skip, symbols, rate / baud)
-        done = resample_record(np.asarray(record.samples), rate, baud, sps, clock_recovery, carrier, bursts, threshold)
-    for sentence in (*said, *done.said):
-        click.echo(sentence)
-    known = rate != 1
-    with interrupts.held():
-        meta = write_capture(output, done.samples, done.symbol_rate * sps if known else None,
-                             f"{Path(capture).name}, resampled to {sps} a symbol",
-                             {"core:recorder": "adann resample"},
-                             done.symbol_rate if known else None, done.bursts)
+        with tempfile.TemporaryDirectory(dir=Path(output).parent, prefix=".adann-") as scratch:
+            done = resample_record(record.samples, rate, baud, sps, clock_recovery, carrier, bursts, threshold,
+                                   Path(scratch))
+            for sentence in (*said, *done.said):
+                click.echo(sentence)
+            known = rate != 1
+            with interrupts.held():
+                meta = write_capture(output, done.samples, done.symbol_rate * sps if known else None,
+                                     f"{Path(capture).name}, resampled to {sps} a symbol",
+                                     {"core:recorder": "adann resample"},
+                                     done.symbol_rate if known else None, done.bursts)
     click.echo(f"{meta}: {done.samples.size} samples, {done.samples.size // sps} symbols")

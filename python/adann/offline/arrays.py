@@ -35,25 +35,34 @@ class array_source(gr.sync_block):
 
 
 class array_sink(gr.sync_block):
-    """The first `count` items, of numpy's type `dtype`; what follows is dropped."""
+    """The first `count` items, of numpy's type `dtype`; what follows is dropped. path: of a file that is written as
+    they come; None: they are kept in memory."""
 
-    def __init__(self, count: int, dtype: npt.DTypeLike) -> None:
+    def __init__(self, count: int, dtype: npt.DTypeLike, path: Path | None = None) -> None:
         gr.sync_block.__init__(self, "array sink", [dtype], None)
-        self._items = np.empty(count, dtype)
+        self._count, self._dtype, self._path = count, dtype, path
+        self._items = np.empty(0 if path else count, dtype)
+        self._file = open(path, "wb", buffering=0) if path else None
         self._filled = 0
 
     @property
     def items(self) -> npt.NDArray:
         """Those that have come."""
-        return self._items[:self._filled]
+        if self._path is None or not self._filled:
+            return self._items[:self._filled]
+        return np.memmap(self._path, self._dtype, "r", shape=self._filled)
 
-    @property
-    def full(self) -> bool:
-        return self._filled == self._items.size
+    def close(self) -> None:
+        """No more will come."""
+        if self._file:
+            self._file.close()
 
     def work(self, inputs: list, _: Any) -> int:
-        part = inputs[0][:self._items.size - self._filled]
-        self._items[self._filled:self._filled + part.size] = part
+        part = inputs[0][:self._count - self._filled]
+        if self._file:
+            self._file.write(part.tobytes())
+        else:
+            self._items[self._filled:self._filled + part.size] = part
         self._filled += part.size
         return len(inputs[0])
 

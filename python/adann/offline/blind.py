@@ -17,6 +17,7 @@ from .. import core
 
 FEWEST = 1000          # symbols
 _FITTED = 65536         # symbols at most: plenty for the taps of one window
+_DECIDED = 8192         # at once
 _TURNED = 8192          # symbols at most that the carrier's phase is found from
 _PHASES = 64            # that are tried within one symmetry of the constellation
 _ROUNDS = 20            # of decisions and least squares
@@ -44,21 +45,24 @@ def blind_labels(features: npt.NDArray[np.float32], constellation: core.constell
     points = constellation.points if constellation.is_complex else constellation.points.real
     points = points / np.sqrt(np.mean(abs(points) ** 2))
     picked = np.unique(np.linspace(0, part - 1, 2 * _FITTED).astype(int))
-    fitted, held_back = (_taps_inputs(features[picked[part::2]], constellation) for part in (0, 1))
-
+    fitted = _taps_inputs(features[picked[::2]], constellation)
     whitening = _whitening(fitted)
     white = fitted @ whitening
     parts = 2 if is_complex and not constellation.is_complex else 1
     middle = fitted.shape[1] // parts // 2 * parts
-    taps = _godard(white, fitted[:, middle:middle + parts], points)
+    starts = fitted[:, middle:middle + parts].copy()
+    del fitted  # the largest of what is held
+    taps = _godard(white, starts, points)
+    held_back = _taps_inputs(features[picked[1::2]], constellation)
     _check_kurtosis(held_back @ (whitening @ taps), points, constellation.name)
+    del held_back
     if constellation.is_complex:
         taps = taps * _rotation(white[:_TURNED] @ taps, points, len(constellation.symmetries))
     taps, error = _least_squares(white, taps, points)
 
     taps = whitening @ taps
-    decided = [_nearest(_taps_inputs(features[first:first + _FITTED], constellation) @ taps, points)
-               for first in range(0, len(features), _FITTED)]
+    decided = [_nearest(_taps_inputs(features[first:first + _DECIDED], constellation) @ taps, points)
+               for first in range(0, len(features), _DECIDED)]
     return np.concatenate(decided), -10 * np.log10(error)
 
 
@@ -144,4 +148,5 @@ def _least_squares(white, taps, points):
 
 
 def _nearest(y, points):
-    return abs(y[:, None] - points).argmin(axis=1).astype(np.uint8)
+    return np.concatenate([abs(y[first:first + _DECIDED, None] - points).argmin(axis=1).astype(np.uint8)
+                           for first in range(0, y.size, _DECIDED)])

@@ -16,6 +16,7 @@ from ..captures.labels import known
 
 LIMITS = 0.05, 20  # of a temperature in a model file
 _BATCH = core.equalizer_settings()["batch"].default
+_TOGETHER = 16384  # windows that are copied out of a view at once
 _MOST = 2**18  # symbols that a network adapts to before it is calibrated
 
 
@@ -39,26 +40,41 @@ def fit_temperature(posteriors: npt.NDArray[np.float32], labels: npt.NDArray[np.
     return float(np.exp(found.x))
 
 
+def decide_portions(network: core.network, features: npt.NDArray[np.float32],
+                    index: npt.NDArray[np.int64] | None = None) -> tuple[npt.NDArray, npt.NDArray]:
+    """network.decide of the windows that index names, None: of all, with few of them copied out of their view at once:
+    labels uint8 (n,) and posteriors float32 (n, M)."""
+    index = np.arange(len(features)) if index is None else index
+    parts = [network.decide(features[index[start:start + _TOGETHER]])
+             for start in range(0, max(1, index.size), _TOGETHER)]
+    labels, posteriors = zip(*parts)
+    return np.concatenate(labels), np.concatenate(posteriors)
+
+
 def calibrate(model: core.model, features: npt.NDArray[np.float32],
               labels: npt.NDArray[np.uint8]) -> None:
-    """Set the symbol error rate and both temperatures of a core.model from labelled windows.
+    """Set the symbol error rates and both temperatures of a core.model from labelled windows.
 
     features: float32 (n, D), consecutive; labels: uint8 (n,), UNKNOWN where not known. The second
     temperature is that of a copy that has adapted to the features without labels, by the default
     settings.
     """
     last = np.flatnonzero(known(labels, model.constellation.size))[-_MOST:]
-    decided, posteriors = model.network.decide(features[last])
+    decided, posteriors = decide_portions(model.network, features, last)
     model.symbol_error_rate = np.mean(decided != labels[last])
     model.temperature = fit_temperature(posteriors, labels[last])
+    if model.waveform is not None and last.size:
+        of = slice(last[0], last[-1] + 1)
+        refined = core.refine_labels(model, features[of], model.network.decide(features[of])[0])
+        model.refined_symbol_error_rate = np.mean(refined[last - last[0]] != labels[last])
     half = min(labels.size // 2, _MOST)
     adapted = _adapted(model, features[:half])
     rest = np.flatnonzero(known(labels[half:half + _MOST], model.constellation.size)) + half
     if not rest.size:
         model.adapted_temperature = model.temperature
         return
-    decided, posteriors = adapted.decide(features[rest])
-    unadapted = model.network.decide(features[rest])[0]
+    decided, posteriors = decide_portions(adapted, features, rest)
+    unadapted = decide_portions(model.network, features, rest)[0]
     wrong = np.count_nonzero(decided != labels[rest])
     # Only if adaptation did not fail here.
     model.adapted_temperature = (

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from .. import core
 from ..captures.labels import known
 
-_PORTION = 65536  # symbols that are converted to double precision at once
+_PORTION = 8192   # symbols that are converted to double precision at once
 _RIDGE = 1e-6     # of the mean power of the windows' numbers: directions without a signal
 
 Labels = npt.NDArray[np.uint8]

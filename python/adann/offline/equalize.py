@@ -167,7 +167,12 @@ def _known_labels(captures, model):
     for capture in captures:
         if capture.reference is None:
             raise ValueError("loss supervised needs a reference for each capture")
-        known.append(known_labels(capture.samples[:], capture.reference, model.constellation.points,
-                                  model.sps))
-        known[-1] = np.concatenate([known[-1][first:end] for first, end in spans(capture, model.sps)])
-    return array_source([*known, np.zeros(model.half_window + 1, np.uint8)], np.uint8)
+        known.append(known_labels(capture.samples, capture.reference, model.constellation.points, model.sps))
+
+    def told():
+        for labels, capture in zip(known, captures):
+            for first, end in spans(capture, model.sps):
+                yield from portions(labels, first, end)
+        yield np.zeros(model.half_window + 1, np.uint8)
+
+    return array_source(told(), np.uint8)

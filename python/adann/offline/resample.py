@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +18,7 @@ from ..captures.baseband import middle_frequency, to_baseband
 from ..captures.bursts import find_bursts
 from ..captures.carrier import find_carrier, moving_phase, steady_phase
 from ..captures.sigmf import Burst
-from ..captures.statistics import normalized, record_statistics
+from ..captures.statistics import Normalized, normalized, portions, release
 from ..captures.timing import find_clock, find_symbol_rate
 from .arrays import array_sink, array_source
 
@@ -24,12 +26,15 @@ _LEAST = 4            # samples a symbol at which the clock is looked for
 _DRIFTS = 0.02        # symbols over the whole record: an offset of the clock that is taken out
 _WANDERS = 0.05       # symbols rms: more, and the clock has to be followed
 _SAME = 1e-9          # relative: rates that are equal but for their rounding
+_SHIFTED = 1 << 17    # samples whose middles are found at once
+_MARGIN = 4096        # around them
 _TOLD = 128           # symbols whose mean frequency is told
 
 
 @dataclass
 class Resampled:
-    """samples: float32 or complex64 (n,), zero mean, unit power, of bursts each by itself, 0 between them.
+    """samples: float32 or complex64 (n,), zero mean, unit power, of bursts each by itself, 0 between them; of a
+    record that is not held in memory statistics.Normalized.
     symbol_rate: as it was found, in the unit of the rates given. said: sentences on what was done. bursts: [] where
     the record is continuous, or they were not asked for."""
 
@@ -63,7 +68,7 @@ def find_rate(samples: npt.NDArray, sample_rate: float) -> tuple[float, str]:
 
 def resample(samples: npt.NDArray, sample_rate: float, symbol_rate: float, sps: int = 4,
              clock_recovery: bool = False, carrier: bool = False, bursts: bool = False,
-             threshold: float | None = None) -> Resampled:
+             threshold: float | None = None, scratch: Path | None = None) -> Resampled:
     """Bring a record to sps samples a symbol, middles first.
 
     samples: float32 or complex64 (n,); sample_rate, symbol_rate: in the same unit; a symbol rate
@@ -71,10 +76,12 @@ def resample(samples: npt.NDArray, sample_rate: float, symbol_rate: float, sps: 
     digital.symbol_sync, whose first some hundred symbols may be wrong. carrier: take out the offset
     that turns the constellation of complex samples, and follow one that moves. bursts: look for them, and give each
     the middles of its symbols, its carrier and its power; threshold: as of bursts.find_bursts.
+    scratch: a folder that holds what comes of it while it is made, and holds the result: memory does not grow with a
+    record that has neither bursts nor a carrier to look for; None: all is in memory.
     Raises ValueError for rates out of resampler's range and where no symbol clock stands out.
     """
     inner = sps if clock_recovery else sps * -(-_LEAST // sps)
-    done = _run(samples, sample_rate, symbol_rate, inner, clock_recovery)
+    done = _run(samples, sample_rate, symbol_rate, inner, clock_recovery, scratch)
     found, said = symbol_rate, []
     there: list[Burst] = []
     if bursts:
@@ -95,30 +102,66 @@ def resample(samples: npt.NDArray, sample_rate: float, symbol_rate: float, sps: 
         clock = _clock(samples, done, inner, sample_rate, symbol_rate, sps, there)
         if clock is None:
             said.append("no symbol clock stands out: the samples are taken as they are")
-            pieces = [(first, done[first:end]) for first, end in _extents(there, done.size)]
-            done, there = _laid_out(pieces, done, inner, sps, there)
-            return _finished(done, found, said, there, sps, carrier)
-        if abs(clock.offset) * done.size / inner > _DRIFTS:
+        elif abs(clock.offset) * done.size / inner > _DRIFTS:
             found *= 1 + clock.offset
             said.append(f"the symbol rate is {1e6 * clock.offset:+.1f} ppm off the one given: "
                         f"{found:.9g}")
-            done = _run(samples, sample_rate, found, inner)
+            done = _run(samples, sample_rate, found, inner, scratch=scratch)
             there = find_bursts(done, inner, threshold)[0] if there else there
             clock = _burst_clock(done, there, inner) if there else find_clock(done, inner)
-        if clock.wander > _WANDERS and not there:
+        if clock and clock.wander > _WANDERS and not there:
             said.append(f"the clock wanders by {clock.wander:.2f} symbols rms: adann resample "
                         "--clock-recovery follows it")
-        pieces, phases = [], []
-        for first, end in _extents(there, done.size):
-            phase = _phase(done[first:end], inner, clock) if there else clock.phase
+        if there:
+            done, there = _middles_of_bursts(done, inner, sps, there, clock, said)
+        else:
+            done = _middles(done, clock.phase * inner if clock else 0.0, inner // sps, scratch)
+            said += [_middles_said([clock.phase * sps], sps)] if clock else []
+    return _finished(done, found, said, there, sps, carrier)
+
+
+def _middles_said(phases, sps, bursts=False):
+    return (f"the middle of a symbol was {', '.join(f'{phase:.2f}' for phase in phases[:8])}"
+            f"{' …' * (len(phases) > 8)} samples (of {sps} a symbol) after the first sample" + " of a burst" * bursts)
+
+
+def _middles(samples, delay, step, scratch):
+    """Each step-th sample, from `delay` samples after the first on."""
+    def shifted():
+        left = samples.size // step
+        for first in range(0, samples.size, _SHIFTED):
+            low, high = max(0, first - _MARGIN), first + _SHIFTED + int(delay) + _MARGIN
+            part = _advanced(samples[low:high], delay)[first - low:][:_SHIFTED][-first % step::step][:left]
+            left -= part.size
+            release(samples)
+            yield part
+
+    if scratch is None:
+        return np.concatenate(list(shifted()))
+    path = scratch / "middles"
+    with open(path, "wb") as file:
+        for part in shifted():
+            part.tofile(file)
+    return np.memmap(path, samples.dtype, "r")
+
+
+def _middles_of_bursts(done, inner, sps, bursts, clock, said):
+    """The bursts at sps a symbol, where they were in the record, each from the middle of a symbol on, and nothing
+    between them; and the bursts as they lie then. clock: the record's, or None where none stands out."""
+    step = inner // sps
+    laid, moved, phases = np.zeros(done.size // step, done.dtype), [], []
+    for burst in bursts:
+        piece, first = done[burst.first:burst.end], burst.first
+        if clock:
+            phase = _phase(piece, inner, clock)
             phases.append(phase * sps)
             late = phase < 0  # the burst's first symbol began before it
-            pieces.append((first + late * inner, _advanced(done[first:end], (phase + late) * inner)))
-        said.append(f"the middle of a symbol was {', '.join(f'{phase:.2f}' for phase in phases[:8])}"
-                    f"{' …' * (len(phases) > 8)} samples (of {sps} a symbol) after the first sample"
-                    + " of a burst" * bool(there))
-        done, there = _laid_out(pieces, done, inner, sps, there)
-    return _finished(done, found, said, there, sps, carrier)
+            piece, first = _advanced(piece, (phase + late) * inner), first + late * inner
+        part = piece[:piece.size // inner * inner:step][:laid.size - first // step]
+        laid[first // step:first // step + part.size] = part
+        moved.append(replace(burst, first=first // step, size=int(part.size)))
+    said += [_middles_said(phases, sps, True)] if clock else []
+    return laid, moved
 
 
 def _clock(samples, done, inner, sample_rate, symbol_rate, sps, bursts):
@@ -164,29 +207,17 @@ def _phase(piece, inner, clock):
         return clock.phase
 
 
-def _laid_out(pieces, done, inner, sps, bursts):
-    """The pieces at sps a symbol, where they were in the record, and their bursts as they lie then."""
-    step = inner // sps
-    laid = np.zeros(done.size // step, done.dtype)
-    moved = []
-    for number, (first, piece) in enumerate(pieces):
-        part = piece[:piece.size // inner * inner:step] if bursts else piece[::step]
-        part = part[:laid.size - first // step]
-        laid[first // step:first // step + part.size] = part
-        if bursts:
-            moved.append(replace(bursts[number], first=first // step, size=int(part.size)))
-    return (laid if bursts else laid[:part.size]), moved
-
-
 def _finished(done, found, said, bursts, sps, carrier):
     if carrier and np.iscomplexobj(done):
-        done = done.copy()
+        done = np.array(done)
         line = find_carrier(done[::sps])
         for number, (first, end) in enumerate(_extents(bursts, done.size)):
             done[first:end], sentence = _steadied(done[first:end], sps, line if bursts else None, first // sps)
             said.append(f"burst {number}: {sentence}" if bursts and sentence else sentence)
     extents = [(burst.first, burst.end) for burst in bursts] or None
-    return Resampled(normalized(done, extents), found, [each for each in said if each], bursts)
+    scaled = Normalized(done, extents)
+    return Resampled(scaled if isinstance(done, np.memmap) else scaled[:], found, [each for each in said if each],
+                     bursts)
 
 
 def _steadied(piece, sps, common, start):
@@ -217,22 +248,23 @@ def _steadied(piece, sps, common, start):
     return piece * np.exp(-2j * np.pi * turns).astype(np.complex64), said
 
 
-def _run(samples, sample_rate, symbol_rate, sps, clock_recovery=False):
+def _run(samples, sample_rate, symbol_rate, sps, clock_recovery=False, scratch=None):
     """The whole record through adann.resampler."""
     is_complex = np.iscomplexobj(samples)
-    samples = normalized(samples)
-    mean, rms = record_statistics(samples)
-    block = resampler(sample_rate, symbol_rate, sps, is_complex, "record", mean=mean, rms=rms,
+    samples = Normalized(samples)
+    block = resampler(sample_rate, symbol_rate, sps, is_complex, "record", mean=0.0, rms=1.0,
                       clock_recovery=clock_recovery)
     held = 0 if clock_recovery else block.tail()
     wanted = int(samples.size * sps * symbol_rate / sample_rate)
     # A loop that follows a slower or faster clock has some more or fewer.
-    sink = array_sink(wanted + clock_recovery * (wanted // 50 + 1024), samples.dtype)
+    sink = array_sink(wanted + clock_recovery * (wanted // 50 + 1024), samples.dtype,
+                      scratch and scratch / "resampled")
     # A Python block lives as long as its name: GNU Radio keeps no reference.
-    source = array_source([samples, np.zeros(held, samples.dtype)], samples.dtype)
+    source = array_source(itertools.chain(portions(samples), [np.zeros(held, samples.dtype)]), samples.dtype)
     top = gr.top_block("adann resample")
     top.connect(source, block, sink)
     top.run()
+    sink.close()
     return sink.items
 
 

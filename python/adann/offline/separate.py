@@ -47,7 +47,7 @@ def channel_labels(channels: npt.NDArray[np.complex64], reference: npt.NDArray[n
     failure = None
     for channel in channels:
         try:
-            return known_labels(channel, reference, constellation.points, sps)
+            return known_labels(channel, reference, constellation.points, sps)[:]
         except ValueError as error:
             failure = error
     raise ValueError(str(failure))

@@ -23,7 +23,7 @@ from ..captures.labels import known
 from ..captures.sigmf import Burst
 from ..captures.statistics import normalized
 from .blind import blind_labels
-from .calibration import calibrate
+from .calibration import calibrate, decide_portions
 from .conventional import linear_equalizer, nearest, slicer
 from .evaluate import count
 from .learners import CoreLearner, TorchLearner
@@ -32,6 +32,7 @@ BACKENDS = ("core", "torch")
 _CALIBRATION = 4096  # symbols: of fewer that were not trained on, all are taken
 _FEWEST_FOR_WAVEFORM = 1000  # symbols
 _HELD_BACK = 16384  # symbols at most
+_TOGETHER = 16384  # symbols whose windows are copied out at once
 _GAIN = 1e-3  # of the loss held back: less is none
 _LAST_RATE = 0.2  # of the learning rate, for the last part
 _MOST_NOISE = 0.3  # deviation added to samples of unit power
@@ -190,8 +191,7 @@ def train(samples: npt.NDArray, labels: npt.NDArray[np.uint8] | None,
         model.training += f", stopped after epoch {epochs}"
     if told.size >= _FEWEST_FOR_WAVEFORM:
         # It wants consecutive symbols: what nobody told between them, the network decides.
-        filled = np.where(there[:part], labels[:part],
-                          model.network.decide(features[:part])[0])
+        filled = np.where(there[:part], labels[:part], decide_portions(model.network, features[:part])[0])
         model.waveform = fit_waveform(model, features[:part], filled)
     if not blind:  # a blind equalizer's own errors are no measure of what posteriors are worth
         rest = np.count_nonzero(there[part:])
@@ -336,8 +336,8 @@ def _errors(decided, sent, bits_per_symbol, loss=math.nan):
 def _score(model, features, labels, index):
     """Score of the network as the receiver will run it, on the symbols of index."""
     loss, decided = 0.0, np.empty(index.size, np.uint8)
-    for start in range(0, index.size, 65536):  # bounds the memory that the posteriors take
-        here = slice(start, start + 65536)
+    for start in range(0, index.size, _TOGETHER):
+        here = slice(start, start + _TOGETHER)
         sent = labels[index[here]]
         decided[here], posteriors = model.network.decide(features[index[here]])
         loss -= np.log(np.maximum(posteriors[np.arange(sent.size), sent], 1e-38)).sum()

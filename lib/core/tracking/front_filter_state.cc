@@ -1,0 +1,80 @@
+/* What a checkpoint holds of a front filter.
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "core/tracking/front_filter.h"
+
+#include <algorithm>
+#include <string>
+
+namespace gr::adann::core {
+
+void front_filter::state(archive& members)
+{
+    std::size_t taps = d_taps;
+    members("taps", taps);
+    if (taps != d_taps)
+        members.refuse("taps",
+                       "are " + std::to_string(taps) + ", but the front filter has " +
+                           std::to_string(d_taps));
+    members("bank", d_bank);
+    members("judge", d_judge);
+    members("blocks", d_blocks);
+    members("resets", d_resets);
+    members("slips", d_slips);
+    members("in_use", d_in_use);
+    members("clear", d_clear);
+    members("vain_looks", d_vain_looks, std::size_t{ 0 }, judged_every / judge::symbols);
+    members("reference", d_reference);
+    members("turning", d_turning);
+    members("good_phase", d_good_phase);
+    members("good_at", d_good_at);
+    if (d_line)
+        members("line", *d_line);
+    members("acquired", d_acquired);
+    members("bursts", d_bursts);
+    members("unjudged", d_unjudged);
+    members("update", d_update, std::size_t{ 0 }, most_apart * block);
+    members("step", d_step, carrier::step, most_apart * block);
+    members("position", d_position);
+    members("known", d_known);
+    // What the buffers still need: restored, it is at their start.
+    const std::size_t symbol = d_next - d_past, from = sample(symbol);
+    std::size_t loaded = d_loaded - from, ready = d_ready - from;
+    std::size_t unusable = d_unusable - std::min(d_unusable, from);
+    // From what forget_samples() or acquire() leaves to what filter() leaves.
+    const std::size_t empty = sample(d_past) - d_window.samples_before();
+    const std::size_t filled = empty + d_window.samples() - d_window.sps();
+    const std::size_t expected =
+        sample(d_past - d_waveform->reach()) - d_window.sps() / 2;
+    members("loaded", loaded, empty - reach(), filled + reach());
+    members("ready", ready, std::min(empty, expected), filled);
+    members("unusable", unusable, std::size_t{ 0 }, loaded);
+    if (d_update % block || d_step % carrier::step || d_update % d_step ||
+        (d_update > block && !d_in_use))
+        members.refuse("update", "is not one of these blocks");
+    if ((d_position ? d_position >= d_update : d_update != 0) || d_known > d_past)
+        members.refuse("position", "is out of range");
+    // A reader that saves changes nothing.
+    const auto set = [](std::size_t& to, std::size_t value) {
+        if (to != value)
+            to = value;
+    };
+    set(d_loaded, from + loaded);
+    set(d_ready, from + ready);
+    set(d_unusable, unusable + std::min(d_unusable, from));
+    if (d_carrier)
+        d_carrier->state(
+            members, from, sample(d_past + most_apart * block) + d_window.samples());
+    members.numbers("labels", &d_labels[symbol], { d_past });
+    const float most = largest_sample;
+    members.numbers("samples.re", &d_samples.re[from], { loaded }, -most, most);
+    if (d_planes == 2)
+        members.numbers("samples.im", &d_samples.im[from], { loaded }, -most, most);
+    members.numbers(
+        "filtered", &d_filtered[from * d_planes], { ready * d_planes }, archive::any);
+    members.numbers("bad", &d_bad[from], { loaded });
+    for (std::size_t i = 0; i < d_past; ++i)
+        if (d_labels[symbol + i] >= d_waveform->classes())
+            members.refuse("labels", "are not all of the constellation");
+}
+
+} // namespace gr::adann::core

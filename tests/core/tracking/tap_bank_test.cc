@@ -1,0 +1,80 @@
+/* How often taps are learnt, by how much the link moves.
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "core/tracking/tap_bank.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include <cmath>
+#include <random>
+
+using namespace gr::adann::core;
+
+namespace {
+
+constexpr std::size_t taps = 9, block = 64, sps = 4, n = block * sps, most_apart = 16;
+
+// White samples sent through an echo: what is wanted of x is z, x(i) = z(i) + echo z(i - 2).
+struct moving_link {
+    std::mt19937 random{ 3 };
+    std::normal_distribution<float> normal;
+    tap_bank bank{ taps, 5, false, block, { 128, 512, 2048, 8192, 65536 }, most_apart };
+    normal_equations sums{ taps, false };
+    planes x{ n + 64, false }, wanted{ n, false };
+
+    // Learns the next block that is wanted, and returns the symbols up to its end.
+    std::size_t go_on(float echo)
+    {
+        std::vector<float> sent(n + taps + 2);
+        for (auto& each : sent)
+            each = normal(random);
+        for (std::size_t i = 0; i < n + taps - 1; ++i)
+            x.re[i] = sent[i + 2] + echo * sent[i] + 0.1f * normal(random);
+        for (std::size_t i = 0; i < n; ++i)
+            wanted.re[i] = sent[i + 2 + taps / 2];
+        sums.set(x, wanted, n);
+        const std::size_t apart = bank.apart();
+        bank.learn(sums, apart);
+        return apart * block;
+    }
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(paces_of_tap_banks)
+
+BOOST_AUTO_TEST_CASE(a_link_that_stays_is_looked_at_seldom_and_one_that_jumps_at_once)
+{
+    moving_link it;
+    for (std::size_t symbols = 0, at = 0; symbols < 65536; symbols += at)
+        at = it.go_on(0.2f);
+    BOOST_TEST(it.bank.apart() == most_apart);
+    const float still = it.bank.residual();
+    BOOST_TEST(still < 0.03f); // 0.01 of noise, and of the echo 0.2^8 beyond the taps
+
+    it.go_on(-0.3f); // leaves (0.5)² of power 1
+    BOOST_TEST(it.bank.apart() == 1u);
+    for (std::size_t symbols = 0; symbols < 2048;)
+        symbols += it.go_on(-0.3f);
+    BOOST_TEST(it.bank.residual() < 2 * still);
+}
+
+BOOST_AUTO_TEST_CASE(a_link_that_moves_is_looked_at_as_often_as_its_memory_asks)
+{
+    moving_link it;
+    double symbols = 0;
+    std::size_t blocks = 0;
+    const auto follow = [&](double turns) {
+        const double until = symbols + 32768;
+        for (blocks = 0; symbols < until; ++blocks) {
+            const auto echo =
+                static_cast<float>(0.3 * std::sin(2 * M_PI * turns * symbols));
+            symbols += static_cast<double>(it.go_on(echo));
+        }
+        return blocks;
+    };
+    const std::size_t all = 32768 / block;
+    BOOST_TEST(follow(0) < all / 3);
+    BOOST_TEST(follow(1e-4) > all * 3 / 4);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
