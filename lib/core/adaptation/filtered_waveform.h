@@ -67,12 +67,13 @@ void subtract_filtered(const expected_waveform& waveform,
             own[k] = taps[k].real();
         else
             own[k] = taps[k];
-    for (std::size_t i = 0; i < count * waveform.sps(); ++i) {
-        sample sum = samples[i] - own[n];
-        for (std::size_t k = 0; k < n; ++k)
-            sum -= times(own[k], z[i + k]);
-        rest[i] = sum;
-    }
+    // Tap by tap: the inner loop becomes vectors.
+    const std::size_t all = count * waveform.sps();
+    for (std::size_t i = 0; i < all; ++i)
+        rest[i] = samples[i] - own[n];
+    for (std::size_t k = 0; k < n; ++k)
+        for (std::size_t i = 0; i < all; ++i)
+            rest[i] -= times(own[k], z[i + k]);
 }
 
 } // namespace gr::adann::core

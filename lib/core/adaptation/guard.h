@@ -156,6 +156,7 @@ private:
     decider d_decider;
     network d_scaled;
     prepared_network d_prepared;
+    prepared_network d_streamed; // for windows on a stream
     std::vector<std::uint8_t> d_labels;
     std::vector<float> d_posteriors;
 };
