@@ -7,6 +7,8 @@
 #include <cmath>
 #include <complex>
 #include <filesystem>
+#include <gnuradio/block_detail.h>
+#include <gnuradio/buffer_reader.h>
 #include <gnuradio/io_signature.h>
 #include <sstream>
 
@@ -148,7 +150,7 @@ bool equalizer_impl::check_topology(int ninputs, int)
 bool equalizer_impl::start()
 {
     set_output_multiple(1);
-    d_in_batch = 0;
+    d_in_batch = d_held = 0;
     d_next = mark::none;
     if (!d_training.empty())
         reach(mark::end);
@@ -168,6 +170,8 @@ void equalizer_impl::forecast(int noutput_items, gr_vector_int& required)
                   (d_vectors ? 1 : d_window.samples() + 2 * d_margin);
     if (required.size() > 1)
         required[1] = noutput_items + history() - 1;
+    if (d_held && detail()->input(0)->done())
+        std::fill(required.begin(), required.end(), 0); // they come without more input
 }
 
 int equalizer_impl::general_work(int noutput_items,
@@ -194,6 +198,8 @@ int equalizer_impl::general_work(int noutput_items,
     if (!d_training.empty() && symbols > 0)
         symbols = up_to_mark(symbols);
 
+    if (symbols <= 0 && d_held)
+        return flush(static_cast<std::uint8_t*>(output_items[0]), noutput_items);
     const core::feature_view view{ static_cast<const float*>(input_items[0]),
                                    d_stride,
                                    d_core.dimension(),
@@ -201,12 +207,12 @@ int equalizer_impl::general_work(int noutput_items,
     auto posteriors =
         output_items.size() > 1 ? static_cast<float*>(output_items[1]) : nullptr;
     auto soft = output_items.size() > 2 ? static_cast<float*>(output_items[2]) : nullptr;
-    const std::size_t shown = d_core.decide(view,
-                                            known_labels,
-                                            static_cast<std::uint8_t*>(output_items[0]),
-                                            posteriors,
-                                            soft,
-                                            d_soft_symbol);
+    const auto written = d_core.decide(view,
+                                       known_labels,
+                                       static_cast<std::uint8_t*>(output_items[0]),
+                                       posteriors,
+                                       soft,
+                                       d_soft_symbol);
 
     const std::size_t of_symbols = std::min<std::size_t>(output_items.size(), 3);
     pass_tags(0, symbols, d_items_per_symbol, of_symbols);
@@ -216,11 +222,29 @@ int equalizer_impl::general_work(int noutput_items,
         consume(1, symbols);
     }
     for (std::size_t output = 0; output < of_symbols; ++output)
-        produce(output, output < 2 ? symbols : shown);
+        produce(output,
+                output == 0   ? written.labels
+                : output == 1 ? symbols
+                              : written.points);
+    d_held += symbols - written.labels;
     d_in_batch = (d_in_batch + symbols) % d_batch;
     if (estimates && symbols && d_in_batch == 0) {
         *static_cast<float*>(output_items[3]) = d_estimated;
         produce(3, 1);
+    }
+    return WORK_CALLED_PRODUCE;
+}
+
+// The labels that are left when the input has ended.
+int equalizer_impl::flush(std::uint8_t* labels, int room)
+{
+    const auto& input = detail()->input(0);
+    const std::size_t least = d_vectors ? 1 : d_window.samples() + 2 * d_margin;
+    // In this order: nothing comes once it is done.
+    if (input->done() && static_cast<std::size_t>(input->items_available()) < least) {
+        const std::size_t n = d_core.flush(labels, room);
+        d_held -= n;
+        produce(0, n);
     }
     return WORK_CALLED_PRODUCE;
 }

@@ -79,6 +79,7 @@ private:
 
     enum class mark { none, end, begin }; // of a burst; where both are, it begins
     int up_to_mark(int symbols);
+    int flush(std::uint8_t* labels, int room);
     void reach(mark there);
 
     const bool d_vectors;
@@ -96,6 +97,7 @@ private:
     mark d_next = mark::none; // the next symbol
 
     const std::size_t d_batch;
+    std::size_t d_held = 0;     // labels that are decided and not handed out
     std::size_t d_in_batch = 0; // symbols of the batch that the next estimate is for
 
     // Of the network in use, NaN if unknown: work() takes no lock to read it.

@@ -94,6 +94,25 @@ def test_real_samples():
     assert errors(decided, sent, "pam4", STARTED) <= 3
 
 
+@pytest.mark.parametrize("name, snr", [("qpsk", 14), ("16qam", 25)])
+def test_the_linear_equalizers_labels_go_on_as_those_before_it(name, snr):
+    """Who counts errors, or decodes, from the first symbol on finds one rotation; by chance 6 of 8 would change it."""
+    alphabet = core.constellation(name)
+    for seed in range(8):
+        link = RadioLink(name, echo=0.1, delay=1, snr=snr)
+        sent = random_labels(8192, seed, alphabet.bits_per_symbol)
+        turn = np.exp(0.5j * np.pi * np.random.default_rng(seed).integers(4))
+        decided, _ = run(adann.equalizer(**{**QPSK, "constellation": name}),
+                         normalized((link.receive(sent, seed) * turn).astype(np.complex64)))
+        rates = np.array([[np.mean(decided[part] != np.array(symmetry)[np.roll(sent, delay)[part]])
+                           for symmetry in alphabet.symmetries]
+                          for delay in (-1, 0, 1) for part in [slice(500, 4000)]])
+        delay, before = np.unravel_index(rates.argmin(), rates.shape)
+        part = slice(5200, 8000)
+        wrong = np.mean(decided[part] != np.array(alphabet.symmetries[before])[np.roll(sent, delay - 1)[part]])
+        assert rates.min() < 0.3 and wrong < 0.01, (seed, rates.min(), wrong)
+
+
 def test_in_lockstep_it_is_the_same_however_the_samples_are_handed_over():
     _, samples = two_rays("16qam", 2, 22)
     once, again = (run(adann.equalizer(**{**QPSK, "constellation": "16qam"}), samples, items)[0]

@@ -3,7 +3,7 @@
 
 import numpy as np
 import pytest
-from gnuradio import adann, blocks, digital, gr
+from gnuradio import adann, analog, blocks, digital, gr
 from gnuradio.adann.experiments import bursts
 
 COUNT = 12
@@ -104,6 +104,28 @@ def test_corr_est_finds_them(model):
         payload = labels[start + length:][:received.packets.payload]
         right += any(np.array_equal(payload, sent[length:]) for sent in received.sent)
     assert right >= COUNT - 2
+
+
+@pytest.mark.parametrize("gate", [False, True])
+def test_the_power_squelch_ends_them(model, gate):
+    """GNU Radio's own in front, which with `gate` cuts out the pauses: then a packet's end is told where the next one
+    has begun, or within its preamble."""
+    received = bursts.receive(bursts.STILL, COUNT, 4)
+    length = len(received.packets.preamble)
+    squelch = analog.pwr_squelch_cc(-8, 0.1, 0, gate)  # noise is at -14.7 dB
+    finder = digital.corr_est_cc(received.packets.sought(), 2, 0, 0.4, digital.THRESHOLD_ABSOLUTE)
+    block = equalizer(model, received, training_start_tag="corr_est", burst_end_tag="squelch_eob")
+    sink = blocks.vector_sink_b()
+    top = gr.top_block()
+    top.connect(blocks.vector_source_c(received.samples), squelch, finder, block, sink)
+    top.run()
+    labels = np.array(sink.data(), np.uint8)
+    tags = {key: {tag.offset for tag in sink.tags() if str(tag.key) == key} for key in ("corr_est", "squelch_eob")}
+    assert block.bursts() == COUNT == len(tags["corr_est"]) and len(tags["squelch_eob"]) == COUNT - 1
+    right = sum(np.array_equal(labels[start + length:][:received.packets.payload], sent[length:])
+                for start, sent in zip(sorted(tags["corr_est"]), received.sent))
+    assert right >= COUNT - 1
+    assert block.steps() <= COUNT * (received.packets.payload // 64)  # nothing is learnt between them
 
 
 @pytest.mark.parametrize("settings, message", [

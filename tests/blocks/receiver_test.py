@@ -194,8 +194,9 @@ def test_a_parameter_out_of_range_is_named(changed, said):
         adann.receiver(**{**dict(model=MODEL, sample_rate=4, symbol_rate=1), **changed})
 
 
-def test_16qam_behind_a_costas_loop_keeps_its_rotation():
-    """10^6 symbols at 25 dB: with the front filter on they are turned by 90 degrees twice."""
+@pytest.mark.parametrize("offset", [0, 1e-3])
+def test_16qam_behind_a_costas_loop_keeps_its_rotation(offset):
+    """10^6 symbols at 25 dB, with a carrier offset in cycles a symbol; from the first ones on, whatever decides."""
     count, sps = 10**6, 4
     random = np.random.default_rng(1)
     alphabet = core.constellation("16qam")
@@ -205,6 +206,7 @@ def test_16qam_behind_a_costas_loop_keeps_its_rotation():
     pulse = np.array(firdes.root_raised_cosine(1, sps, 1, 0.35, 45))
     samples = fftconvolve(samples, pulse / np.linalg.norm(pulse), "same")
     samples += 10 ** (-25 / 20) / np.sqrt(2) * (random.standard_normal((samples.size, 2)) @ [1, 1j])
+    samples = samples * np.exp(2j * np.pi * offset / sps * np.arange(samples.size))
     receiver = adann.receiver("", sps, 1, constellation="16qam", carrier_recovery=True, count_errors=True,
                               mode="lockstep")
     top = gr.top_block()

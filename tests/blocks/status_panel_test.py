@@ -35,6 +35,7 @@ def test_it_shows_what_an_equalizer_tells(application):
     assert panel.widget.text("95 % interval") == "1.0e-04 to 6.0e-04"
     assert panel.widget.text("network in use") == "adaptive"
     assert panel.widget.text("modulation error ratio") == "17.3 dB"
+    assert panel.widget.text("error vector magnitude") == "13.6 %"  # 10^(-17.3 / 20)
     assert panel.widget.text("front filter") == "memory 512 symbols"
     assert panel.widget.text("trained") == "8 batches" and panel.widget.text("dropped") == "3 batches"
     assert not np.array_equal(picture(panel), empty)

@@ -3,12 +3,14 @@
 
 import json
 import os
+import re
 import subprocess
 
 import numpy as np
 import pytest
 from gnuradio.adann import core
 from gnuradio.adann.captures.files import write_capture
+from gnuradio.adann.links.simulation import random_labels, simulate_vcsel
 from pam4_sets import SPS, TRAIN, adann
 from safetensors.torch import load_file
 
@@ -54,6 +56,21 @@ def test_a_blind_start_needs_no_reference(sets, tmp_path):
               sets / "set2.u8", "--mode", "off", "--report", tmp_path / "report.json")
         bers.append(json.loads((tmp_path / "report.json").read_text())["captures"][0]["ber"])
     assert bers[0] < 0.5 * bers[1]  # that one knows the labels of set1
+
+
+def test_a_blind_network_may_differ_from_the_labels_of_a_linear_equalizer(tmp_path):
+    """That are its labels: of the simulated VCSEL's some are wrong, where a network is right. One that hardly learnt
+    is warned of."""
+    write_capture(tmp_path / "set", simulate_vcsel(random_labels(60_000, 3), "none", seed=4), 112e9)
+    capture = ["train", "--capture", tmp_path / "set", "--blind", "--constellation", "pam4", "--sps", 4,
+               "--half-window", 5, "-o", tmp_path / "model"]
+    well, hardly = adann(*capture).stdout, adann(*capture, "--epochs", 1, "--hidden", "2").stdout
+    (ratio, magnitude), = re.findall(r"ratio ([\d.]+) dB \(error vector magnitude ([\d.]+) %", well)
+    assert float(magnitude) == pytest.approx(100 * 10 ** (-float(ratio) / 20), abs=0.15)  # as they are rounded
+    assert "symbol errors" not in well
+    differences = [int(each) for each in re.findall(r"(\d+) differences", well)]
+    assert differences[1] > differences[3]  # network and linear equalizer, tested
+    assert "warning: the network" not in well and "warning: the network differs from its labels in" in hardly
 
 
 @pytest.mark.parametrize("options", [(), ("--blind", "--reference", "set1.u8")])

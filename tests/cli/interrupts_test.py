@@ -81,9 +81,11 @@ def commands(capture, folder):
     yield ["adann", "train", "--capture", capture, "--reference", f"{capture}.u8", "--constellation",
            "pam4", "--sps", 4, "--half-window", 5, "--epochs", 20, "-o", folder / "model.safetensors"]
     yield ["adann", "simulate", "vcsel", "--symbols", 2**16, "-o", folder]
+    yield ["adann", "resample", capture, "--sample-rate", 112e9, "--baud", 28e9 * (1 + 1e-5), "--sps", 4, "-o",
+           folder / "out"]
 
 
-@pytest.mark.parametrize("command", range(4), ids=["equalize", "mlse", "train", "simulate"])
+@pytest.mark.parametrize("command", range(5), ids=["equalize", "mlse", "train", "simulate", "resample"])
 @pytest.mark.parametrize("terminal", [False, True])
 def test_an_interrupt_at_any_instant_is_answered(capture, tmp_path, command, terminal):
     """At random instants between the program's start and its end; whether one comes in time to be

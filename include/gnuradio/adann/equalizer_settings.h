@@ -81,6 +81,14 @@ constexpr std::array<word<adaptation_mode>, 3> words(adaptation_mode)
                { adaptation_mode::off, "off" } } };
 }
 
+//! What an equalizer hands out: its network's labels, or what explains the samples best.
+enum class decision_kind { refined, network };
+constexpr std::array<word<decision_kind>, 2> words(decision_kind)
+{
+    return { { { decision_kind::refined, "refined" },
+               { decision_kind::network, "network" } } };
+}
+
 //! What becomes of the front filter and of learning from a burst's end to the next one.
 enum class after_burst_kind { freeze, reset, keep };
 constexpr std::array<word<after_burst_kind>, 3> words(after_burst_kind)
@@ -217,6 +225,7 @@ struct adaptation_settings : learner_settings {
     adaptation_mode mode = adaptation_mode::live;
     bool front_filter = true;
     std::size_t front_filter_length = 12;
+    decision_kind decisions = decision_kind::refined;
     std::string checkpoint;
     std::size_t checkpoint_interval = 60;
 
@@ -237,6 +246,12 @@ struct adaptation_settings : learner_settings {
               std::size_t{ 1 },
               std::size_t{ 64 },
               "Symbols that the front filter's taps span.");
+        visit(
+            "decisions",
+            self.decisions,
+            "refined: labels that explain the samples best by the model's expected "
+            "waveform, some 45 symbols later, and the network's while there is none that "
+            "does; network: always the network's.");
         learner_settings::visit(self, visit);
         visit("checkpoint",
               self.checkpoint,

@@ -124,6 +124,7 @@ void adaptive_equalizer::begin_with(const batch& filled)
         d_learner.emplace(d_start->found(), settings);
         d_front = make_front(d_start->found(), d_stride, d_settings);
         make_soft(d_start->found());
+        make_refining(d_start->found());
         d_start = nullptr;
         d_started = true;
         share_status();
@@ -169,6 +170,11 @@ void adaptive_equalizer::publish()
 {
     d_weights.writing().assign(d_learner->in_use());
     d_weights.publish();
+    if (const refinement* const found = d_learner->refines())
+        d_refinement.writing() = *found;
+    else
+        d_refinement.writing().known = false;
+    d_refinement.publish();
 }
 
 model adaptive_equalizer::checkpoint()

@@ -80,11 +80,13 @@ adaptive_equalizer::adaptive_equalizer(
                   2 * reach(initial, stride, settings, d_front || d_start) *
                       initial.window.floats_per_sample()),
       d_floats((d_batch - 1) * stride + initial.window.dimension()),
+      d_decided(d_batch),
       d_taught(d_supervised ? d_batch : 0),
       d_queue(d_adapts ? queue_slots(d_batch, d_floats) : 0,
               { std::vector<float>(d_floats), std::vector<std::uint8_t>(d_batch) }),
       d_weights(prepared_network(
           initial.net, stride, initial.formats ? &*initial.formats : nullptr)),
+      d_refinement(initial.waveform ? refinement(*initial.waveform) : refinement()),
       d_front_report(
           { {},
             std::vector<std::complex<float>>((d_dimension - initial.window.dimension()) /
@@ -107,6 +109,7 @@ adaptive_equalizer::adaptive_equalizer(
     d_learner.emplace(initial, settings);
     d_status = d_learner->status();
     publish();
+    make_refining(initial);
     if (!initial.state.tensors.empty()) {
         archive members = archive::restoring(d_initial.state, "state");
         members("dropped", d_dropped);
@@ -144,6 +147,8 @@ void adaptive_equalizer::start()
         d_front->resting().start();
     if (d_soft)
         d_soft->start();
+    if (d_refined)
+        d_refined->start();
     d_wake.clear();
     d_done.clear();
     d_stopping = false;
@@ -167,6 +172,17 @@ void adaptive_equalizer::make_soft(const model& learnt)
     d_soft =
         std::make_unique<soft_symbols>(*learnt.waveform, learnt.symbols, learnt.window);
     d_showing = d_soft.get();
+}
+
+// Where the learner can say how, and that helped on the signal that the model learnt from.
+void adaptive_equalizer::make_refining(const model& learnt)
+{
+    const bool helped = learnt.refined_symbol_error_rate <= learnt.symbol_error_rate;
+    if (d_settings.decisions != decision_kind::refined || !d_learner->can_refine() ||
+        !helped)
+        return;
+    d_refined = std::make_unique<refined_stream>(learnt.symbols, *learnt.waveform);
+    d_refining = d_refined.get();
 }
 
 void adaptive_equalizer::freeze(bool frozen)

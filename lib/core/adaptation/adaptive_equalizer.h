@@ -11,6 +11,7 @@
 #include "core/adaptation/handover.h"
 #include "core/adaptation/learner.h"
 #include "core/adaptation/observed.h"
+#include "core/adaptation/refined_stream.h"
 #include "core/adaptation/replay.h"
 #include "core/network/decider.h"
 #include "core/network/model.h"
@@ -55,6 +56,10 @@ struct adaptation_event : learner_event {
  * With a model that has an expected waveform, and windows on a stream, a front filter
  * follows the signal before the network (front_filter.h), every 64 symbols and inline in
  * decide(). The network decides and learns from filtered samples.
+ *
+ * With the decisions "refined", and a model on whose own signal refined labels had no more
+ * errors than the network's, what the learner's guard can refine is refined in decide() as well, inline, by what the guard knew of the signal after the latest step, and
+ * handed out later (refined_stream.h). All that learns is given the network's own.
  *
  * Without a model it starts with a blind_start: the adapter thread takes its models as they come, and
  * has a learner, and a front filter, from the last one on. Until then nothing is saved.
@@ -102,21 +107,31 @@ public:
      * filter its reach on both sides. */
     std::size_t dimension() const { return d_dimension; }
 
+    //! How many decide() has written.
+    struct written {
+        std::size_t labels = 0; //!< refined ones come refined_stream::delay() later
+        std::size_t points = 0; //!< soft ones
+    };
     /*! Decides every vector of `view`, which has this dimension() and the stride given.
      * \param known_labels view.count labels 0 … M-1 for the loss "supervised", 255 where not known (the decision takes
      *     its place; of 256 points 255 is a label), else null
-     * \param labels view.count decisions
+     * \param labels room for view.count decisions
      * \param posteriors null, or view.count × M floats
      * \param soft null, or room for view.count points, of the samples' type; needs posteriors
      * \param kind of the points: `received` ones (soft_symbols.h) are known some symbols
      * after the labels, and while there is no expected waveform they are means
-     * \return how many points were written: each stream's from its first symbol on */
-    std::size_t decide(const feature_view& view,
-                       const std::uint8_t* known_labels,
-                       std::uint8_t* labels,
-                       float* posteriors = nullptr,
-                       float* soft = nullptr,
-                       soft_symbol_kind kind = soft_symbol_kind::received);
+     * \return how many were written, each from the stream's first symbol on */
+    written decide(const feature_view& view,
+                   const std::uint8_t* known_labels,
+                   std::uint8_t* labels,
+                   float* posteriors = nullptr,
+                   float* soft = nullptr,
+                   soft_symbol_kind kind = soft_symbol_kind::received);
+
+    /*! Hands out labels that are still to come, at the end of a stream.
+     * \param room for that many
+     * \return how many were written; 0: all have been */
+    std::size_t flush(std::uint8_t* labels, std::size_t room);
 
     /*! The next vector is the first symbol of a burst, which begins with this training
      * sequence: the front filter takes its taps and carrier from it (front_filter::train()), and
@@ -200,7 +215,9 @@ private:
                      const float* posteriors,
                      float* soft,
                      soft_symbol_kind kind);
+    std::size_t hand_out(const feature_view& view, std::uint8_t* labels);
     void make_soft(const model& learnt);
+    void make_refining(const model& learnt);
     void collect(const feature_view& view, const std::uint8_t* labels);
     void leave_batch();
     void tell(const front_filter& front);
@@ -235,22 +252,26 @@ private:
     // Null without one, or not yet: then the adapter makes it. That reads it, for checkpoints.
     std::unique_ptr<observed<front_filter>> d_front;
     std::atomic<observed<front_filter>*> d_following{ nullptr }; // d_front
-    std::unique_ptr<soft_symbols> d_soft;            // the same without a waveform
-    std::atomic<soft_symbols*> d_showing{ nullptr }; // d_soft
+    std::unique_ptr<soft_symbols> d_soft;               // the same without a waveform
+    std::atomic<soft_symbols*> d_showing{ nullptr };    // d_soft
+    std::unique_ptr<refined_stream> d_refined;          // the same, and if not wanted
+    std::atomic<refined_stream*> d_refining{ nullptr }; // d_refined
     const std::size_t d_dimension;
-    const std::size_t d_floats;         // of a batch
-    std::vector<std::uint8_t> d_taught; // known labels, and decisions where they are not
-    batch* d_filling = nullptr;         // null while the current batch is not learnt from
-    std::size_t d_position = 0;         // in the current batch
-    bool d_gap = true;                  // before the current batch
-    bool d_followed = true;             // whether the front filter did
-    std::vector<std::uint8_t> d_known;  // the training sequence of a burst that begins
-    std::size_t d_untrained = 0;        // symbols of it to come
-    bool d_between = false;             // bursts
+    const std::size_t d_floats;          // of a batch
+    std::vector<std::uint8_t> d_decided; // by the network
+    std::vector<std::uint8_t> d_taught;  // known labels, and decisions where they are not
+    batch* d_filling = nullptr;        // null while the current batch is not learnt from
+    std::size_t d_position = 0;        // in the current batch
+    bool d_gap = true;                 // before the current batch
+    bool d_followed = true;            // whether the front filter did
+    std::vector<std::uint8_t> d_known; // the training sequence of a burst that begins
+    std::size_t d_untrained = 0;       // symbols of it to come
+    bool d_between = false;            // bursts
 
     // Handed over.
     slot_queue<batch> d_queue;
     latest_value<prepared_network> d_weights;
+    latest_value<refinement> d_refinement;
     mutable latest_value<front_report> d_front_report; // read under d_mutex
     semaphore d_wake; // the adapter: a batch, a request, or stop
     semaphore d_done; // decide() in lockstep: the batch has been learnt from

@@ -52,6 +52,32 @@ std::string text(const char* format, double value)
     return buffer;
 }
 
+// Labels in that of the constellation's symmetries, and up to two symbols earlier or later,
+// in which most are those that were decided before: who counts on these finds no other
+// rotation, and no symbol lost or twice.
+std::vector<std::uint8_t>
+going_on(const std::vector<std::uint8_t>& labels,
+         const std::vector<std::uint8_t>& before,
+         const std::vector<std::vector<std::uint8_t>>& symmetries)
+{
+    std::vector<std::uint8_t> best = labels;
+    std::size_t most = 0;
+    for (const int late : { 0, -1, 1, -2, 2 })
+        for (const auto& symmetry : symmetries) {
+            std::vector<std::uint8_t> found = before; // at the ends
+            std::size_t same = 0;
+            for (std::size_t i = 2; i + 2 < labels.size(); ++i) {
+                found[i] = symmetry[labels[i + late]];
+                same += found[i] == before[i];
+            }
+            if (same > most) {
+                most = same;
+                best = found;
+            }
+        }
+    return best;
+}
+
 } // namespace
 
 blind_start::blind_start(const std::string& constellation,
@@ -120,10 +146,17 @@ feature_view blind_start::view() const
 
 std::string blind_start::look()
 {
-    const auto fitted = d_known
-                            ? trained_equalizer(view(), d_model.symbols, d_labels.data())
-                            : blind_equalizer(view(), d_model.symbols, d_model.window);
+    const auto before = decided();
+    auto fitted = d_known ? trained_equalizer(view(), d_model.symbols, d_labels.data())
+                          : blind_equalizer(view(), d_model.symbols, d_model.window);
     set_linear(fitted);
+    if (!d_known) {
+        const auto labels = decided();
+        const auto wanted = going_on(labels, before, d_model.symbols.symmetries());
+        if (wanted != labels)
+            set_linear(fitted =
+                           trained_equalizer(view(), d_model.symbols, wanted.data()));
+    }
     d_error = fitted.error;
     d_looked = d_changed = true;
     d_failed = false;

@@ -20,7 +20,8 @@ namespace gr::adann::core {
  *
  * At first its network takes the nearest point to a window's middle sample. From 4096
  * symbols on it is the linear equalizer that was fitted to them, with known labels if there are
- * some, else blindly (linear_equalizer.h). That network has the layers of the one to come: four of each layer's neurons
+ * some, else blindly (linear_equalizer.h), in the rotation and at the delay of the decisions
+ * before. That network has the layers of the one to come: four of each layer's neurons
  * carry ±I and ±Q through it. From there it is trained, 20 epochs on the linear
  * equalizer's decisions of 32768 symbols, whose expected waveform is learnt as well. Of
  * the two networks the waveform_judge chooses, on the quarter of the symbols that

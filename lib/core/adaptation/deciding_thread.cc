@@ -9,14 +9,15 @@
 
 namespace gr::adann::core {
 
-std::size_t adaptive_equalizer::decide(const feature_view& view,
-                                       const std::uint8_t* known_labels,
-                                       std::uint8_t* labels,
-                                       float* posteriors,
-                                       float* soft,
-                                       soft_symbol_kind kind)
+adaptive_equalizer::written adaptive_equalizer::decide(const feature_view& view,
+                                                       const std::uint8_t* known_labels,
+                                                       std::uint8_t* labels,
+                                                       float* posteriors,
+                                                       float* soft,
+                                                       soft_symbol_kind kind)
 {
-    std::size_t shown = 0;
+    written all;
+    std::uint8_t* const decided = d_decided.data();
     if (d_supervised && !known_labels)
         refuse("known labels",
                "missing",
@@ -28,24 +29,40 @@ std::size_t adaptive_equalizer::decide(const feature_view& view,
         const feature_view part = decide_some(
             view.from(done, n),
             known_labels ? known_labels + done : nullptr,
-            labels + done,
+            decided,
             posteriors ? posteriors + done * d_initial.net.outputs() : nullptr);
+        all.labels += hand_out(part, labels + all.labels);
         if (soft)
-            shown += show(part,
-                          labels + done,
-                          posteriors + done * d_initial.net.outputs(),
-                          soft + shown * d_initial.window.floats_per_sample(),
-                          kind);
+            all.points += show(part,
+                               decided,
+                               posteriors + done * d_initial.net.outputs(),
+                               soft + all.points * d_initial.window.floats_per_sample(),
+                               kind);
         if (d_adapts && d_thread.joinable())
             collect(part,
-                    d_supervised ? taught(known_labels + done, labels + done, part.count)
-                                 : labels + done);
+                    d_supervised ? taught(known_labels + done, decided, part.count)
+                                 : decided);
         d_position = (d_position + part.count) % d_batch;
         done += part.count;
         if (d_untrained && (d_untrained -= part.count) == 0)
             leave_batch();
     }
-    return shown;
+    return all;
+}
+
+// The decisions of what the network saw, refined if they are to be.
+std::size_t adaptive_equalizer::hand_out(const feature_view& view, std::uint8_t* labels)
+{
+    if (refined_stream* const refining = d_refining)
+        return refining->take(view, d_decided.data(), d_refinement.newest(), labels);
+    std::copy_n(d_decided.begin(), view.count, labels);
+    return view.count;
+}
+
+std::size_t adaptive_equalizer::flush(std::uint8_t* labels, std::size_t room)
+{
+    refined_stream* const refining = d_refining;
+    return refining ? refining->flush(labels, room) : 0;
 }
 
 std::size_t adaptive_equalizer::show(const feature_view& view,
@@ -168,6 +185,8 @@ void adaptive_equalizer::begin_burst(const std::vector<std::uint8_t>& training)
 
 void adaptive_equalizer::end_burst(bool resets)
 {
+    if (d_untrained) // that of the burst before, without a pause between the two
+        return;
     d_between = true;
     d_reset_front = d_reset_front || resets;
     d_known.clear();

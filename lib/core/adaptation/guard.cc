@@ -61,6 +61,7 @@ guard::guard(const model& initial, bool scrambled, std::uint64_t seed, std::size
       d_decider(initial.net),
       d_scaled(initial.net),
       d_prepared(initial.net),
+      d_streamed(initial.net, initial.window.stride()),
       d_labels(simd::tile),
       d_posteriors(d_labels.size() * initial.symbols.size())
 {
@@ -154,8 +155,8 @@ bool guard::judge_waveform(const feature_view& batch, bool decides)
         if (which == last_good && !d_kept) {
             d_decisions[last_good] = d_decisions[offline];
         } else {
-            d_prepared.assign(d_candidates[which].net);
-            d_decider.decide(d_prepared, batch, d_decisions[which].data());
+            d_streamed.assign(d_candidates[which].net);
+            d_decider.decide(d_streamed, batch, d_decisions[which].data());
         }
     const std::uint8_t* used = d_decisions[d_in_use].data();
     d_changed = d_judge->look(batch, used);

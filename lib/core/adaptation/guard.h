@@ -80,6 +80,13 @@ public:
     {
         return d_is_refined ? d_refined.data() : nullptr;
     }
+    //! Whether it has a waveform_judge, and may refine labels.
+    bool judges() const { return d_judge.has_value(); }
+    //! What those were refined by; null where refined() is.
+    const refinement* refined_by() const
+    {
+        return d_is_refined ? &d_refiner->found() : nullptr;
+    }
     //! Whether the signal was seen to change in the batch that judge() saw.
     bool changed() const { return d_changed; }
     //! Whether the expected waveform explains what is decided nearly as well as when it
@@ -149,6 +156,7 @@ private:
     decider d_decider;
     network d_scaled;
     prepared_network d_prepared;
+    prepared_network d_streamed; // for windows on a stream
     std::vector<std::uint8_t> d_labels;
     std::vector<float> d_posteriors;
 };

@@ -135,6 +135,13 @@ public:
     //! Whose decisions are the best, as far as is known.
     const network& in_use() const;
     const learner_status& status() const { return d_status; }
+    //! Whether labels can ever be refined: with a guard and an expected waveform.
+    bool can_refine() const { return d_guard && d_guard->judges(); }
+    //! What labels of the latest batch are refined by; null where they are not.
+    const refinement* refines() const
+    {
+        return d_guard ? d_guard->refined_by() : nullptr;
+    }
     /*! What the guard compares (guard::score()), of the offline, the adaptive and the
      * last good network; NaN without a guard. */
     std::array<double, 3> guard_scores() const;

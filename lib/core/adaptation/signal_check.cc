@@ -2,6 +2,7 @@
 #include "core/adaptation/signal_check.h"
 
 #include "core/common/printable.h"
+#include "core/simd/kernels.h"
 
 #include <algorithm>
 #include <cmath>
@@ -73,16 +74,31 @@ std::string signal_check::range_problem(const feature_view& batch)
     const std::size_t n = batch.floats();
     if (!all_usable(samples, n))
         return "samples are NaN, infinite or beyond 1000";
-    const auto range = std::minmax_element(samples, samples + n);
-    const float low = *range.first, high = *range.second;
+    // Of some at a time, without branches: the loops become vectors.
+    float lows[simd::lanes], highs[simd::lanes];
+    for (std::size_t l = 0; l < simd::lanes; ++l)
+        lows[l] = highs[l] = samples[std::min(l, n - 1)];
+    for (std::size_t i = 0; i + simd::lanes <= n; i += simd::lanes)
+        for (std::size_t l = 0; l < simd::lanes; ++l) {
+            const float x = samples[i + l];
+            lows[l] = x < lows[l] ? x : lows[l];
+            highs[l] = x > highs[l] ? x : highs[l];
+        }
+    float low = *std::min_element(lows, lows + simd::lanes);
+    float high = *std::max_element(highs, highs + simd::lanes);
+    for (std::size_t i = n / simd::lanes * simd::lanes; i < n; ++i) {
+        low = std::min(low, samples[i]);
+        high = std::max(high, samples[i]);
+    }
     const float margin = 0.01f * (high - low);
     if (!(margin > 0))
         return "the samples are constant";
-    const double extremes =
-        std::count_if(samples,
-                      samples + n,
-                      [&](float x) { return x < low + margin || x > high - margin; }) /
-        static_cast<double>(n);
+    const float from = low + margin, to = high - margin;
+    std::int32_t outside = 0;
+    for (std::size_t i = 0; i < n; ++i)
+        outside +=
+            static_cast<int>(samples[i] < from) | static_cast<int>(samples[i] > to);
+    const double extremes = outside / static_cast<double>(n);
     if (extremes > saturated + 3 * d_usual_extremes)
         return "the samples are saturated: " +
                std::to_string(std::lround(100 * extremes)) +

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace gr::adann::core {
 
@@ -17,16 +18,6 @@ constexpr std::size_t around = 4; // symbols, on each side of a difference
 constexpr double memory_of_noise = 2048;
 constexpr double much_more = 2; // power, of a signal that has changed
 constexpr double stake = 0.5;   // part of what a bet has
-
-float conjugate(float v) { return v; }
-std::complex<float> conjugate(std::complex<float> v) { return std::conj(v); }
-// std::complex's own looks for infinities.
-float times(float a, float b) { return a * b; }
-std::complex<float> times(std::complex<float> a, std::complex<float> b)
-{
-    return { a.real() * b.real() - a.imag() * b.imag(),
-             a.real() * b.imag() + a.imag() * b.real() };
-}
 
 } // namespace
 
@@ -45,11 +36,18 @@ waveform_judge::waveform_judge(const expected_waveform& trained,
       d_taps(2 * filter_reach * d_trained.sps() + 1),
       d_samples(batch * d_trained.stride()),
       d_rest(d_samples.size()),
+      d_kernels(&simd::active()),
       d_expected(d_samples.size()),
+      d_turned(d_trained.is_complex() ? d_expected.size() : 0),
+      d_negative(d_taps),
       d_gram((d_taps + 1) * (d_taps + 1)),
       d_moments(d_taps + 1),
       d_filter(d_taps + 1),
       d_sums(2),
+      d_block(d_taps, d_trained.is_complex()),
+      d_wave(batch * d_trained.sps() + d_block.pitch() + 2 * simd::lanes,
+             d_trained.is_complex()),
+      d_wanted(d_wave),
       d_work(d_gram.size()),
       d_solution(d_taps + 1),
       d_taps_in_use(d_taps + 1)
@@ -84,20 +82,21 @@ bool waveform_judge::look(const feature_view& batch, const std::uint8_t* labels)
     const std::size_t first = d_reach + filter_reach, last = d_batch - first;
     const auto count = static_cast<double>((last - first) * stride);
     const double before = noise();
-    const bool changed =
-        settled() && residual(labels, first, last) > much_more * count * before * before;
+    d_trained.expect(labels + d_reach, d_batch - 2 * d_reach, d_expected.data());
+    const auto left = [&] {
+        subtract(first, last, d_rest.data());
+        return power(last - first);
+    };
+    const bool changed = settled() && left() > much_more * count * before * before;
     if (changed)
         reset();
     d_symbols += d_batch;
     fade(d_gram, memory);
     fade(d_moments, memory);
     fade(d_sums, memory_of_noise);
-    if (d_trained.is_complex())
-        gather<std::complex<float>>(labels);
-    else
-        gather<float>(labels);
+    gather();
     solve_filter();
-    d_sums[0] += residual(labels, first, last);
+    d_sums[0] += left();
     d_sums[1] += count;
     if (!std::isfinite(d_sums[0])) // it would stay so
         reset();
@@ -107,46 +106,41 @@ bool waveform_judge::look(const feature_view& batch, const std::uint8_t* labels)
 template <typename values>
 void waveform_judge::fade(values& sums, double symbols) const
 {
+    const double keep = std::exp(-static_cast<double>(d_batch) / symbols);
     for (auto& sum : sums)
-        sum *= std::exp(-static_cast<double>(d_batch) / symbols);
+        sum *= keep;
 }
 
-// The sums of least squares, of windows of `taps` expected samples. The first row is a
-// correlation; each further one follows from the one before it and the ends.
-template <typename sample>
-void waveform_judge::gather(const std::uint8_t* labels)
+// The sums of least squares, of windows of `taps` expected samples, all that there are.
+void waveform_judge::gather()
 {
     const std::size_t symbols = d_batch - 2 * d_reach, m = d_taps + 1;
-    d_trained.expect(labels + d_reach, symbols, d_expected.data());
-    const auto* z = reinterpret_cast<const sample*>(d_expected.data());
-    const auto* x = reinterpret_cast<const sample*>(d_samples.data()) +
-                    d_reach * d_trained.sps() + d_taps / 2;
-    const std::size_t n = symbols * d_trained.sps() - d_taps + 1;
-    const auto product = [n](const sample* a, const sample* b) {
-        sample sum{};
-        for (std::size_t i = 0; i < n; ++i)
-            sum += times(conjugate(a[i]), b[i]);
-        return std::complex<double>(sum);
+    const std::size_t all = symbols * d_trained.sps(), n = all - d_taps + 1;
+    d_wave.assign(d_expected.data(), all);
+    d_wanted.assign(&d_samples[d_reach * d_trained.stride()], all);
+    const signal_planes wanted = d_wanted + static_cast<std::ptrdiff_t>(d_taps / 2);
+    d_block.set(d_wave, wanted, n);
+    using number = std::complex<double>;
+    const bool is_complex = d_trained.is_complex();
+    const float* const moments = d_block.correlation();
+    const auto sum = [&](const planes& values, std::size_t first) {
+        const auto add = [&](const aligned_floats& part) {
+            return std::accumulate(part.begin() + first, part.begin() + first + n, 0.0);
+        };
+        return number(add(values.re), is_complex ? add(values.im) : 0);
     };
-    // Only the lower half is read: row k, column j <= k is Σ conj(z[i + k]) z[i + j].
+    number total = sum(d_wave, 0);
     for (std::size_t k = 0; k < d_taps; ++k) {
-        auto sum = product(z + k, z);
-        for (std::size_t j = 0; k + j < d_taps; ++j) {
-            d_gram[(k + j) * m + j] += sum;
-            sum += std::complex<double>(times(conjugate(z[n + k + j]), z[n + j])) -
-                   std::complex<double>(times(conjugate(z[k + j]), z[j]));
-        }
-        d_moments[k] += product(z + k, x);
-        sample total{};
-        for (std::size_t i = 0; i < n; ++i)
-            total += z[i + k];
-        d_gram[d_taps * m + k] += std::complex<double>(total);
+        const float *re = d_block.row(k), *im = d_block.row(k, is_complex);
+        for (std::size_t j = 0; j <= k; ++j) // only the lower half is read
+            d_gram[k * m + j] += number(re[j], is_complex ? im[j] : 0);
+        d_moments[k] += number(moments[k], is_complex ? moments[d_block.pitch() + k] : 0);
+        d_gram[d_taps * m + k] += total;
+        total += number(d_wave.re[k + n] - d_wave.re[k],
+                        is_complex ? d_wave.im[k + n] - d_wave.im[k] : 0);
     }
-    sample total{};
-    for (std::size_t i = 0; i < n; ++i)
-        total += x[i];
     d_gram[d_taps * m + d_taps] += static_cast<double>(n);
-    d_moments[d_taps] += std::complex<double>(total);
+    d_moments[d_taps] += sum(d_wanted, d_taps / 2);
 }
 
 void waveform_judge::solve_filter()
@@ -171,10 +165,20 @@ double
 waveform_judge::residual(const std::uint8_t* labels, std::size_t first, std::size_t last)
 {
     rest(labels, first, last, d_rest.data());
+    return power(last - first);
+}
+
+// Of so many symbols' rest.
+double waveform_judge::power(std::size_t symbols) const
+{
     const std::size_t stride = d_trained.stride();
     double total = 0;
-    for (std::size_t i = 0; i < (last - first) * stride; ++i)
-        total += d_rest[i] * d_rest[i];
+    for (std::size_t i = 0; i < symbols; ++i) {
+        float power = 0;
+        for (std::size_t j = i * stride; j < (i + 1) * stride; ++j)
+            power += d_rest[j] * d_rest[j];
+        total += power;
+    }
     return total;
 }
 
@@ -183,36 +187,47 @@ void waveform_judge::rest(const std::uint8_t* labels,
                           std::size_t last,
                           float* rest) const
 {
-    if (d_trained.is_complex())
-        rest_of(labels, first, last, reinterpret_cast<std::complex<float>*>(rest));
-    else
-        rest_of(labels, first, last, rest);
-}
-
-template <typename sample>
-void waveform_judge::rest_of(const std::uint8_t* labels,
-                             std::size_t first,
-                             std::size_t last,
-                             sample* rest) const
-{
-    const std::size_t sps = d_trained.sps();
     d_trained.expect(labels + first - filter_reach,
                      last - first + 2 * filter_reach,
                      d_expected.data());
-    const auto* z = reinterpret_cast<const sample*>(d_expected.data());
-    const auto* x = reinterpret_cast<const sample*>(d_samples.data()) + first * sps;
-    sample taps[2 * filter_reach * 64 + 2];
-    for (std::size_t k = 0; k <= d_taps; ++k)
-        if constexpr (std::is_same_v<sample, float>)
-            taps[k] = d_taps_in_use[k].real();
-        else
-            taps[k] = d_taps_in_use[k];
-    for (std::size_t i = 0; i < (last - first) * sps; ++i) {
-        sample sum = x[i] - taps[d_taps];
-        for (std::size_t k = 0; k < d_taps; ++k)
-            sum -= times(taps[k], z[i + k]);
-        rest[i] = sum;
+    subtract(first, last, rest);
+}
+
+// The same with the waveform that there is, from filter_reach symbols before on.
+void waveform_judge::subtract(std::size_t first, std::size_t last, float* rest) const
+{
+    const std::size_t stride = d_trained.stride(), planes = stride / d_trained.sps();
+    const std::size_t n = (last - first) * stride;
+    const std::size_t expected = (last - first + 2 * filter_reach) * stride;
+    const float* const samples = &d_samples[first * stride];
+    for (std::size_t plane = 0; plane < planes; ++plane) {
+        const std::complex<float> offset = d_taps_in_use[d_taps];
+        for (std::size_t i = plane; i < n; i += planes)
+            rest[i] = samples[i] - (plane ? offset.imag() : offset.real());
     }
+    // Complex samples are floats, two by two: real taps of them, imaginary ones of them
+    // turned by 90 degrees.
+    const auto take_away = [&](const aligned_floats& z, const aligned_floats& taps) {
+        const float* const negative = taps.data();
+        const std::size_t whole = n / simd::lanes * simd::lanes;
+        if (whole)
+            d_kernels->slide(&negative, 1, d_taps, z.data(), planes, whole, 1, &rest);
+        for (std::size_t i = whole; i < n; ++i)
+            for (std::size_t k = 0; k < d_taps; ++k)
+                rest[i] += negative[k] * z[i + k * planes];
+    };
+    for (std::size_t k = 0; k < d_taps; ++k)
+        d_negative[k] = -d_taps_in_use[k].real();
+    take_away(d_expected, d_negative);
+    if (planes == 1)
+        return;
+    for (std::size_t i = 0; i < expected; i += 2) {
+        d_turned[i] = -d_expected[i + 1];
+        d_turned[i + 1] = d_expected[i];
+    }
+    for (std::size_t k = 0; k < d_taps; ++k)
+        d_negative[k] = -d_taps_in_use[k].imag();
+    take_away(d_turned, d_negative);
 }
 
 waveform_judge::votes waveform_judge::compare(const std::uint8_t* first,

@@ -6,9 +6,11 @@
  */
 #pragma once
 
+#include "core/adaptation/filtered_waveform.h"
 #include "core/files/archive.h"
 #include "core/signal/expected_waveform.h"
 #include "core/signal/windows.h"
+#include "core/tracking/normal_equations.h"
 
 #include <complex>
 #include <vector>
@@ -61,7 +63,6 @@ public:
     //! Whether it has seen enough of the signal to know the filter.
     bool settled() const { return d_symbols >= settling; }
 
-    static constexpr std::size_t filter_reach = 3; //!< symbols on each side
     //! What the expected samples go through, in their order; then the offset.
     const std::vector<std::complex<float>>& taps() const { return d_taps_in_use; }
     /*! What the waveform leaves of the samples of look()'s batch.
@@ -82,25 +83,24 @@ private:
 
     template <typename values>
     void fade(values& sums, double symbols) const;
-    template <typename sample>
-    void gather(const std::uint8_t* labels);
+    void gather();
     void solve_filter();
     double residual(const std::uint8_t* labels, std::size_t first, std::size_t last);
-    template <typename sample>
-    void rest_of(const std::uint8_t* labels,
-                 std::size_t first,
-                 std::size_t last,
-                 sample* rest) const;
+    double power(std::size_t symbols) const;
+    void subtract(std::size_t first, std::size_t last, float* rest) const;
 
     const expected_waveform d_trained;
     const std::size_t d_before; // floats of a vector before its symbol's own
     const std::size_t d_batch, d_reach, d_taps;
     std::vector<float> d_samples, d_rest;
-    mutable std::vector<float> d_expected; // what rest() works with
+    const simd::kernels* d_kernels;
+    mutable aligned_floats d_expected, d_turned, d_negative; // what rest() works with
     // Least squares of the filter, its offset last: real where the samples are.
     std::vector<std::complex<double>> d_gram, d_moments, d_filter;
     std::vector<double> d_sums; // of the samples' residuals: squares, count
     std::size_t d_symbols = 0;  // since the signal changed
+    normal_equations d_block;   // of a batch
+    planes d_wave, d_wanted;    // expected samples, and those received
     std::vector<std::complex<double>> d_work, d_solution;
     std::vector<std::complex<float>> d_taps_in_use;
 };

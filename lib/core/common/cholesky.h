@@ -28,6 +28,13 @@ bool solve(std::vector<T>& a, std::size_t m, std::vector<T>& b, std::size_t n)
         else
             return std::conj(v);
     };
+    const auto times = [](T v, T w) { // std::complex's own looks for infinities
+        if constexpr (std::is_floating_point_v<T>)
+            return v * w;
+        else
+            return T{ v.real() * w.real() - v.imag() * w.imag(),
+                      v.real() * w.imag() + v.imag() * w.real() };
+    };
     for (std::size_t j = 0; j < m; ++j) {
         const auto diagonal = std::real(a[j * m + j]);
         for (std::size_t k = 0; k < j; ++k)
@@ -38,19 +45,19 @@ bool solve(std::vector<T>& a, std::size_t m, std::vector<T>& b, std::size_t n)
         a[j * m + j] = pivot;
         for (std::size_t i = j + 1; i < m; ++i) {
             for (std::size_t k = 0; k < j; ++k)
-                a[i * m + j] -= a[i * m + k] * conjugate(a[j * m + k]);
+                a[i * m + j] -= times(a[i * m + k], conjugate(a[j * m + k]));
             a[i * m + j] /= pivot;
         }
     }
     for (std::size_t c = 0; c < n; ++c) {
         for (std::size_t i = 0; i < m; ++i) {
             for (std::size_t k = 0; k < i; ++k)
-                b[i * n + c] -= a[i * m + k] * b[k * n + c];
+                b[i * n + c] -= times(a[i * m + k], b[k * n + c]);
             b[i * n + c] /= a[i * m + i];
         }
         for (std::size_t i = m; i-- > 0;) {
             for (std::size_t k = i + 1; k < m; ++k)
-                b[i * n + c] -= conjugate(a[k * m + i]) * b[k * n + c];
+                b[i * n + c] -= times(conjugate(a[k * m + i]), b[k * n + c]);
             b[i * n + c] /= a[i * m + i];
         }
     }

@@ -207,6 +207,8 @@ model read_model(tensor_file file)
                      file.text("training"));
         loaded.symbol_error_rate =
             number(file, "symbol_error_rate", 0, 1, loaded.symbol_error_rate);
+        loaded.refined_symbol_error_rate = number(
+            file, "refined_symbol_error_rate", 0, 1, loaded.refined_symbol_error_rate);
         loaded.temperature = number(file, "temperature", 0.05f, 20, 1);
         loaded.adapted_temperature = number(file, "adapted_temperature", 0.05f, 20, 1);
         if (file.metadata.count("waveform_reach") ||
@@ -249,6 +251,9 @@ tensor_file tensors_of(const model& saved)
         file.metadata["temperature"] = json(saved.temperature).dump();
         file.metadata["adapted_temperature"] = json(saved.adapted_temperature).dump();
     }
+    if (!std::isnan(saved.refined_symbol_error_rate))
+        file.metadata["refined_symbol_error_rate"] =
+            json(saved.refined_symbol_error_rate).dump();
     const auto add = [&](const std::string& name,
                          std::vector<std::size_t> shape,
                          const float* values,

@@ -43,6 +43,9 @@ struct model {
     //! Of the network on the signal that it was trained on, as counted with labels: 0 to
     //! 1, NaN if unknown. A guard needs it.
     float symbol_error_rate = std::numeric_limits<float>::quiet_NaN();
+    //! Of its labels, refined by the expected waveform, counted on the same symbols; NaN if
+    //! unknown.
+    float refined_symbol_error_rate = std::numeric_limits<float>::quiet_NaN();
     /*! Logits divided by it give posteriors that say how often the network errs on the
      * signal that it was trained on, as found with labels; 1 if unknown. 0.05 to 20. */
     float temperature = 1;
@@ -69,8 +72,8 @@ struct model {
 /*! Reads a model from a safetensors file of format `adann/1`: float32 tensors
  * `layers.K.weight` (outputs, inputs) and `layers.K.bias`, K from 0, and the strings
  * `format`, `sps`, `half_window`, `complex` (true, false), `constellation`, `training` as
- * metadata, and if known `symbol_error_rate`, `temperature` and
- * `adapted_temperature`. `adann/2` may have an expected waveform: float32 tensors
+ * metadata, and if known `symbol_error_rate`, `temperature`,
+ * `adapted_temperature` and `refined_symbol_error_rate`. `adann/2` may have an expected waveform: float32 tensors
  * `waveform.affine`, `waveform.table` and `waveform.noise` (noise_correlation()), with
  * `waveform_reach`, `waveform_context` and `waveform_noise` as metadata. `adann/3` may
  * have quantization formats: int32 tensors `quantization.values` and

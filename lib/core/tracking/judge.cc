@@ -33,6 +33,9 @@ judge::align(const std::uint8_t* labels, const std::uint8_t* others, float turne
 {
     constexpr double whole_turn = 2 * M_PI;
     const double step = whole_turn / static_cast<double>(d_symmetries.size());
+    if (std::equal(labels, labels + symbols, others) &&
+        std::abs(std::remainder(double{ turned }, whole_turn)) < 0.75 * step)
+        return &d_symmetries.front();
     std::size_t most = 0, most_explained = 0;
     const std::vector<std::uint8_t>* found = &d_symmetries.front();
     for (std::size_t s = 0; s < d_symmetries.size(); ++s) {

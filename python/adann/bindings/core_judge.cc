@@ -6,7 +6,9 @@
 #include "arrays.h"
 #include "core_python.h"
 
+#include "core/adaptation/label_refiner.h"
 #include "core/adaptation/waveform_judge.h"
+#include "core/network/model.h"
 
 using namespace gr::adann::core;
 
@@ -39,6 +41,30 @@ struct judge : waveform_judge {
     }
     std::size_t dimension, batch, classes;
 };
+
+// As the equalizer's guard does.
+labels_array refine_labels(const model& of,
+                           const py::array_t<float>& features,
+                           const labels_array& labels,
+                           std::size_t batch)
+{
+    if (!of.waveform)
+        refuse("model.waveform", "None", "one, as `adann train` finds it");
+    const auto view = view_of(features, of.window.dimension());
+    const std::uint8_t* given = labels_for(labels, view.count);
+    for (std::size_t i = 0; i < view.count; ++i)
+        check_range<std::size_t>("a label", given[i], 0, of.symbols.size() - 1);
+    labels_array refined(view.count, given);
+    waveform_judge judge(*of.waveform, of.window, batch);
+    label_refiner refiner(of.symbols, *of.waveform, batch);
+    for (std::size_t first = 0; first + batch <= view.count; first += batch) {
+        if (judge.look(view.from(first, batch), given + first))
+            refiner.reset();
+        if (judge.settled())
+            refiner.refine(judge, refined.mutable_data() + first);
+    }
+    return refined;
+}
 
 } // namespace
 
@@ -87,4 +113,18 @@ follows the present signal. Raises ValueError naming the parameter that is out o
             "noise",
             &waveform_judge::noise,
             "The rms that the waveform left of a float of the latest batches.");
+
+    m.def(
+        "refine_labels",
+        refine_labels,
+        py::arg("model"),
+        py::arg("features"),
+        py::arg("labels"),
+        py::arg("batch") = 512,
+        R"(Labels that explain the samples better, by the expected waveform of a core.model.
+
+features: float32 (n, D), consecutive windows; labels: uint8 (n,), as a network decides them. Each
+symbol tries the nearest points, batch by batch, as in the equalizer; the first 2048 symbols, some
+at the batches' ends and an incomplete batch stay. Returns uint8 (n,). Raises ValueError for a model
+without a waveform and for what does not fit it.)");
 }

@@ -9,6 +9,7 @@ from collections import deque
 
 from PyQt5 import QtCore, QtGui, QtWidgets
 
+from ..captures.statistics import error_vector_magnitude
 from .status_monitor import status_listener
 
 _FLOOR = -9         # of the plot: log10 of a bit error rate
@@ -35,7 +36,7 @@ class StatusWidget(QtWidgets.QWidget):
         if title:
             form.addRow(QtWidgets.QLabel(f"<b>{title}</b>"))
         for name in ("estimated BER", "95 % interval", "network in use", "modulation error ratio",
-                     "front filter", "carrier", "trained", "dropped", "lag", "latest event"):
+                     "error vector magnitude", "front filter", "carrier", "trained", "dropped", "lag", "latest event"):
             self._fields[name] = QtWidgets.QLabel(_BEFORE)
             self._fields[name].setMinimumWidth(210)
             form.addRow(name, self._fields[name])
@@ -59,8 +60,10 @@ class StatusWidget(QtWidgets.QWidget):
             self._set("95 % interval", f"{low:.1e} to {high:.1e}")
         self._set("network in use", status.get("network", _BEFORE))
         if "memory" in status:
-            self._set("modulation error ratio",
-                      f"{-status['residual']:.1f} dB" if "residual" in status else _BEFORE)
+            ratio = -status["residual"] if "residual" in status else None
+            self._set("modulation error ratio", _BEFORE if ratio is None else f"{ratio:.1f} dB")
+            self._set("error vector magnitude",
+                      _BEFORE if ratio is None else f"{100 * error_vector_magnitude(ratio):.1f} %")
             self._set("front filter", f"memory {status['memory']} symbols" if status["memory"]
                       else "does nothing")
             self._set("carrier", f"{status['frequency']:.1e} turns a symbol")

@@ -40,6 +40,11 @@ def record_statistics(samples: npt.ArrayLike, first: int = 0, end: int | None = 
     return np.asarray(mean).item(), float(np.sqrt(variance))
 
 
+def error_vector_magnitude(ratio: float) -> float:
+    """The rms error of symbols over the rms of the points, of a modulation error ratio in dB."""
+    return 10 ** (-ratio / 20)
+
+
 class Normalized:
     """A record with zero mean and unit power, computed where it is read; samples that are not finite become 0.
 

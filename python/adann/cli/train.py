@@ -10,6 +10,7 @@ from .. import core
 from . import interrupts
 from .terminal import about, check_outputs, constellation_option, part_options, progress_bar
 
+_FAR = 10  # times what wrong labels may account for, as estimated
 _FEW = 1000  # symbols to train on
 _MOST = 1 << 19  # symbols that are used, if nobody tells
 
@@ -59,7 +60,8 @@ def train(capture: str, reference: str | None, blind: bool, constellation: core.
     found by correlation.
 
     A slicer and a linear equalizer of the network's window, fitted to the same symbols, are tested on
-    the same rest: a network that is worse than these is warned of. Errors come with their 95 % interval
+    the same rest: a network that is worse than these is warned of. Blindly that tells little, for the labels are a
+    linear equalizer's: a network may differ from them because it is better. Errors come with their 95 % interval
     (Clopper-Pearson); loss is the mean cross-entropy, in nats.
 
     Beside the network it learns the expected waveform: what the samples of a symbol are, given the
@@ -77,6 +79,7 @@ def train(capture: str, reference: str | None, blind: bool, constellation: core.
     """
     from ..captures.files import check_rates, cut, read_capture, read_reference
     from ..captures.labels import known
+    from ..captures.statistics import error_vector_magnitude
     from ..offline.blind import wrong_decisions
     from ..offline.doubts import data_doubts, doubts
     from ..offline.training import TrainingSettings
@@ -123,8 +126,10 @@ def train(capture: str, reference: str | None, blind: bool, constellation: core.
     if trained.blind_ratio is not None:
         wrong = wrong_decisions(constellation, trained.blind_ratio, trained.labels.size)
         click.echo("labels are a linear equalizer's decisions, modulation error ratio "
-                   f"{trained.blind_ratio:.1f} dB, about {wrong} of {trained.labels.size} wrong, if what is left is "
-                   "noise; errors are differences from them")
+                   f"{trained.blind_ratio:.1f} dB (error vector magnitude "
+                   f"{100 * error_vector_magnitude(trained.blind_ratio):.1f} %), about {wrong} of "
+                   f"{trained.labels.size} wrong, if what is left is noise; what follows are differences from them, "
+                   "their own errors included")
     else:
         click.echo(f"reference found at a delay of {trained.delay} symbols")
         if trained.disagreement:
@@ -136,7 +141,7 @@ def train(capture: str, reference: str | None, blind: bool, constellation: core.
             loss = "" if math.isnan(score.loss) else f"loss {score.loss:.2e}, "
             click.echo(f"{name} on {score.symbols} symbols: {loss}"
                        f"BER {score.bit_errors / score.bits:.2e} (95 %: {low:.1e} to {high:.1e}), "
-                       f"{score.symbol_errors} symbol errors")
+                       f"{score.symbol_errors} {'differences' if blind else 'symbol errors'}")
     whole = min(record.samples.size // sps, labels.size) if labels is not None else trained.labels.size
     if 2 * trained.labels.size < whole and not record.bursts:
         click.echo(f"warning: capture and reference overlap in {trained.labels.size} symbols of {whole}: is the "
@@ -146,7 +151,13 @@ def train(capture: str, reference: str | None, blind: bool, constellation: core.
     for sentence in data_doubts(trained.labels, trained.part, constellation.size):
         click.echo(f"warning: {sentence}")
     linear = trained.conventional.get("linear equalizer")
-    if linear and trained.test.symbol_errors > linear.symbol_errors:
+    if blind and trained.test:
+        expected = wrong_decisions(constellation, trained.blind_ratio, trained.test.symbols)
+        if trained.test.symbol_errors > _FAR * (expected + linear.symbol_errors + 1):
+            click.echo(f"warning: the network differs from its labels in {trained.test.symbol_errors} of "
+                       f"{trained.test.symbols} symbols, of which about {expected} are wrong: more symbols to train "
+                       "on (--fraction), or a linear equalizer, would serve better")
+    elif linear and trained.test.symbol_errors > linear.symbol_errors:
         click.echo(f"warning: the network makes {trained.test.symbol_errors} symbol errors where a linear "
                    f"equalizer makes {linear.symbol_errors}: more symbols to train on (--fraction), or "
                    "that equalizer, would serve better")

@@ -53,7 +53,7 @@ def decide_portions(network: core.network, features: npt.NDArray[np.float32],
 
 def calibrate(model: core.model, features: npt.NDArray[np.float32],
               labels: npt.NDArray[np.uint8]) -> None:
-    """Set the symbol error rate and both temperatures of a core.model from labelled windows.
+    """Set the symbol error rates and both temperatures of a core.model from labelled windows.
 
     features: float32 (n, D), consecutive; labels: uint8 (n,), UNKNOWN where not known. The second
     temperature is that of a copy that has adapted to the features without labels, by the default
@@ -63,6 +63,10 @@ def calibrate(model: core.model, features: npt.NDArray[np.float32],
     decided, posteriors = decide_portions(model.network, features, last)
     model.symbol_error_rate = np.mean(decided != labels[last])
     model.temperature = fit_temperature(posteriors, labels[last])
+    if model.waveform is not None and last.size:
+        of = slice(last[0], last[-1] + 1)
+        refined = core.refine_labels(model, features[of], model.network.decide(features[of])[0])
+        model.refined_symbol_error_rate = np.mean(refined[last - last[0]] != labels[last])
     half = min(labels.size // 2, _MOST)
     adapted = _adapted(model, features[:half])
     rest = np.flatnonzero(known(labels[half:half + _MOST], model.constellation.size)) + half

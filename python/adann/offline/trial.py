@@ -14,6 +14,7 @@ from .. import core
 from ..captures.alignment import is_conjugated
 from ..captures.files import Capture, cut
 from ..captures.labels import known
+from ..captures.statistics import error_vector_magnitude
 from .blind import wrong_decisions
 from .conventional import linear_equalizer, nearest, slicer
 from .doubts import data_doubts
@@ -128,7 +129,8 @@ def try_capture(capture: Capture, symbol_rate: float | None, constellation: core
     said += data_doubts(labels, part, constellation.size)
     if trained.blind_ratio is not None:
         said.append("no labels were given: errors are differences from the decisions of a blind linear equalizer "
-                    f"(modulation error ratio {trained.blind_ratio:.1f} dB, about "
+                    f"(modulation error ratio {trained.blind_ratio:.1f} dB, error vector magnitude "
+                    f"{100 * error_vector_magnitude(trained.blind_ratio):.1f} %, about "
                     f"{wrong_decisions(constellation, trained.blind_ratio, labels.size)} of {labels.size} wrong, if "
                     "what is left is noise)")
     return Trial(said, samples, bursts, sps, done.symbol_rate, constellation, fraction, trained.model, rows, blind,

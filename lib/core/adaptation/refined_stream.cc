@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "core/adaptation/refined_stream.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace gr::adann::core {
+
+namespace {
+constexpr float much_more = 2; // power, of another signal
+}
+
+refined_stream::refined_stream(const constellation& symbols,
+                               const expected_waveform& waveform)
+    : d_descent(symbols, waveform),
+      d_past(delay() + 2 * d_descent.behind()),
+      d_samples((d_past + block) * waveform.stride()),
+      d_white(d_samples.size()),
+      d_rest((block + refinement::predicted_from) * waveform.stride()),
+      d_expected(d_rest.size() + 2 * filter_reach * waveform.stride()),
+      d_new_white(d_rest.size()),
+      d_powers(d_past),
+      d_labels(d_past + block),
+      d_refined(d_labels.size())
+{
+}
+
+void refined_stream::start() { d_filled = d_taken = d_flushed = d_whitened = 0; }
+
+std::size_t refined_stream::flush(std::uint8_t* labels, std::size_t room)
+{
+    const std::size_t left = std::min(d_taken, delay()) - d_flushed;
+    const std::size_t n = std::min(left, room);
+    std::copy_n(d_labels.begin() + (d_past + d_filled - left), n, labels);
+    d_flushed += n;
+    return n;
+}
+
+std::size_t refined_stream::take(const feature_view& windows,
+                                 const std::uint8_t* decided,
+                                 const refinement& signal,
+                                 std::uint8_t* labels)
+{
+    const std::size_t stride = d_descent.waveform().stride();
+    std::size_t written = 0;
+    for (std::size_t i = 0; i < windows.count; ++i) {
+        const std::size_t at = d_past + d_filled++;
+        d_labels[at] = d_refined[at] = decided[i];
+        std::copy_n(windows[i] + (windows.dimension - stride) / 2,
+                    stride,
+                    d_samples.begin() + at * stride);
+        if (d_taken++ >= delay())
+            labels[written++] = d_labels[at - delay()];
+        if (d_filled == block)
+            refine(signal);
+    }
+    return written;
+}
+
+// A block is there: refines what it makes known, and lets the past move on.
+void refined_stream::refine(const refinement& signal)
+{
+    const std::size_t size = d_past + block, stride = d_descent.waveform().stride();
+    if (signal.known && d_taken >= size) {
+        if (std::exchange(d_used, signal.number) != signal.number)
+            d_descent.use(signal);
+        subtract_waveform(signal);
+        d_whitened = std::min(d_whitened + block, size);
+    } else {
+        d_whitened = 0;
+    }
+    if (d_whitened == size) {
+        const std::size_t last = size - d_descent.before();
+        const std::size_t end = last - d_descent.behind();
+        const std::size_t most = d_descent.tries() + 2 * block;
+        for (std::size_t i = end - 2 * block; i < end && d_descent.tries() < most; ++i)
+            d_descent.visit(d_refined.data(), size, i, d_white.data(), 0, last);
+        const auto first = d_refined.begin() + (end - 2 * block);
+        // What only symbols that were visited are part of.
+        if (explained(signal, end - 3 * block, end - d_descent.before()))
+            std::copy_n(first, block, d_labels.begin() + (end - 2 * block));
+    }
+    const auto move_on = [](auto& values, std::size_t each) {
+        std::copy(values.begin() + block * each, values.end(), values.begin());
+    };
+    move_on(d_samples, stride);
+    move_on(d_white, stride);
+    move_on(d_labels, 1);
+    move_on(d_refined, 1);
+    d_filled = 0;
+}
+
+// What the waveform leaves of the symbols whose neighbours the block makes known, whitened.
+void refined_stream::subtract_waveform(const refinement& signal)
+{
+    const auto& waveform = d_descent.waveform();
+    const std::size_t stride = waveform.stride();
+    const std::size_t first = d_past - d_descent.before(); // to be known
+    const std::size_t from = first - refinement::predicted_from;
+    const std::size_t count = block + refinement::predicted_from;
+    const auto subtract = [&](auto kind) {
+        using sample = decltype(kind);
+        subtract_filtered(waveform,
+                          signal.taps,
+                          &d_refined[from],
+                          reinterpret_cast<const sample*>(&d_samples[from * stride]),
+                          count,
+                          d_expected.data(),
+                          reinterpret_cast<sample*>(d_rest.data()));
+    };
+    if (waveform.is_complex())
+        subtract(std::complex<float>());
+    else
+        subtract(float());
+    d_descent.whiten(d_rest.data(), count * waveform.sps(), d_new_white.data());
+    std::copy(d_new_white.begin() + refinement::predicted_from * stride,
+              d_new_white.end(),
+              d_white.begin() + first * stride);
+}
+
+// Whether of symbols first to last - 1 as much is left as of the rest of the signal, by their
+// median, which a wrong one among them does not move.
+bool refined_stream::explained(const refinement& signal,
+                               std::size_t first,
+                               std::size_t last)
+{
+    const std::size_t stride = d_descent.waveform().stride();
+    const auto begin = d_powers.begin(), end = begin + (last - first);
+    for (std::size_t i = 0; i < last - first; ++i) {
+        const float* const own = &d_white[(first + i) * stride];
+        begin[i] = sum_of_products(own, own, stride);
+    }
+    std::nth_element(begin, begin + (last - first) / 2, end);
+    return begin[(last - first) / 2] <
+           much_more * signal.power * static_cast<float>(stride);
+}
+
+} // namespace gr::adann::core

@@ -1,0 +1,77 @@
+/* -*- c++ -*- */
+/*
+ * Decisions that are refined as they come.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+#pragma once
+
+#include "core/adaptation/label_descent.h"
+#include "core/signal/windows.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace gr::adann::core {
+
+/*! Refines a stream of labels by the expected waveform, symbol for symbol (label_descent), and
+ * hands them out delay() symbols later.
+ *
+ * After every `block` symbols, counted from the first one, each symbol whose whole response
+ * has come is visited, and once more a block later, for what its neighbours' changes make
+ * worth one; in a block as many labels are tried as symbols are visited, at most. Labels
+ * stay as they were decided where there is no refinement, and where more than twice the
+ * power is left of most symbols around than refinement leaves as a rule: the signal is
+ * another one there. The result is the same to the bit, however the stream is cut. Nothing is allocated
+ * after construction. */
+class refined_stream
+{
+public:
+    static constexpr std::size_t block = 16;
+
+    refined_stream(const constellation& symbols, const expected_waveform& waveform);
+
+    //! Symbols that must follow one before its label is final.
+    std::size_t delay() const
+    {
+        return d_descent.before() + d_descent.behind() + 2 * block;
+    }
+
+    /*! Takes the next symbols of a stream.
+     * \param windows the samples that they were decided from, each symbol's in the middle
+     * \param decided windows.count labels
+     * \param signal as it is now
+     * \param labels room for windows.count, or `decided` itself
+     * \return how many were written: from the first one of the stream on, delay() later */
+    std::size_t take(const feature_view& windows,
+                     const std::uint8_t* decided,
+                     const refinement& signal,
+                     std::uint8_t* labels);
+
+    /*! Hands out the labels that are left, at the end of a stream.
+     * \return how many of `room` were written; 0: all have been */
+    std::size_t flush(std::uint8_t* labels, std::size_t room);
+    //! What comes next is another stream; labels that are not handed out are forgotten.
+    void start();
+
+private:
+    void refine(const refinement& signal);
+    void subtract_waveform(const refinement& signal);
+    bool explained(const refinement& signal, std::size_t first, std::size_t last);
+
+    label_descent d_descent;
+    const std::size_t d_past;              // symbols kept before a block
+    std::vector<float> d_samples, d_white; // (past + block, stride)
+    std::vector<float> d_rest, d_expected; // of what a block makes known
+    std::vector<float> d_new_white;
+    std::vector<float> d_powers; // of symbols, to find their median
+    // (past + block): as decided, then final; as they are refined
+    std::vector<std::uint8_t> d_labels, d_refined;
+    std::size_t d_filled = 0;   // of the block
+    std::size_t d_taken = 0;    // of the stream
+    std::size_t d_flushed = 0;  // at its end
+    std::size_t d_whitened = 0; // symbols in a row
+    std::uint64_t d_used = 0;   // refinement
+};
+
+} // namespace gr::adann::core

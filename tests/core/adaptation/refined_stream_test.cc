@@ -1,0 +1,122 @@
+/* Decisions that are refined as they come.
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "core/adaptation/label_refiner.h"
+#include "core/adaptation/refined_stream.h"
+#include "nonlinear_link.h"
+
+#include <boost/test/data/test_case.hpp>
+#include <boost/test/unit_test.hpp>
+
+using namespace gr::adann::core;
+using namespace nonlinear;
+namespace data = boost::unit_test::data;
+
+namespace {
+
+// A signal whose first batches a judge and a refiner have seen, and whose decisions are wrong
+// now and then.
+struct fixture {
+    static constexpr std::size_t seen = 12 * batch, symbols = 40 * batch;
+
+    explicit fixture(const kind& of) : received(of.symbols, of.sps, of.is_complex, 3)
+    {
+        received.send(symbols, received.symbols.size());
+        decided.assign(received.sent(0), received.sent(0) + symbols);
+        std::mt19937 random(4);
+        for (auto& label : decided)
+            if (random() % 20 == 0) {
+                const auto& near = received.symbols.neighbours(label);
+                label = near[random() % near.size()];
+            }
+        waveform_judge judge(received.trained, received.window, batch);
+        label_refiner refiner(received.symbols, received.trained, batch);
+        for (std::size_t first = 0; first < seen; first += batch) {
+            std::vector<std::uint8_t> labels(decided.begin() + first,
+                                             decided.begin() + first + batch);
+            judge.look(received.view(first), labels.data());
+            refiner.refine(judge, labels.data());
+        }
+        signal = refiner.found();
+    }
+
+    std::vector<std::uint8_t> refine(std::size_t piece)
+    {
+        refined_stream stream(received.symbols, received.trained);
+        std::vector<std::uint8_t> labels(symbols);
+        std::size_t written = 0;
+        for (std::size_t done = 0, n; done < symbols; done += n) {
+            n = std::min(piece, symbols - done);
+            feature_view view = received.view(done);
+            view.count = n;
+            written +=
+                stream.take(view, decided.data() + done, signal, labels.data() + written);
+            const std::size_t delay = std::min(done + n, stream.delay());
+            BOOST_REQUIRE(written == done + n - delay);
+        }
+        for (std::size_t n; (n = stream.flush(labels.data() + written, 20));
+             written += n) {
+        }
+        BOOST_REQUIRE(written == symbols);
+        return labels;
+    }
+
+    std::size_t wrong(const std::vector<std::uint8_t>& labels,
+                      std::size_t first,
+                      std::size_t last) const
+    {
+        std::size_t found = 0;
+        for (std::size_t i = first; i < last; ++i)
+            found += labels[i] != received.sent(0)[i];
+        return found;
+    }
+
+    nonlinear_link received;
+    refinement signal;
+    std::vector<std::uint8_t> decided;
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(refined_streams)
+
+BOOST_DATA_TEST_CASE(wrong_neighbours_are_put_right_however_the_stream_is_cut,
+                     data::make(kinds),
+                     kind)
+{
+    fixture link(kind);
+    const auto labels = link.refine(fixture::symbols);
+    // The noise is a tenth of half the distance of two points, or less: no error is due.
+    const std::size_t first = 200, last = labels.size() - 100;
+    BOOST_TEST(link.wrong(link.decided, first, last) > 300u);
+    BOOST_TEST(link.wrong(labels, first, last) * 50 <=
+               link.wrong(link.decided, first, last));
+    for (const std::size_t piece : { 1, 7, 16, 300 })
+        BOOST_TEST((link.refine(piece) == labels));
+}
+
+BOOST_AUTO_TEST_CASE(labels_stay_without_a_refinement)
+{
+    fixture link(kinds[1]);
+    link.signal.known = false;
+    const auto labels = link.refine(100);
+    BOOST_TEST(std::equal(labels.begin(), labels.end(), link.decided.begin()));
+}
+
+BOOST_AUTO_TEST_CASE(labels_stay_where_the_signal_is_another_one)
+{
+    fixture link(kinds[1]);
+    const std::size_t from = 20 * batch, to = 25 * batch;
+    std::mt19937 random(9);
+    std::normal_distribution<float> normal;
+    const std::size_t stride = link.received.trained.stride();
+    for (std::size_t i = from * stride; i < to * stride; ++i)
+        link.received.samples[nonlinear_link::margin * stride + i] = normal(random);
+    const auto labels = link.refine(100);
+    BOOST_TEST(std::equal(labels.begin() + from + 20,
+                          labels.begin() + to - 20,
+                          link.decided.begin() + from + 20));
+    BOOST_TEST(link.wrong(labels, to + 200, labels.size() - 100) * 50 <=
+               link.wrong(link.decided, to + 200, labels.size()));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
