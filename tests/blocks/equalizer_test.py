@@ -113,7 +113,7 @@ def test_what_a_quantised_model_learns_is_quantised_again(signal):
     steps = (logits[:, 1:] - logits[:, :1]) / core.quantized_network(model.network, model.formats).logit_scale
     assert (posteriors[-512:] != unchanged[-512:]).mean() > 0.9
     whole = np.abs(steps) < 500  # where a float tells a step from the next
-    assert whole.sum() > 500
+    assert whole.sum() > 100
     np.testing.assert_allclose(steps[whole], np.rint(steps[whole]), atol=0.05)
 
 

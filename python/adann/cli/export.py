@@ -59,7 +59,7 @@ def export(model: str, form: str, front_filter: bool, capture: str | None, outpu
 
 def _with_front_filter(path: str, checkpoint: core.model) -> core.model:
     """Raises ValueError for a file without taps, and a model in whole numbers."""
-    from .. import equalizer
+    from ..adann_python import equalizer
     from ..export.fold import fold
 
     if checkpoint.formats:
