@@ -90,7 +90,7 @@ struct front_filter_status {
 class front_filter
 {
 public:
-    static constexpr std::size_t block = 64;      //!< symbols between two updates
+    static constexpr std::size_t block = 64;     //!< symbols between two updates
     static constexpr std::size_t most_apart = 4; //!< blocks from an update to the next
     static constexpr std::size_t judged_every = 16 * block;
     //! Symbols of a training sequence at most.
