@@ -225,7 +225,7 @@ struct adaptation_settings : learner_settings {
     adaptation_mode mode = adaptation_mode::live;
     bool front_filter = true;
     std::size_t front_filter_length = 12;
-    decision_kind decisions = decision_kind::refined;
+    decision_kind decisions = decision_kind::network;
     std::string checkpoint;
     std::size_t checkpoint_interval = 60;
 

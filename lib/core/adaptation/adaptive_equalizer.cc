@@ -252,8 +252,9 @@ learner_status adaptive_equalizer::status() const
 {
     const std::lock_guard<std::mutex> lock(d_mutex);
     learner_status status = d_status;
-    if (d_since_estimate >
-        queue_slots(d_batch, d_floats) + learner::estimate_every / d_batch + 1)
+    const std::size_t overdue =
+        queue_slots(d_batch, d_floats) + learner::estimate_every / d_batch + 1;
+    if (d_since_estimate > overdue || d_refining)
         status.estimated.trustworthy = false;
     return status;
 }
