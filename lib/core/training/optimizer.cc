@@ -67,6 +67,13 @@ void optimizer::update(std::vector<float>& parameters, const std::vector<float>&
     }
 }
 
+bool optimizer::is_finite() const
+{
+    const auto finite = [](float x) { return std::isfinite(x); };
+    return std::all_of(d_first.begin(), d_first.end(), finite) &&
+           std::all_of(d_second.begin(), d_second.end(), finite);
+}
+
 void optimizer::reset()
 {
     d_updates = 0;

@@ -33,6 +33,9 @@ public:
     //! Forgets all gradients.
     void reset();
 
+    //! Whether what it keeps of the gradients is; else its updates mean nothing any more.
+    bool is_finite() const;
+
     //! Restores the state of an optimizer of the same kind only.
     void state(archive& members);
 

@@ -42,7 +42,8 @@ trainer::trainer(const network& initial,
       d_optimizer(
           settings.optimizer, *settings.learning_rate, initial.parameters().size()),
       d_noise(settings.seed, kernels),
-      d_gradient(initial.parameters().size())
+      d_gradient(initial.parameters().size()),
+      d_before(initial.parameters().size())
 {
 }
 
@@ -76,13 +77,19 @@ step_result trainer::step(const feature_view& batch, const std::uint8_t* given_l
     // The optimizers square the gradient, so its squares must be finite too.
     const float squares = std::inner_product(
         d_gradient.begin(), d_gradient.end(), d_gradient.begin(), 0.0f);
-    const bool finite = std::isfinite(value.loss) && std::isfinite(squares);
-    if (finite)
-        d_optimizer.update(d_network.parameters(), d_gradient);
-    const auto& p = d_network.parameters();
-    const bool accepted = finite && std::all_of(p.begin(), p.end(), [](float x) {
+    if (!std::isfinite(value.loss) || !std::isfinite(squares))
+        return { value.loss, value.confidence, false };
+    auto& parameters = d_network.parameters();
+    std::copy(parameters.begin(), parameters.end(), d_before.begin());
+    d_optimizer.update(parameters, d_gradient);
+    const bool accepted = d_optimizer.is_finite() &&
+                          std::all_of(parameters.begin(), parameters.end(), [](float x) {
                               return std::isfinite(x);
                           });
+    if (!accepted) {
+        std::copy(d_before.begin(), d_before.end(), parameters.begin());
+        d_optimizer.reset();
+    }
     return { value.loss, value.confidence, accepted };
 }
 

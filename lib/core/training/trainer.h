@@ -36,7 +36,8 @@ public:
 
     /*! One step: noise, gradient, optimizer. A batch with a sample that is NaN, infinite
      * or beyond ±largest_sample, or whose gradient is not finite, is rejected: the
-     * parameters and the optimizer stay as they are.
+     * parameters and the optimizer stay as they are. So do the parameters if they, or the
+     * optimizer, would not be finite afterwards; the optimizer is empty then.
      * \param batch feature vectors of the network's dimension, at least one
      * \param given_labels batch.count labels 0 … M-1, needed by losses with known labels
      * and taken by pseudo-labels that are refined; else not used */
@@ -61,6 +62,7 @@ private:
     optimizer d_optimizer;
     generated_noise d_noise;
     std::vector<float> d_gradient;
+    std::vector<float> d_before; // the parameters, while they are changed
 };
 
 } // namespace gr::adann::core
