@@ -84,10 +84,12 @@ BOOST_AUTO_TEST_CASE(lockstep_is_the_same_to_the_bit_however_it_is_cut)
         if (lost)
             initial = make_followed_receiver(0.3f);
         initial.symbol_error_rate = initial.refined_symbol_error_rate = 0.01f;
+        settings.decisions = decision_kind::refined;
         adaptive_equalizer whole(initial, 4, settings);
         whole.start();
         const decisions expected = decide(whole, 0, symbols);
         BOOST_TEST(expected.labels.size() < symbols); // refined ones come later
+        BOOST_TEST(!whole.status().estimated.trustworthy);
         BOOST_TEST((whole.front_status().memory == 0) == lost);
         BOOST_TEST((whole.front_status().resets > 0) == lost);
         for (const std::size_t piece : { 1, 37, 1000 }) {
