@@ -204,7 +204,7 @@ void normal_equations::set_noise(float power,
                 d_sums[plane * matrix() + i * d_pitch + j] = part(i, j, plane);
             p[plane * d_pitch + i] = 2 * part(i, d_taps / 2, plane);
         }
-    p[vector_floats()] = 2 * all;
+    p[vector_floats()] = 3 * all; // so that doing nothing leaves none of it
 }
 
 void normal_equations::add(float keep, const normal_equations& more)

@@ -16,7 +16,8 @@ constexpr std::size_t long_from = 256; // symbols: shorter memories have short t
 constexpr std::size_t short_to = 512;  // symbols: longer ones have long taps only
 constexpr std::size_t updates_per_memory = 16; // at least
 constexpr std::size_t least_blocks = 4;        // of a memory that does not rest
-constexpr float risen = 1.5f; // what a block leaves, when the link has changed at once
+// What a block leaves when the link has changed at once, of float and of complex samples.
+constexpr float risen[] = { 1.25f, 1.5f };
 constexpr int few_steps = 4, many_steps = 12;
 constexpr float small_gain = 0.1f; // of what noise makes of an unknown
 
@@ -139,7 +140,7 @@ void tap_bank::learn(const normal_equations& block, std::size_t blocks)
     for (auto& memory : d_memories)
         memory.blocks += blocks;
     choose();
-    pace(d_latest > risen * before, block.count());
+    pace(d_latest > risen[block.is_complex()] * before, block.count());
     take_in(block);
 }
 
