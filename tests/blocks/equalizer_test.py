@@ -11,8 +11,6 @@ import pmt
 import pytest
 from gnuradio import adann, blocks, gr
 from gnuradio.adann import core
-from gnuradio.adann.export.quantize import quantize
-from scipy.special import softmax
 
 SPS, HALF_WINDOW, SYMBOLS = 2, 3, 20_000
 ROUNDING = 2e-6  # of posteriors: windows on samples are decided in pairs, vectors one by one
@@ -89,32 +87,6 @@ def test_frozen_decisions_are_the_networks(signal):
     np.testing.assert_allclose(soft, expected @ (points if signal.kind == "complex"
                                                  else points.real), atol=1e-5)
     assert labels.size == SYMBOLS - HALF_WINDOW  # the last ones wait for samples to come
-
-
-@pytest.mark.parametrize("bits", [6, 12])
-def test_a_quantised_model_decides_in_whole_numbers(signal, bits):
-    model = core.load_model(signal.model)
-    model.formats = quantize(model.network, signal.features(), bits)
-    whole = core.quantized_network(model.network, model.formats)
-    expected, sums = whole.decide(signal.features())
-    labels, posteriors, _ = run(signal.source(), adann.equalizer(model, mode="off"))
-    np.testing.assert_array_equal(labels, expected)
-    np.testing.assert_allclose(posteriors, softmax(sums * whole.logit_scale, axis=1), atol=ROUNDING)
-
-
-def test_what_a_quantised_model_learns_is_quantised_again(signal):
-    """Every 512 symbols: what decides is always what whole numbers can stand for, of the weights as they are."""
-    model = core.load_model(signal.model)
-    model.formats = quantize(model.network, signal.features(), 8)
-    settings = dict(mode="lockstep", batch=512, guard=False)
-    posteriors = run(signal.source(), adann.equalizer(model, **settings))[1]
-    unchanged = run(signal.source(), adann.equalizer(model, mode="off"))[1]
-    logits = np.log(posteriors[-512:])
-    steps = (logits[:, 1:] - logits[:, :1]) / core.quantized_network(model.network, model.formats).logit_scale
-    assert (posteriors[-512:] != unchanged[-512:]).mean() > 0.9
-    whole = np.abs(steps) < 500  # where a float tells a step from the next
-    assert whole.sum() > 100
-    np.testing.assert_allclose(steps[whole], np.rint(steps[whole]), atol=0.05)
 
 
 def test_a_model_in_memory_is_as_good_as_its_file(signal):

@@ -58,8 +58,9 @@ struct adaptation_event : learner_event {
  * decide(). The network decides and learns from filtered samples.
  *
  * With the decisions "refined", and a model on whose own signal refined labels had no more
- * errors than the network's, what the learner's guard can refine is refined in decide() as well, inline, by what the guard knew of the signal after the latest step, and
- * handed out later (refined_stream.h). All that learns is given the network's own.
+ * errors than the network's, what the learner's guard can refine is refined in decide() as
+ * well, inline, by what the guard knew of the signal after the latest step, and handed out
+ * later (refined_stream.h). All that learns is given the network's own.
  *
  * Without a model it starts with a blind_start: the adapter thread takes its models as they come, and
  * has a learner, and a front filter, from the last one on. Until then nothing is saved.
