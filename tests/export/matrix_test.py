@@ -110,9 +110,9 @@ def run_c(frozen, channels, folder):
 
 @pytest.fixture
 def whole(mixture):
-    """In 8 bits."""
+    """In 10 bits: with 88 rounded inputs instead of 28, 8 bits cost a tenth more errors."""
     folded = mixture.folded()
-    folded.formats = quantize(folded.network, Frozen(folded).windows(interleaved(mixture.channels(20_000, 7))), 8)
+    folded.formats = quantize(folded.network, Frozen(folded).windows(interleaved(mixture.channels(20_000, 7))), 10)
     return Frozen(folded)
 
 
@@ -122,7 +122,7 @@ def test_whole_numbers_in_c_are_the_core_s_to_the_bit(mixture, whole, tmp_path):
     np.testing.assert_array_equal(run_c(whole, channels, tmp_path), expected)
     in_float = mixture.decided(channels)[0]
     sent = np.stack([mixture.link.record(SYMBOLS, 2 + k)[1] for k in (0, 1)], 1)
-    assert np.mean(expected != sent) < 1.1 * np.mean(in_float != sent)
+    assert np.mean(expected != sent) < 1.05 * np.mean(in_float != sent)
 
 
 def test_the_test_bench_for_high_level_synthesis_passes(whole, ap_types, tmp_path):  # noqa: F811
