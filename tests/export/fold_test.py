@@ -76,8 +76,8 @@ def test_whole_numbers_are_rounded_anew_behind_it(link, tmp_path):
     assert not (tmp_path / "link.c").exists()
     done = CliRunner().invoke(main, [*export, "--capture", str(capture)])
     assert done.exit_code == 0, done.output
-    subprocess.run(f"cc -std=c99 -O2 -DADANN_FILTER link.c -o decide && ./decide < {capture.name} > labels.u8", shell=True,
-                   cwd=tmp_path, check=True)
+    subprocess.run(f"cc -std=c99 -O2 -DADANN_FILTER link.c -o decide && ./decide < {capture.name} > labels.u8",
+                   shell=True, cwd=tmp_path, check=True)
     learnt, front = core.load_model(str(learn)), equalizer.front_filter()
     folded = fold(learnt, front.taps, front.offset)
     in_float = folded.network.decide(feature_view(received, folded.sps, folded.half_window))[0]

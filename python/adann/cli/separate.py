@@ -28,8 +28,8 @@ from .terminal import about, check_outputs, constellation_option
 @click.option("-o", "--output", "paths", required=True, multiple=True, metavar="FILE",
               help="The capture of a transmitter: .sigmf-meta; once for each.")
 def separate(captures: tuple[str, ...], model: str | None, references: tuple[str, ...],
-             constellation: core.constellation | None, sps: int | None, outputs: int | None, length: int, matrix: str | None,
-             paths: tuple[str, ...]) -> None:
+             constellation: core.constellation | None, sps: int | None, outputs: int | None, length: int,
+             matrix: str | None, paths: tuple[str, ...]) -> None:
     """Make one capture for each transmitter of several channels, in which they are mixed.
 
     The two polarisations of light, or one transmitter received by several antennas (--outputs 1).

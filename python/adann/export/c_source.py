@@ -279,7 +279,8 @@ def c_source(frozen: Frozen, stem: str) -> dict[str, str]:
     fields = names | {
         "title": title(frozen), "version": core.__version__, "NAME": name.upper(),
         "file": f"{stem}.c", "header": f"{stem}.h", "classes": classes, "inputs": frozen.inputs,
-        "outputs": frozen.outputs, "logits": frozen.outputs * classes, "stride": frozen.stride, "sps": model.sps, "window": 2 * model.half_window + 1,
+        "outputs": frozen.outputs, "logits": frozen.outputs * classes,
+        "stride": frozen.stride, "sps": model.sps, "window": 2 * model.half_window + 1,
         "parts": (", I and Q" if model.complex else "") + channels,
         "interleaved": f", I and Q in turn{channels}, the first an I" if model.complex else "",
         "before": frozen.floats_before, "golden": len(windows),

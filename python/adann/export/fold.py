@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +22,7 @@ class Matrix:
     """A matrix of filters and a network behind each output, as one network.
 
     Its windows take a sample of each channel in turn, I and Q; its outputs are the logits of each transmitter in turn.
-    formats: of whole numbers, or None. The rest as in core.model.
+    formats: core.quantization of whole numbers, or None. The rest as in core.model.
     """
 
     network: core.network
@@ -31,7 +32,7 @@ class Matrix:
     training: str
     channels: int
     outputs: int
-    formats: core.quantization | None = None
+    formats: Any = None
     complex: bool = True
 
 

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from .. import core
 from .c_source import identifier, rows, table, title
 from .frozen import Frozen
@@ -242,8 +240,9 @@ def hls_source(frozen: Frozen, stem: str) -> dict[str, str]:
     shift_count = outputs - sizes[-1]
     fields = {
         "title": title(frozen), "version": core.__version__, "name": name, "NAME": name.upper(), "stem": stem,
-        "classes": classes, "outputs": frozen.outputs, "inputs": sizes[0], "stride": frozen.stride, "half_window": model.half_window,
-        "bits": formats.bits, "integer_bits": formats.bits - formats.values[0], "sps": model.sps,
+        "classes": classes, "outputs": frozen.outputs, "inputs": sizes[0], "stride": frozen.stride,
+        "half_window": model.half_window, "sps": model.sps, "bits": formats.bits,
+        "integer_bits": formats.bits - formats.values[0],
         "hidden_bits": formats.largest_hidden.bit_length(), "largest_hidden": formats.largest_hidden,
         "label_bits": max(1, (classes - 1).bit_length()), "parts": parts,
         "logits_per_unit": 1 / fixed.logit_scale, "members": "".join(members), "layers": "".join(layers),
