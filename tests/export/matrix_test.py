@@ -110,9 +110,9 @@ def run_c(frozen, channels, folder):
 
 @pytest.fixture
 def whole(mixture):
-    """In 10 bits: with 88 rounded inputs instead of 28, 8 bits cost a tenth more errors."""
+    """In 12 bits: with 88 rounded inputs instead of 28, 8 cost many more errors than in one channel."""
     folded = mixture.folded()
-    folded.formats = quantize(folded.network, Frozen(folded).windows(interleaved(mixture.channels(20_000, 7))), 10)
+    folded.formats = quantize(folded.network, Frozen(folded).windows(interleaved(mixture.channels(20_000, 7))), 12)
     return Frozen(folded)
 
 
