@@ -1,5 +1,6 @@
 /* A learner with any settings on any floats: what decides stays finite.
  * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "alphabets.h"
 #include "input.h"
 
 #include "core/adaptation/learner.h"
@@ -7,22 +8,43 @@
 #include "core/training/initialize.h"
 
 #include <cmath>
+#include <map>
 #include <stdexcept>
 
 using namespace gr::adann;
 using namespace gr::adann::core;
 
+namespace {
+
+const model& of_alphabet(const constellation& alphabet)
+{
+    static std::map<std::string, model> made;
+    const auto found = made.find(alphabet.name());
+    if (found != made.end())
+        return found->second;
+    const network net({ 2, 1, alphabet.size() });
+    return made.try_emplace(alphabet.name(), net, 1, 0, true, alphabet.text())
+        .first->second;
+}
+
+} // namespace
+
 int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size)
 {
     fuzz::input from(bytes, size);
     try {
-        const constellation alphabet(from.of(constellation::names()));
+        const constellation& alphabet = from.of(fuzz::alphabets());
         const unsigned sps = 1 + from.up_to(3), half_window = from.up_to(3);
         const bool complex = from.flag() || alphabet.is_complex();
         const window_geometry window(sps, half_window, complex);
         network net({ window.dimension(), 1 + from.up_to(11), alphabet.size() });
         initialize(net, from.up_to(9));
-        model initial(net, sps, half_window, complex, alphabet.text());
+        model initial = of_alphabet(alphabet);
+        initial.net = net;
+        initial.window = window;
+        initial.sps = sps;
+        initial.half_window = half_window;
+        initial.complex = complex;
         initial.symbol_error_rate = from.flag() ? 0.01f : NAN;
         learner_settings settings;
         settings.batch = 16 + from.up_to(100);

@@ -10,7 +10,7 @@ using namespace fuzz;
 
 namespace {
 
-constexpr std::size_t sps = 2, symbols = 6 * front_filter::block;
+constexpr std::size_t sps = 2, symbols = 3 * front_filter::block;
 
 //! A receiver of an alphabet, and the state of a front filter that has followed a signal.
 struct followed {

@@ -1,5 +1,6 @@
 /* MLSE with any settings on any floats: labels in order, whatever the cuts.
  * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "alphabets.h"
 #include "input.h"
 
 #include "core/mlse/mlse.h"
@@ -14,7 +15,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size)
 {
     fuzz::input from(bytes, size);
     try {
-        const constellation alphabet(from.of(constellation::names()));
+        const constellation& alphabet = from.of(fuzz::alphabets());
         const unsigned sps = from.up_to(4);
         unsigned memory = from.up_to(5);
         while (std::pow(alphabet.size(), memory) > 1024) // states: a run takes no time

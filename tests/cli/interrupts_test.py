@@ -5,6 +5,7 @@ import json
 import os
 import pty
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -83,9 +84,10 @@ def commands(capture, folder):
     yield ["adann", "simulate", "vcsel", "--symbols", 2**16, "-o", folder]
     yield ["adann", "resample", capture, "--sample-rate", 112e9, "--baud", 28e9 * (1 + 1e-5), "--sps", 4, "-o",
            folder / "out"]
+    yield ["adann", "try", capture, "--baud", 28e9, "--constellation", "pam4", "--symbols", 2**14, "-o", folder / "try"]
 
 
-@pytest.mark.parametrize("command", range(5), ids=["equalize", "mlse", "train", "simulate", "resample"])
+@pytest.mark.parametrize("command", range(6), ids=["equalize", "mlse", "train", "simulate", "resample", "try"])
 @pytest.mark.parametrize("terminal", [False, True])
 def test_an_interrupt_at_any_instant_is_answered(capture, tmp_path, command, terminal):
     """At random instants between the program's start and its end; whether one comes in time to be
@@ -96,6 +98,7 @@ def test_an_interrupt_at_any_instant_is_answered(capture, tmp_path, command, ter
     whole = time.monotonic() - begin
     random = np.random.default_rng(command)
     for instant in whole * random.random(INSTANTS):
+        shutil.rmtree(tmp_path / "try", ignore_errors=True)
         for path in tmp_path.iterdir():
             path.unlink()
         master, other = pty.openpty()
@@ -114,6 +117,9 @@ def test_an_interrupt_at_any_instant_is_answered(capture, tmp_path, command, ter
             check_results(tmp_path)
         data = [path for path in tmp_path.glob("*.sigmf-*")]
         assert len(data) % 2 == 0
+        if (tmp_path / "try").exists():
+            assert sorted(path.name for path in (tmp_path / "try").iterdir()) == [
+                "capture.sigmf-data", "capture.sigmf-meta", "model.safetensors", "try.png"]
 
 
 def read_all(master):

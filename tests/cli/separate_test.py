@@ -2,10 +2,12 @@
 """`adann separate`: two channels on the command line, from labels to a model, and with that without labels."""
 
 import json
+import subprocess
 
 import numpy as np
 import pytest
 from gnuradio.adann.captures.files import read_capture, write_capture
+from gnuradio.adann.captures.statistics import normalized
 from gnuradio.adann.links.dual_polarization_link import DualPolarizationLink
 from pam4_sets import adann
 
@@ -24,6 +26,11 @@ def make_record(folder, name, seed, **parameters):
 
 def both(option, folder, name, suffix=""):
     return [part for k in (0, 1) for part in (option, folder / f"{name}{k}{suffix}")]
+
+
+def succeeds(*arguments):
+    done = adann(*arguments)
+    assert done.exit_code == 0, done.stderr
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +78,53 @@ def test_a_model_finds_them_in_another_record_without_labels(folder, tmp_path):
     assert sorted(found) == [0, 1]
 
 
+def decided_in_c(folder, name):
+    """Labels (2, n) of the record `second` by a C file."""
+    subprocess.run(f"cc -std=c99 -O2 -DADANN_FILTER {name}.c -o {name}", shell=True, cwd=folder, check=True)
+    channels = np.stack([read_capture(folder / f"second{k}").samples[:] for k in (0, 1)], 1)
+    found = subprocess.run([folder / name], input=channels.astype(np.complex64).tobytes(), capture_output=True,
+                           check=True).stdout
+    return np.frombuffer(found, np.uint8).reshape(-1, 2).T
+
+
+def test_the_matrix_is_exported_with_the_network_behind_it(folder, tmp_path):
+    """In float and in whole numbers: as `adann equalize` decides of the streams."""
+    make_record(tmp_path, "second", 2, angle=1.2, delay=0.8)
+    captures = both("--capture", tmp_path, "second")
+    succeeds("separate", "--model", folder / "model.safetensors", *captures, "--matrix", tmp_path / "matrix.npy",
+             *both("-o", tmp_path, "stream"))
+    succeeds("quantize", folder / "model.safetensors", "--capture", folder / "known0", "--bits", 10,
+             "-o", tmp_path / "whole.safetensors")
+    expected = []
+    for k in (0, 1):
+        succeeds("equalize", "--model", folder / "model.safetensors", "--capture", tmp_path / f"stream{k}",
+                 "--mode", "off", "-o", tmp_path / f"{k}.u8", "--report", tmp_path / f"{k}.json")
+        expected.append(np.fromfile(tmp_path / f"{k}.u8", np.uint8))
+    for name, model in ("floats", folder / "model.safetensors"), ("whole", tmp_path / "whole.safetensors"):
+        succeeds("export", model, "--matrix", tmp_path / "matrix.npy", *captures, "--format", "c", "-o",
+                 tmp_path / f"{name}.c")
+        # The matrix stands still that followed its own noise.
+        assert np.mean(decided_in_c(tmp_path, name)[:, 8192:-16] != np.stack(expected)[:, 8192:-16]) < 1e-3
+    refused = adann("export", tmp_path / "whole.safetensors", "--matrix", tmp_path / "matrix.npy", "--format", "hls",
+                    "-o", tmp_path / "dual")
+    assert refused.exit_code == 1 and "with --capture, on which they are rounded anew" in refused.stderr
+    assert not (tmp_path / "dual").exists()
+    succeeds("export", tmp_path / "whole.safetensors", "--matrix", tmp_path / "matrix.npy", *captures, "--format",
+             "hls", "-o", tmp_path / "dual")
+    assert "of 2 channels in turn" in (tmp_path / "dual/README.md").read_text()
+
+
+def test_a_matrix_of_known_labels_is_written_too(folder, tmp_path):
+    succeeds("separate", *both("--capture", folder, "first"), *both("--reference", folder, "first", ".u8"),
+             "--constellation", "qpsk", "--sps", 2, "--matrix", tmp_path / "matrix.npy", *both("-o", tmp_path, "known"))
+    channels = [normalized(read_capture(folder / f"first{k}").samples[:]) for k in (0, 1)]
+    for k, filters in enumerate(np.load(tmp_path / "matrix.npy")):
+        stream = sum(np.convolve(each, taps[::-1], "same") for each, taps in zip(channels, filters))
+        np.testing.assert_allclose(stream, read_capture(tmp_path / f"known{k}").samples[:], atol=1e-4)
+
+
 @pytest.mark.parametrize("arguments, text", [
+    (("--model", "model.safetensors", "--matrix", "m.txt"), "a name that ends in .npy"),
     ((), "give --model or --reference"),
     (("--model", "model.safetensors"), "2 transmitters need as many -o, 1 given"),
     (("--reference", "first0.u8"), "--reference needs --constellation and --sps")])

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A front filter folded into the network behind it, against the filter by numpy before that network."""
 
+import subprocess
+
 import numpy as np
 import pytest
 from click.testing import CliRunner
@@ -8,6 +10,7 @@ from gnuradio import adann, blocks, gr
 from gnuradio.adann import core
 from gnuradio.adann.cli import main
 from gnuradio.adann.export.fold import fold
+from gnuradio.adann.export.quantize import quantize
 from gnuradio.adann.offline.training import feature_view
 
 
@@ -49,6 +52,38 @@ def test_a_checkpoint_is_exported_with_its_taps(link, tmp_path):
     assert done.exit_code == 0, done.output
     window = f"#define LINK_WINDOW {folded.network.sizes[0]}"
     assert window in (tmp_path / "link.h").read_text()
+
+
+def test_whole_numbers_are_rounded_anew_behind_it(link, tmp_path):
+    """10 bits, of an equalizer that decides in whole numbers: C files in float and in them decide nearly alike."""
+    samples, labels = link.record(60_000, 4)
+    echo = 0.15 if link.constellation.size > 4 else 0.4
+    received = (samples + echo * np.roll(samples, link.model.sps)).astype(samples.dtype)
+    received /= np.sqrt(np.mean(np.abs(received) ** 2))
+    received.tofile(tmp_path / f"rx.{'c64' if link.model.complex else 'f32'}")
+    capture, = tmp_path.glob("rx.*")
+    whole = core.model.from_bytes(link.model.to_bytes())
+    whole.formats = quantize(whole.network, feature_view(samples, whole.sps, whole.half_window), 10)
+    learn = tmp_path / "learn.safetensors"
+    equalizer = adann.equalizer(whole, mode="lockstep", checkpoint=str(learn))
+    top, sink = gr.top_block(), blocks.null_sink(1)
+    top.connect((blocks.vector_source_c if link.model.complex else blocks.vector_source_f)(received), equalizer, sink)
+    top.run()
+    assert core.load_model(str(learn)).formats.bits == 10
+    export = ["export", str(learn), "--format", "c", "--front-filter", "-o", str(tmp_path / "link.c")]
+    refused = CliRunner().invoke(main, export)
+    assert refused.exit_code == 1 and "on which they are rounded anew" in refused.output
+    assert not (tmp_path / "link.c").exists()
+    done = CliRunner().invoke(main, [*export, "--capture", str(capture)])
+    assert done.exit_code == 0, done.output
+    subprocess.run(f"cc -std=c99 -O2 -DADANN_FILTER link.c -o decide && ./decide < {capture.name} > labels.u8",
+                   shell=True, cwd=tmp_path, check=True)
+    learnt, front = core.load_model(str(learn)), equalizer.front_filter()
+    folded = fold(learnt, front.taps, front.offset)
+    in_float = folded.network.decide(feature_view(received, folded.sps, folded.half_window))[0]
+    found = np.fromfile(tmp_path / "labels.u8", np.uint8)
+    assert "int16_t weights_0" in (tmp_path / "link.c").read_text()
+    assert np.mean(found[20_000:] != labels[20_000:]) < 1.1 * np.mean(in_float[20_000:] != labels[20_000:]) + 1e-4
 
 
 def test_a_model_without_taps_is_refused(link, tmp_path):

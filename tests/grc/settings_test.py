@@ -83,7 +83,7 @@ def test_grc_and_the_command_line_agree_about_the_mlses_memory(platform):
 
 
 @pytest.mark.parametrize("name, largest", [("adann_equalizer", 256), ("adann_ber_counter", 256),
-                                          ("adann_mlse", 64)])
+                                          ("adann_receiver", 256), ("adann_mlse", 64)])
 def test_grc_offers_every_named_constellation(platform, name, largest):
     offered = described(platform, name).params["constellation"].options
     named = [each for each in core.constellation.names() if core.constellation(each).size <= largest]

@@ -93,9 +93,9 @@ model batch_recorder::recorded(learner_settings settings)
     return result;
 }
 
-std::vector<replayed_event> replay(const std::string& path)
+std::vector<replayed_event> replay(const model& recorded)
 {
-    model initial = load_model(path);
+    model initial = recorded;
     if (!initial.state.has("replay.labels"))
         initial.state.fail("holds no recorded batches: a rollback did not write it");
     archive members = archive::restoring(initial.state, "replay");

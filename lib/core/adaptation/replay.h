@@ -62,10 +62,11 @@ struct replayed_event {
     std::array<double, 3> guard_scores;
 };
 
-/*! Has a learner learn once more from the batches of a file that a rollback left, from
- * the state of before them on. With the instruction set that it was recorded with, each
- * step is the same to the bit.
+/*! Has a learner learn once more from the batches that batch_recorder::recorded() put
+ * into a model, such as that of a file that a rollback left, from the state of before
+ * them on. With the instruction set that it was recorded with, each step is the same to
+ * the bit.
  * \throws model_file_error */
-std::vector<replayed_event> replay(const std::string& path);
+std::vector<replayed_event> replay(const model& recorded);
 
 } // namespace gr::adann::core

@@ -207,6 +207,11 @@ model read_model(tensor_file file)
             number(file, "symbol_error_rate", 0, 1, loaded.symbol_error_rate);
         loaded.refined_symbol_error_rate = number(
             file, "refined_symbol_error_rate", 0, 1, loaded.refined_symbol_error_rate);
+        loaded.refined_errors_per_doubt = number(file,
+                                                 "refined_errors_per_doubt",
+                                                 0.01f,
+                                                 100,
+                                                 loaded.refined_errors_per_doubt);
         loaded.temperature = number(file, "temperature", 0.05f, 20, 1);
         loaded.adapted_temperature = number(file, "adapted_temperature", 0.05f, 20, 1);
         if (file.metadata.count("waveform_reach") ||
@@ -252,6 +257,9 @@ tensor_file tensors_of(const model& saved)
     if (!std::isnan(saved.refined_symbol_error_rate))
         file.metadata["refined_symbol_error_rate"] =
             json(saved.refined_symbol_error_rate).dump();
+    if (!std::isnan(saved.refined_errors_per_doubt))
+        file.metadata["refined_errors_per_doubt"] =
+            json(saved.refined_errors_per_doubt).dump();
     const auto add = [&](const std::string& name,
                          std::vector<std::size_t> shape,
                          const float* values,

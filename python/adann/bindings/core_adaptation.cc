@@ -109,7 +109,7 @@ whose weights decide. None while a pause goes on.)")
             std::vector<replayed_event> told;
             {
                 const py::gil_scoped_release unlocked;
-                told = replay(path);
+                told = replay(load_model(path));
             }
             py::list events;
             for (const auto& [event, guard_scores] : told) {

@@ -2,9 +2,9 @@
 """SigMF pairs: the fields that say how samples lie in a file, read and written.
 
 What is read: core:datatype, core:sample_rate, adann:symbol_rate, core:num_channels, core:trailing_bytes,
-core:sha512, core:header_bytes of the first capture segment, and the annotations whose core:label is "burst"; "
-                                                                                                     "the samples
-are in the .sigmf-data beside the .sigmf-meta and nowhere else. Other annotations and further segments are passed over.
+core:sha512, core:header_bytes of the first capture segment, and the annotations whose core:label is "burst";
+the samples are in the .sigmf-data beside the .sigmf-meta and nowhere else. Other annotations and further segments are
+passed over.
 Errors are ValueErrors without the file's name. Source: SigMF specification 1.2.
 """
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import click
@@ -23,11 +24,12 @@ from .terminal import about, check_outputs, constellation_option
 @click.option("--outputs", type=click.IntRange(1, 8),
               help="Transmitters; if not given, as many as channels.")
 @click.option("--length", default=12, type=click.IntRange(1, 64), help="Symbols that the taps span.")
+@click.option("--matrix", metavar="FILE", help="Also the taps at the end, for adann export --matrix: .npy.")
 @click.option("-o", "--output", "paths", required=True, multiple=True, metavar="FILE",
               help="The capture of a transmitter: .sigmf-meta; once for each.")
 def separate(captures: tuple[str, ...], model: str | None, references: tuple[str, ...],
              constellation: core.constellation | None, sps: int | None, outputs: int | None, length: int,
-             paths: tuple[str, ...]) -> None:
+             matrix: str | None, paths: tuple[str, ...]) -> None:
     """Make one capture for each transmitter of several channels, in which they are mixed.
 
     The two polarisations of light, or one transmitter received by several antennas (--outputs 1).
@@ -37,13 +39,17 @@ def separate(captures: tuple[str, ...], model: str | None, references: tuple[str
     that follows: it starts blindly, so which transmitter comes out where nothing tells, nor a
     rotation of the constellation. Then adann equalize takes each of the captures.
     """
-    from ..captures.files import check_rates, read_capture, read_reference, write_capture
+    import numpy as np
+
+    from ..captures.files import check_rates, read_capture, read_reference, write_capture, write_files
     from ..offline.separate import channel_labels, prepare_channels, separate_known
     from ..offline.separate import separate as separate_blindly
 
     if bool(model) == bool(references):
         raise click.UsageError("give --model or --reference, and not both")
-    check_outputs(*paths)
+    if matrix and not matrix.endswith(".npy"):
+        raise click.BadParameter(f"{matrix}, allowed: a name that ends in .npy", param_hint="--matrix")
+    check_outputs(*paths, matrix)
     trained = core.load_model(model) if model else None
     if trained:
         sps = trained.sps
@@ -71,6 +77,10 @@ def separate(captures: tuple[str, ...], model: str | None, references: tuple[str
             done = separate_known(channels, labels, constellation, sps, length)
     rate, baud = records[0].sample_rate, records[0].symbol_rate
     with interrupts.held():
+        if matrix:
+            contents = io.BytesIO()
+            np.save(contents, done.matrix)
+            write_files(Path(matrix).parent, {Path(matrix).name: contents.getvalue()})
         for number, (path, stream) in enumerate(zip(paths, done.streams)):
             meta = write_capture(path, stream, rate, f"transmitter {number} of "
                                  + ", ".join(Path(each).name for each in captures),

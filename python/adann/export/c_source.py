@@ -30,7 +30,7 @@ extern "C" {{
 #endif
 
 #define {NAME}_CLASSES {classes}
-#define {NAME}_WINDOW {inputs} /* values of a window: {window} symbols, {sps} samples each{parts} */
+{outputs_macro}#define {NAME}_WINDOW {inputs} /* values of a window: {window} symbols, {sps} samples each{parts} */
 #define {NAME}_STRIDE {stride} /* values from one symbol's window to the next one's */
 #define {NAME}_BEFORE {before} /* values of a window before its symbol's middle sample */
 #define {NAME}_LOGIT {logit} /* the logit of one unit of {name}_decide's */
@@ -41,9 +41,8 @@ typedef {sum} {name}_logit;
 /* Makes window values of `count` samples' floats{interleaved}. {expected} */
 void {name}_prepare(const float *samples, size_t count, {name}_value *values);
 
-/* The label, 0 to {NAME}_CLASSES - 1, of the symbol in the middle of a window.
- * logits: NULL, or room for {NAME}_CLASSES; the softmax of {NAME}_LOGIT times them is the posteriors. */
-unsigned char {name}_decide(const {name}_value *window, {name}_logit *logits);
+{decides}
+{decide};
 
 #ifdef __cplusplus
 }}
@@ -60,19 +59,16 @@ _SOURCE = """\
 
 {tables}
 {layers}
-unsigned char {name}_decide(const {name}_value *window, {name}_logit *logits)
+{decide}
 {{
-{buffers}    {name}_logit last[{classes}];
-    int i, label = 0;
+{buffers}    {name}_logit last[{logits}];
+    int i{locals};
 {calls}
-    for (i = 1; i < {classes}; ++i)
-        if (last[i] > last[label])
-            label = i;
+{argmax}
     if (logits)
-        for (i = 0; i < {classes}; ++i)
+        for (i = 0; i < {logits}; ++i)
             logits[i] = last[i];
-    return (unsigned char)label;
-}}
+{returned}}}
 
 #ifdef ADANN_SELF_TEST
 #include <stdio.h>
@@ -84,11 +80,9 @@ int main(void)
     int wrong = 0, n, i;
     for (n = 0; n < {golden}; ++n) {{
         {name}_value window[{inputs}];
-        {name}_logit logits[{classes}], largest = 0, off = 0;
-        int differs;
-        {name}_prepare(golden_windows[n], {inputs}, window);
-        differs = {name}_decide(window, logits) != golden_labels[n];
-        for (i = 0; i < {classes}; ++i) {{
+        {name}_logit logits[{logits}], largest = 0, off = 0;
+        {differing}
+        for (i = 0; i < {logits}; ++i) {{
             const {name}_logit wanted = golden_logits[n][i];
             const {name}_logit size = wanted < 0 ? -wanted : wanted;
             const {name}_logit far = logits[i] < wanted ? wanted - logits[i] : logits[i] - wanted;
@@ -106,8 +100,8 @@ int main(void)
 #include <stdio.h>
 #include <string.h>
 
-/* Samples, float32 as this machine has them, from stdin; labels, one byte each, to stdout. Sample i * {sps} is the
- * middle of symbol i; around the record there is no signal. */
+/* Samples{of_channels}, float32 as this machine has them, from stdin; labels, one byte each, to stdout. Sample
+ * i * {sps} is the middle of symbol i; around the record there is no signal. */
 static {name}_value window[{inputs}];
 
 static size_t next(size_t first)
@@ -123,8 +117,7 @@ int main(void)
 {{
     size_t come = next({before}), decided;
     for (decided = 0; (decided + 1) * {stride} <= come; ++decided) {{
-        if (putchar({name}_decide(window, NULL)) == EOF)
-            return 1;
+{put}
         memmove(window, window + {stride}, ({inputs} - {stride}) * sizeof *window);
         come += next({inputs} - {stride});
     }}
@@ -207,6 +200,59 @@ static void hidden(const {weight} *weights, const int32_t *biases, const unsigne
 """
 
 
+# What differs between the labels of one transmitter, which are returned, and those of several.
+_ONE = {
+    "outputs_macro": "",
+    "of_channels": "",
+    "decides": """\
+/* The label, 0 to {NAME}_CLASSES - 1, of the symbol in the middle of a window.
+ * logits: NULL, or room for {NAME}_CLASSES; the softmax of {NAME}_LOGIT times them is the posteriors. */""",
+    "decide": "unsigned char {name}_decide(const {name}_value *window, {name}_logit *logits)",
+    "locals": ", label = 0",
+    "argmax": """\
+    for (i = 1; i < {classes}; ++i)
+        if (last[i] > last[label])
+            label = i;""",
+    "returned": "    return (unsigned char)label;\n",
+    "differing": """\
+int differs;
+        {name}_prepare(golden_windows[n], {inputs}, window);
+        differs = {name}_decide(window, logits) != golden_labels[n];""",
+    "put": """\
+        if (putchar({name}_decide(window, NULL)) == EOF)
+            return 1;"""}
+
+_SEVERAL = {
+    "outputs_macro": "#define {NAME}_OUTPUTS {outputs} /* transmitters */\n",
+    "of_channels": " of the channels in turn",
+    "decides": """\
+/* The labels, 0 to {NAME}_CLASSES - 1, that the transmitters sent in the middle of a window.
+ * logits: NULL, or room for {NAME}_OUTPUTS times {NAME}_CLASSES; the softmax of {NAME}_LOGIT times those of a
+ * transmitter is its posteriors. */""",
+    "decide": "void {name}_decide(const {name}_value *window, unsigned char *labels, {name}_logit *logits)",
+    "locals": ", o",
+    "argmax": """\
+    for (o = 0; o < {outputs}; ++o) {{
+        labels[o] = 0;
+        for (i = 1; i < {classes}; ++i)
+            if (last[o * {classes} + i] > last[o * {classes} + labels[o]])
+                labels[o] = (unsigned char)i;
+    }}""",
+    "returned": "",
+    "differing": """\
+unsigned char labels[{outputs}];
+        int differs = 0;
+        {name}_prepare(golden_windows[n], {inputs}, window);
+        {name}_decide(window, labels, logits);
+        for (i = 0; i < {outputs}; ++i)
+            differs |= labels[i] != golden_labels[n * {outputs} + i];""",
+    "put": """\
+        unsigned char labels[{outputs}];
+        {name}_decide(window, labels, NULL);
+        if (fwrite(labels, 1, {outputs}, stdout) != {outputs})
+            return 1;"""}
+
+
 def identifier(stem: str) -> str:
     """A C identifier of a file's stem, with which all names of the file begin."""
     name = re.sub(r"\W", "_", stem, flags=re.ASCII)
@@ -229,12 +275,14 @@ def c_source(frozen: Frozen, stem: str) -> dict[str, str]:
         _FIXED_HIDDEN.format(**names), _FIXED_LAYERS)
     tables, calls = _layers(frozen, weight)
     width = max(model.network.sizes[1:-1], default=0)
+    channels = f", of {frozen.channels} channels in turn" if frozen.channels > 1 else ""
     fields = names | {
         "title": title(frozen), "version": core.__version__, "NAME": name.upper(),
         "file": f"{stem}.c", "header": f"{stem}.h", "classes": classes, "inputs": frozen.inputs,
+        "outputs": frozen.outputs, "logits": frozen.outputs * classes,
         "stride": frozen.stride, "sps": model.sps, "window": 2 * model.half_window + 1,
-        "parts": ", I and Q" if model.complex else "",
-        "interleaved": ", I and Q in turn, the first an I" if model.complex else "",
+        "parts": (", I and Q" if model.complex else "") + channels,
+        "interleaved": f", I and Q in turn{channels}, the first an I" if model.complex else "",
         "before": frozen.floats_before, "golden": len(windows),
         "sum": "float" if fixed is None else "int32_t",
         "logit": "1.0f" if fixed is None else _number(fixed.logit_scale),
@@ -249,7 +297,8 @@ def c_source(frozen: Frozen, stem: str) -> dict[str, str]:
         "golden_tables": "\n".join((
             rows("float", "golden_windows", windows),
             rows("float" if fixed is None else "int32_t", "golden_logits", logits),
-            table("unsigned char", "golden_labels", logits.argmax(1))))}
+            table("unsigned char", "golden_labels", frozen.labels(logits).ravel())))}
+    fields |= {key: text.format(**fields) for key, text in (_ONE if frozen.outputs == 1 else _SEVERAL).items()}
     return {f"{stem}.c": _SOURCE.format(**fields), f"{stem}.h": _HEADER.format(**fields)}
 
 
@@ -258,7 +307,7 @@ def _layers(frozen, weight):
     tables, calls = [], []
     fixed, count = frozen.quantized, len(frozen.layers)
     if frozen.scaled:
-        tables.append(table("float", "mean", frozen.offset))
+        tables += [table("float", "mean", frozen.offset), table("float", "rms", frozen.scale)]
     for k, (weights, biases) in enumerate(frozen.layers):
         is_last = k + 1 == count
         named = [f"weights_{k}", f"biases_{k}"]
@@ -286,7 +335,8 @@ def title(frozen: Frozen) -> str:
 def _normalized(frozen):
     if not frozen.scaled:
         return "samples[i]"
-    return f"(samples[i] - mean[{'i & 1' if frozen.model.complex else '0'}]) / {_number(frozen.rms)}"
+    place = f"i % {frozen.floats}" if frozen.floats > 1 else "0"
+    return f"(samples[i] - mean[{place}]) / rms[{place}]"
 
 
 def _number(value: float) -> str:

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from .. import core
 from .c_source import identifier, rows, table, title
 from .frozen import Frozen
@@ -26,7 +24,7 @@ _HEADER = """\
 
 namespace {name} {{
 
-const int classes = {classes}, inputs = {inputs}, stride = {stride}, half_window = {half_window};
+const int classes = {classes}, outputs = {outputs}, inputs = {inputs}, stride = {stride}, half_window = {half_window};
 
 // Nearest, halves away from zero, symmetrical limits.
 typedef ap_fixed<{bits}, {integer_bits}, AP_RND_INF, AP_SAT_SYM> sample_t;
@@ -44,11 +42,16 @@ struct frame_t {{
 struct weights_t {{
 {members}}};
 
-// The sums of the last layer, the logits times {logits_per_unit:g}.
-void decide(const ap_int<{bits}> window[inputs], const weights_t &weights, sum_t logits[classes]);
+// The label that each transmitter sent.
+struct decision_t {{
+    label_t labels[outputs];
+}};
 
-// Takes a frame and gives the label of the symbol {half_window} frames before it.
-void top(hls::stream<frame_t> &frames, hls::stream<label_t> &labels, const weights_t &weights);
+// The sums of the last layer, the logits times {logits_per_unit:g}.
+void decide(const ap_int<{bits}> window[inputs], const weights_t &weights, sum_t logits[outputs * classes]);
+
+// Takes a frame and gives the decision of the symbol {half_window} frames before it.
+void top(hls::stream<frame_t> &frames, hls::stream<decision_t> &labels, const weights_t &weights);
 
 }} // namespace {name}
 """
@@ -81,12 +84,12 @@ static hidden_t rectified(sum_t total, shift_t shift)
     return shifted < {largest_hidden} ? hidden_t(shifted) : hidden_t({largest_hidden});
 }}
 
-void decide(const ap_int<{bits}> window[inputs], const weights_t &weights, sum_t logits[classes])
+void decide(const ap_int<{bits}> window[inputs], const weights_t &weights, sum_t logits[outputs * classes])
 {{
 #pragma HLS INLINE
 {layers}}}
 
-void top(hls::stream<frame_t> &frames, hls::stream<label_t> &labels, const weights_t &weights)
+void top(hls::stream<frame_t> &frames, hls::stream<decision_t> &labels, const weights_t &weights)
 {{
 #pragma HLS INTERFACE axis port=frames
 #pragma HLS INTERFACE axis port=labels
@@ -100,14 +103,19 @@ void top(hls::stream<frame_t> &frames, hls::stream<label_t> &labels, const weigh
         window[i] = window[i + stride];
     for (int i = 0; i < stride; ++i)
         window[inputs - stride + i] = frame.values[i].range({bits} - 1, 0);
-    sum_t logits[classes];
+    sum_t logits[outputs * classes];
 #pragma HLS ARRAY_PARTITION variable=logits complete
     decide(window, weights, logits);
-    label_t label = 0;
-    for (int i = 1; i < classes; ++i)
-        if (logits[i] > logits[label])
-            label = i;
-    labels.write(label);
+    decision_t decision;
+    for (int o = 0; o < outputs; ++o) {{
+#pragma HLS UNROLL
+        label_t label = 0;
+        for (int i = 1; i < classes; ++i)
+            if (logits[o * classes + i] > logits[o * classes + label])
+                label = i;
+        decision.labels[o] = label;
+    }}
+    labels.write(decision);
 }}
 
 }} // namespace {name}
@@ -143,7 +151,7 @@ int main()
 {{
     const {name}::weights_t weights = {name}::trained_weights();
     hls::stream<{name}::frame_t> frames;
-    hls::stream<{name}::label_t> labels;
+    hls::stream<{name}::decision_t> labels;
     ap_int<{bits}> window[{name}::inputs];
     int wrong = 0;
     for (int i = 0; i < {symbols}; ++i) {{
@@ -156,13 +164,13 @@ int main()
             window[{name}::inputs - {name}::stride + n] = frame.values[n].range({bits} - 1, 0);
         frames.write(frame);
         {name}::top(frames, labels, weights);
-        const int label = labels.read();
-        if (i >= 2 * {name}::half_window)
-            wrong += label != golden_labels[i - 2 * {name}::half_window];
+        const {name}::decision_t decision = labels.read();
+        for (int o = 0; o < {name}::outputs && i >= 2 * {name}::half_window; ++o)
+            wrong += decision.labels[o] != golden_labels[i - 2 * {name}::half_window][o];
     }}
-    {name}::sum_t logits[{name}::classes];
+    {name}::sum_t logits[{name}::outputs * {name}::classes];
     {name}::decide(window, weights, logits);
-    for (int i = 0; i < {name}::classes; ++i)
+    for (int i = 0; i < {name}::outputs * {name}::classes; ++i)
         wrong += logits[i] != golden_logits[i];
     std::printf("%d differences\\n", wrong);
     return wrong != 0;
@@ -200,7 +208,10 @@ def hls_source(frozen: Frozen, stem: str) -> dict[str, str]:
         raise ValueError("the model is in float, allowed: one in whole numbers, see adann quantize")
     if frozen.scaled:
         raise ValueError("samples for high-level synthesis are normalised already, allowed: no capture")
-    formats, sizes = model.formats, model.network.sizes
+    formats, sizes, classes = model.formats, model.network.sizes, model.constellation.size
+    parts = ", I and Q in turn" if model.complex else ""
+    if frozen.channels > 1:
+        parts += f", of {frozen.channels} channels in turn"
     count = len(sizes) - 1
     members, layers, loads, tables = [], [], [], []
     for k in range(count):
@@ -224,22 +235,22 @@ def hls_source(frozen: Frozen, stem: str) -> dict[str, str]:
         layers.append(f"    for (int o = 0; o < {outputs}; ++o) {{\n#pragma HLS UNROLL\n"
                       f"        {'logits' if is_last else f'hidden_{k}'}[o] = {total};\n    }}\n")
     frames = frozen.golden_record(_SYMBOLS)
-    windows = np.lib.stride_tricks.sliding_window_view(frames.ravel(), frozen.inputs)[::frozen.stride]
-    labels, logits = fixed.decide(np.ascontiguousarray(windows))
+    logits = fixed.decide(frozen.windows(frames.ravel()))[1]
     products, outputs = sum(a * b for a, b in zip(sizes, sizes[1:])), sum(sizes[1:])
     shift_count = outputs - sizes[-1]
     fields = {
         "title": title(frozen), "version": core.__version__, "name": name, "NAME": name.upper(), "stem": stem,
-        "classes": sizes[-1], "inputs": sizes[0], "stride": frozen.stride, "half_window": model.half_window,
-        "bits": formats.bits, "integer_bits": formats.bits - formats.values[0], "sps": model.sps,
+        "classes": classes, "outputs": frozen.outputs, "inputs": sizes[0], "stride": frozen.stride,
+        "half_window": model.half_window, "sps": model.sps, "bits": formats.bits,
+        "integer_bits": formats.bits - formats.values[0],
         "hidden_bits": formats.largest_hidden.bit_length(), "largest_hidden": formats.largest_hidden,
-        "label_bits": max(1, (sizes[-1] - 1).bit_length()), "parts": ", I and Q in turn" if model.complex else "",
+        "label_bits": max(1, (classes - 1).bit_length()), "parts": parts,
         "logits_per_unit": 1 / fixed.logit_scale, "members": "".join(members), "layers": "".join(layers),
         "loads": "".join(loads), "symbols": _SYMBOLS, "products": products,
         "input_bits": max(formats.bits, formats.largest_hidden.bit_length()),
         "weight_count": products, "bias_count": outputs, "shift_count": shift_count,
         "storage": products * formats.bits + outputs * 32 + shift_count * 5}
-    golden = "\n".join((rows("float", "golden_frames", frames), table("int", "golden_labels", labels),
+    golden = "\n".join((rows("float", "golden_frames", frames), rows("int", "golden_labels", frozen.labels(logits)),
                         table("int", "golden_logits", logits[-1])))
     return {f"{stem}.h": _HEADER.format(**fields), f"{stem}.cpp": _SOURCE.format(**fields),
             f"{stem}_weights.h": _WEIGHTS.format(tables="\n".join(tables), **fields),

@@ -30,8 +30,9 @@ def onnx_contents(frozen: Frozen) -> bytes:
     """The contents of the .onnx file.
 
     Input `samples`, float32 (1, frames, floats of a symbol), complex ones as I, Q. Frame i holds the
-    samples from i*sps - sps // 2 on. Output `posteriors`, float32 (1, frames - 2*half_window, M): those
-    of symbols half_window, half_window + 1, … Raises ImportError without the package onnx.
+    samples from i*sps - sps // 2 on, a sample of each channel in turn. Output `posteriors`, float32
+    (1, frames - 2*half_window, M): those of symbols half_window, half_window + 1, …; of several
+    transmitters (1, frames - 2*half_window, outputs, M). Raises ImportError without the package onnx.
     """
     onnx = import_onnx()
     helper, model = onnx.helper, frozen.model
@@ -48,7 +49,7 @@ def onnx_contents(frozen: Frozen) -> bytes:
 
     if frozen.scaled:
         add("Sub", "without_mean", np.tile(frozen.offset, model.sps))
-        add("Div", "normalized", np.float32(frozen.rms))
+        add("Div", "normalized", np.tile(frozen.scale, model.sps))
     add("Transpose", "by_position", perm=[0, 2, 1])
     for k, (weights, biases) in enumerate(frozen.layers):
         # (outputs, frames, floats) → (outputs, channels, kernel)
@@ -58,19 +59,24 @@ def onnx_contents(frozen: Frozen) -> bytes:
         if k + 1 < len(frozen.layers):
             add("Relu", f"layers.{k}.relu")
     add("Transpose", "by_symbol", perm=[0, 2, 1])
-    add("Softmax", "posteriors", axis=2)
+    shape = [1, "symbols", model.constellation.size]
+    if frozen.outputs > 1:
+        shape[2:] = [frozen.outputs, model.constellation.size]
+        add("Reshape", "by_output", np.array([0, 0, *shape[2:]], np.int64))
+    add("Softmax", "posteriors", axis=len(shape) - 1)
     floats = onnx.TensorProto.FLOAT
     made = helper.make_model(
         helper.make_graph(
             nodes, "adann",
             [helper.make_tensor_value_info("samples", floats, [1, "frames", frozen.stride])],
-            [helper.make_tensor_value_info("posteriors", floats, [1, "symbols", width])], constants),
+            [helper.make_tensor_value_info("posteriors", floats, shape)], constants),
         producer_name="gr-adann", opset_imports=[helper.make_opsetid("", _OPSET)],
         ir_version=_IR_VERSION)
     helper.set_model_props(made, {
         "input_size": str(frozen.stride), "history_depth": str(2 * model.half_window + 1),
         "normalise_mode": "None", "architecture": "adann", "sps": str(model.sps),
-        "half_window": str(model.half_window), "complex": str(model.complex).lower(),
+        "half_window": str(model.half_window), "channels": str(frozen.channels),
+        "outputs": str(frozen.outputs), "complex": str(model.complex).lower(),
         "constellation": model.constellation.text, "training": model.training})
     onnx.checker.check_model(made)
     return made.SerializeToString()

@@ -20,10 +20,12 @@ _START = 4096    # symbols that a start looks at
 
 @dataclass
 class Separated:
-    """streams: complex64 (outputs, n), sample i*sps the middle of symbol i. status: of each output at the
-    end, core.mimo_output_status; None of what no filter followed."""
+    """streams: complex64 (outputs, n), sample i*sps the middle of symbol i. matrix: complex64 (outputs, channels,
+    odd), the taps at the end, the earliest sample's first, by which normalised channels become normalised streams.
+    status: of each output at the end, core.mimo_output_status; None of what no filter followed."""
 
     streams: npt.NDArray[np.complex64]
+    matrix: npt.NDArray[np.complex64]
     status: list | None = None
 
 
@@ -65,7 +67,7 @@ def separate_known(channels: npt.NDArray[np.complex64],
     points = constellation.points / np.sqrt(np.mean(abs(constellation.points) ** 2))
     padded = np.pad(channels, ((0, 0), (reach, reach)))
     windows = [np.lib.stride_tricks.sliding_window_view(each, 2 * reach + 1) for each in padded]
-    streams = []
+    streams, matrix = [], []
     for sent in labels:
         known = np.flatnonzero(sent != UNKNOWN)[:_FITTED]
         unknowns = len(channels) * (2 * reach + 1)
@@ -75,7 +77,8 @@ def separate_known(channels: npt.NDArray[np.complex64],
         taps = np.linalg.lstsq(rows, points[sent[known]], rcond=None)[0].reshape(len(channels), -1)
         stream = np.sum([np.correlate(each, tap.conj(), "valid") for each, tap in zip(padded, taps)], axis=0)
         streams.append(normalized(stream.astype(np.complex64)))
-    return Separated(np.stack(streams))
+        matrix.append(taps / np.std(stream))
+    return Separated(np.stack(streams), np.stack(matrix).astype(np.complex64))
 
 
 def separate(model: core.model, channels: npt.NDArray[np.complex64], outputs: int,
@@ -93,4 +96,7 @@ def separate(model: core.model, channels: npt.NDArray[np.complex64], outputs: in
     size = 16 * -(-(symbols + filter.delay) // 16) * model.sps
     filtered = filter.run(np.pad(channels, ((0, 0), (0, size - channels.shape[1]))))
     late = filter.delay * model.sps
-    return Separated(filtered[:, late:late + symbols * model.sps], filter.status)
+    streams, status = filtered[:, late:late + symbols * model.sps], filter.status
+    # Of each output at the end: its carrier's phase, and the scale that an equalizer behind it finds.
+    turned = [np.exp(-1j * each.phase) / np.std(stream) for each, stream in zip(status, streams)]
+    return Separated(streams, (filter.taps * np.array(turned)[:, None, None]).astype(np.complex64), status)

@@ -72,19 +72,25 @@ def try_capture(capture: Capture, symbol_rate: float | None, constellation: core
 
     capture: at any rate (of no sample rate: 1), with its reference or without; symbol_rate, constellation: None where
     not known; skip, symbols: see files.cut.
-    progress: called as progress(text, part done from 0 to 1). stop: see training.train.
+    progress: called as progress(text, part done from 0 to 1). stop: see training.train; asked between the stages, too.
     Raises ValueError where something is not found, KeyboardInterrupt if it was stopped.
     """
     tell = progress or (lambda text, part: None)
+
+    def begin(text: str, part: float) -> None:
+        if stop and stop():
+            raise KeyboardInterrupt
+        tell(text, part)
+
     sample_rate = capture.sample_rate or 1.0
-    tell("symbol rate", 0)
+    begin("symbol rate", 0)
     capture.samples, said = without_carrier(capture.samples, sample_rate)
     symbol_rate = symbol_rate or capture.symbol_rate
     if not symbol_rate:
         symbol_rate, sentence = find_rate(capture.samples, sample_rate)
         said.append(sentence)
     capture = cut(capture, skip, symbols, sample_rate / symbol_rate)
-    tell("resampling", 0.05)
+    begin("resampling", 0.05)
     done = resample(np.asarray(capture.samples), sample_rate, symbol_rate, sps, carrier=True, bursts=True)
     said += done.said
     samples, bursts = done.samples, done.bursts
@@ -92,7 +98,7 @@ def try_capture(capture: Capture, symbol_rate: float | None, constellation: core
     count = sum(burst.size for burst in bursts) // sps or samples.size // sps
     if reference is None:  # a blind start wants so many
         fraction = max(fraction, min(_LARGEST_FRACTION, _BLIND / count))
-    tell("constellation", 0.1)
+    begin("constellation", 0.1)
     if constellation is None:
         constellation = _found(samples, bursts, sps, half_window, fraction, said)
     if reference is not None and constellation.is_complex and is_conjugated(
@@ -106,7 +112,7 @@ def try_capture(capture: Capture, symbol_rate: float | None, constellation: core
                     lambda epoch, loss: tell("training", 0.2 + 0.5 * epoch / settings.epochs), stop, bursts)
     if not trained.complete:
         raise KeyboardInterrupt
-    tell("adapting", 0.7)
+    begin("adapting", 0.7)
     blind, here, part, labels = reference is None, trained.symbols, trained.part, trained.labels
     prepared = prepare_capture(Capture(samples, bursts=bursts), trained.model)
     received, _ = equalize_captures(trained.model, [prepared], {

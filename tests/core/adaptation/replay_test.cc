@@ -31,7 +31,7 @@ BOOST_AUTO_TEST_CASE(a_replay_repeats_every_step_up_to_the_rollback)
         equalizer.stop();
         BOOST_REQUIRE(until > 256u);
 
-        const auto found = replay(rollback_path);
+        const auto found = replay(load_model(rollback_path));
         BOOST_TEST(found.size() > 128u);
         BOOST_REQUIRE(found.size() < until);
         for (std::size_t i = 0; i < found.size(); ++i)
@@ -64,20 +64,23 @@ BOOST_AUTO_TEST_CASE(a_recording_cannot_ask_for_more_memory_than_it_has)
             }
         }
         save_model(path, bad);
-        BOOST_CHECK_EXCEPTION(replay(path), model_file_error, [](const auto& error) {
-            const std::string what = error.what();
-            return what.find("labels") != what.npos || what.find("batch") != what.npos;
-        });
+        BOOST_CHECK_EXCEPTION(
+            replay(load_model(path)), model_file_error, [](const auto& error) {
+                const std::string what = error.what();
+                return what.find("labels") != what.npos ||
+                       what.find("batch") != what.npos;
+            });
     }
 }
 
 BOOST_AUTO_TEST_CASE(what_is_no_recording_cannot_be_replayed)
 {
     save_model(path, initial);
-    BOOST_CHECK_EXCEPTION(replay(path), model_file_error, [](const auto& error) {
-        return std::string(error.what()).find("holds no recorded batches") !=
-               std::string::npos;
-    });
+    BOOST_CHECK_EXCEPTION(
+        replay(load_model(path)), model_file_error, [](const auto& error) {
+            return std::string(error.what()).find("holds no recorded batches") !=
+                   std::string::npos;
+        });
 }
 
 BOOST_AUTO_TEST_SUITE_END()
