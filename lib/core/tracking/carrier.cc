@@ -34,6 +34,18 @@ void carrier::begin(double frequency, double phase, std::size_t at)
                    static_cast<float>(growth) });
 }
 
+void carrier::turn(double by, std::size_t first, std::size_t end)
+{
+    turn(by);
+    const auto re = static_cast<float>(std::cos(by)),
+               im = static_cast<float>(std::sin(by));
+    for (std::size_t i = first; i < end; ++i) {
+        const float c = d_rotation.re[i], s = d_rotation.im[i];
+        d_rotation.re[i] = c * re - s * im;
+        d_rotation.im[i] = c * im + s * re;
+    }
+}
+
 void carrier::prepare(std::size_t first, std::size_t end)
 {
     const phase_line line = d_phases.in_use();

@@ -48,6 +48,8 @@ public:
     void begin(double frequency, double phase, std::size_t at);
     //! Has followed a phase that is so many radians further.
     void turn(double slipped) { d_phases.turn(static_cast<float>(slipped)); }
+    //! The same, as have the buffer's samples from `first` up to `end`.
+    void turn(double by, std::size_t first, std::size_t end);
     //! Whether it leaves the samples alone.
     bool idle() const { return d_phases.idle(); }
     /*! Goes on from a line.

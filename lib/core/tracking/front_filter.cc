@@ -360,6 +360,20 @@ void front_filter::update(std::size_t blocks)
     d_sums.set(d_samples + static_cast<std::ptrdiff_t>(first), d_wanted, sample(block));
     d_sums.add(1, d_noise_sums);
     d_bank.learn(d_sums, blocks);
+    if (d_carrier)
+        hold_phase();
+}
+
+/* Taps that turn and a carrier that is as much too slow leave the same. After a start from a
+ * line all that turns is the carrier's, so that its frequency stays the line's: the taps keep
+ * the phase in which the noise is wanted. */
+void front_filter::hold_phase()
+{
+    if (!d_turning || d_carrier->idle())
+        return;
+    const float ahead = d_bank.phase(d_noise_sums.correlation());
+    d_bank.turn(-ahead);
+    d_carrier->turn(-ahead, sample(d_next - d_past), d_ready);
 }
 
 void front_filter::reset()

@@ -60,7 +60,8 @@ struct front_filter_status {
  *
  * Complex samples are then rotated back by the carrier's phase (carrier.h), which turns
  * faster than the taps can follow; the taps aim at the waveform with that phase. A filter
- * that is lost looks for a carrier that is too fast to be pulled in (carrier_line.h); one
+ * that is lost looks for a carrier that is too fast to be pulled in (carrier_line.h), and
+ * with one that was found the taps hand over what they turn by themselves; one
  * that is not compares every `judged_every` symbols how far the phase has gone with how
  * far the line's frequency takes it, and undoes cycle slips. Without a carrier its phase is
  * measured as rarely as the taps are updated.
@@ -199,6 +200,7 @@ private:
     std::size_t take(const std::uint8_t* labels, std::size_t n);
     void measure_phases();
     void update(std::size_t blocks);
+    void hold_phase();
     const float* interleaved(std::size_t first, std::size_t n);
     feature_view own_windows(std::size_t n) const;
     //! Mean square that is left from there on: three quarters of what chance leaves, and noise.

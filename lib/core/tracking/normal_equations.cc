@@ -13,6 +13,16 @@ std::size_t whole_lanes(std::size_t n) { return (n + lanes - 1) / lanes * lanes;
 
 } // namespace
 
+void turn_vector(float* vector, std::size_t pitch, float by)
+{
+    const float c = std::cos(by), s = std::sin(by);
+    for (std::size_t k = 0; k < pitch; ++k) {
+        const float re = vector[k], im = vector[pitch + k];
+        vector[k] = re * c - im * s;
+        vector[pitch + k] = re * s + im * c;
+    }
+}
+
 normal_equations::normal_equations(std::size_t taps,
                                    bool complex,
                                    const simd::kernels& kernels,
@@ -172,6 +182,11 @@ void normal_equations::set_noise(const std::vector<float>& correlation, std::siz
             p[plane * d_pitch + k] = static_cast<float>(n) *
                                      correlation[(k + reach - middle) * d_planes + plane];
     p[vector_floats()] = 2 * p[middle];
+}
+
+void normal_equations::turn_wanted(float by)
+{
+    turn_vector(d_sums.data() + d_planes * matrix(), d_pitch, by);
 }
 
 void normal_equations::add(float keep, const normal_equations& more)

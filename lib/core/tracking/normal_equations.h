@@ -13,6 +13,9 @@
 
 namespace gr::adann::core {
 
+//! Multiplies a complex vector of normal_equations with e^(i·by).
+void turn_vector(float* vector, std::size_t pitch, float by);
+
 /*! R = Σ x̄ xᵀ and p = Σ x̄ z over windows x of `taps` samples and the samples z that are
  * wanted from them: what the taps w with the least Σ |z - wᵀx|² depend on. Float samples
  * have one more unknown, an offset. A window of several channels is the first channel's,
@@ -63,6 +66,8 @@ public:
      * expected_waveform::noise_correlation(): of lags beyond the taps nothing is used */
     void set_noise(const std::vector<float>& correlation, std::size_t n);
 
+    //! As if the complex samples z had been turned by so many radians.
+    void turn_wanted(float by);
     //! Weights these sums with `keep` and adds others.
     void add(float keep, const normal_equations& more);
 

@@ -125,6 +125,25 @@ float tap_bank::residual() const
                     : std::numeric_limits<float>::quiet_NaN();
 }
 
+float tap_bank::phase(const float* v) const
+{
+    const std::size_t n = d_memories.front().sums.pitch();
+    const float* w = taps();
+    return std::atan2(dot(v, w + n, n) - dot(v + n, w, n), dot(v, w, 2 * n));
+}
+
+void tap_bank::turn(float by)
+{
+    for (auto& memory : d_memories) {
+        memory.sums.turn_wanted(by);
+        memory.pending.turn_wanted(by);
+    }
+    const std::size_t pitch = d_memories.front().sums.pitch();
+    for (auto& each : d_candidates)
+        if (each.kind != candidate::nothing)
+            turn_vector(each.taps.data(), pitch, by);
+}
+
 void tap_bank::learn(const normal_equations& block, std::size_t blocks)
 {
     const float before = residual();

@@ -67,6 +67,10 @@ public:
     const float* taps() const { return d_candidates[d_used].taps.data(); }
     //! Of what is in use, in symbols: 0 of doing nothing.
     std::size_t memory() const;
+    //! The phase of vᴴw, in radians, of a complex vector v and the taps in use.
+    float phase(const float* v) const;
+    //! Turns the taps by so many radians, as if all samples that were wanted had been turned.
+    void turn(float by);
     //! Mean |z - wᵀx|² over the latest blocks, predicted; NaN before the first one.
     float residual() const;
     //! The same of what was in use in the latest block alone; 0 before the first one.
