@@ -221,7 +221,7 @@ void bind_model(py::module& m)
         .def_readwrite("refined_symbol_error_rate",
                        &model::refined_symbol_error_rate,
                        "The same of its labels, refined by the expected waveform: nan if "
-                       "unknown. Decisions are refined where it is not above the other.")
+                       "unknown. Decisions are refined where it is at most 0.8 of the other.")
         .def_readwrite(
             "refined_errors_per_doubt",
             &model::refined_errors_per_doubt,
