@@ -33,14 +33,6 @@ std::string printed(const T& value)
     return text.str();
 }
 
-// Labels of a burst must not wait for the next one.
-equalizer_settings at_once_in_bursts(equalizer_settings settings)
-{
-    if (!settings.training_sequence.empty())
-        settings.decisions = decision_kind::network;
-    return settings;
-}
-
 // A checkpoint that an equalizer goes on from which was told what its signal is.
 void check_same(const std::string& path,
                 const core::model& saved,
@@ -119,10 +111,8 @@ equalizer_impl::equalizer_impl(const core::model& model,
       d_after_burst(settings.after_burst),
       d_batch(settings.batch),
       d_live(settings.mode == adaptation_mode::live),
-      d_core(start ? core::adaptive_equalizer(
-                         *start, d_stride, at_once_in_bursts(settings), publisher())
-                   : core::adaptive_equalizer(
-                         model, d_stride, at_once_in_bursts(settings), publisher()))
+      d_core(start ? core::adaptive_equalizer(*start, d_stride, settings, publisher())
+                   : core::adaptive_equalizer(model, d_stride, settings, publisher()))
 {
     d_margin =
         (d_core.dimension() - d_window.dimension()) / 2 / d_window.floats_per_sample();

@@ -65,10 +65,9 @@ struct ber_estimate {
  * at input 0 and a model that has such a waveform, as `adann train` writes it. Decisions
  * then come front_filter_length / 2 symbols later; tags are where they belong.
  *
- * With decisions "refined", the default, labels at output 0 are refined by the expected waveform: some 50
+ * With decisions "refined", labels at output 0 are refined by the expected waveform: some 50
  * symbols later, output i is symbol i as ever, and the last ones come when the input ends. That needs
- * the guard and a model on whose own signal `adann train` has counted that it helps. With a
- * training_sequence they are the network's, as labels of a burst must not wait for the next one; where the
+ * the guard and a model on whose own signal `adann train` has counted that it helps; where the
  * waveform does not explain the signal they are the network's. The estimated error rate is theirs;
  * posteriors and soft symbols stay the network's.
  *

@@ -225,7 +225,7 @@ struct adaptation_settings : learner_settings {
     adaptation_mode mode = adaptation_mode::live;
     bool front_filter = true;
     std::size_t front_filter_length = 12;
-    decision_kind decisions = decision_kind::refined;
+    decision_kind decisions = decision_kind::network;
     std::string checkpoint;
     std::size_t checkpoint_interval = 60;
 
@@ -250,9 +250,8 @@ struct adaptation_settings : learner_settings {
             "decisions",
             self.decisions,
             "refined: labels that explain the samples best by the model's expected "
-            "waveform, some 50 symbols later, where `adann train` counted that this helps, and "
-            "the network's where the waveform explains nothing, and of bursts; network: "
-            "always the network's.");
+            "waveform, some 45 symbols later, and the network's while there is none that "
+            "does; network: always the network's.");
         learner_settings::visit(self, visit);
         visit("checkpoint",
               self.checkpoint,
