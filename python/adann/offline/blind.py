@@ -47,23 +47,20 @@ def blind_labels(features: npt.NDArray[np.float32], constellation: core.constell
     picked = np.unique(np.linspace(0, part - 1, 2 * _FITTED).astype(int))
     fitted = _taps_inputs(features[picked[::2]], constellation)
     whitening = _whitening(fitted)
-    white = fitted @ whitening
     parts = 2 if is_complex and not constellation.is_complex else 1
     middle = fitted.shape[1] // parts // 2 * parts
     starts = fitted[:, middle:middle + parts].copy()
-    del fitted  # the largest of what is held
+    white = fitted[:, :whitening.shape[1]]  # in its place: it is the largest of what is held
+    for first in range(0, len(fitted), _DECIDED):
+        white[first:first + _DECIDED] = fitted[first:first + _DECIDED] @ whitening
     taps = _godard(white, starts, points)
-    held_back = _taps_inputs(features[picked[1::2]], constellation)
-    _check_kurtosis(held_back @ (whitening @ taps), points, constellation.name)
-    del held_back
+    _check_kurtosis(_filtered(features, picked[1::2], whitening @ taps, constellation), points, constellation.name)
     if constellation.is_complex:
         taps = taps * _rotation(white[:_TURNED] @ taps, points, len(constellation.symmetries))
     taps, error = _least_squares(white, taps, points)
 
     taps = whitening @ taps
-    decided = [_nearest(_taps_inputs(features[first:first + _DECIDED], constellation) @ taps, points)
-               for first in range(0, len(features), _DECIDED)]
-    return np.concatenate(decided), -10 * np.log10(error)
+    return _nearest(_filtered(features, np.arange(len(features)), taps, constellation), points), -10 * np.log10(error)
 
 
 def wrong_decisions(constellation: core.constellation, ratio: float, symbols: int) -> int:
@@ -84,10 +81,17 @@ def _taps_inputs(features, constellation):
     return features.view(np.complex64) if constellation.is_complex else features
 
 
+def _filtered(features, index, taps, constellation):
+    """What taps make of the windows that index names, few of them copied out of their view at once."""
+    return np.concatenate([_taps_inputs(features[index[first:first + _DECIDED]], constellation) @ taps
+                           for first in range(0, index.size, _DECIDED)])
+
+
 def _whitening(x):
     """The matrix (dimension, rank) that makes the columns of x uncorrelated, of power 1."""
     double = np.result_type(x, np.float64)
-    power, directions = np.linalg.eigh((x.conj().T @ x / len(x)).astype(double))
+    power = sum(part.conj().T @ part for part in np.array_split(x, -(-len(x) // _DECIDED)))
+    power, directions = np.linalg.eigh((power / len(x)).astype(double))
     kept = power > _LEAST_VARIANCE * power[-1]
     return (directions[:, kept] / np.sqrt(power[kept])).astype(x.dtype)
 
@@ -107,10 +111,12 @@ def _godard(white, starts, points):
         return np.mean(error**2, dtype=np.float64), gradient.astype(double).view(np.float64)
 
     found = [scipy.optimize.minimize(
-        cost, (white.conj().T @ start / start.size).astype(double).view(np.float64), jac=True,
+        cost, (_correlation(white, start) / start.size).astype(double).view(np.float64), jac=True,
         method="L-BFGS-B") for start in starts.T]
     taps = min(found, key=lambda result: result.fun).x.view(double)
-    return (taps / np.linalg.norm(taps)).astype(white.dtype)
+    taps = (taps / np.linalg.norm(taps)).astype(white.dtype)
+    del white  # scipy's optimizer leaves cycles behind that hold `cost`
+    return taps
 
 
 def _check_kurtosis(y, points, name):
@@ -136,6 +142,11 @@ def _rotation(y, points, symmetries):
         abs(y * turn - points[_nearest(y * turn, points)]) ** 2))
 
 
+def _correlation(x, y):
+    """x.conj().T @ y without a copy of x."""
+    return (y.conj() @ x).conj()
+
+
 def _least_squares(white, taps, points):
     """Taps for their own decisions, and the mean squared error that is left."""
     labels = None
@@ -143,7 +154,7 @@ def _least_squares(white, taps, points):
         before, labels = labels, _nearest(white @ taps, points)
         if np.array_equal(before, labels):
             break
-        taps = (white.conj().T @ points[labels] / len(labels)).astype(white.dtype)
+        taps = (_correlation(white, points[labels].astype(white.dtype)) / len(labels)).astype(white.dtype)
     return taps, np.mean(abs(white @ taps - points[labels]) ** 2)
 
 
