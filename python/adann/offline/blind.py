@@ -22,6 +22,7 @@ _TURNED = 8192          # symbols at most that the carrier's phase is found from
 _PHASES = 64            # that are tried within one symmetry of the constellation
 _ROUNDS = 20            # of decisions and least squares
 _LEAST_KURTOSIS = 0.5   # of the decided symbols, relative to the constellation's
+APART = 2.0             # dB less that taps of their own for I and Q leave: these were filtered apart
 _LEAST_VARIANCE = 1e-6  # relative: directions below it are float32's rounding
 
 
@@ -33,7 +34,9 @@ def blind_labels(features: npt.NDArray[np.float32], constellation: core.constell
     core.constellation; is_complex: whether the samples are; part: windows, from the first on, that the
     equalizer is fitted to; None: all. The symbols must be uniform and
     independent and the carrier recovered, but for a constant phase. Complex points get a complex
-    tap for each sample; real ones a real tap for each of its parts.
+    tap for each sample, and where that leaves 2 dB less, I and Q taps of their own (widely linear: Picinbono and
+    Chevalier, "Widely linear estimation with complex data", IEEE Trans. Signal Process., 1995); real points a real tap
+    for each of its parts.
     Returns (labels, ratio): uint8 (n,), and the modulation error ratio in dB that the decisions
     have by themselves. Labels are right up to one of the constellation's symmetries, which the
     signal does not tell. Raises ValueError where no such equalizer finds the constellation.
@@ -59,8 +62,15 @@ def blind_labels(features: npt.NDArray[np.float32], constellation: core.constell
         taps = taps * _rotation(white[:_TURNED] @ taps, points, len(constellation.symmetries))
     taps, error = _least_squares(white, taps, points)
 
-    taps = whitening @ taps
-    return _nearest(_filtered(features, np.arange(len(features)), taps, constellation), points), -10 * np.log10(error)
+    whole, conjugate = np.arange(len(features)), None
+    if constellation.is_complex:
+        own, left = _widely_linear(white, _nearest(white @ taps, points), points)
+        if left < error * 10 ** (-APART / 10):
+            taps, conjugate, error = own[0], own[1], left
+    y = _filtered(features, whole, whitening @ taps, constellation)
+    if conjugate is not None:
+        y += _filtered(features, whole, whitening @ conjugate, constellation).conj()
+    return _nearest(y, points), -10 * np.log10(error)
 
 
 def wrong_decisions(constellation: core.constellation, ratio: float, symbols: int) -> int:
@@ -156,6 +166,22 @@ def _least_squares(white, taps, points):
             break
         taps = (_correlation(white, points[labels].astype(white.dtype)) / len(labels)).astype(white.dtype)
     return taps, np.mean(abs(white @ taps - points[labels]) ** 2)
+
+
+def _widely_linear(white, labels, points):
+    """(a, b), taps of y = white @ a + (white @ b).conj(), for their own decisions, from labels on; and the mean squared
+    error that is left."""
+    x = white.view(white.real.dtype)  # I, Q
+    power = sum(part.T @ part for part in np.array_split(x, -(-len(x) // _DECIDED))).astype(np.float64)
+    points = points.astype(white.dtype)
+    for _ in range(_ROUNDS):
+        own = np.linalg.lstsq(power, x.T @ points[labels].view(x.dtype).reshape(-1, 2), rcond=None)[0].astype(x.dtype)
+        y = (x @ own).view(white.dtype)[:, 0]
+        before, labels = labels, _nearest(y, points)
+        if np.array_equal(before, labels):
+            break
+    of_i, of_q = (np.ascontiguousarray(own[part::2]).view(white.dtype)[:, 0] for part in (0, 1))
+    return ((of_i - 1j * of_q) / 2, ((of_i + 1j * of_q) / 2).conj()), np.mean(abs(y - points[labels]) ** 2)
 
 
 def _nearest(y, points):
