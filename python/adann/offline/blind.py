@@ -125,7 +125,7 @@ def _godard(white, starts, points):
         method="L-BFGS-B") for start in starts.T]
     taps = min(found, key=lambda result: result.fun).x.view(double)
     taps = (taps / np.linalg.norm(taps)).astype(white.dtype)
-    del white  # scipy's optimizer leaves cycles behind that hold `cost`
+    white = white[:0].copy()  # scipy's optimizer leaves cycles behind that hold `cost`, and so all of it
     return taps
 
 

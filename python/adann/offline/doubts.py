@@ -39,8 +39,8 @@ def doubts(samples: npt.NDArray, constellation: core.constellation, sps: int,
     samples: float32 or complex64 (n,), believed to have sps samples a symbol of this constellation; bursts: of them, if
     they are known.
     Looked at: power over time, the symbol rate's line, a carrier's line, classes that do not occur, whether I and Q
-    were filtered apart, and whether the decisions of a blind linear equalizer have more room in another constellation. An inverted spectrum shows in no
-    signal without labels. data_doubts is for the data.
+    were filtered apart, and whether the decisions of a blind linear equalizer have more room in another constellation.
+    An inverted spectrum shows in no signal without labels. data_doubts is for the data.
     """
     if bursts:
         samples = np.concatenate([normalized(samples[burst.first // sps * sps:burst.end // sps * sps])
@@ -113,8 +113,8 @@ def _filtered_apart(features, labels, constellation):
             for soft in (linear, linear_equalizer(features, labels, len(labels), constellation))]
     less = 10 * np.log10(left[0] / left[1])
     if less > APART:
-        yield (f"I and Q were filtered apart (a mixer, a skew): with taps of its own for each a linear equalizer leaves "
-               f"{less:.1f} dB less. Which symbol's I belongs to which Q, and the sign of each, only known symbols "
+        yield ("I and Q were filtered apart (a mixer, a skew): with taps of its own for each a linear equalizer "
+               f"leaves {less:.1f} dB less. Which symbol's I belongs to which Q, and the sign of each, only known symbols "
                "tell")
 
 
