@@ -77,8 +77,9 @@ double peak(const std::string& isa, double seconds);
  * \return symbols per second */
 double eigen(const scene& data, double seconds);
 
-/*! A model's network, and a front filter before it.
- * \param what "network": without the filter; "still", "moving": the link, with it
+/*! A model's network, and a front filter before it or refined decisions behind it.
+ * \param what "network": without; "refined": its decisions, refined; "still", "moving": the
+ * link, with a front filter
  * \return symbols per second
  * \throws std::runtime_error if the filter loses the signal */
 double tracking(const std::string& path, const std::string& what, double seconds);

@@ -110,11 +110,13 @@ def measure_whole_numbers(kernels, shape, rounds):
 
 
 def measure_tracking(kernels, rounds):
-    """A front filter and the network behind it, D = 44 and 49 taps, against the network alone."""
+    """A front filter before the network, D = 44 and 49 taps, and refined decisions behind it, each against
+    the network alone."""
     measured = interleave({what: kernels.tracking(TRACKED, what)
-                           for what in ("network", "still", "moving")}, rounds)
+                           for what in ("network", "still", "moving", "refined")}, rounds)
     return dict(still_vs_network=measured.ratio("still", "network"),
                 moving_vs_network=measured.ratio("moving", "network"),
+                refined_vs_network=measured.ratio("refined", "network"),
                 msymbols_per_second={what: measured.median(what) / 1e6 for what in measured.rates})
 
 

@@ -13,7 +13,7 @@ from measuring import SHAPES, interleave
 SPS, HALF_WINDOW = 4, 5
 SHAPE = SHAPES["d44_m4"]
 # Which parts run; each row leaves out one more.
-ROWS = {"default": {}, "no front filter": dict(front_filter=False),
+ROWS = {"default": {}, "refined decisions": dict(decisions="refined"), "no front filter": dict(front_filter=False),
         "no guard either": dict(front_filter=False, guard=False), "frozen": dict(mode="off")}
 
 

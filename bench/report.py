@@ -119,7 +119,9 @@ def _tracking(found):
     return [_table(["link", "Msym/s", "of the network alone"],
                    [["the network alone", _rate(rates["network"]), ""],
                     ["still", _rate(rates["still"]), _percent(found["still_vs_network"])],
-                    ["moving", _rate(rates["moving"]), _percent(found["moving_vs_network"])]])]
+                    ["moving", _rate(rates["moving"]), _percent(found["moving_vs_network"])],
+                    ["no front filter, refined decisions", _rate(rates["refined"]),
+                     _percent(found["refined_vs_network"])]])]
 
 
 def _receiver(found):
@@ -164,7 +166,7 @@ def markdown(result):
         "two backward, three noise vectors. \"Default\" draws noise of the same distribution in "
         "fewer numbers (`lib/core/training/projected_perturber.h`).",
         *_steps(result),
-        "## Front filter and network, D = 44, M = 4, 49 taps",
+        "## Front filter, network and refined decisions, D = 44, M = 4, 49 taps",
         *_tracking(result["tracking"]),
         "## Flowgraphs, D = 44, M = 4",
         *_flowgraph(result["flowgraph"]),

@@ -1,7 +1,10 @@
-/* How fast a front filter and the network behind it are, on a link that the model describes.
+/* How fast a front filter, the network behind it, and what refines its labels are, on a link
+ * that the model describes.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "bench.h"
 
+#include "core/adaptation/label_refiner.h"
+#include "core/adaptation/refined_stream.h"
 #include "core/network/decider.h"
 #include "core/network/model.h"
 #include "core/tracking/front_filter.h"
@@ -42,6 +45,24 @@ std::vector<float> received(const model& link, bool moves, std::size_t around)
     return samples;
 }
 
+/* What the learner's guard finds of the signal: batches of the first symbols, as the network
+ * decides them. */
+refinement found(const model& link, const feature_view& all, decider& decide)
+{
+    constexpr std::size_t batch = 512;
+    const prepared_network net(link.net, link.window.stride());
+    waveform_judge judge(*link.waveform, link.window, batch);
+    label_refiner refiner(link.symbols, *link.waveform, batch);
+    std::vector<std::uint8_t> labels(batch);
+    for (std::size_t first = 0; first < 1 << 14; first += batch) {
+        const feature_view view = all.from(first, batch);
+        decide.decide(net, view, labels.data());
+        judge.look(view, labels.data());
+        refiner.refine(judge, labels.data());
+    }
+    return refiner.found();
+}
+
 } // namespace
 
 double tracking(const std::string& path, const std::string& what, double seconds)
@@ -52,17 +73,24 @@ double tracking(const std::string& path, const std::string& what, double seconds
     decider decide(link.net);
     const auto samples = received(link, what == "moving", filter.dimension());
     std::vector<std::uint8_t> labels(8192);
-    const bool filters = what != "network";
+    const bool filters = what == "still" || what == "moving", refines = what == "refined";
     const feature_view all{ samples.data(),
                             link.window.stride(),
                             filters ? filter.dimension() : link.window.dimension(),
                             symbols };
+    refined_stream stream(link.symbols, *link.waveform);
+    const refinement signal =
+        refines ? found(link, all, decide) : refinement(*link.waveform);
     std::size_t at = 0;
     const auto some = [&] {
         const feature_view view = all.from(at, labels.size());
         at = (at + labels.size()) % symbols;
-        if (!filters)
-            return decide.decide(net, view, labels.data());
+        if (!filters) {
+            decide.decide(net, view, labels.data());
+            if (refines)
+                stream.take(view, labels.data(), signal, labels.data());
+            return;
+        }
         for (std::size_t done = 0, n; done < view.count; done += n) {
             n = std::min(view.count - done, filter.left());
             const feature_view seen = filter.filter(view.from(done, n));

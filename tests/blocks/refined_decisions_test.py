@@ -4,6 +4,7 @@
 from pathlib import Path
 
 import numpy as np
+import pmt
 import pytest
 from gnuradio import adann, blocks, gr
 from gnuradio.adann import core
@@ -46,6 +47,52 @@ def test_as_many_labels_come_and_fewer_are_wrong(signal):
     assert wrong[0] + 3 * wrong[0] ** 0.5 < wrong[1]
 
 
+def outputs(samples, items=8192, tags=(), runs=1, **settings):
+    """Labels, posteriors (n, 4) and soft symbols of a flowgraph, and the offsets of the labels' tags."""
+    top = gr.top_block()
+    source = blocks.vector_source_f(samples.tolist(), False, 1, list(tags))
+    equalizer = adann.equalizer(model(0.5), decisions="refined", **settings)
+    sinks = blocks.vector_sink_b(), blocks.vector_sink_f(4), blocks.vector_sink_f()
+    top.connect(source, equalizer)
+    for output, sink in enumerate(sinks):
+        top.connect((equalizer, output), sink)
+    for _ in range(runs):
+        source.rewind()
+        top.run(items)
+    labels, posteriors, soft = (np.array(sink.data()) for sink in sinks)
+    return labels.astype(np.uint8), posteriors.reshape(-1, 4), soft, [tag.offset for tag in sinks[0].tags()]
+
+
+@pytest.mark.parametrize("mode", ["lockstep", "live"])
+def test_they_fit_posteriors_soft_symbols_and_tags(signal, mode):
+    samples, _ = signal
+    tags = [gr.python_to_tag((4 * symbol, pmt.intern("mark"), pmt.PMT_NIL)) for symbol in (0, 1000, 8000)]
+    labels, posteriors, soft, offsets = outputs(samples[:4 * 2**14], tags=tags, mode=mode)
+    assert labels.size == len(posteriors)
+    assert 0 <= labels.size - soft.size < 32
+    assert offsets == [0, 1000, 8000]
+    points = np.real(core.constellation("pam4").points)
+    points = points * 2 / np.diff(np.sort(points)).min()  # as soft symbols are scaled
+    shown = abs(soft[:, None] - points).argmin(axis=1)
+    for other in (posteriors.argmax(axis=1), shown):
+        same = [np.mean(labels[64:12000] == other[64 + late:12000 + late]) for late in (-1, 0, 1)]
+        assert same[1] > 0.95 and max(same[0], same[2]) < 0.5
+
+
+def test_the_result_is_the_same_however_the_scheduler_cuts_it(signal):
+    samples = signal[0][:4 * 2**14]
+    whole, parts = (outputs(samples, items, mode="lockstep")[0] for items in (8192, 300))
+    np.testing.assert_array_equal(whole, parts)
+
+
+@pytest.mark.parametrize("symbols", [20, 40, 100])
+def test_short_streams_come_whole_each_time(signal, symbols):
+    samples = signal[0][:4 * symbols]
+    once, twice = (outputs(samples, runs=runs, mode="lockstep") for runs in (1, 2))
+    assert once[0].size == len(once[1]) > 0
+    assert twice[0].size == len(twice[1]) == 2 * once[0].size
+
+
 @pytest.mark.parametrize("rate", [1.5, np.nan])
 def test_they_are_the_networks_unless_refining_is_known_to_help(signal, rate):
     samples = signal[0][:4 * 2**14]
@@ -58,9 +105,16 @@ def test_labels_of_a_record_are_refined(signal):
     of = model(1)
     features = feature_view(samples, of.sps, of.half_window)
     decided = of.network.decide(features)[0]
-    refined = core.refine_labels(of, features, decided)
+    refined, doubts = core.refine_labels(of, features, decided)
     wrong = [np.count_nonzero(labels[2048:] != sent[2048:labels.size]) for labels in (refined, decided)]
     assert wrong[0] < wrong[1] / 2
     np.testing.assert_array_equal(refined[:1536], decided[:1536])
+    unknown = np.isnan(doubts)
+    assert unknown[:1536].all() and np.mean(unknown[2048:]) < 0.1
+    np.testing.assert_array_equal(refined[unknown], decided[unknown])
+    assert doubts[~unknown].min() >= 0 and doubts[~unknown].max() < 1
+    # Their sum is the expected count, up to the factor that `adann train` finds.
+    found = np.count_nonzero(refined[:sent.size][~unknown] != sent[:refined.size][~unknown])
+    assert np.nansum(doubts) / 3 < found < 3 * np.nansum(doubts)
     with pytest.raises(ValueError, match="a label is 4, allowed: 0 to 3"):
         core.refine_labels(of, features, np.full_like(decided, 4))

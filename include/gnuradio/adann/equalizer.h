@@ -68,8 +68,8 @@ struct ber_estimate {
  * With decisions "refined", labels at output 0 are refined by the expected waveform: some 50
  * symbols later, output i is symbol i as ever, and the last ones come when the input ends. That needs
  * the guard and a model on whose own signal `adann train` has counted that it helps; where the
- * waveform does not explain the signal they are the network's. Posteriors, soft symbols and the
- * estimated error rate, which is not called trustworthy then, stay the network's.
+ * waveform does not explain the signal they are the network's. The estimated error rate is theirs;
+ * posteriors and soft symbols stay the network's.
  *
  * Bursts: the setting training_sequence has the labels that each begins with, and the tag
  * training_start_tag is where its first symbol's sample is, as digital::corr_est_cc sets it. From

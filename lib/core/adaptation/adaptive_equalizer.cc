@@ -181,6 +181,7 @@ void adaptive_equalizer::make_refining(const model& learnt)
     if (d_settings.decisions != decision_kind::refined || !d_learner->can_refine() ||
         !helped)
         return;
+    d_learner->decide_refined();
     d_refined = std::make_unique<refined_stream>(learnt.symbols, *learnt.waveform);
     d_refining = d_refined.get();
 }
@@ -254,7 +255,7 @@ learner_status adaptive_equalizer::status() const
     learner_status status = d_status;
     const std::size_t overdue =
         queue_slots(d_batch, d_floats) + learner::estimate_every / d_batch + 1;
-    if (d_since_estimate > overdue || d_refining)
+    if (d_since_estimate > overdue)
         status.estimated.trustworthy = false;
     return status;
 }

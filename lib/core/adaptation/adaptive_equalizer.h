@@ -171,8 +171,7 @@ public:
     }
 
     /*! After the latest step. The estimated error rate is not trustworthy any more when
-     * the next one is overdue by more symbols than the queue holds, frozen, for example;
-     * nor with refined decisions, of which it knows nothing. */
+     * the next one is overdue by more symbols than the queue holds, frozen, for example. */
     learner_status status() const;
     //! Whether it has a model: at once, if it was given one.
     bool started() const { return d_started; }

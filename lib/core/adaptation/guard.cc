@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace gr::adann::core {
 
@@ -18,8 +19,9 @@ constexpr double as_trained_benefit = 0.75;
 // growing (PAM2, QPSK).
 constexpr double drifted = 1.5; // estimated error rate over the usual one
 constexpr double drifted_burden = 4;
-constexpr double unexplained = 1.5; // rms that the waveform leaves, over the trained one
-constexpr double settled = 2048;    // symbols that an estimate needs
+constexpr double unexplained = 1.5;  // rms that the waveform leaves, over the trained one
+constexpr double doubt_lasts = 8192; // symbols, as error_estimate's
+constexpr double settled = 2048;     // symbols that an estimate needs
 constexpr std::size_t patience = 16384;  // symbols before a rollback
 constexpr std::size_t good_lasts = 8192; // symbols until the next good one is kept
 
@@ -79,6 +81,7 @@ void guard::restart_estimates()
     d_declining = 0;
     d_rivals = {};
     d_is_refined = d_changed = false;
+    forget_doubt();
     if (d_judge) {
         d_judge->reset();
         d_refiner->reset();
@@ -133,6 +136,21 @@ bool guard::trustworthy() const
                     : estimate().symbols() >= settled && symbol_error_rate() < 0.02;
 }
 
+double guard::refined_symbol_error_rate() const
+{
+    const float factor = d_initial.refined_errors_per_doubt;
+    return d_is_refined && d_refined_symbols > 0
+               ? std::min(1.0,
+                          (std::isnan(factor) ? 1 : factor) * d_doubt / d_refined_symbols)
+               : std::numeric_limits<double>::quiet_NaN();
+}
+
+bool guard::refined_trustworthy() const
+{
+    return trustworthy() && !std::isnan(d_initial.refined_errors_per_doubt) &&
+           d_refined_symbols >= settled;
+}
+
 bool guard::judge(const feature_view& batch, const network& average)
 {
     d_candidates[adaptive].net.parameters() = average.parameters();
@@ -160,8 +178,10 @@ bool guard::judge_waveform(const feature_view& batch, bool decides)
         }
     const std::uint8_t* used = d_decisions[d_in_use].data();
     d_changed = d_judge->look(batch, used);
-    if (d_changed)
+    if (d_changed) {
         d_refiner->reset();
+        forget_doubt();
+    }
     if (d_changed || !decides)
         d_rivals = {};
     if (!decides)
@@ -170,6 +190,14 @@ bool guard::judge_waveform(const feature_view& batch, bool decides)
         d_refined = d_decisions[d_in_use];
         d_refiner->refine(*d_judge, d_refined.data());
         d_is_refined = true;
+        const double keep = std::exp(-static_cast<double>(batch.count) / doubt_lasts);
+        d_doubt *= keep;
+        d_refined_symbols *= keep;
+        for (const float doubt : d_refiner->doubts())
+            if (!std::isnan(doubt)) {
+                d_doubt += doubt;
+                ++d_refined_symbols;
+            }
     }
     for (const candidate which : { offline, adaptive, last_good })
         if (which != d_in_use) {

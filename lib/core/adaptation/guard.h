@@ -93,6 +93,12 @@ public:
     //! was trained; true without one.
     bool explained() const;
 
+    /*! Of refined labels of some 8192 latest symbols: what likelihoods leave open, times
+     * what was counted for that when the model was trained; NaN while nothing is refined. */
+    double refined_symbol_error_rate() const;
+    //! Whether trustworthy(), and that count was made, and 2048 symbols were refined.
+    bool refined_trustworthy() const;
+
     /*! Of the network in use, as error_estimate has it; where data that is well explained
      * was seen not to be random, without the pattern score. */
     double symbol_error_rate() const;
@@ -152,6 +158,9 @@ private:
     std::array<std::vector<std::uint8_t>, 3> d_decisions;
     std::vector<std::uint8_t> d_refined;
     bool d_is_refined = false, d_changed = false;
+    double d_doubt = 0, d_refined_symbols = 0; // sums, of the latest ones
+
+    void forget_doubt() { d_doubt = d_refined_symbols = 0; }
 
     decider d_decider;
     network d_scaled;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 namespace gr::adann::core {
@@ -39,7 +40,8 @@ label_descent::label_descent(const constellation& symbols,
       d_planes(waveform.is_complex() ? 2 : 1),
       d_lags(refinement::predicted_from * waveform.sps()),
       d_taps(2 * filter_reach * waveform.sps() + 1),
-      d_length((2 * waveform.reach() + 1) * waveform.sps() + d_taps - 1 + d_lags)
+      d_length((2 * waveform.reach() + 1) * waveform.sps() + d_taps - 1 + d_lags),
+      d_kernels(&simd::active())
 {
     float power = 0;
     for (const auto& point : symbols.points())
@@ -50,18 +52,34 @@ label_descent::label_descent(const constellation& symbols,
     d_whitening.resize((d_lags + 1) * d_planes);
     d_combined.resize((d_taps + d_lags) * d_planes);
     d_response.resize(d_dimensions * d_length * d_planes);
+    d_others.resize(symbols.size());
+    for (std::size_t label = 0; label < symbols.size(); ++label)
+        d_others[label].resize(symbols.neighbours(label).size());
     d_change.resize(d_length * d_planes);
     d_best = d_change;
     d_before.resize((2 * waveform.reach() + 1) * waveform.stride());
     d_after = d_before;
+
+    const std::size_t together = simd::lanes + behind() + before();
+    d_sliding_wave.resize(d_planes * (d_taps + d_lags));
+    d_sliding_samples.resize(d_planes * (d_lags + 1));
+    d_sliding_response.resize(d_response.size());
+    d_expected.resize(together * waveform.stride());
+    if (d_planes == 2)
+        d_turned.resize(d_expected.size());
+    d_phases.resize(together * waveform.stride());
+    d_found.resize(d_dimensions * simd::lanes);
 }
 
 void label_descent::use(const refinement& signal)
 {
+    d_power = std::max(signal.power, std::numeric_limits<float>::min());
     if (d_planes == 2)
         find_responses<std::complex<float>>(signal);
     else
         find_responses<float>(signal);
+    find_filters(signal);
+    find_others();
 }
 
 // What a unit of each dimension of a symbol is, in whitened samples, by the affine part.
@@ -82,7 +100,6 @@ void label_descent::find_responses(const refinement& signal)
     const std::size_t sps = d_waveform.sps(), reach = d_waveform.reach();
     auto* response = as<sample>(d_response.data());
     std::fill(response, response + d_dimensions * d_length, sample{});
-    const std::size_t floats = d_length * d_planes;
     for (std::size_t d = 0; d < d_dimensions; ++d)
         for (std::size_t place = 0; place <= 2 * reach; ++place) {
             // A symbol takes this row times the one `place - reach` after it.
@@ -94,10 +111,55 @@ void label_descent::find_responses(const refinement& signal)
                 for (std::size_t q = 0; q < d_taps + d_lags; ++q)
                     start[j + d_taps + d_lags - 1 - q] += times(combined[q], row[j]);
         }
+}
+
+// What the kernels slide: plane by plane, and backwards where the filters look back.
+void label_descent::find_filters(const refinement& signal)
+{
+    const std::size_t taps = d_taps + d_lags, planes = d_planes;
+    for (std::size_t plane = 0; plane < planes; ++plane) {
+        for (std::size_t q = 0; q < taps; ++q)
+            d_sliding_wave[plane * taps + q] = -d_combined[q * planes + plane];
+        for (std::size_t k = 0; k <= d_lags; ++k)
+            d_sliding_samples[plane * (d_lags + 1) + d_lags - k] =
+                d_whitening[k * planes + plane];
+    }
+    std::complex<float> offset;
+    for (const auto& factor : signal.whitening)
+        offset += times(factor, signal.taps[d_taps]);
+    d_offset[0] = offset.real();
+    d_offset[1] = offset.imag();
+
+    const std::size_t stride = d_waveform.stride(), floats = d_length * planes;
+    const std::size_t symbols = floats / stride;
+    for (std::size_t j = 0; j < stride; ++j)
+        for (std::size_t d = 0; d < d_dimensions; ++d)
+            for (std::size_t k = 0; k < symbols; ++k)
+                d_sliding_response[(j * d_dimensions + d) * symbols + k] =
+                    d_response[d * floats + k * stride + j];
+}
+
+// Worth a try is a label whose gain, 2 d·r - |d|² by the affine part, is not far below zero.
+void label_descent::find_others()
+{
+    const std::size_t floats = d_length * d_planes;
+    float energy[2][2] = {}; // products of two responses
     for (std::size_t d = 0; d < d_dimensions; ++d)
         for (std::size_t e = 0; e < d_dimensions; ++e)
-            d_energy[d * 2 + e] =
+            energy[d][e] =
                 sum_of_products(&d_response[d * floats], &d_response[e * floats], floats);
+    for (std::size_t now = 0; now < d_others.size(); ++now)
+        for (std::size_t i = 0; i < d_others[now].size(); ++i) {
+            other_label& other = d_others[now][i];
+            other = { d_symbols.neighbours(now)[i], {}, 0 };
+            for (std::size_t d = 0; d < d_dimensions; ++d)
+                other.step[d] = d_points[other.label * d_dimensions + d] -
+                                d_points[now * d_dimensions + d];
+            for (std::size_t d = 0; d < d_dimensions; ++d)
+                for (std::size_t e = 0; e < d_dimensions; ++e)
+                    other.least +=
+                        least_match / 2 * other.step[d] * other.step[e] * energy[d][e];
+        }
 }
 
 void label_descent::whiten(const float* rest, std::size_t n, float* white) const
@@ -117,19 +179,69 @@ void label_descent::whiten(const float* rest, std::size_t n, float* white) const
         work(rest, white);
 }
 
-bool label_descent::worth_a_try(std::uint8_t now,
-                                std::uint8_t other,
-                                const float* match) const
+void label_descent::subtract_waveform(const std::uint8_t* labels,
+                                      const float* samples,
+                                      float* white)
 {
-    float step[2], gain = 0, energy = 0;
-    for (std::size_t d = 0; d < d_dimensions; ++d) {
-        step[d] = d_points[other * d_dimensions + d] - d_points[now * d_dimensions + d];
-        gain += 2 * step[d] * match[d];
+    const std::size_t stride = d_waveform.stride(), planes = d_planes;
+    const std::size_t n = simd::lanes * stride, from = d_lags * planes;
+    // The combined filter looks at lags before the filter's taps.
+    const std::size_t back = refinement::predicted_from + filter_reach;
+    const std::size_t symbols = simd::lanes + back + filter_reach;
+    d_waveform.expect(labels - back, symbols, d_expected.data());
+    for (std::size_t plane = 0; plane < planes; ++plane)
+        for (std::size_t i = plane; i < n; i += planes)
+            white[i] = -d_offset[plane];
+    const auto slide = [&](const aligned_floats& factors,
+                           std::size_t plane,
+                           std::size_t taps,
+                           const float* x) {
+        const float* const a = &factors[plane * taps];
+        d_kernels->slide(&a, 1, taps, x, planes, n, 1, &white);
+    };
+    slide(d_sliding_wave, 0, d_taps + d_lags, d_expected.data());
+    slide(d_sliding_samples, 0, d_lags + 1, samples - from);
+    if (planes == 1)
+        return;
+    const auto turn = [&](const float* values, std::size_t count) {
+        for (std::size_t i = 0; i < count; i += 2) {
+            d_turned[i] = -values[i + 1];
+            d_turned[i + 1] = values[i];
+        }
+    };
+    turn(d_expected.data(), symbols * stride);
+    slide(d_sliding_wave, 1, d_taps + d_lags, d_turned.data());
+    turn(samples - from, n + from);
+    slide(d_sliding_samples, 1, d_lags + 1, d_turned.data());
+}
+
+void label_descent::find_matches(const float* white, match* matches)
+{
+    const std::size_t stride = d_waveform.stride();
+    const std::size_t symbols = before() + behind() + 1; // of a response
+    const std::size_t all = simd::lanes + symbols - 1;
+    const float* const first = white - before() * stride;
+    for (std::size_t i = 0; i < all; ++i)
+        for (std::size_t j = 0; j < stride; ++j)
+            d_phases[j * all + i] = first[i * stride + j];
+    float* const found[] = { d_found.data(),
+                             d_found.data() + (d_dimensions - 1) * simd::lanes };
+    for (std::size_t j = 0; j < stride; ++j) {
+        const float* const response = &d_sliding_response[j * d_dimensions * symbols];
+        const float* const responses[] = { response,
+                                           response + (d_dimensions - 1) * symbols };
+        d_kernels->slide(responses,
+                         d_dimensions,
+                         symbols,
+                         &d_phases[j * all],
+                         1,
+                         simd::lanes,
+                         j ? 1 : 0,
+                         found);
     }
-    for (std::size_t d = 0; d < d_dimensions; ++d)
-        for (std::size_t e = 0; e < d_dimensions; ++e)
-            energy += step[d] * step[e] * d_energy[d * 2 + e];
-    return gain > least_match * energy;
+    for (std::size_t i = 0; i < simd::lanes; ++i)
+        for (std::size_t d = 0; d < d_dimensions; ++d)
+            matches[i].along[d] = found[d][i];
 }
 
 // How the whitened samples change with the label of a symbol, from its response's start.
@@ -164,7 +276,9 @@ bool label_descent::visit(std::uint8_t* labels,
                           std::size_t symbol,
                           float* white,
                           std::size_t first,
-                          std::size_t last)
+                          std::size_t last,
+                          const match* found,
+                          float* doubt)
 {
     // In floats: where the symbol's response starts, after some that nothing is known of;
     // where in the whitened samples that is; how much of it is there.
@@ -176,29 +290,38 @@ bool label_descent::visit(std::uint8_t* labels,
     float* const own = &white[middle + skipped - lead];
     const std::size_t n = std::min(floats - skipped, known - (middle + skipped - lead));
 
-    float match[2] = {};
-    for (std::size_t d = 0; d < d_dimensions; ++d)
-        match[d] = sum_of_products(&d_response[d * floats + skipped], own, n);
+    match own_match;
+    for (std::size_t d = 0; d < d_dimensions && !found; ++d)
+        own_match.along[d] = sum_of_products(&d_response[d * floats + skipped], own, n);
+    const float* const along = found ? found->along : own_match.along;
     const std::uint8_t now = labels[symbol];
     std::uint8_t best = now;
     float most = 0;
-    for (const std::uint8_t other : d_symbols.neighbours(now)) {
-        if (!worth_a_try(now, other, match))
+    const auto likelihood = [&](float gain) { // within the floats
+        return std::exp(std::min(gain / (2 * d_power), 80.0f));
+    };
+    float likelihoods = 1; // beside that of the label as it was
+    for (const other_label& other : d_others[now]) {
+        if (other.step[0] * along[0] + other.step[1] * along[1] <= other.least)
             continue;
         ++d_tries;
         if (d_planes == 2)
-            find_change<std::complex<float>>(labels, count, symbol, other);
+            find_change<std::complex<float>>(labels, count, symbol, other.label);
         else
-            find_change<float>(labels, count, symbol, other);
+            find_change<float>(labels, count, symbol, other.label);
         const float* change = &d_change[skipped];
         const float gain =
             2 * sum_of_products(change, own, n) - sum_of_products(change, change, n);
+        if (doubt)
+            likelihoods += likelihood(gain);
         if (gain > most) {
             most = gain;
-            best = other;
+            best = other.label;
             std::swap(d_best, d_change);
         }
     }
+    if (doubt)
+        *doubt = 1 - likelihood(most) / likelihoods;
     if (best == now)
         return false;
     for (std::size_t k = 0; k < n; ++k)

@@ -7,9 +7,11 @@
 #pragma once
 
 #include "core/adaptation/filtered_waveform.h"
+#include "core/common/aligned.h"
 #include "core/signal/constellation.h"
+#include "core/signal/expected_waveform.h"
+#include "core/simd/kernels.h"
 
-#include <array>
 #include <complex>
 #include <vector>
 
@@ -62,29 +64,57 @@ public:
     /*! The rest, whitened.
      * \param rest,white n samples, the first lags() of which become zero */
     void whiten(const float* rest, std::size_t n, float* white) const;
+    /*! The same of simd::lanes symbols, from their samples on.
+     * \param labels of the first of them; behind() lie before it, before() behind the last
+     * \param samples of the first; those of predicted_from symbols lie before it
+     * \param white lanes · stride floats */
+    void
+    subtract_waveform(const std::uint8_t* labels, const float* samples, float* white);
+
+    //! How well the affine part says that a symbol's point may have been another one.
+    struct match {
+        float along[2] = {}; // of each dimension
+    };
+    /*! Of simd::lanes symbols.
+     * \param white whitened rest of the first one; that of before() symbols lies before it,
+     * of behind() ones behind the last
+     * \param matches of each of them */
+    void find_matches(const float* white, match* matches);
 
     /*! Refines the label of one symbol.
      * \param labels of `count` symbols
      * \param white whitened rest of symbols first to last - 1 of them, changed with the label
+     * \param found by find_matches(); null: not yet, or another label has changed since
+     * \param doubt null, or how probably the label is wrong afterwards, by the likelihoods of
+     * those tried
      * \return whether it changed */
     bool visit(std::uint8_t* labels,
                std::size_t count,
                std::size_t symbol,
                float* white,
                std::size_t first,
-               std::size_t last);
+               std::size_t last,
+               const match* found = nullptr,
+               float* doubt = nullptr);
     //! Labels that were tried so far: what costs.
     std::size_t tries() const { return d_tries; }
 
 private:
+    // Another label instead of one, and what it has to be matched by to be tried.
+    struct other_label {
+        std::uint8_t label;
+        float step[2], least;
+    };
+
     template <typename sample>
     void find_responses(const refinement& signal);
+    void find_filters(const refinement& signal);
+    void find_others();
     template <typename sample>
     void find_change(std::uint8_t* labels,
                      std::size_t count,
                      std::size_t symbol,
                      std::uint8_t other);
-    bool worth_a_try(std::uint8_t now, std::uint8_t other, const float* match) const;
 
     const constellation d_symbols;
     const expected_waveform d_waveform;
@@ -94,10 +124,19 @@ private:
     std::vector<float> d_points;                // (M, dimensions), of unit power
     std::vector<float> d_whitening, d_combined; // filters: its own, with the other one
     std::vector<float> d_response;              // (dimensions, length) of a unit
-    std::array<float, 4> d_energy{};            // products of two responses
-    std::vector<float> d_before, d_after;       // expected samples around a symbol
-    std::vector<float> d_change, d_best;        // (length) of a label's change
+    std::vector<std::vector<other_label>> d_others; // of each label
+    std::vector<float> d_before, d_after;           // expected samples around a symbol
+    std::vector<float> d_change, d_best;            // (length) of a label's change
+    float d_power = 0;                              // of a whitened float
     std::size_t d_tries = 0;
+    // For simd::lanes symbols at a time.
+    const simd::kernels* d_kernels;
+    // (planes, taps + lags) and (planes, lags + 1): what slides over expected samples, and
+    // over those received; (stride, dimensions, symbols of a response).
+    aligned_floats d_sliding_wave, d_sliding_samples, d_sliding_response;
+    float d_offset[2] = {};              // whitened
+    aligned_floats d_expected, d_turned; // samples, and those times i
+    aligned_floats d_phases, d_found;    // (stride, symbols); (dimensions, lanes)
 };
 
 } // namespace gr::adann::core

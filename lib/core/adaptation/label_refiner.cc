@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace gr::adann::core {
 
@@ -29,7 +30,8 @@ label_refiner::label_refiner(const constellation& symbols,
       d_rest(batch * trained.stride()),
       d_turned(d_rest),
       d_white(d_rest),
-      d_found(trained)
+      d_found(trained),
+      d_doubts(batch, std::numeric_limits<float>::quiet_NaN())
 {
     reset();
 }
@@ -90,7 +92,8 @@ std::size_t label_refiner::refine(const waveform_judge& judge, std::uint8_t* lab
     for (int round = 0; round < rounds; ++round) {
         const std::size_t before = changes;
         for (std::size_t i = d_first + margin; i < last - margin; ++i)
-            changes += d_descent.visit(labels, d_batch, i, d_white.data(), d_first, last);
+            changes += d_descent.visit(
+                labels, d_batch, i, d_white.data(), d_first, last, nullptr, &d_doubts[i]);
         if (changes == before)
             break;
     }

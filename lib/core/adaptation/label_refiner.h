@@ -34,11 +34,18 @@ public:
     //! What the latest batch was refined by: for whoever decides what comes next.
     const refinement& found() const { return d_found; }
 
+    //! How probably each label of the latest batch is wrong, by the likelihoods of those
+    //! tried; NaN where none was.
+    const std::vector<float>& doubts() const { return d_doubts; }
+
     //! Forgets the signal's noise.
     void reset();
     void state(archive& members);
 
 private:
+    static constexpr std::size_t margin =
+        2; // symbols, so that most of a response is seen
+
     void find_whitening(std::size_t samples);
 
     label_descent d_descent;
@@ -47,6 +54,7 @@ private:
     std::vector<std::complex<double>> d_correlation, d_work, d_prediction;
     std::vector<float> d_rest, d_turned, d_white; // of the batch; turned by -90 degrees
     refinement d_found;
+    std::vector<float> d_doubts;
 };
 
 } // namespace gr::adann::core

@@ -129,19 +129,24 @@ void learner::estimate_errors(std::size_t more_symbols)
     if (d_unestimated < estimate_every)
         return;
     forget_estimate();
+    const double of_refined = d_guard->refined_symbol_error_rate();
+    const bool refined = d_decides_refined && !std::isnan(of_refined);
     const auto symbols =
         static_cast<std::uint64_t>(std::lround(d_guard->estimate().symbols()));
     if (symbols == 0)
         return;
     ++d_status.estimates;
-    const double rate = d_guard->symbol_error_rate();
+    const double rate = refined ? of_refined : d_guard->symbol_error_rate();
     const auto errors = static_cast<std::uint64_t>(std::lround(rate * symbols));
     const auto interval = clopper_pearson(errors, symbols);
     // A wrong symbol is taken for a neighbour.
     const double bits =
         d_offline.symbols.bits_per_symbol() / d_offline.symbols.bits_per_error();
     d_status.estimated = {
-        rate / bits, interval.low / bits, interval.high / bits, d_guard->trustworthy()
+        rate / bits,
+        interval.low / bits,
+        interval.high / bits,
+        refined ? d_guard->refined_trustworthy() : d_guard->trustworthy(),
     };
 }
 

@@ -62,7 +62,7 @@ struct learner_status {
     std::uint64_t updates = 0;   //!< of them, those that changed the weights
     std::uint64_t rollbacks = 0; //!< times that training started over
     guard::candidate in_use = guard::adaptive; //!< whose weights decide
-    //! Of the network in use. Not known without a guard, nor in the first 4096 symbols
+    //! Of what decides, the network in use or labels refined. Not known without a guard, nor in the first 4096 symbols
     //! that are learnt from: after the start, a reset, a pause, or from a checkpoint.
     error_rate estimated;
     std::uint64_t estimates = 0; //!< how many were made
@@ -137,6 +137,8 @@ public:
     const learner_status& status() const { return d_status; }
     //! Whether labels can ever be refined: with a guard and an expected waveform.
     bool can_refine() const { return d_guard && d_guard->judges(); }
+    //! Decisions are refined from now on: the estimated error rate is theirs.
+    void decide_refined() { d_decides_refined = true; }
     //! What labels of the latest batch are refined by; null where they are not.
     const refinement* refines() const
     {
@@ -166,6 +168,7 @@ private:
     network d_average;                    // the adaptive weights
     std::optional<signal_check> d_signal; // beside a guard
     std::optional<guard> d_guard;
+    bool d_decides_refined = false;
     bool d_paused = false;
     std::size_t d_unestimated = 0; // symbols since the estimate was made
     std::size_t d_rejected = 0;    // symbols since a step was accepted

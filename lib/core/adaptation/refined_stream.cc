@@ -16,10 +16,9 @@ refined_stream::refined_stream(const constellation& symbols,
       d_past(delay() + 2 * d_descent.behind()),
       d_samples((d_past + block) * waveform.stride()),
       d_white(d_samples.size()),
-      d_rest((block + refinement::predicted_from) * waveform.stride()),
-      d_expected(d_rest.size() + 2 * filter_reach * waveform.stride()),
-      d_new_white(d_rest.size()),
+      d_matches(block),
       d_powers(d_past),
+      d_due(d_past + block),
       d_labels(d_past + block),
       d_refined(d_labels.size())
 {
@@ -64,21 +63,23 @@ void refined_stream::refine(const refinement& signal)
     if (signal.known && d_taken >= size) {
         if (std::exchange(d_used, signal.number) != signal.number)
             d_descent.use(signal);
-        subtract_waveform(signal);
+        // The symbols whose neighbours the block makes known.
+        const std::size_t first = d_past - d_descent.before();
+        d_descent.subtract_waveform(
+            &d_refined[first], &d_samples[first * stride], &d_white[first * stride]);
         d_whitened = std::min(d_whitened + block, size);
     } else {
         d_whitened = 0;
     }
     if (d_whitened == size) {
-        const std::size_t last = size - d_descent.before();
-        const std::size_t end = last - d_descent.behind();
-        const std::size_t most = d_descent.tries() + 2 * block;
-        for (std::size_t i = end - 2 * block; i < end && d_descent.tries() < most; ++i)
-            d_descent.visit(d_refined.data(), size, i, d_white.data(), 0, last);
+        visit();
+        const std::size_t end = size - d_descent.before() - d_descent.behind();
         const auto first = d_refined.begin() + (end - 2 * block);
-        // What only symbols that were visited are part of.
-        if (explained(signal, end - 3 * block, end - d_descent.before()))
-            std::copy_n(first, block, d_labels.begin() + (end - 2 * block));
+        const auto final = d_labels.begin() + (end - 2 * block);
+        // Explained is what only symbols that were visited are part of.
+        if (!std::equal(first, first + block, final) &&
+            explained(signal, end - 3 * block, end - d_descent.before()))
+            std::copy_n(first, block, final);
     }
     const auto move_on = [](auto& values, std::size_t each) {
         std::copy(values.begin() + block * each, values.end(), values.begin());
@@ -87,35 +88,30 @@ void refined_stream::refine(const refinement& signal)
     move_on(d_white, stride);
     move_on(d_labels, 1);
     move_on(d_refined, 1);
+    move_on(d_due, 1);
     d_filled = 0;
 }
 
-// What the waveform leaves of the symbols whose neighbours the block makes known, whitened.
-void refined_stream::subtract_waveform(const refinement& signal)
+// The symbols whose response is there for the first time, and those of the block before that
+// a label has changed near.
+void refined_stream::visit()
 {
-    const auto& waveform = d_descent.waveform();
-    const std::size_t stride = waveform.stride();
-    const std::size_t first = d_past - d_descent.before(); // to be known
-    const std::size_t from = first - refinement::predicted_from;
-    const std::size_t count = block + refinement::predicted_from;
-    const auto subtract = [&](auto kind) {
-        using sample = decltype(kind);
-        subtract_filtered(waveform,
-                          signal.taps,
-                          &d_refined[from],
-                          reinterpret_cast<const sample*>(&d_samples[from * stride]),
-                          count,
-                          d_expected.data(),
-                          reinterpret_cast<sample*>(d_rest.data()));
-    };
-    if (waveform.is_complex())
-        subtract(std::complex<float>());
-    else
-        subtract(float());
-    d_descent.whiten(d_rest.data(), count * waveform.sps(), d_new_white.data());
-    std::copy(d_new_white.begin() + refinement::predicted_from * stride,
-              d_new_white.end(),
-              d_white.begin() + first * stride);
+    const std::size_t size = d_past + block, stride = d_descent.waveform().stride();
+    const std::size_t last = size - d_descent.before(), end = last - d_descent.behind();
+    const std::size_t span = d_descent.before() + d_descent.behind();
+    std::size_t known = end - block; // symbols from here on are matched as found
+    d_descent.find_matches(&d_white[known * stride], d_matches.data());
+    std::fill(d_due.begin() + known, d_due.begin() + end, true);
+    const std::size_t most = d_descent.tries() + 2 * block;
+    for (std::size_t i = end - 2 * block; i < end && d_descent.tries() < most; ++i) {
+        if (!std::exchange(d_due[i], false))
+            continue;
+        const auto* const match = i < known ? nullptr : &d_matches[i + block - end];
+        if (d_descent.visit(d_refined.data(), size, i, d_white.data(), 0, last, match)) {
+            std::fill(d_due.begin() + (i - span), d_due.begin() + (i + span + 1), true);
+            known = std::max(known, i + span + 1);
+        }
+    }
 }
 
 // Whether of symbols first to last - 1 as much is left as of the rest of the signal, by their

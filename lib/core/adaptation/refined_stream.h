@@ -18,8 +18,7 @@ namespace gr::adann::core {
  * hands them out delay() symbols later.
  *
  * After every `block` symbols, counted from the first one, each symbol whose whole response
- * has come is visited, and once more a block later, for what its neighbours' changes make
- * worth one; in a block as many labels are tried as symbols are visited, at most. Labels
+ * has come is visited, and once more a block later if a label has changed near it; in a block as many labels are tried as symbols are visited, at most. Labels
  * stay as they were decided where there is no refinement, and where more than twice the
  * power is left of most symbols around than refinement leaves as a rule: the signal is
  * another one there. The result is the same to the bit, however the stream is cut. Nothing is allocated
@@ -27,7 +26,7 @@ namespace gr::adann::core {
 class refined_stream
 {
 public:
-    static constexpr std::size_t block = 16;
+    static constexpr std::size_t block = simd::lanes;
 
     refined_stream(const constellation& symbols, const expected_waveform& waveform);
 
@@ -56,15 +55,15 @@ public:
 
 private:
     void refine(const refinement& signal);
-    void subtract_waveform(const refinement& signal);
+    void visit();
     bool explained(const refinement& signal, std::size_t first, std::size_t last);
 
     label_descent d_descent;
-    const std::size_t d_past;              // symbols kept before a block
-    std::vector<float> d_samples, d_white; // (past + block, stride)
-    std::vector<float> d_rest, d_expected; // of what a block makes known
-    std::vector<float> d_new_white;
-    std::vector<float> d_powers; // of symbols, to find their median
+    const std::size_t d_past;                    // symbols kept before a block
+    std::vector<float> d_samples, d_white;       // (past + block, stride)
+    std::vector<label_descent::match> d_matches; // of the block that is visited first
+    std::vector<float> d_powers;                 // of symbols, to find their median
+    std::vector<std::uint8_t> d_due;             // (past + block): whether to be visited
     // (past + block): as decided, then final; as they are refined
     std::vector<std::uint8_t> d_labels, d_refined;
     std::size_t d_filled = 0;   // of the block

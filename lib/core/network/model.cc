@@ -149,10 +149,8 @@ void read_waveform(const tensor_file& file, model& loaded)
     const float noise =
         number(file, "waveform_noise", 1e-6f, 1000, 0); // the least that is written
     loaded.waveform.emplace(loaded.symbols, loaded.sps, loaded.complex, reach, context);
-    auto correlation = read_matrix(file,
-                                   "waveform.noise",
-                                   expected_waveform::noise_reach * loaded.sps,
-                                   1 + loaded.complex);
+    auto correlation =
+        read_matrix(file, "waveform.noise", loaded.waveform->lags(), 1 + loaded.complex);
     loaded.waveform->set(
         std::move(affine), std::move(table), noise, std::move(correlation));
 }
@@ -209,6 +207,11 @@ model read_model(tensor_file file)
             number(file, "symbol_error_rate", 0, 1, loaded.symbol_error_rate);
         loaded.refined_symbol_error_rate = number(
             file, "refined_symbol_error_rate", 0, 1, loaded.refined_symbol_error_rate);
+        loaded.refined_errors_per_doubt = number(file,
+                                                 "refined_errors_per_doubt",
+                                                 0.01f,
+                                                 100,
+                                                 loaded.refined_errors_per_doubt);
         loaded.temperature = number(file, "temperature", 0.05f, 20, 1);
         loaded.adapted_temperature = number(file, "adapted_temperature", 0.05f, 20, 1);
         if (file.metadata.count("waveform_reach") ||
@@ -254,6 +257,9 @@ tensor_file tensors_of(const model& saved)
     if (!std::isnan(saved.refined_symbol_error_rate))
         file.metadata["refined_symbol_error_rate"] =
             json(saved.refined_symbol_error_rate).dump();
+    if (!std::isnan(saved.refined_errors_per_doubt))
+        file.metadata["refined_errors_per_doubt"] =
+            json(saved.refined_errors_per_doubt).dump();
     const auto add = [&](const std::string& name,
                          std::vector<std::size_t> shape,
                          const float* values,
@@ -288,7 +294,7 @@ tensor_file tensors_of(const model& saved)
             w.table().data(),
             w.table().size());
         add("waveform.noise",
-            { expected_waveform::noise_reach * w.sps(), 1u + w.is_complex() },
+            { w.lags(), 1u + w.is_complex() },
             w.noise_correlation().data(),
             w.noise_correlation().size());
     }

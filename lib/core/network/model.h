@@ -46,6 +46,9 @@ struct model {
     //! Of its labels, refined by the expected waveform, counted on the same symbols; NaN if
     //! unknown.
     float refined_symbol_error_rate = std::numeric_limits<float>::quiet_NaN();
+    //! How many of those were wrong for each that likelihoods would have (label_refiner's
+    //! doubts): 0.01 to 100; NaN if unknown, or found from fewer than 30 errors.
+    float refined_errors_per_doubt = std::numeric_limits<float>::quiet_NaN();
     /*! Logits divided by it give posteriors that say how often the network errs on the
      * signal that it was trained on, as found with labels; 1 if unknown. 0.05 to 20. */
     float temperature = 1;
@@ -73,7 +76,7 @@ struct model {
  * `layers.K.weight` (outputs, inputs) and `layers.K.bias`, K from 0, and the strings
  * `format`, `sps`, `half_window`, `complex` (true, false), `constellation`, `training` as
  * metadata, and if known `symbol_error_rate`, `temperature`,
- * `adapted_temperature` and `refined_symbol_error_rate`. `adann/2` may have an expected waveform: float32 tensors
+ * `adapted_temperature`, `refined_symbol_error_rate` and `refined_errors_per_doubt`. `adann/2` may have an expected waveform: float32 tensors
  * `waveform.affine`, `waveform.table` and `waveform.noise` (noise_correlation()), with
  * `waveform_reach`, `waveform_context` and `waveform_noise` as metadata. `adann/3` may
  * have quantization formats: int32 tensors `quantization.values` and

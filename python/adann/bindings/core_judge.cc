@@ -10,6 +10,9 @@
 #include "core/adaptation/waveform_judge.h"
 #include "core/network/model.h"
 
+#include <algorithm>
+#include <limits>
+
 using namespace gr::adann::core;
 
 namespace {
@@ -43,10 +46,10 @@ struct judge : waveform_judge {
 };
 
 // As the equalizer's guard does.
-labels_array refine_labels(const model& of,
-                           const py::array_t<float>& features,
-                           const labels_array& labels,
-                           std::size_t batch)
+py::tuple refine_labels(const model& of,
+                        const py::array_t<float>& features,
+                        const labels_array& labels,
+                        std::size_t batch)
 {
     if (!of.waveform)
         refuse("model.waveform", "None", "one, as `adann train` finds it");
@@ -55,15 +58,20 @@ labels_array refine_labels(const model& of,
     for (std::size_t i = 0; i < view.count; ++i)
         check_range<std::size_t>("a label", given[i], 0, of.symbols.size() - 1);
     labels_array refined(view.count, given);
+    py::array_t<float> doubts(view.count);
+    float* const doubt = doubts.mutable_data();
+    std::fill_n(doubt, view.count, std::numeric_limits<float>::quiet_NaN());
     waveform_judge judge(*of.waveform, of.window, batch);
     label_refiner refiner(of.symbols, *of.waveform, batch);
     for (std::size_t first = 0; first + batch <= view.count; first += batch) {
         if (judge.look(view.from(first, batch), given + first))
             refiner.reset();
-        if (judge.settled())
+        if (judge.settled()) {
             refiner.refine(judge, refined.mutable_data() + first);
+            std::copy(refiner.doubts().begin(), refiner.doubts().end(), doubt + first);
+        }
     }
-    return refined;
+    return py::make_tuple(refined, doubts);
 }
 
 } // namespace
@@ -125,6 +133,7 @@ follows the present signal. Raises ValueError naming the parameter that is out o
 
 features: float32 (n, D), consecutive windows; labels: uint8 (n,), as a network decides them. Each
 symbol tries the nearest points, batch by batch, as in the equalizer; the first 2048 symbols, some
-at the batches' ends and an incomplete batch stay. Returns uint8 (n,). Raises ValueError for a model
+at the batches' ends and an incomplete batch stay. Returns the labels, uint8 (n,), and how probably
+each is wrong by the likelihoods of those tried, float32 (n,), nan where it stays. Raises ValueError for a model
 without a waveform and for what does not fit it.)");
 }

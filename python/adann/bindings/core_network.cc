@@ -222,6 +222,12 @@ void bind_model(py::module& m)
                        &model::refined_symbol_error_rate,
                        "The same of its labels, refined by the expected waveform: nan if "
                        "unknown. Decisions are refined where it is not above the other.")
+        .def_readwrite(
+            "refined_errors_per_doubt",
+            &model::refined_errors_per_doubt,
+            "How many refined labels were wrong for each that the doubts of "
+            "refine_labels() would have; 0.01 to 100, nan if unknown. Without it the "
+            "error rate of refined decisions is not called trustworthy.")
         .def_readwrite("temperature",
                        &model::temperature,
                        "Calibrates the posteriors; 0.05 to 20, 1 if unknown.")

@@ -17,6 +17,7 @@ from ..captures.labels import known
 LIMITS = 0.05, 20  # of a temperature in a model file
 _BATCH = core.equalizer_settings()["batch"].default
 _TOGETHER = 16384  # windows that are copied out of a view at once
+_LEAST_ERRORS = 30  # that a ratio is found from: their count's deviation is a fifth
 _MOST = 2**18  # symbols that a network adapts to before it is calibrated
 
 
@@ -73,8 +74,13 @@ def calibrate(model: core.model, features: npt.NDArray[np.float32],
     model.temperature = fit_temperature(posteriors, labels[last])
     if model.waveform is not None and last.size:
         of = slice(last[0], last[-1] + 1)
-        refined = core.refine_labels(model, features[of], decide_portions(model.network, features[of])[0])
-        model.refined_symbol_error_rate = np.mean(refined[last - last[0]] != labels[last])
+        refined, doubts = core.refine_labels(model, features[of], decide_portions(model.network, features[of])[0])
+        wrong = refined[last - last[0]] != labels[last]
+        doubts = doubts[last - last[0]]
+        model.refined_symbol_error_rate = np.mean(wrong)
+        errors = np.count_nonzero(wrong[~np.isnan(doubts)])
+        if errors >= _LEAST_ERRORS:
+            model.refined_errors_per_doubt = np.clip(errors / max(np.nansum(doubts), 1.0), 0.01, 100)
     half = min(labels.size // 2, _MOST)
     adapted = _adapted(model, features[:half])
     rest = np.flatnonzero(known(labels[half:half + _MOST], model.constellation.size)) + half

@@ -114,8 +114,8 @@ def _filtered_apart(features, labels, constellation):
     less = 10 * np.log10(left[0] / left[1])
     if less > APART:
         yield ("I and Q were filtered apart (a mixer, a skew): with taps of its own for each a linear equalizer "
-               f"leaves {less:.1f} dB less. Which symbol's I belongs to which Q, and the sign of each, only known symbols "
-               "tell")
+               f"leaves {less:.1f} dB less. Which symbol's I belongs to which Q, and the sign of each, only known "
+               "symbols tell")
 
 
 def _kurtosis_off(candidate):

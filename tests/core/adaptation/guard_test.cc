@@ -30,7 +30,7 @@ struct decisions {
                 posteriors[t * classes + j] =
                     j == labels[t] ? 1 - uncertainty : uncertainty / (classes - 1);
     }
-    void give(error_estimate& to, std::size_t tile = 128)
+    void give(error_estimate& to, std::size_t tile = 128) const
     {
         const std::size_t classes = posteriors.size() / labels.size();
         for (std::size_t t = 0; t + tile <= labels.size(); t += tile)
@@ -95,6 +95,25 @@ BOOST_AUTO_TEST_CASE(a_symbol_that_follows_from_its_neighbours_scores_ln_4)
     BOOST_TEST(estimate.symbol_error_rate() == 1.0);
     BOOST_TEST(!estimate.trustworthy());
     BOOST_TEST(unscrambled.symbol_error_rate() == 0.0);
+}
+
+// Its symbols are fewer than they seem, and what is chance in them counts several times.
+BOOST_AUTO_TEST_CASE(a_record_that_repeats_has_patterns_and_is_not_trusted)
+{
+    constexpr float uncertainty = 2.8e-4f;
+    const decisions record(8192, 4, uncertainty, 9);
+    error_estimate repeated(constellation("pam4"), true);
+    for (unsigned times = 0; times < 4; ++times)
+        record.give(repeated);
+    BOOST_TEST(repeated.pattern_errors() > 10 * uncertainty);
+    BOOST_TEST(!repeated.trustworthy());
+    BOOST_TEST(repeated.symbol_error_rate() - repeated.pattern_errors() == uncertainty,
+               boost::test_tools::tolerance(0.001));
+
+    error_estimate once(constellation("pam4"), true);
+    decisions(4 * 8192, 4, uncertainty, 9).give(once);
+    BOOST_TEST(once.trustworthy());
+    BOOST_TEST(once.pattern_errors() == 0.0);
 }
 
 BOOST_AUTO_TEST_CASE(a_dead_branch_and_a_class_that_vanished_are_not_trusted)
