@@ -67,7 +67,7 @@ def demo(symbols, output):
                           f"{entry['final_ber']:.2e}")
     write_plot(output / "ber.png", curves, BLOCK, list(SETS))
     console.print(table)
-    console.print(f"{2 * symbols / seconds / 1e6:.1f} Msymbols/s, "
+    console.print(f"{2 * symbols / seconds / 1e6:.2f} Msymbols/s, "
                   f"{results['adaptive'].steps} adaptation steps. Picture: {output / 'ber.png'}")
 
 

@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 from gnuradio.adann import core
 from numpy.lib.stride_tricks import as_strided
-from scipy.linalg import toeplitz
 from scipy.signal import firwin
 
 HALF_WINDOW = 2
@@ -95,14 +94,14 @@ def test_taps_are_the_exponentially_windowed_least_squares(name):
     padded = np.pad(samples, (taps, taps))
     S = np.lib.stride_tricks.sliding_window_view(padded, taps)[taps - taps // 2:]
     unknowns = taps + (not complex)
-    # The noise of the clean link is let through, and feared twice.
-    left = (rows(clean, sps)[around:-around] - waveform.expect(clean_labels)).ravel()
-    covariance = np.array([np.vdot(left[d:], left[:len(left) - d]) for d in range(taps)]) / len(left)
-    covariance *= waveform.noise**2 * (1 + complex) / covariance[0].real
-    covariance[1 + 8 * sps:] = 0
-    R_noise = np.zeros((unknowns, unknowns), complex and np.complex128 or float)
-    R_noise[:taps, :taps] = toeplitz(covariance)
-    R, p = np.zeros_like(R_noise), 0
+    # The noise of the clean link is wanted as it is.
+    before = rows(clean, sps)[around:-around].ravel()
+    left = before - waveform.expect(clean_labels).ravel()
+    p_noise = np.zeros(unknowns, complex and np.complex128 or float)
+    for d in range(-min(taps // 2, 8 * sps), min(taps // 2, 8 * sps) + 1):
+        x, v = before[max(d, 0):len(left) + min(d, 0)], left[max(-d, 0):len(left) + min(-d, 0)]
+        p_noise[taps // 2 + d] = np.vdot(x, v) / len(v)
+    R, p = 0, 0
     keep = np.exp(-BLOCK / memory)
     for end in range(2 * BLOCK, blocks * BLOCK + 1, BLOCK):  # the first one is not learnt from
         first = end - BLOCK - around
@@ -111,9 +110,9 @@ def test_taps_are_the_exponentially_windowed_least_squares(name):
         i = np.arange(first * sps - sps // 2, (first + BLOCK) * sps - sps // 2)
         block = S[i] if complex else np.column_stack([S[i], np.ones(len(i))])
         z = wanted[first - around:first - around + BLOCK].ravel()
-        R = keep * R + block.conj().T @ block + len(z) * R_noise
-        p = keep * p + block.conj().T @ z + 2 * len(z) * R_noise[:, taps // 2]
-    load = 1e-3 * np.trace((block.conj().T @ block + len(z) * R_noise)[:taps, :taps]).real / taps
+        R = keep * R + block.conj().T @ block
+        p = keep * p + block.conj().T @ z + len(z) * p_noise
+    load = 1e-3 * np.trace((block.conj().T @ block)[:taps, :taps]).real / taps
     load *= 1 + 0.01 / (1 - keep)
     nothing = np.eye(unknowns)[taps // 2]
     expected = nothing + np.linalg.solve(R + load * np.eye(unknowns), p - R @ nothing)
@@ -162,8 +161,7 @@ def test_a_sample_that_is_not_usable_costs_what_it_is_in_only():
 
 @pytest.mark.parametrize("name", ["pam4", "qpsk"])
 def test_where_a_band_limited_record_holds_nothing_the_taps_stay_bounded(name):
-    """As behind a resampler: beyond the signal's band there is neither signal nor noise, and what the noise's
-    correlation says of it, which ends after some lags, is below zero there."""
+    """As behind a resampler: beyond the signal's band there is neither signal nor noise."""
     labels, samples = link(name, 40000, 1, sps=4, noise=0.3)
     samples = np.convolve(samples, firwin(129, 0.35, window=("kaiser", 8)), "same")
     alphabet = core.constellation(name)
@@ -172,13 +170,10 @@ def test_where_a_band_limited_record_holds_nothing_the_taps_stay_bounded(name):
     model = core.model(net, 4, HALF_WINDOW, alphabet.is_complex, name)
     taken = rows(samples, 4).astype(np.complex64 if alphabet.is_complex else np.float32)
     model.waveform = core.expected_waveform.fit(alphabet, taken, labels)
-    correlation = model.waveform.noise_correlation.astype(float) @ ([1, 1j] if alphabet.is_complex else [1])
-    lags = np.outer(np.arange(512) / 512, 1 + np.arange(correlation.size))
-    assert 1 + 2 * np.real(np.exp(-2j * np.pi * lags) @ correlation).min() < -0.03
     filter = core.tracked_network(model)
     found = decide(filter, samples, sps=4)[0]
     assert filter.residual == pytest.approx(model.waveform.noise**2 * (1 + alphabet.is_complex), rel=0.2)
-    assert abs(np.fft.fft(filter.taps, 1024)).max() < 2.5  # 1 where there is signal, 2 where noise alone is
+    assert abs(np.fft.fft(filter.taps, 1024)).max() < 1.5  # 1 where there is any
     plain = net.decide(windows(samples, 4, 0))[0]
     assert np.mean(found != labels) < 1.1 * np.mean(plain != labels) + 1e-3
 
@@ -223,11 +218,16 @@ def test_on_the_link_of_its_model_it_does_nothing(name):
     """Plain least squares, a Wiener filter, have 0.6 in the middle here."""
     filter, net = tracked(name, memories=[8192])
     labels, samples = link(name, 40000, 3)
-    found = decide(filter, samples, labels)[0]
-    nothing = np.eye(len(filter.taps))[len(filter.taps) // 2]
-    assert filter.memory == 8192 and np.abs(filter.taps - nothing).max() < 0.03
+    view = windows(samples, 2, len(filter.taps) // 2)
     plain = net.decide(windows(samples, 2, 0))[0]
-    assert np.mean(found != plain) < 1e-3
+    nothing = np.eye(len(filter.taps))[len(filter.taps) // 2]
+    used = 0
+    for start in range(0, 40000, 1000):
+        found = filter.decide(view[start:start + 1000], labels[start:start + 1000])[0]
+        assert start < 8192 or np.mean(found != plain[start:start + 1000]) < 2e-3
+        assert start < 8192 or np.abs(filter.taps - nothing).max() < 0.03
+        used += filter.memory == 8192  # taps that nothing but least squares have found
+    assert used > 0
 
 
 @pytest.mark.parametrize("late", [-1, 1])
@@ -291,9 +291,8 @@ def test_a_cycle_slip_is_seen_and_undone():
     view, led = windows(samples, 2, len(filter.taps) // 2), slice(4096, 4608)
     filter.decide(view[:led.start])
     filter.decide(view[led], aside[led])
-    found = filter.decide(view[led.stop:led.stop + 200])[0]
-    assert np.mean(found == aside[led.stop:led.stop + 200]) > 0.9
     assert filter.slips == 0
-    found = filter.decide(view[led.stop + 200:])[0]
+    found = filter.decide(view[led.stop:])[0]
+    assert np.mean(found[:60] == aside[led.stop:][:60]) > 0.9
     assert filter.slips == 1
-    assert np.mean(found[2048:-64] != labels[led.stop + 200:][2048:-64]) < 1e-3
+    assert np.mean(found[2048:-64] != labels[led.stop:][2048:-64]) < 1e-3

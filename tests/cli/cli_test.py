@@ -138,8 +138,11 @@ def test_doctor_names_what_is_missing_and_what_mends_it(tmp_path):
 
 
 def test_doctor_speaks_when_the_package_does_not_load(tmp_path):
-    """The bindings do not load, as with a stale or missing library."""
+    """The bindings do not load, as with a library that nothing looks for where it lies."""
     real = Path(core.__file__).parent
+    library = tmp_path / "lib" / "x86_64-linux-gnu" / "libgnuradio-adann.so.0.1"
+    library.parent.mkdir(parents=True)
+    library.touch()
     package = tmp_path / "gnuradio" / "adann"
     package.mkdir(parents=True)
     (package / "__init__.py").write_text("raise ImportError('libgnuradio-adann.so: no such file')")
@@ -149,7 +152,8 @@ def test_doctor_speaks_when_the_package_does_not_load(tmp_path):
     program = subprocess.run(["adann", "doctor"], capture_output=True, text=True, env=environment)
     assert program.returncode == 1
     assert program.stderr == "adann: libgnuradio-adann.so: no such file\n"
-    assert "missing  Python package" in program.stdout and "sudo ldconfig" in program.stdout
+    assert "missing  Python package" in program.stdout
+    assert f"sudo ldconfig, or export LD_LIBRARY_PATH={library.parent}\n" in program.stdout
 
 
 def test_doctor_knows_bindings_of_another_pybind11(tmp_path):

@@ -149,10 +149,8 @@ void read_waveform(const tensor_file& file, model& loaded)
     const float noise =
         number(file, "waveform_noise", 1e-6f, 1000, 0); // the least that is written
     loaded.waveform.emplace(loaded.symbols, loaded.sps, loaded.complex, reach, context);
-    auto correlation = read_matrix(file,
-                                   "waveform.noise",
-                                   expected_waveform::noise_reach * loaded.sps,
-                                   1 + loaded.complex);
+    auto correlation =
+        read_matrix(file, "waveform.noise", loaded.waveform->lags(), 1 + loaded.complex);
     loaded.waveform->set(
         std::move(affine), std::move(table), noise, std::move(correlation));
 }
@@ -296,7 +294,7 @@ tensor_file tensors_of(const model& saved)
             w.table().data(),
             w.table().size());
         add("waveform.noise",
-            { expected_waveform::noise_reach * w.sps(), 1u + w.is_complex() },
+            { w.lags(), 1u + w.is_complex() },
             w.noise_correlation().data(),
             w.noise_correlation().size());
     }

@@ -62,19 +62,22 @@ void expected_waveform::set(std::vector<float> affine,
                             float noise,
                             std::vector<float> correlation)
 {
-    const std::size_t lags = noise_reach * stride();
-    if (correlation.empty())
-        correlation.resize(lags);
-    if (correlation.size() != lags)
-        refuse("waveform noise correlation", correlation.size(), std::to_string(lags));
-    for (const float each : correlation)
-        check_range("waveform noise correlation", each, -1.0f, 1.0f);
+    const std::size_t planes = d_complex ? 2 : 1;
+    if (correlation.empty()) {
+        correlation.resize(lags() * planes);
+        correlation[lags() / 2 * planes] = noise * noise * static_cast<float>(planes);
+    }
+    if (correlation.size() != lags() * planes)
+        refuse("waveform noise correlation",
+               correlation.size(),
+               std::to_string(lags() * planes));
     if (affine.size() != d_affine.size())
         refuse("waveform affine", affine.size(), std::to_string(d_affine.size()));
     if (table.size() != d_table.size())
         refuse("waveform table", table.size(), std::to_string(d_table.size()));
     if (!all_usable(affine.data(), affine.size()) ||
-        !all_usable(table.data(), table.size()))
+        !all_usable(table.data(), table.size()) ||
+        !all_usable(correlation.data(), correlation.size()))
         refuse("a value of the waveform",
                "not finite, or too large",
                "up to " + std::to_string(static_cast<int>(largest_sample)));

@@ -69,8 +69,11 @@ public:
     std::size_t rows() const { return d_shape.rows; }
     //! The rms that it leaves of each float, of symbols that it was not learnt from.
     float noise() const { return d_noise; }
-    /*! (noise_reach·sps, 2 for complex samples, else 1): the autocorrelation ρ of that noise
-     * v, E[v̄(i + d) v(i)] = ρ(d)·E|v|², at lags d of 1, 2, … samples. */
+    //! Values of noise_correlation().
+    std::size_t lags() const { return 2 * noise_reach * sps() + 1; }
+    /*! (lags(), 2 for complex samples, else 1): what that noise v has in common with the
+     * samples x it is part of, E[x̄(i + d) v(i)], at lags d of -noise_reach·sps to
+     * noise_reach·sps samples. */
     const std::vector<float>& noise_correlation() const { return d_correlation; }
 
     /*! (rows(), stride()): the offset; then for symbols i - reach() to i + reach() what
@@ -81,7 +84,7 @@ public:
 
     /*! \param affine,table as affine() and table() give them
      * \param noise above 0
-     * \param correlation as noise_correlation() gives it, each within ±1; none: white
+     * \param correlation as noise_correlation() gives it; none: white noise
      * \throws std::invalid_argument for another size, or a value beyond largest_sample */
     void set(std::vector<float> affine,
              std::vector<float> table,

@@ -112,7 +112,7 @@ front_filter::front_filter(const expected_waveform& waveform,
     }
     d_nothing.resize(d_sums.vector_floats());
     least_squares::do_nothing(d_sums, d_nothing);
-    d_noise_sums.set_noise(d_noise, waveform.noise_correlation(), sample(block));
+    d_noise_sums.set_noise(waveform.noise_correlation(), sample(block));
     forget_samples();
 }
 

@@ -65,10 +65,9 @@ struct front_filter_status {
  * far the line's frequency takes it, and undoes cycle slips. Without a carrier its phase is
  * measured as rarely as the taps are updated.
  *
- * The taps are drawn towards the filter that does nothing as strongly as the noise of the
- * link that the model was trained on asks for, and let that noise through: on such a link
- * they do nothing (normal_equations::set_noise()), where plain least squares would shrink
- * and smooth.
+ * What is wanted is the waveform with the noise that was in the samples the model was
+ * trained on (normal_equations::set_noise()): on such a link the taps do nothing, where
+ * plain least squares would shrink and smooth.
  *
  * Every `judged_every` symbols, without a carrier four updates if that is longer, a judge (judge.h) compares the latest decisions with those
  * that the network makes of the samples as they came in; if the filter is the worse one,

@@ -11,27 +11,6 @@ using simd::lanes;
 namespace {
 std::size_t whole_lanes(std::size_t n) { return (n + lanes - 1) / lanes * lanes; }
 
-/* White noise that keeps the spectrum of an autocorrelation from being negative, relative
- * to its power. One that ends after some lags may be, where a band-limited signal has
- * nothing that makes up for it, and least squares would have no minimum. */
-float missing_noise(const std::vector<float>& correlation, std::size_t planes)
-{
-    const std::size_t lags = correlation.size() / planes, frequencies = 32 * lags;
-    float lowest = 0;
-    for (std::size_t k = 0; k < frequencies; ++k) {
-        float density = 1;
-        for (std::size_t lag = 1; lag <= lags; ++lag) {
-            const double angle = 2 * M_PI * static_cast<double>(k * lag % frequencies) /
-                                 static_cast<double>(frequencies);
-            const float* part = &correlation[(lag - 1) * planes];
-            density += 2 * part[0] * static_cast<float>(std::cos(angle));
-            if (planes == 2)
-                density += 2 * part[1] * static_cast<float>(std::sin(angle));
-        }
-        lowest = std::min(lowest, density);
-    }
-    return -1.02f * lowest; // between the frequencies it may be lower
-}
 } // namespace
 
 normal_equations::normal_equations(std::size_t taps,
@@ -181,30 +160,18 @@ void normal_equations::first_rows(const signal_planes* x,
     }
 }
 
-void normal_equations::set_noise(float power,
-                                 const std::vector<float>& correlation,
-                                 std::size_t n)
+void normal_equations::set_noise(const std::vector<float>& correlation, std::size_t n)
 {
     clear();
-    const float all = power * static_cast<float>(n);
-    const float share = all / (1 + missing_noise(correlation, d_planes));
-    // E[v̄(i) v(j)], that is at lag i - j.
-    const auto part = [&](std::size_t i, std::size_t j, std::size_t plane) {
-        const std::size_t lag = i > j ? i - j : j - i;
-        if (lag == 0)
-            return plane ? 0.0f : all;
-        const std::size_t at = (lag - 1) * d_planes + plane;
-        const float value = at < correlation.size() ? share * correlation[at] : 0.0f;
-        return plane && i < j ? -value : value;
-    };
     float* const p = d_sums.data() + d_planes * matrix();
-    for (std::size_t plane = 0; plane < d_planes; ++plane)
-        for (std::size_t i = 0; i < d_taps; ++i) {
-            for (std::size_t j = 0; j < d_taps; ++j)
-                d_sums[plane * matrix() + i * d_pitch + j] = part(i, j, plane);
-            p[plane * d_pitch + i] = 2 * part(i, d_taps / 2, plane);
-        }
-    p[vector_floats()] = 3 * all; // so that doing nothing leaves none of it
+    const std::size_t reach = correlation.size() / d_planes / 2, middle = d_taps / 2;
+    for (std::size_t k = middle - std::min(middle, reach);
+         k <= middle + std::min(middle, reach);
+         ++k)
+        for (std::size_t plane = 0; plane < d_planes; ++plane)
+            p[plane * d_pitch + k] = static_cast<float>(n) *
+                                     correlation[(k + reach - middle) * d_planes + plane];
+    p[vector_floats()] = 2 * p[middle];
 }
 
 void normal_equations::add(float keep, const normal_equations& more)

@@ -56,13 +56,12 @@ public:
         set(&x, wanted, n);
     }
 
-    /*! The sums of n samples of noise v that is wanted as it is, R = p's middle column =
-     * n E[v̄ vᵀ], and as much again in p: with those of a block they ask for a filter that
-     * lets through the noise there is, and has as much again to fear. What it leaves is zero
-     * for doing nothing. In place of what there was; it counts as no sample. Of one channel.
-     * \param power E|v|² \param correlation as expected_waveform::noise_correlation(); white
-     * noise takes the place of as much of it as keeps its spectrum from being negative */
-    void set_noise(float power, const std::vector<float>& correlation, std::size_t n);
+    /*! What n samples x need beside them, of which a noise v is wanted as it is: p =
+     * n E[x̄ v], so that what the sums leave is as much as without for doing nothing. In
+     * place of what there was; it counts as no sample. Of one channel.
+     * \param correlation E[x̄(i + d) v(i)], d from -r to r, as
+     * expected_waveform::noise_correlation(): of lags beyond the taps nothing is used */
+    void set_noise(const std::vector<float>& correlation, std::size_t n);
 
     //! Weights these sums with `keep` and adds others.
     void add(float keep, const normal_equations& more);

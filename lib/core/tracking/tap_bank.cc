@@ -16,8 +16,8 @@ constexpr std::size_t long_from = 256; // symbols: shorter memories have short t
 constexpr std::size_t short_to = 512;  // symbols: longer ones have long taps only
 constexpr std::size_t updates_per_memory = 16; // at least
 constexpr std::size_t least_blocks = 4;        // of a memory that does not rest
-// What a block leaves when the link has changed at once, of float and of complex samples.
-constexpr float risen[] = { 1.25f, 1.5f };
+constexpr float spread_keep = 0.95f;
+constexpr float surprise = 2; // standard deviations of what blocks leave
 constexpr int few_steps = 4, many_steps = 12;
 constexpr float small_gain = 0.1f; // of what noise makes of an unknown
 
@@ -90,7 +90,7 @@ void tap_bank::reset()
         each.score = 0;
     }
     d_used = 0;
-    d_latest = 0;
+    d_latest = d_spread = 0;
     d_blocks = d_scores = 0;
     d_apart = 1;
 }
@@ -140,8 +140,19 @@ void tap_bank::learn(const normal_equations& block, std::size_t blocks)
     for (auto& memory : d_memories)
         memory.blocks += blocks;
     choose();
-    pace(d_latest > risen[block.is_complex()] * before, block.count());
+    pace(is_surprising(before), block.count());
     take_in(block);
+}
+
+// Whether the latest block leaves more than those before it, by more than blocks differ.
+bool tap_bank::is_surprising(float before)
+{
+    const float more = d_latest / before - 1;
+    if (!std::isfinite(more)) // there are none before it
+        return true;
+    const bool surprises = more > surprise * std::sqrt(d_spread);
+    d_spread = spread_keep * d_spread + (1 - spread_keep) * more * more;
+    return surprises;
 }
 
 bool tap_bank::rests(const candidate& each) const
@@ -309,6 +320,7 @@ void tap_bank::state(archive& members)
     }
     members("used", d_used);
     members("latest", d_latest);
+    members("spread", d_spread);
     members("blocks", d_blocks);
     members("scores", d_scores);
     members("apart", d_apart, std::size_t{ 1 }, d_most_apart);

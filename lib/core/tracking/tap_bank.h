@@ -29,8 +29,9 @@ namespace gr::adann::core {
  *
  * While nothing moves, not every block is wanted: apart() tells. The memory in use tells
  * how fast the link is, so it sees 16 blocks or more at least, as do the longer ones;
- * memories of less than four blocks rest. When a block leaves half as much again as those
- * before it did, every block is wanted at once, and all memories go on from the taps in use.
+ * memories of less than four blocks rest. When a block leaves more than those before it, by
+ * two standard deviations of what blocks leave, every block is wanted at once, and all
+ * memories go on from the taps in use.
  *
  * Source: exponentially windowed least squares, Haykin, Adaptive Filter Theory, chapter
  * 10; the choice among windows as in Kozat, Singer, "Universal switching linear least
@@ -93,6 +94,7 @@ private:
         float latest = 0, score = 0;
     };
 
+    bool is_surprising(float before);
     bool rests(const candidate& each) const;
     void score(const normal_equations& block);
     void choose();
@@ -107,6 +109,7 @@ private:
     std::vector<candidate> d_candidates;
     std::size_t d_used = 0;
     float d_latest = 0;
+    float d_spread = 0; // mean square of how much more a block left than those before it
     std::size_t d_blocks = 0; // since the start or a reset
     std::size_t d_scores = 0; // that were learnt from
     least_squares d_solver;

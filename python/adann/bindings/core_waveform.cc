@@ -173,8 +173,9 @@ sample that is not usable are left out. Raises ValueError for too few symbols.)"
                 const auto& all = w.noise_correlation();
                 return floats({ all.size() / planes, planes }, all.data());
             },
-            "float32 (lags, 2 for complex samples, else 1): of that noise v, E[conj(v[i + d]) "
-            "v[i]] over its power, at lags d = 1, 2, … samples.")
+            "float32 (2 r + 1, 2 for complex samples, else 1): of that noise v and the samples "
+            "x that it is part of, E[conj(x[i + d]) v[i]], at lags d from -r to r = 8 sps "
+            "samples.")
         .def_property_readonly(
             "affine",
             [](const expected_waveform& w) {

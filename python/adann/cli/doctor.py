@@ -78,8 +78,8 @@ def _near_package(*places: str) -> Path | str:
     spec = find_spec("gnuradio.adann")
     for parent in Path(spec.origin).parents if spec else ():
         for place in places:
-            if any(parent.glob(place)):
-                return str((parent / place).parent)
+            if found := next(parent.glob(place), None):
+                return str(found.parent)
     return str(Path("PREFIX", places[0]).parent)
 
 

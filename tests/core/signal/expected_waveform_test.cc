@@ -132,12 +132,12 @@ BOOST_AUTO_TEST_CASE(what_is_out_of_range_is_named)
     refused("waveform table is 17",
             [&] { waveform.set(affine, std::vector<float>(17), 1); });
     refused("waveform noise is 0", [&] { waveform.set(affine, table, 0); });
-    std::vector<float> correlation(33);
-    refused("waveform noise correlation is 33, allowed: 32",
+    std::vector<float> correlation(66);
+    refused("waveform noise correlation is 66, allowed: 65",
             [&] { waveform.set(affine, table, 1, correlation); });
     correlation.pop_back();
-    correlation[31] = -1.1f;
-    refused("waveform noise correlation is -1.1, allowed: -1 to 1",
+    correlation[31] = 1001;
+    refused("a value of the waveform",
             [&] { waveform.set(affine, table, 1, correlation); });
     table[3] = std::numeric_limits<float>::quiet_NaN();
     refused("a value of the waveform", [&] { waveform.set(affine, table, 1); });

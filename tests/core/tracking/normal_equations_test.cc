@@ -113,51 +113,57 @@ BOOST_AUTO_TEST_CASE(conjugate_gradients_solve_them)
         BOOST_TEST(shorter[k] != 0);
 }
 
-// Whether R + load is positive definite: Cholesky's factorization finds no root of less.
-bool positive(const normal_equations& sums, bool complex, double load)
+// With the noise beside them, the sums of samples ask for what they are: R e = p.
+BOOST_DATA_TEST_CASE(samples_with_the_noise_in_them_are_wanted_as_they_are,
+                     data::make({ false, true }) * data::make<std::size_t>({ 3, 25, 49 }),
+                     complex,
+                     taps)
 {
-    const std::size_t size = sums.taps();
-    std::vector<number> factor(size * size);
-    for (std::size_t i = 0; i < size; ++i)
-        for (std::size_t j = 0; j <= i; ++j) {
-            number left(sums.row(i)[j], complex ? sums.row(i, true)[j] : 0);
-            left += i == j ? load : 0;
-            for (std::size_t k = 0; k < j; ++k)
-                left -= factor[i * size + k] * std::conj(factor[j * size + k]);
-            if (i == j && !(left.real() > 0))
-                return false;
-            factor[i * size + j] =
-                i == j ? std::sqrt(left.real()) : left / factor[j * size + j];
-        }
-    return true;
-}
-
-// What is left of a sinc after eight lags has a spectrum below zero.
-BOOST_DATA_TEST_CASE(noise_that_is_band_limited_is_positive,
-                     data::make({ false, true }),
-                     complex)
-{
+    constexpr std::size_t reach = 12;
+    const block given(1, taps);
+    const auto &x = given.x[0], &noise = given.wanted;
+    const std::size_t middle = taps / 2;
+    planes wanted(n, true); // the middle of the windows, without the noise
     std::vector<float> correlation;
-    double lowest = 0;
-    for (std::size_t lag = 1; lag <= 8; ++lag) {
-        const double angle = M_PI * static_cast<double>(lag) / 4;
-        correlation.push_back(static_cast<float>(std::sin(angle) / angle));
+    for (std::size_t k = 0; k <= 2 * reach; ++k) {
+        number sum = 0;
+        for (std::size_t i = 0; i < n && k + middle >= reach; ++i) {
+            const number v = block::at(noise, i);
+            const number later = block::at(x, i + middle + k - reach);
+            sum += complex ? std::conj(later) * v : later.real() * v.real();
+        }
+        correlation.push_back(static_cast<float>(sum.real() / n));
         if (complex)
-            correlation.push_back(0);
+            correlation.push_back(static_cast<float>(sum.imag() / n));
     }
-    for (int k = 0; k < 1000; ++k) {
-        double density = 1;
-        for (std::size_t lag = 1; lag <= 8; ++lag)
-            density += 2 * correlation[(lag - 1) * (complex ? 2 : 1)] *
-                       std::cos(2 * M_PI * static_cast<double>(k * lag) / 1000);
-        lowest = std::min(lowest, density);
+    for (std::size_t i = 0; i < n; ++i) {
+        wanted.re[i] = x.re[i + middle] - noise.re[i];
+        wanted.im[i] = x.im[i + middle] - noise.im[i];
     }
-    BOOST_TEST_REQUIRE(lowest < -0.1);
-    normal_equations sums(49, complex);
-    sums.set_noise(0.5f, correlation, 100);
-    BOOST_TEST(sums.row(0)[0] == 50);
-    BOOST_TEST(sums.row(3)[4] < 50 * correlation[0]);
-    BOOST_TEST(positive(sums, complex, 1e-3));
+    normal_equations sums(taps, complex), beside(taps, complex);
+    sums.set(given.views.data(), wanted, n);
+    beside.set_noise(correlation, n);
+    BOOST_TEST(beside.count() == 0);
+    sums.add(1, beside);
+    double left = 0;
+    for (std::size_t i = 0; i < n; ++i)
+        left += complex ? std::norm(block::at(noise, i)) : noise.re[i] * noise.re[i];
+    aligned_floats nothing(sums.vector_floats()), product(nothing);
+    least_squares::do_nothing(sums, nothing);
+    const float* const vector = nothing.data();
+    float* const result = product.data();
+    sums.product(&vector, 1, &result);
+    const float* const p = sums.correlation();
+    for (std::size_t k = 0; k < taps; ++k) {
+        const bool is_told = k + reach >= middle && k <= middle + reach;
+        BOOST_TEST((std::abs(product[k] - p[k]) < 2e-3) == is_told);
+        if (complex)
+            BOOST_TEST((std::abs(product[sums.pitch() + k] - p[sums.pitch() + k]) <
+                        2e-3) == is_told);
+    }
+    // wᴴ R w - 2 Re wᴴ p + Σ |z|²
+    BOOST_TEST(product[middle] - 2 * p[middle] + sums.energy() == left,
+               boost::test_tools::tolerance(1e-3));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
