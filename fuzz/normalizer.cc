@@ -14,7 +14,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size)
     const bool complex = from.flag();
     const std::size_t window = 1024 << from.up_to(7), piece = 1 + from.up_to(3000);
     static const std::vector<float> noise = [] {
-        std::vector<float> values(2560);
+        std::vector<float> values(4096);
         for (std::size_t i = 0; i < values.size(); ++i)
             values[i] = std::sin(0.7f * i * i);
         return values;
