@@ -27,18 +27,26 @@ def fit_temperature(posteriors: npt.NDArray[np.float32], labels: npt.NDArray[np.
     One pseudo-observation, the least confident decision counted once more as an error, keeps it
     from going to 0 where there are no errors.
     """
-    logits = np.log(np.maximum(posteriors, 1e-37)).astype(np.float64)
-    second, first = np.partition(logits, -2, axis=1)[:, -2:].T
+    logits = np.maximum(posteriors, 1e-37)
+    np.log(logits, out=logits)
+    parts = [slice(start, start + _TOGETHER) for start in range(0, labels.size, _TOGETHER)]
+    second, first = np.concatenate([np.partition(logits[part], -2, axis=1)[:, -2:] for part in parts]).astype(float).T
     least_sure = int(np.argmin(first - second))
-    own = np.append(logits[np.arange(labels.size), labels], second[least_sure])
-    logits = np.append(logits, logits[least_sure:least_sure + 1], axis=0)
+    own = logits[np.arange(labels.size), labels].astype(float)
 
     def cross_entropy(log_temperature):
         scale = np.exp(-log_temperature)
-        return np.mean(np.logaddexp.reduce(scale * logits, axis=1) - scale * own)
+        total = _log_sum(scale * logits[least_sure].astype(float)) - scale * second[least_sure]
+        return (total + sum(np.sum(_log_sum(scale * logits[part].astype(float)) - scale * own[part])
+                            for part in parts)) / (labels.size + 1)
 
     found = minimize_scalar(cross_entropy, bounds=np.log(LIMITS), method="bounded")
     return float(np.exp(found.x))
+
+
+def _log_sum(logits):
+    """log of the sum of exp over the last axis."""
+    return np.logaddexp.reduce(logits, axis=-1)
 
 
 def decide_portions(network: core.network, features: npt.NDArray[np.float32],
@@ -66,7 +74,7 @@ def calibrate(model: core.model, features: npt.NDArray[np.float32],
     model.temperature = fit_temperature(posteriors, labels[last])
     if model.waveform is not None and last.size:
         of = slice(last[0], last[-1] + 1)
-        refined, doubts = core.refine_labels(model, features[of], model.network.decide(features[of])[0])
+        refined, doubts = core.refine_labels(model, features[of], decide_portions(model.network, features[of])[0])
         wrong = refined[last - last[0]] != labels[last]
         doubts = doubts[last - last[0]]
         model.refined_symbol_error_rate = np.mean(wrong)

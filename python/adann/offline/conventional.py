@@ -24,9 +24,9 @@ def slicer(middles: npt.NDArray, labels: Labels, part: int, constellation: core.
     means = np.full(constellation.size, np.inf, np.complex128)
     for label in np.unique(labels[:part][told]):
         means[label] = middles[:part][labels[:part] == label].mean()
-    distances = [abs(middles - mean) if np.isfinite(mean) else np.full(middles.shape, np.inf)
-                 for mean in means]
-    return np.argmin(distances, axis=0).astype(np.uint8)
+    return np.concatenate([np.argmin(
+        [abs(here - mean) if np.isfinite(mean) else np.full(here.shape, np.inf) for mean in means],
+        axis=0).astype(np.uint8) for here in np.array_split(middles, max(1, middles.size // _PORTION))])
 
 
 def linear_equalizer(features: npt.NDArray[np.float32], labels: Labels, part: int,
