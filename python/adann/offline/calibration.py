@@ -18,6 +18,7 @@ LIMITS = 0.05, 20  # of a temperature in a model file
 _BATCH = core.equalizer_settings()["batch"].default
 _TOGETHER = 16384  # windows that are copied out of a view at once
 _LEAST_ERRORS = 30  # that a ratio is found from: their count's deviation is a fifth
+_WEIGHED = 2**17  # symbols that it is found from, at most
 _MOST = 2**18  # symbols that a network adapts to before it is calibrated
 
 
@@ -74,13 +75,8 @@ def calibrate(model: core.model, features: npt.NDArray[np.float32],
     model.temperature = fit_temperature(posteriors, labels[last])
     if model.waveform is not None and last.size:
         of = slice(last[0], last[-1] + 1)
-        refined, doubts = core.refine_labels(model, features[of], decide_portions(model.network, features[of])[0])
-        wrong = refined[last - last[0]] != labels[last]
-        doubts = doubts[last - last[0]]
-        model.refined_symbol_error_rate = np.mean(wrong)
-        errors = np.count_nonzero(wrong[~np.isnan(doubts)])
-        if errors >= _LEAST_ERRORS:
-            model.refined_errors_per_doubt = np.clip(errors / max(np.nansum(doubts), 1.0), 0.01, 100)
+        refined, _ = core.refine_labels(model, features[of], decide_portions(model.network, features[of])[0])
+        model.refined_symbol_error_rate = np.mean(refined[last - last[0]] != labels[last])
     half = min(labels.size // 2, _MOST)
     adapted = _adapted(model, features[:half])
     rest = np.flatnonzero(known(labels[half:half + _MOST], model.constellation.size)) + half
@@ -94,6 +90,21 @@ def calibrate(model: core.model, features: npt.NDArray[np.float32],
     model.adapted_temperature = (
         fit_temperature(posteriors, labels[rest])
         if wrong <= 2 * np.count_nonzero(unadapted != labels[rest]) + 10 else model.temperature)
+
+
+def weigh_doubts(model: core.model, features: npt.NDArray[np.float32],
+                 labels: npt.NDArray[np.uint8]) -> None:
+    """Set refined_errors_per_doubt of a core.model with a waveform from the latest 2^17 windows, if there are errors
+    enough. They may have been trained on: a waveform has few parameters.
+
+    features: float32 (n, D), consecutive; labels: uint8 (n,), UNKNOWN where not known.
+    """
+    features, labels = features[-_WEIGHED:], labels[-_WEIGHED:]
+    refined, doubts = core.refine_labels(model, features, decide_portions(model.network, features)[0])
+    counts = known(labels, model.constellation.size) & ~np.isnan(doubts)
+    errors = np.count_nonzero(refined[counts] != labels[counts])
+    if errors >= _LEAST_ERRORS:
+        model.refined_errors_per_doubt = np.clip(errors / max(np.sum(doubts[counts]), 1.0), 0.01, 100)
 
 
 def _adapted(model, features):

@@ -23,7 +23,7 @@ from ..captures.labels import known
 from ..captures.sigmf import Burst
 from ..captures.statistics import normalized
 from .blind import blind_labels
-from .calibration import calibrate, decide_portions
+from .calibration import calibrate, decide_portions, weigh_doubts
 from .conventional import linear_equalizer, nearest, slicer
 from .evaluate import count
 from .learners import CoreLearner, TorchLearner
@@ -198,6 +198,8 @@ def train(samples: npt.NDArray, labels: npt.NDArray[np.uint8] | None,
         rest = np.count_nonzero(there[part:])
         untrained = slice(part if rest >= _CALIBRATION else 0, None)
         calibrate(model, features[untrained], labels[untrained])
+        if model.waveform is not None:
+            weigh_doubts(model, features, labels)
     scores = _scores(model, features, labels, part, middles)
     return Trained(model, delay, _score(model, features, labels, told), scores.pop("network", None),
                    scores, blind_ratio, disagreement, epochs, complete, here, labels, part)
