@@ -14,7 +14,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size)
     const bool complex = from.flag();
     const std::size_t window = 1024 << from.up_to(7), piece = 1 + from.up_to(3000);
     static const std::vector<float> noise = [] {
-        std::vector<float> values(1280);
+        std::vector<float> values(4096);
         for (std::size_t i = 0; i < values.size(); ++i)
             values[i] = std::sin(0.7f * i * i);
         return values;
@@ -22,7 +22,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size)
     // What is given, then noise-like numbers with more of it here and there.
     auto in = from.rest<float>(2000);
     const std::size_t given = in.size();
-    for (std::size_t i = 0; i < noise.size(); ++i)
+    for (std::size_t i = 0; i < noise.size() / (complex ? 1 : 2); ++i)
         in.push_back(given && i % 509 == 0 ? in[i % given] : noise[i]);
     const std::size_t parts = complex ? 2 : 1, samples = in.size() / parts;
     normalizer whole(complex, window), cut(complex, window);

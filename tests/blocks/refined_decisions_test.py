@@ -93,7 +93,7 @@ def test_short_streams_come_whole_each_time(signal, symbols):
     assert twice[0].size == len(twice[1]) == 2 * once[0].size
 
 
-@pytest.mark.parametrize("rate", [1.5, np.nan])
+@pytest.mark.parametrize("rate", [1.5, 0.9, np.nan])
 def test_they_are_the_networks_unless_refining_is_known_to_help(signal, rate):
     samples = signal[0][:4 * 2**14]
     found, network = (decide(model(rate), samples, decisions=kind) for kind in ("refined", "network"))

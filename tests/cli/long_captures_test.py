@@ -90,6 +90,21 @@ def test_nor_does_that_of_what_needs_labels(tmp_path, command):
     assert long < 200e6 and long - short < 4 * 96 * TILE
 
 
+@pytest.mark.parametrize("labels", ["known", "blind"])
+def test_training_on_complex_samples_takes_less_than_200_mb(tmp_path, labels):
+    """16QAM, 4 samples a symbol: of 2^19 symbols, which are used of a long record, 17 MB."""
+    random, points = np.random.default_rng(1), core.constellation("16qam").points
+    sent = random.integers(0, 16, TILE).astype(np.uint8)
+    pulse = np.fft.fft(np.hanning(9)[1:-1], 4 * TILE)
+    wave = np.fft.ifft(np.fft.fft(np.kron(points[sent], [1, 0, 0, 0])) * pulse)
+    wave = np.roll(wave + 0.2 * np.roll(wave, 4) + 0.05 * random.standard_normal((2, wave.size)).T @ (1, 1j), -3)
+    np.tile(wave.astype(np.complex64), 17).tofile(tmp_path / "rx.c64")
+    np.tile(sent, 17).tofile(tmp_path / "tx.u8")
+    known = ["--reference", tmp_path / "tx.u8"] if labels == "known" else ["--blind"]
+    assert peak(["adann", "train", "--capture", tmp_path / "rx.c64", *known, "--constellation", "16qam", "--sps", 4,
+                 "--half-window", 5, "--epochs", 1, "-o", tmp_path / "model.safetensors"]) < 200e6
+
+
 def test_the_mlse_writes_what_it_decides_in_memory(tmp_path):
     """The labels of two captures in a file are those of an array."""
     make(tmp_path, "it", 12)

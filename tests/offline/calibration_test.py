@@ -1,9 +1,15 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Temperatures, against what the labels were drawn with and a closed form."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
-from gnuradio.adann.offline.calibration import fit_temperature
+from gnuradio.adann import core
+from gnuradio.adann.captures.statistics import normalized
+from gnuradio.adann.links.simulation import random_labels, simulate_vcsel
+from gnuradio.adann.offline.calibration import fit_temperature, weigh_doubts
+from gnuradio.adann.offline.training import feature_view
 
 
 def softmax(logits):
@@ -28,3 +34,15 @@ def test_without_errors_it_is_as_if_one_had_been_made(count):
     labels = np.arange(count) % 2
     posteriors = softmax(np.where(labels[:, None] == [0, 1], 5.0, 0.0))
     assert fit_temperature(posteriors, labels) == pytest.approx(5 / np.log(count), rel=1e-3)
+
+
+def test_doubts_are_weighed_where_there_are_errors_enough():
+    """Those of the example's model on 2^17 symbols of its own link: 38 refined labels are wrong, for which the
+    doubts would have 18; the count's deviation is a sixth."""
+    model = core.load_model(str(Path(__file__).parents[2] / "examples/models/vcsel_pam4.safetensors"))
+    sent = random_labels(2**17, 6, 2)
+    features = feature_view(normalized(simulate_vcsel(sent, "none", 7)), model.sps, model.half_window)
+    weigh_doubts(model, features[:2**14], sent[:2**14])
+    assert np.isnan(model.refined_errors_per_doubt)
+    weigh_doubts(model, features, sent[:len(features)])
+    assert 0.7 < model.refined_errors_per_doubt < 3

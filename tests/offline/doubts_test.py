@@ -6,6 +6,7 @@ import pytest
 from captures.timing_test import modulated
 from gnuradio.adann import core
 from gnuradio.adann.captures.statistics import normalized
+from gnuradio.adann.offline.blind import blind_labels
 from gnuradio.adann.offline.doubts import data_doubts, doubts
 from gnuradio.adann.offline.guess import candidates
 from gnuradio.adann.offline.training import TrainingSettings, feature_view, train
@@ -72,6 +73,21 @@ def test_of_100_right_starts_none_is(name):
     samples, labels = signal(name, 7)
     assert train(samples, labels, name, SPS, HALF_WINDOW,
                  TrainingSettings(hidden=(4,), epochs=1)).disagreement == ""
+
+
+def test_i_and_q_that_were_filtered_apart_are_named_and_equalized():
+    """Q a quarter of a symbol late, and an echo of I alone."""
+    constellation = core.constellation("16qam")
+    points = constellation.points / np.sqrt(np.mean(abs(constellation.points) ** 2))
+    samples, sent = modulated(points, SPS, noise=0.05, seed=5)
+    labels = abs(sent[:, None] - points).argmin(axis=1).astype(np.uint8)
+    late = np.roll(samples.imag, SPS // 4)
+    apart = (samples.real + 0.3 * np.roll(samples.real, SPS) + 1j * late).astype(np.complex64)
+    features = feature_view(normalized(apart), SPS, HALF_WINDOW)
+    decided, ratio = blind_labels(features, constellation, True)
+    wrong = min(np.mean(np.array(turned)[decided] != labels) for turned in constellation.symmetries)
+    assert wrong < 1e-3 and ratio > 20
+    assert "I and Q were filtered apart" in said(apart, "16qam")
 
 
 def test_what_is_said():

@@ -177,7 +177,9 @@ void adaptive_equalizer::make_soft(const model& learnt)
 // Where the learner can say how, and that helped on the signal that the model learnt from.
 void adaptive_equalizer::make_refining(const model& learnt)
 {
-    const bool helped = learnt.refined_symbol_error_rate <= learnt.symbol_error_rate;
+    constexpr float clearly_fewer = 0.8f; // errors, beyond a count's chance
+    const bool helped =
+        learnt.refined_symbol_error_rate <= clearly_fewer * learnt.symbol_error_rate;
     if (d_settings.decisions != decision_kind::refined || !d_learner->can_refine() ||
         !helped)
         return;

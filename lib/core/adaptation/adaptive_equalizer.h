@@ -57,8 +57,8 @@ struct adaptation_event : learner_event {
  * follows the signal before the network (front_filter.h), every 64 symbols and inline in
  * decide(). The network decides and learns from filtered samples.
  *
- * With the decisions "refined", and a model on whose own signal refined labels had no more
- * errors than the network's, what the learner's guard can refine is refined in decide() as
+ * With the decisions "refined", and a model on whose own signal refined labels had at most
+ * 0.8 of the network's errors, what the learner's guard can refine is refined in decide() as
  * well, inline, by what the guard knew of the signal after the latest step, and handed out
  * later (refined_stream.h). All that learns is given the network's own.
  *

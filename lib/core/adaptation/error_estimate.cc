@@ -154,8 +154,8 @@ double error_estimate::pattern_score() const
 double error_estimate::beyond_chance() const
 {
     // Twice a divergence of n symbols is chi-squared: of variance twice its freedom.
-    const double freedom = static_cast<double>(d_past.posteriors.size() / d_parts.values *
-                                               (d_parts.values - 1));
+    const std::size_t rows = d_past.posteriors.size() / d_parts.values;
+    const auto freedom = static_cast<double>(rows * (d_parts.values - 1));
     const double deviation = std::sqrt(freedom / 2) / independent_symbols();
     const double score = pattern_score();
     return score > std::max(standard_deviations * deviation, least_score) ? score : 0;

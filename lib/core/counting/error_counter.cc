@@ -75,8 +75,8 @@ error_counter::error_counter(const constellation& alphabet,
       d_bits(alphabet.bits_per_symbol()),
       d_mask(static_cast<std::uint8_t>(alphabet.size() - 1)),
       d_search(alphabet, search, longest_window),
-      d_decided(longest_window + 2 * probe_length + 2 * search + headroom),
-      d_sent(longest_window + 2 * probe_length + 2 * search + headroom)
+      d_decided(longest_window + 2 * (probe_length + search) + headroom),
+      d_sent(longest_window + 2 * (probe_length + search) + headroom)
 {
     reset();
 }

@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <fstream>
 #include <regex>
+#include <system_error>
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -35,7 +36,7 @@ std::string read_file(const std::string& path)
 {
     struct stat about;
     if (stat(path.c_str(), &about) != 0)
-        throw model_file_error(path, std::strerror(errno));
+        throw model_file_error(path, std::generic_category().message(errno));
     if (!S_ISREG(about.st_mode))
         throw model_file_error(path, "is not a file");
     if (static_cast<std::size_t>(about.st_size) > largest_file)
@@ -187,7 +188,7 @@ std::string tensor_file::contents() const
 void tensor_file::save(const std::string& target) const
 {
     const auto refuse = [&](const std::string& file) {
-        const std::string reason = std::strerror(errno);
+        const std::string reason = std::generic_category().message(errno);
         if (!file.empty())
             unlink(file.c_str());
         throw model_file_error(target, "cannot be written: " + reason);

@@ -64,11 +64,12 @@ response_taps channel_model::linear_interpolation() const
     for (const auto& point : alphabet.points())
         power += std::norm(point) / alphabet.size();
     response_taps taps(sps * memory);
+    const std::size_t middle = sps / 2;
     for (std::size_t p = 0; p < sps; ++p)
         for (std::size_t k = 0; k < memory; ++k) {
             // Distance from the sample to the middle of the tap's symbol, in symbols.
             const float distance =
-                (float(p) - float(sps / 2)) / sps - float(ahead()) + float(k);
+                (float(p) - float(middle)) / sps - float(ahead()) + float(k);
             taps[p * memory + k] =
                 std::max(0.0f, 1 - std::abs(distance)) / std::sqrt(power);
         }

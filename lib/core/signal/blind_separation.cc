@@ -50,9 +50,10 @@ void separate_blindly(const mixed_signal& signal,
     const window_geometry window(samples, half_window, true);
     std::vector<float> left(signal.samples,
                             signal.samples + signal.symbols * signal.stride());
-    const feature_view windows{
-        left.data(), signal.stride(), window.dimension(), signal.symbols - 2 * half_window
-    };
+    const feature_view windows{ left.data(),
+                                signal.stride(),
+                                window.dimension(),
+                                signal.symbols - 2 * std::size_t{ half_window } };
     float* const own = &left[half_window * signal.stride()];
     const auto take_out = [&](const std::vector<std::uint8_t>& sent) {
         const expected_waveform waveform = fit_waveform(

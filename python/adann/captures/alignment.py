@@ -34,15 +34,15 @@ def find_delay(samples: npt.NDArray, labels: npt.NDArray, points: npt.NDArray, s
 
 def _delay(samples, labels, points, sps):
     received = samples[::sps]
-    sent = points_of(labels, points)
+    sent = points_of(labels, points).astype(np.complex64)
     if not np.iscomplexobj(samples):
         sent = sent.real
     # Long enough that the circular correlation does not wrap; scipy keeps single precision.
     length = scipy.fft.next_fast_len(received.size + sent.size)
     spectrum = scipy.fft.fft(received, length)
-    power = np.abs(scipy.fft.ifft(spectrum * scipy.fft.fft(sent, length).conj())) ** 2
+    power = _correlated(spectrum, sent)
     if sent.imag.any():
-        power += np.abs(scipy.fft.ifft(spectrum * scipy.fft.fft(sent.conj(), length).conj())) ** 2
+        power += _correlated(spectrum, sent.conj())
     peak = int(power.argmax())
     delay = peak if peak < received.size else peak - length
     received = received[max(0, delay):sent.size + delay]
@@ -57,6 +57,15 @@ def _delay(samples, labels, points, sps):
         raise ValueError("the reference does not align with the capture: the largest correlation, "
                          f"at a delay of {delay} symbols, is {coefficient:.2g} (needed: {needed:.2g})")
     return delay
+
+
+def _correlated(spectrum, sent):
+    """The power of the circular correlation of what has a spectrum with symbols."""
+    product = scipy.fft.fft(sent, spectrum.size)
+    np.conj(product, out=product)
+    product *= spectrum
+    power = np.abs(scipy.fft.ifft(product, overwrite_x=True))
+    return np.square(power, out=power)
 
 
 def points_of(labels: npt.NDArray, points: npt.NDArray) -> npt.NDArray:

@@ -64,13 +64,15 @@ class Normalized:
         start, stop, step = index.indices(self.size)
         scaled = np.zeros(max(0, stop - start), self.dtype)
         for first, end, mean, rms in self._spans:
-            low, high = max(first, start), min(end, stop)
-            if low < high:
-                part = self._samples[low:high]
+            high = min(end, stop)
+            for low in range(max(first, start), high, PORTION):
+                part = self._samples[low:min(low + PORTION, high)]
                 with np.errstate(invalid="ignore"):
                     part = (part - part.dtype.type(mean)) / np.float32(rms)
                 part[~np.isfinite(part)] = self._unusable
-                scaled[low - start:high - start] = part
+                scaled[low - start:][:part.size] = part
+                if stop - start > PORTION:
+                    release(self._samples)
         return scaled[::step]
 
     def __len__(self) -> int:

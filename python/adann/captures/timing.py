@@ -16,6 +16,7 @@ import scipy.fft
 from .statistics import release
 
 _LONGEST = 1 << 20        # samples that a rate is looked for in
+_AT_ONCE = 1 << 16        # of them: the rate is found in little memory
 _LAGS = 1, 2, 4, 8        # samples; of many a symbol, neighbours differ by noise alone
 _FEWEST = 4096            # samples
 _NEIGHBOURS = 301         # frequencies whose median is the noise around a line
@@ -37,11 +38,19 @@ def find_symbol_rate(samples: npt.NDArray) -> tuple[float, float]:
     if samples.size < _FEWEST:
         raise ValueError(f"{samples.size} samples are too few to find the symbol rate in, allowed: "
                          f"from {_FEWEST} on")
-    part = np.asarray(samples[:_LONGEST])
+    part = np.asarray(samples[:_LONGEST + _LAGS[-1]])
     part = np.where(np.isfinite(part), part, 0)
+    release(samples)
     clearest = 0.0
     for lag in _LAGS:
-        rate, clearness = _clearest_line(abs(part[lag:] - part[:-lag]).astype(np.float64) ** 2)
+        size = min(part.size - lag, _LONGEST)
+        while scipy.fft.next_fast_len(size) > size:  # 2^19 - 1, say, is prime: four times the memory
+            size -= 1
+        power = np.empty(size)
+        for at in range(0, power.size, _AT_ONCE):
+            here = power[at:at + _AT_ONCE]
+            here[:] = abs(part[at + lag:][:here.size] - part[at:][:here.size])
+        rate, clearness = _clearest_line(np.square(power, out=power))
         if clearness > _CLEAR:
             return rate, clearness
         clearest = max(clearest, clearness)
@@ -50,11 +59,16 @@ def find_symbol_rate(samples: npt.NDArray) -> tuple[float, float]:
 
 
 def _clearest_line(power):
-    """Its frequency in cycles per sample, and its power relative to what is around it."""
-    spectrum = abs(scipy.fft.rfft((power - power.mean()) * np.hanning(power.size))) ** 2
-    pieces = np.array_split(spectrum, spectrum.size // _NEIGHBOURS)
-    around = np.concatenate([np.full(piece.size, np.median(piece)) for piece in pieces])
-    clearness = spectrum / np.maximum(around, 1e-12 * spectrum.max() + 1e-300)
+    """Its frequency in cycles per sample, and its power relative to what is around it. power, (n,), is overwritten."""
+    power -= power.mean()
+    last = max(power.size - 1, 1)
+    for at in range(0, power.size, _AT_ONCE):  # a Hann window
+        here = power[at:at + _AT_ONCE]
+        here *= 0.5 - 0.5 * np.cos(2 * np.pi / last * np.arange(at, at + here.size))
+    spectrum = abs(np.fft.rfft(power)) ** 2  # scipy's would keep its tables
+    clearness, least = spectrum.copy(), 1e-12 * spectrum.max() + 1e-300
+    for piece in np.array_split(clearness, spectrum.size // _NEIGHBOURS):
+        piece /= max(np.median(piece), least)
     clearness[:_NEIGHBOURS // 2] = 0
     peak = int(clearness.argmax())
     # Between the bins of a Hann window, by the ratio of two neighbours.

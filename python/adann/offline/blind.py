@@ -22,6 +22,7 @@ _TURNED = 8192          # symbols at most that the carrier's phase is found from
 _PHASES = 64            # that are tried within one symmetry of the constellation
 _ROUNDS = 20            # of decisions and least squares
 _LEAST_KURTOSIS = 0.5   # of the decided symbols, relative to the constellation's
+APART = 2.0             # dB less that taps of their own for I and Q leave: these were filtered apart
 _LEAST_VARIANCE = 1e-6  # relative: directions below it are float32's rounding
 
 
@@ -33,7 +34,9 @@ def blind_labels(features: npt.NDArray[np.float32], constellation: core.constell
     core.constellation; is_complex: whether the samples are; part: windows, from the first on, that the
     equalizer is fitted to; None: all. The symbols must be uniform and
     independent and the carrier recovered, but for a constant phase. Complex points get a complex
-    tap for each sample; real ones a real tap for each of its parts.
+    tap for each sample, and where that leaves 2 dB less, I and Q taps of their own (widely linear: Picinbono and
+    Chevalier, "Widely linear estimation with complex data", IEEE Trans. Signal Process., 1995); real points a real tap
+    for each of its parts.
     Returns (labels, ratio): uint8 (n,), and the modulation error ratio in dB that the decisions
     have by themselves. Labels are right up to one of the constellation's symmetries, which the
     signal does not tell. Raises ValueError where no such equalizer finds the constellation.
@@ -47,23 +50,27 @@ def blind_labels(features: npt.NDArray[np.float32], constellation: core.constell
     picked = np.unique(np.linspace(0, part - 1, 2 * _FITTED).astype(int))
     fitted = _taps_inputs(features[picked[::2]], constellation)
     whitening = _whitening(fitted)
-    white = fitted @ whitening
     parts = 2 if is_complex and not constellation.is_complex else 1
     middle = fitted.shape[1] // parts // 2 * parts
     starts = fitted[:, middle:middle + parts].copy()
-    del fitted  # the largest of what is held
+    white = fitted[:, :whitening.shape[1]]  # in its place: it is the largest of what is held
+    for first in range(0, len(fitted), _DECIDED):
+        white[first:first + _DECIDED] = fitted[first:first + _DECIDED] @ whitening
     taps = _godard(white, starts, points)
-    held_back = _taps_inputs(features[picked[1::2]], constellation)
-    _check_kurtosis(held_back @ (whitening @ taps), points, constellation.name)
-    del held_back
+    _check_kurtosis(_filtered(features, picked[1::2], whitening @ taps, constellation), points, constellation.name)
     if constellation.is_complex:
         taps = taps * _rotation(white[:_TURNED] @ taps, points, len(constellation.symmetries))
     taps, error = _least_squares(white, taps, points)
 
-    taps = whitening @ taps
-    decided = [_nearest(_taps_inputs(features[first:first + _DECIDED], constellation) @ taps, points)
-               for first in range(0, len(features), _DECIDED)]
-    return np.concatenate(decided), -10 * np.log10(error)
+    whole, conjugate = np.arange(len(features)), None
+    if constellation.is_complex:
+        own, left = _widely_linear(white, _nearest(white @ taps, points), points)
+        if left < error * 10 ** (-APART / 10):
+            taps, conjugate, error = own[0], own[1], left
+    y = _filtered(features, whole, whitening @ taps, constellation)
+    if conjugate is not None:
+        y += _filtered(features, whole, whitening @ conjugate, constellation).conj()
+    return _nearest(y, points), -10 * np.log10(error)
 
 
 def wrong_decisions(constellation: core.constellation, ratio: float, symbols: int) -> int:
@@ -84,10 +91,17 @@ def _taps_inputs(features, constellation):
     return features.view(np.complex64) if constellation.is_complex else features
 
 
+def _filtered(features, index, taps, constellation):
+    """What taps make of the windows that index names, few of them copied out of their view at once."""
+    return np.concatenate([_taps_inputs(features[index[first:first + _DECIDED]], constellation) @ taps
+                           for first in range(0, index.size, _DECIDED)])
+
+
 def _whitening(x):
     """The matrix (dimension, rank) that makes the columns of x uncorrelated, of power 1."""
     double = np.result_type(x, np.float64)
-    power, directions = np.linalg.eigh((x.conj().T @ x / len(x)).astype(double))
+    power = sum(part.conj().T @ part for part in np.array_split(x, -(-len(x) // _DECIDED)))
+    power, directions = np.linalg.eigh((power / len(x)).astype(double))
     kept = power > _LEAST_VARIANCE * power[-1]
     return (directions[:, kept] / np.sqrt(power[kept])).astype(x.dtype)
 
@@ -107,10 +121,12 @@ def _godard(white, starts, points):
         return np.mean(error**2, dtype=np.float64), gradient.astype(double).view(np.float64)
 
     found = [scipy.optimize.minimize(
-        cost, (white.conj().T @ start / start.size).astype(double).view(np.float64), jac=True,
+        cost, (_correlation(white, start) / start.size).astype(double).view(np.float64), jac=True,
         method="L-BFGS-B") for start in starts.T]
     taps = min(found, key=lambda result: result.fun).x.view(double)
-    return (taps / np.linalg.norm(taps)).astype(white.dtype)
+    taps = (taps / np.linalg.norm(taps)).astype(white.dtype)
+    white = white[:0].copy()  # scipy's optimizer leaves cycles behind that hold `cost`, and so all of it
+    return taps
 
 
 def _check_kurtosis(y, points, name):
@@ -136,6 +152,11 @@ def _rotation(y, points, symmetries):
         abs(y * turn - points[_nearest(y * turn, points)]) ** 2))
 
 
+def _correlation(x, y):
+    """x.conj().T @ y without a copy of x."""
+    return (y.conj() @ x).conj()
+
+
 def _least_squares(white, taps, points):
     """Taps for their own decisions, and the mean squared error that is left."""
     labels = None
@@ -143,8 +164,24 @@ def _least_squares(white, taps, points):
         before, labels = labels, _nearest(white @ taps, points)
         if np.array_equal(before, labels):
             break
-        taps = (white.conj().T @ points[labels] / len(labels)).astype(white.dtype)
+        taps = (_correlation(white, points[labels].astype(white.dtype)) / len(labels)).astype(white.dtype)
     return taps, np.mean(abs(white @ taps - points[labels]) ** 2)
+
+
+def _widely_linear(white, labels, points):
+    """(a, b), taps of y = white @ a + (white @ b).conj(), for their own decisions, from labels on; and the mean squared
+    error that is left."""
+    x = white.view(white.real.dtype)  # I, Q
+    power = sum(part.T @ part for part in np.array_split(x, -(-len(x) // _DECIDED))).astype(np.float64)
+    points = points.astype(white.dtype)
+    for _ in range(_ROUNDS):
+        own = np.linalg.lstsq(power, x.T @ points[labels].view(x.dtype).reshape(-1, 2), rcond=None)[0].astype(x.dtype)
+        y = (x @ own).view(white.dtype)[:, 0]
+        before, labels = labels, _nearest(y, points)
+        if np.array_equal(before, labels):
+            break
+    of_i, of_q = (np.ascontiguousarray(own[part::2]).view(white.dtype)[:, 0] for part in (0, 1))
+    return ((of_i - 1j * of_q) / 2, ((of_i + 1j * of_q) / 2).conj()), np.mean(abs(y - points[labels]) ** 2)
 
 
 def _nearest(y, points):

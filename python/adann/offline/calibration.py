@@ -18,6 +18,7 @@ LIMITS = 0.05, 20  # of a temperature in a model file
 _BATCH = core.equalizer_settings()["batch"].default
 _TOGETHER = 16384  # windows that are copied out of a view at once
 _LEAST_ERRORS = 30  # that a ratio is found from: their count's deviation is a fifth
+_WEIGHED = 2**17  # symbols that it is found from, at most
 _MOST = 2**18  # symbols that a network adapts to before it is calibrated
 
 
@@ -27,18 +28,26 @@ def fit_temperature(posteriors: npt.NDArray[np.float32], labels: npt.NDArray[np.
     One pseudo-observation, the least confident decision counted once more as an error, keeps it
     from going to 0 where there are no errors.
     """
-    logits = np.log(np.maximum(posteriors, 1e-37)).astype(np.float64)
-    second, first = np.partition(logits, -2, axis=1)[:, -2:].T
+    logits = np.maximum(posteriors, 1e-37)
+    np.log(logits, out=logits)
+    parts = [slice(start, start + _TOGETHER) for start in range(0, labels.size, _TOGETHER)]
+    second, first = np.concatenate([np.partition(logits[part], -2, axis=1)[:, -2:] for part in parts]).astype(float).T
     least_sure = int(np.argmin(first - second))
-    own = np.append(logits[np.arange(labels.size), labels], second[least_sure])
-    logits = np.append(logits, logits[least_sure:least_sure + 1], axis=0)
+    own = logits[np.arange(labels.size), labels].astype(float)
 
     def cross_entropy(log_temperature):
         scale = np.exp(-log_temperature)
-        return np.mean(np.logaddexp.reduce(scale * logits, axis=1) - scale * own)
+        total = _log_sum(scale * logits[least_sure].astype(float)) - scale * second[least_sure]
+        return (total + sum(np.sum(_log_sum(scale * logits[part].astype(float)) - scale * own[part])
+                            for part in parts)) / (labels.size + 1)
 
     found = minimize_scalar(cross_entropy, bounds=np.log(LIMITS), method="bounded")
     return float(np.exp(found.x))
+
+
+def _log_sum(logits):
+    """log of the sum of exp over the last axis."""
+    return np.logaddexp.reduce(logits, axis=-1)
 
 
 def decide_portions(network: core.network, features: npt.NDArray[np.float32],
@@ -66,13 +75,8 @@ def calibrate(model: core.model, features: npt.NDArray[np.float32],
     model.temperature = fit_temperature(posteriors, labels[last])
     if model.waveform is not None and last.size:
         of = slice(last[0], last[-1] + 1)
-        refined, doubts = core.refine_labels(model, features[of], model.network.decide(features[of])[0])
-        wrong = refined[last - last[0]] != labels[last]
-        doubts = doubts[last - last[0]]
-        model.refined_symbol_error_rate = np.mean(wrong)
-        errors = np.count_nonzero(wrong[~np.isnan(doubts)])
-        if errors >= _LEAST_ERRORS:
-            model.refined_errors_per_doubt = np.clip(errors / max(np.nansum(doubts), 1.0), 0.01, 100)
+        refined, _ = core.refine_labels(model, features[of], decide_portions(model.network, features[of])[0])
+        model.refined_symbol_error_rate = np.mean(refined[last - last[0]] != labels[last])
     half = min(labels.size // 2, _MOST)
     adapted = _adapted(model, features[:half])
     rest = np.flatnonzero(known(labels[half:half + _MOST], model.constellation.size)) + half
@@ -86,6 +90,21 @@ def calibrate(model: core.model, features: npt.NDArray[np.float32],
     model.adapted_temperature = (
         fit_temperature(posteriors, labels[rest])
         if wrong <= 2 * np.count_nonzero(unadapted != labels[rest]) + 10 else model.temperature)
+
+
+def weigh_doubts(model: core.model, features: npt.NDArray[np.float32],
+                 labels: npt.NDArray[np.uint8]) -> None:
+    """Set refined_errors_per_doubt of a core.model with a waveform from the latest 2^17 windows, if there are errors
+    enough. They may have been trained on: a waveform has few parameters.
+
+    features: float32 (n, D), consecutive; labels: uint8 (n,), UNKNOWN where not known.
+    """
+    features, labels = features[-_WEIGHED:], labels[-_WEIGHED:]
+    refined, doubts = core.refine_labels(model, features, decide_portions(model.network, features)[0])
+    counts = known(labels, model.constellation.size) & ~np.isnan(doubts)
+    errors = np.count_nonzero(refined[counts] != labels[counts])
+    if errors >= _LEAST_ERRORS:
+        model.refined_errors_per_doubt = np.clip(errors / max(np.sum(doubts[counts]), 1.0), 0.01, 100)
 
 
 def _adapted(model, features):

@@ -24,14 +24,14 @@ def slicer(middles: npt.NDArray, labels: Labels, part: int, constellation: core.
     means = np.full(constellation.size, np.inf, np.complex128)
     for label in np.unique(labels[:part][told]):
         means[label] = middles[:part][labels[:part] == label].mean()
-    distances = [abs(middles - mean) if np.isfinite(mean) else np.full(middles.shape, np.inf)
-                 for mean in means]
-    return np.argmin(distances, axis=0).astype(np.uint8)
+    return np.concatenate([np.argmin(
+        [abs(here - mean) if np.isfinite(mean) else np.full(here.shape, np.inf) for mean in means],
+        axis=0).astype(np.uint8) for here in np.array_split(middles, max(1, middles.size // _PORTION))])
 
 
 def linear_equalizer(features: npt.NDArray[np.float32], labels: Labels, part: int,
                      constellation: core.constellation) -> npt.NDArray:
-    """The soft symbols (n,) of the linear equalizer of the windows, with a constant.
+    """The soft symbols, float32 or complex64 (n,), of the linear equalizer of the windows, with a constant.
 
     features: float32 (n, dimension); labels: as for slicer. Least squares to the first `part` symbols'
     points; of complex samples I and Q have taps of their own (widely linear).
@@ -51,7 +51,8 @@ def linear_equalizer(features: npt.NDArray[np.float32], labels: Labels, part: in
         cross = cross + x.T @ points[labels[index]]
     power += _RIDGE * np.trace(power) / dimension * np.eye(dimension)
     taps = np.linalg.solve(power, cross)
-    return np.concatenate([windows(slice(start, start + _PORTION)) @ taps
+    single = np.complex64 if constellation.is_complex else np.float32
+    return np.concatenate([(windows(slice(start, start + _PORTION)) @ taps).astype(single)
                            for start in range(0, len(features), _PORTION)])
 
 

@@ -16,6 +16,8 @@ from ..captures.labels import known
 from ..captures.sigmf import Burst
 from ..captures.statistics import normalized
 from ..captures.timing import find_symbol_rate
+from .blind import APART
+from .conventional import linear_equalizer
 from .guess import COMPLEX, REAL, candidates, name_of
 from .training import feature_view
 
@@ -27,6 +29,7 @@ _SHORTEST_LAG = 16    # symbols: line codes have patterns of their own
 _CLEAR = 8            # standard deviations of how many agree by chance
 _OFTEN = 32           # times that each pattern occurs on average in random data
 _NEW = 0.005          # of the rest
+_EQUALIZED = 16384    # symbols that linear equalizers are fitted to
 
 
 def doubts(samples: npt.NDArray, constellation: core.constellation, sps: int,
@@ -35,9 +38,9 @@ def doubts(samples: npt.NDArray, constellation: core.constellation, sps: int,
 
     samples: float32 or complex64 (n,), believed to have sps samples a symbol of this constellation; bursts: of them, if
     they are known.
-    Looked at: power over time, the symbol rate's line, a carrier's line, classes that do not occur, and whether the
-    decisions of a blind linear equalizer have more room in another constellation. An inverted spectrum shows in no
-    signal without labels. data_doubts is for the data.
+    Looked at: power over time, the symbol rate's line, a carrier's line, classes that do not occur, whether I and Q
+    were filtered apart, and whether the decisions of a blind linear equalizer have more room in another constellation.
+    An inverted spectrum shows in no signal without labels. data_doubts is for the data.
     """
     if bursts:
         samples = np.concatenate([normalized(samples[burst.first // sps * sps:burst.end // sps * sps])
@@ -90,6 +93,8 @@ def _constellation(samples, constellation, sps, half_window):
     if believed.missing:
         yield (f"{constellation.size - len(believed.missing)} of the {constellation.size} points of "
                f"{name} occur")
+    if constellation.is_complex:
+        yield from _filtered_apart(features[:_EQUALIZED], believed.labels[:_EQUALIZED], constellation)
     if best.room > believed.room + _ROOM:
         yield (f"decided as {best.name} the symbols have {best.room:.0f} dB of room between the points, as "
                f"{name} {believed.room:.0f} dB: {best.name}?")
@@ -98,6 +103,19 @@ def _constellation(samples, constellation, sps, half_window):
         yield (f"the excess kurtosis of the symbols is {believed.kurtosis:.2f}, where {name} has "
                f"{believed.expected:.2f}; "
                f"{nearest.name} has {nearest.expected:.2f}: {nearest.name}?")
+
+
+def _filtered_apart(features, labels, constellation):
+    """Least squares to the labels, with complex taps and with taps of their own for I and Q."""
+    x, sent = np.ascontiguousarray(features).view(np.complex64), constellation.points[labels]
+    linear = x @ np.linalg.lstsq(x, sent, rcond=1e-6)[0]
+    left = [np.mean(abs(soft - sent) ** 2)
+            for soft in (linear, linear_equalizer(features, labels, len(labels), constellation))]
+    less = 10 * np.log10(left[0] / left[1])
+    if less > APART:
+        yield ("I and Q were filtered apart (a mixer, a skew): with taps of its own for each a linear equalizer "
+               f"leaves {less:.1f} dB less. Which symbol's I belongs to which Q, and the sign of each, only known "
+               "symbols tell")
 
 
 def _kurtosis_off(candidate):

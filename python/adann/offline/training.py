@@ -23,7 +23,7 @@ from ..captures.labels import known
 from ..captures.sigmf import Burst
 from ..captures.statistics import normalized
 from .blind import blind_labels
-from .calibration import calibrate, decide_portions
+from .calibration import calibrate, decide_portions, weigh_doubts
 from .conventional import linear_equalizer, nearest, slicer
 from .evaluate import count
 from .learners import CoreLearner, TorchLearner
@@ -173,7 +173,8 @@ def train(samples: npt.NDArray, labels: npt.NDArray[np.uint8] | None,
         disagreement = _disagreement(samples, labels, symbols, sps, delay)
     end = len(features) if labels is None else min(len(features), labels.size + delay)
     here = within(bursts, end, sps, max(0, delay))
-    features = features[here]
+    features, middles = features[here], samples[::sps][:len(samples) // sps][here].copy()
+    del samples  # the windows have their own
     if labels is None:
         labels, blind_ratio = blind_labels(features, symbols, is_complex, round(settings.fraction * len(features)))
     else:
@@ -197,7 +198,9 @@ def train(samples: npt.NDArray, labels: npt.NDArray[np.uint8] | None,
         rest = np.count_nonzero(there[part:])
         untrained = slice(part if rest >= _CALIBRATION else 0, None)
         calibrate(model, features[untrained], labels[untrained])
-    scores = _scores(model, features, labels, part, samples[::sps][:len(samples) // sps][here])
+        if model.waveform is not None:
+            weigh_doubts(model, features, labels)
+    scores = _scores(model, features, labels, part, middles)
     return Trained(model, delay, _score(model, features, labels, told), scores.pop("network", None),
                    scores, blind_ratio, disagreement, epochs, complete, here, labels, part)
 

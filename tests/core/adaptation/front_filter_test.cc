@@ -83,7 +83,8 @@ BOOST_AUTO_TEST_CASE(lockstep_is_the_same_to_the_bit_however_it_is_cut)
     for (const bool lost : { false, true }) {
         if (lost)
             initial = make_followed_receiver(0.3f);
-        initial.symbol_error_rate = initial.refined_symbol_error_rate = 0.01f;
+        initial.symbol_error_rate = 0.01f;
+        initial.refined_symbol_error_rate = 0.005f;
         settings.decisions = decision_kind::refined;
         adaptive_equalizer whole(initial, 4, settings);
         whole.start();
