@@ -280,6 +280,21 @@ BOOST_AUTO_TEST_CASE(
                 }
 }
 
+BOOST_AUTO_TEST_CASE(of_a_step_without_samples_all_branches_are_equal)
+{
+    for (const auto& channel : channels()) {
+        trellis t(channel);
+        t.set_response(signal(channel, 10, 0.5f).taps);
+        const auto tables = t.erased_tables();
+        const auto is_zero = [](float value) { return value == 0; };
+        BOOST_TEST(std::all_of(tables.correlator,
+                               tables.correlator + tables.floats * tables.states,
+                               is_zero));
+        BOOST_TEST(std::all_of(
+            tables.slope, tables.slope + tables.axes * tables.states, is_zero));
+    }
+}
+
 BOOST_AUTO_TEST_CASE(labels_are_decided_in_order_and_do_not_depend_on_cuts_or_room)
 {
     for (const auto& channel : channels())
