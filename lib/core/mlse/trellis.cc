@@ -27,7 +27,7 @@ trellis::trellis(const channel_model& channel)
       d_energy(d_padded),
       d_slope(d_axes * d_padded),
       d_pending(d_padded),
-      d_zero(channel.floats() * d_padded),
+      d_zero(std::max(channel.floats(), d_axes) * d_padded),
       d_last_tap(d_axes * channel.floats()),
       d_points(d_axes * channel.alphabet.size())
 {
@@ -41,7 +41,8 @@ trellis::trellis(const channel_model& channel)
 std::size_t trellis::bytes(const channel_model& channel, std::size_t states)
 {
     const std::size_t axes = axes_of(channel.alphabet);
-    return sizeof(float) * states * (2 * channel.floats() + axes + 2);
+    return sizeof(float) * states *
+           (channel.floats() + std::max(channel.floats(), axes) + axes + 2);
 }
 
 void trellis::set_response(const response_taps& taps)
