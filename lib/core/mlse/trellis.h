@@ -83,7 +83,7 @@ private:
     row d_energy;             // |y(s)|² + pending
     row d_slope;              // (axes, padded): 2 Re[conj(g)·y(s)], and Im
     row d_pending;
-    row d_zero;               // as many as either of the two takes
+    row d_zero;                    // as many as either of the two takes
     std::vector<float> d_last_tap; // (axes, floats()): 2g, and 2ig
     std::vector<float> d_points;   // (axes, M)
 };
