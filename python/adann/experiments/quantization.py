@@ -45,14 +45,15 @@ LINKS = {"PAM4, VCSEL": Link("pam4", 4, 5, lambda labels, seed: simulate_vcsel(l
 
 @dataclass(frozen=True)
 class Size:
-    """labelled: symbols trained on; symbols: of the record."""
+    """labelled: symbols trained on; chosen: those that whole numbers are chosen by; symbols: of the rest."""
 
     labelled: int = 2**18
+    chosen: int = SYMBOLS
     symbols: int = 2**20
     epochs: int = 100
 
 
-_QUICK = Size(2**14, 2**17, 20)
+_QUICK = Size(2**14, 2**13, 2**17, 20)
 
 
 def run(directory: Path, scale: str = "full", progress: Progress | None = None) -> None:
@@ -80,10 +81,10 @@ def error_rates(name: str, size: Size) -> dict[str, float]:
     link = LINKS[name]
     alphabet = core.constellation(link.constellation)
     (training, taught), (samples, sent) = [_record(link, count, seed) for count, seed in (
-        (size.labelled, 1), (SYMBOLS + size.symbols, 2))]
+        (size.labelled, 1), (size.chosen + size.symbols, 2))]
     settings = TrainingSettings(fraction=1.0, epochs=size.epochs, batch=2048, optimizer="adam")
     model = train(training, taught, alphabet, link.sps, link.half_window, settings).model
-    windows, chosen = feature_view(samples, model.sps, model.half_window), SYMBOLS
+    windows, chosen = feature_view(samples, model.sps, model.half_window), size.chosen
 
     def ber(decide: Callable) -> float:
         decided = decide(windows[chosen:])[0]
