@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Links with a trained network each: PAM4, QPSK and 16QAM through echoes and a curve, in noise."""
 
+import functools
+import importlib.metadata
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -31,12 +34,22 @@ class Link:
                           else wave.real.astype(np.float32)), labels
 
 
-@pytest.fixture(scope="session", params=NOISE)
-def link(request):
-    made = Link(None, core.constellation(request.param))
+@functools.cache
+def trained(name):
+    made = Link(None, core.constellation(name))
     made.model = train(*made.record(20_000, 1), made.constellation, SPS, HALF_WINDOW,
                        TrainingSettings((12, 8), 0.9, 30, 256, "adam")).model
     return made
+
+
+@pytest.fixture(scope="session", params=NOISE)
+def link(request):
+    return trained(request.param)
+
+
+@pytest.fixture(scope="session", params=["qpsk", "16qam"])
+def complex_link(request):
+    return trained(request.param)
 
 
 @pytest.fixture(scope="session")
@@ -45,3 +58,13 @@ def pam4():
     network = core.network([SPS * (2 * HALF_WINDOW + 1), 6, 4])
     network.initialize(1)
     return core.model(network, SPS, HALF_WINDOW, False, core.constellation("pam4"))
+
+
+@pytest.fixture(scope="session")
+def ap_types():
+    try:
+        files = importlib.metadata.files("hls4ml")
+    except importlib.metadata.PackageNotFoundError:
+        pytest.skip("hls4ml, which brings ap_fixed.h, is not here: pip install --no-deps hls4ml")
+    header = next(each for each in files if each.match("vivado/ap_types/ap_fixed.h"))
+    return Path(header.locate()).parent

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """C++ for high-level synthesis, simulated with the ap_types that hls4ml brings."""
 
-import importlib.metadata
 import re
 import subprocess
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,16 +11,6 @@ from gnuradio.adann.export.frozen import Frozen
 from gnuradio.adann.export.hls_source import hls_source
 from gnuradio.adann.export.quantize import quantize
 from gnuradio.adann.offline.training import feature_view
-
-
-@pytest.fixture(scope="session")
-def ap_types():
-    try:
-        files = importlib.metadata.files("hls4ml")
-    except importlib.metadata.PackageNotFoundError:
-        pytest.skip("hls4ml, which brings ap_fixed.h, is not here: pip install --no-deps hls4ml")
-    header = next(each for each in files if each.match("vivado/ap_types/ap_fixed.h"))
-    return Path(header.locate()).parent
 
 
 def in_whole_numbers(model, record, bits):

@@ -16,7 +16,7 @@ from gnuradio.adann.export.hls_source import hls_source
 from gnuradio.adann.export.onnx_file import onnx_contents
 from gnuradio.adann.export.quantize import quantize
 from gnuradio.adann.offline.training import feature_view
-from hls_source_test import ap_types, simulated, write  # noqa: F401
+from hls_source_test import simulated, write
 
 TAPS, SYMBOLS = 7, 1_000_000
 EDGE = 8  # symbols whose windows reach beyond the record, where one has silence and the other silence filtered
@@ -55,10 +55,8 @@ class Mixture:
 
 
 @pytest.fixture(scope="module")
-def mixture(link):
-    if not link.model.complex:
-        pytest.skip("a matrix is for complex samples")
-    return Mixture(link)
+def mixture(complex_link):
+    return Mixture(complex_link)
 
 
 def interleaved(channels):
@@ -125,7 +123,7 @@ def test_whole_numbers_in_c_are_the_core_s_to_the_bit(mixture, whole, tmp_path):
     assert np.mean(expected != sent) < 1.05 * np.mean(in_float != sent)
 
 
-def test_the_test_bench_for_high_level_synthesis_passes(whole, ap_types, tmp_path):  # noqa: F811
+def test_the_test_bench_for_high_level_synthesis_passes(whole, ap_types, tmp_path):
     write(tmp_path / "dual", hls_source(whole, "dual"))
     run = simulated(ap_types, tmp_path / "test", *(tmp_path / "dual").glob("*.cpp"))
     assert (run.returncode, run.stdout) == (0, "0 differences\n")

@@ -189,7 +189,7 @@ pattern_table fit_table(const record& given,
     return best;
 }
 
-// Of what the waveform leaves with the samples, over all pairs that are used.
+// What the samples have in common with what the waveform leaves of them, over all pairs used.
 std::vector<float> noise_correlation(const expected_waveform& fitted, const record& given)
 {
     const std::size_t planes = fitted.is_complex() ? 2 : 1, stride = given.stride;

@@ -90,7 +90,7 @@ front_filter::front_filter(const expected_waveform& waveform,
                    lanes,
                d_planes == 2),
       d_sums(d_taps, d_planes == 2),
-      d_noise_sums(d_sums),
+      d_wanted_noise(d_sums.noise(waveform.noise_correlation())),
       d_filter(d_taps, d_planes == 2, simd::active()),
       d_bank(d_taps,
              odd_taps((settings.length + 1) / 2, window.sps()),
@@ -112,7 +112,6 @@ front_filter::front_filter(const expected_waveform& waveform,
     }
     d_nothing.resize(d_sums.vector_floats());
     least_squares::do_nothing(d_sums, d_nothing);
-    d_noise_sums.set_noise(waveform.noise_correlation(), sample(block));
     forget_samples();
 }
 
@@ -358,7 +357,7 @@ void front_filter::update(std::size_t blocks)
     if (d_carrier)
         d_carrier->rotate(d_wanted, first + reach(), sample(block));
     d_sums.set(d_samples + static_cast<std::ptrdiff_t>(first), d_wanted, sample(block));
-    d_sums.add(1, d_noise_sums);
+    d_sums.want(d_wanted_noise);
     d_bank.learn(d_sums, blocks);
     if (d_carrier)
         hold_phase();
@@ -371,7 +370,7 @@ void front_filter::hold_phase()
 {
     if (!d_turning || d_carrier->idle())
         return;
-    const float ahead = d_bank.phase(d_noise_sums.correlation());
+    const float ahead = d_bank.phase(d_wanted_noise.data());
     d_bank.turn(-ahead);
     d_carrier->turn(-ahead, sample(d_next - d_past), d_ready);
 }

@@ -67,7 +67,7 @@ struct front_filter_status {
  * measured as rarely as the taps are updated.
  *
  * What is wanted is the waveform with the noise that was in the samples the model was
- * trained on (normal_equations::set_noise()): on such a link the taps do nothing, where
+ * trained on (normal_equations::want()): on such a link the taps do nothing, where
  * plain least squares would shrink and smooth.
  *
  * Every `judged_every` symbols, without a carrier four updates if that is longer, a judge (judge.h) compares the latest decisions with those
@@ -234,9 +234,10 @@ private:
 
     aligned_floats d_expected;
     planes d_wanted, d_output;
-    std::optional<carrier> d_carrier;      // of complex samples
-    std::optional<carrier_line> d_line;    // the same
-    normal_equations d_sums, d_noise_sums; // of a block
+    std::optional<carrier> d_carrier;   // of complex samples
+    std::optional<carrier_line> d_line; // the same
+    normal_equations d_sums;            // of a block
+    aligned_floats d_wanted_noise;      // normal_equations::noise()
     linear_filter d_filter;
     tap_bank d_bank;
     judge d_judge;

@@ -29,7 +29,7 @@ void front_filter::acquire()
     d_waveform->expect(&d_labels[d_next - around - symbols], symbols, d_expected.data());
     d_wanted.assign(d_expected.data(), n);
     d_sums.set(x, d_wanted, n);
-    d_sums.add(1, d_noise_sums);
+    d_sums.want(d_wanted_noise);
     if (!(d_acquisition.find(d_sums, x, d_wanted, n) < lost()))
         return;
     start_over();
@@ -47,7 +47,7 @@ void front_filter::acquire()
         d_carrier->prepare(owned, owned + n);
         d_carrier->rotate(d_wanted, owned, n);
         d_sums.set(x, d_wanted, n);
-        d_sums.add(1, d_noise_sums);
+        d_sums.want(d_wanted_noise);
         d_line->reset();
         d_good_phase = d_carrier->phase_at(sample(d_next));
         d_good_at = std::max<std::uint64_t>(d_blocks * block, 1); // of this burst

@@ -170,18 +170,24 @@ void normal_equations::first_rows(const signal_planes* x,
     }
 }
 
-void normal_equations::set_noise(const std::vector<float>& correlation, std::size_t n)
+aligned_floats normal_equations::noise(const std::vector<float>& correlation) const
 {
-    clear();
-    float* const p = d_sums.data() + d_planes * matrix();
+    aligned_floats found(vector_floats());
     const std::size_t reach = correlation.size() / d_planes / 2, middle = d_taps / 2;
-    for (std::size_t k = middle - std::min(middle, reach);
-         k <= middle + std::min(middle, reach);
-         ++k)
+    const std::size_t near = std::min(middle, reach);
+    for (std::size_t k = 0; k <= 2 * near; ++k)
         for (std::size_t plane = 0; plane < d_planes; ++plane)
-            p[plane * d_pitch + k] = static_cast<float>(n) *
-                                     correlation[(k + reach - middle) * d_planes + plane];
-    p[vector_floats()] = 2 * p[middle];
+            found[plane * d_pitch + middle - near + k] =
+                correlation[(reach - near + k) * d_planes + plane];
+    return found;
+}
+
+void normal_equations::want(const aligned_floats& noise)
+{
+    float* const p = d_sums.data() + d_planes * matrix();
+    for (std::size_t k = 0; k < noise.size(); ++k)
+        p[k] += count() * noise[k];
+    p[vector_floats()] += 2 * count() * noise[d_taps / 2];
 }
 
 void normal_equations::turn_wanted(float by)

@@ -59,13 +59,14 @@ public:
         set(&x, wanted, n);
     }
 
-    /*! What n samples x need beside them, of which a noise v is wanted as it is: p =
-     * n E[x̄ v], so that what the sums leave is as much as without for doing nothing. In
-     * place of what there was; it counts as no sample. Of one channel.
+    /*! A vector of what each window has in common with a noise v in its middle, E[x̄ v]. Of one
+     * channel.
      * \param correlation E[x̄(i + d) v(i)], d from -r to r, as
      * expected_waveform::noise_correlation(): of lags beyond the taps nothing is used */
-    void set_noise(const std::vector<float>& correlation, std::size_t n);
-
+    aligned_floats noise(const std::vector<float>& correlation) const;
+    /*! As if that noise had been in the samples z: what the sums leave stays as it was for
+     * doing nothing. */
+    void want(const aligned_floats& noise);
     //! As if the complex samples z had been turned by so many radians.
     void turn_wanted(float by);
     //! Weights these sums with `keep` and adds others.

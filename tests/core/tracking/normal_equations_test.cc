@@ -140,11 +140,10 @@ BOOST_DATA_TEST_CASE(samples_with_the_noise_in_them_are_wanted_as_they_are,
         wanted.re[i] = x.re[i + middle] - noise.re[i];
         wanted.im[i] = x.im[i + middle] - noise.im[i];
     }
-    normal_equations sums(taps, complex), beside(taps, complex);
+    normal_equations sums(taps, complex);
     sums.set(given.views.data(), wanted, n);
-    beside.set_noise(correlation, n);
-    BOOST_TEST(beside.count() == 0);
-    sums.add(1, beside);
+    sums.want(sums.noise(correlation));
+    BOOST_TEST(sums.count() == n);
     double left = 0;
     for (std::size_t i = 0; i < n; ++i)
         left += complex ? std::norm(block::at(noise, i)) : noise.re[i] * noise.re[i];
