@@ -29,7 +29,7 @@ DEFAULTS_NAME = "AdaNN, the defaults"  # of their row in each table
 # losses' to judge; the others take this one, with the stable reading of the pseudo-label.
 PAPER_STEP, STEP = 0.01, 0.003
 PLAIN = dict(mode="lockstep", pseudo_label="clean", batch=BLOCK, average=0, optimizer="adam",
-             learning_rate=STEP, balance=0.0, guard=False, front_filter=False)
+             learning_rate=STEP, balance=0.0, guard=False, front_filter=False, decisions="network")
 SELF_TRAINING = dict(PLAIN, loss="self_training")
 AUG_VAT = dict(PLAIN, loss="aug_vat", sigma=0.15, epsilon=0.3)
 FROZEN = dict(mode="off")
