@@ -287,11 +287,12 @@ struct equalizer_settings : adaptation_settings {
               self.training_start_tag,
               "Key of the tag at the first symbol of a training sequence, as digital's "
               "corr_est sets it.");
-        visit("burst_end_tag",
-              self.burst_end_tag,
-              "Key of the tag at the first symbol behind a burst, such as the Power "
-              "Squelch's squelch_eob, where its last labels come out; empty: a burst lasts "
-              "until the next one.");
+        visit(
+            "burst_end_tag",
+            self.burst_end_tag,
+            "Key of the tag at the first symbol behind a burst, such as the Power "
+            "Squelch's squelch_eob, where its last labels come out; empty: a burst lasts "
+            "until the next one.");
         visit("after_burst",
               self.after_burst,
               "Between bursts, freeze: nothing is learnt, the front filter stays; reset: "
