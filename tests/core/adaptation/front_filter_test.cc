@@ -144,7 +144,7 @@ BOOST_AUTO_TEST_CASE(decisions_are_refined_directly_behind_a_restart)
         samples[i] += 2 / std::sqrt(5.0f);
     whole.start();
     const decisions expected = decide(whole, 0, symbols);
-    constexpr std::size_t stop = 20 * batch, begun = 150; // symbols that come before
+    constexpr std::size_t stop = 20 * batch, begun = 100; // symbols that come before
     const model from = saved_after(20);
     const auto first_batch = [&] {
         adaptive_equalizer second(from, 4, settings);
