@@ -113,8 +113,8 @@ def make_modulated(folder, name, tiles, at):
 
 @pytest.mark.parametrize("at", ["carrier", "bursts"])
 def test_nor_does_that_of_finding_bursts_and_a_carrier(tmp_path, at):
-    """1.5 million symbols more, at 4 samples 50 MB, of which a quarter is allowed: a clock's lines grow to 4 million
-    symbols; in one piece or in 12 bursts."""
+    """1.5 million symbols more, at 4 samples 50 MB, of which half is allowed: a clock's lines, 15 MB at most, grow
+    to 4 million symbols; in one piece or in 12 bursts."""
     options = ["--carrier"] + ["--bursts"] * (at == "bursts")
     used = []
     for name, tiles in ("short", 4), ("long", 4 + 12):
@@ -125,7 +125,7 @@ def test_nor_does_that_of_finding_bursts_and_a_carrier(tmp_path, at):
         assert len(done.bursts) == (tiles if at == "bursts" else 0)
         power = done.samples[::4][9 * TILE:10 * TILE] ** 4
         assert abs(power.mean()) > 0.8 * abs(power).mean()  # 0 of a carrier that is left
-    assert used[1] < 200e6 and used[1] - used[0] < 0.25 * 32 * 48 * TILE, used
+    assert used[1] < 200e6 and used[1] - used[0] < 0.5 * 32 * 48 * TILE, used
 
 
 @pytest.mark.parametrize("labels", ["known", "blind"])
