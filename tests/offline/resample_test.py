@@ -87,6 +87,13 @@ def test_real_samples_on_a_carrier_come_down_alike_in_portions(tmp_path, monkeyp
     np.testing.assert_allclose(parts[500:-500], whole[500:-500], atol=2e-3)  # the record's ends ring
 
 
+def test_samples_that_are_not_finite_are_told():
+    samples, sent = modulated(PAM4, 8, noise=0.01)
+    samples[3000:3005], samples[7000] = np.nan, np.inf
+    done = resample(samples.astype(np.float32), 8, 1, 4)
+    assert f"6 of {samples.size} samples are not finite: taken as 0" in done.said
+
+
 def test_a_rate_that_is_told_a_little_wrong_is_corrected():
     samples, sent = modulated(PAM4, 8, noise=0.01)
     done = resample(samples.astype(np.float32), 8, 1.0003, 4)

@@ -61,6 +61,8 @@ def find_bursts(samples: npt.NDArray, sps: int, threshold: float | None = None) 
     at = find_threshold(levels) if threshold is None else floor + threshold
     if at is None:
         return [], None
+    if threshold is None:  # where less than a tenth is quiet, that tenth is no pause
+        floor = min(floor, float(np.median(levels[levels <= at])))
     on = _filled(_filled(levels > at, False), True)
     edges = np.flatnonzero(np.diff(np.concatenate([[0], on.astype(np.int8), [0]])))
     quiet = _mean_level(levels[~on]) if not on.all() else floor

@@ -55,8 +55,9 @@ def _bursts(samples, sps):
     levels = block_levels(samples, sps)
     threshold = find_threshold(levels)
     if threshold is not None:
-        yield (f"the power varies by {np.quantile(levels, 0.9) - np.quantile(levels, 0.1):.0f} dB, "
-               f"{100 * np.mean(levels < threshold):.0f} % of the record is quiet: bursts? "
+        quiet = levels < threshold
+        yield (f"the power varies by {np.median(levels[~quiet]) - np.median(levels[quiet]):.0f} dB, "
+               f"{100 * np.mean(quiet):.0f} % of the record is quiet: bursts? "
                "adann resample --bursts finds them, so that the pauses are not learnt from")
 
 

@@ -86,6 +86,8 @@ def resample(samples: npt.NDArray, sample_rate: float, symbol_rate: float, sps: 
     inner = sps if clock_recovery else sps * -(-_LEAST // sps)
     done = _run(samples, sample_rate, symbol_rate, inner, clock_recovery, scratch)
     found, said = symbol_rate, []
+    if lost := sum(np.count_nonzero(~np.isfinite(part)) for part in portions(samples)):
+        said.append(f"{lost} of {samples.size} samples are not finite: taken as 0")
     there: list[Burst] = []
     if bursts:
         there, over = find_bursts(done, inner, threshold)
