@@ -310,8 +310,8 @@ void tap_bank::follow(candidate& line) const
 {
     const auto &nearer = d_candidates[line.nearer], &farther = d_candidates[line.farther];
     const auto age = [&](const candidate& each) {
-        return static_cast<float>(d_memories[each.memory].symbols +
-                                  (1 + d_apart) * d_block / 2);
+        const std::size_t ahead = (1 + d_apart) * d_block / 2;
+        return static_cast<float>(d_memories[each.memory].symbols + ahead);
     };
     const float slope = age(nearer) / (age(farther) - age(nearer));
     for (std::size_t i = 0; i < line.taps.size(); ++i)
