@@ -31,36 +31,40 @@ void check_training(const core::model& model, const equalizer_settings& settings
                                 model.symbols.size() - 1);
 }
 
-// Symbols up to the next beginning or end of a burst; the first one's is taken.
+// Symbols up to the next beginning or end of a burst; the first one's is taken, an end's
+// once no label of the burst is left.
 int equalizer_impl::up_to_mark(int symbols)
 {
     const std::uint64_t items = d_items_per_symbol, first = nitems_read(0) / items;
-    mark here = std::exchange(d_next, mark::none);
+    marks here = std::exchange(d_next, {});
     get_tags_in_window(d_tags, 0, 0, symbols * items);
     for (const auto& tag : d_tags) {
-        const mark is = pmt::eqv(tag.key, d_training_start) ? mark::begin
-                        : pmt::eqv(tag.key, d_burst_end)    ? mark::end
-                                                            : mark::none;
+        const bool begins = pmt::eqv(tag.key, d_training_start);
+        const bool ends = pmt::eqv(tag.key, d_burst_end);
         const int at = (tag.offset + items / 2) / items - first;
-        if (is == mark::none)
+        if (!begins && !ends)
             continue;
         if (at > symbols)
             break;
         symbols = at > 0 ? at : symbols;
-        if (at == 0)
-            here = std::max(here, is);
-        else if (tag.offset < (first + at) * items) // it does not come again
-            d_next = std::max(d_next, is);
+        if (at > 0 && tag.offset >= (first + at) * items) // it comes again
+            continue;
+        marks& of = at ? d_next : here;
+        of = { of.end || ends, of.begin || begins };
+    }
+    if (here.end && d_held) {
+        d_next = here;
+        return 0;
     }
     reach(here);
     return symbols;
 }
 
-void equalizer_impl::reach(mark there)
+void equalizer_impl::reach(marks there)
 {
-    if (there == mark::begin)
+    if (there.begin)
         d_core.begin_burst(d_training);
-    else if (there == mark::end && d_after_burst != after_burst_kind::keep)
+    else if (there.end && d_after_burst != after_burst_kind::keep)
         d_core.end_burst(d_after_burst == after_burst_kind::reset);
 }
 

@@ -151,9 +151,9 @@ bool equalizer_impl::start()
 {
     set_output_multiple(1);
     d_in_batch = d_held = 0;
-    d_next = mark::none;
+    d_next = {};
     if (!d_training.empty())
-        reach(mark::end);
+        reach({ true, false });
     d_core.start();
     return true;
 }
@@ -235,13 +235,14 @@ int equalizer_impl::general_work(int noutput_items,
     return WORK_CALLED_PRODUCE;
 }
 
-// The labels that are left when the input has ended.
+// The labels that are left when a burst or the input has ended.
 int equalizer_impl::flush(std::uint8_t* labels, int room)
 {
     const auto& input = detail()->input(0);
     const std::size_t least = d_vectors ? 1 : d_window.samples() + 2 * d_margin;
     // In this order: nothing comes once it is done.
-    if (input->done() && static_cast<std::size_t>(input->items_available()) < least) {
+    if (d_next.end ||
+        (input->done() && static_cast<std::size_t>(input->items_available()) < least)) {
         const std::size_t n = d_core.flush(labels, room);
         d_held -= n;
         produce(0, n);

@@ -77,10 +77,12 @@ private:
                    std::size_t items_per_symbol,
                    std::size_t outputs);
 
-    enum class mark { none, end, begin }; // of a burst; where both are, it begins
+    struct marks { // of a burst; where both are, it begins
+        bool end = false, begin = false;
+    };
     int up_to_mark(int symbols);
     int flush(std::uint8_t* labels, int room);
-    void reach(mark there);
+    void reach(marks there);
 
     const bool d_vectors;
     const bool d_supervised;
@@ -94,7 +96,7 @@ private:
     const std::vector<std::uint8_t> d_training;
     const pmt::pmt_t d_training_start, d_burst_end; // keys of tags
     const after_burst_kind d_after_burst;
-    mark d_next = mark::none; // the next symbol
+    marks d_next; // the next symbol's
 
     const std::size_t d_batch;
     std::size_t d_held = 0;     // labels that are decided and not handed out

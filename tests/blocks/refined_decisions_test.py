@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Decisions that the expected waveform refines: all of them come, and fewer are wrong."""
 
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from gnuradio import adann, blocks, gr
 from gnuradio.adann import core
 from gnuradio.adann.captures.statistics import normalized
+from gnuradio.adann.experiments import bursts
 from gnuradio.adann.links.simulation import simulate_vcsel
 from gnuradio.adann.offline.training import feature_view
 
@@ -91,6 +93,61 @@ def test_short_streams_come_whole_each_time(signal, symbols):
     once, twice = (outputs(samples, runs=runs, mode="lockstep") for runs in (1, 2))
     assert once[0].size == len(once[1]) > 0
     assert twice[0].size == len(twice[1]) == 2 * once[0].size
+
+
+class held_back(gr.sync_block):
+    """Passes `first` items, and the rest once it is told to."""
+
+    def __init__(self, first):
+        gr.sync_block.__init__(self, "held back", [np.complex64], [np.complex64])
+        self.first, self.released, self.in_time = first, threading.Event(), None
+
+    def work(self, input_items, output_items):
+        left = self.first - self.nitems_written(0)
+        if left <= 0 and self.in_time is None:
+            self.in_time = self.released.wait(60)
+        n = len(input_items[0]) if left <= 0 else min(left, len(input_items[0]))
+        output_items[0][:n] = input_items[0][:n]
+        return n
+
+
+class until_there(gr.sync_block):
+    """Takes labels, and tells once there are so many."""
+
+    def __init__(self, wanted, tell):
+        gr.sync_block.__init__(self, "until there", [np.uint8], None)
+        self.wanted, self.tell, self.labels = wanted, tell, b""
+
+    def work(self, input_items, output_items):
+        self.labels += input_items[0].tobytes()
+        if len(self.labels) >= self.wanted:
+            self.tell()
+        return len(input_items[0])
+
+
+@pytest.mark.parametrize("after_burst", ["freeze", "keep"])
+@pytest.mark.parametrize("early", [0, 1])
+def test_a_bursts_last_labels_do_not_wait_for_the_next_burst(after_burst, early):
+    """What is behind a burst is as much as its last symbols' windows need, and one symbol."""
+    received = bursts.receive(bursts.STILL, 12, 3)
+    of = bursts.network_for(bursts.STILL)
+    of.symbol_error_rate, of.refined_symbol_error_rate = 1e-3, 1e-4
+    tags = received.tags("training_start") + received.tags("burst_end", received.sent.shape[1])
+    end = received.packets.gap + received.sent.shape[1]  # symbols
+    for tag in tags:
+        tag.offset -= early  # between two symbols: the later one
+    source = blocks.vector_source_c(received.samples, False, 1, sorted(tags, key=lambda tag: tag.offset))
+    gate = held_back(of.sps * (end + of.half_window + 6 + 1))
+    sink = until_there(end, gate.released.set)
+    top = gr.top_block()
+    top.connect(source, gate, adann.equalizer(
+        of, mode="lockstep", batch=256, training_sequence=received.packets.preamble, decisions="refined",
+        training_start_tag="training_start", burst_end_tag="burst_end", after_burst=after_burst), sink)
+    top.run()
+    assert gate.in_time
+    labels = np.frombuffer(sink.labels, np.uint8)
+    assert received.wrong(received.of_packets(labels)) <= 1 / 12
+    assert labels.size == received.samples.size // of.sps - of.half_window - 6
 
 
 @pytest.mark.parametrize("rate", [1.5, 0.9, np.nan])

@@ -129,7 +129,7 @@ public:
                    float* soft = nullptr,
                    soft_symbol_kind kind = soft_symbol_kind::received);
 
-    /*! Hands out labels that are still to come, at the end of a stream.
+    /*! Hands out labels that are still to come, at the end of a stream or of a burst.
      * \param room for that many
      * \return how many were written; 0: all have been */
     std::size_t flush(std::uint8_t* labels, std::size_t room);

@@ -315,6 +315,7 @@ void guard::state(archive& members)
         return;
     members("judge", *d_judge);
     members("refiner", *d_refiner);
+    members("refined", d_is_refined);
     members("random", d_random);
     for (const candidate which : { offline, adaptive, last_good }) {
         members(std::string("better.") + name(which), d_rivals[which].better);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 namespace gr::adann::core {
 
@@ -102,6 +103,8 @@ std::size_t label_refiner::refine(const waveform_judge& judge, std::uint8_t* lab
     d_found.power = sum_of_products(&d_white[unknown], &d_white[unknown], floats) /
                     static_cast<float>(floats);
     d_found.known = std::isfinite(d_found.power);
+    if (!d_found.known)
+        d_found.power = 0;
     return changes;
 }
 
@@ -110,6 +113,13 @@ void label_refiner::state(archive& members)
     members.numbers("correlation",
                     reinterpret_cast<double*>(d_correlation.data()),
                     { d_correlation.size(), 2 });
+    members("known", d_found.known);
+    members("number", d_found.number);
+    for (const auto& [name, filter] :
+         { std::pair("taps", &d_found.taps), std::pair("whitening", &d_found.whitening) })
+        members.numbers(
+            name, reinterpret_cast<float*>(filter->data()), { filter->size(), 2 });
+    members("power", d_found.power, 0.0f, std::numeric_limits<float>::max());
 }
 
 } // namespace gr::adann::core

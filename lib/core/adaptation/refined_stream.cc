@@ -32,6 +32,8 @@ std::size_t refined_stream::flush(std::uint8_t* labels, std::size_t room)
     const std::size_t n = std::min(left, room);
     std::copy_n(d_labels.begin() + (d_past + d_filled - left), n, labels);
     d_flushed += n;
+    if (n == left)
+        start();
     return n;
 }
 

@@ -47,7 +47,8 @@ public:
                      const refinement& signal,
                      std::uint8_t* labels);
 
-    /*! Hands out the labels that are left, at the end of a stream.
+    /*! Hands out the labels that are left, at the end of a stream; behind the last one
+     * another stream begins.
      * \return how many of `room` were written; 0: all have been */
     std::size_t flush(std::uint8_t* labels, std::size_t room);
     //! What comes next is another stream; labels that are not handed out are forgotten.

@@ -133,6 +133,32 @@ BOOST_AUTO_TEST_CASE(a_restart_goes_on_to_the_bit)
     }
 }
 
+BOOST_AUTO_TEST_CASE(decisions_are_refined_directly_behind_a_restart)
+{
+    initial.symbol_error_rate = 0.01f;
+    initial.refined_symbol_error_rate = 0.005f;
+    settings.decisions = decision_kind::refined;
+    adaptive_equalizer whole(initial, 4, settings);
+    // The network sees a symbol's middle sample only, the waveform knows all four.
+    for (std::size_t i = whole.dimension() / 2; i < samples.size(); i += 4 * 40)
+        samples[i] += 2 / std::sqrt(5.0f);
+    whole.start();
+    const decisions expected = decide(whole, 0, symbols);
+    constexpr std::size_t stop = 20 * batch, begun = 150; // symbols that come before
+    const model from = saved_after(20);
+    const auto first_batch = [&] {
+        adaptive_equalizer second(from, 4, settings);
+        second.start();
+        const auto labels = decide(second, stop, 2 * batch).labels;
+        return std::vector<std::uint8_t>(labels.begin() + begun, labels.begin() + batch);
+    };
+    const auto refined = first_batch();
+    BOOST_TEST(std::equal(
+        refined.begin(), refined.end(), expected.labels.begin() + stop + begun));
+    settings.decisions = decision_kind::network;
+    BOOST_TEST((first_batch() != refined));
+}
+
 BOOST_AUTO_TEST_CASE(a_checkpoint_of_another_length_is_refused)
 {
     const model saved = saved_after(1);
