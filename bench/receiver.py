@@ -13,8 +13,9 @@ from measuring import SHAPES, interleave
 SPS, HALF_WINDOW = 4, 5
 SHAPE = SHAPES["d44_m4"]
 # Which parts run; each row leaves out one more.
-ROWS = {"default": {}, "refined decisions": dict(decisions="refined"), "no front filter": dict(front_filter=False),
-        "no guard either": dict(front_filter=False, guard=False), "frozen": dict(mode="off")}
+ROWS = {"default": {}, "the network's decisions": dict(decisions="network"),
+        "no front filter": dict(decisions="network", front_filter=False),
+        "no guard either": dict(decisions="network", front_filter=False, guard=False), "frozen": dict(mode="off")}
 
 
 def received(symbols, drift, seed):

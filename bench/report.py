@@ -171,7 +171,7 @@ def markdown(result):
         "## Flowgraphs, D = 44, M = 4",
         *_flowgraph(result["flowgraph"]),
         "## The receiver, D = 44, M = 4",
-        "The equalizer as it comes, in lockstep: front filter, refined labels, judge and guard, "
+        "The equalizer as it comes, in lockstep: front filter, refined labels and decisions, judge and guard, "
         "steps of 512 symbols, on the simulated VCSEL link that has drifted; wall-clock time. "
         "Beside it torch's step on batches of 8192, and the core's on batches of 512.",
         *_receiver(result["receiver"])]

@@ -65,11 +65,11 @@ struct ber_estimate {
  * at input 0 and a model that has such a waveform, as `adann train` writes it. Decisions
  * then come front_filter_length / 2 symbols later; tags are where they belong.
  *
- * With decisions "refined", labels at output 0 are refined by the expected waveform: some 50
- * symbols later, output i is symbol i as ever, and the last ones come when the input ends. That needs
- * the guard and a model on whose own signal `adann train` has counted that it helps; where the
- * waveform does not explain the signal they are the network's. The estimated error rate is theirs;
- * posteriors and soft symbols stay the network's.
+ * With decisions "refined", the default, labels at output 0 are refined by the expected waveform. That
+ * needs the guard and a model on whose own signal `adann train` has counted that it helps. They come 41
+ * symbols and twice the waveform's reach later, output i is symbol i as ever, and the last ones come
+ * when the input or a burst ends; where the waveform does not explain the signal they are the
+ * network's. The estimated error rate is theirs; posteriors and soft symbols stay the network's.
  *
  * Bursts: the setting training_sequence has the labels that each begins with, and the tag
  * training_start_tag is where its first symbol's sample is, as digital::corr_est_cc sets it. From

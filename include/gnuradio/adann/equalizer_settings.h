@@ -225,7 +225,7 @@ struct adaptation_settings : learner_settings {
     adaptation_mode mode = adaptation_mode::live;
     bool front_filter = true;
     std::size_t front_filter_length = 12;
-    decision_kind decisions = decision_kind::network;
+    decision_kind decisions = decision_kind::refined;
     std::string checkpoint;
     std::size_t checkpoint_interval = 60;
 
@@ -250,8 +250,8 @@ struct adaptation_settings : learner_settings {
             "decisions",
             self.decisions,
             "refined: labels that explain the samples best by the model's expected "
-            "waveform, some 45 symbols later, and the network's while there is none that "
-            "does; network: always the network's.");
+            "waveform, 41 symbols and twice its reach later, and the network's while there "
+            "is none that does; network: always the network's, at once.");
         learner_settings::visit(self, visit);
         visit("checkpoint",
               self.checkpoint,
@@ -287,10 +287,12 @@ struct equalizer_settings : adaptation_settings {
               self.training_start_tag,
               "Key of the tag at the first symbol of a training sequence, as digital's "
               "corr_est sets it.");
-        visit("burst_end_tag",
-              self.burst_end_tag,
-              "Key of the tag at the first symbol behind a burst, such as the Power "
-              "Squelch's squelch_eob; empty: a burst lasts until the next one.");
+        visit(
+            "burst_end_tag",
+            self.burst_end_tag,
+            "Key of the tag at the first symbol behind a burst, such as the Power "
+            "Squelch's squelch_eob, where its last labels come out; empty: a burst lasts "
+            "until the next one.");
         visit("after_burst",
               self.after_burst,
               "Between bursts, freeze: nothing is learnt, the front filter stays; reset: "

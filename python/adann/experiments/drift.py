@@ -35,7 +35,7 @@ from .drift_signals import (
 
 # The losses without the project's additions, stable: not the paper's own step and label.
 _PLAIN = dict(mode="lockstep", pseudo_label="clean", batch=BLOCK, learning_rate=0.003,
-              average=0, balance=0.0, guard=False, front_filter=False,
+              average=0, balance=0.0, guard=False, front_filter=False, decisions="network",
               sigma=0.1, epsilon=0.1)
 _OURS = dict(mode="lockstep", batch=512, guard=True)  # the defaults, which the estimates need to know
 ROWS: dict[str, dict] = {
@@ -49,7 +49,7 @@ ROWS: dict[str, dict] = {
     "supervised online": dict(_OURS, loss="supervised"),
     "oracle": dict(mode="off"),  # another model
 }
-_QUICK = Scale(labelled=2**17, fraction=0.75, epochs=120, seeds=2, before=2**16, after=2**18,
+_QUICK = Scale(labelled=2**18, fraction=0.375, epochs=120, seeds=2, before=2**16, after=2**18,
                event=2**16, recovery=2**16)
 _QUICK_CASES = [("PAM4", "reference"), ("PAM4", "extreme"), ("16QAM", "reference")]
 _QUICK_ROWS = ["frozen", "self-training", "ours", "supervised online", "oracle"]

@@ -25,9 +25,9 @@ from .volterra import volterra_equalizer
 BLOCK = 1024  # symbols that errors are counted over
 HALF_WINDOW = 5
 _TURN = 64    # symbols in which CMA's carrier phase, which it does not find, is told
-_SLOW = "AdaNN, filter off"
+_SLOW = "AdaNN, network alone"
 NETWORKS: dict[str, dict] = {"frozen": dict(mode="off"),
-            _SLOW: dict(mode="lockstep", front_filter=False),
+            _SLOW: dict(mode="lockstep", front_filter=False, decisions="network"),
             "AdaNN": dict(mode="lockstep")}
 _STEPS = {LINEAR: (3e-4, 1e-3, 3e-3, 1e-2, 3e-2), FEEDBACK: (3e-4, 1e-3, 3e-3, 1e-2, 3e-2),
           CMA: (1e-5, 1e-4, 1e-3)}

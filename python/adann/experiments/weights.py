@@ -63,7 +63,7 @@ def weight_changes(model: core.model, settings: dict,
     """[(S(W), S(change), r) of each layer] after a learner with an equalizer's settings has gone
     through both sets; of the weights that learn, not of their average."""
     settings = {name: value for name, value in settings.items()
-                if name not in ("mode", "front_filter")}  # which are not the learner's
+                if name not in ("mode", "front_filter", "decisions")}  # which are not the learner's
     learner = core.learner(model, **dict(settings, average=0, guard=False))
     batch = settings.get("batch", core.equalizer_settings()["batch"].default)
     for capture in sets(size):
