@@ -146,5 +146,13 @@ def test_projected_noise_leads_to_the_full_ones_gradients(loss, pseudo_label, fi
     settings = dict(loss=loss, pseudo_label=pseudo_label, xi=0.4, sigma=0.3, epsilon=1)
     full = gradients(net, range(2000), noise="full", **settings)
     assert agree(full, gradients(net, range(2000, 4000), noise="projected", **settings))
-    settings["sigma" if loss == "pi_model" else "xi"] *= 1.5  # the test would see it
+
+
+@pytest.mark.parametrize("first_layer", ["regular", "singular", "wide"])
+@pytest.mark.parametrize("loss", ["pi_model", "vat", "aug_vat"])
+def test_another_noise_would_be_seen(loss, first_layer):
+    net = make_network(first_layer)
+    settings = dict(loss=loss, xi=0.4, sigma=0.3, epsilon=1)
+    full = gradients(net, range(2000), noise="full", **settings)
+    settings["sigma" if loss == "pi_model" else "xi"] *= 1.5
     assert not agree(full, gradients(net, range(4000, 6000), noise="projected", **settings))

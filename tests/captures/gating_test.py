@@ -51,6 +51,13 @@ def test_a_continuous_signal_has_none(points, noise):
     assert find_bursts(samples, SPS) == ([], None)
 
 
+def test_a_threshold_lies_above_the_pauses_where_these_are_few():
+    samples, _ = modulated(QPSK, SPS, noise=0.01)
+    samples[8000:8000 + samples.size // 20] *= 0.01
+    found, over = find_bursts(samples, SPS)
+    assert len(found) == 2 and over == pytest.approx(20, abs=3)  # half of 40 dB
+
+
 def test_a_gap_too_short_to_be_a_pause_is_none():
     samples, _ = modulated(QPSK, SPS, noise=0.01)
     samples[8000:8000 + 2 * BLOCK * SPS] *= 0.01

@@ -67,6 +67,16 @@ def test_a_symbol_rate_that_nobody_told(points, sps):
     assert rate * sps == pytest.approx(1, abs=2e-5)
 
 
+@pytest.mark.parametrize("sps", [4, 5.3, 8])
+def test_sharp_edges_have_harmonics_that_are_no_symbol_rate(sps):
+    """Within a sample from one level to the other, the slope's power is a comb: all of its lines are alike."""
+    random = np.random.default_rng(2)
+    sent = random.choice([-1.0, 1], 20_000)
+    samples = sent[(np.arange(int(sent.size * sps)) / sps).astype(int)] + 0.02 * random.standard_normal(
+        int(sent.size * sps))
+    assert find_symbol_rate(samples)[0] * sps == pytest.approx(1, abs=2e-5)
+
+
 def test_noise_has_neither_rate_nor_clock_nor_carrier():
     """Of 40 records; by the thresholds' distance from the largest of so many exponential variables the
     chance of one is below 10^-8."""

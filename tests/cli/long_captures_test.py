@@ -90,6 +90,44 @@ def test_nor_does_that_of_what_needs_labels(tmp_path, command):
     assert long < 200e6 and long - short < 4 * 96 * TILE
 
 
+def make_modulated(folder, name, tiles, at):
+    """QPSK in 8 bits, 8 samples a symbol, whose carrier wanders; tiles of 2^17 symbols, that a line is looked for in.
+    at: real samples around a quarter of the sample rate, or complex ones in bursts of three quarters of each tile."""
+    random, size = np.random.default_rng(2), 32 * TILE
+    pulse = np.fft.fft(np.hanning(17)[1:-1], size)
+    sent = core.constellation("qpsk").points[random.integers(0, 4, 4 * TILE)]
+    wave = np.fft.ifft(np.fft.fft(np.kron(sent, np.eye(8)[0])) * pulse)
+    turns = np.arange(size) / size
+    wave *= np.exp(2j * np.pi * (400 * turns + 2 * np.sin(2 * np.pi * turns)))
+    if at == "carrier":
+        samples, kind = (wave * 1j ** (np.arange(size) % 4)).real, "ri8"
+    else:
+        wave[24 * TILE:] = 0
+        samples, kind = (wave + 0.02 * random.standard_normal((2, size)).T @ (1, 1j)).astype(np.complex64), "ci8"
+        samples = samples.view(np.float32)
+    samples = np.round(samples / abs(samples).max() * 127).astype(np.int8)
+    (folder / f"{name}.sigmf-data").write_bytes(samples.tobytes() * tiles)
+    (folder / f"{name}.sigmf-meta").write_text(json.dumps({
+        "global": {"core:datatype": kind, "core:version": "1.0.0"}, "captures": [], "annotations": []}))
+
+
+@pytest.mark.parametrize("at", ["carrier", "bursts"])
+def test_nor_does_that_of_finding_bursts_and_a_carrier(tmp_path, at):
+    """1.5 million symbols more, at 4 samples 50 MB, of which half is allowed: a clock's lines, 15 MB at most, grow
+    to 4 million symbols; in one piece or in 12 bursts."""
+    options = ["--carrier"] + ["--bursts"] * (at == "bursts")
+    used = []
+    for name, tiles in ("short", 4), ("long", 4 + 12):
+        make_modulated(tmp_path, name, tiles, at)
+        used.append(peak(["adann", "resample", tmp_path / name, "--baud", 0.125 * (1 + 1e-5), "--sps", 4, *options,
+                          "-o", tmp_path / f"{name}.out"]))
+        done = read_capture(tmp_path / f"{name}.out")
+        assert len(done.bursts) == (tiles if at == "bursts" else 0)
+        power = done.samples[::4][9 * TILE:10 * TILE] ** 4
+        assert abs(power.mean()) > 0.8 * abs(power).mean()  # 0 of a carrier that is left
+    assert used[1] < 200e6 and used[1] - used[0] < 0.5 * 32 * 48 * TILE, used
+
+
 @pytest.mark.parametrize("labels", ["known", "blind"])
 def test_training_on_complex_samples_takes_less_than_200_mb(tmp_path, labels):
     """16QAM, 4 samples a symbol: of 2^19 symbols, which are used of a long record, 17 MB."""

@@ -9,10 +9,12 @@ from captures.timing_test import QPSK, modulated
 from click.testing import CliRunner
 from gnuradio.adann import core
 from gnuradio.adann.captures.files import read_capture, write_capture
+from gnuradio.adann.captures.recordings import read_recording
 from gnuradio.adann.captures.statistics import normalized
 from gnuradio.adann.cli import main
 from gnuradio.adann.links.simulation import random_labels, simulate_vcsel
 from gnuradio.adann.offline.guess import candidates
+from gnuradio.adann.offline.resample import find_rate
 from gnuradio.adann.offline.training import feature_view
 from gnuradio.adann.offline.trial import Row, _verdict
 from records import record
@@ -68,6 +70,13 @@ def test_the_constellation_with_the_most_room_is_the_right_one(name, points, see
     assert found[0].room == max(each.room for each in found)
 
 
+def test_sharp_edges_have_harmonics():
+    """A transmitter's own output: its slope's power has lines at all multiples of the symbol rate."""
+    folder = record("backplane_nrz_2g5/CableTxP.txt").parent
+    capture, _ = read_recording([folder / "CableTxP.txt", folder / "CableTxM.txt"], "1-2", sample_rate=20e9)
+    assert find_rate(capture.samples, 20e9)[0] == pytest.approx(2.5e9, rel=1e-4)
+
+
 def test_levels_that_do_not_occur_are_named():
     samples, _ = modulated(np.array([-1.0, 1]), 2, noise=0.05)
     features = feature_view(normalized(samples.astype(np.float32)), 2, 3)
@@ -84,6 +93,12 @@ def test_the_verdict(frozen, adaptive, linear, said):
     rows = [Row(name, 10**5, errors, 10**5, errors) for name, errors in (
         ("slicer", 5000), ("linear equalizer", linear), ("network, frozen", frozen), ("AdaNN", adaptive))]
     assert said in _verdict(rows, False)
+
+
+@pytest.mark.parametrize("blind", [False, True])
+def test_the_verdict_where_a_slicer_does(blind):
+    rows = [Row(name, 10**5, 0, 10**5, 0) for name in ("slicer", "linear equalizer", "network, frozen", "AdaNN")]
+    assert _verdict(rows, blind).endswith("in any row: nothing to equalize")
 
 
 def test_noise_and_a_reference_without_a_meaning_are_refused(tmp_path):

@@ -48,7 +48,7 @@ def quantized(network, windows, bits):
 
 @pytest.mark.parametrize("bits", range(4, 17))
 def test_the_core_s_sums_are_those_by_hand(link, bits):
-    windows = windows_of(link, 20_000, 6)[0]
+    windows = windows_of(link, 4_000, 6)[0]
     network, formats, whole = quantized(link.model.network, windows, bits)
     labels, sums = whole.decide(windows)
     np.testing.assert_array_equal(sums, by_hand(network, formats, windows))
@@ -57,7 +57,7 @@ def test_the_core_s_sums_are_those_by_hand(link, bits):
 
 @pytest.mark.parametrize("bits", [4, 8, 12])
 def test_weights_are_what_their_whole_numbers_stand_for(link, bits):
-    network, formats, whole = quantized(link.model.network, windows_of(link, 20_000, 6)[0], bits)
+    network, formats, whole = quantized(link.model.network, windows_of(link, 4_000, 6)[0], bits)
     for k, rows in enumerate(formats.weights):
         np.testing.assert_array_equal(network.weight(k), whole.weight(k) * 2.0 ** -np.array(rows)[:, None])
 
@@ -75,7 +75,7 @@ def test_eight_bits_cost_little_and_four_much(link):
 
 
 def test_logits_are_those_of_the_network_to_their_scale(link):
-    windows = windows_of(link, 20_000, 8)[0]
+    windows = windows_of(link, 4_000, 8)[0]
     whole = quantized(link.model.network, windows, 16)[2]
     logits = whole.logit_scale * whole.decide(windows)[1]
     posteriors = np.exp(logits - logits.max(1, keepdims=True))

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A record at any rate, whose pulses are written down in closed form, is brought to its symbols' middles."""
 
+import re
+
 import numpy as np
 import pytest
 from captures.timing_test import PAM4, QPSK, modulated
@@ -47,6 +49,49 @@ def test_a_record_that_is_read_in_portions_comes_out_alike(tmp_path, monkeypatch
     parts = resample(samples, 4.3, 1, sps, scratch=tmp_path)
     assert parts.said == whole.said and len(parts.samples) == whole.samples.size
     assert np.sqrt(np.mean(abs(parts.samples[:] - whole.samples) ** 2)) < 1e-3
+
+
+@pytest.mark.parametrize("moving", [0, 2])
+def test_bursts_and_a_carrier_come_out_alike_in_portions(tmp_path, monkeypatch, moving):
+    random = np.random.default_rng(7)
+    samples, _ = modulated(QPSK, 8.6, 0.37, 2e-4, noise=0.01)
+    pause = 0.01 * (random.standard_normal(9000) + 1j * random.standard_normal(9000))
+    samples = np.concatenate([pause, samples, pause, samples[:30_000], pause])
+    at = np.arange(samples.size)
+    samples = samples * np.exp(2j * np.pi * (3e-4 * at + moving * np.sin(at / 20_000)))
+    whole, parts = [], []
+    for record, done in (samples.astype(np.complex64), whole), (samples.astype(np.complex64), parts):
+        if done is parts:
+            for name, size in ("_SHIFTED", 3000), ("_MARGIN", 500):
+                monkeypatch.setattr(module, name, size)
+            monkeypatch.setattr("gnuradio.adann.captures.carrier._AT_ONCE", 700)
+            monkeypatch.setattr("gnuradio.adann.captures.carrier._TOGETHER", 5)
+        done.append(module.resample(record, 8.6, 1, 4, carrier=True, bursts=True,
+                                    scratch=tmp_path if done is parts else None))
+    told, again = ([re.sub(r"[-\d.e]+", "", each) for each in done[0].said] for done in (whole, parts))
+    assert told == again and parts[0].bursts == whole[0].bursts and len(whole[0].bursts) == 2
+    assert not moving or sum("moves" in sentence for sentence in whole[0].said) == 2
+    for burst in whole[0].bursts:  # whose phase is open by a quarter of a turn
+        one, other = (done[0].samples[burst.first:burst.end] for done in (parts, whole))
+        assert min(np.sqrt(np.mean(abs(one - turn * other) ** 2)) for turn in (1, 1j, -1, -1j)) < 1e-3
+
+
+def test_real_samples_on_a_carrier_come_down_alike_in_portions(tmp_path, monkeypatch):
+    samples, _ = modulated(QPSK, 8, 0.3, noise=0)
+    samples = (samples * 1j ** (np.arange(samples.size) % 4)).real.astype(np.float32)
+    whole, said = module.without_carrier(samples, 1.0)
+    monkeypatch.setattr("gnuradio.adann.captures.baseband._PORTION", 5000)
+    monkeypatch.setattr("gnuradio.adann.captures.baseband._MARGIN", 1000)
+    parts, again = module.without_carrier(samples, 1.0, tmp_path)
+    assert said == again and "real samples around 0.2" in said[0] and isinstance(parts, np.memmap)
+    np.testing.assert_allclose(parts[500:-500], whole[500:-500], atol=2e-3)  # the record's ends ring
+
+
+def test_samples_that_are_not_finite_are_told():
+    samples, sent = modulated(PAM4, 8, noise=0.01)
+    samples[3000:3005], samples[7000] = np.nan, np.inf
+    done = resample(samples.astype(np.float32), 8, 1, 4)
+    assert f"6 of {samples.size} samples are not finite: taken as 0" in done.said
 
 
 def test_a_rate_that_is_told_a_little_wrong_is_corrected():

@@ -14,7 +14,6 @@ namespace {
 
 constexpr double memory = 8192; // symbols, of the noise
 constexpr int rounds = 2;
-constexpr std::size_t margin = 2; // symbols, so that most of a response is seen
 
 } // namespace
 

@@ -190,6 +190,7 @@ bool error_counter::probe()
     }
     const double error_rate = symbol_error_rate(d_lock.where, d_checked, *n);
     if (*n == probe_length && is_permuted(error_rate, d_checked, *n, 0)) {
+        d_checked += *n; // the next search could find the same alignment here again
         end_alignment(d_counted, std::nullopt, 0);
         return true;
     }

@@ -70,7 +70,7 @@ public:
     //! The rms that it leaves of each float, of symbols that it was not learnt from.
     float noise() const { return d_noise; }
     //! Values of noise_correlation().
-    std::size_t lags() const { return 2 * noise_reach * sps() + 1; }
+    std::size_t lags() const { return std::size_t{ 2 } * noise_reach * sps() + 1; }
     /*! (lags(), 2 for complex samples, else 1): what that noise v has in common with the
      * samples x it is part of, E[x̄(i + d) v(i)], at lags d of -noise_reach·sps to
      * noise_reach·sps samples. */

@@ -85,11 +85,12 @@ void acquisition::solve_for(const signal_planes& x,
                             std::size_t count)
 {
     std::fill(d_wanted.begin(), d_wanted.end(), 0);
+    const std::size_t middle = n / 2, central = count / 2;
     for (std::size_t c = 0; c < count; ++c) {
         const double by =
-            growth + apart * (static_cast<double>(c) - static_cast<double>(count / 2));
+            growth + apart * (static_cast<double>(c) - static_cast<double>(central));
         const number turn = std::polar(1.0, by);
-        number now = std::polar(1.0, -by * static_cast<double>(n / 2));
+        number now = std::polar(1.0, -by * static_cast<double>(middle));
         for (std::size_t i = 0; i < n; ++i, now *= turn) {
             const number z = now * number(wanted.re[i], d_complex ? wanted.im[i] : 0.0f);
             for (std::size_t k = 0; k < d_unknowns; ++k)
@@ -128,7 +129,9 @@ double acquisition::best(double growth, double apart) const
     const double bend = before - 2 * d_explained[top] + after;
     const double beside =
         bend < 0 ? std::clamp((before - after) / bend / 2, -1.0, 1.0) : 0;
-    return growth + apart * (static_cast<double>(top) - tried / 2 + beside);
+    constexpr std::size_t central = tried / 2;
+    return growth +
+           apart * (static_cast<double>(top) - static_cast<double>(central) + beside);
 }
 
 } // namespace gr::adann::core

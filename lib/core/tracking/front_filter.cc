@@ -268,9 +268,9 @@ void front_filter::decided(const std::uint8_t* labels,
         return update(blocks);
     d_unjudged += blocks;
     const bool is_still = !d_carrier || d_carrier->idle();
-    const std::size_t between =
-        d_in_use && !is_lost() ? std::max(judged_every, is_still * 4 * blocks * block)
-                               : judge::symbols;
+    std::size_t between = judge::symbols;
+    if (d_in_use && !is_lost())
+        between = is_still ? std::max(judged_every, 4 * blocks * block) : judged_every;
     if (d_unjudged >= between / block) {
         d_unjudged = 0;
         look(decides, net);

@@ -70,9 +70,10 @@ struct front_filter_status {
  * trained on (normal_equations::want()): on such a link the taps do nothing, where
  * plain least squares would shrink and smooth.
  *
- * Every `judged_every` symbols, without a carrier four updates if that is longer, a judge (judge.h) compares the latest decisions with those
- * that the network makes of the samples as they came in; if the filter is the worse one,
- * or has come to lie a symbol or a quarter turn aside, it starts over from doing nothing.
+ * Every `judged_every` symbols, without a carrier every four updates if that is longer, a
+ * judge (judge.h) compares the latest decisions with those that the network makes of the
+ * samples as they came in; if the filter is the worse one, or has come to lie a symbol or a
+ * quarter turn aside, it starts over from doing nothing.
  *
  * When a block leaves three quarters of what decisions at random would, the
  * filter is lost: after a jump, in noise, in another signal. Then the decisions are those

@@ -39,8 +39,8 @@ void front_filter::acquire()
     if (d_carrier) {
         const std::size_t latest =
             owned + n - sample(carrier::step) / 2; // the step before
-        const float since =
-            static_cast<float>(latest) - static_cast<float>(owned + n / 2);
+        const std::size_t middle = owned + n / 2;
+        const float since = static_cast<float>(latest) - static_cast<float>(middle);
         d_carrier->set(latest,
                        wrapped(d_acquisition.phase() + since * d_acquisition.growth()),
                        d_acquisition.growth());

@@ -53,6 +53,7 @@ aligned_floats mimo_filter::fit(const std::vector<signal_planes>& x,
         d_waveform.expect(labels + k, n, expected.data());
         wanted.assign(expected.data(), sample(n));
         std::vector<signal_planes> from;
+        from.reserve(x.size());
         for (const auto& channel : x)
             from.push_back(channel + (static_cast<std::ptrdiff_t>(sample(k)) -
                                       static_cast<std::ptrdiff_t>(d_reach)));

@@ -17,7 +17,8 @@ constexpr std::size_t short_to = 512;  // symbols: longer ones have long taps on
 constexpr std::size_t updates_per_memory = 16; // at least
 constexpr std::size_t least_blocks = 4;        // of a memory that does not rest
 constexpr float spread_keep = 0.95f;
-constexpr float surprise = 2; // standard deviations of what blocks leave
+constexpr float surprise = 2;     // standard deviations of what blocks leave
+constexpr float most_more = 1000; // times as much: a signal at 30 dB, if nothing fits
 constexpr int few_steps = 4, many_steps = 12;
 constexpr float small_gain = 0.1f; // of what noise makes of an unknown
 
@@ -170,7 +171,8 @@ bool tap_bank::is_surprising(float before)
     if (!std::isfinite(more)) // there are none before it
         return true;
     const bool surprises = more > surprise * std::sqrt(d_spread);
-    d_spread = spread_keep * d_spread + (1 - spread_keep) * more * more;
+    const float counted = std::min(more, most_more); // or it would take long to forget
+    d_spread = spread_keep * d_spread + (1 - spread_keep) * counted * counted;
     return surprises;
 }
 
@@ -310,8 +312,8 @@ void tap_bank::follow(candidate& line) const
 {
     const auto &nearer = d_candidates[line.nearer], &farther = d_candidates[line.farther];
     const auto age = [&](const candidate& each) {
-        return static_cast<float>(d_memories[each.memory].symbols +
-                                  (1 + d_apart) * d_block / 2);
+        const std::size_t ahead = (1 + d_apart) * d_block / 2;
+        return static_cast<float>(d_memories[each.memory].symbols + ahead);
     };
     const float slope = age(nearer) / (age(farther) - age(nearer));
     for (std::size_t i = 0; i < line.taps.size(); ++i)

@@ -8,7 +8,12 @@ import numpy.typing as npt
 import scipy.fft
 import scipy.signal
 
+from .statistics import release
+
 _RESOLUTION = 1024    # frequencies
+_AT_ONCE = 1 << 9     # segments of them
+_PORTION = 1 << 17    # samples that are shifted at once
+_MARGIN = 1 << 14     # around them
 _LEAST_BELOW = 0.08   # of the power below half of the middle frequency: baseband, line codes too, has 0.18
 
 
@@ -16,20 +21,40 @@ def middle_frequency(samples: npt.NDArray) -> float | None:
     """The frequency, in cycles per sample, with half of a real record's power on either side, if there is a carrier:
     if hardly any power lies below half of it. None for a record at baseband.
 
-    samples: finite float (n,).
+    samples: finite float (n,), or what is sliced like it.
     """
     if samples.size < _RESOLUTION:
         return None
-    frequencies, density = scipy.signal.welch(samples, nperseg=_RESOLUTION)
-    power = np.cumsum(density) / density.sum()
+    segments, density = samples.size // (_RESOLUTION // 2) - 1, 0.0
+    for first in range(0, segments, _AT_ONCE):
+        there = min(_AT_ONCE, segments - first)
+        part = samples[first * _RESOLUTION // 2:(first + there + 1) * _RESOLUTION // 2]
+        frequencies, mean = scipy.signal.welch(part, nperseg=_RESOLUTION)
+        density = density + there * mean.astype(np.float64)
+        release(samples)
+    power = np.cumsum(density) / np.sum(density)
     middle = frequencies[np.searchsorted(power, 0.5)]
     return float(middle) if power[np.searchsorted(frequencies, middle / 2)] < _LEAST_BELOW else None
 
 
-def to_baseband(samples: npt.NDArray, frequency: float) -> npt.NDArray[np.complex64]:
-    """The analytic signal of a real record (n,), shifted down by `frequency` cycles per sample."""
-    length = scipy.fft.next_fast_len(samples.size)
-    spectrum = scipy.fft.fft(samples, length)
-    spectrum[length // 2 + 1:] = 0  # which is twice the real one's half
-    analytic = 2 * scipy.fft.ifft(spectrum)[:samples.size]
-    return (analytic * np.exp(-2j * np.pi * frequency * np.arange(samples.size))).astype(np.complex64)
+def to_baseband(samples: npt.NDArray, frequency: float, out: npt.NDArray | None = None) -> npt.NDArray[np.complex64]:
+    """The analytic signal of a real record, shifted down by `frequency` cycles per sample.
+
+    samples: finite float (n,), or what is sliced like it; out: complex64 (n,) to write it to, as of a file; None: a new
+    array.
+    """
+    out = np.empty(samples.size, np.complex64) if out is None else out
+    for first in range(0, samples.size, _PORTION):
+        low, end = max(0, first - _MARGIN), min(first + _PORTION, samples.size)
+        part = np.array(samples[low:end + _MARGIN], np.float64)
+        # Where a part is cut out of the record it fades: an edge would ring through all of it.
+        for edge in ([part] if low else []) + ([part[::-1]] if end + _MARGIN < samples.size else []):
+            edge[:_MARGIN // 2] *= np.sin(np.pi / _MARGIN * (np.arange(_MARGIN // 2) + 0.5)) ** 2
+        length = scipy.fft.next_fast_len(part.size)
+        spectrum = scipy.fft.fft(part, length)
+        spectrum[length // 2 + 1:] = 0  # which is twice the real one's half
+        analytic = 2 * scipy.fft.ifft(spectrum)[first - low:end - low]
+        out[first:end] = analytic * np.exp(-2j * np.pi * frequency * np.arange(first, end))
+        release(samples)
+        release(out)
+    return out

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-PORTION = 1 << 20  # samples that are in memory at once
+PORTION = 1 << 18  # samples that are in memory at once
 
 
 def record_statistics(samples: npt.ArrayLike, first: int = 0, end: int | None = None) -> tuple[complex, float]:

@@ -20,6 +20,8 @@ _AT_ONCE = 1 << 16        # of them: the rate is found in little memory
 _LAGS = 1, 2, 4, 8        # samples; of many a symbol, neighbours differ by noise alone
 _FEWEST = 4096            # samples
 _NEIGHBOURS = 301         # frequencies whose median is the noise around a line
+_DIVISORS = range(8, 1, -1)
+_AS_CLEAR = 0.5           # relative: a line that is clear by itself, and not jitter's
 _CLEAR = 200              # power of a line over that of the noise: chance gives about 20 in 10^6
 _BLOCK = 64               # symbols that are summed before a clock offset is looked for
 _BLOCKS = 1 << 16         # of them at most: of longer records several are summed once more
@@ -32,7 +34,8 @@ def find_symbol_rate(samples: npt.NDArray) -> tuple[float, float]:
     """The symbol rate in symbols per sample, below 0.5, and how clear its line is.
 
     samples: float or complex (n,), from 4096 on; those that are not finite count as 0. It is the strongest line in
-    the spectrum of the slope's power, the shortest slope that has one; its power is given relative to the median of
+    the spectrum of the slope's power, or the one half as clear that it is a harmonic of, of the shortest slope that
+    has one; its power is given relative to the median of
     those near it. Raises ValueError where no line stands out.
     """
     if samples.size < _FEWEST:
@@ -71,6 +74,12 @@ def _clearest_line(power):
         piece /= max(np.median(piece), least)
     clearness[:_NEIGHBOURS // 2] = 0
     peak = int(clearness.argmax())
+    for divisor in _DIVISORS:
+        first = max(1, peak // divisor - 1)
+        lower = first + int(clearness[first:first + 4].argmax())
+        if clearness[lower] > _AS_CLEAR * clearness[peak]:  # of sharp edges a harmonic may be the clearest
+            peak = lower
+            break
     # Between the bins of a Hann window, by the ratio of two neighbours.
     left, right = np.sqrt(spectrum[peak - 1]), np.sqrt(spectrum[min(peak + 1, spectrum.size - 1)])
     middle = np.sqrt(spectrum[peak])
@@ -91,19 +100,20 @@ class Clock:
     clearness: float
 
 
-def find_clock(samples: npt.NDArray, sps: int) -> Clock:
+def find_clock(samples: npt.NDArray, sps: int, longest: int | None = None) -> Clock:
     """The symbol clock of a record at sps samples a symbol, or nearly so: within 0.5 %.
 
-    samples: float or complex (n,) of at least 512 symbols; sps: 3 or more. Raises ValueError for
+    samples: float or complex (n,) of at least 512 symbols, or what is sliced like it; sps: 3 or more; longest: symbols,
+    from the first on, that are looked at; None: all. Raises ValueError for
     fewer, and where no clock stands out.
     """
-    symbols = samples.size // sps
+    symbols = min(samples.size // sps, longest or samples.size)
     if symbols < 8 * _BLOCK:
         raise ValueError(f"{symbols} symbols are too few to find their middles, allowed: from "
                          f"{8 * _BLOCK} on")
     blocks = symbols // _BLOCK
     together = -(-blocks // _BLOCKS)  # that make one
-    rough = find_clock(samples[:_BLOCKS * _BLOCK * sps], sps).offset if together > 1 else 0.0
+    rough = find_clock(samples, sps, _BLOCKS * _BLOCK).offset if together > 1 else 0.0
     blocks //= together
     length = 4 * scipy.fft.next_fast_len(blocks)
     found = []

@@ -38,7 +38,7 @@ def resample(capture: str, sps: int, baud: float | None, sample_rate: float | No
 
     What train and equalize take. Symbol rate, a constant offset of the clock and the sampling phase
     are found from the spectral lines of power and slope, which needs no known symbols; each
-    line of output says what was done. Memory does not grow with the capture, but for --bursts and --carrier.
+    line of output says what was done. Memory does not grow with the capture.
     """
     from ..captures.files import cut, write_capture
     from ..captures.recordings import read_recording
@@ -51,23 +51,22 @@ def resample(capture: str, sps: int, baud: float | None, sample_rate: float | No
     record, _ = read_recording([capture], channel, kind, sample_rate)
     rate = record.sample_rate or 1.0
     said: list[str] = []
-    with about(capture):
+    with about(capture), tempfile.TemporaryDirectory(dir=Path(output).parent, prefix=".adann-") as folder:
+        scratch = Path(folder)
         if carrier:
-            record.samples, said = without_carrier(record.samples, rate)
+            record.samples, said = without_carrier(record.samples, rate, scratch)
         baud = baud or record.symbol_rate
         if not baud:
             baud, sentence = find_rate(record.samples, rate)
             said.append(sentence)
         record = cut(record, skip, symbols, rate / baud)
-        with tempfile.TemporaryDirectory(dir=Path(output).parent, prefix=".adann-") as scratch:
-            done = resample_record(record.samples, rate, baud, sps, clock_recovery, carrier, bursts, threshold,
-                                   Path(scratch))
-            for sentence in (*said, *done.said):
-                click.echo(sentence)
-            known = rate != 1
-            with interrupts.held():
-                meta = write_capture(output, done.samples, done.symbol_rate * sps if known else None,
-                                     f"{Path(capture).name}, resampled to {sps} a symbol",
-                                     {"core:recorder": "adann resample"},
-                                     done.symbol_rate if known else None, done.bursts)
+        done = resample_record(record.samples, rate, baud, sps, clock_recovery, carrier, bursts, threshold, scratch)
+        for sentence in (*said, *done.said):
+            click.echo(sentence)
+        known = rate != 1
+        with interrupts.held():
+            meta = write_capture(output, done.samples, done.symbol_rate * sps if known else None,
+                                 f"{Path(capture).name}, resampled to {sps} a symbol",
+                                 {"core:recorder": "adann resample"},
+                                 done.symbol_rate if known else None, done.bursts)
     click.echo(f"{meta}: {done.samples.size} samples, {done.samples.size // sps} symbols")

@@ -50,7 +50,7 @@ class array_sink(gr.sync_block):
         """Those that have come."""
         if self._path is None or not self._filled:
             return self._items[:self._filled]
-        return np.memmap(self._path, self._dtype, "r", shape=self._filled)
+        return np.memmap(self._path, self._dtype, "r+", shape=self._filled)
 
     def close(self) -> None:
         """No more will come."""

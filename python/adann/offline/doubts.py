@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -55,8 +55,9 @@ def _bursts(samples, sps):
     levels = block_levels(samples, sps)
     threshold = find_threshold(levels)
     if threshold is not None:
-        yield (f"the power varies by {np.quantile(levels, 0.9) - np.quantile(levels, 0.1):.0f} dB, "
-               f"{100 * np.mean(levels < threshold):.0f} % of the record is quiet: bursts? "
+        quiet = levels < threshold
+        yield (f"the power varies by {np.median(levels[~quiet]) - np.median(levels[quiet]):.0f} dB, "
+               f"{100 * np.mean(quiet):.0f} % of the record is quiet: bursts? "
                "adann resample --bursts finds them, so that the pauses are not learnt from")
 
 
@@ -73,7 +74,7 @@ def _rate(samples, sps):
 def _carrier(samples, sps):
     line = find_carrier(samples[::sps])
     if line and line.turns:
-        yield (f"the {line.power}th power of the symbols has a line at {line.frequency * line.power:.3g} cycles a "
+        yield (f"the {line.ordinal} power of the symbols has a line at {line.frequency * line.power:.3g} cycles a "
                "symbol: a carrier is left, which adann resample --carrier takes out")
 
 
@@ -94,7 +95,7 @@ def _constellation(samples, constellation, sps, half_window):
         yield (f"{constellation.size - len(believed.missing)} of the {constellation.size} points of "
                f"{name} occur")
     if constellation.is_complex:
-        yield from _filtered_apart(features[:_EQUALIZED], believed.labels[:_EQUALIZED], constellation)
+        yield from filtered_apart(features, believed.labels, constellation)
     if best.room > believed.room + _ROOM:
         yield (f"decided as {best.name} the symbols have {best.room:.0f} dB of room between the points, as "
                f"{name} {believed.room:.0f} dB: {best.name}?")
@@ -105,8 +106,11 @@ def _constellation(samples, constellation, sps, half_window):
                f"{nearest.name} has {nearest.expected:.2f}: {nearest.name}?")
 
 
-def _filtered_apart(features, labels, constellation):
-    """Least squares to the labels, with complex taps and with taps of their own for I and Q."""
+def filtered_apart(features: npt.NDArray[np.float32], labels: npt.NDArray[np.uint8],
+                   constellation: core.constellation) -> Iterator[str]:
+    """A sentence if least squares to the labels, uint8 (n,), from complex windows (n, dimension) leave much less with
+    taps of their own for I and Q than with complex ones."""
+    features, labels = features[:_EQUALIZED], labels[:_EQUALIZED]
     x, sent = np.ascontiguousarray(features).view(np.complex64), constellation.points[labels]
     linear = x @ np.linalg.lstsq(x, sent, rcond=1e-6)[0]
     left = [np.mean(abs(soft - sent) ** 2)

@@ -7,6 +7,7 @@ import contextlib
 import itertools
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,10 +16,10 @@ from gnuradio import gr
 
 from ..blocks.resampler import resampler
 from ..captures.baseband import middle_frequency, to_baseband
-from ..captures.bursts import find_bursts
+from ..captures.bursts import Gated, find_bursts
 from ..captures.carrier import find_carrier, moving_phase, steady_phase
 from ..captures.sigmf import Burst
-from ..captures.statistics import Normalized, normalized, portions, release
+from ..captures.statistics import Normalized, portions, release
 from ..captures.timing import find_clock, find_symbol_rate
 from .arrays import array_sink, array_source
 
@@ -44,15 +45,17 @@ class Resampled:
     bursts: list[Burst] = field(default_factory=list)
 
 
-def without_carrier(samples: npt.NDArray, sample_rate: float) -> tuple[npt.NDArray, list[str]]:
-    """A real record of a modulated carrier at complex baseband, any other as it is; and what was done."""
+def without_carrier(samples: npt.NDArray, sample_rate: float,
+                    scratch: Path | None = None) -> tuple[npt.NDArray, list[str]]:
+    """A real record of a modulated carrier at complex baseband, in a file in the folder `scratch` or, None, in memory,
+    any other as it is; and what was done."""
     if np.iscomplexobj(samples):
         return samples, []
-    samples = normalized(samples)
-    frequency = middle_frequency(samples)
+    scaled: Any = Normalized(samples)
+    frequency = middle_frequency(scaled)
     if frequency is None:
         return samples, []
-    return to_baseband(samples, frequency), [
+    return to_baseband(scaled, frequency, _room(scratch, "baseband", samples.size, np.complex64)), [
         f"a carrier: real samples around {frequency * sample_rate:.4g}, brought to complex baseband"]
 
 
@@ -76,13 +79,15 @@ def resample(samples: npt.NDArray, sample_rate: float, symbol_rate: float, sps: 
     digital.symbol_sync, whose first some hundred symbols may be wrong. carrier: take out the offset
     that turns the constellation of complex samples, and follow one that moves. bursts: look for them, and give each
     the middles of its symbols, its carrier and its power; threshold: as of bursts.find_bursts.
-    scratch: a folder that holds what comes of it while it is made, and holds the result: memory does not grow with a
-    record that has neither bursts nor a carrier to look for; None: all is in memory.
+    scratch: a folder that holds what comes of it while it is made, and holds the result, so that memory does not grow
+    with the record; None: all is in memory.
     Raises ValueError for rates out of resampler's range and where no symbol clock stands out.
     """
     inner = sps if clock_recovery else sps * -(-_LEAST // sps)
     done = _run(samples, sample_rate, symbol_rate, inner, clock_recovery, scratch)
     found, said = symbol_rate, []
+    if lost := sum(np.count_nonzero(~np.isfinite(part)) for part in portions(samples)):
+        said.append(f"{lost} of {samples.size} samples are not finite: taken as 0")
     there: list[Burst] = []
     if bursts:
         there, over = find_bursts(done, inner, threshold)
@@ -113,11 +118,11 @@ def resample(samples: npt.NDArray, sample_rate: float, symbol_rate: float, sps: 
             said.append(f"the clock wanders by {clock.wander:.2f} symbols rms: adann resample "
                         "--clock-recovery follows it")
         if there:
-            done, there = _middles_of_bursts(done, inner, sps, there, clock, said)
+            done, there = _middles_of_bursts(done, inner, sps, there, clock, said, scratch)
         else:
             done = _middles(done, clock.phase * inner if clock else 0.0, inner // sps, scratch)
             said += [_middles_said([clock.phase * sps], sps)] if clock else []
-    return _finished(done, found, said, there, sps, carrier)
+    return _finished(done, found, said, there, sps, carrier, scratch)
 
 
 def _middles_said(phases, sps, bursts=False):
@@ -127,41 +132,51 @@ def _middles_said(phases, sps, bursts=False):
 
 def _middles(samples, delay, step, scratch):
     """Each step-th sample, from `delay` samples after the first on."""
-    def shifted():
-        left = samples.size // step
-        for first in range(0, samples.size, _SHIFTED):
-            low, high = max(0, first - _MARGIN), first + _SHIFTED + int(delay) + _MARGIN
-            part = _advanced(samples[low:high], delay)[first - low:][:_SHIFTED][-first % step::step][:left]
-            left -= part.size
-            release(samples)
-            yield part
-
     if scratch is None:
-        return np.concatenate(list(shifted()))
+        return np.concatenate(list(_shifted(samples, delay, step, samples.size // step)))
     path = scratch / "middles"
     with open(path, "wb") as file:
-        for part in shifted():
+        for part in _shifted(samples, delay, step, samples.size // step):
             part.tofile(file)
-    return np.memmap(path, samples.dtype, "r")
+    return np.memmap(path, samples.dtype, "r+")
 
 
-def _middles_of_bursts(done, inner, sps, bursts, clock, said):
+def _shifted(samples, delay, step, count):
+    """The first `count` of them, or as many as there are, in parts."""
+    for first in range(0, samples.size, _SHIFTED):
+        low, high = max(0, first - _MARGIN), first + _SHIFTED + int(delay) + _MARGIN
+        part = _advanced(samples[low:high], delay)[first - low:][:_SHIFTED][-first % step::step][:count]
+        count -= part.size
+        release(samples)
+        yield part
+
+
+def _middles_of_bursts(done, inner, sps, bursts, clock, said, scratch):
     """The bursts at sps a symbol, where they were in the record, each from the middle of a symbol on, and nothing
     between them; and the bursts as they lie then. clock: the record's, or None where none stands out."""
     step = inner // sps
-    laid, moved, phases = np.zeros(done.size // step, done.dtype), [], []
+    laid, moved, phases = _room(scratch, "middles", done.size // step, done.dtype), [], []
     for burst in bursts:
-        piece, first = done[burst.first:burst.end], burst.first
+        piece, first, delay = done[burst.first:burst.end], burst.first, 0.0
         if clock:
             phase = _phase(piece, inner, clock)
             phases.append(phase * sps)
             late = phase < 0  # the burst's first symbol began before it
-            piece, first = _advanced(piece, (phase + late) * inner), first + late * inner
-        part = piece[:piece.size // inner * inner:step][:laid.size - first // step]
-        laid[first // step:first // step + part.size] = part
-        moved.append(replace(burst, first=first // step, size=int(part.size)))
+            delay, first = (phase + late) * inner, first + late * inner
+        at = first // step
+        count = min((piece.size - int(delay)) // inner * sps, laid.size - at)
+        moved.append(replace(burst, first=at, size=count))
+        for part in _shifted(piece, delay, step, count) if clock else portions(piece[:count * step:step]):
+            laid[at:at + part.size] = part
+            at += part.size
+            release(laid)
     said += [_middles_said(phases, sps, True)] if clock else []
     return laid, moved
+
+
+def _room(scratch, name, size, dtype):
+    """Zeros (size,), in a file of the folder or, None, in memory."""
+    return np.memmap(scratch / name, dtype, "w+", shape=size) if scratch and size else np.zeros(size, dtype)
 
 
 def _clock(samples, done, inner, sample_rate, symbol_rate, sps, bursts):
@@ -177,7 +192,7 @@ def _clock(samples, done, inner, sample_rate, symbol_rate, sps, bursts):
 def _burst_clock(done, bursts, inner):
     """The clock of all bursts together: the bursts' offsets, each weighted as exact as it is, for from one to the next
     the phase may jump. Of bursts too short to tell, the clock of all with pauses between them."""
-    together = find_clock(_gated(done, bursts), inner)
+    together = find_clock(Gated(done, bursts), inner)
     offsets, weights = [], []
     for burst in bursts:
         with contextlib.suppress(ValueError):
@@ -190,15 +205,6 @@ def _extents(bursts, size):
     return [(burst.first, burst.end) for burst in bursts] or [(0, size)]
 
 
-def _gated(samples, bursts):
-    if not bursts:
-        return samples
-    gated = np.zeros_like(samples)
-    for burst in bursts:
-        gated[burst.first:burst.end] = samples[burst.first:burst.end]
-    return gated
-
-
 def _phase(piece, inner, clock):
     """A burst's own, within half a symbol of the record's, which is taken where the burst is too short to tell."""
     try:
@@ -207,12 +213,11 @@ def _phase(piece, inner, clock):
         return clock.phase
 
 
-def _finished(done, found, said, bursts, sps, carrier):
+def _finished(done, found, said, bursts, sps, carrier, scratch):
     if carrier and np.iscomplexobj(done):
-        done = np.array(done)
         line = find_carrier(done[::sps])
         for number, (first, end) in enumerate(_extents(bursts, done.size)):
-            done[first:end], sentence = _steadied(done[first:end], sps, line if bursts else None, first // sps)
+            sentence = _steady(done[first:end], sps, line if bursts else None, first // sps, scratch)
             said.append(f"burst {number}: {sentence}" if bursts and sentence else sentence)
     extents = [(burst.first, burst.end) for burst in bursts] or None
     scaled = Normalized(done, extents)
@@ -220,8 +225,8 @@ def _finished(done, found, said, bursts, sps, carrier):
                      bursts)
 
 
-def _steadied(piece, sps, common, start):
-    """Samples without the carrier that turns them, and what was done.
+def _steady(piece, sps, common, start, scratch):
+    """Take the carrier that turns samples from them, in their place; what was done.
 
     common: of a burst that begins at symbol `start`, the carrier of the whole record, if it has a line: a burst's own
     phase is open by one of the constellation's turns, and that nearest to the common carrier's is taken.
@@ -229,23 +234,31 @@ def _steadied(piece, sps, common, start):
     symbols = piece[::sps]
     line = find_carrier(symbols)
     if line is None:
-        return piece, "no carrier was found: no power of the symbols has a line"
-    cycles = moving_phase(symbols, line)
-    if cycles is not None:
-        frequencies = np.diff(cycles[::_TOLD]) / _TOLD
+        return "no carrier was found: no power of the symbols has a line"
+    cycles = _room(scratch, "phase", symbols.size, np.float64)
+    if moving_phase(symbols, line, cycles) is not None:
+        frequencies = np.diff(np.concatenate([part[::_TOLD].copy() for part in portions(cycles)])) / _TOLD
         said = (f"a carrier that moves, by {np.ptp(frequencies):.2g} cycles a symbol around "
-                f"{np.mean(frequencies):.3g}, was followed (line of the {line.power}th power)")
+                f"{np.mean(frequencies):.3g}, was followed (line of the {line.ordinal} power)")
     elif line.turns or common:
-        cycles = steady_phase(symbols, line)
-        said = (f"a carrier of {line.frequency:.3g} cycles a symbol was taken out (line of the {line.power}th "
-                "power)") * line.turns
+        steady_phase(symbols, line, cycles)
+        said = (f"a carrier of {line.frequency:.3g} cycles a symbol was taken out (line of the "
+                f"{line.ordinal} power)") * line.turns
     else:
-        return piece, ""
+        return ""
+    turn = 0.0
     if common and common.power == line.power:
-        off = cycles - common.frequency * (start + np.arange(symbols.size))
-        cycles = cycles - np.round(np.median(off) * line.power) / line.power
-    turns = np.interp(np.arange(piece.size) / sps, np.arange(symbols.size), cycles)
-    return piece * np.exp(-2j * np.pi * turns).astype(np.complex64), said
+        some = cycles[:_SHIFTED]
+        off = some - common.frequency * (start + np.arange(some.size))
+        turn = np.round(np.median(off) * line.power) / line.power
+    for low in range(0, piece.size, _SHIFTED):
+        at = np.arange(low, min(low + _SHIFTED, piece.size))
+        numbers = np.arange(low // sps, min(at[-1] // sps + 2, symbols.size))
+        turns = np.interp(at / sps, numbers, cycles[numbers[0]:numbers[-1] + 1] - turn)
+        piece[low:low + at.size] *= np.exp(-2j * np.pi * turns).astype(np.complex64)
+        release(piece)
+        release(cycles)
+    return said
 
 
 def _run(samples, sample_rate, symbol_rate, sps, clock_recovery=False, scratch=None):

@@ -17,7 +17,7 @@ from ..captures.labels import known
 from ..captures.statistics import error_vector_magnitude
 from .blind import wrong_decisions
 from .conventional import linear_equalizer, nearest, slicer
-from .doubts import data_doubts
+from .doubts import data_doubts, filtered_apart
 from .equalize import equalize_captures, prepare_capture
 from .guess import candidates
 from .report import new_figure, save_figure
@@ -134,6 +134,7 @@ def try_capture(capture: Capture, symbol_rate: float | None, constellation: core
               for name, each in decided.items()}
     said += data_doubts(labels, part, constellation.size)
     if trained.blind_ratio is not None:
+        said += filtered_apart(features, labels, constellation) if constellation.is_complex else []
         said.append("no labels were given: errors are differences from the decisions of a blind linear equalizer "
                     f"(modulation error ratio {trained.blind_ratio:.1f} dB, error vector magnitude "
                     f"{100 * error_vector_magnitude(trained.blind_ratio):.1f} %, about "
@@ -173,6 +174,8 @@ def _verdict(rows, blind):
     else:
         verdict = f"adaptation {'hurts' if adaptive > frozen else 'helps'} here: {counted}"
     best = min(frozen, adaptive)
+    if not any(counts.values()):
+        return f"adaptation changes nothing here: no {what} in any row: nothing to equalize"
     if blind:
         return verdict + "; who is right, only labels tell: those of sync words are enough, 255 where not known"
     if best > linear + _DEVIATIONS * np.sqrt(best + linear + 1):

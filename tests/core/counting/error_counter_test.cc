@@ -189,6 +189,26 @@ BOOST_AUTO_TEST_CASE(a_lock_is_lost_when_the_labels_become_permuted)
     BOOST_TEST(describe_permutation(counter.permutation()) == "1<->2");
 }
 
+// A search over these and the right ones behind them takes them for errors, a look at them
+// alone for another order; the two must not take turns for ever.
+BOOST_AUTO_TEST_CASE(labels_that_are_permuted_for_a_moment_are_passed_over)
+{
+    std::mt19937 random(8);
+    const constellation qpsk("qpsk");
+    const labels sent = random_labels(random, 30000, 4);
+    for (const std::size_t from : { 0, 1000, 10000 })
+        for (const std::size_t n : { 500, 1024, 1300, 2500 }) {
+            labels decided = sent;
+            for (std::size_t i = from; i < from + n; ++i)
+                decided[i] = decided[i] == 1 ? 2 : decided[i] == 2 ? 1 : decided[i];
+            error_counter counter(qpsk, 1000);
+            run(counter, decided, sent);
+            BOOST_TEST(counter.locked());
+            BOOST_TEST(counter.totals().symbols > 15000u); // a search skips some
+            BOOST_TEST(counter.totals().symbol_errors <= 0.6 * static_cast<double>(n));
+        }
+}
+
 BOOST_AUTO_TEST_CASE(permutations_read_as_cycles)
 {
     BOOST_TEST(describe_permutation({}) == "");

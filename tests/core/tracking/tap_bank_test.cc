@@ -20,6 +20,7 @@ struct moving_link {
     tap_bank bank{ taps, 5, false, block, { 128, 512, 2048, 8192, 65536 }, most_apart };
     normal_equations sums{ taps, false };
     planes x{ n + 64, false }, wanted{ n, false };
+    float noise = 0.1f;
 
     // Learns the next block that is wanted, and returns the symbols up to its end.
     std::size_t go_on(float echo)
@@ -28,7 +29,7 @@ struct moving_link {
         for (auto& each : sent)
             each = normal(random);
         for (std::size_t i = 0; i < n + taps - 1; ++i)
-            x.re[i] = sent[i + 2] + echo * sent[i] + 0.1f * normal(random);
+            x.re[i] = sent[i + 2] + echo * sent[i] + noise * normal(random);
         for (std::size_t i = 0; i < n; ++i)
             wanted.re[i] = sent[i + 2 + taps / 2];
         sums.set(x, wanted, n);
@@ -56,6 +57,21 @@ BOOST_AUTO_TEST_CASE(a_link_that_stays_is_looked_at_seldom_and_one_that_jumps_at
     for (std::size_t symbols = 0; symbols < 2048;)
         symbols += it.go_on(-0.3f);
     BOOST_TEST(it.bank.residual() < 2 * still);
+}
+
+BOOST_AUTO_TEST_CASE(noise_after_none_is_a_surprise_once)
+{
+    moving_link it;
+    it.noise = 0;
+    for (std::size_t symbols = 0; symbols < 16384;)
+        symbols += it.go_on(0);
+    BOOST_TEST(it.bank.residual() < 1e-6f);
+    it.noise = 0.1f;
+    for (std::size_t symbols = 0; symbols < 65536;)
+        symbols += it.go_on(0.2f);
+    BOOST_TEST(it.bank.apart() > 1u);
+    it.go_on(-0.3f);
+    BOOST_TEST(it.bank.apart() == 1u);
 }
 
 BOOST_AUTO_TEST_CASE(a_link_that_moves_is_looked_at_as_often_as_its_memory_asks)
