@@ -42,16 +42,17 @@ struct ber_estimate {
  * while it does, trains that network on the decisions in a thread of its own, without
  * known labels.
  *
- * Input 0: float or complex samples, as the model says, at the model's samples per
- * symbol, zero mean and unit power, sample i·sps the middle of symbol i; or feature
- * vectors. Input 1, only for the loss "supervised": known labels (byte), 255 where not known. Output 0: labels
- * 0 … M-1 (byte); output i belongs to symbol i. Output 1, optional: posteriors, M floats.
- * Output 2, optional: soft symbol (neighbouring levels are 2 apart), of the samples' type: with a model
- * that has an expected waveform the point that was decided and the noise on its pulse, some ten symbols after the
- * label, else or by choice the posterior mean. Output 3, optional: the bit error rate estimated without labels (float), one value per
- * batch, NaN while it is not known. A symbol is decided once its window is complete, half_window symbols
- * later. Tags move from sample j to symbol ⌊(j + ⌊sps/2⌋)/sps⌋, those of known labels to
- * their symbol.
+ * Input 0: float or complex samples, as the model says, at the model's samples per symbol,
+ * zero mean and unit power, sample i·sps the middle of symbol i; or feature vectors. Input
+ * 1, only for the loss "supervised": known labels (byte), 255 where not known. Output 0:
+ * labels 0 … M-1 (byte); output i belongs to symbol i. Output 1, optional: posteriors, M
+ * floats. Output 2, optional: soft symbol (neighbouring levels are 2 apart), of the
+ * samples' type: with a model that has an expected waveform the point that was decided and
+ * the noise on its pulse, some ten symbols after the label, else or by choice the
+ * posterior mean. Output 3, optional: the bit error rate estimated without labels (float),
+ * one value per batch, NaN while it is not known. A symbol is decided once its window is
+ * complete, half_window symbols later. Tags move from sample j to symbol ⌊(j +
+ * ⌊sps/2⌋)/sps⌋, those of known labels to their symbol.
  *
  * Modes: "live": work() never waits; it takes new weights when there are some, and
  * batches that come while the adapter is busy are dropped and counted; with Linux's
@@ -65,31 +66,33 @@ struct ber_estimate {
  * at input 0 and a model that has such a waveform, as `adann train` writes it. Decisions
  * then come front_filter_length / 2 symbols later; tags are where they belong.
  *
- * With decisions "refined", the default, labels at output 0 are refined by the expected waveform. That
- * needs the guard and a model on whose own signal `adann train` has counted that it helps. They come 41
- * symbols and twice the waveform's reach later, output i is symbol i as ever, and the last ones come
- * when the input or a burst ends; where the waveform does not explain the signal they are the
- * network's. The estimated error rate is theirs; posteriors and soft symbols stay the network's.
+ * With decisions "refined", the default, labels at output 0 are refined by the expected
+ * waveform. That needs the guard and a model on whose own signal `adann train` has counted
+ * that it helps. They come 41 symbols and twice the waveform's reach later, output i is
+ * symbol i as ever, and the last ones come when the input or a burst ends; where the
+ * waveform does not explain the signal they are the network's. The estimated error rate is
+ * theirs; posteriors and soft symbols stay the network's.
  *
  * Bursts: the setting training_sequence has the labels that each begins with, and the tag
- * training_start_tag is where its first symbol's sample is, as digital::corr_est_cc sets it. From
- * that sequence, 64 symbols, say, the front filter takes its taps and the carrier's phase and
- * frequency, up to 1/32 turn a symbol, at once; then it follows the decisions. If the
- * sequence is not there, a false alarm, nothing changes. At burst_end_tag, the first symbol behind a
- * burst, learning pauses until the next burst, after_burst says with what filter. Until
- * the first burst it pauses, too. Batches begin behind training sequences.
+ * training_start_tag is where its first symbol's sample is, as digital::corr_est_cc sets
+ * it. From that sequence, 64 symbols, say, the front filter takes its taps and the
+ * carrier's phase and frequency, up to 1/32 turn a symbol, at once; then it follows the
+ * decisions. If the sequence is not there, a false alarm, nothing changes. At
+ * burst_end_tag, the first symbol behind a burst, learning pauses until the next burst,
+ * after_burst says with what filter. Until the first burst it pauses, too. Batches begin
+ * behind training sequences.
  *
  * Learning rate, sigma and epsilon that are `automatic` are scaled to half the distance h
  * of two neighbours in the unit-power constellation: 0.0045 h, h·√sps/9 and h·√sps/3
  * (PAM2, QPSK: h·√sps/6).
  *
- * Without a model it starts with nothing: the sample in the middle decides 4096 symbols, then a linear
- * equalizer that is fitted to them blindly (with the loss "supervised" to the known labels), and from
- * 32768 symbols on a network that the adapter thread has trained on those decisions, with an expected
- * waveform; whose decisions explain the samples better decides, and from there it adapts as ever.
- * Symbols have to be random and their carrier recovered. Labels are right up to a symmetry of the
- * constellation and a whole delay, which the signal does not tell. Each stage is a `status` event,
- * "start".
+ * Without a model it starts with nothing: the sample in the middle decides 4096 symbols,
+ * then a linear equalizer that is fitted to them blindly (with the loss "supervised" to
+ * the known labels), and from 32768 symbols on a network that the adapter thread has
+ * trained on those decisions, with an expected waveform; whose decisions explain the
+ * samples better decides, and from there it adapts as ever. Symbols have to be random and
+ * their carrier recovered. Labels are right up to a symmetry of the constellation and a
+ * whole delay, which the signal does not tell. Each stage is a `status` event, "start".
  *
  * The guard estimates the error rates of three networks without labels, and has the best
  * decide: the offline one, the one that adapts, and a copy of that from when it was good.
@@ -115,16 +118,19 @@ struct ber_estimate {
  * it (any label, some finite posteriors) and the adaptation step of its batch, and
  * nothing after that.
  *
- * Message port `status`: a dictionary per step and change of state with event ("start", "step", "frozen", "unfrozen", "paused", "resumed",
- * "rollback", "reset", "saved", "error"), detail (the reason), step, loss, confidence
- * (mean largest posterior), ber, ber_low, ber_high and trustworthy (estimated without
- * labels, from the first 4096 symbols on), network (offline, adaptive or last good: the
- * one that decides), updates, dropped, rejected, rollbacks and queued (batches not yet
- * trained on, that of this step included); with a front filter also memory (symbols, 0:
- * it does nothing), residual (dB), filter_resets, cycle_slips, frequency (turns a symbol) and bursts. In the mode "live" steps
- * come at most 20 times a second. Message port `control`: the symbols freeze, resume and reset (to the offline network), a pair, or a
- * dictionary of them: (freeze . bool), (front_filter . bool), (learning_rate . x), (sigma . x) and (epsilon . x), where () is automatic, and
- * (save . path), which writes a checkpoint. Source: the paper, Section II, Fig. 2 and Algorithm 2.
+ * Message port `status`: a dictionary per step and change of state with event ("start",
+ * "step", "frozen", "unfrozen", "paused", "resumed", "rollback", "reset", "saved",
+ * "error"), detail (the reason), step, loss, confidence (mean largest posterior), ber,
+ * ber_low, ber_high and trustworthy (estimated without labels, from the first 4096 symbols
+ * on), network (offline, adaptive or last good: the one that decides), updates, dropped,
+ * rejected, rollbacks and queued (batches not yet trained on, that of this step included);
+ * with a front filter also memory (symbols, 0: it does nothing), residual (dB),
+ * filter_resets, cycle_slips, frequency (turns a symbol) and bursts. In the mode "live"
+ * steps come at most 20 times a second. Message port `control`: the symbols freeze, resume
+ * and reset (to the offline network), a pair, or a dictionary of them: (freeze . bool),
+ * (front_filter . bool), (learning_rate . x), (sigma . x) and (epsilon . x), where () is
+ * automatic, and (save . path), which writes a checkpoint. Source: the paper, Section II,
+ * Fig. 2 and Algorithm 2.
  */
 class ADANN_API equalizer : virtual public gr::block
 {
