@@ -24,7 +24,11 @@ refined_stream::refined_stream(const constellation& symbols,
 {
 }
 
-void refined_stream::start() { d_filled = d_taken = d_flushed = d_whitened = 0; }
+void refined_stream::start()
+{
+    d_filled = d_taken = d_flushed = d_whitened = 0;
+    std::fill(d_due.begin(), d_due.end(), false);
+}
 
 std::size_t refined_stream::flush(std::uint8_t* labels, std::size_t room)
 {
@@ -62,7 +66,8 @@ std::size_t refined_stream::take(const feature_view& windows,
 void refined_stream::refine(const refinement& signal)
 {
     const std::size_t size = d_past + block, stride = d_descent.waveform().stride();
-    if (signal.known && d_taken >= size) {
+    const std::size_t span = d_descent.before() + d_descent.behind();
+    if (signal.known && d_taken >= block + span) {
         if (std::exchange(d_used, signal.number) != signal.number)
             d_descent.use(signal);
         // The symbols whose neighbours the block makes known.
@@ -73,9 +78,11 @@ void refined_stream::refine(const refinement& signal)
     } else {
         d_whitened = 0;
     }
-    if (d_whitened == size) {
+    // As far back as explained() looks, or the response of what is visited again reaches.
+    if (d_whitened >=
+        d_descent.behind() + 2 * block + std::max(block, d_descent.before())) {
         visit();
-        const std::size_t end = size - d_descent.before() - d_descent.behind();
+        const std::size_t end = size - span;
         const auto first = d_refined.begin() + (end - 2 * block);
         const auto final = d_labels.begin() + (end - 2 * block);
         // Explained is what only symbols that were visited are part of.

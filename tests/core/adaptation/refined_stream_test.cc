@@ -42,6 +42,10 @@ struct fixture {
     std::vector<std::uint8_t> refine(std::size_t piece)
     {
         refined_stream stream(received.symbols, received.trained);
+        return refine(stream, piece);
+    }
+    std::vector<std::uint8_t> refine(refined_stream& stream, std::size_t piece)
+    {
         std::vector<std::uint8_t> labels(symbols);
         std::size_t written = 0;
         for (std::size_t done = 0, n; done < symbols; done += n) {
@@ -86,12 +90,20 @@ BOOST_DATA_TEST_CASE(wrong_neighbours_are_put_right_however_the_stream_is_cut,
     fixture link(kind);
     const auto labels = link.refine(fixture::symbols);
     // The noise is a tenth of half the distance of two points, or less: no error is due.
-    const std::size_t first = 200, last = labels.size() - 100;
+    const std::size_t first = 100, last = labels.size() - 100;
     BOOST_TEST(link.wrong(link.decided, first, last) > 300u);
     BOOST_TEST(link.wrong(labels, first, last) * 50 <=
                link.wrong(link.decided, first, last));
     for (const std::size_t piece : { 1, 7, 16, 300 })
         BOOST_TEST((link.refine(piece) == labels));
+}
+
+BOOST_AUTO_TEST_CASE(behind_the_last_label_another_stream_begins)
+{
+    fixture link(kinds[1]);
+    refined_stream stream(link.received.symbols, link.received.trained);
+    const auto labels = link.refine(stream, 100);
+    BOOST_TEST((link.refine(stream, 100) == labels));
 }
 
 BOOST_AUTO_TEST_CASE(labels_stay_without_a_refinement)
