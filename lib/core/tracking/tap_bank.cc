@@ -171,7 +171,7 @@ bool tap_bank::is_surprising(float before)
     if (!std::isfinite(more)) // there are none before it
         return true;
     const bool surprises = more > surprise * std::sqrt(d_spread);
-    const float counted = std::min(more, most_more); // or it would take long to forget
+    const float counted = std::clamp(more, -1.0f, most_more); // or it would take long to forget
     d_spread = spread_keep * d_spread + (1 - spread_keep) * counted * counted;
     return surprises;
 }
@@ -341,7 +341,7 @@ void tap_bank::state(archive& members)
     }
     members("used", d_used);
     members("latest", d_latest);
-    members("spread", d_spread);
+    members("spread", d_spread, 0.0f, most_more * most_more);
     members("blocks", d_blocks);
     members("scores", d_scores);
     members("apart", d_apart, std::size_t{ 1 }, d_most_apart);

@@ -216,6 +216,7 @@ BOOST_AUTO_TEST_CASE(numbers_of_a_checkpoint_that_make_no_sense_are_refused)
     set("bank.apart", std::uint64_t{ 0 });
     set("known", std::uint64_t{ 1 } << 40);
     set("vain_looks", std::uint64_t{ 1000 }); // it would never start over
+    set("bank.spread", -1.0f);
     set("bank.used", std::uint64_t{ 1000 });
     set("judge.lost", 1e9f);
     set("judge.bouts", -1.0f); // it would never be the worse one
