@@ -2,6 +2,7 @@
 """adann reproduce, the paper's experiments: the claims that hold do so in the quick form too."""
 
 import json
+import re
 import subprocess
 
 import numpy as np
@@ -22,7 +23,8 @@ def quick(tmp_path_factory):
     folder = tmp_path_factory.mktemp("paper")
     done = subprocess.run(["adann", "reproduce", "all", "--quick", "-o", "."],
                           cwd=folder, capture_output=True, text=True, timeout=6000)
-    assert (done.returncode, done.stderr) == (0, "")
+    told = re.sub(r"(?m)^\w+: \d+ %, about .* left, \d+ of \d+ cells\n", "", done.stderr)  # where it takes long
+    assert (done.returncode, told) == (0, "")
     assert {*PAPER, "summary.md"} == {path.name for path in folder.iterdir()}
     return {name: json.loads((folder / name / "results.json").read_text())
             for name in PAPER}, folder
