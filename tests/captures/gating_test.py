@@ -13,6 +13,8 @@ from gnuradio.adann.captures.sigmf import Burst
 from gnuradio.adann.captures.statistics import Normalized, normalized, record_statistics
 from gnuradio.adann.links.simulation import random_labels
 
+QAM16 = np.add.outer(np.array([-3, -1, 1, 3]), 1j * np.array([-3, -1, 1, 3])).ravel() / np.sqrt(10)
+
 SPS = 4
 AT = [(700, 1500), (1900, 2300), (3000, 5500)]  # symbols
 
@@ -172,3 +174,20 @@ def test_a_steady_carrier_is_a_line_and_brings_a_phase_to_one():
     cycles = steady_phase(symbols, find_carrier(symbols))
     np.testing.assert_allclose(np.diff(cycles), 2e-3, atol=1e-4)
     assert np.mean((symbols * np.exp(-2j * np.pi * cycles)) ** 4).real > 0.9
+
+
+@pytest.mark.parametrize("period", [1000, 2**15 - 1, 2**16])
+@pytest.mark.parametrize("points, power", [(QPSK, 4), (np.exp(2j * np.pi * np.arange(8) / 8), 8), (QAM16, 4)],
+                         ids=["qpsk", "8psk", "16qam"])
+def test_a_pattern_that_repeats_has_no_carrier_of_its_own(points, power, period):
+    """As a pattern generator sends it: the lines of its powers are those of what repeats. By the threshold's distance
+    from the largest of so many exponential variables the chance of one is below 10^-10."""
+    random = np.random.default_rng(period)
+    t = np.arange(2**17)
+    sent = np.resize(points[random.integers(0, points.size, period)], t.size)
+    noise = 0.1 * (random.standard_normal(t.size) + 1j * random.standard_normal(t.size))
+    assert find_carrier(sent + noise) is None or not find_carrier(sent + noise).turns
+    frequency = 3.21e-3
+    found = find_carrier(sent * np.exp(2j * np.pi * frequency * t) + noise)
+    assert found.power == power
+    assert found.frequency == pytest.approx(frequency, abs=1 / t.size / power)

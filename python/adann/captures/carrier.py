@@ -21,6 +21,7 @@ _CLEAR = 40               # power of a line over the median's: chance gives abou
 _WINDOW = 128              # symbols in which a moving carrier's frequency is found
 _AVERAGED = 64             # symbols whose mean tells its phase
 _FEWEST = 512              # symbols
+_SAME = 0.5                # of their power, of symbols that repeat those before
 _MORE = 0.1                # of the power's line, squared, that a moving phase explains beyond a steady one
 _STANDING = 0.75           # frequencies of the record's own resolution that are no offset
 _AT_ONCE = 1 << 16         # symbols whose phase is found at once
@@ -51,16 +52,36 @@ def find_carrier(symbols: npt.NDArray) -> Carrier | None:
     nearly so.
     """
     part = symbols[:_LONGEST].astype(np.complex128)
-    length = 2 * scipy.fft.next_fast_len(part.size)
+    period = _period(part)
     for power in (2, 4, 8):
-        spectrum = abs(scipy.fft.fft(_raised(part, power), length)) ** 2
-        peak = int(spectrum.argmax())
-        clearness = float(spectrum[peak] / np.median(spectrum))
+        raised = _raised(part, power)
+        spectrum, frequencies = _spectrum(raised[:period])
+        rough = frequencies[spectrum.argmax()]
+        clearness = float(spectrum.max() / np.median(spectrum))
         if clearness > _CLEAR:
-            frequency = scipy.fft.fftfreq(length)[peak]
+            # A pattern that repeats has lines of its own, 1 / period apart.
+            spectrum, frequencies = _spectrum(raised)
+            apart = (frequencies - rough + 0.5) % 1 - 0.5
+            frequency = frequencies[np.where(abs(apart) < 0.5 / period, spectrum, 0).argmax()]
             return Carrier(float(frequency / power), power, clearness,
                            bool(abs(frequency) * part.size > _STANDING))
     return None
+
+
+def _spectrum(x):
+    length = 2 * scipy.fft.next_fast_len(x.size)
+    return abs(scipy.fft.fft(x, length)) ** 2, scipy.fft.fftfreq(length)
+
+
+def _period(symbols):
+    """After how many symbols (n,) they repeat, as those of a pattern generator do; n if they do not."""
+    n = symbols.size
+    if n < 2 * _FEWEST:
+        return n
+    power = _spectrum(symbols)[0]
+    lags = np.arange(_FEWEST, n - n // 8)
+    same = abs(scipy.fft.ifft(power))[lags] * n / (n - lags) / np.mean(power)
+    return int(lags[np.argmax(same > 0.95 * same.max())]) if same.max() > _SAME else n
 
 
 def steady_phase(symbols: npt.NDArray, carrier: Carrier, out: npt.NDArray | None = None) -> npt.NDArray[np.float64]:
