@@ -171,7 +171,8 @@ bool tap_bank::is_surprising(float before)
     if (!std::isfinite(more)) // there are none before it
         return true;
     const bool surprises = more > surprise * std::sqrt(d_spread);
-    const float counted = std::clamp(more, -1.0f, most_more); // or it would take long to forget
+    const float counted =
+        std::clamp(more, -1.0f, most_more); // or it would take long to forget
     d_spread = spread_keep * d_spread + (1 - spread_keep) * counted * counted;
     return surprises;
 }
