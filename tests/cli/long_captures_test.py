@@ -44,9 +44,11 @@ def equalize(folder, name, *options):
 
 def peak(arguments):
     """Bytes of memory that the command came to have, by itself."""
-    program = """import sys
-from gnuradio.adann.cli import main
-main(sys.argv[1:], prog_name="adann", standalone_mode=False)
+    program = """import runpy, shutil, sys
+try:
+    runpy.run_path(shutil.which("adann"), run_name="__main__")
+except SystemExit as end:
+    assert not end.code, end.code
 print("peak", next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM")))"""
     done = subprocess.run([sys.executable, "-c", program, *map(str, arguments[1:])], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
