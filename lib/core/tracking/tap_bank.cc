@@ -348,6 +348,8 @@ void tap_bank::state(archive& members)
     members("apart", d_apart, std::size_t{ 1 }, d_most_apart);
     if (d_used >= d_candidates.size())
         members.refuse("used", "is out of range");
+    if (d_memories.back().rests) // it would wake as a longer one
+        members.refuse("rests", "holds for the longest memory");
 }
 
 } // namespace gr::adann::core
