@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 from gnuradio.adann.captures import sigmf
-from gnuradio.adann.captures.files import read_capture, stored_capture, write_capture
+from gnuradio.adann.captures.files import read_capture, read_channels, stored_capture, write_capture
 
 SIZE = 256  # bytes of samples
 FROM_FILES = 64  # one of so many is written to a file, the others stay in memory
@@ -53,7 +53,7 @@ def scramble(text: str, dice: random.Random) -> bytes:
 def examine(capture: sigmf.StoredCapture) -> None:
     """What is read lies within the file."""
     assert capture.size > 0 and capture.offset >= 0
-    item = capture.component.itemsize * (1 + capture.is_complex)
+    item = capture.component.itemsize * (1 + capture.is_complex) * capture.channels
     assert capture.offset + capture.size * item <= SIZE
 
 
@@ -80,9 +80,11 @@ def main(seconds: float, seed: int) -> None:
                 else:
                     meta.write_bytes(stored)
                     opened += 1
+                    channels = read_channels(meta)
+                    sizes = {channel.samples.size for channel in channels} | {len(channels[-1].samples[:])}
                     capture, found = read_capture(meta), stored_capture(meta)
                     examine(found)
-                    assert capture.samples.size == found.size
+                    assert sizes == {capture.samples.size} == {found.size}
                 loaded += 1
             except ValueError as error:
                 said = str(error)

@@ -51,7 +51,12 @@ ber_counter_impl::ber_counter_impl(const std::string& constellation,
                                    std::size_t batch,
                                    unsigned search)
     : gr::block("adann_ber_counter",
-                gr::io_signature::make(2, 2, sizeof(std::uint8_t)),
+                gr::io_signature::make3(2,
+                                        3,
+                                        sizeof(std::uint8_t),
+                                        sizeof(std::uint8_t),
+                                        sizeof(float) *
+                                            core::constellation(constellation).size()),
                 gr::io_signature::make(0, 1, sizeof(float))),
       d_alphabet(constellation),
       d_batch(batch),
@@ -65,7 +70,9 @@ ber_counter_impl::ber_counter_impl(const std::string& constellation,
 bool ber_counter_impl::start()
 {
     std::scoped_lock guard(d_mutex);
-    d_counter = std::make_unique<core::error_counter>(d_alphabet, d_batch, d_search);
+    d_posteriors = detail()->ninputs() > 2;
+    d_counter = std::make_unique<core::error_counter>(
+        d_alphabet, d_batch, d_search, d_posteriors);
     d_taken = {};
     d_ended = {};
     d_more = false;
@@ -87,9 +94,20 @@ bool ber_counter_impl::stop()
 
 ber_counter_impl::input_state ber_counter_impl::look_at(int input) const
 {
-    const auto reader = detail()->input(input);
-    gr::thread::scoped_lock guard(*reader->mutex());
-    return { reader->done(), reader->items_available() };
+    const auto look = [this](int one) -> input_state {
+        const auto reader = detail()->input(one);
+        gr::thread::scoped_lock guard(*reader->mutex());
+        return { reader->done(), reader->items_available() };
+    };
+    const input_state labels = look(input);
+    if (input != 0 || !d_posteriors)
+        return labels;
+    // A decided label is there when its posteriors are.
+    const input_state beside = look(2);
+    const int both = std::min(labels.available, beside.available);
+    return { (labels.done && both == labels.available) ||
+                 (beside.done && both == beside.available),
+             both };
 }
 
 // Each input is taken as it comes. If there is nothing to do, this names the input to
@@ -97,7 +115,7 @@ ber_counter_impl::input_state ber_counter_impl::look_at(int input) const
 void ber_counter_impl::forecast(int, gr_vector_int& required)
 {
     std::scoped_lock guard(d_mutex);
-    required.assign(2, 0);
+    std::fill(required.begin(), required.end(), 0);
     const std::size_t room[] = { d_counter->room_decided(), d_counter->room_sent() };
     for (int i = 0; i < 2; ++i) {
         const auto [done, available] = look_at(i);
@@ -109,6 +127,8 @@ void ber_counter_impl::forecast(int, gr_vector_int& required)
         required[0] = d_taken[0] + 1;
     if (d_counter->lacks_sent())
         required[1] = d_taken[1] + 1;
+    if (d_posteriors)
+        required[2] = required[0];
 }
 
 int ber_counter_impl::general_work(int noutput_items,
@@ -119,8 +139,14 @@ int ber_counter_impl::general_work(int noutput_items,
     std::scoped_lock guard(d_mutex);
     for (int i = 0; i < 2; ++i) {
         const auto labels = static_cast<const std::uint8_t*>(input_items[i]) + d_taken[i];
-        const int fresh = ninput_items[i] - d_taken[i];
-        const int taken = i == 0 ? d_counter->append_decided(labels, fresh)
+        const bool beside = i == 0 && d_posteriors;
+        const int there =
+            beside ? std::min(ninput_items[0], ninput_items[2]) : ninput_items[i];
+        const int fresh = there - d_taken[i];
+        const float* posteriors = beside ? static_cast<const float*>(input_items[2]) +
+                                               d_taken[0] * d_alphabet.size()
+                                         : nullptr;
+        const int taken = i == 0 ? d_counter->append_decided(labels, fresh, posteriors)
                                  : d_counter->append_sent(labels, fresh);
         // Once upstream is done, what is in the buffer is all there will be.
         const auto [done, available] = look_at(i);
@@ -131,6 +157,8 @@ int ber_counter_impl::general_work(int noutput_items,
         const int seen = d_taken[i] + taken;
         d_taken[i] = std::min(seen, 1);
         consume(i, seen - d_taken[i]);
+        if (beside)
+            consume(2, seen - d_taken[i]);
     }
 
     auto ber = output_items.empty() ? nullptr : static_cast<float*>(output_items[0]);
@@ -173,9 +201,11 @@ void ber_counter_impl::publish_batch(const core::batch_result& batch)
 {
     const auto [low, high] = batch.counts.ci95();
     const core::error_counts& totals = d_counter->totals();
+    dictionary told;
+    if (d_posteriors)
+        told.add("gmi", batch.counts.gmi()).add("total_gmi", totals.gmi());
     message_port_pub(port,
-                     dictionary()
-                         .add("batch", batch.index)
+                     told.add("batch", batch.index)
                          .add("first", batch.first)
                          .add(batch.where)
                          .add("symbols", batch.counts.symbols)
@@ -249,6 +279,12 @@ double ber_counter_impl::ber() const
 {
     std::scoped_lock guard(d_mutex);
     return d_counter->totals().ber();
+}
+
+double ber_counter_impl::gmi() const
+{
+    std::scoped_lock guard(d_mutex);
+    return d_counter->totals().gmi();
 }
 
 std::pair<double, double> ber_counter_impl::interval() const

@@ -27,6 +27,7 @@ public:
     unsigned long errors() const override;
     unsigned long bits() const override;
     double ber() const override;
+    double gmi() const override;
     std::pair<double, double> interval() const override;
     void reset() override;
 
@@ -59,7 +60,8 @@ private:
     // its buffer when it was taken: of the labels there, this many were.
     std::array<int, 2> d_taken{};
     std::array<bool, 2> d_ended{};
-    bool d_more = false; // batches, but the output was full
+    bool d_posteriors = false; // are connected
+    bool d_more = false;       // batches, but the output was full
     bool d_was_locked = false;
     std::uint64_t d_seen_relocks = 0;
     std::string d_was_permuted;

@@ -10,20 +10,29 @@
 
 namespace gr::adann {
 
-void check_training(const core::model& model, const equalizer_settings& settings)
+namespace {
+// Symbols: what the longest waveform that a start may find asks of a sequence.
+constexpr std::size_t least_for_a_start = 40;
+} // namespace
+
+void check_training(const core::model& model,
+                    bool starts,
+                    const equalizer_settings& settings)
 {
     const auto& labels = settings.training_sequence;
     if (labels.empty())
         return;
-    if (!model.waveform || !settings.front_filter ||
+    if ((!model.waveform && !starts) || !settings.front_filter ||
         settings.mode == adaptation_mode::off || settings.input != input_kind::samples)
-        core::refuse("training_sequence",
-                     "given",
-                     "with a front filter only: a model with an expected waveform, "
-                     "samples at the input, a mode other than 'off'");
+        core::refuse(
+            "training_sequence",
+            "given",
+            "with a front filter only: a model with an expected waveform or none, "
+            "samples at the input, a mode other than 'off'");
     core::check_range("training_sequence's length",
                       labels.size(),
-                      core::front_filter::least_training(*model.waveform),
+                      starts ? least_for_a_start
+                             : core::front_filter::least_training(*model.waveform),
                       core::front_filter::most_training);
     core::check_range<unsigned>("training_sequence's largest label",
                                 *std::max_element(labels.begin(), labels.end()),

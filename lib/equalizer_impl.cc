@@ -121,7 +121,7 @@ equalizer_impl::equalizer_impl(const core::model& model,
         d_logger->info(
             "the model has no expected waveform, so no front filter follows the "
             "signal; `adann train` writes models that have one");
-    check_training(model, settings);
+    check_training(model, start.has_value(), settings);
     if (settings.mode != adaptation_mode::off && settings.balance > 0 &&
         !model.symbols.parts().count)
         d_logger->info(
@@ -152,9 +152,9 @@ bool equalizer_impl::start()
     set_output_multiple(1);
     d_in_batch = d_held = 0;
     d_next = {};
+    d_core.start();
     if (!d_training.empty())
         reach({ true, false });
-    d_core.start();
     return true;
 }
 

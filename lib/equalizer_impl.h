@@ -17,8 +17,11 @@ namespace gr::adann {
 inline double decibels(double power) { return 10 * std::log10(power); }
 
 /*! Whether a training sequence, if there is one, can be made use of.
+ * \param starts whether there is no model yet
  * \throws std::invalid_argument naming what does not fit */
-void check_training(const core::model& model, const equalizer_settings& settings);
+void check_training(const core::model& model,
+                    bool starts,
+                    const equalizer_settings& settings);
 
 class equalizer_impl : public equalizer
 {

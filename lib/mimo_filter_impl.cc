@@ -33,14 +33,25 @@ mimo_filter_impl::mimo_filter_impl(const core::model& model,
           gr::io_signature::make(
               settings.channels, settings.channels, sizeof(gr_complex)),
           gr::io_signature::make(settings.outputs, settings.outputs, sizeof(gr_complex))),
-      d_core(model, settings),
-      d_step(static_cast<int>(core::mimo_filter::step * d_core.sps())),
+      d_model(model),
+      d_settings(settings),
+      d_core(std::in_place, model, settings),
+      d_step(static_cast<int>(core::mimo_filter::step * d_core->sps())),
+      d_delay(d_core->delay()),
       d_in(settings.channels),
       d_out(settings.outputs),
       d_status(settings.outputs)
 {
     set_output_multiple(d_step);
-    declare_sample_delay(static_cast<unsigned>(d_core.delay() * d_core.sps()));
+    declare_sample_delay(static_cast<unsigned>(d_core->delay() * d_core->sps()));
+}
+
+bool mimo_filter_impl::start()
+{
+    d_core.emplace(d_model, d_settings);
+    const std::lock_guard<std::mutex> lock(d_mutex);
+    d_status.assign(d_status.size(), {});
+    return gr::sync_block::start();
 }
 
 int mimo_filter_impl::work(int noutput_items,
@@ -51,11 +62,11 @@ int mimo_filter_impl::work(int noutput_items,
         d_in[c] = static_cast<const float*>(input_items[c]);
     for (std::size_t o = 0; o < d_out.size(); ++o)
         d_out[o] = static_cast<float*>(output_items[o]);
-    d_core.run(d_in.data(), noutput_items / d_step, d_out.data());
+    d_core->run(d_in.data(), noutput_items / d_step, d_out.data());
     // It never waits for those who ask: they get the next call's.
     const std::unique_lock<std::mutex> lock(d_mutex, std::try_to_lock);
     for (std::size_t o = 0; lock && o < d_out.size(); ++o)
-        d_status[o] = d_core.status(o);
+        d_status[o] = d_core->status(o);
     return noutput_items;
 }
 

@@ -8,6 +8,7 @@
 #include <gnuradio/adann/mimo_filter.h>
 
 #include <mutex>
+#include <optional>
 
 namespace gr::adann {
 
@@ -17,7 +18,8 @@ public:
     mimo_filter_impl(const core::model& model,
                      const core::mimo_filter_settings& settings);
 
-    unsigned delay() const override { return d_core.delay(); }
+    bool start() override; // from nothing: another run is another stream
+    unsigned delay() const override { return d_delay; }
     unsigned found() const override;
     std::uint64_t starts() const override;
     double residual() const override;
@@ -28,8 +30,11 @@ public:
              gr_vector_void_star& output_items) override;
 
 private:
-    core::mimo_filter d_core;
+    const core::model d_model;
+    const core::mimo_filter_settings d_settings;
+    std::optional<core::mimo_filter> d_core;
     const int d_step; // samples
+    const unsigned d_delay;
     std::vector<const float*> d_in;
     std::vector<float*> d_out;
     mutable std::mutex d_mutex;

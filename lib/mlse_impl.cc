@@ -30,12 +30,19 @@ mlse_impl::mlse_impl(const core::channel_model& channel, const mlse_options& opt
       d_core(channel, options)
 {
     d_core.set_training(options.training);
-    if (options.training_tag.empty())
-        d_core.start_training();
     // The scheduler keeps the first half of the current symbol's samples, zeros at first.
     set_history(d_sps / 2 + 1);
     set_relative_rate(1, d_sps);
     set_tag_propagation_policy(TPP_CUSTOM); // it would take that rate for both inputs
+}
+
+bool mlse_impl::start()
+{
+    const std::lock_guard lock(d_mutex);
+    d_core.start();
+    if (pmt::is_null(d_training_tag))
+        d_core.start_training();
+    return true;
 }
 
 void mlse_impl::set_response(const std::vector<gr_complex>& response)

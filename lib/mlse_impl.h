@@ -22,6 +22,7 @@ public:
     std::vector<gr_complex> response() const override;
     std::uint64_t updates() const override;
 
+    bool start() override;
     void forecast(int noutput_items, gr_vector_int& ninput_items_required) override;
     int general_work(int noutput_items,
                      gr_vector_int& ninput_items,

@@ -4,7 +4,7 @@
 import numpy as np
 import pytest
 from gnuradio.adann import core
-from scipy import stats
+from scipy import integrate, stats
 
 
 def errors_by_numpy(decided, sent, first, symbols, delay, symmetry):
@@ -207,3 +207,73 @@ def test_the_interval_without_trials_and_with_wrong_arguments():
         core.clopper_pearson(2, 1)
     with pytest.raises(ValueError, match="confidence is 1"):
         core.clopper_pearson(0, 1, 1.0)
+
+
+def noisy_qpsk(random, sent, deviation):
+    """Posteriors (n, 4), float32, of points in white noise of this deviation in I and in Q."""
+    points = core.constellation("qpsk").points
+    received = points[sent] + deviation * (random.standard_normal((sent.size, 2)) @ [1, 1j])
+    likelihoods = np.exp(-np.abs(received[:, None] - points) ** 2 / (2 * deviation**2))
+    return (likelihoods / likelihoods.sum(axis=1, keepdims=True)).astype(np.float32)
+
+
+def test_the_gmi_of_qpsk_in_white_noise_is_twice_the_capacity_of_a_binary_channel():
+    """Exact posteriors; five standard errors of 2^18 symbols, once in 10^6 by chance."""
+    random = np.random.default_rng(3)
+    amplitude, deviation = abs(core.constellation("qpsk").points[0].real), 0.5
+    sent = random.integers(0, 4, 2**18, dtype=np.uint8)
+    posteriors = noisy_qpsk(random, sent, deviation)
+    counter = core.error_counter("qpsk", posteriors=True)
+    counter.push(posteriors.argmax(axis=1).astype(np.uint8), sent, posteriors)
+    counter.finish()
+
+    def lost(y):  # bits, of a level that was sent
+        return stats.norm.pdf(y, amplitude, deviation) * np.logaddexp2(
+            0, -2 * amplitude * y / deviation**2 / np.log(2))
+    capacity = 1 - integrate.quad(lost, -10, 10, epsabs=1e-10)[0]
+    assert counter.totals.symbols == sent.size
+    assert counter.totals.gmi == pytest.approx(2 * capacity, abs=5 / sent.size**0.5)
+    assert 0.5 < capacity < 0.95
+
+
+@pytest.mark.parametrize("name", ["pam4", "8psk", "16qam", "16apsk"])
+def test_the_gmi_does_not_depend_on_cuts_delay_and_rotation(name):
+    random = np.random.default_rng(4)
+    alphabet = core.constellation(name)
+    sent = random.integers(0, alphabet.size, 30_000, dtype=np.uint8)
+    posteriors = random.dirichlet(np.full(alphabet.size, 0.05), sent.size) + 1e-4
+    posteriors[np.arange(sent.size), sent] += 2 * random.random(sent.size)
+    posteriors = (posteriors / posteriors.sum(axis=1, keepdims=True)).astype(np.float32)
+    bits = sent[:, None] >> np.arange(alphabet.bits_per_symbol) & 1
+    of_labels = np.arange(alphabet.size)[:, None] >> np.arange(alphabet.bits_per_symbol) & 1
+    ones = posteriors.astype(float) @ of_labels
+    zeros = posteriors.astype(float) @ (1 - of_labels)
+    missing = np.log1p(np.where(bits, zeros / ones, ones / zeros)) / np.log(2)
+    expected = alphabet.bits_per_symbol - missing.sum(axis=1).mean()
+
+    turned = np.asarray(alphabet.symmetries[-1])
+    seen = np.empty_like(posteriors)
+    seen[:, turned] = posteriors
+    before = 50
+    decided = np.concatenate([random.integers(0, alphabet.size, before), seen.argmax(axis=1)]).astype(np.uint8)
+    seen = np.concatenate([np.full((before, alphabet.size), 1 / alphabet.size, np.float32), seen])
+    counter = core.error_counter(name, batch=1000, posteriors=True)
+    for first in range(0, 31_000, 700):
+        # The sent ones come all at once: what was decided is kept until then.
+        end = first + 700
+        counter.push(decided[first:end], sent if end > 20_000 and first <= 20_000 else sent[:0], seen[first:end])
+    counter.finish()
+    assert counter.totals.symbols == sent.size and counter.symmetry == len(alphabet.symmetries) - 1
+    assert counter.totals.gmi == pytest.approx(expected, rel=1e-5)
+    batches = counter.batches()
+    assert np.mean([batch.counts.gmi for batch in batches]) == pytest.approx(expected, rel=1e-5)
+
+
+def test_without_posteriors_there_is_no_gmi_and_others_are_refused():
+    labels = np.zeros(5, np.uint8)
+    counter = core.error_counter("pam4")
+    counter.push(np.tile(labels, 1000), np.tile(labels, 1000))
+    assert np.isnan(counter.totals.gmi)
+    for has, given in ((False, np.ones((5, 4), np.float32)), (True, None), (True, np.ones((4, 4), np.float32))):
+        with pytest.raises(ValueError, match="posteriors: allowed are"):
+            core.error_counter("pam4", posteriors=has).push(labels, labels, given)

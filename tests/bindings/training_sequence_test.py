@@ -81,6 +81,26 @@ def test_a_sequence_that_is_not_there_changes_nothing(name):
     assert np.argmax(abs(filter.taps)) == len(filter.taps) // 2
 
 
+@pytest.mark.parametrize("name, carrier", [("pam4", 0), ("qpsk", 2e-3), ("16qam", 1e-3)])
+@pytest.mark.parametrize("seed", range(3))
+def test_nor_does_one_within_a_burst_that_is_followed(name, carrier, seed):
+    labels, samples = received(name, 10 + seed, carrier, echo=0.3, count=6000)
+    others = np.random.default_rng(99 + seed).integers(0, labels.max() + 1, KNOWN).astype(np.uint8)
+    found = []
+    for false in (False, True):
+        filter, _ = tracked(name)
+        filter.train(labels[:KNOWN])
+        view = windows(samples, 2, len(filter.taps) // 2)
+        first, _ = filter.decide(view[:2017])
+        if false:
+            filter.train(others)
+        rest, _ = filter.decide(view[2017:])
+        assert filter.bursts == 1
+        found.append((first, rest, filter.taps, filter.frequency))
+    for one, other in zip(*found):
+        assert np.array_equal(one, other)
+
+
 def test_a_length_out_of_range_is_refused():
     filter, _ = tracked("qpsk")
     for length in (0, 8, 193):

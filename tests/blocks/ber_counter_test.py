@@ -171,3 +171,31 @@ def test_getters_and_reset_while_running_and_a_restart():
 def test_a_parameter_out_of_range_is_named(arguments, named):
     with pytest.raises(ValueError, match=named):
         adann.ber_counter(*arguments)
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_posteriors_bring_the_mutual_information(late):
+    """As the core has it; the labels wait for posteriors that come later, and these end the stream."""
+    decided, sent, _ = streams(50_000, 100, symmetry=1)
+    random = np.random.default_rng(5)
+    posteriors = 0.2 * random.random((decided.size, 4)).astype(np.float32)
+    posteriors[np.arange(decided.size), decided] += 1
+    posteriors /= posteriors.sum(axis=1, keepdims=True)
+    known = 40_000 if late else decided.size
+    expected = adann.core.error_counter("pam4", posteriors=True)
+    expected.push(decided[:known], sent, posteriors[:known])
+    expected.finish()
+
+    counter = adann.ber_counter("pam4", 8192)
+    top, _, messages = flowgraph(decided, sent, counter)
+    source = blocks.vector_source_f(posteriors[:known].ravel(), False, 4)
+    source.set_max_output_buffer(256)
+    top.connect(source, (counter, 2))
+    top.run()
+    assert counter.bits() == expected.totals.bits == 2 * (known - 100)
+    assert counter.gmi() == expected.totals.gmi and 0.5 < counter.gmi() < 2
+    assert [m["gmi"] for m in stored(messages) if "batch" in m] == [b.counts.gmi for b in expected.batches()]
+    counter = adann.ber_counter("pam4", 8192)
+    top, _, messages = flowgraph(decided, sent, counter)
+    top.run()  # without them
+    assert np.isnan(counter.gmi()) and not any("gmi" in m for m in stored(messages))

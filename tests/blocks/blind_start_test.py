@@ -70,6 +70,13 @@ def test_a_linear_equalizer_decides_until_the_network_is_trained():
     assert errors(decided, sent, "qpsk", 4608) <= 3
 
 
+def test_batches_may_be_as_long_as_the_start():
+    sent, samples = two_rays("qpsk", 1, 14, 2**17)
+    decided, events = run(adann.equalizer(**QPSK, batch=2**15), samples)
+    assert "a linear equalizer decides" in events[0]["detail"] and "network" in events[0]["detail"]
+    assert errors(decided, sent, "qpsk", 2**15 + 1024) <= 1e-3 * 2**17
+
+
 @pytest.mark.parametrize("points", [
     digital.constellation_qpsk(), digital.constellation_8psk(), "bpsk"], ids=["qpsk", "8psk", "bpsk"])
 def test_constellations_as_gnuradio_has_them(points):
@@ -129,6 +136,75 @@ def test_known_labels_are_started_with_and_leave_nothing_open():
     top.run()
     decided = np.array(sink.data(), np.uint8)
     assert np.count_nonzero(decided[8192:] != sent[8192:decided.size]) <= 5
+
+
+def with_sequence(name, sent, samples, at, length=64, items=8192):
+    """Labels and events of a start that is told the symbols sent[first:first + length] for each first in at."""
+    sequence = sent[at[0]:at[0] + length].tolist()
+    equalizer = adann.equalizer(**{**QPSK, "constellation": name}, training_sequence=sequence,
+                                training_start_tag="here")
+    tags = [gr.tag_utils.python_to_tag((2 * first, pmt.intern("here"), pmt.PMT_T)) for first in at]
+    sink, status, top = blocks.vector_sink_b(), blocks.message_debug(), gr.top_block()
+    top.connect(blocks.vector_source_c(samples, False, 1, tags), equalizer, sink)
+    top.msg_connect((equalizer, "status"), (status, "store"))
+    top.run(items)
+    events = [pmt.to_python(status.get_message(i)) for i in range(status.num_messages())]
+    return np.array(sink.data(), np.uint8), [e for e in events if e["event"] == "start"]
+
+
+@pytest.mark.parametrize("name, snr", [("qpsk", 14), ("16qam", 22)])
+def test_a_training_sequence_is_started_with_and_leaves_nothing_open(name, snr):
+    """Four channels of two rays, in any rotation: after a batch decisions are as good as after the blind look."""
+    for seed in range(4):
+        sent, samples = two_rays(name, seed, snr)
+        decided, events = with_sequence(name, sent, samples, [100])
+        assert len(events) == 2 and "right up to" not in events[1]["detail"], events
+        exact = decided != sent[:decided.size]
+        later = np.mean(exact[STARTED:])
+        assert later < 2e-3 and np.mean(exact[2048:STARTED]) < 3 * later + 1e-3, (seed, later)
+        # A batch sees it, one more is there already.
+        assert np.mean(exact[:100]) > 0.05 > np.mean(exact[1200:2048])
+
+
+def test_a_sequence_that_comes_after_the_blind_look_turns_its_labels():
+    """With after_burst "keep" it is learnt from the first symbol on; what comes out is right up to a rotation until
+    the sequence is there."""
+    turned = 0
+    for seed in range(6):
+        sent, samples = two_rays("qpsk", seed, 14, 2**14)
+        equalizer = adann.equalizer(**QPSK, training_sequence=sent[8000:8064].tolist(), training_start_tag="here",
+                                    after_burst="keep")
+        tags = [gr.tag_utils.python_to_tag((2 * 8000, pmt.intern("here"), pmt.PMT_T))]
+        sink, top = blocks.vector_sink_b(), gr.top_block()
+        top.connect(blocks.vector_source_c(samples, False, 1, tags), equalizer, sink)
+        top.run()
+        decided = np.array(sink.data(), np.uint8)
+        assert errors(decided[:7900], sent, "qpsk", 6000) < 20
+        turned += np.mean(decided[6000:7900] != sent[6000:7900]) > 0.3
+        assert np.mean(decided[9200:] != sent[9200:decided.size]) < 5e-3
+    assert turned >= 2  # of six, by chance
+
+
+@pytest.mark.parametrize("name, snr", [("qpsk", 14), ("16qam", 22)])
+def test_a_sequence_that_is_not_there_is_not_believed(name, snr):
+    """False alarms before and behind the blind look: it goes on as without them."""
+    sent, samples = two_rays(name, 3, snr)
+    other = random_labels(64, 77, core.constellation(name).bits_per_symbol)
+    equalizer = adann.equalizer(**{**QPSK, "constellation": name}, training_sequence=other.tolist(),
+                                training_start_tag="here")
+    tags = [gr.tag_utils.python_to_tag((2 * first, pmt.intern("here"), pmt.PMT_T)) for first in (100, 900, 12_000)]
+    sink, top = blocks.vector_sink_b(), gr.top_block()
+    top.connect(blocks.vector_source_c(samples, False, 1, tags), equalizer, sink)
+    top.run()
+    decided = np.array(sink.data(), np.uint8)
+    assert errors(decided, sent, name, STARTED) < 2e-3 * SYMBOLS
+    assert errors(decided[:30_000], sent, name, 5200) < 1e-2 * 30_000
+
+
+def test_with_a_sequence_it_is_the_same_however_the_samples_are_handed_over():
+    sent, samples = two_rays("qpsk", 6, 14)
+    once, again = (with_sequence("qpsk", sent, samples, [100, 9000, 50_000], items=items)[0] for items in (8192, 777))
+    np.testing.assert_array_equal(once, again)
 
 
 def test_noise_is_told_once_and_the_start_comes_with_the_signal():

@@ -2,6 +2,7 @@
 """Bursts in the equalizer block: tags, what happens between them, corr_est, packet error rates."""
 
 import numpy as np
+import pmt
 import pytest
 from gnuradio import adann, analog, blocks, digital, gr
 from gnuradio.adann.experiments import bursts
@@ -86,6 +87,32 @@ def test_a_false_alarm_changes_nothing(model, received):
     assert received.wrong(received.of_packets(labels)) <= 1 / COUNT
 
 
+def noise(symbols, tags=()):
+    """A source of it, two samples a symbol, with a tag at each of these symbols."""
+    made = [gr.tag_utils.python_to_tag((2 * at, pmt.intern("training_start"), pmt.PMT_T))
+            for at in tags]
+    samples = 0.12 * (np.random.default_rng(5).standard_normal((2 * symbols, 2)) @ [1, 1j])
+    return blocks.vector_source_c(samples.tolist(), False, 1, made)
+
+
+def test_between_bursts_a_false_alarm_teaches_nothing(model, received):
+    block = equalizer(model, received)
+    top = gr.top_block()
+    top.connect(noise(4000, [100, 150, 2000]), block, blocks.null_sink(1))
+    top.run()
+    assert block.steps() == block.bursts() == 0
+
+
+def test_a_run_that_ends_in_a_training_sequence_leaves_nothing_to_the_next(model, received):
+    block = equalizer(model, received)
+    for source in noise(150, [100]), noise(4000):
+        top = gr.top_block()
+        top.connect(source, block, blocks.null_sink(1))
+        top.run()
+        top.disconnect_all()
+    assert block.steps() == block.bursts() == 0
+
+
 def test_corr_est_finds_them(model):
     """GNU Radio's Correlation Estimator in front, its tag as it comes."""
     received = bursts.receive(bursts.STILL, COUNT, 4)
@@ -140,9 +167,13 @@ def test_what_does_not_fit_is_refused_in_a_sentence(model, settings, message):
         adann.equalizer(model, **settings)
 
 
-def test_without_a_model_there_is_no_training_sequence():
-    with pytest.raises(ValueError, match="training_sequence is given, allowed: with a front filter"):
-        adann.equalizer("", "qpsk", training_sequence=[0] * 64)
+@pytest.mark.parametrize("settings, message", [
+    (dict(training_sequence=[0] * 39), "training_sequence's length is 39, allowed: 40 to 192"),
+    (dict(training_sequence=[4] * 64), "training_sequence's largest label is 4, allowed: 0 to 3"),
+    (dict(training_sequence=[0] * 64, front_filter=False), "training_sequence is given, allowed: with a front filter")])
+def test_without_a_model_too(settings, message):
+    with pytest.raises(ValueError, match=message):
+        adann.equalizer("", "qpsk", **settings)
 
 
 @pytest.mark.parametrize("case, part", [("static", 1.0), ("Doppler, amplifier", 0.5)])

@@ -11,6 +11,8 @@ import pmt
 import pytest
 from gnuradio import adann, blocks, gr
 from gnuradio.adann import core
+from gnuradio.adann.captures.statistics import normalized
+from gnuradio.adann.links.simulation import random_labels, simulate_vcsel
 
 SPS, HALF_WINDOW, SYMBOLS = 2, 3, 20_000
 ROUNDING = 2e-6  # of posteriors: windows on samples are decided in pairs, vectors one by one
@@ -142,6 +144,25 @@ def test_known_labels_train_it(signal):
     late = slice(SYMBOLS * 3 // 4, labels.size)
     assert np.mean(labels[late] != signal.sent[late]) < 0.03
     assert equalizer.steps() == labels.size // 256
+
+
+def test_a_known_label_that_is_none_is_not_known():
+    """Of a model with an expected waveform, which has no row for it."""
+    model = core.load_model(str(Path(__file__).parents[2] / "examples/models/vcsel_pam4.safetensors"))
+    sent = random_labels(2**14, 3)
+    samples = normalized(simulate_vcsel(sent, "reference", 5))
+    decided = []
+    for unknown in 255, 254, 4:
+        given = sent.copy()
+        given[4000:4512] = unknown
+        equalizer = adann.equalizer(model, mode="lockstep", loss="supervised")
+        sink, top = blocks.vector_sink_b(), gr.top_block()
+        top.connect(blocks.vector_source_f(samples), equalizer, sink)
+        top.connect(blocks.vector_source_b(given), (equalizer, 1))
+        top.run()
+        assert equalizer.rejected() == 0
+        decided.append(sink.data())
+    assert decided[0] == decided[1] == decided[2]
 
 
 def tagged(name, offsets):

@@ -17,8 +17,7 @@ OBJECTS = {
     "generic 16qam": lambda: qam.qam_constellation(16),
     "generic 64qam": lambda: qam.qam_constellation(64),
     **{name: lambda name=name: digital.constellation_calcdist(
-        core.constellation(name).points.tolist(), [], 1, 1) for name in core.constellation.names()
-       if core.constellation(name).size <= 64}}
+        core.constellation(name).points.tolist(), [], 1, 1) for name in core.constellation.names()}}
 
 
 def sent_labels(size, count, seed=1):
@@ -47,10 +46,20 @@ def mlse(there):
     return adann.mlse(there, 1, 1, complex=True, response=(1,))
 
 
+def slicer(there):
+    """A network of one layer that decides the nearest point: there is no MLSE for more than 64."""
+    points = np.array(there.points())
+    net = core.network([2, points.size])
+    net.weight(0)[:] = np.column_stack([points.real, points.imag])
+    net.bias(0)[:] = -abs(points) ** 2 / 2
+    return adann.equalizer(core.model(net, 1, 0, True, there), mode="off")
+
+
 @pytest.mark.parametrize("kind", OBJECTS)
 def test_without_noise_every_object_has_no_errors(kind):
     there = OBJECTS[kind]()
-    counter, _ = run(sent_labels(there.arity(), 20_000), there, [mlse(there)])
+    counter, _ = run(sent_labels(there.arity(), 20_000), there,
+                     [mlse(there) if there.arity() <= 64 else slicer(there)])
     assert counter.locked() and counter.errors() == 0
     assert counter.bits() > 19_000 * there.bits_per_symbol()
 

@@ -80,6 +80,14 @@ def test_the_estimated_error_rate_comes_once_a_batch(link, items):
     assert equalizer.modulation_error_ratio() == -residual and 5 < -residual < 15
 
 
+def test_what_was_asked_before_the_start_is_told(link):
+    model, samples, _ = link
+    equalizer = adann.equalizer(model, mode="live")
+    equalizer.set_frozen(True)
+    _, status = started(equalizer, blocks.vector_source_c(samples, True))
+    wait_until(lambda: [each for each in told(status) if each["event"] == "frozen"])
+
+
 def test_control_takes_values_and_dictionaries(link):
     model, samples, _ = link
     equalizer = adann.equalizer(model, mode="live")

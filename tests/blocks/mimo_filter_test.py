@@ -55,6 +55,16 @@ def test_is_the_core_whatever_the_buffers(model, received):
     assert block.delay() == 6 and np.abs(block.frequencies()).max() < 1e-3
 
 
+def test_another_run_is_another_stream(model, received):
+    block = adann.mimo_filter(model)
+    first, _ = run(block, received)
+    assert block.found() == 2
+    again, _ = run(block, received[:, :64])  # too few for a start
+    assert block.found() == block.starts() == 0 and np.isnan(block.residual())
+    again, _ = run(block, received)
+    np.testing.assert_array_equal(again, first)
+
+
 def test_a_tag_moves_with_its_sample(model, received):
     tags = [gr.tag_utils.python_to_tag((i, pmt.intern("here"), pmt.from_long(i))) for i in (0, 1000)]
     block = adann.mimo_filter(model, 2, 1)

@@ -69,6 +69,14 @@ def test_the_labels_are_the_cores_whatever_the_buffers(signal, small):
     assert np.mean(decided != signal.labels[:decided.size]) < 0.02
 
 
+def test_another_run_is_another_stream(signal):
+    options = dict(response=signal.response, adaptation="decision_directed", update_interval=500, step=0.01)
+    block = adann.mlse(*signal.arguments, **options)
+    signal.run(block)
+    fresh = adann.mlse(*signal.arguments, **{**options, "response": block.response()})
+    np.testing.assert_array_equal(signal.run(block)[0], signal.run(fresh)[0])
+
+
 def test_known_labels_at_the_second_input_teach_the_response(signal):
     block = adann.mlse(*signal.arguments, adaptation="supervised", update_interval=1000)
     decided, _ = signal.run(block, signal.labels)

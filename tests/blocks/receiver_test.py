@@ -40,6 +40,7 @@ def test_it_receives_a_link_and_counts_the_errors(link):
     assert receiver.counter.bits() == 2 * decided.size
     assert receiver.counter.ber() == pytest.approx(ber, rel=1e-6)
     assert np.mean(rates.data()[:-1]) == pytest.approx(ber, rel=0.1)
+    assert 2 - 20 * ber < receiver.counter.gmi() < 2 - 2 * ber  # of the labels alone 2 - 24 ber
 
 
 def test_with_clock_recovery_the_network_learns_where_the_clock_locks(link):

@@ -5,6 +5,7 @@ import contextlib
 import json
 import pathlib
 import re
+import socket
 import time
 
 import pmt
@@ -12,6 +13,7 @@ import pytest
 import zmq
 from gnuradio import adann, blocks, gr
 from gnuradio.adann.links.simulation import random_labels, simulate_vcsel
+from ports import free_port
 
 MODEL = pathlib.Path(__file__).parents[2] / "examples/models/vcsel_pam4.safetensors"
 
@@ -134,7 +136,7 @@ def test_an_address_that_cannot_be_bound_is_named():
 
 
 def test_an_address_is_free_again_when_its_monitor_is_gone():
-    address = "tcp://127.0.0.1:34463"
+    address = f"tcp://127.0.0.1:{free_port()}"
     for _ in range(3):
         monitor = adann.status_monitor(address)
         handle(monitor, event="hello")
@@ -156,11 +158,11 @@ def test_a_port_that_does_not_exist_is_refused():
 
 def test_garbage_sent_to_the_port_is_no_command():
     """A PUB socket takes subscriptions and nothing else; raw TCP is no ZeroMQ."""
-    import socket
-    address = "tcp://127.0.0.1:34464"
+    port = free_port()
+    address = f"tcp://127.0.0.1:{port}"
     monitor = adann.status_monitor(address)
     # ZeroMQ may hang up before it has all of it.
-    with socket.create_connection(("127.0.0.1", 34464)) as raw, \
+    with socket.create_connection(("127.0.0.1", port)) as raw, \
             contextlib.suppress(ConnectionResetError, BrokenPipeError):
         raw.sendall(bytes(range(256)) * 4096)
     speaker = zmq.Context.instance().socket(zmq.PUSH)

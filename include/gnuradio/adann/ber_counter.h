@@ -15,7 +15,8 @@ namespace gr::adann {
  * \ingroup adann
  *
  * Input 0 takes the decided labels and input 1 the sent ones, one per byte, each at its
- * own pace. The block finds the delay between them and the inversion (PAM) or rotation
+ * own pace; input 2, optional, takes M posteriors beside each decided label, as the
+ * equalizer gives them. The block finds the delay between them and the inversion (PAM) or rotation
  * (PSK, QAM, APSK) by itself. Until it has locked, and after the streams no longer agree better than
  * by chance, it counts nothing and says so, rather than 0.5. A false lock on streams that
  * have nothing to do with each other has a probability below 1e-12 per window searched.
@@ -31,7 +32,7 @@ namespace gr::adann {
  * - per batch a dictionary of `batch` (its number), `first` (number of its first
  *   decided label), `delay`, `symmetry`, `symbols`, `symbol_errors`, `bits`,
  * `bit_errors`, `ber`, `ci95_low`, `ci95_high`, `smoothed_ber` (of the latest 8 batches),
- * `total_bits`, `total_bit_errors` and `total_ber`;
+ * `total_bits`, `total_bit_errors` and `total_ber`; with posteriors `gmi` and `total_gmi`;
  * - per change of the lock a dictionary of `locked` (bool), `delay` in symbols,
  * `symmetry` (number of the inversion or rotation; 0: none), `relocks` and `permuted`.
  *
@@ -71,6 +72,10 @@ public:
     virtual unsigned long bits() const = 0;
     //! errors() / bits(); not a number before the first bit.
     virtual double ber() const = 0;
+    /*! Generalized mutual information of the posteriors' soft bits, bits a symbol, over all
+     * symbols so far that were counted: what an ideal code carries over. NaN without
+     * posteriors, and before the first symbol. */
+    virtual double gmi() const = 0;
     //! Exact (Clopper-Pearson) 95 % interval of ber(); 0 to 1 before the first bit.
     virtual std::pair<double, double> interval() const = 0;
     //! Forgets counts and lock and aligns the labels that come from now on.

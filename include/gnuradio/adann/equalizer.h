@@ -44,7 +44,7 @@ struct ber_estimate {
  *
  * Input 0: float or complex samples, as the model says, at the model's samples per symbol,
  * zero mean and unit power, sample i·sps the middle of symbol i; or feature vectors. Input
- * 1, only for the loss "supervised": known labels (byte), 255 where not known. Output 0:
+ * 1, only for the loss "supervised": known labels (byte), M or more where not known. Output 0:
  * labels 0 … M-1 (byte); output i belongs to symbol i. Output 1, optional: posteriors, M
  * floats. Output 2, optional: soft symbol (neighbouring levels are 2 apart), of the
  * samples' type: with a model that has an expected waveform the point that was decided and
@@ -87,12 +87,16 @@ struct ber_estimate {
  * (PAM2, QPSK: h·√sps/6).
  *
  * Without a model it starts with nothing: the sample in the middle decides 4096 symbols,
- * then a linear equalizer that is fitted to them blindly (with the loss "supervised" to
- * the known labels), and from 32768 symbols on a network that the adapter thread has
+ * then a linear equalizer that is fitted to them blindly, and from 32768 symbols on a network that the adapter thread has
  * trained on those decisions, with an expected waveform; whose decisions explain the
  * samples better decides, and from there it adapts as ever. Symbols have to be random and
  * their carrier recovered. Labels are right up to a symmetry of the constellation and a
- * whole delay, which the signal does not tell. Each stage is a `status` event, "start".
+ * whole delay, which the signal does not tell. What is known tells it: labels at input 1
+ * with the loss "supervised", or a training sequence of 40 symbols and more at each
+ * training_start_tag. Two for each sample of the window and more, and from the batch on
+ * that has them the linear equalizer is fitted to these; labels that none explains count
+ * as not known. With a sequence all this begins at the first tag, and anew behind each
+ * burst_end_tag, so that packets want a model. Each stage is a `status` event, "start".
  *
  * The guard estimates the error rates of three networks without labels, and has the best
  * decide: the offline one, the one that adapts, and a copy of that from when it was good.

@@ -38,7 +38,7 @@ public:
     /*!
      * \param model path of a model file, of one transmitter, for complex samples and with
      * an expected waveform
-     * \param channels inputs, 1 to 8
+     * \param channels inputs, 1 to 8; times the model's samples a symbol at most 64
      * \param outputs transmitters, 1 to `channels`
      * \param length symbols that the taps span, 1 to 64
      * \throws std::invalid_argument naming what is out of range, or if the model file

@@ -29,7 +29,12 @@ void adaptive_equalizer::run()
         if (!filled)
             continue;
         const std::uint64_t rollbacks = status().rollbacks;
-        attempt([&] { d_start ? begin_with(*filled) : learn(*filled); });
+        if (d_start)
+            attempt([&] { begin_with(*filled); });
+        else if (filled->starts) // decided before the start was over
+            ++d_dropped;
+        else
+            attempt([&] { learn(*filled); });
         d_queue.pop();
         if (d_lockstep)
             d_done.post();
@@ -108,7 +113,9 @@ void adaptive_equalizer::begin_with(const batch& filled)
         filled.samples.data(), d_stride, d_initial.window.dimension(), d_batch
     };
     const std::string told = d_start->take(view,
-                                           d_supervised ? filled.labels.data() : nullptr,
+                                           &filled.labels[filled.first],
+                                           filled.first,
+                                           filled.known,
                                            filled.follows,
                                            [this] { return !d_stopping; });
     if (d_start->changed()) {

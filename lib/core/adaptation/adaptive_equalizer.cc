@@ -143,6 +143,8 @@ void adaptive_equalizer::start()
     d_filling = nullptr;
     d_position = 0;
     d_gap = true;
+    d_untrained = d_sequence = 0;
+    d_known.clear();
     if (d_front)
         d_front->resting().start();
     if (d_soft)
@@ -153,6 +155,7 @@ void adaptive_equalizer::start()
     d_done.clear();
     d_stopping = false;
     d_thread = std::thread([this] { run(); });
+    d_wake.post(); // for what was asked before
 }
 
 void adaptive_equalizer::stop()

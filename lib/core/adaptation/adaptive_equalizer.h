@@ -114,8 +114,8 @@ public:
         std::size_t points = 0; //!< soft ones
     };
     /*! Decides every vector of `view`, which has this dimension() and the stride given.
-     * \param known_labels view.count labels 0 … M-1 for the loss "supervised", 255 where not known (the decision takes
-     *     its place; of 256 points 255 is a label), else null
+     * \param known_labels view.count labels 0 … M-1 for the loss "supervised", M or more where
+     * not known (the decision takes its place), else null
      * \param labels room for view.count decisions
      * \param posteriors null, or view.count × M floats
      * \param soft null, or room for view.count points, of the samples' type; needs posteriors
@@ -194,6 +194,15 @@ private:
         std::vector<float> samples;
         std::vector<std::uint8_t> labels; // known ones for "supervised", else decided
         bool follows = false;             // directly the one handed over before it
+        bool starts = false;              // of labels only those known are there:
+        std::size_t first = 0, known = 0; // the first, and how many
+
+        void begin(bool directly, bool without_model)
+        {
+            follows = directly;
+            starts = without_model;
+            first = known = 0;
+        }
     };
 
     adaptive_equalizer(const model& initial,
@@ -219,7 +228,10 @@ private:
     std::size_t hand_out(const feature_view& view, std::uint8_t* labels);
     void make_soft(const model& learnt);
     void make_refining(const model& learnt);
-    void collect(const feature_view& view, const std::uint8_t* labels);
+    void collect(const feature_view& view,
+                 const std::uint8_t* decided,
+                 const std::uint8_t* known_labels);
+    void note_known(const std::uint8_t* known_labels, std::size_t n);
     void leave_batch();
     void tell(const front_filter& front);
     template <typename change>
@@ -267,7 +279,10 @@ private:
     bool d_followed = true;            // whether the front filter did
     std::vector<std::uint8_t> d_known; // the training sequence of a burst that begins
     std::size_t d_untrained = 0;       // symbols of it to come
+    std::size_t d_sequence = 0;        // the same, of one that a start learns from
     bool d_between = false;            // bursts
+    bool d_paused = false;             // the same, before the training sequence
+    std::uint64_t d_bursts = 0;        // the front filter's, before it
 
     // Handed over.
     slot_queue<batch> d_queue;

@@ -53,22 +53,24 @@ std::string text(const char* format, double value)
 }
 
 // Labels in that of the constellation's symmetries, and up to two symbols earlier or later,
-// in which most are those that were decided before: who counts on these finds no other
-// rotation, and no symbol lost or twice.
+// in which most are those wanted: who counts on these finds no other rotation, and no
+// symbol lost or twice.
 std::vector<std::uint8_t>
 going_on(const std::vector<std::uint8_t>& labels,
-         const std::vector<std::uint8_t>& before,
+         const std::vector<std::optional<std::uint8_t>>& wanted,
          const std::vector<std::vector<std::uint8_t>>& symmetries)
 {
     std::vector<std::uint8_t> best = labels;
     std::size_t most = 0;
     for (const int late : { 0, -1, 1, -2, 2 })
         for (const auto& symmetry : symmetries) {
-            std::vector<std::uint8_t> found = before; // at the ends
+            std::vector<std::uint8_t> found(labels.size());
             std::size_t same = 0;
-            for (std::size_t i = 2; i + 2 < labels.size(); ++i) {
-                found[i] = symmetry[labels[i + late]];
-                same += found[i] == before[i];
+            for (std::size_t i = 0; i < labels.size(); ++i) {
+                const auto from = static_cast<std::ptrdiff_t>(i) + late;
+                const bool inside = from >= 0 && from < std::ptrdiff_t(labels.size());
+                found[i] = symmetry[labels[inside ? from : i]];
+                same += inside && found[i] == wanted[i];
             }
             if (same > most) {
                 most = same;
@@ -98,6 +100,8 @@ blind_start::blind_start(const std::string& constellation,
 
 std::string blind_start::take(const feature_view& batch,
                               const std::uint8_t* labels,
+                              std::size_t first,
+                              std::size_t known,
                               bool follows,
                               const std::function<bool()>& goes_on)
 {
@@ -107,21 +111,31 @@ std::string blind_start::take(const feature_view& batch,
     if (!all_usable(batch.data, batch.floats()) || d_done)
         return "";
     d_stride = batch.stride;
-    d_known = labels;
     // Windows overlap: of the last one all samples are there already but these.
     const std::size_t floats = batch.count * batch.stride;
     const std::size_t fresh = d_count ? floats : batch.floats();
     d_samples.insert(d_samples.end(),
                      batch.data + batch.floats() - fresh,
                      batch.data + batch.floats());
-    if (labels)
-        d_labels.insert(d_labels.end(), labels, labels + batch.count);
+    d_labels.resize(d_count + batch.count);
+    const std::size_t before = d_known;
+    for (std::size_t i = 0; i < known; ++i)
+        if (labels[i] < d_model.symbols.size()) {
+            d_labels[d_count + first + i] = labels[i];
+            ++d_known;
+        }
+    const std::size_t fresh_labels = d_known - before;
     d_count += batch.count;
     try {
-        if (d_count >= symbols)
-            return train(goes_on);
-        if (d_count >= first_look && !d_looked)
-            return look();
+        std::string said;
+        const bool is_odd = d_looked && is_at_odds(batch.count);
+        if (is_odd && d_known > fresh_labels) // the earlier ones were not: a false alarm
+            forget(d_count - batch.count);
+        else if (is_odd || (!d_looked && (d_count >= first_look || knows_enough())))
+            said = look();
+        if (d_count < symbols)
+            return said;
+        return (said.empty() ? "" : said + "; then ") + train(goes_on);
     } catch (const eye_closed& problem) {
         begin();
         if (!std::exchange(d_failed, true))
@@ -135,8 +149,29 @@ void blind_start::begin()
 {
     d_samples.clear();
     d_labels.clear();
-    d_count = 0;
+    d_count = d_known = 0;
     d_looked = false;
+}
+
+bool blind_start::knows_enough() const { return d_known >= 2 * d_model.window.samples(); }
+
+bool blind_start::tells_rotation() const { return d_known >= 16; }
+
+// Whether of the labels that are known of the latest symbols a quarter is decided otherwise.
+bool blind_start::is_at_odds(std::size_t latest) const
+{
+    if (!d_known)
+        return false;
+    const std::size_t first = d_count - latest;
+    std::vector<std::uint8_t> labels(latest);
+    decider(d_model.net)
+        .decide(prepared_network(d_model.net), view().from(first, latest), labels.data());
+    std::size_t known = 0, wrong = 0;
+    for (std::size_t i = 0; i < latest; ++i) {
+        known += d_labels[first + i].has_value();
+        wrong += d_labels[first + i] && labels[i] != *d_labels[first + i];
+    }
+    return 4 * wrong > known;
 }
 
 feature_view blind_start::view() const
@@ -146,13 +181,19 @@ feature_view blind_start::view() const
 
 std::string blind_start::look()
 {
-    const auto before = decided();
-    auto fitted = d_known ? trained_equalizer(view(), d_model.symbols, d_labels.data())
-                          : blind_equalizer(view(), d_model.symbols, d_model.window);
-    set_linear(fitted);
-    if (!d_known) {
+    const auto decisions = decided();
+    const std::vector<std::optional<std::uint8_t>> before(decisions.begin(),
+                                                          decisions.end());
+    linear_equalizer fitted;
+    if (knows_enough() && fits_known()) {
+        fitted = follow();
+    } else if (!d_known && (d_looked || d_count < first_look)) {
+        return ""; // a false alarm
+    } else {
+        set_linear(fitted = blind_equalizer(view(), d_model.symbols, d_model.window));
         const auto labels = decided();
-        const auto wanted = going_on(labels, before, d_model.symbols.symmetries());
+        const auto wanted = going_on(
+            labels, tells_rotation() ? d_labels : before, d_model.symbols.symmetries());
         if (wanted != labels)
             set_linear(fitted =
                            trained_equalizer(view(), d_model.symbols, wanted.data()));
@@ -219,18 +260,62 @@ std::vector<std::uint8_t> blind_start::decided() const
     return labels;
 }
 
+// Known labels, and where there are none the decisions.
+std::vector<std::uint8_t> blind_start::best_labels() const
+{
+    auto labels = decided();
+    for (std::size_t i = 0; i < d_count; ++i)
+        labels[i] = d_labels[i].value_or(labels[i]);
+    return labels;
+}
+
+// Fits the linear equalizer to the known labels. Where these are not there it forgets them.
+bool blind_start::fits_known()
+{
+    const feature_view all = view();
+    std::vector<float> windows;
+    std::vector<std::uint8_t> labels;
+    for (std::size_t i = 0; i < d_count; ++i)
+        if (d_labels[i]) {
+            windows.insert(windows.end(), all[i], all[i] + all.dimension);
+            labels.push_back(*d_labels[i]);
+        }
+    const model before = d_model;
+    set_linear(
+        trained_equalizer({ windows.data(), all.dimension, all.dimension, labels.size() },
+                          d_model.symbols,
+                          labels.data()));
+    if (!is_at_odds(d_count))
+        return true;
+    d_model = before;
+    forget(0);
+    return false;
+}
+
+// What was told of symbol `first` and those after it.
+void blind_start::forget(std::size_t first)
+{
+    for (auto label = d_labels.begin() + first; label != d_labels.end(); ++label)
+        if (std::exchange(*label, std::nullopt))
+            --d_known;
+}
+
+// Fits the linear equalizer to all symbols by what it decides.
+linear_equalizer blind_start::follow()
+{
+    linear_equalizer fitted;
+    for (int round = 0; round < rounds; ++round)
+        set_linear(fitted =
+                       trained_equalizer(view(), d_model.symbols, best_labels().data()));
+    return fitted;
+}
+
 std::string blind_start::train(const std::function<bool()>& goes_on)
 {
     const feature_view all = view();
-    auto labels = d_labels;
-    double error = 0;
-    for (int round = 0; round < rounds; ++round) {
-        if (!d_known)
-            labels = decided();
-        const auto fitted = trained_equalizer(all, d_model.symbols, labels.data());
-        set_linear(fitted);
-        error = fitted.error;
-    }
+    const auto fitted = follow();
+    const double error = fitted.error;
+    const auto labels = best_labels();
     if (error > much_more * d_error)
         throw eye_closed(
             "the signal has changed while a linear equalizer was fitted to it");
@@ -280,7 +365,8 @@ std::string blind_start::train(const std::function<bool()>& goes_on)
     if (better)
         d_model.net = training.net();
     d_changed = d_done = true;
-    d_model.training = (d_known ? "known labels, " : "blind start, ") + d_model.training +
+    const bool known = tells_rotation();
+    d_model.training = (known ? "known labels, " : "blind start, ") + d_model.training +
                        (better ? ", then 20 epochs of Adam on its decisions" : "");
     begin();
     return text("started, modulation error ratio of the linear equalizer %.1f dB; ",
@@ -288,7 +374,7 @@ std::string blind_start::train(const std::function<bool()>& goes_on)
            (better ? "the network trained on its decisions decides"
                    : "its decisions explain the samples better than those of the network "
                      "trained on them, which starts as the linear equalizer") +
-           (d_known
+           (known
                 ? ""
                 : "; labels are right up to a symmetry of the constellation and a whole delay");
 }

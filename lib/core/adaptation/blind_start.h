@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,14 +19,17 @@ namespace gr::adann::core {
 
 /*! Makes a model from the first symbols of a signal.
  *
- * At first its network takes the nearest point to a window's middle sample. From 4096
- * symbols on it is the linear equalizer that was fitted to them, with known labels if there are
- * some, else blindly (linear_equalizer.h), in the rotation and at the delay of the decisions
- * before. That network has the layers of the one to come: four of each layer's neurons
- * carry ±I and ±Q through it. From there it is trained, 20 epochs on the linear
- * equalizer's decisions of 32768 symbols, whose expected waveform is learnt as well. Of
- * the two networks the waveform_judge chooses, on the quarter of the symbols that
- * neither was trained on.
+ * At first its network takes the nearest point to a window's middle sample. From the batch
+ * on in which there are two known labels for each sample of a window, it is the linear
+ * equalizer that was fitted to these and then to its decisions; without them from 4096
+ * symbols on one that was found blindly (linear_equalizer.h), in the rotation and at the
+ * delay of the labels that are known, else of the decisions before. Where it is at odds
+ * with labels that become known it is fitted anew; known ones that no linear equalizer
+ * explains, a false alarm, count as not known. That network has the layers of the one to
+ * come: four of each layer's neurons carry ±I and ±Q through it. From there it is trained,
+ * 20 epochs on the linear equalizer's decisions of 32768 symbols, whose expected waveform
+ * is learnt as well. Of the two networks the waveform_judge chooses, on the quarter of the
+ * symbols that neither was trained on.
  *
  * Symbols have to follow each other without a gap; after one, and where no linear
  * equalizer finds the constellation, it starts over. */
@@ -44,12 +48,16 @@ public:
                 std::uint64_t seed);
 
     /*! Takes a batch.
-     * \param labels batch.count known ones, or null
+     * \param labels known ones of its symbols from number `first` on, below M; others count as
+     * not known
+     * \param known how many
      * \param follows whether it comes directly after the one before
      * \param goes_on asked now and then while it trains; if not, it starts over
      * \return what people should know: empty if nothing has happened that is new to them */
     std::string take(const feature_view& batch,
                      const std::uint8_t* labels,
+                     std::size_t first,
+                     std::size_t known,
                      bool follows,
                      const std::function<bool()>& goes_on);
 
@@ -65,6 +73,13 @@ private:
     std::string look();
     std::string train(const std::function<bool()>& goes_on);
     std::vector<std::uint8_t> decided() const;
+    std::vector<std::uint8_t> best_labels() const;
+    bool knows_enough() const;
+    bool is_at_odds(std::size_t latest) const;
+    bool tells_rotation() const;
+    bool fits_known();
+    void forget(std::size_t first);
+    linear_equalizer follow();
     void set_linear(const linear_equalizer& fitted);
     bool judge(const network& trained, const std::vector<std::uint8_t>& labels) const;
     void begin();
@@ -73,10 +88,10 @@ private:
     const std::uint64_t d_seed;
     std::size_t d_stride = 0;
     std::vector<float> d_samples;
-    std::vector<std::uint8_t> d_labels; // known ones
-    std::size_t d_count = 0;            // symbols since the latest gap
-    bool d_known = false;
-    double d_error = 0; // of the first linear equalizer
+    std::vector<std::optional<std::uint8_t>> d_labels; // that are known
+    std::size_t d_count = 0;                           // symbols since the latest gap
+    std::size_t d_known = 0;                           // labels, of them
+    double d_error = 0;                                // of the first linear equalizer
     bool d_looked = false, d_changed = false, d_done = false;
     bool d_failed = false; // and it was told
 };

@@ -24,8 +24,8 @@ adaptive_equalizer::written adaptive_equalizer::decide(const feature_view& view,
                "one per feature vector for the loss 'supervised'");
     for (std::size_t done = 0; done < view.count;) {
         std::size_t n = std::min(view.count - done, d_batch - d_position);
-        if (d_untrained)
-            n = std::min(n, d_untrained);
+        for (const std::size_t left : { d_untrained, d_sequence })
+            n = left ? std::min(n, left) : n;
         const feature_view part = decide_some(
             view.from(done, n),
             known_labels ? known_labels + done : nullptr,
@@ -39,11 +39,10 @@ adaptive_equalizer::written adaptive_equalizer::decide(const feature_view& view,
                                soft + all.points * d_initial.window.floats_per_sample(),
                                kind);
         if (d_adapts && d_thread.joinable())
-            collect(part,
-                    d_supervised ? taught(known_labels + done, decided, part.count)
-                                 : decided);
+            collect(part, decided, known_labels ? known_labels + done : nullptr);
         d_position = (d_position + part.count) % d_batch;
         done += part.count;
+        d_sequence -= std::min(d_sequence, part.count);
         if (d_untrained && (d_untrained -= part.count) == 0)
             leave_batch();
     }
@@ -93,7 +92,8 @@ feature_view adaptive_equalizer::decide_some(const feature_view& view,
     const prepared_network& net = d_weights.newest();
     observed<front_filter>* const following = d_following;
     if (!following) {
-        d_known.clear();
+        if (!d_sequence)
+            d_known.clear();
         const std::size_t dimension = d_initial.window.dimension();
         const feature_view middle{
             view.data + (d_dimension - dimension) / 2, d_stride, dimension, view.count
@@ -101,12 +101,16 @@ feature_view adaptive_equalizer::decide_some(const feature_view& view,
         d_decider.decide(net, middle, labels, posteriors, d_position);
         return middle;
     }
+    if (std::exchange(d_sequence, 0)) // it began before the filter
+        d_known.clear();
     front_filter& front = following->enter();
     const bool follows = d_follows;
     if (d_reset_front.exchange(false) || std::exchange(d_followed, follows) != follows)
         front.reset();
-    if (!d_known.empty())
+    if (!d_known.empty()) {
         front.train(d_known.data(), d_known.size());
+        d_bursts = front.status().bursts;
+    }
     d_known.clear();
     const std::size_t n = std::min(view.count, front.left());
     const feature_view seen = front.filter(view.from(0, n));
@@ -117,6 +121,8 @@ feature_view adaptive_equalizer::decide_some(const feature_view& view,
         front.known(taught(known_labels, labels, n), n);
     else
         front.decided(labels, n, d_decider, net);
+    if (n == d_untrained && d_paused && front.status().bursts == d_bursts)
+        d_between = true; // no burst has begun
     if (d_position + n == d_batch || n == d_untrained)
         tell(front);
     following->leave();
@@ -127,12 +133,26 @@ const std::uint8_t* adaptive_equalizer::taught(const std::uint8_t* known_labels,
                                                const std::uint8_t* labels,
                                                std::size_t n)
 {
-    constexpr std::uint8_t unknown = 255; // but of 256 points
-    if (d_initial.net.outputs() > unknown)
-        return known_labels;
     for (std::size_t i = 0; i < n; ++i)
-        d_taught[i] = known_labels[i] == unknown ? labels[i] : known_labels[i];
+        d_taught[i] =
+            known_labels[i] < d_initial.net.outputs() ? known_labels[i] : labels[i];
     return d_taught.data();
+}
+
+// For the start: what input 1 or the training sequence tells.
+void adaptive_equalizer::note_known(const std::uint8_t* known_labels, std::size_t n)
+{
+    batch& of = *d_filling;
+    if (!d_supervised) {
+        known_labels = d_known.data() + d_known.size() - d_sequence;
+        n = std::min(n, d_sequence);
+    }
+    if (of.known == 0)
+        of.first = d_position;
+    if (of.first + of.known != d_position)
+        return; // a second sequence in one batch
+    std::copy_n(known_labels, n, of.labels.begin() + d_position);
+    of.known += n;
 }
 
 void adaptive_equalizer::tell(const front_filter& front)
@@ -146,7 +166,9 @@ void adaptive_equalizer::tell(const front_filter& front)
     d_front_report.publish();
 }
 
-void adaptive_equalizer::collect(const feature_view& view, const std::uint8_t* labels)
+void adaptive_equalizer::collect(const feature_view& view,
+                                 const std::uint8_t* decided,
+                                 const std::uint8_t* known_labels)
 {
     const bool learns = !d_frozen && !d_between && !d_untrained;
     if (d_position == 0) {
@@ -154,7 +176,7 @@ void adaptive_equalizer::collect(const feature_view& view, const std::uint8_t* l
         if (!d_filling && learns)
             ++d_dropped;
         if (d_filling)
-            d_filling->follows = !d_gap;
+            d_filling->begin(!d_gap, !d_started);
         d_gap = !d_filling;
     }
     if (d_filling) {
@@ -162,7 +184,13 @@ void adaptive_equalizer::collect(const feature_view& view, const std::uint8_t* l
         std::copy_n(view.data,
                     view.floats(),
                     d_filling->samples.begin() + d_position * view.stride);
-        std::copy_n(labels, view.count, d_filling->labels.begin() + d_position);
+        if (d_filling->starts)
+            note_known(known_labels, view.count);
+        else
+            std::copy_n(d_supervised ? taught(known_labels, decided, view.count)
+                                     : decided,
+                        view.count,
+                        d_filling->labels.begin() + d_position);
     }
     const bool is_whole = d_position + view.count == d_batch;
     if (is_whole)
@@ -178,6 +206,14 @@ void adaptive_equalizer::collect(const feature_view& view, const std::uint8_t* l
 void adaptive_equalizer::begin_burst(const std::vector<std::uint8_t>& training)
 {
     d_known = training;
+    if (!d_started) { // it is learnt from, as what follows it
+        d_sequence = training.size();
+        if (std::exchange(d_between, false))
+            leave_batch();
+        return;
+    }
+    if (!d_untrained)
+        d_paused = d_between;
     d_untrained = training.size();
     d_between = false;
     leave_batch();
@@ -190,7 +226,7 @@ void adaptive_equalizer::end_burst(bool resets)
     d_between = true;
     d_reset_front = d_reset_front || resets;
     d_known.clear();
-    d_untrained = 0;
+    d_untrained = d_sequence = 0;
     leave_batch();
 }
 

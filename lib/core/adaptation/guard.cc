@@ -21,7 +21,8 @@ constexpr double drifted = 1.5; // estimated error rate over the usual one
 constexpr double drifted_burden = 4;
 constexpr double unexplained = 1.5;  // rms that the waveform leaves, over the trained one
 constexpr double doubt_lasts = 8192; // symbols, as error_estimate's
-constexpr double settled = 2048;     // symbols that an estimate needs
+constexpr double most_doubted = 1 << 21; // symbols: those, and the longest batch
+constexpr double settled = 2048;         // symbols that an estimate needs
 constexpr std::size_t patience = 16384;  // symbols before a rollback
 constexpr std::size_t good_lasts = 8192; // symbols until the next good one is kept
 
@@ -316,6 +317,8 @@ void guard::state(archive& members)
     members("judge", *d_judge);
     members("refiner", *d_refiner);
     members("refined", d_is_refined);
+    members("doubt", d_doubt, 0.0, most_doubted);
+    members("doubted", d_refined_symbols, 0.0, most_doubted);
     members("random", d_random);
     for (const candidate which : { offline, adaptive, last_good }) {
         members(std::string("better.") + name(which), d_rivals[which].better);

@@ -96,6 +96,8 @@ public:
     /*! Of refined labels of some 8192 latest symbols: what likelihoods leave open, times
      * what was counted for that when the model was trained; NaN while nothing is refined. */
     double refined_symbol_error_rate() const;
+    //! Effective number of symbols that it is made from.
+    double refined_symbols() const { return d_refined_symbols; }
     //! Whether trustworthy(), and that count was made, and 2048 symbols were refined.
     bool refined_trustworthy() const;
 

@@ -11,7 +11,8 @@ namespace gr::adann::core {
 
 namespace {
 
-constexpr std::size_t most_rejected = 16384; // symbols in a row
+// Symbols in a row: steps that were not accepted, batches that are not usable.
+constexpr std::size_t most_rejected = 16384;
 // While refined labels are learnt:
 constexpr float faster = 6;              // learning rate
 constexpr std::size_t part_averaged = 4; // of these symbols
@@ -91,6 +92,10 @@ const std::vector<learner_event>& learner::step(const feature_view& batch,
 // Has the signal check and the guard look at a batch. Returns whether to train on it.
 bool learner::watch(const feature_view& batch, const std::uint8_t* decided)
 {
+    const bool usable = all_usable(batch.data, batch.floats());
+    d_unusable = usable ? 0 : d_unusable + batch.count;
+    if (!usable && d_unusable < most_rejected)
+        return false; // it costs its batch, and tells nothing of the signal
     const std::string problem = d_signal->problem(batch, decided);
     if (!problem.empty()) {
         if (!d_paused) {
@@ -131,8 +136,8 @@ void learner::estimate_errors(std::size_t more_symbols)
     forget_estimate();
     const double of_refined = d_guard->refined_symbol_error_rate();
     const bool refined = d_decides_refined && !std::isnan(of_refined);
-    const auto symbols =
-        static_cast<std::uint64_t>(std::lround(d_guard->estimate().symbols()));
+    const auto symbols = static_cast<std::uint64_t>(std::lround(
+        refined ? d_guard->refined_symbols() : d_guard->estimate().symbols()));
     if (symbols == 0)
         return;
     ++d_status.estimates;
@@ -238,6 +243,7 @@ void learner::state(archive& members)
     members("paused", d_paused);
     members("unestimated", d_unestimated);
     members("rejected", d_rejected);
+    members("unusable", d_unusable);
     members("refined", d_refined);
     members("steps", d_status.steps);
     members("updates", d_status.updates);

@@ -172,6 +172,7 @@ private:
     bool d_paused = false;
     std::size_t d_unestimated = 0; // symbols since the estimate was made
     std::size_t d_rejected = 0;    // symbols since a step was accepted
+    std::size_t d_unusable = 0;    // … since a batch was usable
     std::size_t d_refined = 0; // symbols since other labels than refined ones were learnt
     learner_status d_status;
     std::vector<learner_event> d_events; // of the latest step

@@ -2,6 +2,8 @@
 #include "core/adaptation/refined_stream.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <utility>
 
 namespace gr::adann::core {
@@ -134,6 +136,8 @@ bool refined_stream::explained(const refinement& signal,
     for (std::size_t i = 0; i < last - first; ++i) {
         const float* const own = &d_white[(first + i) * stride];
         begin[i] = sum_of_products(own, own, stride);
+        if (!std::isfinite(begin[i])) // nth_element needs an order
+            begin[i] = std::numeric_limits<float>::max();
     }
     std::nth_element(begin, begin + (last - first) / 2, end);
     return begin[(last - first) / 2] <

@@ -64,19 +64,26 @@ error_counts& error_counts::operator+=(const error_counts& other)
     symbol_errors += other.symbol_errors;
     bits += other.bits;
     bit_errors += other.bit_errors;
+    information += other.information;
     return *this;
 }
 
 error_counter::error_counter(const constellation& alphabet,
                              std::size_t batch,
-                             unsigned search)
+                             unsigned search,
+                             bool posteriors)
     : d_batch_size(checked<std::size_t>("batch", batch, 1, 1u << 30)),
       d_search_range(checked<unsigned>("search", search, 0, 16384)),
       d_bits(alphabet.bits_per_symbol()),
       d_mask(static_cast<std::uint8_t>(alphabet.size() - 1)),
       d_search(alphabet, search, longest_window),
-      d_decided(longest_window + 2 * (probe_length + search) + headroom),
-      d_sent(longest_window + 2 * (probe_length + search) + headroom)
+      d_decided(longest_window + 2 * (probe_length + search) + headroom,
+                posteriors ? alphabet.size() : 0),
+      d_sent(longest_window + 2 * (probe_length + search) + headroom),
+      d_has_posteriors(posteriors),
+      d_soft(alphabet.size()),
+      d_posteriors(alphabet.size()),
+      d_ratios(d_bits)
 {
     reset();
 }
@@ -94,9 +101,11 @@ void error_counter::reset()
     d_totals = {};
 }
 
-std::size_t error_counter::append_decided(const std::uint8_t* labels, std::size_t count)
+std::size_t error_counter::append_decided(const std::uint8_t* labels,
+                                          std::size_t count,
+                                          const float* posteriors)
 {
-    return d_decided.append(labels, count, d_mask);
+    return d_decided.append(labels, count, d_mask, posteriors);
 }
 
 std::size_t error_counter::append_sent(const std::uint8_t* labels, std::size_t count)
@@ -114,7 +123,9 @@ std::optional<batch_result> error_counter::next()
                 d_batch.first = d_counted;
                 d_batch.where = d_lock.where;
             }
-            const error_counts counts = count(d_lock.where, d_counted, n);
+            error_counts counts = count(d_lock.where, d_counted, n);
+            counts.information =
+                d_has_posteriors ? information(d_lock.where, d_counted, n) : NAN;
             d_batch.counts += counts;
             d_totals += counts;
             d_counted += n;
@@ -335,6 +346,21 @@ error_counter::count(const alignment& at, std::int64_t from, std::int64_t n) con
     }
     const auto symbols = static_cast<std::uint64_t>(n);
     return { symbols, symbol_errors, symbols * d_bits, bit_errors };
+}
+
+double error_counter::information(const alignment& at, std::int64_t from, std::int64_t n)
+{
+    const auto& undo = d_search.undo(at.symmetry);
+    const std::uint8_t* sent = d_sent.at(from - at.delay);
+    double bits = 0;
+    for (std::int64_t i = 0; i < n; ++i) {
+        const float* row = d_decided.row(from + i);
+        for (std::size_t label = 0; label < d_posteriors.size(); ++label)
+            d_posteriors[undo[label]] = row[label];
+        d_soft.process(d_posteriors.data(), d_ratios.data(), 1);
+        bits += d_soft.information(d_ratios.data(), sent[i]);
+    }
+    return bits;
 }
 
 batch_result error_counter::close_batch()

@@ -8,6 +8,7 @@
 
 #include "core/counting/alignment_search.h"
 #include "core/counting/clopper_pearson.h"
+#include "core/signal/soft_bits.h"
 
 #include <optional>
 #include <string>
@@ -22,7 +23,10 @@ struct error_counts {
     std::uint64_t symbol_errors = 0;
     std::uint64_t bits = 0;
     std::uint64_t bit_errors = 0;
+    double information = 0; //!< bits, soft_bits::information(); NaN without posteriors
 
+    //! Generalized mutual information, bits a symbol; NaN before the first, or without posteriors.
+    double gmi() const { return information / static_cast<double>(symbols); }
     //! Bit error rate; not a number before the first bit.
     double ber() const
     {
@@ -70,8 +74,11 @@ struct batch_result {
  * half of the errors means that sender and receiver do not mean the same bits: that is no
  * lock, nothing is counted, and permutation() tells which it is.
  *
+ * **Posteriors** of the decided labels, by choice, bring the generalized mutual
+ * information, of the soft bits that they are worth.
+ *
  * Use: append what has come to either stream, then call next() until it has nothing; and
- * again. Memory is constant: a stream can be about 65536 labels ahead of the other, then
+ * again. Memory is bounded: a stream can be about 65536 labels ahead of the other, then
  * append() takes no more of it. Not safe for use by several threads.
  */
 class error_counter
@@ -80,15 +87,20 @@ public:
     /*! \param alphabet which labels, and symmetries
      * \param batch symbols of a result, 1 to 2^30
      * \param search largest delay in symbols, either way, 0 to 16384
+     * \param posteriors whether append_decided() gets them
      * \throws std::invalid_argument if a parameter is out of range */
     explicit error_counter(const constellation& alphabet,
                            std::size_t batch = 8192,
-                           unsigned search = 1024);
+                           unsigned search = 1024,
+                           bool posteriors = false);
 
     /*! Takes labels, of which the low bits_per_symbol bits count.
+     * \param posteriors (count, M), M the size of the alphabet; null if it has none
      * \return how many; fewer than `count` if it is too far ahead of the other stream,
      * none after its end. */
-    std::size_t append_decided(const std::uint8_t* labels, std::size_t count);
+    std::size_t append_decided(const std::uint8_t* labels,
+                               std::size_t count,
+                               const float* posteriors = nullptr);
     std::size_t append_sent(const std::uint8_t* labels, std::size_t count);
 
     //! How many labels append takes now.
@@ -142,6 +154,7 @@ private:
     std::int64_t split(const alignment& next, std::int64_t to) const;
     bool differs(const alignment& at, std::int64_t index) const;
     error_counts count(const alignment& at, std::int64_t from, std::int64_t n) const;
+    double information(const alignment& at, std::int64_t from, std::int64_t n);
     batch_result close_batch();
     void trim();
 
@@ -150,8 +163,12 @@ private:
     const unsigned d_bits;
     const std::uint8_t d_mask;
     alignment_search d_search;
-    label_stream d_decided;
+    label_stream d_decided; // with posteriors
     label_stream d_sent;
+    const bool d_has_posteriors;
+    const soft_bits d_soft;
+    std::vector<float> d_posteriors; // of a symbol, in the sender's order
+    std::vector<float> d_ratios;
     bool d_lacks_decided = true;
     bool d_lacks_sent = true;
 

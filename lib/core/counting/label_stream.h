@@ -14,14 +14,17 @@
 namespace gr::adann::core {
 
 /*! Labels begin() … end() - 1 of a stream, numbered from its start and contiguous in
- * memory.
+ * memory; beside each of them, by choice, a row of floats.
  *
  * The storage is twice the capacity, so that moving the labels back to its front costs
- * less than one copy of each label. */
+ * less than one copy of each label. That of the rows grows with what is kept. */
 class label_stream
 {
 public:
-    explicit label_stream(std::size_t capacity) : d_storage(2 * capacity) {}
+    explicit label_stream(std::size_t capacity, std::size_t row = 0)
+        : d_storage(2 * capacity), d_row(row)
+    {
+    }
 
     std::int64_t begin() const { return d_begin; }
     std::int64_t end() const { return d_begin + d_size; }
@@ -35,13 +38,28 @@ public:
         return d_storage.data() + d_front + (index - d_begin);
     }
 
-    //! Appends the first min(count, room()) labels, reduced to the bits in `mask`.
-    std::size_t append(const std::uint8_t* labels, std::size_t count, std::uint8_t mask)
+    const float* row(std::int64_t index) const
+    {
+        return d_rows.data() + (d_front + (index - d_begin)) * d_row;
+    }
+
+    //! Appends the first min(count, room()) labels, reduced to the bits in `mask`, and rows.
+    std::size_t append(const std::uint8_t* labels,
+                       std::size_t count,
+                       std::uint8_t mask,
+                       const float* rows = nullptr)
     {
         count = std::min(count, room());
-        if (d_front + d_size + count > d_storage.size()) {
+        if (d_front > std::max(d_size, least_kept)) {
             std::memmove(d_storage.data(), d_storage.data() + d_front, d_size);
+            std::copy_n(d_rows.begin() + d_front * d_row, d_size * d_row, d_rows.begin());
             d_front = 0;
+        }
+        if (rows) {
+            const std::size_t used = (d_front + d_size) * d_row;
+            if (used + count * d_row > d_rows.size())
+                d_rows.resize(used + std::max(used, count * d_row));
+            std::copy_n(rows, count * d_row, d_rows.begin() + used);
         }
         std::uint8_t* out = d_storage.data() + d_front + d_size;
         for (std::size_t i = 0; i < count; ++i)
@@ -58,15 +76,12 @@ public:
         d_size -= count;
     }
 
-    void clear()
-    {
-        d_front = d_size = 0;
-        d_begin = 0;
-        d_ended = false;
-    }
-
 private:
+    static constexpr std::size_t least_kept = 4096;
+
     std::vector<std::uint8_t> d_storage;
+    std::size_t d_row;
+    std::vector<float> d_rows;
     std::size_t d_front = 0;
     std::size_t d_size = 0;
     std::int64_t d_begin = 0;

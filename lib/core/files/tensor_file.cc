@@ -12,7 +12,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <regex>
+#include <string_view>
 #include <system_error>
 
 #include <fcntl.h>
@@ -65,6 +65,19 @@ bool write_all(int descriptor, const std::string& bytes)
     return true;
 }
 
+bool is_number(std::string_view text)
+{
+    return !text.empty() && text.find_first_not_of("0123456789") == text.npos;
+}
+
+// Whether a file's name ends as writers name temporary files: their process, a count of them.
+bool is_temporary(std::string_view ending)
+{
+    const std::size_t hyphen = ending.find('-');
+    return hyphen != ending.npos && is_number(ending.substr(0, hyphen)) &&
+           is_number(ending.substr(hyphen + 1));
+}
+
 // Has the rename last, and removes the temporary files that killed writers left: a file's
 // writer holds a lock on it as long as it lives.
 void finish_rename(const std::filesystem::path& target)
@@ -75,7 +88,6 @@ void finish_rename(const std::filesystem::path& target)
         fsync(d);
         close(d);
     }
-    static const std::regex number("[0-9]+-[0-9]+");
     const std::string start = target.filename().string() + ".";
     std::error_code none;
     for (auto each = std::filesystem::directory_iterator(folder, none);
@@ -83,7 +95,7 @@ void finish_rename(const std::filesystem::path& target)
          each.increment(none)) {
         const std::string name = each->path().filename().string();
         if (name.compare(0, start.size(), start) != 0 ||
-            !std::regex_match(name.substr(start.size()), number))
+            !is_temporary(name.substr(start.size())))
             continue;
         const int d = open(each->path().c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
         if (d >= 0 && flock(d, LOCK_EX | LOCK_NB) == 0)

@@ -92,17 +92,25 @@ mlse::mlse(const channel_model& channel, const mlse_settings& settings)
       d_known(d_usable.size()),
       d_labels(d_usable.size()),
       d_taught(d_usable.size()),
-      d_survivors(survivor_rows(settings) * d_trellis.padded_states()),
-      d_rows(d_margin),
-      d_decided(d_margin),
-      d_given(d_margin),
-      d_trained(d_margin + channel.memory - 1 - channel.ahead()),
-      d_until_traceback(settings.block_length ? settings.block_length : d_portion),
-      d_training_position(0)
+      d_survivors(survivor_rows(settings) * d_trellis.padded_states())
 {
     for (auto& metrics : d_metrics)
         metrics.resize(d_trellis.padded_states() + simd::trellis_lanes);
     d_trellis.set_response(d_tracker.taps());
+    start();
+}
+
+void mlse::start()
+{
+    std::fill(d_samples.begin(), d_samples.end(), 0.0f);
+    for (auto* rows : { &d_usable, &d_known, &d_labels, &d_taught })
+        std::fill(rows->begin(), rows->end(), 0);
+    d_rows = d_decided = d_given = d_margin;
+    d_trained = d_margin + d_trellis.channel().memory - 1 - d_trellis.channel().ahead();
+    d_until_traceback = d_settings.block_length ? d_settings.block_length : d_portion;
+    d_since_update = 0;
+    d_training_position = d_training.size();
+    d_now = 0;
     start_metrics();
 }
 

@@ -59,6 +59,10 @@ public:
                      std::uint8_t* labels,
                      std::size_t room);
 
+    //! What comes next is another stream; labels that are not handed out are forgotten, the
+    //! taps stay.
+    void start();
+
     //! Whether labels are decided that the latest process() had no room for.
     bool pending() const { return d_given < d_decided; }
     //! Largest decision delay in symbols.
@@ -109,7 +113,7 @@ private:
     std::vector<std::uint8_t> d_taught;    // what the LMS takes: known or else decided
     std::vector<std::uint8_t> d_survivors; // from row d_margin on
     std::array<aligned_floats, 2> d_metrics;
-    std::size_t d_now = 0; // which of them holds the present ones
+    std::size_t d_now; // which of them holds the present ones
 
     std::size_t d_rows;    // taken,
     std::size_t d_decided; // decided,
@@ -117,7 +121,7 @@ private:
     std::size_t d_trained; // and used by the LMS: so many of them
     std::size_t d_until_traceback;
     std::size_t d_until_renormalised;
-    std::size_t d_since_update = 0; // symbols
+    std::size_t d_since_update; // symbols
     std::uint64_t d_updates = 0;
 
     std::vector<std::uint8_t> d_training;

@@ -3,6 +3,7 @@
 
 #include "core/signal/fit_waveform.h"
 
+#include <algorithm>
 #include <cmath>
 #include <complex>
 
@@ -61,8 +62,12 @@ void separate_blindly(const mixed_signal& signal,
         const std::size_t reach = waveform.reach(), n = sent.size() - 2 * reach;
         std::vector<float> expected(n * signal.stride());
         waveform.expect(&sent[reach], n, expected.data());
+        float* const first = own + reach * signal.stride();
         for (std::size_t i = 0; i < expected.size(); ++i)
-            own[reach * signal.stride() + i] -= expected[i];
+            first[i] -= expected[i];
+        // At the ends it would still be there: the strongest samples of what is left.
+        std::fill(left.data(), first, 0.0f);
+        std::fill(first + expected.size(), left.data() + left.size(), 0.0f);
     };
     std::size_t sought = 0;
     for (const auto& known : labels)

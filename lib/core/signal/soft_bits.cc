@@ -38,4 +38,15 @@ void soft_bits::process(const float* posteriors, float* out, std::size_t symbols
     }
 }
 
+double soft_bits::information(const float* ratios, std::uint8_t label) const
+{
+    double missing = 0; // nats
+    for (unsigned b = 0; b < d_bits; ++b) {
+        const bool is_one = label >> (d_bits - 1 - b) & 1;
+        missing +=
+            std::log1p(std::exp(is_one ? -double{ ratios[b] } : double{ ratios[b] }));
+    }
+    return d_bits - missing / std::log(2.0);
+}
+
 } // namespace gr::adann::core

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 namespace gr::adann::core {
 
@@ -32,6 +33,16 @@ public:
     //! \param posteriors symbols × M
     //! \param out symbols × bits_per_symbol()
     void process(const float* posteriors, float* out, std::size_t symbols) const;
+
+    /*! What the ratios of one symbol tell of its label, in bits: bits_per_symbol() less
+     * log2(1 + exp(-ratio)) of each 1 and log2(1 + exp(ratio)) of each 0 in it. The mean
+     * over symbols that are equally likely is the generalized mutual information of these
+     * ratios, as they are (s = 1): the bits a symbol that an ideal code carries which is
+     * decoded from soft bits. Negative where they are confidently wrong. Source: Alvarado et al., "Replacing the Soft-Decision FEC
+     * Limit Paradigm in the Design of Optical Communication Systems", JLT 33(20), 2015.
+     * \param ratios bits_per_symbol() ones, as process() gives them
+     * \param label that was sent */
+    double information(const float* ratios, std::uint8_t label) const;
 
 private:
     const std::size_t d_size;

@@ -56,10 +56,12 @@ all_usable(const float* samples, std::size_t n, float largest = largest_sample)
 class window_geometry
 {
 public:
+    static constexpr unsigned most_sps = 64;
+
     window_geometry(unsigned sps, unsigned half_window, bool complex)
         : d_sps(sps), d_half_window(half_window), d_floats(complex ? 2 : 1)
     {
-        check_range("sps", sps, 1u, 64u);
+        check_range("sps", sps, 1u, most_sps);
         check_range("half_window", half_window, 0u, 255u);
     }
 

@@ -251,18 +251,13 @@ void front_filter::decided(const std::uint8_t* labels,
                            decider& decides,
                            const prepared_network& net)
 {
-    if (d_untrained) {
-        take(labels, n);
-        if (!d_untrained)
-            acquire();
-        return;
-    }
     if (!d_in_use) {
         decides.decide(net, own_windows(n), d_own.data(), nullptr, d_position);
         labels = d_own.data();
     }
+    const bool awaits = d_untrained;
     const std::size_t blocks = take(labels, n);
-    if (!blocks)
+    if ((awaits && !d_untrained && acquire()) || !blocks)
         return;
     if (d_acquired)
         return update(blocks);
@@ -291,11 +286,7 @@ void front_filter::known(const std::uint8_t* labels, std::size_t n)
 // one, else 0.
 std::size_t front_filter::take(const std::uint8_t* labels, std::size_t n)
 {
-    if (d_untrained) {
-        labels = &d_training[d_trained];
-        d_trained += n;
-        d_untrained -= n;
-    }
+    d_untrained -= std::min(d_untrained, n);
     std::copy_n(labels, n, d_labels.begin() + d_next);
     for (std::size_t k = d_next; d_line && k < d_next + n; ++k)
         d_line->take({ d_samples.re[sample(k)], d_samples.im[sample(k)] });

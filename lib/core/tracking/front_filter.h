@@ -147,11 +147,9 @@ public:
     //! The same with labels that nothing is learnt from.
     void hold(const std::uint8_t* labels, std::size_t n) { take(labels, n); }
 
-    /*! The next n symbols are these, whatever is decided.
+    /*! The next n symbols are these, if what comes agrees with them.
      * \param n least_training() to most_training */
     void train(const std::uint8_t* labels, std::size_t n);
-    //! Symbols of the training sequence that are to come.
-    std::size_t untrained() const { return d_untrained; }
 
     //! Back to doing nothing.
     void reset();
@@ -212,7 +210,7 @@ private:
     void start_over();
     void mind_carrier();
     bool begin_with_carrier();
-    void acquire();
+    bool acquire();
 
     std::shared_ptr<const expected_waveform> d_waveform;
     window_geometry d_window;
@@ -259,7 +257,7 @@ private:
     std::uint64_t d_blocks = 0, d_resets = 0, d_slips = 0, d_bursts = 0;
     acquisition d_acquisition;
     std::vector<std::uint8_t> d_training;       // the labels
-    std::size_t d_trained = 0, d_untrained = 0; // of them, those that came, and will
+    std::size_t d_trained = 0, d_untrained = 0; // how many, and how many are to come
     bool d_acquired = false;                    // by training
 };
 

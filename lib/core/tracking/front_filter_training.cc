@@ -13,25 +13,25 @@ void front_filter::train(const std::uint8_t* labels, std::size_t n)
     check_range(
         "training sequence's length", n, least_training(*d_waveform), most_training);
     std::copy_n(labels, n, d_training.begin());
-    d_trained = 0;
-    d_untrained = n;
+    d_trained = d_untrained = n;
 }
 
-// From the training sequence that has just come.
-void front_filter::acquire()
+// From the training sequence that has just come; false, and nothing has changed, if it has not.
+bool front_filter::acquire()
 {
     const std::size_t around = d_waveform->reach();
     const std::size_t symbols = d_trained - 2 * around, n = sample(symbols);
     const std::size_t owned = sample(d_next - around - symbols) - d_window.sps() / 2;
     if (d_known < d_trained || d_unusable > owned - reach())
-        return;
+        return false;
     const signal_planes x = d_samples + static_cast<std::ptrdiff_t>(owned - reach());
-    d_waveform->expect(&d_labels[d_next - around - symbols], symbols, d_expected.data());
+    d_waveform->expect(&d_training[around], symbols, d_expected.data());
     d_wanted.assign(d_expected.data(), n);
     d_sums.set(x, d_wanted, n);
     d_sums.want(d_wanted_noise);
     if (!(d_acquisition.find(d_sums, x, d_wanted, n) < lost()))
-        return;
+        return false;
+    std::copy_n(d_training.begin(), d_trained, d_labels.begin() + (d_next - d_trained));
     start_over();
     // Whatever is needed of the filtered stream from here on is filtered again.
     d_position = d_update = 0;
@@ -55,6 +55,7 @@ void front_filter::acquire()
     d_bank.start_from(d_sums, d_acquisition.taps());
     d_in_use = d_acquired = true;
     ++d_bursts;
+    return true;
 }
 
 } // namespace gr::adann::core

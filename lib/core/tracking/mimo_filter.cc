@@ -33,9 +33,20 @@ const expected_waveform& waveform_of(const model& behind)
     return *behind.waveform;
 }
 
-const mimo_filter_settings& checked(const mimo_filter_settings& settings)
+// A blind start takes all channels together as one of so many samples a symbol.
+const mimo_filter_settings& checked(const mimo_filter_settings& settings,
+                                    const model& behind)
 {
     settings.check();
+    check_range("samples per symbol of all channels together",
+                settings.channels * behind.sps,
+                std::size_t{ 1 },
+                std::size_t{ window_geometry::most_sps });
+    if (settings.outputs > 1)
+        check_range("half window of a model for two outputs or more",
+                    std::size_t{ behind.half_window },
+                    std::size_t{ 0 },
+                    std::size_t{ expected_waveform::most_reach });
     return settings;
 }
 
@@ -54,7 +65,7 @@ mimo_filter::mimo_filter(const model& behind, const mimo_filter_settings& settin
       d_window(behind.window),
       d_half_window(behind.half_window),
       d_chance(2 * d_symbols.half_distance() * d_symbols.half_distance() / 3),
-      d_taps(odd_taps(checked(settings).length, behind.sps)),
+      d_taps(odd_taps(checked(settings, behind).length, behind.sps)),
       d_reach(d_taps / 2),
       d_delay(whole(d_reach, behind.sps)),
       d_past(start_symbols + d_delay + 2 * (d_half_window + d_waveform.reach()) +

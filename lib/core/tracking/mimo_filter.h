@@ -18,9 +18,10 @@
 namespace gr::adann::core {
 
 struct mimo_filter_settings {
-    std::size_t channels = 2; //!< received streams, 1 to 8
-    std::size_t outputs = 2;  //!< transmitters, 1 to `channels`
-    unsigned length = 12;     //!< symbols that the taps span, 1 to 64
+    std::size_t channels =
+        2; //!< received streams, 1 to 8; times samples a symbol at most 64
+    std::size_t outputs = 2; //!< transmitters, 1 to `channels`
+    unsigned length = 12;    //!< symbols that the taps span, 1 to 64
 
     //! \throws std::invalid_argument naming the setting that is out of range
     void check() const;

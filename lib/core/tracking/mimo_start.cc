@@ -190,14 +190,13 @@ void mimo_filter::find()
     d_patience = std::min(2 * d_patience, most_patience);
     try {
         find_labels(x, start_symbols, labels);
-    } catch (const eye_closed&) {
-        return;
+        for (auto& channel : x)
+            channel = channel + static_cast<std::ptrdiff_t>(sample(d_half_window));
+        for (std::size_t o = 0; o < outputs(); ++o)
+            if (!d_outputs[o].found)
+                begin(d_outputs[o], fit(x, labels[o].data(), labels[o].size()));
+    } catch (const eye_closed&) { // it is tried again
     }
-    for (auto& channel : x)
-        channel = channel + static_cast<std::ptrdiff_t>(sample(d_half_window));
-    for (std::size_t o = 0; o < outputs(); ++o)
-        if (!d_outputs[o].found)
-            begin(d_outputs[o], fit(x, labels[o].data(), labels[o].size()));
 }
 
 } // namespace gr::adann::core

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "core/tracking/tap_bank.h"
 
+#include "core/signal/windows.h"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -149,11 +151,6 @@ void tap_bank::learn(const normal_equations& block, std::size_t blocks)
 {
     const float before = residual();
     score(block);
-    // Beyond the floats: sums and scores would stay what they are.
-    if (!std::all_of(d_candidates.begin(), d_candidates.end(), [](const auto& each) {
-            return std::isfinite(each.score);
-        }))
-        return reset();
     d_latest = d_candidates[d_used].latest;
     d_blocks += blocks;
     ++d_scores;
@@ -162,6 +159,14 @@ void tap_bank::learn(const normal_equations& block, std::size_t blocks)
     choose();
     pace(is_surprising(before), block.count());
     take_in(block);
+    // Beyond the floats: sums, scores and taps would stay what they are.
+    if (!std::all_of(d_candidates.begin(), d_candidates.end(), [](const auto& each) {
+            return std::isfinite(each.score) &&
+                   all_usable(each.taps.data(),
+                              each.taps.size(),
+                              std::numeric_limits<float>::max());
+        }))
+        reset();
 }
 
 // Whether the latest block leaves more than those before it, by more than blocks differ.

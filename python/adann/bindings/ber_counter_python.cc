@@ -13,7 +13,8 @@ void bind_ber_counter(py::module& m)
     py::class_<ber_counter, gr::block, gr::basic_block, ber_counter::sptr>(
         m,
         "ber_counter",
-        R"(Bit error rate of decided labels (input 0), given the sent ones (input 1).
+        R"(Bit error rate of decided labels (input 0), given the sent ones (input 1); with posteriors (input 2,
+optional, M floats) their generalized mutual information.
 
 Finds delay and inversion or rotation itself and counts nothing until it has. Output,
 optional: the rate of each batch; message port `ber`: a dictionary per batch and per
@@ -43,6 +44,9 @@ object, see core.constellation; batch: symbols, 1 to 2**30; search: largest dela
         .def("errors", &ber_counter::errors, "Bit errors so far.")
         .def("bits", &ber_counter::bits, "Bits compared so far.")
         .def("ber", &ber_counter::ber, "errors() / bits(); nan before the first bit.")
+        .def("gmi",
+             &ber_counter::gmi,
+             "Generalized mutual information, bits a symbol; nan without posteriors.")
         .def("interval",
              &ber_counter::interval,
              "Exact 95 % interval (low, high) of ber().")

@@ -16,21 +16,43 @@ using namespace gr::adann::core;
 namespace {
 
 using labels = py::array_t<std::uint8_t, py::array::c_style>;
+using floats = py::array_t<float, py::array::c_style>;
 
 // Keeps the batches until they are asked for.
 class collecting_counter : public error_counter
 {
 public:
-    using error_counter::error_counter;
+    collecting_counter(const constellation& symbols,
+                       std::size_t batch,
+                       unsigned search,
+                       bool posteriors)
+        : error_counter(symbols, batch, search, posteriors),
+          d_size(posteriors ? symbols.size() : 0)
+    {
+    }
 
-    std::pair<std::size_t, std::size_t> push(const labels& decided, const labels& sent)
+    std::pair<std::size_t, std::size_t> push(const labels& decided,
+                                             const labels& sent,
+                                             const std::optional<floats>& posteriors)
     {
         check("decided", decided);
         check("sent", sent);
+        const std::vector<py::ssize_t> wanted{ decided.size(), py::ssize_t(d_size) };
+        const std::vector<py::ssize_t> given =
+            posteriors
+                ? std::vector<py::ssize_t>(posteriors->shape(),
+                                           posteriors->shape() + posteriors->ndim())
+                : std::vector<py::ssize_t>{ decided.size(), 0 };
+        if (given != wanted)
+            throw std::invalid_argument(
+                "posteriors: allowed are one row of floats for each decided label and column "
+                "for each point, of a counter with posteriors=True; else none");
         std::size_t from_decided = 0, from_sent = 0, taken;
         do {
-            const std::size_t n = append_decided(decided.data() + from_decided,
-                                                 decided.size() - from_decided);
+            const std::size_t n = append_decided(
+                decided.data() + from_decided,
+                decided.size() - from_decided,
+                posteriors ? posteriors->data() + from_decided * d_size : nullptr);
             const std::size_t m =
                 append_sent(sent.data() + from_sent, sent.size() - from_sent);
             from_decided += n;
@@ -62,6 +84,7 @@ private:
             d_batches.push_back(*batch);
     }
 
+    const std::size_t d_size; // of a row of posteriors
     std::vector<batch_result> d_batches;
 };
 
@@ -76,6 +99,11 @@ void bind_error_counter(py::module& m)
         .def_readonly("bits", &error_counts::bits)
         .def_readonly("bit_errors", &error_counts::bit_errors)
         .def_property_readonly("ber", &error_counts::ber, "nan before the first bit")
+        .def_property_readonly(
+            "gmi",
+            &error_counts::gmi,
+            "generalized mutual information, bits a symbol; nan before the first one and without "
+            "posteriors")
         .def_property_readonly(
             "ci95",
             [](const error_counts& c) {
@@ -103,21 +131,27 @@ void bind_error_counter(py::module& m)
 
 It finds the delay (up to `search` symbols, either way) and the inversion or rotation;
 until then, and after the alignment is lost, it counts nothing. Symbols inserted or
-deleted end a batch early. batch: symbols of a result, 1 to 2**30; search: 0 to 16384.)")
-        .def(py::init([](const py::object& symbols, std::size_t batch, unsigned search) {
+deleted end a batch early. batch: symbols of a result, 1 to 2**30; search: 0 to 16384;
+posteriors: whether push gets them, for the generalized mutual information.)")
+        .def(py::init([](const py::object& symbols,
+                         std::size_t batch,
+                         unsigned search,
+                         bool posteriors) {
                  return std::make_unique<collecting_counter>(
-                     constellation_from(symbols), batch, search);
+                     constellation_from(symbols), batch, search, posteriors);
              }),
              py::arg("constellation"),
              py::arg("batch") = 8192,
-             py::arg("search") = 1024)
+             py::arg("search") = 1024,
+             py::arg("posteriors") = false)
         .def(
             "push",
             &collecting_counter::push,
             py::arg("decided").noconvert(),
             py::arg("sent").noconvert(),
-            R"(Takes uint8 labels of both streams, any number of each. Returns how many it took: all,
-unless one stream is more than 65536 labels ahead of the other.)")
+            py::arg("posteriors") = py::none(),
+            R"(Takes uint8 labels of both streams, any number of each, and float32 posteriors of the decided
+ones, (n, M). Returns how many it took: all, unless one stream is more than 65536 labels ahead of the other.)")
         .def("finish",
              &collecting_counter::finish,
              "Both streams end here: counts what is left, into a last, shorter batch.")

@@ -31,7 +31,7 @@ class receiver(gr.hier_block2):
         constellation; "" starts with nothing, see `equalizer`. Train it on what the resampler
         gives with the same clock recovery.
     sample_rate, symbol_rate, window, clock_recovery, loop_bandwidth: see `resampler`.
-    count_errors: whether to count errors, see `ber_counter`.
+    count_errors: whether to count errors, and mutual information, see `ber_counter`.
     constellation, sps, half_window, complex: of what is received, without a model; a complex that
         is another than the model's is refused.
     carrier_recovery: for complex samples of root-raised-cosine pulses, 2 to 64 a symbol: GNU
@@ -103,6 +103,7 @@ class receiver(gr.hier_block2):
             self.counter = ber_counter(symbols.text)
             self.connect(self.equalizer, self.counter, (self, 3))
             self.connect((self, 1), (self.counter, 1))
+            self.connect((self.equalizer, 1), (self.counter, 2))
             self.message_port_register_hier_out("ber")
             self.msg_connect(self.counter, "ber", self, "ber")
 

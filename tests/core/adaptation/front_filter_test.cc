@@ -155,6 +155,16 @@ BOOST_AUTO_TEST_CASE(decisions_are_refined_directly_behind_a_restart)
     const auto refined = first_batch();
     BOOST_TEST(std::equal(
         refined.begin(), refined.end(), expected.labels.begin() + stop + begun));
+    {
+        adaptive_equalizer second(from, 4, settings);
+        second.start();
+        decide(second, stop, symbols - stop);
+        const auto estimated = second.status().estimated,
+                   wanted = whole.status().estimated;
+        BOOST_TEST(wanted.ber < 1.0);
+        BOOST_TEST(estimated.ber == wanted.ber);
+        BOOST_TEST(estimated.high == wanted.high);
+    }
     settings.decisions = decision_kind::network;
     BOOST_TEST((first_batch() != refined));
 }

@@ -7,6 +7,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <cmath>
+#include <limits>
 #include <string>
 
 using namespace gr::adann;
@@ -57,6 +58,33 @@ BOOST_AUTO_TEST_CASE(tells_of_a_pause_once_and_of_its_end_once)
     BOOST_TEST(learns.status().steps == 13u);
     BOOST_TEST(learns.status().updates == 7u);
     BOOST_TEST(learns.status().rejected() == 6u);
+}
+
+BOOST_AUTO_TEST_CASE(loses_to_a_bad_sample_its_batch_alone)
+{
+    const auto spoilt = [&](learner& learns) {
+        const feature_view good = next();
+        std::vector<float> samples(good.data, good.data + good.floats());
+        samples[100] = std::numeric_limits<float>::quiet_NaN();
+        return step(learns, { samples.data(), good.stride, good.dimension, good.count });
+    };
+    learner learns(initial, {});
+    while (std::isnan(learns.status().estimated.ber))
+        step(learns, next());
+    const std::size_t rest = 16384 / batch;
+    for (std::size_t i = 0; i + 1 < rest; ++i)
+        BOOST_TEST(words(spoilt(learns)) == "");
+    BOOST_TEST(!std::isnan(learns.status().estimated.ber));
+    BOOST_TEST(learns.status().rejected() == rest - 1);
+    BOOST_TEST(words(step(learns, next())) == "step");
+    // Where there is nothing else, the signal is away: also when it goes on from a file.
+    for (std::size_t i = 0; i < rest / 2; ++i)
+        BOOST_TEST(words(spoilt(learns)) == "");
+    learner continued(learns.checkpoint(), {});
+    for (std::size_t i = rest / 2; i + 1 < rest; ++i)
+        BOOST_TEST(words(spoilt(continued)) == "");
+    BOOST_TEST(words(spoilt(continued)) == "paused");
+    BOOST_TEST(words(step(continued, next())) == "resumed step");
 }
 
 BOOST_AUTO_TEST_CASE(goes_back_to_what_it_was_made_from)

@@ -102,19 +102,27 @@ BOOST_AUTO_TEST_CASE(what_an_error_quotes_commands_no_terminal)
 
 BOOST_AUTO_TEST_CASE(what_killed_writers_left_is_removed_and_nothing_else)
 {
-    const std::string stale = path + ".1-0", live = path + ".2-0", other = path + ".old";
-    for (const auto& each : { stale, live, other })
+    const std::string stale = path + ".1-0", live = path + ".27-31";
+    std::vector<std::string> others;
+    for (const char* ending :
+         { ".old", ".1", ".1-", ".-0", ".-", ".1-0-2", ".1-0x", ".a-0" })
+        others.push_back(path + ending);
+    for (const auto& each : { stale, live })
         std::ofstream(each) << "half a model";
+    for (const auto& each : others)
+        std::ofstream(each) << "someone's";
     const int writing = open(live.c_str(), O_WRONLY);
     BOOST_REQUIRE(flock(writing, LOCK_EX) == 0);
     save_model(path, load_model(path));
     BOOST_TEST(!std::ifstream(stale).good());
     BOOST_TEST(std::ifstream(live).good());
-    BOOST_TEST(std::ifstream(other).good());
     close(writing);
     save_model(path, load_model(path));
     BOOST_TEST(!std::ifstream(live).good());
-    std::remove(other.c_str());
+    for (const auto& each : others) {
+        BOOST_TEST(std::ifstream(each).good(), each);
+        std::remove(each.c_str());
+    }
 }
 
 BOOST_AUTO_TEST_CASE(formats_of_whole_numbers_are_kept_and_checked)

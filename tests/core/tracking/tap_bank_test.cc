@@ -1,9 +1,11 @@
 /* How often taps are learnt, by how much the link moves.
  * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "core/files/archive.h"
 #include "core/tracking/tap_bank.h"
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 
@@ -72,6 +74,25 @@ BOOST_AUTO_TEST_CASE(noise_after_none_is_a_surprise_once)
     BOOST_TEST(it.bank.apart() > 1u);
     it.go_on(-0.3f);
     BOOST_TEST(it.bank.apart() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(taps_beyond_the_floats_are_in_no_checkpoint)
+{
+    moving_link it;
+    it.go_on(0.2f);
+    aligned_floats huge(it.sums.vector_floats());
+    // What they leave is a float, the square of its slope is none.
+    std::fill_n(huge.begin(), taps, 1e17f);
+    it.bank.start_from(it.sums, huge.data());
+    it.go_on(0.2f);
+    tensor_file file;
+    archive saving = archive::saving(file, "state");
+    saving("bank", it.bank);
+    archive restoring = archive::restoring(file, "state");
+    BOOST_CHECK_NO_THROW(restoring("bank", it.bank));
+    for (std::size_t symbols = 0; symbols < 2048;)
+        symbols += it.go_on(0.2f);
+    BOOST_TEST(it.bank.residual() < 0.1f);
 }
 
 BOOST_AUTO_TEST_CASE(a_link_that_moves_is_looked_at_as_often_as_its_memory_asks)
