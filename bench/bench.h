@@ -84,6 +84,16 @@ double eigen(const scene& data, double seconds);
  * \throws std::runtime_error if the filter loses the signal */
 double tracking(const std::string& path, const std::string& what, double seconds);
 
+/*! A matrix of filters for two channels, and the network that decides each output in it.
+ * \param outputs 1 or 2
+ * \param what "still", "moving": the mixture
+ * \return symbols of each channel per second
+ * \throws std::runtime_error if it loses a transmitter */
+double channels(const std::string& path,
+                std::size_t outputs,
+                const std::string& what,
+                double seconds);
+
 //! Prints where the time of inference and of the losses' steps goes, kernel by kernel.
 void profile(const gr::adann::core::simd::kernels& kernels,
              const scene& data,

@@ -24,7 +24,9 @@ COUNTS = (512, 1000, 4096, 8192, 10000, 65536)  # 1000 and 10000: not whole tile
 LOSSES = [name for name, takes in core.losses.items() if not takes.supervised]
 NOISES = ("full", "projected")
 HERE = Path(__file__).parent
-TRACKED = HERE.parent / "examples/models/vcsel_pam4.safetensors"
+MODELS = HERE.parent / "examples/models"
+TRACKED = MODELS / "vcsel_pam4.safetensors"
+RECEIVED = MODELS / "qpsk_packets.safetensors"  # by one channel or two
 
 
 def measure_inference(kernels, shape, rounds, seconds):
@@ -120,6 +122,19 @@ def measure_tracking(kernels, rounds):
                 msymbols_per_second={what: measured.median(what) / 1e6 for what in measured.rates})
 
 
+def measure_channels(kernels, rounds):
+    """Two channels through the matrix of filters to one output or two, and one through the front filter: each with the
+    network that decides, D = 44, 25 taps from each channel to each output."""
+    links = "still", "moving"
+    contenders = {f"1x1 {link}": kernels.tracking(RECEIVED, link) for link in links}
+    contenders |= {f"2x{outputs} {link}": kernels.channels(RECEIVED, outputs, link) for outputs in (1, 2)
+                   for link in links}
+    measured = interleave(contenders, rounds)
+    return {shape: {link: dict(msymbols_per_second=measured.median(f"{shape} {link}") / 1e6,
+                               vs_one=measured.ratio(f"{shape} {link}", f"1x1 {link}")) for link in links}
+            for shape in ("1x1", "2x1", "2x2")}
+
+
 def measure_flowgraph(kernels, shape, rounds, seconds, throttled_seconds):
     with tempfile.TemporaryDirectory() as folder:
         contenders = flowgraph.contenders(folder, seconds)
@@ -158,6 +173,8 @@ def measure_all(program, quick):
         result["isa"][isa]["step"]["aug_vat"] = figures
     print("front filter", flush=True)
     result["tracking"] = measure_tracking(kernels, rounds)
+    print("channels", flush=True)
+    result["channels"] = measure_channels(kernels, rounds)
     print("flowgraphs", flush=True)
     result["flowgraph"] = measure_flowgraph(
         kernels, shape, rounds, 0.05 if quick else 0.5, 0.3 if quick else 5)

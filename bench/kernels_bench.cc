@@ -30,6 +30,7 @@ constexpr auto usage = R"(usage: kernels_bench WHAT ...
   eigen SIZES STRIDE COUNT SECONDS                   the same by Eigen
   step ISA LOSS NOISE SIZES STRIDE COUNT SECONDS     symbols/s of adaptation steps
   tracking MODEL WHAT SECONDS                        symbols/s: network, still, moving
+  channels MODEL OUTPUTS WHAT SECONDS                the same of two channels: still, moving
   profile ISA SIZES STRIDE COUNT SECONDS             ns per symbol of each kernel
 
 SIZES: neurons of each layer, e.g. 44-10-10-10-10-4. STRIDE: floats per symbol.
@@ -125,6 +126,9 @@ bool measure(const std::vector<std::string>& words)
                     step(table(words[1]), words[2], words[3], scene(words, 4), seconds));
     else if (what == "tracking" && words.size() == 4)
         std::printf("%.6g\n", bench::tracking(words[1], words[2], seconds));
+    else if (what == "channels" && words.size() == 5)
+        std::printf("%.6g\n",
+                    bench::channels(words[1], std::stoul(words[2]), words[3], seconds));
     else if (what == "profile" && words.size() == 6)
         bench::profile(table(words[1]), scene(words, 2), seconds);
     else

@@ -93,6 +93,9 @@ class KernelsBench:
     def tracking(self, model, what):
         return lambda: float(self._run("tracking", model, what, self.seconds))
 
+    def channels(self, model, outputs, what):
+        return lambda: float(self._run("channels", model, outputs, what, self.seconds))
+
 
 class Shape:
     """A network and the stream in front of it."""

@@ -124,6 +124,16 @@ def _tracking(found):
                      _percent(found["refined_vs_network"])]])]
 
 
+def _channels(found):
+    names = {"1x1": "one channel, front filter", "2x1": "two channels to one output",
+             "2x2": "two channels to two outputs"}
+    return [_table(["", "still, Msym/s", "of one channel", "moving, Msym/s", "of one channel"],
+                   [[name, *(text for link in ("still", "moving")
+                             for text in (_rate(found[shape][link]["msymbols_per_second"]),
+                                          _percent(found[shape][link]["vs_one"]) if shape != "1x1" else ""))]
+                    for shape, name in names.items()])]
+
+
 def _receiver(found):
     rows = [[name, _rate(row["msymbols_per_second"]), _times(row["vs_torch_step"]),
              _percent(row["vs_step"])] for name, row in found.items()]
@@ -168,6 +178,11 @@ def markdown(result):
         *_steps(result),
         "## Front filter, network and refined decisions, D = 44, M = 4, 49 taps",
         *_tracking(result["tracking"]),
+        "## Several channels, D = 44, M = 4, complex, 25 taps from each channel to each output",
+        "The matrix of filters, with the network that decides each output in it, beside one channel's front filter and "
+        "network. Symbols of each channel; what is received turns with 4.8e-5 radians a symbol, for one channel an "
+        "echo comes and goes.",
+        *_channels(result["channels"]),
         "## Flowgraphs, D = 44, M = 4",
         *_flowgraph(result["flowgraph"]),
         "## The receiver, D = 44, M = 4",

@@ -62,6 +62,14 @@ def test_a_front_filter_and_the_network_are_compared_with_the_network(figures):
         assert positive(found["msymbols_per_second"][what])
 
 
+def test_several_channels_are_compared_with_one(figures):
+    found = figures["channels"]
+    assert set(found) == {"1x1", "2x1", "2x2"}
+    for shape in found.values():
+        for link in "still", "moving":
+            assert positive(shape[link]["msymbols_per_second"]) and positive(shape[link]["vs_one"])
+
+
 def test_flowgraphs_are_compared_with_the_bare_kernel(figures):
     found = figures["flowgraph"]
     assert positive(found["off_vs_kernel"]) and positive(found["live_vs_off"])
