@@ -4,6 +4,7 @@
 import numpy as np
 import pytest
 from captures.timing_test import PAM4, QPSK, modulated
+from gnuradio.adann import core
 from gnuradio.adann.captures.baseband import middle_frequency, to_baseband
 from gnuradio.adann.captures.bursts import BLOCK, find_bursts
 from gnuradio.adann.captures.carrier import find_carrier, moving_phase, steady_phase
@@ -12,8 +13,6 @@ from gnuradio.adann.captures.recordings import read_recording
 from gnuradio.adann.captures.sigmf import Burst
 from gnuradio.adann.captures.statistics import Normalized, normalized, record_statistics
 from gnuradio.adann.links.simulation import random_labels
-
-QAM16 = np.add.outer(np.array([-3, -1, 1, 3]), 1j * np.array([-3, -1, 1, 3])).ravel() / np.sqrt(10)
 
 SPS = 4
 AT = [(700, 1500), (1900, 2300), (3000, 5500)]  # symbols
@@ -58,6 +57,7 @@ def test_a_threshold_lies_above_the_pauses_where_these_are_few():
     samples[8000:8000 + samples.size // 20] *= 0.01
     found, over = find_bursts(samples, SPS)
     assert len(found) == 2 and over == pytest.approx(20, abs=3)  # half of 40 dB
+    assert find_bursts(samples, SPS, over) == (found, over)
 
 
 def test_a_gap_too_short_to_be_a_pause_is_none():
@@ -177,7 +177,8 @@ def test_a_steady_carrier_is_a_line_and_brings_a_phase_to_one():
 
 
 @pytest.mark.parametrize("period", [1000, 2**15 - 1, 2**16])
-@pytest.mark.parametrize("points, power", [(QPSK, 4), (np.exp(2j * np.pi * np.arange(8) / 8), 8), (QAM16, 4)],
+@pytest.mark.parametrize("points, power", [(QPSK, 4), (np.exp(2j * np.pi * np.arange(8) / 8), 8),
+                                           (core.constellation("16qam").points, 4)],
                          ids=["qpsk", "8psk", "16qam"])
 def test_a_pattern_that_repeats_has_no_carrier_of_its_own(points, power, period):
     """As a pattern generator sends it: the lines of its powers are those of what repeats. By the threshold's distance

@@ -12,7 +12,7 @@ import pytest
 import scipy.io
 import sigmf
 from click.testing import CliRunner
-from gnuradio.adann.captures.files import read_capture
+from gnuradio.adann.captures.files import read_capture, read_channels, write_capture
 from gnuradio.adann.cli import main
 from records import record
 
@@ -189,6 +189,42 @@ def test_channels_are_selected_subtracted_and_paired(tmp_path, expression, expec
     capture, _ = imported(tmp_path, tmp_path / "a.npy", "--channel", expression)
     single = np.complex64 if np.iscomplexobj(expected) else np.float32
     np.testing.assert_array_equal(capture.samples, expected.astype(single))
+
+
+@pytest.mark.parametrize("expression, expected", [
+    ("1,2,3,4", [(1, 2), (3, 4)]), ("4,3, 2,1", [(4, 3), (2, 1)]), ("1,2,3,4,2,1", [(1, 2), (3, 4), (2, 1)])])
+def test_pairs_of_i_and_q_are_a_capture_of_several_channels(tmp_path, expression, expected):
+    """What the oscilloscope saved in columns, interleaved as the sigmf package reads it."""
+    result = adann_import(record("scope_files/DS1054Z-A.csv"), "--channel", expression, "--baud", 5e8,
+                          "-o", tmp_path / "xy")
+    assert result.exit_code == 0 and f"1200 complex samples in each of {len(expected)} channels" in result.stdout
+    rows = table("DS1054Z-A.csv", skiprows=2, usecols=range(5)).astype(np.float32)
+    written = sigmf.fromfile(tmp_path / "xy.sigmf-meta")
+    written.validate()
+    np.testing.assert_array_equal(written[:], np.stack([rows[:, i] + 1j * rows[:, q] for i, q in expected], 1))
+    assert [(each.sample_rate, each.symbol_rate) for each in read_channels(tmp_path / "xy")] == [
+        (2e9, 5e8)] * len(expected)
+
+
+def test_a_channel_of_a_capture_is_taken_alone(tmp_path):
+    write_capture(tmp_path / "xy", VOLTS[:2] * 1j, 64e9, symbol_rate=32e9)
+    capture, _ = imported(tmp_path, tmp_path / "xy", "--channel", 2)
+    np.testing.assert_array_equal(capture.samples, (VOLTS[1] * 1j).astype(np.complex64))
+    assert (capture.sample_rate, capture.symbol_rate) == (64e9, 32e9)
+    fails_in_one_line(tmp_path, "xy: channel is 3, allowed: 1, 2, a difference", tmp_path / "xy", "--channel", 3)
+
+
+def test_real_channels_of_a_capture_become_complex_ones(tmp_path):
+    write_capture(tmp_path / "scope", [*VOLTS, VOLTS[0]])
+    result = adann_import(tmp_path / "scope", "--channel", "1,2,3,4", "-o", tmp_path / "xy")
+    assert result.exit_code == 0, result.stderr
+    x, y = read_channels(tmp_path / "xy")
+    np.testing.assert_array_equal(x.samples, (VOLTS[0] + 1j * VOLTS[1]).astype(np.complex64))
+    np.testing.assert_array_equal(y.samples, (VOLTS[2] + 1j * VOLTS[0]).astype(np.complex64))
+    result = adann_import(tmp_path / "xy", "-o", tmp_path / "again", "--sample-rate", 1e9)
+    assert result.exit_code == 0, result.stderr
+    np.testing.assert_array_equal([each.samples for each in read_channels(tmp_path / "again")], [x.samples, y.samples])
+    assert read_channels(tmp_path / "again")[1].sample_rate == 1e9
 
 
 TABLES = {

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import sigmf
 from gnuradio import adann, blocks, gr
-from gnuradio.adann.captures.files import read_capture, stored_capture, write_capture
+from gnuradio.adann.captures.files import read_capture, read_channels, stored_capture, write_capture
 
 RANDOM = np.random.default_rng(2)
 
@@ -63,6 +63,64 @@ def test_header_and_trailing_bytes_are_no_samples_for_reader_and_source_alike(
     top.run()
     np.testing.assert_array_equal(sink.data(), expected)
     assert source.size() == expected.size
+
+
+@pytest.mark.parametrize("datatype, header, trailing", [
+    ("rf32_le", 0, 0), ("cf32_le", 8, 4), ("cf32_be", 0, 0), ("cf64_le", 0, 0), ("ci16_le", 7, 3), ("cu8", 0, 1),
+    ("ri32_be", 0, 0)])
+@pytest.mark.parametrize("channels", [2, 3])
+def test_several_channels_are_those_that_the_sigmf_package_reads(tmp_path, datatype, header, trailing, channels):
+    kind = datatype[1:].split("_")[0]
+    component = np.dtype(f"{'>' if datatype.endswith('be') else '<'}{kind[0]}{int(kind[1:]) // 8}")
+    values = RANDOM.standard_normal(50 * channels * 2) if kind[0] == "f" else RANDOM.integers(0, 100, 50 * channels * 2)
+    content, fields = values.astype(component).tobytes(), {"core:sample_rate": 1e6, "core:num_channels": channels}
+    theirs = np.array(sigmf.fromfile(f"{write_pair(tmp_path, content, datatype, **fields)}.sigmf-meta")[:])
+    path = write_pair(tmp_path, b"h" * header + content + b"t" * trailing, datatype, {"core:header_bytes": header},
+                      **{"core:trailing_bytes": trailing, **fields})
+    ours = read_channels(path)
+    assert theirs.shape == (50 * (1 if datatype[0] == "c" else 2), channels) and len(ours) == channels
+    for channel, expected in zip(ours, theirs.T):
+        np.testing.assert_allclose(channel.samples[:], expected, rtol=2e-7)
+        np.testing.assert_array_equal(channel.samples[7:31:3], channel.samples[:][7:31:3])
+        assert (channel.samples.size, channel.sample_rate, channel.path) == (len(theirs), 1e6, path)
+
+
+@pytest.mark.parametrize("made", [list, np.array], ids=["a list", "an array"])
+def test_the_sigmf_package_reads_the_channels_that_are_written(tmp_path, made):
+    # More than are in memory at once.
+    channels = RANDOM.standard_normal((2, 3, 300_000)).astype(np.float32)
+    channels = channels[0] + 1j * channels[1]
+    record = sigmf.fromfile(write_capture(tmp_path / "a", made(channels), 64e9, symbol_rate=32e9))
+    record.validate()
+    assert record.get_global_field("core:num_channels") == 3
+    np.testing.assert_array_equal(record[:], channels.T)
+    for read, written in zip(read_channels(tmp_path / "a"), channels):
+        np.testing.assert_array_equal(read.samples, written)
+        assert read.symbol_rate == 32e9
+    with pytest.raises(ValueError, match="channels are of 5, 6 samples, allowed: of as many each"):
+        write_capture(tmp_path / "b", [channels[0, :6], channels[1, :5]])
+    for count in 0, 65:
+        with pytest.raises(ValueError, match=f"{count} channels, allowed: 1 to 64"):
+            write_capture(tmp_path / "b", count * [channels[0, :6]])
+    assert [path.stem for path in tmp_path.iterdir()] == ["a", "a"]
+
+
+def test_what_takes_one_channel_tells_what_takes_several(tmp_path):
+    path = write_pair(tmp_path, bytes(64), "cf32_le", **{"core:num_channels": 2})
+    for opened in (read_capture, stored_capture, lambda path: adann.capture_source(str(path), complex=True)):
+        with pytest.raises(ValueError, match="2 channels, allowed: 1; adann separate makes a capture of each "
+                                             "transmitter in them, adann import --channel 1 of one of them alone"):
+            opened(path)
+    assert [channel.samples.size for channel in read_channels(path)] == [4, 4]
+
+
+@pytest.mark.parametrize("channels, said", [
+    (0, "core:num_channels is 0, allowed: 1 to 64"), (65, "core:num_channels is 65"), (2**62, "allowed: 1 to 64"),
+    (True, "core:num_channels is True"), (3, "64 bytes are not a multiple of 24, the size of a sample of 3 channels")])
+def test_numbers_of_channels_that_make_no_sense_are_refused(tmp_path, channels, said):
+    path = write_pair(tmp_path, bytes(64), "cf32_le", **{"core:num_channels": channels})
+    with pytest.raises(ValueError, match=said):
+        read_channels(path)
 
 
 @pytest.mark.parametrize("fields, said", [

@@ -9,7 +9,7 @@ import subprocess
 import numpy as np
 import pytest
 from gnuradio.adann import core
-from gnuradio.adann.captures.files import write_capture
+from gnuradio.adann.captures.files import read_capture, write_capture
 from gnuradio.adann.links.simulation import random_labels, simulate_vcsel
 from pam4_sets import SPS, TRAIN, adann
 from safetensors.torch import load_file
@@ -98,6 +98,17 @@ def equalize_two(sets, *options):
                  sets / "set2.u8", *options)
 
 
+def gmi_of_pam4(model, samples, sent):
+    """By numpy, from the network's own posteriors."""
+    reach = model.half_window * model.sps + model.sps // 2
+    samples = np.pad((samples - samples.mean()) / samples.std(), reach).astype(np.float32)
+    windows = np.lib.stride_tricks.sliding_window_view(samples, model.network.sizes[0])[::model.sps][:sent.size]
+    _, p = model.network.decide(np.ascontiguousarray(windows))
+    likely = np.stack([p[:, [2, 3]].sum(1), p[:, [1, 3]].sum(1)], axis=1)  # a 1: of the first bit, of the second
+    told = np.where(np.stack([sent >> 1, sent & 1], axis=1), likely, 1 - likely)
+    return 2 + np.log2(np.maximum(told, 2e-9)).sum(axis=1).mean()
+
+
 def test_two_captures_are_equalized_and_reported(sets, tmp_path):
     result = equalize_two(sets, "--mode", "off", "-o", tmp_path / "out.u8", "--report",
                           tmp_path / "report.json", "--plot", tmp_path / "ber.png", "--block", 4096)
@@ -110,6 +121,10 @@ def test_two_captures_are_equalized_and_reported(sets, tmp_path):
     errors = np.array([np.unpackbits(part).sum() for part in np.split(labels ^ sent, 2)])
     assert [entry["bit_errors"] for entry in report["captures"]] == errors.tolist()
     assert report["captures"][0]["ber"] < 1e-2 < report["captures"][1]["ber"]
+    model = core.load_model(str(sets / "model.safetensors"))
+    for entry, name in zip(report["captures"], ("set1", "set2")):
+        assert entry["gmi"] == pytest.approx(gmi_of_pam4(model, read_capture(sets / name).samples,
+                                                         np.fromfile(sets / f"{name}.u8", np.uint8)), abs=1e-3)
     assert [row["index"] for row in report["blocks"]] == 2 * list(range(8))
     assert report["blocks"][7]["symbols"] == 30_000 - 7 * 4096
     assert set(report["adaptation"]) == {"mode", "loss", "batch", "steps", "dropped", "rejected"}

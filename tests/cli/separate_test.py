@@ -2,10 +2,13 @@
 """`adann separate`: two channels on the command line, from labels to a model, and with that without labels."""
 
 import json
+import re
 import subprocess
 
 import numpy as np
 import pytest
+import scipy.signal
+import sigmf
 from gnuradio.adann.captures.files import read_capture, write_capture
 from gnuradio.adann.captures.statistics import normalized
 from gnuradio.adann.links.dual_polarization_link import DualPolarizationLink
@@ -121,6 +124,97 @@ def test_a_matrix_of_known_labels_is_written_too(folder, tmp_path):
     for k, filters in enumerate(np.load(tmp_path / "matrix.npy")):
         stream = sum(np.convolve(each, taps[::-1], "same") for each, taps in zip(channels, filters))
         np.testing.assert_allclose(stream, read_capture(tmp_path / f"known{k}").samples[:], atol=1e-4)
+
+
+def in_one_file(folder, name, path):
+    """Both channels interleaved, written by numpy and the sigmf package."""
+    channels = np.stack([np.fromfile(folder / f"{name}{k}.sigmf-data", "<c8") for k in (0, 1)], 1)
+    channels.tofile(f"{path}.sigmf-data")
+    sigmf.SigMFFile(data_file=f"{path}.sigmf-data", global_info={
+        "core:datatype": "cf32_le", "core:sample_rate": 64e9, "core:num_channels": 2}).tofile(f"{path}.sigmf-meta")
+    return path
+
+
+def test_a_file_of_both_channels_is_separated_as_two_files_are(folder, tmp_path):
+    xy = in_one_file(folder, "first", tmp_path / "xy")
+    known = (*both("--reference", folder, "first", ".u8"), "--constellation", "qpsk", "--sps", 2)
+    done = adann("separate", "--capture", xy, *known, *both("-o", tmp_path, "known"),
+                 "--report", tmp_path / "known.json")
+    assert done.exit_code == 0, done.stderr
+    report = json.loads((tmp_path / "known.json").read_text())
+    assert report["captures"] == [str(xy)] and (report["channels"], len(report["outputs"])) == (2, 2)
+    points = np.exp(1j * np.pi / 4 * np.array([5, 3, 7, 1]))
+    for k, entry in enumerate(report["outputs"]):
+        stream = np.fromfile(tmp_path / f"known{k}.sigmf-data", "<c8")
+        np.testing.assert_array_equal(stream, np.fromfile(folder / f"known{k}.sigmf-data", "<c8"))
+        sent = np.fromfile(folder / f"first{k}.u8", np.uint8)
+        decided = abs(stream[::2, None] - points).argmin(1)
+        wrong = np.unpackbits((decided ^ sent).astype(np.uint8)).sum()
+        assert (entry["file"], entry["reference"], entry["symbols"], entry["bit_errors"]) == (
+            str(tmp_path / f"known{k}.sigmf-meta"), str(folder / f"first{k}.u8"), 16384, wrong)
+        assert entry["ber"] == wrong / 32768 and entry["ci95"][0] <= entry["ber"] <= entry["ci95"][1]
+        # The sent points are the nearest ones but for some: noise is what the ratio has.
+        gain = np.vdot(points[sent], stream[::2]) / sent.size
+        ratio = -10 * np.log10(np.mean(abs(stream[::2] / gain - points[sent]) ** 2))
+        assert entry["modulation_error_ratio"] == pytest.approx(ratio, abs=0.1)
+        line, = re.findall(rf"known{k}.sigmf-meta: .*", done.stdout)
+        assert f"modulation error ratio {entry['modulation_error_ratio']:.1f} dB, BER" in line
+
+
+def test_a_file_of_both_channels_is_followed_and_exported_as_two_files_are(folder, tmp_path):
+    xy = in_one_file(folder, "first", tmp_path / "xy")
+    model = folder / "model.safetensors"
+    for name, captures in ("one", ("--capture", xy)), ("two", both("--capture", folder, "first")):
+        (tmp_path / name).mkdir()
+        succeeds("separate", "--model", model, *captures, *both("-o", tmp_path / name, "stream"), "--matrix",
+                 tmp_path / name / "matrix.npy", "--report", tmp_path / name / "report.json")
+        succeeds("export", model, "--matrix", tmp_path / name / "matrix.npy", *captures, "--format", "c", "-o",
+                 tmp_path / name / "both.c")
+    for written in "stream0.sigmf-data", "stream1.sigmf-data", "matrix.npy", "both.c":
+        assert (tmp_path / "one" / written).read_bytes() == (tmp_path / "two" / written).read_bytes()
+    report = json.loads((tmp_path / "one/report.json").read_text())
+    assert report["model"] == str(model)
+    # 13 dB of noise, and what the taps add or leave.
+    assert all(entry["starts"] == 1 and 11 < entry["modulation_error_ratio"] < 14 for entry in report["outputs"])
+
+
+@pytest.mark.parametrize("command", [
+    ("train", "--reference", "first0.u8", *TRAIN, "--capture"),
+    ("equalize", "--model", "model.safetensors", "--capture"),
+    ("quantize", "model.safetensors", "--bits", 8, "--capture"),
+    ("mlse", "--reference", "first0.u8", "--constellation", "qpsk", "--sps", 2, "--capture"), ("try",)],
+    ids=lambda command: command[0])
+def test_a_command_of_one_channel_tells_what_takes_several(folder, tmp_path, monkeypatch, command):
+    in_one_file(folder, "first", tmp_path / "xy")
+    monkeypatch.chdir(folder)
+    done = adann(*command, tmp_path / "xy", "-o", tmp_path / "out")
+    assert done.exit_code == 1 and done.stderr == (
+        f"adann: {tmp_path / 'xy'}: 2 channels, allowed: 1; adann separate makes a capture of each transmitter in "
+        "them, adann import --channel 1 of one of them alone\n")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("delay", [0.2, 0.5])
+def test_a_record_of_an_oscilloscope_is_brought_to_whole_samples_and_separated(tmp_path, delay):
+    """XI, XQ, YI, YQ at 2.5 samples a symbol by scipy's polyphase filter, also where half a symbol between the
+    fibre's axes hides the clock in each channel."""
+    make_record(tmp_path, "sent", 5, delay=delay)
+    channels = np.stack([read_capture(tmp_path / f"sent{k}").samples for k in (0, 1)])
+    channels = scipy.signal.resample_poly(channels, 5, 4, axis=1)
+    np.save(tmp_path / "scope.npy", np.stack([channels.real, channels.imag], 1).reshape(4, -1))
+    succeeds("import", tmp_path / "scope.npy", "--channel", "1,2,3,4", "--rate", 80e9, "--baud", 32e9,
+             "-o", tmp_path / "xy")
+    known = ("--constellation", "qpsk", "--sps", 2, *both("--reference", tmp_path, "sent", ".u8"),
+             *both("-o", tmp_path, "known"))
+    done = adann("separate", "--capture", tmp_path / "xy", *known)
+    assert done.exit_code == 1 and "adann resample --sps 2 makes them so" in done.stderr
+    done = adann("resample", tmp_path / "xy", "--sps", 2, "-o", tmp_path / "resampled")
+    assert done.exit_code == 0 and re.search(r"1638\d symbols in each of 2 channels", done.stdout), done.output
+    succeeds("separate", "--capture", tmp_path / "resampled", *known, "--report", tmp_path / "report.json")
+    for entry in json.loads((tmp_path / "report.json").read_text())["outputs"]:
+        assert entry["ber"] < 2e-3
+    done = adann("resample", tmp_path / "xy", "--carrier", "-o", tmp_path / "other")
+    assert done.exit_code == 2 and "has 2 channels; --clock-recovery, --carrier and --bursts are of one" in done.stderr
 
 
 @pytest.mark.parametrize("arguments, text", [

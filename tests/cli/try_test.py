@@ -101,6 +101,15 @@ def test_the_verdict_where_a_slicer_does(blind):
     assert _verdict(rows, blind).endswith("in any row: nothing to equalize")
 
 
+def test_a_blind_start_tells_that_i_and_q_were_filtered_apart(tmp_path):
+    samples, _ = modulated(core.constellation("16qam").points, 4, noise=0.1, seed=5)
+    apart = samples.real + 0.3 * np.roll(samples.real, 4) + 1j * np.roll(samples.imag, 1)
+    write_capture(str(tmp_path / "a.sigmf-meta"), apart.astype(np.complex64), 4.0)
+    result = adann("try", tmp_path / "a.sigmf-meta", "--constellation", "16qam", "-o", tmp_path / "out")
+    assert result.exit_code == 0, result.output
+    assert "I and Q were filtered apart" in result.output
+
+
 def test_noise_and_a_reference_without_a_meaning_are_refused(tmp_path):
     np.random.default_rng(0).standard_normal(50_000).astype(np.float32).tofile(tmp_path / "a.f32")
     result = adann("try", tmp_path / "a.f32", "-o", tmp_path / "out")

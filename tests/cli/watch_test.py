@@ -12,6 +12,8 @@ import subprocess
 import pytest
 import zmq
 from pam4_sets import MODEL, drifted_capture
+from ports import free_port
+from said import but_progress
 
 SYMBOLS = 2**18  # of a capture
 CAPTURES = 8     # long enough to be heard
@@ -26,20 +28,9 @@ def command(tmp_path_factory):
             "--report", str(capture.parent / "report.json")]
 
 
-def but_progress(said):
-    """Without the lines that a slow machine, on which it takes more than half a minute, has for each tenth."""
-    return re.sub(r"^equalizing: \d+ %, about \d+ s left\n", "", said, flags=re.MULTILINE)
-
-
 def final_ber(command):
     report = json.loads(pathlib.Path(command[-1]).read_text())
     return report["captures"][-1]["final_ber"]
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def test_a_subscriber_hears_steps_and_progress(command):

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from gnuradio.adann import core
 from gnuradio.adann.links.dual_polarization_link import SPS, DualPolarizationLink
+from gnuradio.adann.links.simulation import random_labels
 
 CLEAN = dict(swing=0.01, angle=0, delay=0, snr=100)
 INSIDE = slice(64, -64)
@@ -88,6 +89,18 @@ def test_the_noise_is_as_told():
     clean, noisy = middles(labels), middles(labels, snr=10)
     gain = np.vdot(clean, noisy).real / np.vdot(clean, clean).real
     assert np.mean(abs(noisy / gain - clean) ** 2) == pytest.approx(0.1, rel=0.05)
+
+
+@pytest.mark.parametrize("of_labels, of_link", [([3, 0], [3]), ([3, 0], [3, 0]), (4, 4)])
+def test_the_noise_knows_nothing_of_labels_from_the_same_seed(of_labels, of_link):
+    """numpy draws the same from 3, [3] and [3, 0]. 16 correlations within five deviations: once in 10^5 by chance."""
+    labels = np.stack([random_labels(2**15, of_labels, 4), random_labels(2**15, 8, 4)])
+    clean, noisy = (DualPolarizationLink(**{**CLEAN, "snr": snr}).receive(labels, of_link)[:, ::SPS]
+                    for snr in (100, 10))
+    noise = noisy - clean * (np.vdot(clean, noisy) / np.vdot(clean, clean))
+    floats = np.concatenate([noise.real, noise.imag])
+    bits = 2.0 * (labels[0] >> np.arange(4)[:, None] & 1) - 1
+    assert abs(np.corrcoef(floats, bits)[:4, 4:]).max() < 5 / np.sqrt(bits.shape[1])
 
 
 @pytest.mark.parametrize("wrong, text", [(dict(turning=1), "turning is 1, allowed: -0.01 to 0.01"),

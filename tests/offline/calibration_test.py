@@ -42,6 +42,7 @@ def test_doubts_are_weighed_where_there_are_errors_enough():
     model = core.load_model(str(Path(__file__).parents[2] / "examples/models/vcsel_pam4.safetensors"))
     sent = random_labels(2**17, 6, 2)
     features = feature_view(normalized(simulate_vcsel(sent, "none", 7)), model.sps, model.half_window)
+    model.refined_errors_per_doubt = np.nan
     weigh_doubts(model, features[:2**14], sent[:2**14])
     assert np.isnan(model.refined_errors_per_doubt)
     weigh_doubts(model, features, sent[:len(features)])

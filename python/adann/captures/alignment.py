@@ -39,7 +39,7 @@ def _delay(samples, labels, points, sps):
         sent = sent.real
     # Long enough that the circular correlation does not wrap; scipy keeps single precision.
     length = scipy.fft.next_fast_len(received.size + sent.size)
-    spectrum = scipy.fft.fft(received, length)
+    spectrum = _spectrum(received, length)
     power = _correlated(spectrum, sent)
     if sent.imag.any():
         power += _correlated(spectrum, sent.conj())
@@ -59,9 +59,16 @@ def _delay(samples, labels, points, sps):
     return delay
 
 
+def _spectrum(x, length):
+    """In place: of a long record each copy counts."""
+    padded = np.zeros(length, np.complex64)
+    padded[:x.size] = x
+    return scipy.fft.fft(padded, overwrite_x=True)
+
+
 def _correlated(spectrum, sent):
     """The power of the circular correlation of what has a spectrum with symbols."""
-    product = scipy.fft.fft(sent, spectrum.size)
+    product = _spectrum(sent, spectrum.size)
     np.conj(product, out=product)
     product *= spectrum
     power = np.abs(scipy.fft.ifft(product, overwrite_x=True))

@@ -47,13 +47,7 @@ def to_baseband(samples: npt.NDArray, frequency: float, out: npt.NDArray | None 
     for first in range(0, samples.size, _PORTION):
         low, end = max(0, first - _MARGIN), min(first + _PORTION, samples.size)
         part = np.array(samples[low:end + _MARGIN], np.float64)
-        # Where a part is cut out of the record it fades: an edge would ring through all of it.
-        for edge in ([part] if low else []) + ([part[::-1]] if end + _MARGIN < samples.size else []):
-            edge[:_MARGIN // 2] *= np.sin(np.pi / _MARGIN * (np.arange(_MARGIN // 2) + 0.5)) ** 2
-        length = scipy.fft.next_fast_len(part.size)
-        spectrum = scipy.fft.fft(part, length)
-        spectrum[length // 2 + 1:] = 0  # which is twice the real one's half
-        analytic = 2 * scipy.fft.ifft(spectrum)[first - low:end - low]
+        analytic = scipy.signal.hilbert(part, scipy.fft.next_fast_len(part.size))[first - low:end - low]
         out[first:end] = analytic * np.exp(-2j * np.pi * frequency * np.arange(first, end))
         release(samples)
         release(out)

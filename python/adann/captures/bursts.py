@@ -51,18 +51,20 @@ def find_threshold(levels: npt.NDArray) -> float | None:
 def find_bursts(samples: npt.NDArray, sps: int, threshold: float | None = None) -> tuple[list[Burst], float | None]:
     """The bursts of a record, and the threshold.
 
-    samples: (n,), sps a symbol, its noise limited to about the signal's band. threshold: power, dB over the quietest
-    tenth of the blocks, above which a signal is there; None: halfway between the medians of the two groups that the
-    blocks' levels part into, if they lie 6 dB apart; if not, there are no bursts: ([], None).
+    samples: (n,), sps a symbol, its noise limited to about the signal's band. threshold: power, dB over the pauses (the
+    quietest tenth of the blocks, or fewer), above which a signal is there; None: halfway between the medians of the two
+    groups that the blocks' levels part into, if they lie 6 dB apart; if not, there are no bursts: ([], None).
     A burst begins and ends half a block outside the blocks whose power is above the threshold.
     """
     levels = block_levels(samples, sps)
     floor = float(np.quantile(levels, 0.1)) if levels.size else 0.0
-    at = find_threshold(levels) if threshold is None else floor + threshold
+    at = find_threshold(levels)
+    if at is not None:  # where less than a tenth is quiet, that tenth is no pause
+        floor = min(floor, float(np.median(levels[levels <= at])))
+    if threshold is not None:
+        at = floor + threshold
     if at is None:
         return [], None
-    if threshold is None:  # where less than a tenth is quiet, that tenth is no pause
-        floor = min(floor, float(np.median(levels[levels <= at])))
     on = _filled(_filled(levels > at, False), True)
     edges = np.flatnonzero(np.diff(np.concatenate([[0], on.astype(np.int8), [0]])))
     quiet = _mean_level(levels[~on]) if not on.all() else floor

@@ -110,7 +110,7 @@ def moving_phase(symbols: npt.NDArray, carrier: Carrier,
     if symbols.size < _FEWEST:
         return None
     power, out = carrier.power, np.empty(symbols.size) if out is None else out
-    starts, lines = _lines(symbols, power)
+    middles, lines = _lines(symbols, power)
     rough = phase = 0.0  # before `first`, at its end
     by_moving = by_a_line = 0j
     total = 0.0
@@ -118,7 +118,7 @@ def moving_phase(symbols: npt.NDArray, carrier: Carrier,
         end = first + part.size
         low, high = max(0, first - _AVERAGED), min(end + _AVERAGED, symbols.size)
         raised = _raised(symbols[low:high], power)
-        cycles = rough + np.cumsum(np.interp(np.arange(low, high), starts + _WINDOW / 2, lines))
+        cycles = rough + np.cumsum(np.interp(np.arange(low, high), middles, lines))
         turned = raised * np.exp(-2j * np.pi * cycles)
         mean = sum(factor * scipy.ndimage.uniform_filter1d(part, _AVERAGED, mode="nearest")
                    for factor, part in ((1, turned.real), (1j, turned.imag)))
@@ -135,7 +135,7 @@ def moving_phase(symbols: npt.NDArray, carrier: Carrier,
 
 
 def _lines(symbols, power):
-    """Where windows of the symbols begin, and the frequency of each one's line, of the power's, in cycles."""
+    """The middles of windows of the symbols, and the frequency of each one's line, of the power's, in cycles."""
     starts = np.arange(0, symbols.size - _WINDOW + 1, _WINDOW // 2)
     frequencies, lines = scipy.fft.fftfreq(8 * _WINDOW), np.empty(starts.size)
     for at in range(0, starts.size, _TOGETHER):
@@ -144,7 +144,7 @@ def _lines(symbols, power):
         windows = np.lib.stride_tricks.sliding_window_view(part, _WINDOW)[here - here[0]]
         lines[at:at + here.size] = frequencies[abs(scipy.fft.fft(windows, 8 * _WINDOW)).argmax(axis=1)]
         release(symbols)
-    return starts, scipy.ndimage.median_filter(np.unwrap(lines, period=1), 5, mode="nearest")
+    return starts + _WINDOW / 2, scipy.ndimage.median_filter(np.unwrap(lines, period=1), 5, mode="nearest")
 
 
 def _parts(symbols):

@@ -22,12 +22,12 @@ from .statistics import PORTION, portions
 
 _SAME_RATE = 1e-3  # relative: what a clock may be off
 RAW_TYPES = {".f32": np.dtype("<f4"), ".c64": np.dtype("<c8"), ".cfile": np.dtype("<c8")}
-CAPTURES = *sigmf.SUFFIXES, *RAW_TYPES  # suffixes of what read_capture takes
+CAPTURES = *sigmf.SUFFIXES, *RAW_TYPES  # suffixes of what read_capture and read_channels take
 
 
 @dataclass
 class Capture:
-    """Received samples, and the labels that were sent if they are known.
+    """Received samples of one channel, and the labels that were sent if they are known.
 
     samples: float32 or complex64 (n,), memory-mapped where the file allows it; may be NaN or
     infinite. sample_rate, symbol_rate: per second, None where the file does not say. path: of the file as
@@ -49,14 +49,34 @@ def read_capture(path: str | Path) -> Capture:
 
     path: a SigMF pair (its .sigmf-meta, its .sigmf-data or their common stem; float and integer
     types, integers scaled to ±1), or raw little-endian float32 (.f32) or complex64 (.c64, .cfile).
-    Raises ValueError for a file that is missing, empty, truncated or of another kind.
+    Raises ValueError for a file that is missing, empty, truncated, of another kind or of several channels.
+    """
+    return only_channel(read_channels(path))
+
+
+def read_channels(path: str | Path) -> list[Capture]:
+    """Open a capture of one channel or of several that were sampled together; a Capture of each, in their order.
+
+    path and errors as for read_capture; several channels lie in a SigMF pair, core:num_channels.
     """
     suffix = Path(path).suffix
     if suffix in RAW_TYPES:
-        return Capture(_map_raw(Path(path), RAW_TYPES[suffix]), None, path)
+        return [Capture(_map_raw(Path(path), RAW_TYPES[suffix]), None, path)]
     stored = _read_sigmf(_find_meta(Path(path)))
-    return Capture(stored.samples(), stored.sample_rate, path, symbol_rate=stored.symbol_rate,
-                   bursts=stored.bursts)
+    return [Capture(samples, stored.sample_rate, path, symbol_rate=stored.symbol_rate, bursts=stored.bursts)
+            for samples in stored.samples()]
+
+
+def only_channel(channels: Sequence[Capture]) -> Capture:
+    """The one channel of a capture. Raises ValueError where it has several."""
+    _check_one(channels[0].path, len(channels))
+    return channels[0]
+
+
+def _check_one(path, channels):
+    if channels > 1:
+        raise ValueError(f"{path}: {channels} channels, allowed: 1; adann separate makes a capture of each transmitter "
+                         f"in them, adann import --channel 1 of one of them alone")
 
 
 def check_rates(capture: Capture, sps: int) -> None:
@@ -108,7 +128,7 @@ def read_captures(paths: Sequence[str | Path], references: Sequence[str | Path],
 
 
 def stored_capture(path: str | Path) -> sigmf.StoredCapture:
-    """sigmf.StoredCapture of a capture, checked; no sample is read.
+    """sigmf.StoredCapture of a capture of one channel, checked; no sample is read.
 
     path and errors as for read_capture.
     """
@@ -117,7 +137,9 @@ def stored_capture(path: str | Path) -> sigmf.StoredCapture:
         dtype = RAW_TYPES[path.suffix]
         return sigmf.StoredCapture(path, "cf32_le" if dtype.kind == "c" else "rf32_le", 0,
                                    _map_raw(path, dtype).size, None)
-    return _read_sigmf(_find_meta(path))
+    stored = _read_sigmf(_find_meta(path))
+    _check_one(path, stored.channels)
+    return stored
 
 
 def _find_meta(path):
@@ -152,12 +174,13 @@ def read_reference(path: str | Path, size: int) -> npt.NDArray[np.uint8]:
     return labels
 
 
-def write_capture(meta_path: str | Path, samples: npt.NDArray, sample_rate: float | None = None,
+def write_capture(meta_path: str | Path, samples: npt.NDArray | Sequence[npt.NDArray], sample_rate: float | None = None,
                   description: str = "", extra: dict | None = None,
                   symbol_rate: float | None = None, bursts: Sequence[sigmf.Burst] = ()) -> Path:
     """Write a SigMF pair, rf32_le or cf32_le; nothing half-written is ever seen under its name.
 
-    meta_path: the .sigmf-meta or the stem; samples: (n,), written as float32 or complex64;
+    meta_path: the .sigmf-meta or the stem; samples: (n,), or (channels, n) of channels that were sampled together, an
+    array or a list; written as float32 or complex64, complex if any of them is;
     sample_rate, symbol_rate: per second, None leaves them out; extra: further fields of the
     metadata's global object, e.g. {"core:hw": "DSA91604A"}; bursts: noted as annotations.
     Returns the path of the .sigmf-meta.

@@ -65,25 +65,25 @@ def read_scope_files(paths: Sequence[str | Path]) -> ScopeFile:
                      files[0].sample_rate, files[0].instrument)
 
 
-def select_channel(channels: Mapping[str, npt.NDArray],
-                   expression: str | None = None) -> npt.NDArray:
-    """The samples (n,) of one capture, float32 or complex64.
+def select_channels(channels: Mapping[str, npt.NDArray],
+                    expression: str | None = None) -> list[npt.NDArray]:
+    """The samples (n,) of each channel of a capture, float32 or complex64.
 
-    expression: a channel's name, a difference "1-2", or I and Q "1,2", each of which may be a
-    difference; None for the only channel. Raises ValueError if it is none of these, and for
-    channels that differ in length.
+    expression: a channel's name, a difference "1-2", I and Q "1,2", each of which may be a
+    difference, or several complex channels as I and Q of each in turn, "1,2,3,4"; None for the only channel.
+    Raises ValueError if it is none of these, and for channels that differ in length.
     """
     names = ", ".join(channels)
     if expression is None:
         if len(channels) != 1:
             raise ValueError(f"there are several channels, choose one of {names}, a difference "
-                             "as 1-2, or I and Q as 1,2")
+                             "as 1-2, I and Q as 1,2, or several pairs of them as 1,2,3,4")
         expression = next(iter(channels))
     parts = [[name.strip() for name in part.split("-")] for part in expression.split(",")]
     used = [name for part in parts for name in part]
-    if len(parts) > 2 or max(map(len, parts)) > 2 or not set(used) <= set(channels):
-        raise ValueError(f"channel is {expression}, allowed: {names}, a difference as 1-2, or I "
-                         "and Q as 1,2")
+    if len(parts) > 1 and len(parts) % 2 or max(map(len, parts)) > 2 or not set(used) <= set(channels):
+        raise ValueError(f"channel is {expression}, allowed: {names}, a difference as 1-2, I "
+                         "and Q as 1,2, or several pairs of them as 1,2,3,4")
     sizes = {channels[name].size for name in used}
     if len(sizes) > 1:
         raise ValueError(f"channel is {expression}, whose lengths are "
@@ -93,11 +93,11 @@ def select_channel(channels: Mapping[str, npt.NDArray],
                              for name in part)) if len(part) == 2 else channels[part[0]]
                for part in parts]
     if len(signals) == 1:
-        return signals[0].astype(np.complex64 if np.iscomplexobj(signals[0]) else np.float32)
+        return [signals[0].astype(np.complex64 if np.iscomplexobj(signals[0]) else np.float32)]
     if any(map(np.iscomplexobj, signals)):
         raise ValueError(f"channel is {expression}, allowed as I and Q: channels that are not "
                          "complex")
-    return (signals[0] + 1j * signals[1]).astype(np.complex64)
+    return [(i + 1j * q).astype(np.complex64) for i, q in zip(signals[::2], signals[1::2])]
 
 
 def _read(path):

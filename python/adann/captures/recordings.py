@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from .files import CAPTURES, Capture, check_file, read_capture
-from .oscilloscopes import ScopeFile, read_scope_files, select_channel
+from .files import CAPTURES, Capture, check_file, only_channel, read_channels
+from .oscilloscopes import ScopeFile, read_scope_files, select_channels
 from .sigmf import Converted
 
 _RAW = re.compile(r"(c?)([fiu])(8|16|32|64)(be)?")
@@ -19,28 +20,39 @@ _SIZES = {"f": ("32", "64"), "i": ("8", "16", "32"), "u": ("8", "16", "32")}
 
 def read_recording(paths: Sequence[str | Path], channel: str | None = None, kind: str | None = None,
                    sample_rate: float | None = None) -> tuple[Capture, str]:
-    """One capture from files of any kind, and the instrument's name or "".
+    """A capture of one channel from files of any kind, and the instrument's name or ""; arguments and errors as of
+    recorded_channels."""
+    captures, instrument = recorded_channels(paths, channel, kind, sample_rate)
+    return only_channel(captures), instrument
 
-    paths: one file, or several of one channel each; channel: as of select_channel; kind: the type of raw numbers, such
-    as i16, f32, u8, ci16 (I and Q in turn), i16be; None: the file's name tells what it is. sample_rate: overrides what
-    the files tell. Raises ValueError as the readers do, which names the file.
+
+def recorded_channels(paths: Sequence[str | Path], channel: str | None = None, kind: str | None = None,
+                      sample_rate: float | None = None) -> tuple[list[Capture], str]:
+    """A capture from files of any kind, channel by channel, and the instrument's name or "".
+
+    paths: one file, or several of one channel each; channel: as of select_channels, None: of a capture all that it
+    has; kind: the type of raw numbers, such as i16, f32, u8, ci16 (I and Q in turn), i16be; None: the file's name tells
+    what it is. sample_rate: overrides what the files tell. Raises ValueError as the readers do, which names the file.
     """
     first = Path(paths[0])
-    if kind is None and len(paths) == 1 and (first.suffix in CAPTURES or _is_stem(first)):
-        if channel is not None:
-            raise ValueError(f"{first}: a capture has one channel, channel is {channel}")
-        capture = read_capture(first)
-        capture.sample_rate = sample_rate or capture.sample_rate
-        return capture, ""
-    if kind and len(paths) == 1 and channel is None:
-        return Capture(_raw_numbers(first, kind), sample_rate, first), ""
-    scope = ScopeFile({str(number): np.asarray(_raw_numbers(Path(path), kind))
-                       for number, path in enumerate(paths, 1)}) if kind else read_scope_files(paths)
-    try:
-        samples = select_channel(scope.channels, channel)
-    except ValueError as error:
-        raise ValueError(f"{', '.join(map(str, paths))}: {error}") from error
-    return Capture(samples, sample_rate or scope.sample_rate, paths[0]), scope.instrument
+    there: list[Capture] = []  # what need not be held
+    if kind:
+        there = [Capture(_raw_numbers(Path(path), kind), None, path) for path in paths]
+    elif len(paths) == 1 and (first.suffix in CAPTURES or _is_stem(first)):
+        there = read_channels(first)
+    scope = ScopeFile({str(number): each.samples for number, each in enumerate(there, 1)},
+                      there[0].sample_rate) if there else read_scope_files(paths)
+    if there and channel is None and len(paths) == 1:
+        samples = list(scope.channels.values())
+    else:
+        held = {name: np.asarray(each) for name, each in scope.channels.items()}
+        try:
+            samples = select_channels(held, channel)
+        except ValueError as error:
+            raise ValueError(f"{', '.join(map(str, paths))}: {error}") from error
+    told = there[0] if there else Capture(samples[0], path=paths[0])
+    rate = sample_rate or scope.sample_rate
+    return [replace(told, samples=each, sample_rate=rate) for each in samples], scope.instrument
 
 
 def _is_stem(path):
@@ -59,4 +71,4 @@ def _raw_numbers(path, kind):
     if size % width:
         raise ValueError(f"{path}: truncated, or not {kind}: {size} bytes are not a multiple of {width}, the size of a "
                          "sample")
-    return Converted(np.memmap(path, dtype, "r"), bool(match[1]))
+    return Converted(np.memmap(path, dtype, "r").reshape(-1, 1 + bool(match[1])))

@@ -3,8 +3,8 @@
 
 What is read: core:datatype, core:sample_rate, adann:symbol_rate, core:num_channels, core:trailing_bytes,
 core:sha512, core:header_bytes of the first capture segment, and the annotations whose core:label is "burst";
-the samples are in the .sigmf-data beside the .sigmf-meta and nowhere else. Other annotations and further segments are
-passed over.
+the samples are in the .sigmf-data beside the .sigmf-meta and nowhere else, those of several channels in turn, I and Q
+of each together. Other annotations and further segments are passed over.
 Errors are ValueErrors without the file's name. Source: SigMF specification 1.2.
 """
 
@@ -31,6 +31,7 @@ BURST = "burst"  # core:label of its annotation
 SUFFIXES = (".sigmf-meta", ".sigmf-data")
 _DATATYPE = re.compile(r"([rc])(f32_le|f32_be|f64_le|f64_be|[iu]8|[iu]16_le|[iu]16_be|[iu]32_le|[iu]32_be)")
 _LARGEST_META = 64 << 20  # bytes
+_MOST_CHANNELS = 64
 
 
 @dataclass(frozen=True)
@@ -48,11 +49,13 @@ class Burst:
 
 class Converted:
     """Numbers of another type as float32 or complex64 samples (size,), converted where they are read: integers scaled
-    to ±1, unsigned ones centred first."""
+    to ±1, unsigned ones centred first. stored: (size, 1), or (size, 2) of I and Q."""
 
-    def __init__(self, stored: npt.NDArray, is_complex: bool) -> None:
-        self._stored, self._width = stored, 1 + is_complex
-        self.size, self.dtype = stored.size // self._width, np.dtype("<c8" if is_complex else "<f4")
+    ndim = 1
+
+    def __init__(self, stored: npt.NDArray) -> None:
+        self._stored = stored
+        self.size, self.dtype = len(stored), np.dtype("<f4" if stored.shape[1] == 1 else "<c8")
         self.base = stored  # for statistics.release
 
     def __len__(self) -> int:
@@ -60,11 +63,11 @@ class Converted:
 
     def __getitem__(self, index: slice) -> npt.NDArray:
         start, stop, step = index.indices(self.size)
-        return self._converted(self._stored[start * self._width:stop * self._width])[::step]
+        return self._converted(self._stored[start:stop])[::step]
 
     def part(self, first: int, end: int) -> Converted:
         """Samples first to before end, still to be converted."""
-        return Converted(self._stored[first * self._width:end * self._width], self._width == 2)
+        return Converted(self._stored[first:end])
 
     def __array__(self, dtype: npt.DTypeLike = None, copy: bool | None = None) -> npt.NDArray:
         return self[:].astype(dtype or self.dtype, copy=False)
@@ -74,14 +77,14 @@ class Converted:
             full_scale = 2 ** (8 * stored.dtype.itemsize - 1)
             centre = full_scale if stored.dtype.kind == "u" else 0
             stored = (stored.astype(np.float64) - centre) / full_scale
-        return stored.astype("<f4").view(self.dtype)
+        return stored.astype("<f4", "C").ravel().view(self.dtype)
 
 
 @dataclass
 class StoredCapture:
     """How samples lie in a file. path: of the samples; datatype: SigMF's name of their type, as
-    rf32_le; offset: bytes before the first of them; size: samples; sample_rate, symbol_rate: per
-    second, None where the file does not say; bursts: [] where it tells of none."""
+    rf32_le; offset: bytes before the first of them; size: samples of each channel; sample_rate, symbol_rate: per
+    second, None where the file does not say; bursts: [] where it tells of none; channels: 1 to 64."""
 
     path: Path
     datatype: str
@@ -90,6 +93,7 @@ class StoredCapture:
     sample_rate: float | None
     symbol_rate: float | None = None
     bursts: list[Burst] = field(default_factory=list)
+    channels: int = 1
 
     @property
     def component(self) -> np.dtype:
@@ -101,12 +105,15 @@ class StoredCapture:
     def is_complex(self) -> bool:
         return self.datatype[0] == "c"
 
-    def samples(self) -> Any:
-        """The samples as float32 or complex64 (size,): memory-mapped where they are that already, else Converted."""
-        stored = np.memmap(self.path, self.component, "r", self.offset, self.size * (1 + self.is_complex))
+    def samples(self) -> list[Any]:
+        """Each channel's as float32 or complex64 (size,): memory-mapped where they are that already, else Converted."""
+        width = 1 + self.is_complex
+        stored = np.memmap(self.path, self.component, "r", self.offset, self.size * self.channels * width)
         if stored.dtype == np.dtype("<f4"):
-            return stored.view("<c8") if self.is_complex else stored
-        return Converted(stored, self.is_complex)
+            samples = stored.view("<c8") if self.is_complex else stored
+            return [samples[channel::self.channels] for channel in range(self.channels)]
+        parts = stored.reshape(-1, self.channels, width)
+        return [Converted(parts[:, channel]) for channel in range(self.channels)]
 
 
 def read(meta: Path) -> StoredCapture:
@@ -129,20 +136,20 @@ def described(text: bytes, data: Path, size: int) -> StoredCapture:
     if not (isinstance(datatype, str) and _DATATYPE.fullmatch(datatype)):
         raise ValueError(f"core:datatype is {datatype!r:.60}, allowed: r or c, then f32_le, i16_le, u8, ...")
     channels = _count(fields, "core:num_channels", 1)
-    if channels != 1:
-        raise ValueError(f"{channels} channels, allowed: 1, in a file for each")
-    rates = [_rate(fields, name) for name in ("core:sample_rate", "adann:symbol_rate")]
+    if not 1 <= channels <= _MOST_CHANNELS:
+        raise ValueError(f"core:num_channels is {channels}, allowed: 1 to {_MOST_CHANNELS}")
+    sample_rate, symbol_rate = _rate(fields, "core:sample_rate"), _rate(fields, "adann:symbol_rate")
     offset = _header_bytes(record)
     if "core:dataset" in fields:
         raise ValueError(f"core:dataset names another file of samples, allowed: {data.name} beside it")
-    stored = StoredCapture(data, datatype, offset, 0, *rates)
+    stored = StoredCapture(data, datatype, offset, 0, sample_rate, symbol_rate, channels=channels)
     length = size - offset - _count(fields, "core:trailing_bytes", 0)
-    item = stored.component.itemsize * (1 + stored.is_complex)
+    item = stored.component.itemsize * (1 + stored.is_complex) * channels
     if length <= 0:
         raise ValueError(f"{data.name} has no samples between its header and trailing bytes")
     if length % item:
         raise ValueError(f"{data.name} is truncated: {length} bytes are not a multiple of {item}, the "
-                         "size of a sample")
+                         f"size of a sample{f' of {channels} channels' if channels > 1 else ''}")
     wanted = fields.get("core:sha512")
     if wanted is not None and wanted != _hash(data):
         raise ValueError(f"{data.name} has changed: its hash is not core:sha512")
@@ -151,15 +158,23 @@ def described(text: bytes, data: Path, size: int) -> StoredCapture:
     return stored
 
 
-def write(stem: Path, samples: npt.NDArray, sample_rate: float | None, description: str,
+def write(stem: Path, samples: npt.NDArray | Sequence[npt.NDArray], sample_rate: float | None, description: str,
           extra: dict, symbol_rate: float | None = None, bursts: Sequence[Burst] = ()) -> Path:
     """Write stem.sigmf-data and stem.sigmf-meta; arguments as for files.write_capture.
 
     Neither is ever seen half-written. Returns the path of the .sigmf-meta.
     """
-    is_complex = np.iscomplexobj(samples)
+    channels: list[Any] = [samples] if getattr(samples, "ndim", 2) == 1 else list(samples)
+    if not 1 <= len(channels) <= _MOST_CHANNELS:
+        raise ValueError(f"{len(channels)} channels, allowed: 1 to {_MOST_CHANNELS}")
+    sizes = {channel.size for channel in channels}
+    if len(sizes) != 1:
+        raise ValueError(f"channels are of {', '.join(map(str, sorted(sizes)))} samples, allowed: of as many each")
+    is_complex = any(map(np.iscomplexobj, channels))
     fields: dict = {"core:datatype": "cf32_le" if is_complex else "rf32_le",
                     "core:version": VERSION, **extra}
+    if len(channels) > 1:
+        fields["core:num_channels"] = len(channels)
     if sample_rate is not None:
         fields["core:sample_rate"] = float(sample_rate)
     if symbol_rate is not None:
@@ -173,8 +188,8 @@ def write(stem: Path, samples: npt.NDArray, sample_rate: float | None, descripti
     with tempfile.TemporaryDirectory(dir=stem.parent, prefix=".adann-") as scratch:
         data = Path(scratch, f"{stem.name}.sigmf-data")
         with open(data, "wb") as file:
-            for part in portions(samples):
-                np.asarray(part, "<c8" if is_complex else "<f4").tofile(file)
+            for parts in zip(*map(portions, channels)):
+                np.stack(parts, axis=1).astype("<c8" if is_complex else "<f4").tofile(file)
         fields["core:sha512"] = _hash(data)
         meta = data.with_suffix(".sigmf-meta")
         meta.write_text(json.dumps({"global": fields, "captures": [{"core:sample_start": 0}],

@@ -53,6 +53,8 @@ class Normalized:
     record_statistics does.
     """
 
+    ndim = 1
+
     def __init__(self, samples: npt.NDArray, bursts: Sequence[tuple[int, int]] | None = None) -> None:
         self._samples = self.base = samples  # base: for release
         self._unusable = 0.0

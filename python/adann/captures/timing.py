@@ -7,6 +7,7 @@ Oerder and Meyr, "Digital filter and square timing recovery", IEEE Trans. Commun
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
@@ -100,14 +101,18 @@ class Clock:
     clearness: float
 
 
-def find_clock(samples: npt.NDArray, sps: int, longest: int | None = None) -> Clock:
+def find_clock(samples: npt.NDArray | list[npt.NDArray], sps: int, longest: int | None = None) -> Clock:
     """The symbol clock of a record at sps samples a symbol, or nearly so: within 0.5 %.
 
-    samples: float or complex (n,) of at least 512 symbols, or what is sliced like it; sps: 3 or more; longest: symbols,
-    from the first on, that are looked at; None: all. Raises ValueError for
+    samples: float or complex (n,) of at least 512 symbols, or what is sliced like it, or a list of several channels:
+    the power of all together, which is the same however transmitters turn in them, or of the one that is clearest; or,
+    where transmitters half a symbol apart hide each other's clock in these, of two channels' sums and differences.
+    sps: 3 or more; longest: symbols, from the first on, that are looked at; None: all. Raises ValueError for
     fewer, and where no clock stands out.
     """
-    symbols = min(samples.size // sps, longest or samples.size)
+    channels = samples if isinstance(samples, list) else [samples]
+    size = min(channel.size for channel in channels)
+    symbols = min(size // sps, longest or size)
     if symbols < 8 * _BLOCK:
         raise ValueError(f"{symbols} symbols are too few to find their middles, allowed: from "
                          f"{8 * _BLOCK} on")
@@ -116,10 +121,10 @@ def find_clock(samples: npt.NDArray, sps: int, longest: int | None = None) -> Cl
     rough = find_clock(samples, sps, _BLOCKS * _BLOCK).offset if together > 1 else 0.0
     blocks //= together
     length = 4 * scipy.fft.next_fast_len(blocks)
-    found = []
-    for turning in _turning(samples, sps, blocks, together, rough):
-        spectrum = abs(scipy.fft.fft(turning, length)) ** 2
-        found.append((spectrum.max() / np.median(spectrum), int(spectrum.argmax()), turning))
+    lines = [_turning(channel, sps, blocks, together, rough) for channel in channels]
+    found = _found([sum(lines), *lines] if len(lines) > 1 else lines, length)
+    if len(channels) > 1 and not max(each[0] for each in found) > _CLEAR_CLOCK:
+        found = _found([_turning(each, sps, blocks, together, rough) for each in _combined(channels)], length)
     clearness, peak, turning = found[0] if found[0][0] > _CLEAR_POWER else max(found, key=lambda each: each[0])
     if not clearness > _CLEAR_CLOCK:
         raise ValueError(f"no symbol clock stands out: its line is {clearness:.0f} times what is "
@@ -137,6 +142,32 @@ def find_clock(samples: npt.NDArray, sps: int, longest: int | None = None) -> Cl
     phase = start + np.angle(sums.sum()) / (2 * np.pi)
     return Clock(float(-phase % 1), float(rough + offset + slope),
                  float(np.sqrt(np.average(wander**2, weights=abs(sums) ** 2))), float(clearness))
+
+
+def _found(lines, length):
+    """Of each line its clearness, the frequency where it is clearest, and itself."""
+    spectra = ((abs(scipy.fft.fft(turning, length)) ** 2, turning) for turning in np.concatenate(lines))
+    return [(spectrum.max() / np.median(spectrum), int(spectrum.argmax()), turning) for spectrum, turning in spectra]
+
+
+class _Sum:
+    """One channel and `weight` times another, added where they are read."""
+
+    def __init__(self, one, weight, other):
+        self._one, self._weight, self._other = one, weight, other
+        self.base = one  # for release
+
+    def __getitem__(self, index):
+        added = self._one[index] + self._weight * self._other[index]
+        release(self._other)
+        return added
+
+
+def _combined(channels):
+    """Polarisations between those of the channels: of any, one of these or of the channels is within 55 degrees on the
+    Poincaré sphere."""
+    weights = (1, -1, 1j, -1j) if np.iscomplexobj(channels[0]) else (1, -1)
+    return [_Sum(one, weight, other) for one, other in itertools.combinations(channels, 2) for weight in weights]
 
 
 def _turning(samples, sps, blocks, together, rough):

@@ -3,6 +3,7 @@
 
 import math
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -52,6 +53,8 @@ def equalize(model: str, captures: tuple[str, ...], references: tuple[str, ...],
 
     The table: blocks to 1e-3 is how many blocks pass until the mean BER of the latest 8 and that of all that follows
     is below 1e-3; final BER, the mean of the last 8 blocks. Intervals are 95 % (Clopper-Pearson).
+    The report also has each capture's generalized mutual information, bits a symbol ("gmi"), of the network's
+    posteriors, where all of the reference is known.
 
     Ctrl-C stops it: what has been decided is counted and written, and the report says
     "complete": false.
@@ -89,11 +92,12 @@ def equalize(model: str, captures: tuple[str, ...], references: tuple[str, ...],
         "complete": False, "adaptation": {name: settings[name] for name in ("mode", "loss", "batch")},
         "model": str(model), "preset": preset, "settings": settings, "block": block}
     sizes = [capture.samples.size // trained.sps for capture in prepared]
-    errors = None
+    errors = informed = None
     if references and all(all_known(trained.constellation.size, capture.reference) and not capture.bursts
                           for capture in prepared):
-        errors = RunningErrors(trained.constellation, sizes,
-                               [capture.reference for capture in prepared], block)
+        sent = [capture.reference for capture in prepared]
+        errors = RunningErrors(trained.constellation, sizes, sent, block)
+        informed = RunningErrors(trained.constellation, sizes, sent, block, posteriors=True) if report_path else None
     reported = time.monotonic()
     with growing_output(output) as part, watch(sum(sizes), block, errors, monitor) as watching:
         def progress(labels: dict) -> None:
@@ -107,9 +111,11 @@ def equalize(model: str, captures: tuple[str, ...], references: tuple[str, ...],
 
         by_name, seconds = equalize_captures(
             model, prepared, {"equalizer": settings}, progress, watching.status if watching.wanted else None,
-            stop=interrupts.come, files={"equalizer": part})
+            stop=interrupts.come, files={"equalizer": part}, counted={"equalizer": informed} if informed else None)
         received = by_name["equalizer"]
         runs = evaluate(prepared, received.labels, trained.constellation, trained.sps, block)
+    if informed:
+        runs = [replace(run, gmi=gmi) for run, gmi in zip(runs, informed.gmis())]
     rate = sum(map(len, received.labels)) / seconds / 1e6
     report["adaptation"] |= {"steps": received.steps, "dropped": received.dropped, "rejected": received.rejected}
     write_results(runs, received.labels, Outputs(None, report_path, plot), {

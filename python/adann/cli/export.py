@@ -29,9 +29,10 @@ _SUFFIXES = {"onnx": ".onnx", "c": ".c", "hls": ""}
               help="Take a matrix of filters in, for several channels, as adann separate --matrix writes it; with one "
                    "model behind all outputs, or one for each. It stands still, too.")
 @click.option("--capture", "captures", metavar="FILE", multiple=True,
-              help="Samples as they will come, of several channels once for each: their mean and rms are taken off in "
-                   "what is exported. Without it, samples of zero mean and unit power are expected. A model in whole "
-                   "numbers with filters taken in is rounded anew on it, and needs it; hls has no more of it.")
+              help="Samples as they will come, of several channels all, in one file or in one for each: their mean "
+                   "and rms are taken off in what is exported. Without it, samples of zero mean and unit power are "
+                   "expected. A model in whole numbers with filters taken in is rounded anew on it, and needs it; hls "
+                   "has no more of it.")
 @click.option("-o", "--output", metavar="FILE|DIR", required=True, type=click.Path(path_type=Path),
               help="The file, .onnx or .c, or the folder of hls.")
 def export(paths: tuple[str, ...], form: str, front_filter: bool, matrix: str | None, captures: tuple[str, ...],
@@ -40,7 +41,7 @@ def export(paths: tuple[str, ...], form: str, front_filter: bool, matrix: str | 
 
     The network is exported as it is in the file, with its windows; what adapts stays here.
     """
-    from ..captures.files import read_capture, write_files
+    from ..captures.files import read_channels, write_files
     from ..export.c_source import c_source
     from ..export.fold import fold_matrix, read_matrix
     from ..export.frozen import Frozen
@@ -57,7 +58,7 @@ def export(paths: tuple[str, ...], form: str, front_filter: bool, matrix: str | 
     models = [core.load_model(path) for path in paths]
     bits = {each.formats.bits for each in models if each.formats}
     filters = read_matrix(matrix) if matrix else None
-    records = [read_capture(path).samples for path in captures]
+    records = [channel.samples for path in captures for channel in read_channels(path)]
     with about(*filter(None, (*paths, matrix, *captures))):
         taken_in = [_with_front_filter(*each) for each in zip(paths, models)] if front_filter else models
         folded = taken_in[0] if filters is None else fold_matrix(taken_in, filters)

@@ -22,22 +22,27 @@ def import_capture(files: tuple[str, ...], output: str, channel: str | None, kin
 
     Reads the files of Rigol, Agilent and Keysight (.bin, Infiniium .h5), LeCroy (.trc), Tektronix
     (.wfm, .isf), Rohde & Schwarz and others, .csv, .txt, .mat, .npy and .wav, and with --type raw numbers of any
-    name. Several files, of one channel each, are called 1, 2, ... in their order: C1.trc C2.trc --channel 1-2.
+    name. Several files, of one channel each, are called 1, 2, ... in their order: C1.trc C2.trc --channel 1-2. So are
+    the channels of a capture, of which --channel takes one or some.
+
+    With --channel 1,2,3,4 one capture gets two complex channels, as of both polarisations' I and Q; adann separate
+    makes a capture of each transmitter in them.
     """
     from ..captures.files import write_capture
-    from ..captures.recordings import read_recording
+    from ..captures.recordings import recorded_channels
 
     check_outputs(output)
-    record, instrument = read_recording(files, channel, kind, sample_rate)
-    samples, rate = record.samples, record.sample_rate
+    records, instrument = recorded_channels(files, channel, kind, sample_rate)
+    samples, rate, baud = records[0].samples, records[0].sample_rate, baud or records[0].symbol_rate
     names = ", ".join(Path(file).name for file in files)
     fields = {"core:recorder": "adann import"}
     if instrument:
         fields["core:hw"] = instrument
     with interrupts.held():
-        meta = write_capture(output, samples, rate,
-                             f"{names}{f', channel {channel}' if channel else ''}", fields, baud)
+        meta = write_capture(output, [each.samples for each in records], rate,
+                             f"{names}{f', channel {channel}' if channel else ''}", fields, baud, records[0].bursts)
     rate_told = f" at {rate:.12g} per second" if rate else ", at a rate that the file does not tell"
     per_symbol = f", {rate / baud:.6g} a symbol" if rate and baud else ""
+    in_each = f" in each of {len(records)} channels" if len(records) > 1 else ""
     click.echo(f"{meta}: {samples.size} {'complex ' * (samples.dtype.kind == 'c')}samples"
-               f"{rate_told}{per_symbol}")
+               f"{in_each}{rate_told}{per_symbol}")

@@ -26,8 +26,8 @@ from .terminal import about, check_outputs, part_options, recording_options
               help="Find bursts by their power, and give each its own power, phase and carrier; they are noted in the "
                    "capture, and what lies between them is not learnt from and not decided.")
 @click.option("--threshold", type=float, metavar="DB",
-              help="Of --bursts, over the quietest tenth of the record; if not given, halfway between bursts "
-                   "and pauses.")
+              help="Of --bursts, over the pauses, the quietest tenth of the record or less; if not given, halfway "
+                   "between bursts and pauses.")
 @click.option("-o", "--output", metavar="FILE", required=True,
               help="The capture: .sigmf-meta; the .sigmf-data is put beside it.")
 def resample(capture: str, sps: int, baud: float | None, sample_rate: float | None, channel: str | None,
@@ -38,17 +38,25 @@ def resample(capture: str, sps: int, baud: float | None, sample_rate: float | No
 
     What train and equalize take. Symbol rate, a constant offset of the clock and the sampling phase
     are found from the spectral lines of power and slope, which needs no known symbols; each
-    line of output says what was done. Memory does not grow with the capture.
+    line of output says what was done. Memory does not grow with the capture, but for
+    a byte or two per symbol with --bursts.
+
+    Of several channels, as adann separate takes them, all get the same rate and phase, those of their power together
+    or of the clearest one.
     """
     from ..captures.files import cut, write_capture
-    from ..captures.recordings import read_recording
-    from ..offline.resample import find_rate, without_carrier
+    from ..captures.recordings import recorded_channels
+    from ..offline.resample import find_rate, resample_channels, without_carrier
     from ..offline.resample import resample as resample_record
 
     if threshold is not None and not bursts:
         raise click.UsageError("--threshold is of --bursts")
     check_outputs(output)
-    record, _ = read_recording([capture], channel, kind, sample_rate)
+    records, _ = recorded_channels([capture], channel, kind, sample_rate)
+    if len(records) > 1 and (clock_recovery or carrier or bursts):
+        raise click.UsageError(f"{capture} has {len(records)} channels; --clock-recovery, --carrier and --bursts are "
+                               "of one, as adann separate makes it for each transmitter")
+    record = records[0]
     rate = record.sample_rate or 1.0
     said: list[str] = []
     with about(capture), tempfile.TemporaryDirectory(dir=Path(output).parent, prefix=".adann-") as folder:
@@ -59,14 +67,17 @@ def resample(capture: str, sps: int, baud: float | None, sample_rate: float | No
         if not baud:
             baud, sentence = find_rate(record.samples, rate)
             said.append(sentence)
-        record = cut(record, skip, symbols, rate / baud)
-        done = resample_record(record.samples, rate, baud, sps, clock_recovery, carrier, bursts, threshold, scratch)
+        parts = [cut(each, skip, symbols, rate / baud).samples for each in records]
+        channels = resample_channels(parts, rate, baud, sps, scratch) if len(parts) > 1 else [
+            resample_record(parts[0], rate, baud, sps, clock_recovery, carrier, bursts, threshold, scratch)]
+        done = channels[0]
         for sentence in (*said, *done.said):
             click.echo(sentence)
         known = rate != 1
         with interrupts.held():
-            meta = write_capture(output, done.samples, done.symbol_rate * sps if known else None,
+            meta = write_capture(output, [each.samples for each in channels], done.symbol_rate * sps if known else None,
                                  f"{Path(capture).name}, resampled to {sps} a symbol",
                                  {"core:recorder": "adann resample"},
                                  done.symbol_rate if known else None, done.bursts)
-    click.echo(f"{meta}: {done.samples.size} samples, {done.samples.size // sps} symbols")
+    in_each = f" in each of {len(channels)} channels" if len(channels) > 1 else ""
+    click.echo(f"{meta}: {done.samples.size} samples, {done.samples.size // sps} symbols{in_each}")

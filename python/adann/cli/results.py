@@ -65,7 +65,7 @@ def evaluate(captures: Sequence[Capture], decided: Sequence[np.ndarray],
                 click.echo(f"adann: {capture.path}: slips: {errors.slips}, symbols were lost or "
                            "came twice; errors are counted at the first alignment", err=True)
         runs.append(Run(str(capture.path), len(labels), constellation.bits_per_symbol, block,
-                        errors, _bursts(capture, labels, constellation, sps, block)))
+                        errors, bursts=_bursts(capture, labels, constellation, sps, block)))
     return runs
 
 

@@ -68,7 +68,7 @@ def progress_bar(description: str, total: int | None) -> Iterator[Callable]:
 
 
 def recording_options(command: Callable) -> Callable:
-    """--channel, --type and --sample-rate: what captures.recordings.read_recording asks for."""
+    """--channel, --type and --sample-rate: what captures.recordings.recorded_channels asks for."""
     for option in (
             click.option("--sample-rate", "--rate", type=click.FloatRange(0, min_open=True),
                          help="Samples per second, where the file does not tell or tells it wrongly."),
@@ -76,7 +76,8 @@ def recording_options(command: Callable) -> Callable:
                          help="Of raw numbers: i16, f32, u8 ..., ci16 where I and Q come in turn, i16be."),
             click.option("--channel", metavar="CHANNEL",
                          help="Which of several: one, a differential pair as 1-2, or I and Q as 1,2 (or "
-                              "1-2,3-4), which gives complex samples.")):
+                              "1-2,3-4), which gives complex samples; adann import makes several complex channels "
+                              "of 1,2,3,4.")):
         command = option(command)
     return command
 

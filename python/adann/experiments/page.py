@@ -13,8 +13,7 @@ from ..offline.report import draw_bers, new_figure, save_figure, write_report
 
 _SIMULATED = ("The link is simulated ({}): no measured record of the paper's links is public. The "
               "paper's figures are of its own measured link; what can be compared is which "
-              "equalizer does better, and by how much. AdaNN's decisions are the network's, not "
-              "refined by the expected waveform.")
+              "equalizer does better, and by how much.")
 
 _CLAIM_HEAD = ["the paper's claim", "found here", "holds"]
 

@@ -43,7 +43,7 @@ class Frozen:
         if not records:
             return frozen
         if len(records) != frozen.channels:
-            raise ValueError(f"{len(records)} captures, allowed: one for each of {frozen.channels} channels")
+            raise ValueError(f"{len(records)} channels of samples, allowed: {frozen.channels}, as the network takes")
         for record in records:
             if np.iscomplexobj(record) != model.complex:
                 raise ValueError(f"{'complex' if np.iscomplexobj(record) else 'real'} samples, the model "

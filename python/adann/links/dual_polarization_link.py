@@ -67,7 +67,8 @@ class DualPolarizationLink:
         labels: uint8 (2, n), 0 to M-1. seed: of the noise and the lasers, as of numpy's default_rng.
         Both channels together have unit power each on average.
         """
-        random = np.random.default_rng(seed)
+        # Not of the seed itself: labels that are drawn from it would be in the noise.
+        random = np.random.default_rng(np.random.SeedSequence(seed).spawn(1)[0])
         points = np.array(core.constellation(self.constellation).points)
         points /= np.sqrt(np.mean(abs(points) ** 2))
         pulse = _root_raised_cosine()

@@ -5,13 +5,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 from gnuradio import gr
 
 from ..captures.labels import UNKNOWN
+
+if TYPE_CHECKING:
+    from .evaluate import RunningErrors
 
 
 class array_source(gr.sync_block):
@@ -121,3 +124,15 @@ class label_sink(gr.sync_block):
         else:
             self._array[self._size:self._size + labels.size] = labels
         self._size += labels.size
+
+
+class counting_sink(gr.sync_block):
+    """Decided labels and their posteriors, `size` floats each, for `errors` to count."""
+
+    def __init__(self, errors: RunningErrors, size: int) -> None:
+        gr.sync_block.__init__(self, "counting sink", [np.uint8, (np.float32, size)], None)
+        self._errors = errors
+
+    def work(self, inputs: list, _: Any) -> int:
+        self._errors.take(*inputs)
+        return len(inputs[0])

@@ -23,12 +23,12 @@ _MOST = 2**18  # symbols that a network adapts to before it is calibrated
 
 
 def fit_temperature(posteriors: npt.NDArray[np.float32], labels: npt.NDArray[np.uint8]) -> float:
-    """The temperature that makes labels uint8 (n,) most likely under posteriors float32 (n, M).
+    """The temperature that makes labels uint8 (n,) most likely under posteriors float32 (n, M), which it overwrites.
 
     One pseudo-observation, the least confident decision counted once more as an error, keeps it
     from going to 0 where there are no errors.
     """
-    logits = np.maximum(posteriors, 1e-37)
+    logits = np.maximum(posteriors, 1e-37, out=posteriors)
     np.log(logits, out=logits)
     parts = [slice(start, start + _TOGETHER) for start in range(0, labels.size, _TOGETHER)]
     second, first = np.concatenate([np.partition(logits[part], -2, axis=1)[:, -2:] for part in parts]).astype(float).T
@@ -55,10 +55,11 @@ def decide_portions(network: core.network, features: npt.NDArray[np.float32],
     """network.decide of the windows that index names, None: of all, with few of them copied out of their view at once:
     labels uint8 (n,) and posteriors float32 (n, M)."""
     index = np.arange(len(features)) if index is None else index
-    parts = [network.decide(features[index[start:start + _TOGETHER]])
-             for start in range(0, max(1, index.size), _TOGETHER)]
-    labels, posteriors = zip(*parts)
-    return np.concatenate(labels), np.concatenate(posteriors)
+    labels, posteriors = np.empty(index.size, np.uint8), np.empty((index.size, network.sizes[-1]), np.float32)
+    for start in range(0, index.size, _TOGETHER):
+        here = slice(start, start + _TOGETHER)
+        labels[here], posteriors[here] = network.decide(features[index[here]])
+    return labels, posteriors
 
 
 def calibrate(model: core.model, features: npt.NDArray[np.float32],
@@ -83,8 +84,8 @@ def calibrate(model: core.model, features: npt.NDArray[np.float32],
     if not rest.size:
         model.adapted_temperature = model.temperature
         return
-    decided, posteriors = decide_portions(adapted, features, rest)
     unadapted = decide_portions(model.network, features, rest)[0]
+    decided, posteriors = decide_portions(adapted, features, rest)
     wrong = np.count_nonzero(decided != labels[rest])
     # Only if adaptation did not fail here.
     model.adapted_temperature = (

@@ -20,7 +20,8 @@ from ..blocks.status_monitor import status_listener
 from ..captures.alignment import known_labels
 from ..captures.files import Capture, check_rates
 from ..captures.statistics import Normalized, portions
-from .arrays import array_source, label_sink
+from .arrays import array_source, counting_sink, label_sink
+from .evaluate import RunningErrors
 
 
 @dataclass
@@ -70,7 +71,8 @@ def equalize_captures(model: core.model | str | Path, captures: Sequence[Capture
                       receivers: Mapping[str, dict], progress: Callable | None = None,
                       on_status: Callable[[dict], None] | None = None, events: bool = False,
                       stop: Callable[[], bool] | None = None,
-                      files: Mapping[str, Path] | None = None) -> tuple[dict[str, Received], float]:
+                      files: Mapping[str, Path] | None = None,
+                      counted: Mapping[str, RunningErrors] | None = None) -> tuple[dict[str, Received], float]:
     """Run captures, one after the other, through equalizers that work side by side.
 
     model: core.model, or the path of a model file. captures: what prepare_capture made of each;
@@ -81,6 +83,7 @@ def equalize_captures(model: core.model | str | Path, captures: Sequence[Capture
     status_listener.
     events: whether Received.events is wanted. stop: asked every 0.1 s; True ends it early. files: where labels are
     written as they are decided, {name: path}; those not named stay in memory.
+    counted: what counts labels and posteriors of receivers as they come, {name: RunningErrors}.
     Returns ({name: Received}, seconds). Raises ValueError for settings that are out of range.
     """
     given, model = model, model if isinstance(model, core.model) else core.load_model(str(model))
@@ -91,7 +94,7 @@ def equalize_captures(model: core.model | str | Path, captures: Sequence[Capture
     top = gr.top_block("adann equalize")
     known = None
     listener = status_listener(on_status) if on_status else None
-    sinks, equalizers, stores = {}, {}, {}
+    sinks, equalizers, stores, counters = {}, {}, {}, []
     for name, settings in receivers.items():
         equalizers[name] = equalizer(model=given, **settings)
     # The last symbols come out when the rest of their windows has come in.
@@ -100,6 +103,11 @@ def equalize_captures(model: core.model | str | Path, captures: Sequence[Capture
     for name, settings in receivers.items():
         sinks[name] = label_sink(layout, int(starts[-1]), (files or {}).get(name))
         top.connect(source, equalizers[name], sinks[name])
+        if counter := (counted or {}).get(name):
+            rates = counting_sink(counter, model.constellation.size)
+            top.connect(equalizers[name], (rates, 0))
+            top.connect((equalizers[name], 1), (rates, 1))
+            counters.append(rates)  # GNU Radio keeps no Python block
         if listener:
             top.msg_connect(equalizers[name], "status", listener, "status")
         if events:

@@ -242,32 +242,52 @@ def count_aligned(decided: Labels, sent: Labels, constellation: core.constellati
 class RunningErrors:
     """Counts the errors of captures, one after the other, while they are still being decided.
 
-    sizes: symbols of each capture; sent: its reference labels; block: symbols of one block.
+    sizes: symbols of each capture; sent: its reference labels; block: symbols of one block; posteriors: whether take
+    gets them, for the generalized mutual information.
     """
 
     _PORTION = 32768  # labels that the counter takes at once
 
     def __init__(self, constellation: core.constellation, sizes: Sequence[int],
-                 sent: Sequence[Labels], block: int):
-        self._new_counter = lambda: core.error_counter(constellation, batch=block,
-                                                       search=SEARCH)
+                 sent: Sequence[Labels], block: int, posteriors: bool = False):
+        self._new_counter = lambda: core.error_counter(constellation, batch=block, search=SEARCH,
+                                                       posteriors=posteriors)
         self._edges, self._sent = np.cumsum([0, *sizes]), sent
         self._capture = self._done = 0
         self._counter = self._new_counter()
         self._latest: list = []
+        self._totals: list = []  # of the captures before
 
     def update(self, labels: Labels) -> float | None:
         """labels: all decided so far, of all captures. Returns the BER of the latest 8 blocks of
         the current capture, None before there are any."""
-        while self._done < len(labels):
-            if self._done == self._edges[self._capture + 1]:
-                self._capture += 1
-                self._counter, self._latest = self._new_counter(), []
-            start, end = self._edges[self._capture:self._capture + 2]
-            until = min(len(labels), end, self._done + self._PORTION)
-            self._counter.push(labels[self._done:until],
-                               self._sent[self._capture][self._done - start:until - start])
-            self._latest = (self._latest + self._counter.batches())[-LATEST:]
-            self._done = until
+        self.take(labels[self._done:])
         bits = sum(batch.counts.bits for batch in self._latest)
         return sum(batch.counts.bit_errors for batch in self._latest) / bits if bits else None
+
+    def take(self, labels: Labels, posteriors: npt.NDArray[np.float32] | None = None) -> None:
+        """The next decided ones (n,), and their posteriors (n, M); those beyond the last capture are left out."""
+        first, end = self._done, min(self._done + len(labels), int(self._edges[-1]))
+        while self._done < end:
+            if self._done == self._edges[self._capture + 1]:
+                self._totals.append(self._finished())
+                self._capture += 1
+                self._counter, self._latest = self._new_counter(), []
+            start = self._edges[self._capture]
+            until = min(end, self._edges[self._capture + 1], self._done + self._PORTION)
+            here = slice(self._done - first, until - first)
+            self._counter.push(labels[here], self._sent[self._capture][self._done - start:until - start],
+                               None if posteriors is None else posteriors[here])
+            self._latest = (self._latest + self._counter.batches())[-LATEST:]
+            self._done = until
+
+    def gmis(self) -> list[float | None]:
+        """Of each capture, bits a symbol, over the symbols in which the counter was locked; None where there is no
+        such. Ends the counting."""
+        totals = [*self._totals, self._finished()]
+        totals += [None] * (self._edges.size - 1 - len(totals))
+        return [counts.gmi if counts and counts.symbols else None for counts in totals]
+
+    def _finished(self):
+        self._counter.finish()
+        return self._counter.totals

@@ -20,13 +20,15 @@ from .evaluate import CONVERGED, LATEST, Errors
 class Run:
     """One capture after an equalizer. file: its name; symbols: decided ones, with the pauses between bursts;
     bits_per_symbol: of the constellation; block: symbols of a reported block; errors: None without a reference;
-    bursts: an entry of the report for each, [] where the capture is continuous."""
+    gmi: generalized mutual information of the posteriors, bits a symbol, where the decisions lie beside the reference,
+    None if it is not known; bursts: an entry of the report for each, [] where the capture is continuous."""
 
     file: str
     symbols: int
     bits_per_symbol: int
     block: int
     errors: Errors | None = None
+    gmi: float | None = None
     bursts: list[dict] = field(default_factory=list)
 
     def entry(self) -> dict:
@@ -38,6 +40,8 @@ class Run:
             entry.update(bit_errors=int(self.errors.bit_errors.sum()), **self.errors.rate(),
                          convergence_blocks=self.errors.convergence(),
                          final_ber=None if np.isnan(final) else final)
+        if self.gmi is not None:
+            entry["gmi"] = self.gmi
         if self.bursts:
             entry["bursts"] = self.bursts
         return entry

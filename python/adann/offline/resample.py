@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import os
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -30,6 +32,7 @@ _SAME = 1e-9          # relative: rates that are equal but for their rounding
 _SHIFTED = 1 << 17    # samples whose middles are found at once
 _MARGIN = 4096        # around them
 _TOLD = 128           # symbols whose mean frequency is told
+_NO_CLOCK = "no symbol clock stands out: the samples are taken as they are"
 
 
 @dataclass
@@ -56,7 +59,12 @@ def without_carrier(samples: npt.NDArray, sample_rate: float,
     if frequency is None:
         return samples, []
     return to_baseband(scaled, frequency, _room(scratch, "baseband", samples.size, np.complex64)), [
-        f"a carrier: real samples around {frequency * sample_rate:.4g}, brought to complex baseband"]
+        *_lost(samples), f"a carrier: real samples around {frequency * sample_rate:.4g}, brought to complex baseband"]
+
+
+def _lost(samples):
+    lost = sum(np.count_nonzero(~np.isfinite(part)) for part in portions(samples))
+    return [f"{lost} of {samples.size} samples are not finite: taken as 0"] if lost else []
 
 
 def find_rate(samples: npt.NDArray, sample_rate: float) -> tuple[float, str]:
@@ -85,9 +93,7 @@ def resample(samples: npt.NDArray, sample_rate: float, symbol_rate: float, sps: 
     """
     inner = sps if clock_recovery else sps * -(-_LEAST // sps)
     done = _run(samples, sample_rate, symbol_rate, inner, clock_recovery, scratch)
-    found, said = symbol_rate, []
-    if lost := sum(np.count_nonzero(~np.isfinite(part)) for part in portions(samples)):
-        said.append(f"{lost} of {samples.size} samples are not finite: taken as 0")
+    found, said = symbol_rate, _lost(samples)
     there: list[Burst] = []
     if bursts:
         there, over = find_bursts(done, inner, threshold)
@@ -104,25 +110,70 @@ def resample(samples: npt.NDArray, sample_rate: float, symbol_rate: float, sps: 
         said += ["the clock was followed by symbol_sync",
                  f"{done.size // sps} symbols for {nominal:.0f} by the rates"]
     else:
-        clock = _clock(samples, done, inner, sample_rate, symbol_rate, sps, there)
+        clock = _clock(done, inner, sample_rate, symbol_rate, sps, there)
         if clock is None:
-            said.append("no symbol clock stands out: the samples are taken as they are")
-        elif abs(clock.offset) * done.size / inner > _DRIFTS:
+            said.append(_NO_CLOCK)
+        elif _drifts(clock, done.size, inner):
             found *= 1 + clock.offset
-            said.append(f"the symbol rate is {1e6 * clock.offset:+.1f} ppm off the one given: "
-                        f"{found:.9g}")
+            said.append(_drift_said(clock, found))
             done = _run(samples, sample_rate, found, inner, scratch=scratch)
             there = find_bursts(done, inner, threshold)[0] if there else there
             clock = _burst_clock(done, there, inner) if there else find_clock(done, inner)
         if clock and clock.wander > _WANDERS and not there:
-            said.append(f"the clock wanders by {clock.wander:.2f} symbols rms: adann resample "
-                        "--clock-recovery follows it")
+            said.append(f"{_wander_said(clock)}: adann resample --clock-recovery follows it")
         if there:
             done, there = _middles_of_bursts(done, inner, sps, there, clock, said, scratch)
         else:
             done = _middles(done, clock.phase * inner if clock else 0.0, inner // sps, scratch)
             said += [_middles_said([clock.phase * sps], sps)] if clock else []
     return _finished(done, found, said, there, sps, carrier, scratch)
+
+
+def resample_channels(channels: Sequence[npt.NDArray], sample_rate: float, symbol_rate: float, sps: int = 4,
+                      scratch: Path | None = None) -> list[Resampled]:
+    """Bring channels that were sampled together to sps samples a symbol, by the clock of them all: see
+    timing.find_clock.
+
+    channels: float32 or complex64 (n,) each; other arguments and errors as of resample. Returns each channel's; what
+    was done with all is said of the first.
+    """
+    inner = sps * -(-_LEAST // sps)
+    rooms = [scratch and scratch / str(number) for number in range(len(channels))]
+    for room in filter(None, rooms):
+        room.mkdir()
+
+    def run(rate):
+        return [_run(each, sample_rate, rate, inner, scratch=room) for each, room in zip(channels, rooms)]
+
+    done, found = run(symbol_rate), symbol_rate
+    said = [sentence for each in channels for sentence in _lost(each)]
+    clock = _clock(done, inner, sample_rate, symbol_rate, sps, [])
+    if clock is None:
+        said.append(_NO_CLOCK)
+    elif _drifts(clock, done[0].size, inner):
+        found *= 1 + clock.offset
+        said.append(_drift_said(clock, found))
+        done = run(found)
+        clock = find_clock(done, inner)
+    if clock:
+        said += [_wander_said(clock)] if clock.wander > _WANDERS else []
+        said.append(_middles_said([clock.phase * sps], sps))
+    middles = [_middles(each, clock.phase * inner if clock else 0.0, inner // sps, room)
+               for each, room in zip(done, rooms)]
+    return [_finished(each, found, [] if number else said, [], sps, False, None)
+            for number, each in enumerate(middles)]
+
+
+def _drifts(clock, size, inner):
+    return abs(clock.offset) * size / inner > _DRIFTS
+
+
+def _wander_said(clock):
+    return f"the clock wanders by {clock.wander:.2f} symbols rms"
+
+
+def _drift_said(clock, found):
+    return f"the symbol rate is {1e6 * clock.offset:+.1f} ppm off the one given: {found:.9g}"
 
 
 def _middles_said(phases, sps, bursts=False):
@@ -176,10 +227,14 @@ def _middles_of_bursts(done, inner, sps, bursts, clock, said, scratch):
 
 def _room(scratch, name, size, dtype):
     """Zeros (size,), in a file of the folder or, None, in memory."""
-    return np.memmap(scratch / name, dtype, "w+", shape=size) if scratch and size else np.zeros(size, dtype)
+    if scratch is None or not size:
+        return np.zeros(size, dtype)
+    with open(scratch / name, "wb") as file:  # a full disk shows here, not where the samples are written
+        os.posix_fallocate(file.fileno(), 0, size * np.dtype(dtype).itemsize)
+    return np.memmap(scratch / name, dtype, "r+")
 
 
-def _clock(samples, done, inner, sample_rate, symbol_rate, sps, bursts):
+def _clock(done, inner, sample_rate, symbol_rate, sps, bursts):
     """The record's, or None where it has the wanted rate already and no clock stands out."""
     try:
         return _burst_clock(done, bursts, inner) if bursts else find_clock(done, inner)

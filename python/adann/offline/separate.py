@@ -12,10 +12,11 @@ import numpy.typing as npt
 from .. import core
 from ..captures.alignment import known_labels
 from ..captures.labels import UNKNOWN
-from ..captures.statistics import normalized
+from ..captures.statistics import normalized, portions
 
 _FITTED = 2**16  # symbols at most that the least squares take
 _START = 4096    # symbols that a start looks at
+_AT_ONCE = 2**14  # symbols whose distances to all points are in memory
 
 
 @dataclass
@@ -79,6 +80,23 @@ def separate_known(channels: npt.NDArray[np.complex64],
         streams.append(normalized(stream.astype(np.complex64)))
         matrix.append(taps / np.std(stream))
     return Separated(np.stack(streams), np.stack(matrix).astype(np.complex64))
+
+
+def nearest_points(stream: npt.NDArray[np.complex64], constellation: core.constellation,
+                   sps: int) -> tuple[npt.NDArray[np.uint8], float]:
+    """What a stream says by itself: the labels of the points nearest to its symbols, uint8 (n // sps,), and the
+    modulation error ratio in dB, the power of these points over that of the symbols' distances from them.
+
+    stream: complex64 (n,), sample i*sps the middle of symbol i, its carrier taken out.
+    """
+    points = constellation.points / np.sqrt(np.mean(abs(constellation.points) ** 2))
+    symbols = stream[::sps] / np.std(stream[::sps])
+    labels = np.concatenate([abs(part[:, None] - points).argmin(1).astype(np.uint8)
+                             for part in portions(symbols, size=_AT_ONCE)])
+    decided = points[labels]
+    gain = np.vdot(decided, symbols) / np.vdot(decided, decided)
+    ratio = np.mean(abs(gain * decided) ** 2) / np.mean(abs(symbols - gain * decided) ** 2)
+    return labels, float(10 * np.log10(ratio))
 
 
 def separate(model: core.model, channels: npt.NDArray[np.complex64], outputs: int,

@@ -166,6 +166,8 @@ def _verdict(rows, blind):
         "network, frozen", "AdaNN", "linear equalizer"))
     chance = _DEVIATIONS * np.sqrt(frozen + adaptive + 1)
     what = "differences" if blind else "errors"
+    if not any(counts.values()):
+        return f"adaptation changes nothing here: no {what} in any row: nothing to equalize"
     counted = f"{adaptive} {what} for {frozen} of the frozen network"
     if abs(adaptive - frozen) <= chance:
         verdict = f"adaptation changes nothing here that is more than chance: {counted}"
@@ -174,8 +176,6 @@ def _verdict(rows, blind):
     else:
         verdict = f"adaptation {'hurts' if adaptive > frozen else 'helps'} here: {counted}"
     best = min(frozen, adaptive)
-    if not any(counts.values()):
-        return f"adaptation changes nothing here: no {what} in any row: nothing to equalize"
     if blind:
         return verdict + "; who is right, only labels tell: those of sync words are enough, 255 where not known"
     if best > linear + _DEVIATIONS * np.sqrt(best + linear + 1):
