@@ -22,6 +22,7 @@ from ..adann_python import equalizer
 from ..links.packets import Packets
 from ..links.radio_link import SPS, RadioLink
 from ..links.simulation import random_labels
+from ..offline.flowgraphs import run_flowgraph
 from ..offline.training import TrainingSettings, train
 from .comparators import TAG, gnuradio_constellation, unit_points
 
@@ -137,7 +138,7 @@ def _run(samples: npt.NDArray, tags: list[gr.tag_t], block: gr.basic_block,
     source = blocks.vector_source_c(np.append(samples, np.zeros(64 * SPS * HALF_WINDOW)), False, 1, tags)
     top = gr.top_block()
     top.connect(source, block, sink)
-    top.run()
+    run_flowgraph(top)
     return np.array(sink.data())
 
 

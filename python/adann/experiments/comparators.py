@@ -8,6 +8,7 @@ import pmt
 from gnuradio import blocks, digital, gr
 
 from .. import core
+from ..offline.flowgraphs import run_flowgraph
 
 LINEAR, FEEDBACK, CMA = "linear, LMS", "feedback, LMS", "linear, CMA"
 TAG = "training"
@@ -77,5 +78,5 @@ def equalize_with_gnuradio(kind: str, samples: np.ndarray, points: np.ndarray, s
     top.connect(source, gnuradio_equalizer(kind, points, sps, half_window, step, training),
                 blocks.skiphead(gr.sizeof_gr_complex, half_window),
                 blocks.head(gr.sizeof_gr_complex, symbols), sink)
-    top.run()
+    run_flowgraph(top)
     return np.array(sink.data(), np.complex64)

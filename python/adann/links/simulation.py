@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from gnuradio import blocks, gr
 
+from ..offline.flowgraphs import run_flowgraph
 from .coherent_link import coherent_link
 from .vcsel_mmf_link import vcsel_mmf_link
 
@@ -98,7 +99,7 @@ def simulate_changing(make_link: Callable, labels: npt.NDArray[np.uint8],
         output = sink(1, skipped + sps * (stop - start))
         top = gr.top_block()
         top.connect(blocks.vector_source_b(around), link, output)
-        top.run()
+        run_flowgraph(top)
         samples[sps * start:sps * stop] = output.data()[skipped:skipped + sps * (stop - start)]
     return samples
 

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import math
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -22,6 +21,7 @@ from ..captures.files import Capture, check_rates
 from ..captures.statistics import Normalized, portions
 from .arrays import array_source, counting_sink, label_sink
 from .evaluate import RunningErrors
+from .flowgraphs import run_flowgraph
 
 
 @dataclass
@@ -140,21 +140,18 @@ def _estimate(estimate):
 
 
 def _run(top, sinks, progress, stop):
-    """Run to the end in another thread, so that this one can tell progress and be interrupted."""
-    start = time.perf_counter()
-    top.start()
-    waiter = threading.Thread(target=top.wait)
-    waiter.start()
+    """Run to the end, or until stop(), and tell progress. Returns the seconds that it took."""
     stopped = False
-    try:
-        while waiter.is_alive() and not stopped:
-            waiter.join(0.1)
-            if progress and waiter.is_alive():
-                progress({name: sink.items for name, sink in sinks.items()})
-            stopped = bool(stop and stop())
-    finally:
-        top.stop()
-        waiter.join()
+
+    def meanwhile():
+        nonlocal stopped
+        if progress:
+            progress({name: sink.items for name, sink in sinks.items()})
+        stopped = bool(stop and stop())
+        return stopped
+
+    start = time.perf_counter()
+    run_flowgraph(top, meanwhile)
     if progress:
         progress({name: sink.items for name, sink in sinks.items()})
     for sink in sinks.values():

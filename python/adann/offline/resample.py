@@ -24,6 +24,7 @@ from ..captures.sigmf import Burst
 from ..captures.statistics import Normalized, portions, release
 from ..captures.timing import find_clock, find_symbol_rate
 from .arrays import array_sink, array_source
+from .flowgraphs import run_flowgraph
 
 _LEAST = 4            # samples a symbol at which the clock is looked for
 _DRIFTS = 0.02        # symbols over the whole record: an offset of the clock that is taken out
@@ -331,7 +332,7 @@ def _run(samples, sample_rate, symbol_rate, sps, clock_recovery=False, scratch=N
     source = array_source(itertools.chain(portions(samples), [np.zeros(held, samples.dtype)]), samples.dtype)
     top = gr.top_block("adann resample")
     top.connect(source, block, sink)
-    top.run()
+    run_flowgraph(top)
     sink.close()
     return sink.items
 
