@@ -92,12 +92,10 @@ def equalize(model: str, captures: tuple[str, ...], references: tuple[str, ...],
         "complete": False, "adaptation": {name: settings[name] for name in ("mode", "loss", "batch")},
         "model": str(model), "preset": preset, "settings": settings, "block": block}
     sizes = [capture.samples.size // trained.sps for capture in prepared]
-    errors = informed = None
+    errors = None
     if references and all(all_known(trained.constellation.size, capture.reference) and not capture.bursts
                           for capture in prepared):
-        sent = [capture.reference for capture in prepared]
-        errors = RunningErrors(trained.constellation, sizes, sent, block)
-        informed = RunningErrors(trained.constellation, sizes, sent, block, posteriors=True) if report_path else None
+        errors = RunningErrors(trained.constellation, sizes, [capture.reference for capture in prepared], block)
     reported = time.monotonic()
     with growing_output(output) as part, watch(sum(sizes), block, errors, monitor) as watching:
         def progress(labels: dict) -> None:
@@ -111,11 +109,11 @@ def equalize(model: str, captures: tuple[str, ...], references: tuple[str, ...],
 
         by_name, seconds = equalize_captures(
             model, prepared, {"equalizer": settings}, progress, watching.status if watching.wanted else None,
-            stop=interrupts.come, files={"equalizer": part}, counted={"equalizer": informed} if informed else None)
+            stop=interrupts.come, files={"equalizer": part}, counted={"equalizer": errors} if errors else None)
         received = by_name["equalizer"]
         runs = evaluate(prepared, received.labels, trained.constellation, trained.sps, block)
-    if informed:
-        runs = [replace(run, gmi=gmi) for run, gmi in zip(runs, informed.gmis())]
+    if errors:
+        runs = [replace(run, gmi=gmi) for run, gmi in zip(runs, errors.gmis())]
     rate = sum(map(len, received.labels)) / seconds / 1e6
     report["adaptation"] |= {"steps": received.steps, "dropped": received.dropped, "rejected": received.rejected}
     write_results(runs, received.labels, Outputs(None, report_path, plot), {

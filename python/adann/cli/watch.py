@@ -58,7 +58,7 @@ class Watch:
                                 "blocks": len(labels) // self._block,
                                 "symbols_per_second": len(labels) / seconds}
         if self._errors:
-            told["measured_ber"] = self._errors.update(labels)
+            told["measured_ber"] = self._errors.latest_ber()
         due = seconds - self._reported >= REPORT_INTERVAL or len(labels) == self._total
         if self._publisher and due:
             self._reported = seconds

@@ -242,31 +242,28 @@ def count_aligned(decided: Labels, sent: Labels, constellation: core.constellati
 class RunningErrors:
     """Counts the errors of captures, one after the other, while they are still being decided.
 
-    sizes: symbols of each capture; sent: its reference labels; block: symbols of one block; posteriors: whether take
-    gets them, for the generalized mutual information.
+    sizes: symbols of each capture; sent: its reference labels; block: symbols of one block.
     """
 
     _PORTION = 32768  # labels that the counter takes at once
 
     def __init__(self, constellation: core.constellation, sizes: Sequence[int],
-                 sent: Sequence[Labels], block: int, posteriors: bool = False):
-        self._new_counter = lambda: core.error_counter(constellation, batch=block, search=SEARCH,
-                                                       posteriors=posteriors)
+                 sent: Sequence[Labels], block: int):
+        self._new_counter = lambda: core.error_counter(constellation, batch=block, search=SEARCH, posteriors=True)
         self._edges, self._sent = np.cumsum([0, *sizes]), sent
         self._capture = self._done = 0
         self._counter = self._new_counter()
-        self._latest: list = []
+        self._latest: list = []  # never changed, but for another
         self._totals: list = []  # of the captures before
 
-    def update(self, labels: Labels) -> float | None:
-        """labels: all decided so far, of all captures. Returns the BER of the latest 8 blocks of
-        the current capture, None before there are any."""
-        self.take(labels[self._done:])
-        bits = sum(batch.counts.bits for batch in self._latest)
-        return sum(batch.counts.bit_errors for batch in self._latest) / bits if bits else None
+    def latest_ber(self) -> float | None:
+        """Of the latest 8 blocks of the current capture, None before there are any. Any thread may ask."""
+        latest = self._latest
+        bits = sum(batch.counts.bits for batch in latest)
+        return sum(batch.counts.bit_errors for batch in latest) / bits if bits else None
 
-    def take(self, labels: Labels, posteriors: npt.NDArray[np.float32] | None = None) -> None:
-        """The next decided ones (n,), and their posteriors (n, M); those beyond the last capture are left out."""
+    def take(self, labels: Labels, posteriors: npt.NDArray[np.float32]) -> None:
+        """The next decided ones (n,) and their posteriors (n, M); those beyond the last capture are left out."""
         first, end = self._done, min(self._done + len(labels), int(self._edges[-1]))
         while self._done < end:
             if self._done == self._edges[self._capture + 1]:
@@ -277,7 +274,7 @@ class RunningErrors:
             until = min(end, self._edges[self._capture + 1], self._done + self._PORTION)
             here = slice(self._done - first, until - first)
             self._counter.push(labels[here], self._sent[self._capture][self._done - start:until - start],
-                               None if posteriors is None else posteriors[here])
+                               posteriors[here])
             self._latest = (self._latest + self._counter.batches())[-LATEST:]
             self._done = until
 
