@@ -178,7 +178,7 @@ void adaptive_equalizer::publish()
     d_weights.writing().assign(d_learner->in_use());
     d_weights.publish();
     if (const refinement* const found = d_learner->refines())
-        d_refinement.writing() = *found;
+        d_refinement.writing().assign(*found);
     else
         d_refinement.writing().known = false;
     d_refinement.publish();

@@ -190,6 +190,7 @@ bool guard::judge_waveform(const feature_view& batch, bool decides)
     if (d_judge->settled()) {
         d_refined = d_decisions[d_in_use];
         d_refiner->refine(*d_judge, d_refined.data());
+        d_judge->follow(d_refined.data());
         d_is_refined = true;
         const double keep = std::exp(-static_cast<double>(batch.count) / doubt_lasts);
         d_doubt *= keep;
@@ -283,6 +284,8 @@ const network& guard::choose(const network& average) const
 void guard::reset()
 {
     restart_estimates();
+    if (d_judge)
+        d_judge->forget();
     d_candidates[last_good].net = d_initial.net;
     d_candidates[last_good].usual_rate = usual_rate_of(d_initial);
     d_in_use = offline;

@@ -32,6 +32,18 @@ auto* as(floats* values)
 
 } // namespace
 
+void refinement::assign(const refinement& other)
+{
+    known = other.known;
+    number = other.number;
+    taps = other.taps;
+    whitening = other.whitening;
+    power = other.power;
+    if (table_number != other.table_number)
+        table = other.table;
+    table_number = other.table_number;
+}
+
 label_descent::label_descent(const constellation& symbols,
                              const expected_waveform& waveform)
     : d_symbols(symbols),
@@ -74,6 +86,8 @@ label_descent::label_descent(const constellation& symbols,
 void label_descent::use(const refinement& signal)
 {
     d_power = std::max(signal.power, std::numeric_limits<float>::min());
+    if (std::exchange(d_table_number, signal.table_number) != signal.table_number)
+        d_waveform.set_table(signal.table);
     if (d_planes == 2)
         find_responses<std::complex<float>>(signal);
     else

@@ -22,9 +22,12 @@ struct refinement {
     refinement() = default;
     explicit refinement(const expected_waveform& waveform) //!< with room for the filters
         : taps(2 * filter_reach * waveform.sps() + 2),
-          whitening(predicted_from * waveform.sps() + 1)
+          whitening(predicted_from * waveform.sps() + 1),
+          table(waveform.table())
     {
     }
+    //! The same with the table left out where it is the same. Allocates nothing.
+    void assign(const refinement& other);
     //! Symbols that whitening looks back.
     static constexpr std::size_t predicted_from = 3;
 
@@ -35,6 +38,8 @@ struct refinement {
     //! What a sample of the rest, the one before, … are multiplied with; the first is 1.
     std::vector<std::complex<float>> whitening;
     float power = 0; //!< mean square of the whitened floats that refined labels leave
+    std::vector<float> table;       //!< of the waveform (following_waveform)
+    std::uint64_t table_number = 0; //!< another one when that is
 };
 
 /*! Tries other labels for a symbol, its surroundings kept: the points nearest to its own, and
@@ -117,7 +122,8 @@ private:
                      std::uint8_t other);
 
     const constellation d_symbols;
-    const expected_waveform d_waveform;
+    expected_waveform d_waveform;
+    std::uint64_t d_table_number = 0;
     const std::size_t d_dimensions, d_planes; // of points, of samples
     // Samples: of the prediction, the filter, a symbol's response.
     const std::size_t d_lags, d_taps, d_length;

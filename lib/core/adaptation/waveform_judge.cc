@@ -29,24 +29,25 @@ std::size_t waveform_judge::least_batch(const expected_waveform& trained)
 waveform_judge::waveform_judge(const expected_waveform& trained,
                                const window_geometry& window,
                                std::size_t batch)
-    : d_trained(trained),
+    : d_waveform(trained),
       d_before((window.dimension() - window.stride()) / 2),
       d_batch(batch),
-      d_reach(d_trained.reach()),
-      d_taps(2 * filter_reach * d_trained.sps() + 1),
-      d_samples(batch * d_trained.stride()),
+      d_reach(trained.reach()),
+      d_taps(2 * filter_reach * trained.sps() + 1),
+      d_samples(batch * trained.stride()),
       d_rest(d_samples.size()),
+      d_back(d_samples.size()),
       d_kernels(&simd::active()),
       d_expected(d_samples.size()),
-      d_turned(d_trained.is_complex() ? d_expected.size() : 0),
-      d_negative(d_taps),
+      d_turned(trained.is_complex() ? d_expected.size() : 0),
+      d_factors(d_taps),
       d_gram((d_taps + 1) * (d_taps + 1)),
       d_moments(d_taps + 1),
       d_filter(d_taps + 1),
       d_sums(2),
-      d_block(d_taps, d_trained.is_complex()),
-      d_wave(batch * d_trained.sps() + d_block.pitch() + 2 * simd::lanes,
-             d_trained.is_complex()),
+      d_block(d_taps, trained.is_complex()),
+      d_wave(batch * trained.sps() + d_block.pitch() + 2 * simd::lanes,
+             trained.is_complex()),
       d_wanted(d_wave),
       d_work(d_gram.size()),
       d_solution(d_taps + 1),
@@ -64,6 +65,7 @@ void waveform_judge::reset()
     std::fill(d_filter.begin(), d_filter.end(), 0.0);
     std::fill(d_sums.begin(), d_sums.end(), 0.0);
     d_symbols = 0;
+    d_waveform.start_round();
     d_filter[d_taps / 2] = 1;
     std::copy(d_filter.begin(), d_filter.end(), d_taps_in_use.begin());
 }
@@ -71,18 +73,18 @@ void waveform_judge::reset()
 float waveform_judge::noise() const
 {
     return d_sums[1] > 0 ? static_cast<float>(std::sqrt(d_sums[0] / d_sums[1]))
-                         : d_trained.noise();
+                         : d_waveform.now().noise();
 }
 
 bool waveform_judge::look(const feature_view& batch, const std::uint8_t* labels)
 {
-    const std::size_t stride = d_trained.stride();
+    const std::size_t stride = d_waveform.now().stride();
     for (std::size_t i = 0; i < d_batch; ++i)
         std::copy_n(batch[i] + d_before, stride, &d_samples[i * stride]);
     const std::size_t first = d_reach + filter_reach, last = d_batch - first;
     const auto count = static_cast<double>((last - first) * stride);
     const double before = noise();
-    d_trained.expect(labels + d_reach, d_batch - 2 * d_reach, d_expected.data());
+    d_waveform.now().expect(labels + d_reach, d_batch - 2 * d_reach, d_expected.data());
     const auto left = [&] {
         subtract(first, last, d_rest.data());
         return power(last - first);
@@ -115,13 +117,13 @@ void waveform_judge::fade(values& sums, double symbols) const
 void waveform_judge::gather()
 {
     const std::size_t symbols = d_batch - 2 * d_reach, m = d_taps + 1;
-    const std::size_t all = symbols * d_trained.sps(), n = all - d_taps + 1;
+    const std::size_t all = symbols * d_waveform.now().sps(), n = all - d_taps + 1;
     d_wave.assign(d_expected.data(), all);
-    d_wanted.assign(&d_samples[d_reach * d_trained.stride()], all);
+    d_wanted.assign(&d_samples[d_reach * d_waveform.now().stride()], all);
     const signal_planes wanted = d_wanted + static_cast<std::ptrdiff_t>(d_taps / 2);
     d_block.set(d_wave, wanted, n);
     using number = std::complex<double>;
-    const bool is_complex = d_trained.is_complex();
+    const bool is_complex = d_waveform.now().is_complex();
     const float* const moments = d_block.correlation();
     const auto sum = [&](const planes& values, std::size_t first) {
         const auto add = [&](const aligned_floats& part) {
@@ -171,7 +173,7 @@ waveform_judge::residual(const std::uint8_t* labels, std::size_t first, std::siz
 // Of so many symbols' rest.
 double waveform_judge::power(std::size_t symbols) const
 {
-    const std::size_t stride = d_trained.stride();
+    const std::size_t stride = d_waveform.now().stride();
     double total = 0;
     for (std::size_t i = 0; i < symbols; ++i) {
         float power = 0;
@@ -187,16 +189,17 @@ void waveform_judge::rest(const std::uint8_t* labels,
                           std::size_t last,
                           float* rest) const
 {
-    d_trained.expect(labels + first - filter_reach,
-                     last - first + 2 * filter_reach,
-                     d_expected.data());
+    d_waveform.now().expect(labels + first - filter_reach,
+                            last - first + 2 * filter_reach,
+                            d_expected.data());
     subtract(first, last, rest);
 }
 
 // The same with the waveform that there is, from filter_reach symbols before on.
 void waveform_judge::subtract(std::size_t first, std::size_t last, float* rest) const
 {
-    const std::size_t stride = d_trained.stride(), planes = stride / d_trained.sps();
+    const std::size_t stride = d_waveform.now().stride(),
+                      planes = stride / d_waveform.now().sps();
     const std::size_t n = (last - first) * stride;
     const std::size_t expected = (last - first + 2 * filter_reach) * stride;
     const float* const samples = &d_samples[first * stride];
@@ -205,29 +208,71 @@ void waveform_judge::subtract(std::size_t first, std::size_t last, float* rest) 
         for (std::size_t i = plane; i < n; i += planes)
             rest[i] = samples[i] - (plane ? offset.imag() : offset.real());
     }
-    // Complex samples are floats, two by two: real taps of them, imaginary ones of them
-    // turned by 90 degrees.
-    const auto take_away = [&](const aligned_floats& z, const aligned_floats& taps) {
-        const float* const negative = taps.data();
-        const std::size_t whole = n / simd::lanes * simd::lanes;
-        if (whole)
-            d_kernels->slide(&negative, 1, d_taps, z.data(), planes, whole, 1, &rest);
-        for (std::size_t i = whole; i < n; ++i)
-            for (std::size_t k = 0; k < d_taps; ++k)
-                rest[i] += negative[k] * z[i + k * planes];
-    };
     for (std::size_t k = 0; k < d_taps; ++k)
-        d_negative[k] = -d_taps_in_use[k].real();
-    take_away(d_expected, d_negative);
+        d_factors[k] = -d_taps_in_use[k].real();
+    add_filtered(d_factors, d_expected.data(), n, rest);
     if (planes == 1)
         return;
-    for (std::size_t i = 0; i < expected; i += 2) {
-        d_turned[i] = -d_expected[i + 1];
-        d_turned[i + 1] = d_expected[i];
-    }
+    turn(d_expected.data(), expected, 1);
     for (std::size_t k = 0; k < d_taps; ++k)
-        d_negative[k] = -d_taps_in_use[k].imag();
-    take_away(d_turned, d_negative);
+        d_factors[k] = -d_taps_in_use[k].imag();
+    add_filtered(d_factors, d_turned.data(), n, rest);
+}
+
+// Complex samples are floats, two by two: real taps of them, imaginary ones of them turned by
+// 90 degrees, or by -90.
+void waveform_judge::turn(const float* samples, std::size_t floats, float sign) const
+{
+    for (std::size_t i = 0; i < floats; i += 2) {
+        d_turned[i] = -sign * samples[i + 1];
+        d_turned[i + 1] = sign * samples[i];
+    }
+}
+
+void waveform_judge::add_filtered(const aligned_floats& taps,
+                                  const float* samples,
+                                  std::size_t floats,
+                                  float* sum) const
+{
+    const std::size_t planes = d_waveform.now().is_complex() ? 2 : 1;
+    const std::size_t whole = floats / simd::lanes * simd::lanes;
+    const float* const factors = taps.data();
+    if (whole)
+        d_kernels->slide(&factors, 1, d_taps, samples, planes, whole, 1, &sum);
+    for (std::size_t i = whole; i < floats; ++i)
+        for (std::size_t k = 0; k < d_taps; ++k)
+            sum[i] += factors[k] * samples[i + k * planes];
+}
+
+// What is left goes back through the filter, turned around: where the filter is not one, that
+// is the direction in which the table leaves less.
+void waveform_judge::follow(const std::uint8_t* labels)
+{
+    const std::size_t first = d_reach + filter_reach, last = d_batch - first;
+    const std::size_t inner = first + filter_reach,
+                      count = last - first - 2 * filter_reach;
+    const std::size_t stride = d_waveform.now().stride(), n = count * stride;
+    rest(labels, first, last, d_rest.data());
+    float gain = 0;
+    for (std::size_t k = 0; k < d_taps; ++k)
+        gain += std::norm(d_taps_in_use[k]);
+    std::fill_n(d_back.begin(), n, 0.0f);
+    for (std::size_t k = 0; k < d_taps; ++k)
+        d_factors[k] = d_taps_in_use[d_taps - 1 - k].real() / gain;
+    add_filtered(d_factors, d_rest.data(), n, d_back.data());
+    if (d_waveform.now().is_complex()) {
+        turn(d_rest.data(), (last - first) * stride, -1);
+        for (std::size_t k = 0; k < d_taps; ++k)
+            d_factors[k] = d_taps_in_use[d_taps - 1 - k].imag() / gain;
+        add_filtered(d_factors, d_turned.data(), n, d_back.data());
+    }
+    d_waveform.add(labels + inner, d_back.data(), count);
+}
+
+void waveform_judge::forget()
+{
+    reset();
+    d_waveform.reset();
 }
 
 waveform_judge::votes waveform_judge::compare(const std::uint8_t* first,
@@ -264,6 +309,7 @@ void waveform_judge::state(archive& members)
     list("filter", d_filter);
     std::copy(d_filter.begin(), d_filter.end(), d_taps_in_use.begin());
     members("sums", d_sums, 0.0, 1e15);
+    members("waveform", d_waveform);
     members("symbols", d_symbols);
 }
 

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "core/adaptation/filtered_waveform.h"
+#include "core/adaptation/following_waveform.h"
 #include "core/files/archive.h"
 #include "core/signal/expected_waveform.h"
 #include "core/signal/windows.h"
@@ -23,7 +24,7 @@ namespace gr::adann::core {
  * The waveform is the model's, sent through a filter of three symbols on each side with
  * an offset, which follows the present signal: exponentially windowed least squares to
  * the decisions of the network in use, of 2048 symbols, with a ridge towards doing
- * nothing. Differences that are less than nine symbols apart are one: they get one vote,
+ * nothing. Its table follows, too, slowly (following_waveform). Differences that are less than nine symbols apart are one: they get one vote,
  * by the squared residual over them and four symbols on each side. It does not matter
  * what the data's statistics are. When twice the squared residual of before is left of a
  * batch, the signal has changed: the filter starts over, and 2048 symbols pass before
@@ -49,6 +50,10 @@ public:
      * \return whether the signal has changed */
     bool look(const feature_view& batch, const std::uint8_t* labels);
 
+    /*! Lets the waveform's table follow look()'s batch.
+     * \param labels of the batch, the best that there are */
+    void follow(const std::uint8_t* labels);
+
     struct votes {
         unsigned first = 0, second = 0;
     };
@@ -63,6 +68,7 @@ public:
     //! Whether it has seen enough of the signal to know the filter.
     bool settled() const { return d_symbols >= settling; }
 
+    const following_waveform& waveform() const { return d_waveform; }
     //! What the expected samples go through, in their order; then the offset.
     const std::vector<std::complex<float>>& taps() const { return d_taps_in_use; }
     /*! What the waveform leaves of the samples of look()'s batch.
@@ -74,8 +80,9 @@ public:
               std::size_t last,
               float* rest) const;
 
-    //! Forgets the signal.
+    //! Forgets the signal's filter; its table stays, as another channel may have the same sender.
     void reset();
+    void forget(); //!< All.
     void state(archive& members);
 
 private:
@@ -88,13 +95,18 @@ private:
     double residual(const std::uint8_t* labels, std::size_t first, std::size_t last);
     double power(std::size_t symbols) const;
     void subtract(std::size_t first, std::size_t last, float* rest) const;
+    void add_filtered(const aligned_floats& taps,
+                      const float* samples,
+                      std::size_t floats,
+                      float* sum) const;
+    void turn(const float* samples, std::size_t floats, float sign) const;
 
-    const expected_waveform d_trained;
+    following_waveform d_waveform;
     const std::size_t d_before; // floats of a vector before its symbol's own
     const std::size_t d_batch, d_reach, d_taps;
-    std::vector<float> d_samples, d_rest;
+    std::vector<float> d_samples, d_rest, d_back;
     const simd::kernels* d_kernels;
-    mutable aligned_floats d_expected, d_turned, d_negative; // what rest() works with
+    mutable aligned_floats d_expected, d_turned, d_factors; // what rest() works with
     // Least squares of the filter, its offset last: real where the samples are.
     std::vector<std::complex<double>> d_gram, d_moments, d_filter;
     std::vector<double> d_sums; // of the samples' residuals: squares, count

@@ -90,29 +90,54 @@ void expected_waveform::set(std::vector<float> affine,
     d_noise = noise;
     d_correlation = std::move(correlation);
 
-    // To `sum` the affine part of a symbol, the `place`-th of those in reach.
-    const auto add = [&](std::size_t place, std::size_t label, float* sum) {
-        for (std::size_t d = 0; d < d_dimensions; ++d)
-            for (std::size_t j = 0; j < stride(); ++j)
-                sum[j] += d_points[label * d_dimensions + d] *
-                          d_affine[(1 + place * d_dimensions + d) * stride() + j];
-    };
+    sum_near();
+    std::fill(d_far.begin(), d_far.end(), 0.0f);
     const std::size_t first = d_reach - d_context / 2; // of a pattern
-    d_near = d_table;
+    float* sum = d_far.data();
+    for (std::size_t place = 0; place <= 2 * d_reach; ++place)
+        if (place < first || place >= first + d_context)
+            for (std::size_t label = 0; label < d_classes; ++label, sum += stride())
+                add_affine(place, label, sum);
+}
+
+void expected_waveform::set_table(const std::vector<float>& table)
+{
+    if (table.size() != d_table.size())
+        refuse("waveform table", table.size(), std::to_string(d_table.size()));
+    std::copy(table.begin(), table.end(), d_table.begin());
+    sum_near();
+}
+
+// To `sum` the affine part of a symbol, the `place`-th of those in reach.
+void expected_waveform::add_affine(std::size_t place, std::size_t label, float* sum) const
+{
+    for (std::size_t d = 0; d < d_dimensions; ++d)
+        for (std::size_t j = 0; j < stride(); ++j)
+            sum[j] += d_points[label * d_dimensions + d] *
+                      d_affine[(1 + place * d_dimensions + d) * stride() + j];
+}
+
+void expected_waveform::sum_near()
+{
+    const std::size_t first = d_reach - d_context / 2; // of a pattern
+    std::copy(d_table.begin(), d_table.end(), d_near.begin());
     for (std::size_t pattern = 0; pattern < patterns(); ++pattern) {
         float* sum = &d_near[pattern * stride()];
         for (std::size_t j = 0; j < stride(); ++j)
             sum[j] += d_affine[j];
         std::size_t labels = pattern; // the latest counts least
         for (std::size_t k = d_context; k-- > 0; labels /= d_classes)
-            add(first + k, labels % d_classes, sum);
+            add_affine(first + k, labels % d_classes, sum);
     }
-    std::fill(d_far.begin(), d_far.end(), 0.0f);
-    float* sum = d_far.data();
-    for (std::size_t place = 0; place <= 2 * d_reach; ++place)
-        if (place < first || place >= first + d_context)
-            for (std::size_t label = 0; label < d_classes; ++label, sum += stride())
-                add(place, label, sum);
+}
+
+std::size_t expected_waveform::pattern(const std::uint8_t* label) const
+{
+    const std::uint8_t* const first = label - d_context / 2;
+    std::size_t found = 0;
+    for (std::size_t k = 0; k < d_context; ++k)
+        found = found * d_classes + first[k];
+    return found;
 }
 
 // `width` is the stride, which a compiler that knows it turns into vectors; 0 for others.

@@ -91,6 +91,12 @@ public:
              float noise,
              std::vector<float> correlation = {});
 
+    /*! Another table(), of the same size; what it is added to stays. Allocates nothing.
+     * \throws std::invalid_argument for another size */
+    void set_table(const std::vector<float>& table);
+    //! Which row of table() a symbol has, by the labels around it.
+    std::size_t pattern(const std::uint8_t* label) const;
+
     /*! The waveform of consecutive symbols. Allocates nothing.
      * \param labels of the first of them; reach() more lie before it and behind the last
      * \param samples count · stride() floats */
@@ -105,6 +111,8 @@ public:
     bool operator==(const expected_waveform& other) const;
 
 private:
+    void sum_near();
+    void add_affine(std::size_t place, std::size_t label, float* sum) const;
     template <std::size_t width>
     void sum(const std::uint8_t* labels, std::size_t count, float* samples) const;
 

@@ -9,6 +9,7 @@ namespace gr::adann::core {
 
 namespace {
 constexpr double whole_turn = 2 * M_PI;
+constexpr float far_more = 2; // power: no block leaves so much by chance
 // Turns a symbol: an eighth of a turn from one look to the next.
 constexpr double slowest_line = 0.125 / front_filter::judged_every;
 } // namespace
@@ -16,7 +17,9 @@ constexpr double slowest_line = 0.125 / front_filter::judged_every;
 // Not before the first block: nothing is known then, and the residual NaN.
 bool front_filter::is_lost() const
 {
-    return d_bank.residual() > lost() || d_bank.latest_residual() > lost();
+    const float latest = d_bank.latest_residual();
+    return d_bank.residual() > lost() ||
+           (latest > lost() && latest > far_more * d_bank.residual());
 }
 
 // Judges the filter, and whether it stays in use.

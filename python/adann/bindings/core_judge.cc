@@ -68,6 +68,7 @@ py::tuple refine_labels(const model& of,
             refiner.reset();
         if (judge.settled()) {
             refiner.refine(judge, refined.mutable_data() + first);
+            judge.follow(refined.data() + first);
             std::copy(refiner.doubts().begin(), refiner.doubts().end(), doubt + first);
         }
     }

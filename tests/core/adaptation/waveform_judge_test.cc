@@ -82,15 +82,25 @@ BOOST_AUTO_TEST_CASE(a_signal_that_changes_is_noticed_and_learnt_anew)
 BOOST_AUTO_TEST_CASE(a_judge_goes_on_from_its_state_to_the_bit)
 {
     nonlinear_link received("16qam", 2, true, 7);
-    received.send(4 * batch, 16);
+    constexpr std::size_t stop = 50 * batch; // within the second round of the table
+    received.send(2 * stop, 16);
     waveform_judge judge(received.trained, received.window, batch), restored(judge);
-    judge.look(received.view(0), received.sent(0));
+    const auto look = [&](waveform_judge& by, std::size_t first) {
+        by.look(received.view(first), received.sent(first));
+        by.follow(received.sent(first));
+    };
+    for (std::size_t first = 0; first < stop; first += batch)
+        look(judge, first);
     tensor_file file;
     archive::saving(file, "it")("judge", judge);
     archive::restoring(file, "it")("judge", restored);
-    for (auto* each : { &judge, &restored })
-        each->look(received.view(batch), received.sent(batch));
+    for (std::size_t first = stop; first < 2 * stop; first += batch)
+        for (auto* each : { &judge, &restored })
+            look(*each, first);
     BOOST_TEST(judge.noise() == restored.noise());
+    BOOST_TEST((judge.waveform().now() == restored.waveform().now()));
+    BOOST_TEST(judge.waveform().number() == 2u);
+    BOOST_TEST(restored.waveform().number() == 2u);
 }
 
 BOOST_AUTO_TEST_CASE(a_judge_whose_numbers_left_the_floats_starts_over)

@@ -1,0 +1,61 @@
+/* -*- c++ -*- */
+/*
+ * An expected waveform that follows a sender whose nonlinearity changes.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+#pragma once
+
+#include "core/files/archive.h"
+#include "core/signal/expected_waveform.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace gr::adann::core {
+
+/*! Adds to the table of a waveform what is left, on average, of the samples of each pattern
+ * of labels. The affine part stays: what changes linearly is for a filter to follow.
+ *
+ * That happens once in a round of 8192 symbols, or of four for each pattern where those are
+ * more. The mean of a pattern seen n times is multiplied with n / (n + noise / change): the
+ * variance within patterns, and that of the patterns' true means, estimated without bias from
+ * products of different symbols of a pattern. Where the table is right nothing is found but
+ * chance, and next to nothing is added; patterns that come seldom keep what they have.
+ *
+ * Source: the empirical Bayes estimate of many means (Efron and Morris, "Stein's estimation
+ * rule and its competitors", 1973). Nothing is allocated after construction. */
+class following_waveform
+{
+public:
+    explicit following_waveform(const expected_waveform& trained);
+
+    const expected_waveform& now() const { return d_now; }
+    //! Another one when the table is.
+    std::uint64_t number() const { return d_number; }
+
+    /*! Takes what the waveform leaves of consecutive symbols.
+     * \param labels of the first of them; those of its pattern lie before and behind
+     * \param rest (count, stride()) */
+    void add(const std::uint8_t* labels, const float* rest, std::size_t count);
+
+    //! What was taken so far is of another signal.
+    void start_round();
+    //! Back to the trained one.
+    void reset();
+    void state(archive& members);
+
+private:
+    void end_round();
+
+    const expected_waveform d_trained;
+    expected_waveform d_now;
+    std::uint64_t d_number = 0;
+    const std::uint64_t d_round; // symbols
+    std::uint64_t d_symbols = 0; // of the round
+    // Of each pattern: symbols; the sum of their rests, and of its squares.
+    std::vector<float> d_counts, d_sums, d_squares;
+    std::vector<float> d_table; // what the next one is made in
+};
+
+} // namespace gr::adann::core
