@@ -253,9 +253,10 @@ void waveform_judge::follow(const std::uint8_t* labels)
                       count = last - first - 2 * filter_reach;
     const std::size_t stride = d_waveform.now().stride(), n = count * stride;
     rest(labels, first, last, d_rest.data());
-    float gain = 0;
+    float gain = 0; // no frequency has a larger one
     for (std::size_t k = 0; k < d_taps; ++k)
-        gain += std::norm(d_taps_in_use[k]);
+        gain += std::abs(d_taps_in_use[k]);
+    gain *= gain;
     std::fill_n(d_back.begin(), n, 0.0f);
     for (std::size_t k = 0; k < d_taps; ++k)
         d_factors[k] = d_taps_in_use[d_taps - 1 - k].real() / gain;
