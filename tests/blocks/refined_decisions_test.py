@@ -49,6 +49,17 @@ def test_as_many_labels_come_and_fewer_are_wrong(signal):
     assert wrong[0] + 3 * wrong[0] ** 0.5 < wrong[1]
 
 
+def test_labels_that_are_worse_than_the_networks_teach_nothing(signal):
+    samples = signal[0]
+
+    def learnt(rate, pseudo_label):
+        return decide(model(rate), samples, decisions="network", pseudo_label=pseudo_label)
+
+    own = learnt(1.1, "confidence_weighted")
+    np.testing.assert_array_equal(learnt(1.1, "refined"), own)
+    assert np.any(learnt(0.5, "refined") != own)
+
+
 def outputs(samples, items=8192, tags=(), runs=1, **settings):
     """Labels, posteriors (n, 4) and soft symbols of a flowgraph, and the offsets of the labels' tags."""
     top = gr.top_block()

@@ -70,10 +70,12 @@ const std::vector<learner_event>& learner::step(const feature_view& batch,
     if (d_guard && !watch(batch, labels))
         return d_events;
     const bool supervised = row(d_settings.loss).supervised();
+    // Not where they had more errors than the network's own, when that was counted.
+    const bool teaches_refined =
+        d_settings.pseudo_label == pseudo_label_kind::refined &&
+        !(d_offline.refined_symbol_error_rate > d_offline.symbol_error_rate);
     const std::uint8_t* refined =
-        d_guard && d_settings.pseudo_label == pseudo_label_kind::refined
-            ? d_guard->refined()
-            : nullptr;
+        d_guard && teaches_refined ? d_guard->refined() : nullptr;
     const bool is_automatic = !d_settings.learning_rate;
     d_trainer.set_learning_rate(refined && is_automatic ? faster * d_rate : d_rate);
     const step_result result = d_trainer.step(batch, supervised ? labels : refined);

@@ -57,7 +57,8 @@ struct loss_value {
  * q = 1/4, which is more robust to wrong labels: the gradient of plain cross-entropy is
  * largest where the posterior of the label is lowest.
  * - pseudo_label "refined": takes the labels that it is given, at g(v + r), unweighted and
- * without pattern_balance; as "confidence_weighted" where it is given none.
+ * without pattern_balance; as "confidence_weighted" where it is given none, as by a model
+ * whose own signal says that they are worse than the network's.
  * - pseudo_label "perturbed": the label is the decision at g(v + r); the loss is taken at
  * g(v). This is Algorithm 2 as printed. It is unstable: decision boundaries move into
  * dense regions (docs/paper.md).
