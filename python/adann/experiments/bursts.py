@@ -19,10 +19,10 @@ from gnuradio import blocks, digital, gr
 
 from .. import core
 from ..adann_python import equalizer
+from ..blocks.flowgraphs import run_flowgraph
 from ..links.packets import Packets
 from ..links.radio_link import SPS, RadioLink
 from ..links.simulation import random_labels
-from ..offline.flowgraphs import run_flowgraph
 from ..offline.training import TrainingSettings, train
 from .comparators import TAG, gnuradio_constellation, unit_points
 

@@ -8,7 +8,7 @@ import pmt
 from gnuradio import blocks, digital, gr
 
 from .. import core
-from ..offline.flowgraphs import run_flowgraph
+from ..blocks.flowgraphs import run_flowgraph
 
 LINEAR, FEEDBACK, CMA = "linear, LMS", "feedback, LMS", "linear, CMA"
 TAG = "training"

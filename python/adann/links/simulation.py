@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from gnuradio import blocks, gr
 
-from ..offline.flowgraphs import run_flowgraph
+from ..blocks.flowgraphs import run_flowgraph
 from .coherent_link import coherent_link
 from .vcsel_mmf_link import vcsel_mmf_link
 

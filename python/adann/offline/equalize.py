@@ -15,13 +15,13 @@ from gnuradio import blocks, gr
 
 from .. import core
 from ..adann_python import equalizer
+from ..blocks.flowgraphs import run_flowgraph
 from ..blocks.status_monitor import status_listener
 from ..captures.alignment import known_labels
 from ..captures.files import Capture, check_rates
 from ..captures.statistics import Normalized, portions
 from .arrays import array_source, counting_sink, label_sink
 from .evaluate import RunningErrors
-from .flowgraphs import run_flowgraph
 
 
 @dataclass

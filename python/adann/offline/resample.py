@@ -16,6 +16,7 @@ import numpy.typing as npt
 import scipy.fft
 from gnuradio import gr
 
+from ..blocks.flowgraphs import run_flowgraph
 from ..blocks.resampler import resampler
 from ..captures.baseband import middle_frequency, to_baseband
 from ..captures.bursts import Gated, find_bursts
@@ -24,7 +25,6 @@ from ..captures.sigmf import Burst
 from ..captures.statistics import Normalized, portions, release
 from ..captures.timing import find_clock, find_symbol_rate
 from .arrays import array_sink, array_source
-from .flowgraphs import run_flowgraph
 
 _LEAST = 4            # samples a symbol at which the clock is looked for
 _DRIFTS = 0.02        # symbols over the whole record: an offset of the clock that is taken out

@@ -8,15 +8,15 @@ import sys
 import numpy as np
 import pytest
 from gnuradio import gr
+from gnuradio.adann.blocks.flowgraphs import run_flowgraph
 from gnuradio.adann.offline.arrays import array_sink, array_source
-from gnuradio.adann.offline.flowgraphs import run_flowgraph
 
 THREADS_OF_PYTHON_BLOCKS = """
 import itertools
 import numpy as np
 from gnuradio import gr
 from gnuradio.adann.offline.arrays import array_sink, array_source
-from gnuradio.adann.offline.flowgraphs import run_flowgraph
+from gnuradio.adann.blocks.flowgraphs import run_flowgraph
 
 class interrupted(gr.top_block):
     def start(self):
