@@ -80,10 +80,12 @@ void following_waveform::end_round()
         freedom += n - 1;
     }
     const double change = changed / std::max(symbols, 1.0);
-    const double noise = around / std::max(freedom, 1.0);
+    const double noise = std::max(around, 0.0) / std::max(freedom, 1.0);
     if (change > 0 && std::isfinite(change) && std::isfinite(noise)) {
         d_table = d_now.table();
         for (std::size_t pattern = 0; pattern < d_counts.size(); ++pattern) {
+            if (d_counts[pattern] == 0)
+                continue;
             const auto part =
                 static_cast<float>(change / (d_counts[pattern] * change + noise));
             for (std::size_t j = 0; j < stride; ++j)

@@ -31,7 +31,7 @@ public:
     explicit following_waveform(const expected_waveform& trained);
 
     const expected_waveform& now() const { return d_now; }
-    //! Another one when the table is.
+    //! Changes whenever the table does.
     std::uint64_t number() const { return d_number; }
 
     /*! Takes what the waveform leaves of consecutive symbols.

@@ -190,7 +190,8 @@ bool guard::judge_waveform(const feature_view& batch, bool decides)
     if (d_judge->settled()) {
         d_refined = d_decisions[d_in_use];
         d_refiner->refine(*d_judge, d_refined.data());
-        d_judge->follow(d_refined.data());
+        if (explained())
+            d_judge->follow(d_refined.data());
         d_is_refined = true;
         const double keep = std::exp(-static_cast<double>(batch.count) / doubt_lasts);
         d_doubt *= keep;

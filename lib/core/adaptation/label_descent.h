@@ -26,7 +26,7 @@ struct refinement {
           table(waveform.table())
     {
     }
-    //! The same with the table left out where it is the same. Allocates nothing.
+    //! Copies it; the table only where table_number differs, and so allocates nothing.
     void assign(const refinement& other);
     //! Symbols that whitening looks back.
     static constexpr std::size_t predicted_from = 3;

@@ -82,7 +82,7 @@ public:
 
     //! Forgets the signal's filter; its table stays, as another channel may have the same sender.
     void reset();
-    void forget(); //!< All.
+    void forget(); //!< Forgets the table, too.
     void state(archive& members);
 
 private:

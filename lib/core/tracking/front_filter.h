@@ -75,9 +75,9 @@ struct front_filter_status {
  * samples as they came in; if the filter is the worse one, or has come to lie a symbol or a
  * quarter turn aside, it starts over from doing nothing.
  *
- * When the latest blocks leave three quarters of what decisions at random would, or one
- * that leaves twice as much as those before it does, the filter is lost: after a jump, in noise, in another signal. Then the decisions are those
- * of the samples as they came in, as if there were no filter; behind it, it goes on
+ * When the latest blocks leave three quarters of what decisions at random would, or one does
+ * and leaves some three times as much as those before it, the filter is lost: after a jump,
+ * in noise, in another signal. Then the decisions are those of the samples as they came in, as if there were no filter; behind it, it goes on
  * learning from its own ones, starting over every `judged_every` symbols, and is in use
  * again when it is no longer lost, or leaves less than half of what the others leave.
  *

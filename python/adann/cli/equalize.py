@@ -54,7 +54,7 @@ def equalize(model: str, captures: tuple[str, ...], references: tuple[str, ...],
     The table: blocks to 1e-3 is how many blocks pass until the mean BER of the latest 8 and that of all that follows
     is below 1e-3; final BER, the mean of the last 8 blocks. Intervals are 95 % (Clopper-Pearson).
     The report also has each capture's generalized mutual information, bits a symbol ("gmi"), of the network's
-    posteriors, where all of the reference is known.
+    posteriors, where all references are wholly known and no capture has bursts.
 
     Ctrl-C stops it: what has been decided is counted and written, and the report says
     "complete": false.
