@@ -115,12 +115,13 @@ void label_descent::find_responses(const refinement& signal)
     auto* response = as<sample>(d_response.data());
     std::fill(response, response + d_dimensions * d_length, sample{});
     for (std::size_t d = 0; d < d_dimensions; ++d)
-        for (std::size_t place = 0; place <= 2 * reach; ++place) {
-            // A symbol takes this row times the one `place - reach` after it.
+        for (std::size_t place = 0; place <= 2 * d_waveform.affine_reach(); ++place) {
+            // A symbol takes this row times the one `place - affine_reach` after it.
             const auto* row = as<sample>(
                 &d_waveform
                      .affine()[(1 + place * d_dimensions + d) * d_waveform.stride()]);
-            auto* start = &response[d * d_length + (2 * reach - place) * sps];
+            auto* start = &response[d * d_length +
+                                   (reach + d_waveform.affine_reach() - place) * sps];
             for (std::size_t j = 0; j < sps; ++j)
                 for (std::size_t q = 0; q < d_taps + d_lags; ++q)
                     start[j + d_taps + d_lags - 1 - q] += times(combined[q], row[j]);

@@ -41,9 +41,17 @@ model::model(network net_,
 void model::set_waveform(const expected_waveform& learnt)
 {
     try {
-        expected_waveform own(symbols, sps, complex, learnt.reach(), learnt.context());
-        own.set(
-            learnt.affine(), learnt.table(), learnt.noise(), learnt.noise_correlation());
+        expected_waveform own(symbols,
+                              sps,
+                              complex,
+                              learnt.affine_reach(),
+                              learnt.context(),
+                              learnt.polynomial().memory());
+        own.set(learnt.affine(),
+                learnt.table(),
+                learnt.noise(),
+                learnt.noise_correlation(),
+                learnt.polynomial().coefficients());
         if (own == learnt) {
             waveform = std::move(own);
             return;
@@ -67,6 +75,7 @@ namespace {
 constexpr char format[] = "adann/1";
 constexpr char format_with_waveform[] = "adann/2";
 constexpr char format_with_quantization[] = "adann/3";
+constexpr char format_with_polynomial[] = "adann/4";
 
 std::string tensor_name(std::size_t layer, const char* what)
 {
@@ -142,17 +151,29 @@ void read_waveform(const tensor_file& file, model& loaded)
 {
     const unsigned reach = whole_number(file, "waveform_reach");
     const unsigned context = whole_number(file, "waveform_context");
+    const unsigned memory =
+        file.metadata.count("waveform_memory") ? whole_number(file, "waveform_memory") : 0;
     const auto shape = expected_waveform::shape_of(
         loaded.symbols, loaded.sps, loaded.complex, reach, context);
     auto affine = read_matrix(file, "waveform.affine", shape.rows, shape.stride);
     auto table = read_matrix(file, "waveform.table", shape.patterns, shape.stride);
     const float noise =
         number(file, "waveform_noise", 1e-6f, 1000, 0); // the least that is written
-    loaded.waveform.emplace(loaded.symbols, loaded.sps, loaded.complex, reach, context);
+    loaded.waveform.emplace(
+        loaded.symbols, loaded.sps, loaded.complex, reach, context, memory);
     auto correlation =
         read_matrix(file, "waveform.noise", loaded.waveform->lags(), 1 + loaded.complex);
-    loaded.waveform->set(
-        std::move(affine), std::move(table), noise, std::move(correlation));
+    std::vector<float> polynomial;
+    if (memory) {
+        const auto& p = loaded.waveform->polynomial();
+        polynomial =
+            read_matrix(file, "waveform.polynomial", p.planes(), p.unknowns());
+    }
+    loaded.waveform->set(std::move(affine),
+                         std::move(table),
+                         noise,
+                         std::move(correlation),
+                         std::move(polynomial));
 }
 
 std::vector<int> read_exponents(const tensor_file& file, const std::string& name)
@@ -190,9 +211,10 @@ model read_model(tensor_file file)
 {
     const auto& found = file.text("format");
     if (found != format && found != format_with_waveform &&
-        found != format_with_quantization)
+        found != format_with_quantization && found != format_with_polynomial)
         file.fail("has format '" + found + "', this program reads '" + format + "', '" +
-                  format_with_waveform + "' and '" + format_with_quantization + "'");
+                  format_with_waveform + "', '" + format_with_quantization + "' and '" +
+                  format_with_polynomial + "'");
     const auto& complex = file.text("complex");
     if (complex != "true" && complex != "false")
         file.fail("has complex '" + complex + "', which is neither true nor false");
@@ -235,14 +257,20 @@ model read_model(tensor_file file)
     }
 }
 
+bool has_polynomial(const model& saved)
+{
+    return saved.waveform && saved.waveform->polynomial().memory();
+}
+
 tensor_file tensors_of(const model& saved)
 {
     tensor_file file;
     file.metadata = {
         { "format",
-          saved.formats    ? format_with_quantization
-          : saved.waveform ? format_with_waveform
-                           : format },
+          has_polynomial(saved) ? format_with_polynomial
+          : saved.formats       ? format_with_quantization
+          : saved.waveform      ? format_with_waveform
+                                : format },
         { "sps", std::to_string(saved.sps) },
         { "half_window", std::to_string(saved.half_window) },
         { "complex", saved.complex ? "true" : "false" },
@@ -282,7 +310,7 @@ tensor_file tensors_of(const model& saved)
     }
     if (saved.waveform) {
         const auto& w = *saved.waveform;
-        file.metadata["waveform_reach"] = std::to_string(w.reach());
+        file.metadata["waveform_reach"] = std::to_string(w.affine_reach());
         file.metadata["waveform_context"] = std::to_string(w.context());
         file.metadata["waveform_noise"] = json(w.noise()).dump();
         add("waveform.affine",
@@ -297,6 +325,14 @@ tensor_file tensors_of(const model& saved)
             { w.lags(), 1u + w.is_complex() },
             w.noise_correlation().data(),
             w.noise_correlation().size());
+        if (has_polynomial(saved)) {
+            const auto& p = w.polynomial();
+            file.metadata["waveform_memory"] = std::to_string(p.memory());
+            add("waveform.polynomial",
+                { p.planes(), p.unknowns() },
+                p.coefficients().data(),
+                p.coefficients().size());
+        }
     }
     if (saved.formats) {
         file.metadata["quantization_bits"] = std::to_string(saved.formats->bits);

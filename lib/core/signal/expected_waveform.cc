@@ -12,9 +12,10 @@ namespace gr::adann::core {
 expected_waveform::shape expected_waveform::shape_of(const constellation& symbols,
                                                      unsigned sps,
                                                      bool complex,
-                                                     unsigned reach,
+                                                     unsigned affine_reach,
                                                      unsigned context)
 {
+    const unsigned reach = affine_reach;
     check_range("waveform reach", reach, 0u, most_reach);
     check_range("waveform context", context, 0u, 2 * reach + 1);
     std::size_t patterns = 1;
@@ -34,14 +35,16 @@ expected_waveform::shape expected_waveform::shape_of(const constellation& symbol
 expected_waveform::expected_waveform(const constellation& symbols,
                                      unsigned sps,
                                      bool complex,
-                                     unsigned reach,
-                                     unsigned context)
-    : d_shape(shape_of(symbols, sps, complex, reach, context)),
+                                     unsigned affine_reach,
+                                     unsigned context,
+                                     unsigned memory)
+    : d_shape(shape_of(symbols, sps, complex, affine_reach, context)),
       d_complex(complex),
       d_dimensions(symbols.is_complex() ? 2 : 1),
       d_classes(symbols.size()),
-      d_reach(reach),
-      d_context(context)
+      d_reach(affine_reach),
+      d_context(context),
+      d_polynomial(sps, complex, memory)
 {
     float power = 0;
     for (const auto& point : symbols.points())
@@ -54,13 +57,14 @@ expected_waveform::expected_waveform(const constellation& symbols,
     d_affine.resize(rows() * stride());
     d_table.resize(patterns() * stride());
     d_near = d_table;
-    d_far.resize((2 * reach + 1 - context) * d_classes * stride());
+    d_far.resize((2 * d_reach + 1 - context) * d_classes * stride());
 }
 
 void expected_waveform::set(std::vector<float> affine,
                             std::vector<float> table,
                             float noise,
-                            std::vector<float> correlation)
+                            std::vector<float> correlation,
+                            std::vector<float> polynomial)
 {
     const std::size_t planes = d_complex ? 2 : 1;
     if (correlation.empty()) {
@@ -85,6 +89,9 @@ void expected_waveform::set(std::vector<float> affine,
         refuse("waveform noise",
                noise,
                "above 0 to " + std::to_string(static_cast<int>(largest_sample)));
+    if (polynomial.empty())
+        polynomial.resize(d_polynomial.coefficients().size());
+    d_polynomial.set(std::move(polynomial));
     d_affine = std::move(affine);
     d_table = std::move(table);
     d_noise = noise;
@@ -105,7 +112,8 @@ void expected_waveform::set_table(const std::vector<float>& table)
     if (table.size() != d_table.size())
         refuse("waveform table", table.size(), std::to_string(d_table.size()));
     std::copy(table.begin(), table.end(), d_table.begin());
-    sum_near();
+    if (!d_polynomial.memory())
+        sum_near();
 }
 
 // To `sum` the affine part of a symbol, the `place`-th of those in reach.
@@ -120,7 +128,10 @@ void expected_waveform::add_affine(std::size_t place, std::size_t label, float* 
 void expected_waveform::sum_near()
 {
     const std::size_t first = d_reach - d_context / 2; // of a pattern
-    std::copy(d_table.begin(), d_table.end(), d_near.begin());
+    if (d_polynomial.memory())
+        std::fill(d_near.begin(), d_near.end(), 0.0f);
+    else
+        std::copy(d_table.begin(), d_table.end(), d_near.begin());
     for (std::size_t pattern = 0; pattern < patterns(); ++pattern) {
         float* sum = &d_near[pattern * stride()];
         for (std::size_t j = 0; j < stride(); ++j)
@@ -178,7 +189,7 @@ void expected_waveform::sum(const std::uint8_t* labels,
     }
 }
 
-void expected_waveform::expect(const std::uint8_t* labels,
+void expected_waveform::add_up(const std::uint8_t* labels,
                                std::size_t count,
                                float* samples) const
 {
@@ -191,6 +202,31 @@ void expected_waveform::expect(const std::uint8_t* labels,
         return sum<8>(labels, count, samples);
     default:
         return sum<0>(labels, count, samples);
+    }
+}
+
+void expected_waveform::expect(const std::uint8_t* labels,
+                               std::size_t count,
+                               float* samples) const
+{
+    if (!d_polynomial.memory())
+        return add_up(labels, count, samples);
+    constexpr std::size_t most_floats = 1024;
+    float affine[most_floats];
+    const std::size_t around = d_polynomial.reach();
+    const std::size_t most = most_floats / stride() - 2 * around; // symbols
+    for (std::size_t first = 0; first < count; first += most) {
+        const std::size_t n = std::min(most, count - first);
+        const std::uint8_t* const own = labels + first;
+        float* const sum = samples + first * stride();
+        add_up(own - around, n + 2 * around, affine);
+        std::copy_n(affine + around * stride(), n * stride(), sum);
+        d_polynomial.add(affine + around * stride(), n, sum);
+        for (std::size_t i = 0; i < n; ++i) {
+            const float* const row = &d_table[pattern(own + i) * stride()];
+            for (std::size_t j = 0; j < stride(); ++j)
+                sum[i * stride() + j] += row[j];
+        }
     }
 }
 
@@ -219,6 +255,7 @@ bool expected_waveform::operator==(const expected_waveform& other) const
     return d_complex == other.d_complex && d_points == other.d_points &&
            stride() == other.stride() && d_reach == other.d_reach &&
            d_context == other.d_context && d_affine == other.d_affine &&
+           d_polynomial.coefficients() == other.d_polynomial.coefficients() &&
            d_table == other.d_table && d_noise == other.d_noise &&
            d_correlation == other.d_correlation;
 }

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "core/signal/constellation.h"
+#include "core/signal/memory_polynomial.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -17,14 +18,15 @@ namespace gr::adann::core {
 /*! E[samples of symbol i | labels around it], sender and channel with their nonlinearity.
  *
  * Symbol i owns the `sps` samples that window_geometry gives it, complex ones interleaved
- * I, Q. They are expected to be affine in the points of the symbols i - reach() … i +
- * reach(), scaled to unit power, plus what a table holds for the pattern of the context()
- * nearest labels: those of symbols i - ⌊context/2⌋ … i - ⌊context/2⌋ + context - 1. For
- * complex samples the affine part is widely linear: it takes the points' real and
- * imaginary parts apart, so that it has a sender's I/Q imbalance too.
+ * I, Q. They are expected to be affine in the points of the symbols i - affine_reach() … i +
+ * affine_reach(), scaled to unit power; plus a polynomial with memory of that affine part;
+ * plus what a table holds for the pattern of the context() nearest labels: those of symbols
+ * i - ⌊context/2⌋ … i - ⌊context/2⌋ + context - 1. For complex samples the affine part is
+ * widely linear: it takes the points' real and imaginary parts apart, so that it has a
+ * sender's I/Q imbalance too.
  *
- * Source: a Volterra model whose memory near the symbol is a look-up table, as in
- * pattern-dependent predistortion; fit_waveform() learns it.
+ * Source: a Wiener-Hammerstein model of the third degree, whose rest near the symbol is a
+ * look-up table, as in pattern-dependent predistortion; fit_waveform() learns it.
  */
 class expected_waveform
 {
@@ -32,16 +34,19 @@ public:
     /*! All zero, to be set().
      * \param sps samples of a symbol, 1 to 64
      * \param complex whether the samples are
-     * \param reach symbols looked at on each side, 0 to most_reach
-     * \param context labels of a pattern; at most 2·reach + 1, and at most most_patterns
-     * patterns
+     * \param affine_reach symbols on each side that the affine part looks at, 0 to
+     * most_reach
+     * \param context labels of a pattern; at most 2·affine_reach + 1, and at most
+     * most_patterns patterns
+     * \param memory taps on each side of the polynomial's filters; 0: no polynomial
      * \throws std::invalid_argument naming the parameter that is out of range, or for
      * float samples of a complex alphabet */
     expected_waveform(const constellation& symbols,
                       unsigned sps,
                       bool complex,
-                      unsigned reach,
-                      unsigned context);
+                      unsigned affine_reach,
+                      unsigned context,
+                      unsigned memory = 0);
 
     static constexpr unsigned most_reach = 64;
     static constexpr std::size_t most_patterns = 65536;
@@ -54,18 +59,20 @@ public:
     static shape shape_of(const constellation& symbols,
                           unsigned sps,
                           bool complex,
-                          unsigned reach,
+                          unsigned affine_reach,
                           unsigned context);
 
     std::size_t sps() const { return stride() / (d_complex ? 2 : 1); }
     bool is_complex() const { return d_complex; }     //!< of the samples
     std::size_t classes() const { return d_classes; } //!< M
-    std::size_t reach() const { return d_reach; }
+    std::size_t affine_reach() const { return d_reach; }
+    //! Symbols that all of it looks at on each side.
+    std::size_t reach() const { return d_reach + d_polynomial.reach(); }
     std::size_t context() const { return d_context; }
     std::size_t patterns() const { return d_shape.patterns; } //!< M^context
     //! Floats of a symbol: sps, or twice that for complex samples.
     std::size_t stride() const { return d_shape.stride; }
-    //! Rows of affine(): 1 + (2·reach + 1)·(2 for a complex alphabet).
+    //! Rows of affine(): 1 + (2·affine_reach + 1)·(2 for a complex alphabet).
     std::size_t rows() const { return d_shape.rows; }
     //! The rms that it leaves of each float, of symbols that it was not learnt from.
     float noise() const { return d_noise; }
@@ -76,20 +83,23 @@ public:
      * noise_reach·sps samples. */
     const std::vector<float>& noise_correlation() const { return d_correlation; }
 
-    /*! (rows(), stride()): the offset; then for symbols i - reach() to i + reach() what
+    /*! (rows(), stride()): the offset; then for symbols i - affine_reach() to i + affine_reach() what
      * their points, or their real and then their imaginary parts, are multiplied with. */
     const std::vector<float>& affine() const { return d_affine; }
     //! (patterns(), stride()): what is added for each; the earliest label counts most.
     const std::vector<float>& table() const { return d_table; }
+    const memory_polynomial& polynomial() const { return d_polynomial; }
 
     /*! \param affine,table as affine() and table() give them
      * \param noise above 0
      * \param correlation as noise_correlation() gives it; none: white noise
+     * \param polynomial its coefficients(); none: zero
      * \throws std::invalid_argument for another size, or a value beyond largest_sample */
     void set(std::vector<float> affine,
              std::vector<float> table,
              float noise,
-             std::vector<float> correlation = {});
+             std::vector<float> correlation = {},
+             std::vector<float> polynomial = {});
 
     /*! Another table(), of the same size; what it is added to stays. Allocates nothing.
      * \throws std::invalid_argument for another size */
@@ -115,17 +125,19 @@ private:
     void add_affine(std::size_t place, std::size_t label, float* sum) const;
     template <std::size_t width>
     void sum(const std::uint8_t* labels, std::size_t count, float* samples) const;
+    void add_up(const std::uint8_t* labels, std::size_t count, float* samples) const;
 
     shape d_shape;
     bool d_complex;
     std::size_t d_dimensions, d_classes, d_reach, d_context;
     std::vector<float> d_points; // (M, dimensions), of unit power
     std::vector<float> d_affine, d_table;
+    memory_polynomial d_polynomial;
     float d_noise = 0;
     std::vector<float> d_correlation;
-    // What expect() adds up, in rows of stride() floats: for each pattern the table with
-    // the affine part of its labels and the offset, and for each symbol that is not in
-    // the pattern and each of its labels the affine part.
+    // What sum() adds up, in rows of stride() floats: for each pattern the affine part of
+    // its labels and the offset, with the table unless that comes behind a polynomial; and
+    // for each symbol that is not in the pattern and each of its labels the affine part.
     std::vector<float> d_near, d_far;
 };
 

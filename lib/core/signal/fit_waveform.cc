@@ -2,7 +2,8 @@
 #include "core/signal/fit_waveform.h"
 
 #include "core/common/checks.h"
-#include "core/common/cholesky.h"
+#include "core/signal/fit_polynomial.h"
+#include "core/signal/linear_regression.h"
 #include "core/signal/windows.h"
 
 #include <algorithm>
@@ -16,7 +17,9 @@ namespace {
 // A larger table is taken if it lowers the squared error by so many standard errors,
 constexpr double least_gain = 3;
 // and a longer reach, which costs latency, if it does by this part.
-constexpr double least_gain_of_reach = 1e-2;
+constexpr double least_gain_of_reach = 1e-3;
+// A polynomial is taken if it leaves so much less than a table alone.
+constexpr double least_gain_of_polynomial = 1e-2;
 
 // Labelled symbols, those of them whose samples and neighbours are known.
 struct record {
@@ -26,81 +29,30 @@ struct record {
     std::vector<std::size_t> used;
 };
 
-// The least squares of the affine part, for the longest reach: it holds all shorter ones.
-class normal_equations
+// Sums for the least squares of the affine part, of the longest reach: it holds all shorter
+// ones.
+linear_regression observe_affine(const constellation& symbols,
+                                 const record& given,
+                                 const expected_waveform& longest)
 {
-public:
-    normal_equations(const constellation& symbols,
-                     const record& given,
-                     const expected_waveform& longest)
-        : d_rows(longest.rows()),
-          d_stride(given.stride),
-          d_dimensions(symbols.is_complex() ? 2 : 1),
-          d_used(given.used.size()),
-          d_gram(d_rows * d_rows),
-          d_moments(d_rows * d_stride)
-    {
-        double power = 0;
-        for (const auto& point : symbols.points())
-            power += std::norm(point) / static_cast<double>(symbols.size());
-        std::vector<double> a(d_rows, 1.0);
-        for (const std::size_t i : given.used) {
-            const std::uint8_t* label = given.labels + i - longest.reach();
-            for (std::size_t row = 1; row < d_rows; row += d_dimensions, ++label) {
-                const auto point = symbols.points()[*label];
-                a[row] = point.real() / std::sqrt(power);
-                if (d_dimensions == 2)
-                    a[row + 1] = point.imag() / std::sqrt(power);
-            }
-            add(a, given.samples + i * d_stride);
+    const std::size_t dimensions = symbols.dimensions();
+    double power = 0;
+    for (const auto& point : symbols.points())
+        power += std::norm(point) / static_cast<double>(symbols.size());
+    linear_regression sums(longest.rows(), given.stride);
+    std::vector<double> a(longest.rows(), 1.0);
+    for (const std::size_t i : given.used) {
+        const std::uint8_t* label = given.labels + i - longest.reach();
+        for (std::size_t row = 1; row < a.size(); row += dimensions, ++label) {
+            const auto point = symbols.points()[*label];
+            a[row] = point.real() / std::sqrt(power);
+            if (dimensions == 2)
+                a[row + 1] = point.imag() / std::sqrt(power);
         }
-        // As one symbol more that says "zero": what the labels do not determine is small.
-        for (std::size_t row = 0; row < d_rows; ++row)
-            d_gram[row * d_rows + row] += 1;
+        sums.add(a.data(), given.samples + i * given.stride);
     }
-
-    struct solution {
-        std::vector<double> affine; // as expected_waveform::affine()
-        double error;               // squared, of a degree of freedom
-    };
-    solution solve_for(std::size_t reach) const
-    {
-        const std::size_t n = 1 + (2 * reach + 1) * d_dimensions;
-        const std::size_t skipped = (d_rows - n) / 2; // on each side
-        const auto full = [&](std::size_t row) { return row ? row + skipped : 0; };
-        std::vector<double> gram(n * n), moments(n * d_stride);
-        for (std::size_t row = 0; row < n; ++row) {
-            for (std::size_t column = 0; column <= row; ++column)
-                gram[row * n + column] = d_gram[full(row) * d_rows + full(column)];
-            std::copy_n(
-                &d_moments[full(row) * d_stride], d_stride, &moments[row * d_stride]);
-        }
-        solution found{ moments, d_squares };
-        if (!solve(gram, n, found.affine, d_stride))
-            throw std::logic_error("fit_waveform: no positive definite covariance");
-        for (std::size_t k = 0; k < moments.size(); ++k)
-            found.error -= moments[k] * found.affine[k];
-        found.error /= static_cast<double>((d_used - n) * d_stride);
-        return found;
-    }
-
-private:
-    void add(const std::vector<double>& a, const float* x)
-    {
-        for (std::size_t row = 0; row < d_rows; ++row) {
-            for (std::size_t column = 0; column <= row; ++column)
-                d_gram[row * d_rows + column] += a[row] * a[column];
-            for (std::size_t j = 0; j < d_stride; ++j)
-                d_moments[row * d_stride + j] += a[row] * x[j];
-        }
-        for (std::size_t j = 0; j < d_stride; ++j)
-            d_squares += double(x[j]) * x[j];
-    }
-
-    std::size_t d_rows, d_stride, d_dimensions, d_used;
-    std::vector<double> d_gram, d_moments;
-    double d_squares = 0;
-};
+    return sums;
+}
 
 // The affine part of the shortest reach that is nearly as good as the best one.
 expected_waveform fit_affine(const constellation& symbols,
@@ -109,20 +61,27 @@ expected_waveform fit_affine(const constellation& symbols,
                              const record& given,
                              unsigned most_reach)
 {
-    const normal_equations equations(
-        symbols, given, { symbols, sps, complex, most_reach, 0 });
-    std::vector<normal_equations::solution> solutions;
+    const auto sums =
+        observe_affine(symbols, given, { symbols, sps, complex, most_reach, 0 });
+    std::vector<std::vector<double>> found;
+    std::vector<double> errors; // squared, of a degree of freedom
     double least = std::numeric_limits<double>::infinity();
     for (unsigned reach = 0; reach <= most_reach; ++reach) {
-        solutions.push_back(equations.solve_for(reach));
-        least = std::min(least, solutions.back().error);
+        std::vector<std::size_t> rows{ 0 };
+        const std::size_t n = (2 * reach + 1) * symbols.dimensions();
+        for (std::size_t k = 0; k < n; ++k)
+            rows.push_back(1 + (sums.unknowns() - 1 - n) / 2 + k);
+        auto solution = sums.solve_for(rows);
+        errors.push_back(solution.left /
+                         static_cast<double>(sums.observations() - rows.size()));
+        found.push_back(std::move(solution.values));
+        least = std::min(least, errors.back());
     }
     unsigned reach = 0;
-    while ((1 - least_gain_of_reach) * solutions[reach].error > least)
+    while ((1 - least_gain_of_reach) * errors[reach] > least)
         ++reach;
     expected_waveform fitted(symbols, sps, complex, reach, 0);
-    const auto& affine = solutions[reach].affine;
-    fitted.set({ affine.begin(), affine.end() }, fitted.table(), 1);
+    fitted.set({ found[reach].begin(), found[reach].end() }, fitted.table(), 1);
     return fitted;
 }
 
@@ -189,6 +148,56 @@ pattern_table fit_table(const record& given,
     return best;
 }
 
+// What a waveform leaves of the samples that are used.
+std::vector<float> what_is_left(const expected_waveform& waveform, const record& given)
+{
+    const std::size_t stride = given.stride;
+    std::vector<float> rest(given.used.size() * stride);
+    for (std::size_t u = 0; u < given.used.size();) {
+        std::size_t n = 1; // one behind the other
+        while (u + n < given.used.size() && given.used[u + n] == given.used[u] + n)
+            ++n;
+        waveform.expect(given.labels + given.used[u], n, &rest[u * stride]);
+        const float* const own = given.samples + given.used[u] * stride;
+        for (std::size_t j = 0; j < n * stride; ++j)
+            rest[u * stride + j] = own[j] - rest[u * stride + j];
+        u += n;
+    }
+    return rest;
+}
+
+// \param rest what `without`, a waveform without a table, leaves
+pattern_table choose_table(const constellation& symbols,
+                           const expected_waveform& without,
+                           const record& given,
+                           const std::vector<float>& rest)
+{
+    pattern_table best;
+    best.values.resize(given.stride);
+    best.error = 0;
+    for (const float r : rest)
+        best.error += double(r) * r;
+    std::size_t patterns = 1;
+    const auto reach = static_cast<unsigned>(without.affine_reach());
+    for (unsigned context = 1; context <= 2 * reach + 1; ++context) {
+        patterns *= symbols.size();
+        if (patterns > std::min(given.used.size(), expected_waveform::most_patterns))
+            break;
+        const expected_waveform shape(symbols,
+                                      static_cast<unsigned>(without.sps()),
+                                      without.is_complex(),
+                                      reach,
+                                      context);
+        pattern_table table = fit_table(given, rest, shape, symbols.size());
+        // What it gains is 2 rp - p²: of noise alone the sum varies by 2σ √(Σ p²).
+        const double variance = best.error / static_cast<double>(rest.size());
+        if (best.error - table.error >
+            least_gain * 2 * std::sqrt(variance * table.predicted))
+            best = std::move(table);
+    }
+    return best;
+}
+
 // What the samples have in common with what the waveform leaves of them, over all pairs used.
 std::vector<float> noise_correlation(const expected_waveform& fitted, const record& given)
 {
@@ -197,13 +206,13 @@ std::vector<float> noise_correlation(const expected_waveform& fitted, const reco
     const std::size_t symbols = given.used.back() + 1 - first;
     // Those that are not used are zero, and not counted.
     std::vector<float> left(symbols * stride), samples(left), counts(symbols);
-    for (const std::size_t symbol : given.used) {
-        float* const rest = &left[(symbol - first) * stride];
-        float* const own = &samples[(symbol - first) * stride];
-        std::copy_n(given.samples + symbol * stride, stride, own);
-        fitted.expect(given.labels + symbol, 1, rest);
-        for (std::size_t j = 0; j < stride; ++j)
-            rest[j] = own[j] - rest[j];
+    const auto rest = what_is_left(fitted, given);
+    for (std::size_t u = 0; u < given.used.size(); ++u) {
+        const std::size_t symbol = given.used[u];
+        std::copy_n(given.samples + symbol * stride,
+                    stride,
+                    &samples[(symbol - first) * stride]);
+        std::copy_n(&rest[u * stride], stride, &left[(symbol - first) * stride]);
         counts[symbol - first] = 1;
     }
     const std::size_t n = symbols * fitted.sps();
@@ -246,7 +255,8 @@ expected_waveform fit_waveform(const constellation& symbols,
     for (std::size_t i = 0; i < count; ++i)
         check_range<std::size_t>("a label", labels[i], 0, symbols.size() - 1);
     record given{ samples, labels, stride, {} };
-    for (std::size_t i = most_reach; i + most_reach < count; ++i)
+    const std::size_t around = most_reach + memory_polynomial::most_symbols;
+    for (std::size_t i = around; i + around < count; ++i)
         if (all_usable(samples + i * stride, stride))
             given.used.push_back(i);
     const std::size_t used = given.used.size();
@@ -256,40 +266,41 @@ expected_waveform fit_waveform(const constellation& symbols,
                "at least " + std::to_string(2 * longest.rows()));
 
     const expected_waveform affine = fit_affine(symbols, sps, complex, given, most_reach);
-    std::vector<float> rest(used * stride);
-    pattern_table best;
-    best.values.resize(stride);
-    best.error = 0;
-    for (std::size_t u = 0; u < used; ++u) {
-        float* r = &rest[u * stride];
-        affine.expect(labels + given.used[u], 1, r);
-        for (std::size_t j = 0; j < stride; ++j) {
-            r[j] = samples[given.used[u] * stride + j] - r[j];
-            best.error += double(r[j]) * r[j];
+    pattern_table table = choose_table(symbols, affine, given, what_is_left(affine, given));
+    memory_polynomial polynomial = fit_polynomial(affine, samples, labels, given.used);
+    if (polynomial.memory()) {
+        expected_waveform both(
+            symbols, sps, complex, affine.affine_reach(), 0, polynomial.memory());
+        both.set(affine.affine(), both.table(), 1, {}, polynomial.coefficients());
+        pattern_table other = choose_table(symbols, both, given, what_is_left(both, given));
+        if (other.error >= (1 - least_gain_of_polynomial) * table.error) {
+            polynomial = { sps, complex, 0 };
+        } else if (other.context > 0) {
+            table = std::move(other);
+        } else { // nothing to say now, but a sender that changes may have
+            std::fill(table.values.begin(), table.values.end(), 0.0f);
+            table.error = other.error;
         }
     }
-    std::size_t patterns = 1;
-    const unsigned reach = affine.reach();
-    for (unsigned context = 1; context <= 2 * reach + 1; ++context) {
-        patterns *= symbols.size();
-        if (patterns > std::min(used, expected_waveform::most_patterns))
-            break;
-        pattern_table table = fit_table(
-            given, rest, { symbols, sps, complex, reach, context }, symbols.size());
-        // What it gains is 2 rp - p²: of noise alone the sum varies by 2σ √(Σ p²).
-        const double variance = best.error / static_cast<double>(used * stride);
-        if (best.error - table.error >
-            least_gain * 2 * std::sqrt(variance * table.predicted))
-            best = std::move(table);
-    }
-    // The affine part was fitted to the same symbols: so many degrees of freedom less.
-    const double degrees = static_cast<double>((used - affine.rows()) * stride);
-    expected_waveform fitted(symbols, sps, complex, reach, best.context);
+    expected_waveform fitted(
+        symbols, sps, complex, affine.affine_reach(), table.context, polynomial.memory());
+    const auto set = [&](float noise, std::vector<float> correlation) {
+        fitted.set(affine.affine(),
+                   table.values,
+                   noise,
+                   std::move(correlation),
+                   polynomial.coefficients());
+    };
+    // The affine part and the polynomial were fitted to the same symbols: so many degrees of
+    // freedom less.
+    const double degrees =
+        static_cast<double>((used - affine.rows()) * stride) -
+        static_cast<double>(polynomial.coefficients().size());
     // Never zero, which noise that scales with it would need.
-    const auto noise =
-        std::max(static_cast<float>(std::sqrt(best.error / degrees)), 1e-6f);
-    fitted.set(affine.affine(), best.values, noise);
-    fitted.set(affine.affine(), best.values, noise, noise_correlation(fitted, given));
+    const auto noise = std::max(
+        static_cast<float>(std::sqrt(table.error / std::max(degrees, 1.0))), 1e-6f);
+    set(noise, {});
+    set(noise, noise_correlation(fitted, given));
     return fitted;
 }
 

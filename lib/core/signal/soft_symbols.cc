@@ -24,7 +24,7 @@ soft_symbols::soft_symbols(const expected_waveform& waveform,
         power += std::norm(point) / static_cast<float>(d_points.size());
     d_scale = std::sqrt(power);
 
-    const std::size_t stride = waveform.stride(), reach = waveform.reach();
+    const std::size_t stride = waveform.stride(), reach = waveform.affine_reach();
     const std::size_t dimensions = alphabet.dimensions();
     for (std::size_t plane = 0; plane < d_planes; ++plane)
         for (std::size_t place = 2 * reach + 1;
@@ -107,7 +107,7 @@ void soft_symbols::project(std::size_t symbol, float* point) const
 {
     const std::size_t n = d_pulse.size() / d_planes;
     const float* const rest =
-        &d_rest[(symbol - d_waveform.reach()) * d_waveform.stride()];
+        &d_rest[(symbol - d_waveform.affine_reach()) * d_waveform.stride()];
     float along[2] = {};
     for (std::size_t plane = 0; plane < d_planes; ++plane)
         along[plane] = std::inner_product(rest, rest + n, &d_pulse[plane * n], 0.0f);

@@ -95,20 +95,24 @@ void bind_waveform(py::module& m)
         "expected_waveform",
         R"(What the samples of a symbol are expected to be, given the labels around it.
 
-Affine in the points of the symbols up to `reach` away, scaled to unit power, plus a table of
-the patterns of the `context` nearest labels. Symbol i owns the samples from i*sps - sps//2 on.
+Affine in the points of the symbols up to `affine_reach` away, scaled to unit power, plus a
+polynomial of that affine part, plus a table of the patterns of the `context` nearest labels.
+Symbol i owns the samples from i*sps - sps//2 on.
 
 constellation: core.constellation; sps: samples of a symbol, 1 to 64; complex: whether they are
-reach: 0 to 64 symbols on each side
-context: labels of a pattern, 0 to 2*reach + 1, and at most 65536 patterns
+affine_reach: 0 to 64 symbols on each side
+context: labels of a pattern, 0 to 2*affine_reach + 1, and at most 65536 patterns
+memory: taps on each side of the polynomial's filters, a quarter of a symbol or one sample
+apart, up to two symbols; 0: no polynomial
 
 All zero until set(). Raises ValueError naming the parameter that is out of range.)")
-        .def(py::init<const constellation&, unsigned, bool, unsigned, unsigned>(),
+        .def(py::init<const constellation&, unsigned, bool, unsigned, unsigned, unsigned>(),
              py::arg("constellation"),
              py::arg("sps"),
              py::arg("complex"),
-             py::arg("reach"),
-             py::arg("context"))
+             py::arg("affine_reach"),
+             py::arg("context"),
+             py::arg("memory") = 0)
         .def_static(
             "fit",
             [](const constellation& symbols,
@@ -133,7 +137,8 @@ All zero until set(). Raises ValueError naming the parameter that is out of rang
             R"(The expected waveform of consecutive labelled symbols.
 
 samples: float32 or complex64 (n, sps), row i those of symbol i; labels: uint8 (n,)
-most_reach: the longest that is tried; the shortest within 1 % of the best error is taken
+most_reach: the longest affine_reach that is tried; the shortest within 1 % of the best error is
+taken, and so it is of the polynomial's memory
 Context and shrinkage of the table are those of the least leave-one-out error. Symbols with a
 sample that is not usable are left out. Raises ValueError for too few symbols.)")
         .def(
@@ -156,11 +161,16 @@ sample that is not usable are left out. Raises ValueError for too few symbols.)"
             py::arg("table"),
             py::arg("noise"),
             py::arg("noise_correlation") = std::vector<float>{},
-            "Takes flat float32 arrays as `affine`, `table` and `noise_correlation` are, row "
-            "by row; without the latter the noise is white.")
+            py::arg("polynomial") = std::vector<float>{},
+            "Takes flat float32 arrays as `affine`, `table`, `noise_correlation` and "
+            "`polynomial` are, row by row; without the latter two the noise is white and the "
+            "polynomial zero.")
         .def_property_readonly("sps", &expected_waveform::sps)
         .def_property_readonly("complex", &expected_waveform::is_complex)
-        .def_property_readonly("reach", &expected_waveform::reach)
+        .def_property_readonly("affine_reach", &expected_waveform::affine_reach)
+        .def_property_readonly("reach",
+                               &expected_waveform::reach,
+                               "Symbols on each side that all of it looks at.")
         .def_property_readonly("context", &expected_waveform::context)
         .def_property_readonly(
             "noise",
@@ -182,8 +192,21 @@ sample that is not usable are left out. Raises ValueError for too few symbols.)"
                 return floats({ w.rows(), w.stride() }, w.affine().data());
             },
             "float32 (rows, floats of a symbol): the offset; then what the points of the "
-            "symbols i - reach to i + reach, or their real and imaginary parts, are "
-            "multiplied with.")
+            "symbols i - affine_reach to i + affine_reach, or their real and imaginary "
+            "parts, are multiplied with.")
+        .def_property_readonly(
+            "memory", [](const expected_waveform& w) { return w.polynomial().memory(); })
+        .def_property_readonly(
+            "polynomial",
+            [](const expected_waveform& w) {
+                const auto& p = w.polynomial();
+                return floats({ p.memory() ? p.planes() : 0, p.unknowns() },
+                              p.coefficients().data());
+            },
+            "float32 (planes, 1 + monomials*(2*memory + 1)), of the affine part's samples x: "
+            "what goes into the real, and then the imaginary part; the offset, then the taps, "
+            "the earliest sample's first, of x, x^2, x^3, of complex x = I + jQ of I, Q, I^2, "
+            "IQ, Q^2, I^3, I^2 Q, I Q^2, Q^3.")
         .def_property_readonly(
             "table",
             [](const expected_waveform& w) {

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "core/signal/fit_polynomial.h"
+
+#include "core/signal/linear_regression.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace gr::adann::core {
+
+namespace {
+
+constexpr std::size_t most_samples = 65536;
+constexpr double least_gain = 3; // standard errors
+// Of the squared error, for a longer memory, which costs latency.
+constexpr double least_gain_of_memory = 1e-2;
+
+// The least squares of the longest memory, its unknowns as memory_polynomial has them.
+class observations
+{
+public:
+    observations(const expected_waveform& affine)
+        : d_affine(affine),
+          d_sps(static_cast<unsigned>(affine.sps())),
+          d_memory(memory_polynomial::most_memory(d_sps)),
+          d_planes(affine.is_complex() ? 2 : 1),
+          d_monomials(memory_polynomial::monomials(affine.is_complex())),
+          d_sums(1 + d_monomials * (2 * d_memory + 1), d_planes),
+          d_row(d_sums.unknowns(), 1.0)
+    {
+    }
+
+    void add(const float* samples, const std::uint8_t* labels)
+    {
+        const std::size_t around = memory_polynomial::most_symbols;
+        const std::size_t symbols = 2 * around + 1, n = symbols * d_sps;
+        const std::size_t step = memory_polynomial::spacing(d_sps), taps = 2 * d_memory + 1;
+        d_expected.resize(n * d_planes);
+        d_parts.resize(n * d_planes);
+        d_values.resize(d_monomials * n);
+        d_affine.expect(labels - around, symbols, d_expected.data());
+        for (std::size_t k = 0; k < n * d_planes; ++k)
+            d_parts[k % d_planes * n + k / d_planes] = d_expected[k];
+        for (std::size_t which = 0; which < d_monomials; ++which)
+            memory_polynomial::monomial(which,
+                                        d_parts.data(),
+                                        d_planes == 2 ? &d_parts[n] : nullptr,
+                                        n,
+                                        &d_values[which * n]);
+        for (std::size_t j = 0; j < d_sps; ++j) {
+            const std::size_t sample = around * d_sps + j;
+            float rest[2];
+            for (std::size_t plane = 0; plane < d_planes; ++plane)
+                rest[plane] = samples[j * d_planes + plane] -
+                              d_expected[sample * d_planes + plane];
+            for (std::size_t which = 0; which < d_monomials; ++which)
+                for (std::size_t tap = 0; tap < taps; ++tap)
+                    d_row[1 + which * taps + tap] =
+                        d_values[which * n + sample + tap * step - d_memory * step];
+            d_sums.add(d_row.data(), rest);
+        }
+    }
+
+    struct fitted {
+        memory_polynomial polynomial;
+        // Sums of squares: that of other samples, as many, would be this much less than
+        // without; and three standard errors of that.
+        double left, chance;
+    };
+    fitted solve_for(unsigned memory) const
+    {
+        const std::size_t taps = 2 * memory + 1, all = 2 * d_memory + 1;
+        std::vector<std::size_t> some{ 0 };
+        for (std::size_t which = 0; which < d_monomials; ++which)
+            for (std::size_t tap = 0; tap < taps; ++tap)
+                some.push_back(1 + which * all + d_memory - memory + tap);
+        const auto found = d_sums.solve_for(some);
+        const auto unknowns = static_cast<double>(some.size() * d_planes);
+        const double variance =
+            found.left / std::max(1.0, values() - unknowns); // of what is left
+        memory_polynomial polynomial(d_sps, d_planes == 2, memory);
+        std::vector<float> coefficients(polynomial.coefficients().size());
+        for (std::size_t k = 0; k < found.values.size(); ++k)
+            coefficients[k % d_planes * some.size() + k / d_planes] =
+                static_cast<float>(found.values[k]);
+        polynomial.set(coefficients);
+        const double explained = std::max(0.0, d_sums.squares() - found.left);
+        return { polynomial,
+                 found.left + 2 * unknowns * variance,
+                 2 * least_gain * std::sqrt(variance * explained) };
+    }
+    double squares() const { return d_sums.squares(); }
+    double values() const
+    {
+        return static_cast<double>(d_sums.observations() * d_planes);
+    }
+    unsigned memory() const { return d_memory; }
+
+private:
+    const expected_waveform& d_affine;
+    const unsigned d_sps, d_memory;
+    const std::size_t d_planes, d_monomials;
+    linear_regression d_sums;
+    std::vector<double> d_row;
+    std::vector<float> d_expected, d_parts, d_values; // values: one monomial after another
+};
+
+} // namespace
+
+memory_polynomial fit_polynomial(const expected_waveform& affine,
+                                 const float* samples,
+                                 const std::uint8_t* labels,
+                                 const std::vector<std::size_t>& used)
+{
+    const auto sps = static_cast<unsigned>(affine.sps());
+    observations sums(affine);
+    const std::size_t apart = used.size() * sps / most_samples + 1; // symbols
+    for (std::size_t k = 0; k < used.size(); k += apart)
+        sums.add(samples + used[k] * affine.stride(), labels + used[k]);
+
+    std::vector<observations::fitted> tried;
+    double least = sums.squares();
+    for (unsigned parts : { 4, 2, 1 }) {
+        const unsigned memory = sums.memory() / parts;
+        if (memory == 0 || (!tried.empty() && tried.back().polynomial.memory() == memory))
+            continue;
+        const auto found = sums.solve_for(memory);
+        if (sums.squares() - found.left < found.chance)
+            continue;
+        tried.push_back(found);
+        least = std::min(least, found.left);
+    }
+    if ((1 - least_gain_of_memory) * sums.squares() <= least)
+        return { sps, affine.is_complex(), 0 };
+    return std::find_if(tried.begin(),
+                        tried.end(),
+                        [&](const auto& each) {
+                            return (1 - least_gain_of_memory) * each.left <= least;
+                        })
+        ->polynomial;
+}
+
+} // namespace gr::adann::core

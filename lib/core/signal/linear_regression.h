@@ -1,0 +1,41 @@
+/* -*- c++ -*- */
+/*
+ * Least squares of many observations, and of a part of their unknowns.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+namespace gr::adann::core {
+
+//! Sums of what y = aᵀ c is observed of, for several y of the same a.
+class linear_regression
+{
+public:
+    linear_regression(std::size_t unknowns, std::size_t outputs);
+
+    std::size_t unknowns() const { return d_unknowns; }
+    std::size_t observations() const { return d_observations; }
+    double squares() const { return d_squares; } //!< Σ y², of all outputs
+    //! \param a unknowns() of them \param y outputs
+    void add(const double* a, const float* y);
+
+    struct solution {
+        std::vector<double> values; // (unknowns that were asked for, outputs)
+        double left;                // Σ of squares, of the observations added
+    };
+    /*! The best values of some of the unknowns where the others are zero. One observation
+     * more says "zero", so that what nothing was observed of is small.
+     * \throws std::logic_error if there is none to working precision */
+    solution solve_for(const std::vector<std::size_t>& some) const;
+
+private:
+    std::size_t d_unknowns, d_outputs, d_observations = 0;
+    std::vector<double> d_gram, d_moments; // of the gram its lower half
+    double d_squares = 0;
+};
+
+} // namespace gr::adann::core
