@@ -14,6 +14,9 @@ namespace {
 
 constexpr double memory = 8192; // symbols, of the noise
 constexpr int rounds = 2;
+// Of the rest's power, as white noise: what is wrong with a waveform is no stationary noise, and
+// where there is little of that, beyond the band of a matched filter, it would count most.
+constexpr double white = 0.1;
 
 } // namespace
 
@@ -66,7 +69,7 @@ void label_refiner::find_whitening(std::size_t n)
     for (std::size_t j = 0; j < lags; ++j) {
         for (std::size_t k = 0; k <= j; ++k)
             d_work[j * lags + k] = d_correlation[j - k];
-        d_work[j * lags + j] *= 1.001;
+        d_work[j * lags + j] *= 1 + white;
         d_prediction[j] = d_correlation[j + 1];
     }
     const bool solved =

@@ -17,7 +17,7 @@ namespace {
 // A larger table is taken if it lowers the squared error by so many standard errors,
 constexpr double least_gain = 3;
 // and a longer reach, which costs latency, if it does by this part.
-constexpr double least_gain_of_reach = 1e-3;
+constexpr double least_gain_of_reach = 1e-2;
 // A polynomial is taken if it leaves so much less than a table alone.
 constexpr double least_gain_of_polynomial = 1e-2;
 
