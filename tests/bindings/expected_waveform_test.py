@@ -173,7 +173,8 @@ def test_it_knows_what_its_noise_has_in_common_with_the_samples(is_complex):
 def test_expect_and_residual_are_the_sum_of_affine_part_and_table(name, sps, is_complex):
     link = Link(name, sps, is_complex)
     labels, samples = link(2000)
-    waveform = core.expected_waveform(link.constellation, sps, is_complex, reach=3, context=2)
+    waveform = core.expected_waveform(link.constellation, sps, is_complex, affine_reach=3,
+                                      context=2)
     affine, table = (link.random.standard_normal(part.shape).astype(np.float32)
                      for part in (waveform.affine, waveform.table))
     waveform.set(affine.ravel(), table.ravel(), 0.25)
@@ -209,7 +210,7 @@ def test_wrong_arrays_are_named():
             (r"labels' shape is \(499,\)", lambda: link.fit(labels[1:], samples)),
             (r"a label is 4, allowed: 0 to 3", lambda: link.fit(labels + 1, samples)),
             (r"real one for float samples", lambda: link.fit(labels, samples.real)),
-            (r"usable samples and neighbours is 6", lambda: link.fit(labels[:30], samples[:30])),
+            (r"usable samples and neighbours is 2", lambda: link.fit(labels[:30], samples[:30])),
             (r"a label is 4, allowed: 0 to 3", lambda: waveform.expect(labels + 1)),
             (r"labels' shape is \(3,\)", lambda: waveform.expect(labels[:3])),
             (r"samples is \(500, 2\) float32", lambda: waveform.residual(samples.real, labels)),

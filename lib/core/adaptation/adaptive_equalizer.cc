@@ -180,11 +180,8 @@ void adaptive_equalizer::make_soft(const model& learnt)
 // Where the learner can say how, and that helped on the signal that the model learnt from.
 void adaptive_equalizer::make_refining(const model& learnt)
 {
-    constexpr float clearly_fewer = 0.8f; // errors, beyond a count's chance
-    const bool helped =
-        learnt.refined_symbol_error_rate <= clearly_fewer * learnt.symbol_error_rate;
     if (d_settings.decisions != decision_kind::refined || !d_learner->can_refine() ||
-        !helped)
+        !learnt.refined_is_better())
         return;
     d_learner->decide_refined();
     d_refined = std::make_unique<refined_stream>(learnt.symbols, *learnt.waveform);

@@ -12,6 +12,7 @@ namespace {
 
 // Of the gain that the affine part predicts, for a try: 2 d·r - |d|² > -|d|²/2.
 constexpr float least_match = 0.5f;
+constexpr std::size_t apart = 4; // symbols that power_along() looks at
 
 template <typename sample>
 sample number(std::complex<float> v)
@@ -39,6 +40,7 @@ void refinement::assign(const refinement& other)
     taps = other.taps;
     whitening = other.whitening;
     power = other.power;
+    power_along = other.power_along;
     if (table_number != other.table_number)
         table = other.table;
     table_number = other.table_number;
@@ -85,7 +87,7 @@ label_descent::label_descent(const constellation& symbols,
 
 void label_descent::use(const refinement& signal)
 {
-    d_power = std::max(signal.power, std::numeric_limits<float>::min());
+    d_power = std::max(signal.power_along, std::numeric_limits<float>::min());
     if (std::exchange(d_table_number, signal.table_number) != signal.table_number)
         d_waveform.set_table(signal.table);
     if (d_planes == 2)
@@ -343,6 +345,26 @@ bool label_descent::visit(std::uint8_t* labels,
         own[k] -= d_best[skipped + k];
     labels[symbol] = best;
     return true;
+}
+
+float label_descent::power_along(const float* white,
+                                 std::size_t first,
+                                 std::size_t last) const
+{
+    const std::size_t floats = d_length * d_planes, stride = d_waveform.stride();
+    const std::size_t from = first + before() + refinement::predicted_from;
+    double energy = 0, found = 0;
+    for (std::size_t d = 0; d < d_dimensions; ++d) {
+        const float* const response = &d_response[d * floats];
+        const float own = sum_of_products(response, response, floats);
+        for (std::size_t i = from; i + behind() < last; i += apart) {
+            const float along = sum_of_products(
+                response, &white[(i - before() - first) * stride], floats);
+            found += double(along) * along;
+            energy += own;
+        }
+    }
+    return energy > 0 ? static_cast<float>(found / energy) : 0;
 }
 
 } // namespace gr::adann::core

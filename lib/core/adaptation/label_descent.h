@@ -38,6 +38,8 @@ struct refinement {
     //! What a sample of the rest, the one before, … are multiplied with; the first is 1.
     std::vector<std::complex<float>> whitening;
     float power = 0; //!< mean square of the whitened floats that refined labels leave
+    //! The same along a symbol's response, which is all that noise can change a decision by.
+    float power_along = 0;
     std::vector<float> table;       //!< of the waveform (following_waveform)
     std::uint64_t table_number = 0; //!< another one when that is
 };
@@ -101,6 +103,10 @@ public:
                std::size_t last,
                const match* found = nullptr,
                float* doubt = nullptr);
+    /*! Mean square of what the affine part's responses of symbols find in the rest, for
+     * responses of unit energy: that of the noise where the labels are right.
+     * \param white whitened rest of symbols first to last - 1; 0 if those are too few */
+    float power_along(const float* white, std::size_t first, std::size_t last) const;
     //! Labels that were tried so far: what costs.
     std::size_t tries() const { return d_tries; }
 
@@ -133,7 +139,7 @@ private:
     std::vector<std::vector<other_label>> d_others; // of each label
     std::vector<float> d_before, d_after;           // expected samples around a symbol
     std::vector<float> d_change, d_best;            // (length) of a label's change
-    float d_power = 0;                              // of a whitened float
+    float d_power = 0; // of the noise, for likelihoods
     std::size_t d_tries = 0;
     // For simd::lanes symbols at a time.
     const simd::kernels* d_kernels;

@@ -107,9 +107,10 @@ std::size_t label_refiner::refine(const waveform_judge& judge, std::uint8_t* lab
     const std::size_t floats = samples * d_planes - unknown;
     d_found.power = sum_of_products(&d_white[unknown], &d_white[unknown], floats) /
                     static_cast<float>(floats);
-    d_found.known = std::isfinite(d_found.power);
+    d_found.power_along = d_descent.power_along(d_white.data(), d_first, last);
+    d_found.known = std::isfinite(d_found.power) && std::isfinite(d_found.power_along);
     if (!d_found.known)
-        d_found.power = 0;
+        d_found.power = d_found.power_along = 0;
     return changes;
 }
 
@@ -125,6 +126,7 @@ void label_refiner::state(archive& members)
         members.numbers(
             name, reinterpret_cast<float*>(filter->data()), { filter->size(), 2 });
     members("power", d_found.power, 0.0f, std::numeric_limits<float>::max());
+    members("power_along", d_found.power_along, 0.0f, std::numeric_limits<float>::max());
     members("table", d_found.table, -largest_sample, largest_sample);
     members("table_number", d_found.table_number);
 }

@@ -13,7 +13,6 @@ namespace {
 
 // Symbols in a row: steps that were not accepted, batches that are not usable.
 constexpr std::size_t most_rejected = 16384;
-constexpr float clearly_more = 1.25f, by_chance = 1e-4f; // symbol error rates
 // While refined labels are learnt:
 constexpr float faster = 6;              // learning rate
 constexpr std::size_t part_averaged = 4; // of these symbols
@@ -71,12 +70,9 @@ const std::vector<learner_event>& learner::step(const feature_view& batch,
     if (d_guard && !watch(batch, labels))
         return d_events;
     const bool supervised = row(d_settings.loss).supervised();
-    // Not where they had more errors than the network's own, beyond a count's chance, when
-    // the model was trained.
     const bool teaches_refined =
         d_settings.pseudo_label == pseudo_label_kind::refined &&
-        !(d_offline.refined_symbol_error_rate >
-          clearly_more * d_offline.symbol_error_rate + by_chance);
+        !d_offline.refined_is_worse();
     const std::uint8_t* refined =
         d_guard && teaches_refined ? d_guard->refined() : nullptr;
     const bool is_automatic = !d_settings.learning_rate;

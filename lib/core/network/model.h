@@ -46,6 +46,17 @@ struct model {
     //! Of its labels, refined by the expected waveform, counted on the same symbols; NaN if
     //! unknown.
     float refined_symbol_error_rate = std::numeric_limits<float>::quiet_NaN();
+    //! Whether those are known to have no more errors than the network's own: to decide by.
+    bool refined_is_better() const
+    {
+        return refined_symbol_error_rate <= symbol_error_rate;
+    }
+    //! Whether they are known to have more, beyond a count's chance: not to be learnt.
+    bool refined_is_worse() const
+    {
+        constexpr float by_chance = 1e-4f;
+        return refined_symbol_error_rate > symbol_error_rate + by_chance;
+    }
     //! How many of those were wrong for each that likelihoods would have (label_refiner's
     //! doubts): 0.01 to 100; NaN if unknown, or found from fewer than 30 errors.
     float refined_errors_per_doubt = std::numeric_limits<float>::quiet_NaN();
@@ -76,12 +87,13 @@ struct model {
  * `layers.K.weight` (outputs, inputs) and `layers.K.bias`, K from 0, and the strings
  * `format`, `sps`, `half_window`, `complex` (true, false), `constellation`, `training` as
  * metadata, and if known `symbol_error_rate`, `temperature`,
- * `adapted_temperature`, `refined_symbol_error_rate` and `refined_errors_per_doubt`. `adann/2` may have an expected waveform: float32 tensors
- * `waveform.affine`, `waveform.table` and `waveform.noise` (noise_correlation()), with
- * `waveform_reach`, `waveform_context` and `waveform_noise` as metadata. `adann/3` may
- * have quantization formats: int32 tensors `quantization.values` and
- * `quantization.K.weights`, with `quantization_bits` as metadata. What else there is
- * becomes its `state`.
+ * `adapted_temperature`, `refined_symbol_error_rate` and `refined_errors_per_doubt`. `adann/2`
+ * may have an expected waveform: float32 tensors `waveform.affine`, `waveform.table` and
+ * `waveform.noise` (noise_correlation()), with `waveform_reach`, `waveform_context` and
+ * `waveform_noise` as metadata. `adann/3` may have quantization formats: int32 tensors
+ * `quantization.values` and `quantization.K.weights`, with `quantization_bits` as metadata.
+ * `adann/4` has the waveform's polynomial: float32 tensor `waveform.polynomial`, with
+ * `waveform_memory` as metadata. What else there is becomes its `state`.
  * \throws model_file_error */
 model load_model(const std::string& path);
 
@@ -93,8 +105,8 @@ model parse_model(const std::string& contents, const std::string& name = "in mem
 //! The contents of such a file, state included.
 std::string model_contents(const model& saved);
 
-/*! Writes such a file, of format 3 if there are quantization formats, else of format 2 if
- * there is a waveform, state included: a temporary one first, then renamed.
+/*! Writes such a file, of format 4 if there is a polynomial, else of format 3 if there are
+ * quantization formats, else of format 2 if there is a waveform, state included: a temporary one first, then renamed.
  * \throws model_file_error */
 void save_model(const std::string& path, const model& saved);
 

@@ -107,7 +107,7 @@ BOOST_AUTO_TEST_CASE(a_waveform_of_another_signal_is_refused)
 
 BOOST_AUTO_TEST_CASE(damage_is_told)
 {
-    refused("adann/2", "adann/4", "reads 'adann/1', 'adann/2' and 'adann/3'");
+    refused("adann/2", "adann/5", "reads 'adann/1', 'adann/2', 'adann/3' and 'adann/4'");
     refused("\"waveform_reach\":\"2\"",
             "\"waveform_reach\":\"3\"",
             "waveform.affine does not have the shape (8, 4)");

@@ -142,12 +142,12 @@ BOOST_AUTO_TEST_CASE(what_is_out_of_range_is_named)
     table[3] = std::numeric_limits<float>::quiet_NaN();
     refused("a value of the waveform", [&] { waveform.set(affine, table, 1); });
 
-    const std::vector<std::uint8_t> labels(75, 4);
-    const std::vector<float> samples(300);
+    const std::vector<std::uint8_t> labels(79, 4);
+    const std::vector<float> samples(316);
     refused("a label is 4", [&] {
         fit_waveform(pam4, 4, false, samples.data(), labels.data(), labels.size());
     });
-    const std::vector<std::uint8_t> few(75, 0);
+    const std::vector<std::uint8_t> few(79, 0);
     refused("usable samples and neighbours is 51, allowed: at least 52", [&] {
         fit_waveform(pam4, 4, false, samples.data(), few.data(), few.size());
     });
