@@ -63,9 +63,24 @@ def as_floats(samples):
 
 def without_table(waveform, link):
     """Its affine part alone."""
-    affine = core.expected_waveform(link.constellation, link.sps, link.complex, waveform.reach, 0)
+    affine = core.expected_waveform(link.constellation, link.sps, link.complex,
+                                    waveform.affine_reach, 0)
     affine.set(waveform.affine.ravel(), np.zeros(waveform.table.shape[1], np.float32), 1)
     return affine
+
+
+def polynomial(waveform, x):
+    """What the polynomial adds to each of the samples (n, sps), which far from both ends is right."""
+    if not waveform.memory:
+        return np.zeros_like(x)
+    step = max(1, waveform.sps // 4)
+    i, q = (x.ravel().real, x.ravel().imag)
+    of = [i, q, i * i, i * q, q * q, i**3, i * i * q, i * q * q, q**3] if waveform.complex else \
+        [i, i**2, i**3]
+    rows = [np.ones(i.size)] + [np.roll(monomial, -tap * step) for monomial in of
+                                for tap in range(-waveform.memory, waveform.memory + 1)]
+    parts = waveform.polynomial @ np.stack(rows)
+    return (parts[0] + 1j * parts[1] if waveform.complex else parts[0]).astype(x.dtype).reshape(x.shape)
 
 
 @pytest.mark.parametrize("name, sps, is_complex", KINDS)
@@ -75,7 +90,8 @@ def test_the_fit_is_least_squares_and_a_table_of_the_least_leave_one_out_error(n
     labels, samples = link(1500)
     samples[[40, 1000], 0] = np.nan, 2000
     waveform = link.fit(labels, samples, most_reach=most_reach)
-    inner = slice(most_reach, len(labels) - most_reach)
+    around = most_reach + 2  # which a polynomial looks at
+    inner = slice(around, len(labels) - around)
     usable = np.ones(len(labels), bool)
     usable[[40, 1000]] = False
     usable = usable[inner]
@@ -83,7 +99,7 @@ def test_the_fit_is_least_squares_and_a_table_of_the_least_leave_one_out_error(n
 
     def least_squares(reach):
         """Affine part with a ridge of one symbol, and what it leaves."""
-        a = link.design(labels, most_reach)
+        a = link.design(labels, most_reach)[2:-2]
         skipped = (a.shape[1] - link.design(labels[:99], reach).shape[1]) // 2
         a = np.delete(a, np.r_[1:1 + skipped, a.shape[1] - skipped:a.shape[1]], axis=1)[usable]
         affine = np.linalg.lstsq(np.vstack([a, np.eye(a.shape[1])]),
@@ -95,13 +111,16 @@ def test_the_fit_is_least_squares_and_a_table_of_the_least_leave_one_out_error(n
         return (np.sum(rest**2) + np.sum(affine**2)) / (len(y) - len(affine))
 
     errors = [error(reach) for reach in range(most_reach + 1)]
-    assert waveform.reach == next(r for r, e in enumerate(errors) if 0.99 * e <= min(errors))
-    affine, rest = least_squares(waveform.reach)
+    assert waveform.affine_reach == next(r for r, e in enumerate(errors) if 0.99 * e <= min(errors))
+    affine, rest = least_squares(waveform.affine_reach)
     np.testing.assert_allclose(waveform.affine, affine, atol=1e-5)
+    bent = polynomial(waveform, without_table(waveform, link).expect(labels))
+    skipped = around - waveform.affine_reach
+    rest = rest - as_floats(bent)[skipped:len(bent) - skipped][usable]
 
     def left_out(context, k):
         """Sum of the squares that each symbol leaves where the table is made of the others."""
-        code = link.patterns(labels, most_reach, context)[usable]
+        code = link.patterns(labels, around, context)[usable]
         total = 0
         for group in map(np.flatnonzero, code == np.unique(code)[:, None]):
             for i in group:
@@ -109,11 +128,11 @@ def test_the_fit_is_least_squares_and_a_table_of_the_least_leave_one_out_error(n
                 total += np.sum((rest[i] - rest[others].sum(0) / (others.size + k))**2)
         return total
 
-    degrees = (len(y) - len(affine)) * y.shape[1]
-    code = link.patterns(labels, most_reach, waveform.context)[usable]
+    degrees = (len(y) - len(affine)) * y.shape[1] - waveform.polynomial.size
+    code = link.patterns(labels, around, waveform.context)[usable]
     counts = np.bincount(code, minlength=len(waveform.table))
     sums = np.stack([np.bincount(code, column, counts.size) for column in rest.T], 1)
-    if waveform.context:
+    if waveform.table.any():
         pattern = counts.argmax()
         k = sums[pattern, 0] / waveform.table[pattern, 0] - counts[pattern]
         assert np.log2(k) == pytest.approx(round(np.log2(k)), abs=1e-2)
@@ -143,6 +162,37 @@ def test_on_symbols_held_back_it_leaves_its_noise_and_no_more_than_its_affine_pa
         assert waveform.noise == pytest.approx(left, rel=0.01 + 1.5 / np.sqrt(symbols))
         if nonlinear and symbols == 40000 and name != "64qam":  # of 4096 pairs of labels
             assert left < 1.01 * link.noise < 0.95 * affine
+
+
+@pytest.mark.parametrize("name, sps, is_complex", [
+    ("pam8", 1, False), ("pam4", 4, False), ("pam2", 8, False), ("qpsk", 2, True),
+    ("16qam", 4, True), ("64qam", 2, True), ("pam4", 3, True)])
+def test_a_nonlinearity_between_two_filters_is_found_beyond_any_table(name, sps, is_complex):
+    """A signal of 21 symbols at a time that bends, and echoes of that: on other symbols its noise is
+    left and a tenth, where the affine part leaves 1.4 times as much. What does not bend, or is
+    too short to tell, has no polynomial."""
+    link = Link(name, sps, is_complex, nonlinear=0, noise=0)
+    pulse = link.gaussian(16 * sps + 1) * np.hanning(16 * sps + 1)
+    echoes = np.array([0.2, -0.3, 1, 0.4, 0.2])
+
+    def send(count, bend, noise):
+        labels, x = link(count)
+        x = np.convolve(x.ravel(), pulse, "same")
+        x = x / np.sqrt(np.mean(abs(x) ** 2))
+        x = x + bend * np.convolve(0.5 * x**2 - x * abs(x) ** 2, echoes, "same")
+        x = x + noise * link.gaussian(x.size)
+        return labels, x.reshape(-1, sps).astype(np.complex64 if is_complex else np.float32)
+
+    bend = 0.06 * np.exp(0.7j) if is_complex else 0.025
+    waveform = link.fit(*send(40_000, bend, 0.05))
+    assert waveform.memory > 0
+    labels, samples = send(40_000, bend, 0.05)
+    left = np.sqrt(waveform.residual(samples, labels))
+    affine = np.sqrt(without_table(waveform, link).residual(samples, labels))
+    assert left < 1.1 * 0.05 < 1.1 * affine / 1.4
+    assert waveform.noise == pytest.approx(left, rel=0.02)
+    for count, bend, noise in (40_000, 0, 0.05), (300, bend, 3):
+        assert link.fit(*send(count, bend, noise)).memory == 0
 
 
 @pytest.mark.parametrize("is_complex", [False, True])

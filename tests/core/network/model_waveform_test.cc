@@ -105,6 +105,26 @@ BOOST_AUTO_TEST_CASE(a_waveform_of_another_signal_is_refused)
     BOOST_TEST((parse_model(bytes).waveform == saved.waveform));
 }
 
+BOOST_AUTO_TEST_CASE(a_polynomial_is_in_a_file_of_format_4)
+{
+    expected_waveform bent(saved.symbols, 4, false, 2, 1, 8);
+    std::vector<float> polynomial(1 + 3 * 17);
+    std::iota(polynomial.begin(), polynomial.end(), -7.0f);
+    bent.set(saved.waveform->affine(), saved.waveform->table(), 0.25f, {}, polynomial);
+    saved.set_waveform(bent);
+    bytes = model_contents(saved);
+    BOOST_TEST(bytes.find("\"adann/4\"") != bytes.npos);
+    const model loaded = parse_model(bytes);
+    BOOST_TEST((loaded.waveform == saved.waveform));
+    BOOST_TEST((loaded.waveform->polynomial().coefficients() == polynomial));
+    BOOST_TEST(loaded.waveform->reach() == 4);
+    refused("\"waveform_memory\":\"8\"",
+            "\"waveform_memory\":\"4\"",
+            "waveform.polynomial does not have the shape (1, 28)");
+    refused("\"waveform_memory\":\"8\"", "\"waveform_memory\":\"9\"", "memory is 9");
+    refused("waveform.polynomial", "waveform.polynomiaL", "waveform.polynomial");
+}
+
 BOOST_AUTO_TEST_CASE(damage_is_told)
 {
     refused("adann/2", "adann/5", "reads 'adann/1', 'adann/2', 'adann/3' and 'adann/4'");

@@ -5,6 +5,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <array>
+#include <cmath>
 #include <limits>
 #include <random>
 
@@ -15,25 +17,72 @@ namespace {
 constexpr std::size_t symbols = 400;
 
 struct drawn {
-    drawn(const std::string& name, unsigned sps, bool complex, unsigned reach, unsigned c)
-        : alphabet(name), waveform(alphabet, sps, complex, reach, c), labels(symbols)
+    drawn(const std::string& name,
+          unsigned sps,
+          bool complex,
+          unsigned reach,
+          unsigned context,
+          unsigned memory)
+        : alphabet(name),
+          waveform(alphabet, sps, complex, reach, context, memory),
+          labels(symbols)
     {
         std::mt19937 random(7);
         std::normal_distribution<float> normal;
         std::vector<float> affine(waveform.affine().size()),
-            table(waveform.table().size());
-        for (auto* values : { &affine, &table })
-            for (float& value : *values)
-                value = normal(random);
-        waveform.set(affine, table, 0.1f);
+            table(waveform.table().size()),
+            polynomial(waveform.polynomial().coefficients().size());
+        const auto draw = [&](std::vector<float>& values, float scale) {
+            for (float& value : values)
+                value = scale * normal(random);
+        };
+        // With a polynomial of it, of a received signal's power.
+        draw(affine, memory ? 1 / std::sqrt(static_cast<float>(waveform.rows())) : 1);
+        draw(table, 1);
+        draw(polynomial, 0.1f);
+        waveform.set(affine, table, 0.1f, {}, polynomial);
         for (auto& label : labels)
             label = random() % alphabet.size();
     }
 
-    // One float of symbol i, by the class's own words.
+    // One float of symbol i, by the classes' own words.
     double by_definition(std::size_t i, std::size_t j) const
     {
-        const std::size_t reach = waveform.reach(), stride = waveform.stride();
+        std::size_t pattern = 0;
+        for (std::size_t k = 0; k < waveform.context(); ++k)
+            pattern = pattern * alphabet.size() + labels[i - waveform.context() / 2 + k];
+        const std::size_t stride = waveform.stride();
+        double value = affine(i, j) + waveform.table()[pattern * stride + j];
+        const auto& polynomial = waveform.polynomial();
+        if (!polynomial.memory())
+            return value;
+        const std::size_t planes = waveform.is_complex() ? 2 : 1, sps = waveform.sps();
+        const float* of =
+            &polynomial.coefficients()[j % planes *
+                                       (polynomial.coefficients().size() / planes)];
+        value += *of++;
+        const int step = sps < 4 ? 1 : static_cast<int>(sps) / 4;
+        const int memory = static_cast<int>(polynomial.memory());
+        const std::vector<std::array<int, 2>> powers =
+            planes == 1 ? std::vector<std::array<int, 2>>{ { 1, 0 }, { 2, 0 }, { 3, 0 } }
+                        : std::vector<std::array<int, 2>>{ { 1, 0 }, { 0, 1 }, { 2, 0 },
+                                                           { 1, 1 }, { 0, 2 }, { 3, 0 },
+                                                           { 2, 1 }, { 1, 2 }, { 0, 3 } };
+        for (const auto& [of_i, of_q] : powers)
+            for (int tap = -memory; tap <= memory; ++tap) {
+                const std::size_t sample = i * sps + j / planes + tap * step;
+                const auto part = [&](std::size_t plane) {
+                    return affine(sample / sps, sample % sps * planes + plane);
+                };
+                value += *of++ * std::pow(part(0), of_i) *
+                         (planes == 2 ? std::pow(part(1), of_q) : 1);
+            }
+        return value;
+    }
+
+    double affine(std::size_t i, std::size_t j) const
+    {
+        const std::size_t reach = waveform.affine_reach(), stride = waveform.stride();
         double power = 0, value = waveform.affine()[j];
         for (const auto& point : alphabet.points())
             power += std::norm(point) / double(alphabet.size());
@@ -46,10 +95,7 @@ struct drawn {
                 value += point.imag() / std::sqrt(power) *
                          waveform.affine()[row++ * stride + j];
         }
-        std::size_t pattern = 0;
-        for (std::size_t k = 0; k < waveform.context(); ++k)
-            pattern = pattern * alphabet.size() + labels[i - waveform.context() / 2 + k];
-        return value + waveform.table()[pattern * stride + j];
+        return value;
     }
 
     const constellation alphabet;
@@ -61,13 +107,20 @@ struct kind {
     const char* name;
     unsigned sps;
     bool complex;
-    unsigned reach, context;
+    unsigned reach, context, memory = 0;
 };
 const kind kinds[] = {
     { "pam4", 4, false, 6, 5 }, { "pam2", 1, false, 3, 7 }, { "pam2", 2, true, 6, 4 },
     { "qpsk", 2, true, 5, 3 },  { "16qam", 4, true, 6, 3 }, { "64qam", 2, true, 2, 2 },
     { "pam8", 3, false, 6, 1 }, { "16qam", 7, true, 6, 0 }, { "pam4", 8, false, 0, 1 },
     { "qpsk", 1, true, 4, 0 },
+    { "pam4", 4, false, 6, 5, 2 },
+    { "pam8", 1, false, 2, 2, 2 },
+    { "16qam", 4, true, 3, 2, 8 },
+    { "pam2", 3, true, 3, 3, 4 },
+    { "qpsk", 9, true, 1, 0, 3 },
+    { "pam4", 64, false, 1, 1, 8 },
+    { "qpsk", 64, true, 2, 1, 8 },
 };
 
 } // namespace
@@ -77,10 +130,11 @@ BOOST_AUTO_TEST_SUITE(expected_waveforms)
 BOOST_AUTO_TEST_CASE(each_sample_is_what_the_definition_says_however_it_is_cut)
 {
     for (const auto& k : kinds) {
-        BOOST_TEST_CONTEXT(k.name << " sps " << k.sps << " context " << k.context)
+        BOOST_TEST_CONTEXT(k.name << " sps " << k.sps << " context " << k.context
+                                  << " memory " << k.memory)
         {
-            const drawn d(k.name, k.sps, k.complex, k.reach, k.context);
-            const std::size_t reach = k.reach, stride = d.waveform.stride();
+            const drawn d(k.name, k.sps, k.complex, k.reach, k.context, k.memory);
+            const std::size_t reach = d.waveform.reach(), stride = d.waveform.stride();
             const std::size_t count = symbols - 2 * reach;
             BOOST_TEST(stride == k.sps * (k.complex ? 2 : 1));
             std::vector<float> all(count * stride), cut(all.size());
@@ -141,6 +195,18 @@ BOOST_AUTO_TEST_CASE(what_is_out_of_range_is_named)
             [&] { waveform.set(affine, table, 1, correlation); });
     table[3] = std::numeric_limits<float>::quiet_NaN();
     refused("a value of the waveform", [&] { waveform.set(affine, table, 1); });
+
+    refused("waveform memory is 9, allowed: 0 to 8",
+            [&] { expected_waveform(pam4, 4, false, 1, 1, 9); });
+    expected_waveform bent(pam4, 4, false, 1, 1, 2);
+    std::vector<float> polynomial(1 + 3 * 5);
+    table[3] = 0;
+    refused("waveform polynomial is 15, allowed: 16", [&] {
+        bent.set(affine, table, 1, {}, std::vector<float>(15));
+    });
+    polynomial[0] = 1001;
+    refused("a value of the waveform's polynomial",
+            [&] { bent.set(affine, table, 1, {}, polynomial); });
 
     const std::vector<std::uint8_t> labels(79, 4);
     const std::vector<float> samples(316);
