@@ -26,8 +26,6 @@ constexpr double much_more = 2; // times the error of before
 constexpr int epochs = 20;
 constexpr std::size_t batch_size = 512;
 constexpr float rate = 0.001f; // of Adam
-constexpr float others = 0.3f; // of the usual weights, for neurons that carry nothing
-constexpr double least_error = 1e-3; // posteriors stay below 1 by this
 constexpr std::size_t judged = 2048; // symbols at once
 
 model untrained(const std::string& name, unsigned sps, unsigned half_window, bool complex)
@@ -208,47 +206,10 @@ std::string blind_start::look()
            std::to_string(symbols) + " symbols";
 }
 
-// Four neurons of each layer carry I, -I, Q and -Q, of which ReLU leaves what is positive;
-// the last layer has (2 Re(y p*) - |p|²) / error, the logarithms of Gaussian posteriors.
+// The linear equalizer, as the network to come.
 void blind_start::set_linear(const linear_equalizer& fitted)
 {
-    auto& net = d_model.net;
-    initialize(net, d_seed);
-    const std::size_t rows = d_model.symbols.dimensions(), carrying = 2 * rows;
-    const double error = std::max(fitted.error, least_error);
-    const std::size_t last = net.layers().size() - 1;
-    const double gain = std::pow(2 / error, 1.0 / static_cast<double>(last + 1));
-    double power = 0;
-    for (const auto& point : d_model.symbols.points())
-        power += std::norm(point) / static_cast<double>(d_model.symbols.size());
-    for (std::size_t k = 0; k <= last; ++k) {
-        const auto& layer = net.layers()[k];
-        float* weights = net.parameters().data() + layer.weights;
-        float* biases = net.parameters().data() + layer.biases;
-        for (std::size_t i = 0; i < layer.inputs * layer.outputs; ++i)
-            weights[i] *= k < last ? others : 0;
-        for (std::size_t out = 0; out < (k < last ? carrying : layer.outputs); ++out) {
-            float* row = weights + out * layer.inputs;
-            const double sign = out % 2 ? -1 : 1;
-            if (k == 0) {
-                for (std::size_t i = 0; i < layer.inputs; ++i)
-                    row[i] = static_cast<float>(sign * gain *
-                                                fitted.taps[out / 2 * layer.inputs + i]);
-            } else if (k < last) {
-                std::fill_n(row, layer.inputs, 0.0f);
-                row[out] = static_cast<float>(gain);
-            } else {
-                const auto point = std::complex<double>(d_model.symbols.points()[out]) /
-                                   std::sqrt(power);
-                const double parts[] = {
-                    point.real(), -point.real(), point.imag(), -point.imag()
-                };
-                for (std::size_t i = 0; i < carrying; ++i)
-                    row[i] = static_cast<float>(gain * parts[i]);
-                biases[out] = static_cast<float>(-std::norm(point) / error);
-            }
-        }
-    }
+    initialize_linear(d_model.net, d_seed, d_model.symbols, fitted);
     d_model.training = text("linear equalizer, modulation error ratio %.1f dB",
                             -10 * std::log10(fitted.error));
 }
@@ -304,7 +265,8 @@ void blind_start::forget(std::size_t first)
 linear_equalizer blind_start::follow()
 {
     linear_equalizer fitted;
-    for (int round = 0; round < rounds; ++round)
+    const bool all_known = d_known == d_count; // no round has other labels
+    for (int round = 0; round < (all_known ? 1 : rounds); ++round)
         set_linear(fitted =
                        trained_equalizer(view(), d_model.symbols, best_labels().data()));
     return fitted;
