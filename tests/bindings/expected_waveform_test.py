@@ -191,8 +191,8 @@ def test_a_nonlinearity_between_two_filters_is_found_beyond_any_table(name, sps,
     affine = np.sqrt(without_table(waveform, link).residual(samples, labels))
     assert left < 1.1 * 0.05 < 1.1 * affine / 1.4
     assert waveform.noise == pytest.approx(left, rel=0.02)
-    for count, bend, noise in (40_000, 0, 0.05), (300, bend, 3):
-        assert link.fit(*send(count, bend, noise)).memory == 0
+    for count, bent, noise in (40_000, 0, 0.05), (300, bend, 3):
+        assert link.fit(*send(count, bent, noise)).memory == 0
 
 
 @pytest.mark.parametrize("is_complex", [False, True])

@@ -25,7 +25,7 @@ constexpr int rounds = 3;       // of decisions and least squares, to more symbo
 constexpr double much_more = 2; // times the error of before
 constexpr int epochs = 20;
 constexpr std::size_t batch_size = 512;
-constexpr float rate = 0.001f; // of Adam
+constexpr float rate = 0.001f;       // of Adam
 constexpr std::size_t judged = 2048; // symbols at once
 
 model untrained(const std::string& name, unsigned sps, unsigned half_window, bool complex)

@@ -123,7 +123,7 @@ void label_descent::find_responses(const refinement& signal)
                 &d_waveform
                      .affine()[(1 + place * d_dimensions + d) * d_waveform.stride()]);
             auto* start = &response[d * d_length +
-                                   (reach + d_waveform.affine_reach() - place) * sps];
+                                    (reach + d_waveform.affine_reach() - place) * sps];
             for (std::size_t j = 0; j < sps; ++j)
                 for (std::size_t q = 0; q < d_taps + d_lags; ++q)
                     start[j + d_taps + d_lags - 1 - q] += times(combined[q], row[j]);

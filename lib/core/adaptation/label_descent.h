@@ -139,7 +139,7 @@ private:
     std::vector<std::vector<other_label>> d_others; // of each label
     std::vector<float> d_before, d_after;           // expected samples around a symbol
     std::vector<float> d_change, d_best;            // (length) of a label's change
-    float d_power = 0; // of the noise, for likelihoods
+    float d_power = 0;                              // of the noise, for likelihoods
     std::size_t d_tries = 0;
     // For simd::lanes symbols at a time.
     const simd::kernels* d_kernels;

@@ -70,9 +70,8 @@ const std::vector<learner_event>& learner::step(const feature_view& batch,
     if (d_guard && !watch(batch, labels))
         return d_events;
     const bool supervised = row(d_settings.loss).supervised();
-    const bool teaches_refined =
-        d_settings.pseudo_label == pseudo_label_kind::refined &&
-        !d_offline.refined_is_worse();
+    const bool teaches_refined = d_settings.pseudo_label == pseudo_label_kind::refined &&
+                                 !d_offline.refined_is_worse();
     const std::uint8_t* refined =
         d_guard && teaches_refined ? d_guard->refined() : nullptr;
     const bool is_automatic = !d_settings.learning_rate;

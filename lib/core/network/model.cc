@@ -151,8 +151,9 @@ void read_waveform(const tensor_file& file, model& loaded)
 {
     const unsigned reach = whole_number(file, "waveform_reach");
     const unsigned context = whole_number(file, "waveform_context");
-    const unsigned memory =
-        file.metadata.count("waveform_memory") ? whole_number(file, "waveform_memory") : 0;
+    const unsigned memory = file.metadata.count("waveform_memory")
+                                ? whole_number(file, "waveform_memory")
+                                : 0;
     const auto shape = expected_waveform::shape_of(
         loaded.symbols, loaded.sps, loaded.complex, reach, context);
     auto affine = read_matrix(file, "waveform.affine", shape.rows, shape.stride);
@@ -166,8 +167,7 @@ void read_waveform(const tensor_file& file, model& loaded)
     std::vector<float> polynomial;
     if (memory) {
         const auto& p = loaded.waveform->polynomial();
-        polynomial =
-            read_matrix(file, "waveform.polynomial", p.planes(), p.unknowns());
+        polynomial = read_matrix(file, "waveform.polynomial", p.planes(), p.unknowns());
     }
     loaded.waveform->set(std::move(affine),
                          std::move(table),

@@ -34,7 +34,8 @@ public:
     {
         const std::size_t around = memory_polynomial::most_symbols;
         const std::size_t symbols = 2 * around + 1, n = symbols * d_sps;
-        const std::size_t step = memory_polynomial::spacing(d_sps), taps = 2 * d_memory + 1;
+        const std::size_t step = memory_polynomial::spacing(d_sps),
+                          taps = 2 * d_memory + 1;
         d_expected.resize(n * d_planes);
         d_parts.resize(n * d_planes);
         d_values.resize(d_monomials * n);
@@ -51,8 +52,8 @@ public:
             const std::size_t sample = around * d_sps + j;
             float rest[2];
             for (std::size_t plane = 0; plane < d_planes; ++plane)
-                rest[plane] = samples[j * d_planes + plane] -
-                              d_expected[sample * d_planes + plane];
+                rest[plane] =
+                    samples[j * d_planes + plane] - d_expected[sample * d_planes + plane];
             for (std::size_t which = 0; which < d_monomials; ++which)
                 for (std::size_t tap = 0; tap < taps; ++tap)
                     d_row[1 + which * taps + tap] =
@@ -102,7 +103,8 @@ private:
     const std::size_t d_planes, d_monomials;
     linear_regression d_sums;
     std::vector<double> d_row;
-    std::vector<float> d_expected, d_parts, d_values; // values: one monomial after another
+    std::vector<float> d_expected, d_parts,
+        d_values; // values: one monomial after another
 };
 
 } // namespace

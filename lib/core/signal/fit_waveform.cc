@@ -209,9 +209,8 @@ std::vector<float> noise_correlation(const expected_waveform& fitted, const reco
     const auto rest = what_is_left(fitted, given);
     for (std::size_t u = 0; u < given.used.size(); ++u) {
         const std::size_t symbol = given.used[u];
-        std::copy_n(given.samples + symbol * stride,
-                    stride,
-                    &samples[(symbol - first) * stride]);
+        std::copy_n(
+            given.samples + symbol * stride, stride, &samples[(symbol - first) * stride]);
         std::copy_n(&rest[u * stride], stride, &left[(symbol - first) * stride]);
         counts[symbol - first] = 1;
     }
@@ -266,13 +265,15 @@ expected_waveform fit_waveform(const constellation& symbols,
                "at least " + std::to_string(2 * longest.rows()));
 
     const expected_waveform affine = fit_affine(symbols, sps, complex, given, most_reach);
-    pattern_table table = choose_table(symbols, affine, given, what_is_left(affine, given));
+    pattern_table table =
+        choose_table(symbols, affine, given, what_is_left(affine, given));
     memory_polynomial polynomial = fit_polynomial(affine, samples, labels, given.used);
     if (polynomial.memory()) {
         expected_waveform both(
             symbols, sps, complex, affine.affine_reach(), 0, polynomial.memory());
         both.set(affine.affine(), both.table(), 1, {}, polynomial.coefficients());
-        pattern_table other = choose_table(symbols, both, given, what_is_left(both, given));
+        pattern_table other =
+            choose_table(symbols, both, given, what_is_left(both, given));
         if (other.error >= (1 - least_gain_of_polynomial) * table.error) {
             polynomial = { sps, complex, 0 };
         } else if (other.context > 0) {
@@ -293,9 +294,8 @@ expected_waveform fit_waveform(const constellation& symbols,
     };
     // The affine part and the polynomial were fitted to the same symbols: so many degrees of
     // freedom less.
-    const double degrees =
-        static_cast<double>((used - affine.rows()) * stride) -
-        static_cast<double>(polynomial.coefficients().size());
+    const double degrees = static_cast<double>((used - affine.rows()) * stride) -
+                           static_cast<double>(polynomial.coefficients().size());
     // Never zero, which noise that scales with it would need.
     const auto noise = std::max(
         static_cast<float>(std::sqrt(table.error / std::max(degrees, 1.0))), 1e-6f);

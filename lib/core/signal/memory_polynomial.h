@@ -32,7 +32,10 @@ public:
     static constexpr unsigned most_symbols = 2; //!< that memory lasts on each side
     static unsigned spacing(unsigned sps) { return sps < 4 ? 1 : sps / 4; } //!< samples
     //! Taps on each side that fill most_symbols.
-    static unsigned most_memory(unsigned sps) { return most_symbols * sps / spacing(sps); }
+    static unsigned most_memory(unsigned sps)
+    {
+        return most_symbols * sps / spacing(sps);
+    }
     static std::size_t monomials(bool complex) { return complex ? 9 : 3; }
     /*! Values of each monomial of `count` samples; real and imaginary parts in two arrays.
      * \param imaginary null for real samples
@@ -44,7 +47,10 @@ public:
                          float* values);
 
     unsigned memory() const { return d_memory; }
-    std::size_t reach() const { return d_reach; } //!< symbols on each side, memory in whole
+    std::size_t reach() const
+    {
+        return d_reach;
+    } //!< symbols on each side, memory in whole
     std::size_t planes() const { return d_complex ? 2 : 1; }
     std::size_t taps() const { return 2 * std::size_t{ d_memory } + 1; }
     std::size_t unknowns() const { return 1 + monomials(d_complex) * taps(); }

@@ -58,8 +58,8 @@ void initialize_linear(network& net,
                 std::fill_n(row, layer.inputs, 0.0f);
                 row[out] = static_cast<float>(gain);
             } else {
-                const auto point = std::complex<double>(symbols.points()[out]) /
-                                   std::sqrt(power);
+                const auto point =
+                    std::complex<double>(symbols.points()[out]) / std::sqrt(power);
                 const double parts[] = {
                     point.real(), -point.real(), point.imag(), -point.imag()
                 };

@@ -106,7 +106,12 @@ memory: taps on each side of the polynomial's filters, a quarter of a symbol or 
 apart, up to two symbols; 0: no polynomial
 
 All zero until set(). Raises ValueError naming the parameter that is out of range.)")
-        .def(py::init<const constellation&, unsigned, bool, unsigned, unsigned, unsigned>(),
+        .def(py::init<const constellation&,
+                      unsigned,
+                      bool,
+                      unsigned,
+                      unsigned,
+                      unsigned>(),
              py::arg("constellation"),
              py::arg("sps"),
              py::arg("complex"),

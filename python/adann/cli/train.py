@@ -163,6 +163,7 @@ def train(capture: str, reference: str | None, blind: bool, constellation: core.
                    "that equalizer, would serve better")
     if waveform := trained.model.waveform:
         left = 20 * math.log10(waveform.noise * math.sqrt(1 + waveform.complex))
-        click.echo(f"expected waveform of {2 * waveform.reach + 1} symbols and the patterns of "
+        bends = f", a polynomial of {2 * waveform.memory + 1} taps" if waveform.memory else ""
+        click.echo(f"expected waveform of {2 * waveform.reach + 1} symbols{bends} and the patterns of "
                    f"{waveform.context}: it leaves {left:.1f} dB of the signal")
     click.echo(f"wrote {output}")

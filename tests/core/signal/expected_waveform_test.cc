@@ -110,16 +110,14 @@ struct kind {
     unsigned reach, context, memory = 0;
 };
 const kind kinds[] = {
-    { "pam4", 4, false, 6, 5 }, { "pam2", 1, false, 3, 7 }, { "pam2", 2, true, 6, 4 },
-    { "qpsk", 2, true, 5, 3 },  { "16qam", 4, true, 6, 3 }, { "64qam", 2, true, 2, 2 },
-    { "pam8", 3, false, 6, 1 }, { "16qam", 7, true, 6, 0 }, { "pam4", 8, false, 0, 1 },
-    { "qpsk", 1, true, 4, 0 },
-    { "pam4", 4, false, 6, 5, 2 },
-    { "pam8", 1, false, 2, 2, 2 },
-    { "16qam", 4, true, 3, 2, 8 },
-    { "pam2", 3, true, 3, 3, 4 },
-    { "qpsk", 9, true, 1, 0, 3 },
-    { "pam4", 64, false, 1, 1, 8 },
+    { "pam4", 4, false, 6, 5 },    { "pam2", 1, false, 3, 7 },
+    { "pam2", 2, true, 6, 4 },     { "qpsk", 2, true, 5, 3 },
+    { "16qam", 4, true, 6, 3 },    { "64qam", 2, true, 2, 2 },
+    { "pam8", 3, false, 6, 1 },    { "16qam", 7, true, 6, 0 },
+    { "pam4", 8, false, 0, 1 },    { "qpsk", 1, true, 4, 0 },
+    { "pam4", 4, false, 6, 5, 2 }, { "pam8", 1, false, 2, 2, 2 },
+    { "16qam", 4, true, 3, 2, 8 }, { "pam2", 3, true, 3, 3, 4 },
+    { "qpsk", 9, true, 1, 0, 3 },  { "pam4", 64, false, 1, 1, 8 },
     { "qpsk", 64, true, 2, 1, 8 },
 };
 
@@ -201,9 +199,8 @@ BOOST_AUTO_TEST_CASE(what_is_out_of_range_is_named)
     expected_waveform bent(pam4, 4, false, 1, 1, 2);
     std::vector<float> polynomial(1 + 3 * 5);
     table[3] = 0;
-    refused("waveform polynomial is 15, allowed: 16", [&] {
-        bent.set(affine, table, 1, {}, std::vector<float>(15));
-    });
+    refused("waveform polynomial is 15, allowed: 16",
+            [&] { bent.set(affine, table, 1, {}, std::vector<float>(15)); });
     polynomial[0] = 1001;
     refused("a value of the waveform's polynomial",
             [&] { bent.set(affine, table, 1, {}, polynomial); });
