@@ -19,7 +19,7 @@ constexpr double as_trained_benefit = 0.75;
 // growing (PAM2, QPSK).
 constexpr double drifted = 1.5; // estimated error rate over the usual one
 constexpr double drifted_burden = 4;
-constexpr double unexplained = 1.5;  // rms that the waveform leaves, over the trained one
+constexpr double unexplained = 2.0;  // rms that the waveform leaves, over the trained one
 constexpr double doubt_lasts = 8192; // symbols, as error_estimate's
 constexpr double most_doubted = 1 << 21; // symbols: those, and the longest batch
 constexpr double settled = 2048;         // symbols that an estimate needs
