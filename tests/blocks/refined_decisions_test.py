@@ -164,7 +164,7 @@ def test_a_bursts_last_labels_do_not_wait_for_the_next_burst(after_burst, early)
     assert labels.size == received.samples.size // of.sps - of.half_window - 6
 
 
-@pytest.mark.parametrize("rate", [1.5, 0.9, np.nan])
+@pytest.mark.parametrize("rate", [1.5, 1.05, np.nan])
 def test_they_are_the_networks_unless_refining_is_known_to_help(signal, rate):
     samples = signal[0][:4 * 2**14]
     found, network = (decide(model(rate), samples, decisions=kind) for kind in ("refined", "network"))
