@@ -18,16 +18,20 @@ following_waveform::following_waveform(const expected_waveform& trained)
     : d_trained(trained),
       d_now(trained),
       d_round(std::max(least_round, each_pattern * trained.patterns())),
+      d_bend(trained, d_round),
+      d_bends(d_bend.possible()),
       d_counts(trained.patterns()),
       d_sums(trained.table().size()),
       d_squares(trained.patterns()),
-      d_table(trained.table())
+      d_table(trained.table()),
+      d_coefficients(trained.polynomial().coefficients())
 {
 }
 
 void following_waveform::start_round()
 {
     d_symbols = 0;
+    d_bend.start_round();
     std::fill(d_counts.begin(), d_counts.end(), 0.0f);
     std::fill(d_sums.begin(), d_sums.end(), 0.0f);
     std::fill(d_squares.begin(), d_squares.end(), 0.0f);
@@ -36,13 +40,34 @@ void following_waveform::start_round()
 void following_waveform::reset()
 {
     start_round();
-    d_now.set_table(d_trained.table());
+    d_bends = d_bend.possible();
+    d_table = d_trained.table();
+    d_coefficients = d_trained.polynomial().coefficients();
+    set();
+}
+
+void following_waveform::set()
+{
+    d_now.set_nonlinear(d_table, d_coefficients);
     ++d_number;
 }
 
 void following_waveform::add(const std::uint8_t* labels,
                              const float* rest,
                              std::size_t count)
+{
+    if (d_bends)
+        d_bend.add(d_now, labels, rest, count);
+    else
+        add_to_sums(labels, rest, count);
+    d_symbols += count;
+    if (d_symbols >= d_round)
+        end_round();
+}
+
+void following_waveform::add_to_sums(const std::uint8_t* labels,
+                                     const float* rest,
+                                     std::size_t count)
 {
     const std::size_t stride = d_now.stride();
     for (std::size_t i = 0; i < count; ++i, rest += stride) {
@@ -56,12 +81,21 @@ void following_waveform::add(const std::uint8_t* labels,
         d_squares[pattern] += square;
         ++d_counts[pattern];
     }
-    d_symbols += count;
-    if (d_symbols >= d_round)
-        end_round();
 }
 
 void following_waveform::end_round()
+{
+    d_table = d_now.table();
+    d_coefficients = d_now.polynomial().coefficients();
+    const bool found = d_bends ? d_bend.add_to(d_coefficients) : follow_table();
+    if (found && all_usable(d_table.data(), d_table.size()) &&
+        all_usable(d_coefficients.data(), d_coefficients.size()))
+        set();
+    d_bends = !d_bends && d_bend.possible();
+    start_round();
+}
+
+bool following_waveform::follow_table()
 {
     // Σ n |mean|² of the true means, and the squares around those found.
     double changed = 0, around = 0, symbols = 0, freedom = 0;
@@ -81,31 +115,32 @@ void following_waveform::end_round()
     }
     const double change = changed / std::max(symbols, 1.0);
     const double noise = std::max(around, 0.0) / std::max(freedom, 1.0);
-    if (change > 0 && std::isfinite(change) && std::isfinite(noise)) {
-        d_table = d_now.table();
-        for (std::size_t pattern = 0; pattern < d_counts.size(); ++pattern) {
-            if (d_counts[pattern] == 0)
-                continue;
-            const auto part =
-                static_cast<float>(change / (d_counts[pattern] * change + noise));
-            for (std::size_t j = 0; j < stride; ++j)
-                d_table[pattern * stride + j] += part * d_sums[pattern * stride + j];
-        }
-        if (all_usable(d_table.data(), d_table.size())) {
-            d_now.set_table(d_table);
-            ++d_number;
-        }
+    if (!(change > 0 && std::isfinite(change) && std::isfinite(noise)))
+        return false;
+    for (std::size_t pattern = 0; pattern < d_counts.size(); ++pattern) {
+        if (d_counts[pattern] == 0)
+            continue;
+        const auto part =
+            static_cast<float>(change / (d_counts[pattern] * change + noise));
+        for (std::size_t j = 0; j < stride; ++j)
+            d_table[pattern * stride + j] += part * d_sums[pattern * stride + j];
     }
-    start_round();
+    return true;
 }
 
 void following_waveform::state(archive& members)
 {
     d_table = d_now.table();
+    d_coefficients = d_now.polynomial().coefficients();
     members("table", d_table, -largest_sample, largest_sample);
-    d_now.set_table(d_table);
+    members("coefficients", d_coefficients, -largest_sample, largest_sample);
+    d_now.set_nonlinear(d_table, d_coefficients);
     members("number", d_number);
     members("symbols", d_symbols);
+    if (d_bend.possible()) {
+        members("bend", d_bend);
+        members("bends", d_bends);
+    }
     members("counts", d_counts, 0.0f, static_cast<float>(d_round));
     members("sums", d_sums);
     members("squares", d_squares, 0.0f, std::numeric_limits<float>::max());

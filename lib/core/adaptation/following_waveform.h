@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "core/adaptation/following_polynomial.h"
 #include "core/files/archive.h"
 #include "core/signal/expected_waveform.h"
 
@@ -15,7 +16,8 @@
 namespace gr::adann::core {
 
 /*! Adds to the table of a waveform what is left, on average, of the samples of each pattern
- * of labels. The affine part stays: what changes linearly is for a filter to follow.
+ * of labels, and in turn with that to its polynomial, if it has one, what explains the rest
+ * (following_polynomial). The affine part stays: what changes linearly is for a filter to follow.
  *
  * That happens once in a round of 8192 symbols, or of four for each pattern where those are
  * more. The mean of a pattern seen n times is multiplied with n / (n + noise / change): the
@@ -31,7 +33,7 @@ public:
     explicit following_waveform(const expected_waveform& trained);
 
     const expected_waveform& now() const { return d_now; }
-    //! Changes whenever the table does.
+    //! Changes whenever that does.
     std::uint64_t number() const { return d_number; }
 
     /*! Takes what the waveform leaves of consecutive symbols.
@@ -46,16 +48,21 @@ public:
     void state(archive& members);
 
 private:
+    void add_to_sums(const std::uint8_t* labels, const float* rest, std::size_t count);
     void end_round();
+    bool follow_table(); //!< whether anything but chance was found
+    void set();
 
     const expected_waveform d_trained;
     expected_waveform d_now;
     std::uint64_t d_number = 0;
     const std::uint64_t d_round; // symbols
     std::uint64_t d_symbols = 0; // of the round
+    following_polynomial d_bend;
+    bool d_bends; // whether the round is the polynomial's
     // Of each pattern: symbols; the sum of their rests, and of its squares.
     std::vector<float> d_counts, d_sums, d_squares;
-    std::vector<float> d_table; // what the next one is made in
+    std::vector<float> d_table, d_coefficients; // what the next ones are made in
 };
 
 } // namespace gr::adann::core

@@ -41,9 +41,9 @@ void refinement::assign(const refinement& other)
     whitening = other.whitening;
     power = other.power;
     power_along = other.power_along;
-    if (table_number != other.table_number)
-        table = other.table;
-    table_number = other.table_number;
+    if (waveform_number != other.waveform_number)
+        table = other.table, polynomial = other.polynomial;
+    waveform_number = other.waveform_number;
 }
 
 label_descent::label_descent(const constellation& symbols,
@@ -88,8 +88,9 @@ label_descent::label_descent(const constellation& symbols,
 void label_descent::use(const refinement& signal)
 {
     d_power = std::max(signal.power_along, std::numeric_limits<float>::min());
-    if (std::exchange(d_table_number, signal.table_number) != signal.table_number)
-        d_waveform.set_table(signal.table);
+    if (std::exchange(d_waveform_number, signal.waveform_number) !=
+        signal.waveform_number)
+        d_waveform.set_nonlinear(signal.table, signal.polynomial);
     if (d_planes == 2)
         find_responses<std::complex<float>>(signal);
     else

@@ -23,10 +23,11 @@ struct refinement {
     explicit refinement(const expected_waveform& waveform) //!< with room for the filters
         : taps(2 * filter_reach * waveform.sps() + 2),
           whitening(predicted_from * waveform.sps() + 1),
-          table(waveform.table())
+          table(waveform.table()),
+          polynomial(waveform.polynomial().coefficients())
     {
     }
-    //! Copies it; the table only where table_number differs, and so allocates nothing.
+    //! Copies it; the table only where waveform_number differs, and so allocates nothing.
     void assign(const refinement& other);
     //! Symbols that whitening looks back.
     static constexpr std::size_t predicted_from = 3;
@@ -40,8 +41,8 @@ struct refinement {
     float power = 0; //!< mean square of the whitened floats that refined labels leave
     //! The same along a symbol's response, which is all that noise can change a decision by.
     float power_along = 0;
-    std::vector<float> table;       //!< of the waveform (following_waveform)
-    std::uint64_t table_number = 0; //!< another one when that is
+    std::vector<float> table, polynomial; //!< of the waveform (following_waveform)
+    std::uint64_t waveform_number = 0;    //!< another one when that is
 };
 
 /*! Tries other labels for a symbol, its surroundings kept: the points nearest to its own, and
@@ -129,7 +130,7 @@ private:
 
     const constellation d_symbols;
     expected_waveform d_waveform;
-    std::uint64_t d_table_number = 0;
+    std::uint64_t d_waveform_number = 0;
     const std::size_t d_dimensions, d_planes; // of points, of samples
     // Samples: of the prediction, the filter, a symbol's response.
     const std::size_t d_lags, d_taps, d_length;

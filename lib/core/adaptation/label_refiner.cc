@@ -87,9 +87,11 @@ std::size_t label_refiner::refine(const waveform_judge& judge, std::uint8_t* lab
     judge.rest(labels, d_first, last, d_rest.data());
     find_whitening(samples);
     d_found.taps = judge.taps();
-    if (d_found.table_number != judge.waveform().number())
+    if (d_found.waveform_number != judge.waveform().number()) {
         d_found.table = judge.waveform().now().table();
-    d_found.table_number = judge.waveform().number();
+        d_found.polynomial = judge.waveform().now().polynomial().coefficients();
+    }
+    d_found.waveform_number = judge.waveform().number();
     ++d_found.number;
     d_descent.use(d_found);
     d_descent.whiten(d_rest.data(), samples, d_white.data());
@@ -127,8 +129,9 @@ void label_refiner::state(archive& members)
             name, reinterpret_cast<float*>(filter->data()), { filter->size(), 2 });
     members("power", d_found.power, 0.0f, std::numeric_limits<float>::max());
     members("power_along", d_found.power_along, 0.0f, std::numeric_limits<float>::max());
+    members("polynomial", d_found.polynomial, -largest_sample, largest_sample);
     members("table", d_found.table, -largest_sample, largest_sample);
-    members("table_number", d_found.table_number);
+    members("waveform_number", d_found.waveform_number);
 }
 
 } // namespace gr::adann::core

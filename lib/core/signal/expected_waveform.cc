@@ -91,7 +91,7 @@ void expected_waveform::set(std::vector<float> affine,
                "above 0 to " + std::to_string(static_cast<int>(largest_sample)));
     if (polynomial.empty())
         polynomial.resize(d_polynomial.coefficients().size());
-    d_polynomial.set(std::move(polynomial));
+    d_polynomial.set(polynomial);
     d_affine = std::move(affine);
     d_table = std::move(table);
     d_noise = noise;
@@ -107,10 +107,12 @@ void expected_waveform::set(std::vector<float> affine,
                 add_affine(place, label, sum);
 }
 
-void expected_waveform::set_table(const std::vector<float>& table)
+void expected_waveform::set_nonlinear(const std::vector<float>& table,
+                                      const std::vector<float>& polynomial)
 {
     if (table.size() != d_table.size())
         refuse("waveform table", table.size(), std::to_string(d_table.size()));
+    d_polynomial.set(polynomial);
     std::copy(table.begin(), table.end(), d_table.begin());
     if (!d_polynomial.memory())
         sum_near();
@@ -203,6 +205,15 @@ void expected_waveform::add_up(const std::uint8_t* labels,
     default:
         return sum<0>(labels, count, samples);
     }
+}
+
+void expected_waveform::expect_affine(const std::uint8_t* labels,
+                                      std::size_t count,
+                                      float* samples) const
+{
+    if (!d_polynomial.memory())
+        throw std::logic_error("an affine part that is not apart from its table");
+    add_up(labels, count, samples);
 }
 
 void expected_waveform::expect(const std::uint8_t* labels,

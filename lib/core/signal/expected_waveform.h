@@ -101,9 +101,10 @@ public:
              std::vector<float> correlation = {},
              std::vector<float> polynomial = {});
 
-    /*! Another table(), of the same size; what it is added to stays. Allocates nothing.
-     * \throws std::invalid_argument for another size */
-    void set_table(const std::vector<float>& table);
+    /*! Another table() and other coefficients of the polynomial(), of the same sizes; the affine
+     * part stays. Allocates nothing. \throws std::invalid_argument for another size */
+    void set_nonlinear(const std::vector<float>& table,
+                       const std::vector<float>& polynomial);
     //! Which row of table() a symbol has, by the labels around it.
     std::size_t pattern(const std::uint8_t* label) const;
 
@@ -111,6 +112,11 @@ public:
      * \param labels of the first of them; reach() more lie before it and behind the last
      * \param samples count · stride() floats */
     void expect(const std::uint8_t* labels, std::size_t count, float* samples) const;
+
+    /*! The same of the affine part alone, of a waveform with a polynomial.
+     * \param labels of the first of them; affine_reach() more lie before and behind */
+    void
+    expect_affine(const std::uint8_t* labels, std::size_t count, float* samples) const;
 
     /*! Mean squared difference of a float to what is expected.
      * \param labels as above

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "core/signal/fit_polynomial.h"
 
-#include "core/signal/linear_regression.h"
+#include "core/signal/polynomial_regression.h"
 
 #include <algorithm>
 #include <cmath>
@@ -19,47 +19,26 @@ constexpr double least_gain_of_memory = 1e-2;
 class observations
 {
 public:
-    observations(const expected_waveform& affine)
+    explicit observations(const expected_waveform& affine)
         : d_affine(affine),
           d_sps(static_cast<unsigned>(affine.sps())),
           d_memory(memory_polynomial::most_memory(d_sps)),
           d_planes(affine.is_complex() ? 2 : 1),
           d_monomials(memory_polynomial::monomials(affine.is_complex())),
-          d_sums(1 + d_monomials * (2 * d_memory + 1), d_planes),
-          d_row(d_sums.unknowns(), 1.0)
+          d_regression(d_sps, affine.is_complex(), d_memory),
+          d_expected((2 * d_regression.reach() + 1) * affine.stride()),
+          d_rest(affine.stride())
     {
     }
 
     void add(const float* samples, const std::uint8_t* labels)
     {
-        const std::size_t around = memory_polynomial::most_symbols;
-        const std::size_t symbols = 2 * around + 1, n = symbols * d_sps;
-        const std::size_t step = memory_polynomial::spacing(d_sps),
-                          taps = 2 * d_memory + 1;
-        d_expected.resize(n * d_planes);
-        d_parts.resize(n * d_planes);
-        d_values.resize(d_monomials * n);
-        d_affine.expect(labels - around, symbols, d_expected.data());
-        for (std::size_t k = 0; k < n * d_planes; ++k)
-            d_parts[k % d_planes * n + k / d_planes] = d_expected[k];
-        for (std::size_t which = 0; which < d_monomials; ++which)
-            memory_polynomial::monomial(which,
-                                        d_parts.data(),
-                                        d_planes == 2 ? &d_parts[n] : nullptr,
-                                        n,
-                                        &d_values[which * n]);
-        for (std::size_t j = 0; j < d_sps; ++j) {
-            const std::size_t sample = around * d_sps + j;
-            float rest[2];
-            for (std::size_t plane = 0; plane < d_planes; ++plane)
-                rest[plane] =
-                    samples[j * d_planes + plane] - d_expected[sample * d_planes + plane];
-            for (std::size_t which = 0; which < d_monomials; ++which)
-                for (std::size_t tap = 0; tap < taps; ++tap)
-                    d_row[1 + which * taps + tap] =
-                        d_values[which * n + sample + tap * step - d_memory * step];
-            d_sums.add(d_row.data(), rest);
-        }
+        const std::size_t around = d_regression.reach();
+        d_affine.expect(labels - around, 2 * around + 1, d_expected.data());
+        const float* const own = &d_expected[around * d_rest.size()];
+        for (std::size_t j = 0; j < d_rest.size(); ++j)
+            d_rest[j] = samples[j] - own[j];
+        d_regression.add(own, d_rest.data());
     }
 
     struct fitted {
@@ -75,7 +54,7 @@ public:
         for (std::size_t which = 0; which < d_monomials; ++which)
             for (std::size_t tap = 0; tap < taps; ++tap)
                 some.push_back(1 + which * all + d_memory - memory + tap);
-        const auto found = d_sums.solve_for(some);
+        const auto found = sums().solve_for(some);
         const auto unknowns = static_cast<double>(some.size() * d_planes);
         const double variance =
             found.left / std::max(1.0, values() - unknowns); // of what is left
@@ -85,26 +64,26 @@ public:
             coefficients[k % d_planes * some.size() + k / d_planes] =
                 static_cast<float>(found.values[k]);
         polynomial.set(coefficients);
-        const double explained = std::max(0.0, d_sums.squares() - found.left);
+        const double explained = std::max(0.0, sums().squares() - found.left);
         return { polynomial,
                  found.left + 2 * unknowns * variance,
                  2 * least_gain * std::sqrt(variance * explained) };
     }
-    double squares() const { return d_sums.squares(); }
+    double squares() const { return sums().squares(); }
     double values() const
     {
-        return static_cast<double>(d_sums.observations() * d_planes);
+        return static_cast<double>(sums().observations() * d_planes);
     }
     unsigned memory() const { return d_memory; }
 
 private:
+    const linear_regression& sums() const { return d_regression.sums(); }
+
     const expected_waveform& d_affine;
     const unsigned d_sps, d_memory;
     const std::size_t d_planes, d_monomials;
-    linear_regression d_sums;
-    std::vector<double> d_row;
-    std::vector<float> d_expected, d_parts,
-        d_values; // values: one monomial after another
+    polynomial_regression d_regression;
+    std::vector<float> d_expected, d_rest;
 };
 
 } // namespace

@@ -4,6 +4,8 @@
 #include "core/common/cholesky.h"
 
 #include <algorithm>
+#include <limits>
+#include <numeric>
 #include <stdexcept>
 
 namespace gr::adann::core {
@@ -49,6 +51,34 @@ linear_regression::solve_for(const std::vector<std::size_t>& some) const
     for (std::size_t k = 0; k < moments.size(); ++k)
         found.left -= moments[k] * found.values[k];
     return found;
+}
+
+double linear_regression::solve_all(std::vector<double>& work,
+                                    std::vector<double>& values) const
+{
+    work = d_gram;
+    values = d_moments;
+    for (std::size_t k = 0; k < d_unknowns; ++k)
+        work[k * d_unknowns + k] += 1;
+    if (!solve(work, d_unknowns, values, d_outputs))
+        return std::numeric_limits<double>::quiet_NaN();
+    return std::inner_product(values.begin(), values.end(), d_moments.begin(), 0.0);
+}
+
+void linear_regression::reset()
+{
+    std::fill(d_gram.begin(), d_gram.end(), 0.0);
+    std::fill(d_moments.begin(), d_moments.end(), 0.0);
+    d_squares = 0;
+    d_observations = 0;
+}
+
+void linear_regression::state(archive& members)
+{
+    members("gram", d_gram);
+    members("moments", d_moments);
+    members("squares", d_squares, 0.0, std::numeric_limits<double>::max());
+    members("observations", d_observations);
 }
 
 } // namespace gr::adann::core

@@ -6,7 +6,9 @@
  */
 #pragma once
 
+#include "core/files/archive.h"
 #include <cstddef>
+
 #include <vector>
 
 namespace gr::adann::core {
@@ -31,6 +33,13 @@ public:
      * more says "zero", so that what nothing was observed of is small.
      * \throws std::logic_error if there is none to working precision */
     solution solve_for(const std::vector<std::size_t>& some) const;
+    /*! The best values of all. Allocates nothing.
+     * \param work (unknowns, unknowns) \param values (unknowns, outputs)
+     * \returns what that takes off squares(); NaN, and no values, where there are none */
+    double solve_all(std::vector<double>& work, std::vector<double>& values) const;
+
+    void reset();
+    void state(archive& members);
 
 private:
     std::size_t d_unknowns, d_outputs, d_observations = 0;

@@ -62,7 +62,7 @@ void memory_polynomial::monomial(std::size_t which,
     }
 }
 
-void memory_polynomial::set(std::vector<float> coefficients)
+void memory_polynomial::set(const std::vector<float>& coefficients)
 {
     if (coefficients.size() != d_coefficients.size())
         refuse("waveform polynomial",
@@ -72,7 +72,7 @@ void memory_polynomial::set(std::vector<float> coefficients)
         refuse("a value of the waveform's polynomial",
                "not finite, or too large",
                "up to " + std::to_string(static_cast<int>(largest_sample)));
-    d_coefficients = std::move(coefficients);
+    std::copy(coefficients.begin(), coefficients.end(), d_coefficients.begin());
 }
 
 void memory_polynomial::add(const float* samples, std::size_t count, float* sum) const

@@ -58,8 +58,8 @@ public:
      * imaginary part. The offset; then the taps of each monomial, the first of them of the
      * earliest sample. */
     const std::vector<float>& coefficients() const { return d_coefficients; }
-    //! \throws std::invalid_argument for another size, or a value beyond largest_sample
-    void set(std::vector<float> coefficients);
+    //! Allocates nothing. \throws std::invalid_argument for another size, or a value beyond largest_sample
+    void set(const std::vector<float>& coefficients);
 
     /*! Adds the polynomial of consecutive symbols. Allocates nothing.
      * \param samples of the first of them, complex ones I, Q; those of reach() symbols lie

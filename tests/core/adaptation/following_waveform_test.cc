@@ -129,7 +129,7 @@ BOOST_DATA_TEST_CASE(a_sender_that_changes_is_followed_through_a_filter,
     std::normal_distribution<float> normal(0, 0.1f);
     for (auto& value : table)
         value += normal(received.random);
-    before.set_table(table);
+    before.set_nonlinear(table, before.polynomial().coefficients());
     waveform_judge judge(before, received.window, batch), still(judge);
     for (std::size_t first = 0; first < batches * batch; first += batch) {
         judge.look(received.view(first), received.sent(first));

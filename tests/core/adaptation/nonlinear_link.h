@@ -18,10 +18,15 @@ constexpr std::size_t batch = 256, half_window = 2;
 /* A nonlinear sender, an echo that the trained waveform does not know, and noise; samples
  * as windows of 2 half_window + 1 symbols. Everything by its definition, in doubles. */
 struct nonlinear_link {
-    nonlinear_link(const char* name, unsigned sps, bool is_complex, unsigned seed)
+    //! \param memory of the waveform's polynomial, as expected_waveform takes it
+    nonlinear_link(const char* name,
+                   unsigned sps,
+                   bool is_complex,
+                   unsigned seed,
+                   unsigned memory = 0)
         : symbols(name),
           window(sps, half_window, is_complex),
-          trained(symbols, sps, is_complex, 2, 2),
+          trained(symbols, sps, is_complex, 2, 2, memory),
           random(seed)
     {
         std::normal_distribution<float> normal;
@@ -39,7 +44,10 @@ struct nonlinear_link {
         }
         for (auto& value : table)
             value = 0.1f * normal(random);
-        trained.set(affine, table, 0.1f);
+        std::vector<float> polynomial(trained.polynomial().coefficients().size());
+        for (auto& value : polynomial)
+            value = 0.02f * normal(random);
+        trained.set(affine, table, 0.1f, {}, polynomial);
     }
 
     //! Labels from `values` alone: not scrambled data, if there are few.
@@ -48,15 +56,16 @@ struct nonlinear_link {
         labels.resize(count + 2 * margin);
         for (auto& label : labels)
             label = random() % values;
-        std::vector<float> clean((labels.size() - 4) * trained.stride());
-        trained.expect(labels.data() + 2, labels.size() - 4, clean.data());
+        const std::size_t reach = trained.reach();
+        std::vector<float> clean((labels.size() - 2 * reach) * trained.stride());
+        trained.expect(labels.data() + reach, labels.size() - 2 * reach, clean.data());
         std::normal_distribution<double> normal(0, 0.05);
         const std::size_t step = window.floats_per_sample();
         samples.assign(labels.size() * trained.stride(), 0);
         for (std::size_t i = 4 * trained.stride();
              i + 4 * trained.stride() < clean.size();
              ++i)
-            samples[i + 2 * trained.stride()] =
+            samples[i + reach * trained.stride()] =
                 static_cast<float>(0.9 * clean[i] + 0.25 * clean[i - step] -
                                    0.15 * clean[i + 2 * step] + 0.05 + normal(random));
     }

@@ -1,0 +1,52 @@
+/* -*- c++ -*- */
+/*
+ * The polynomial of an expected waveform, as a sender's nonlinearity changes.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+#pragma once
+
+#include "core/files/archive.h"
+#include "core/signal/expected_waveform.h"
+#include "core/signal/polynomial_regression.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace gr::adann::core {
+
+/*! Finds by how much a waveform's polynomial has changed: least squares of what is left of some
+ * symbols of a round to the polynomial's monomials, half a symbol before and behind. What is
+ * found is shrunk by what chance explains of it, and has no linear part of its own, which is for
+ * a filter to follow: of complex samples the conjugate's only, a sender's I/Q imbalance.
+ *
+ * Nothing is allocated after construction. */
+class following_polynomial
+{
+public:
+    //! \param round symbols of a round
+    following_polynomial(const expected_waveform& waveform, std::uint64_t round);
+
+    bool possible() const { return d_sums.memory() > 0; } //!< if there is a polynomial
+    //! As following_waveform's.
+    void add(const expected_waveform& now,
+             const std::uint8_t* labels,
+             const float* rest,
+             std::size_t count);
+    //! Adds what was found to memory_polynomial::coefficients(); whether there was anything.
+    bool add_to(std::vector<float>& coefficients);
+    void start_round();
+    void state(archive& members);
+
+private:
+    void leave_linear_part();
+
+    const unsigned d_memory; // of the waveform's polynomial
+    const std::size_t d_planes, d_apart; // symbols
+    polynomial_regression d_sums;
+    std::size_t d_next = 0; // symbols until the next that is looked at
+    std::vector<float> d_affine;
+    std::vector<double> d_work, d_found;
+};
+
+} // namespace gr::adann::core
