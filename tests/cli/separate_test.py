@@ -81,6 +81,28 @@ def test_a_model_finds_them_in_another_record_without_labels(folder, tmp_path):
     assert sorted(found) == [0, 1]
 
 
+def test_a_carrier_is_found_with_labels_and_without(folder, tmp_path):
+    """100 MHz at 32 GBd, of lasers 50 kHz wide in all, in two channels that do not tell it."""
+    carrier = dict(carrier=-3.1e-3, linewidth=1.6e-6)
+    labels = make_record(tmp_path, "first", 3, **carrier)
+    make_record(tmp_path, "second", 4, angle=1.2, delay=0.8, turning=1e-5, **carrier)
+    succeeds("separate", *both("--capture", tmp_path, "first"), *both("--reference", tmp_path, "first", ".u8"),
+             "--constellation", "qpsk", "--sps", 2, *both("-o", tmp_path, "known"), "--report", tmp_path / "known.json")
+    succeeds("separate", "--model", folder / "model.safetensors", *both("--capture", tmp_path, "second"),
+             *both("-o", tmp_path, "stream"), "--report", tmp_path / "blind.json")
+    for entry in json.loads((tmp_path / "known.json").read_text())["outputs"]:
+        assert entry["frequency"] == pytest.approx(-3.1e-3, abs=5e-5) and entry["ber"] < 2e-3
+    points = np.exp(1j * np.pi / 4 * np.array([5, 3, 7, 1]))
+    for k, sent in enumerate(labels):  # upright throughout, as a network is trained on it
+        stream = read_capture(tmp_path / f"known{k}").samples[::2]
+        turned = np.angle(np.sum((stream * points[sent].conj()).reshape(16, -1), axis=1))
+        assert abs(turned).max() < 0.05
+    for k, entry in enumerate(json.loads((tmp_path / "blind.json").read_text())["outputs"]):
+        assert entry["frequency"] == pytest.approx(-3.1e-3, abs=4e-4) and entry["modulation_error_ratio"] > 11
+        succeeds("equalize", "--model", folder / "model.safetensors", "--capture", tmp_path / f"stream{k}", "--mode",
+                 "off", "-o", tmp_path / f"{k}.u8", "--report", tmp_path / f"{k}.json", "--no-front-filter")
+
+
 def decided_in_c(folder, name):
     """Labels (2, n) of the record `second` by a C file."""
     subprocess.run(f"cc -std=c99 -O2 -DADANN_FILTER {name}.c -o {name}", shell=True, cwd=folder, check=True)

@@ -8,7 +8,7 @@ import subprocess
 import numpy as np
 from gnuradio.adann import core
 from gnuradio.adann.experiments import polarisations
-from gnuradio.adann.experiments.polarisations import FIXED, FROZEN, OURS, RATES, SLICED
+from gnuradio.adann.experiments.polarisations import FIBRE, FIXED, FROZEN, OURS, RATES, SLICED
 
 
 def test_adann_follows_polarisations_that_turn(tmp_path):
@@ -18,11 +18,15 @@ def test_adann_follows_polarisations_that_turn(tmp_path):
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "a/table.md").read_text().strip() in done.stdout
     results = json.loads((tmp_path / "a/results.json").read_text())
-    ber = {(run["rate"], run["row"]): run["ber"] for run in results["runs"]}
+    ber = {(run["rate"], run["row"]): run["ber"] for run in results["runs"] if run["link"] != FIBRE}
     assert len(ber) == 4 * len(RATES)
     for rate in RATES:
         assert (ber[rate, FROZEN] > 1e-3) == (rate >= 1e5)
         assert all(ber[rate, row] < 1e-3 for row in (SLICED, FIXED, OURS))
+    # No carrier and no label told, never lost. The limit of a hard-decision code of 7 % overhead, 3.8e-3, it does not
+    # reach yet.
+    fibre = {run["row"]: run["ber"] for run in results["runs"] if run["link"] == FIBRE}
+    assert fibre[OURS] < 1e-2 < fibre[FIXED] < 2e-2 < fibre[FROZEN]
     assert results["starts"] == {"qpsk": [8, 8], "16qam": [8, 8]}
     antennas = results["antennas"]
     assert antennas["both"] < min(antennas["antenna 0"], antennas["antenna 1"])

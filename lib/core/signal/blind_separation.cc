@@ -11,10 +11,11 @@ namespace gr::adann::core {
 
 namespace {
 
-//! What a linear equalizer decides.
+//! What a linear equalizer decides of windows that are turned back by a carrier.
 std::vector<std::uint8_t> decisions(const linear_equalizer& equalizer,
                                     const feature_view& windows,
-                                    const constellation& symbols)
+                                    const constellation& symbols,
+                                    const carrier_track& carrier)
 {
     double power = 0;
     for (const auto& point : symbols.points())
@@ -25,6 +26,12 @@ std::vector<std::uint8_t> decisions(const linear_equalizer& equalizer,
         for (std::size_t part = 0; part < 2; ++part)
             for (std::size_t k = 0; k < windows.dimension; ++k)
                 y[part] += equalizer.taps[part * windows.dimension + k] * windows[i][k];
+        if (!carrier.stands()) {
+            const double c = std::cos(carrier.phase[i]), s = std::sin(carrier.phase[i]);
+            const double re = y[0] * c + y[1] * s;
+            y[1] = y[1] * c - y[0] * s;
+            y[0] = re;
+        }
         double least = -1;
         for (std::size_t l = 0; l < symbols.size(); ++l) {
             const auto& point = symbols.points()[l];
@@ -40,12 +47,32 @@ std::vector<std::uint8_t> decisions(const linear_equalizer& equalizer,
     return labels;
 }
 
+// Turns each symbol's samples, of all channels, by the carrier's phase at them.
+void turn_symbols(float* own,
+                  const mixed_signal& signal,
+                  const carrier_track& carrier,
+                  double sign)
+{
+    for (std::size_t i = 0; i < carrier.phase.size(); ++i)
+        for (std::size_t s = 0; s < signal.sps; ++s) {
+            const auto by = std::complex<float>(
+                std::polar(1.0, sign * carrier.at(i * signal.sps + s, signal.sps)));
+            for (std::size_t c = 0; c < signal.channels; ++c) {
+                float* const at =
+                    own + i * signal.stride() + 2 * (s * signal.channels + c);
+                const float re = at[0];
+                at[0] = re * by.real() - at[1] * by.imag();
+                at[1] = re * by.imag() + at[1] * by.real();
+            }
+        }
+}
+
 } // namespace
 
 void separate_blindly(const mixed_signal& signal,
                       const constellation& symbols,
                       unsigned half_window,
-                      std::vector<std::vector<std::uint8_t>>& labels)
+                      std::vector<separated>& transmitters)
 {
     const auto samples = static_cast<unsigned>(signal.sps * signal.channels);
     const window_geometry window(samples, half_window, true);
@@ -56,7 +83,9 @@ void separate_blindly(const mixed_signal& signal,
                                 window.dimension(),
                                 signal.symbols - 2 * std::size_t{ half_window } };
     float* const own = &left[half_window * signal.stride()];
-    const auto take_out = [&](const std::vector<std::uint8_t>& sent) {
+    const auto take_out = [&](const separated& one) {
+        const auto& sent = one.labels;
+        turn_symbols(own, signal, one.carrier, -1);
         const expected_waveform waveform = fit_waveform(
             symbols, samples, true, own, sent.data(), sent.size(), half_window);
         const std::size_t reach = waveform.reach(), n = sent.size() - 2 * reach;
@@ -65,22 +94,37 @@ void separate_blindly(const mixed_signal& signal,
         float* const first = own + reach * signal.stride();
         for (std::size_t i = 0; i < expected.size(); ++i)
             first[i] -= expected[i];
+        turn_symbols(own, signal, one.carrier, 1);
         // At the ends it would still be there: the strongest samples of what is left.
         std::fill(left.data(), first, 0.0f);
         std::fill(first + expected.size(), left.data() + left.size(), 0.0f);
     };
     std::size_t sought = 0;
-    for (const auto& known : labels)
-        if (known.empty())
+    for (auto& known : transmitters)
+        if (known.labels.empty()) {
             ++sought;
-        else
+        } else {
+            known.carrier = track_known(windows, points_of(known.labels, symbols));
             take_out(known);
-    for (auto& each : labels)
-        if (each.empty()) {
-            each = decisions(blind_equalizer(windows, symbols, window), windows, symbols);
+        }
+    for (auto& each : transmitters)
+        if (each.labels.empty()) {
+            const auto equalizer =
+                blind_equalizer(windows, symbols, window, &each.carrier);
+            each.labels = decisions(equalizer, windows, symbols, each.carrier);
             if (--sought)
                 take_out(each);
         }
+}
+
+std::vector<std::complex<float>> points_of(const std::vector<std::uint8_t>& labels,
+                                           const constellation& symbols)
+{
+    std::vector<std::complex<float>> points(labels.size());
+    std::transform(labels.begin(), labels.end(), points.begin(), [&](std::uint8_t label) {
+        return symbols.points()[label];
+    });
+    return points;
 }
 
 } // namespace gr::adann::core

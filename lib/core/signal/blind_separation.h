@@ -22,25 +22,35 @@ struct mixed_signal {
     std::size_t stride() const { return 2 * sps * channels; } //!< floats of a symbol
 };
 
+//! What a transmitter sent in a stretch, and its carrier.
+struct separated {
+    std::vector<std::uint8_t> labels;
+    carrier_track carrier = {}; //!< of the same symbols
+};
+
 /*! Finds the labels of transmitters whose uniform, independent symbols are all of one
- * constellation and come at one rate; their carrier is recovered, but for constant phases.
+ * constellation and come at one rate, and the carrier of each.
  *
  * All channels together look like one with `channels` times as many samples a symbol.
- * blind_equalizer() finds one transmitter in it. What is expected of the channels given
- * its labels (fit_waveform()) is then taken out of them, and the next one is sought in
- * what is left: so no transmitter is found twice. What cannot be known is not: which
+ * blind_equalizer() finds one transmitter in it. What is expected of the channels, turned
+ * back by its carrier, given its labels (fit_waveform()) is then taken out of them, and the
+ * next one is sought in what is left: so no transmitter is found twice. What cannot be known is not: which
  * transmitter is found first, a symmetry of the constellation, a whole delay.
  *
  * \param half_window symbols on each side that the equalizers look at
- * \param labels of each transmitter signal.symbols - 2·half_window, those of the symbols
- * from `half_window` on; or none, and then they are sought. Known ones are taken out
- * first.
+ * \param transmitters of each the labels, signal.symbols - 2·half_window, those of the
+ * symbols from `half_window` on; or none, and then they are sought. Known ones are taken
+ * out first. All have their carriers afterwards.
  * \throws eye_closed if one is not found
  * Source: Delfosse and Loubaton, "Adaptive blind separation of independent sources: a
  * deflation approach", Signal Processing 45, 1995. */
 void separate_blindly(const mixed_signal& signal,
                       const constellation& symbols,
                       unsigned half_window,
-                      std::vector<std::vector<std::uint8_t>>& labels);
+                      std::vector<separated>& transmitters);
+
+//! The points of known labels.
+std::vector<std::complex<float>> points_of(const std::vector<std::uint8_t>& labels,
+                                           const constellation& symbols);
 
 } // namespace gr::adann::core

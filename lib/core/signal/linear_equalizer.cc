@@ -101,6 +101,33 @@ public:
         return best;
     }
 
+    // What the taps give of all windows of the view that this was made of.
+    std::vector<T> outputs(const feature_view& view, const std::vector<T>& taps) const
+    {
+        std::vector<T> all(view.count);
+        for (std::size_t i = 0; i < view.count; ++i)
+            for (std::size_t k = 0; k < d_inputs; ++k) {
+                const float* at = view[i] + k * floats;
+                if constexpr (is_complex)
+                    all[i] += times(taps[k], T(at[0], at[1]));
+                else
+                    all[i] += taps[k] * at[0];
+            }
+        return all;
+    }
+
+    void turn_back(const carrier_track& carrier)
+    {
+        if constexpr (is_complex)
+            for (std::size_t i = 0; !carrier.stands() && i < d_count; ++i) {
+                const T by = std::polar(1.0, -double{ carrier.phase[d_which[i]] });
+                for (std::size_t k = 0; k < d_inputs; ++k) {
+                    T& x = d_windows[i * d_inputs + k];
+                    x = times(x, by);
+                }
+            }
+    }
+
     // Turned so that decisions are nearest.
     void turn(std::vector<T>& taps, std::size_t symmetries)
     {
@@ -275,7 +302,8 @@ private:
 template <typename T>
 linear_equalizer blind(const feature_view& view,
                        const constellation& symbols,
-                       const window_geometry& window)
+                       const window_geometry& window,
+                       carrier_track* carrier)
 {
     fit<T> fitting(view, symbols);
     // From each sample of the symbol in the middle, of real points from I and from Q.
@@ -301,6 +329,10 @@ linear_equalizer blind(const feature_view& view,
             least_kurtosis);
         throw eye_closed(text);
     }
+    if constexpr (!std::is_same_v<T, double>)
+        if (carrier)
+            fitting.turn_back(*carrier =
+                                  track_power(fitting.outputs(view, taps), symbols));
     fitting.turn(taps, symbols.symmetries().size());
     return fitting.follow_decisions(taps);
 }
@@ -309,10 +341,12 @@ linear_equalizer blind(const feature_view& view,
 
 linear_equalizer blind_equalizer(const feature_view& view,
                                  const constellation& symbols,
-                                 const window_geometry& window)
+                                 const window_geometry& window,
+                                 carrier_track* carrier)
 {
-    return symbols.is_complex() ? blind<std::complex<double>>(view, symbols, window)
-                                : blind<double>(view, symbols, window);
+    return symbols.is_complex()
+               ? blind<std::complex<double>>(view, symbols, window, carrier)
+               : blind<double>(view, symbols, window, carrier);
 }
 
 linear_equalizer trained_equalizer(const feature_view& view,

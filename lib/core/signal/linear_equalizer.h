@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "core/signal/carrier_track.h"
 #include "core/signal/constellation.h"
 #include "core/signal/windows.h"
 
@@ -30,13 +31,16 @@ class eye_closed : public std::runtime_error
 };
 
 /*! An equalizer for symbols that nobody knows, which are uniform and independent; their
- * carrier is recovered, but for a constant phase.
+ * carrier is recovered, but for a constant phase, or is to be found.
  *
  * Super-exponential iterations bring the output's kurtosis to its extreme, the
  * constellation's; a blind phase search turns it, and 20 rounds of decisions and least
  * squares follow. What cannot be known is not: a symmetry of the constellation, and a
  * whole delay. At most 16384 of the windows are used.
  * \param window of the view's: which samples are the symbol's own
+ * \param carrier of complex points, if given: what the power of the most extreme output
+ * tells (track_power()), of view.count symbols. The equalizer is then one of windows that
+ * are turned back by it.
  * \throws eye_closed if what it finds has less than half of the constellation's kurtosis
  * Source: Shalvi and Weinstein, "Super-exponential methods for blind deconvolution", IEEE
  * Trans. Inf. Theory, 1993; Pfau, Hoffmann and Noe, "Hardware-efficient coherent digital
@@ -44,7 +48,8 @@ class eye_closed : public std::runtime_error
  * Lightwave Technol., 2009. */
 linear_equalizer blind_equalizer(const feature_view& view,
                                  const constellation& symbols,
-                                 const window_geometry& window);
+                                 const window_geometry& window,
+                                 carrier_track* carrier = nullptr);
 
 //! The least squares equalizer for view.count known labels.
 linear_equalizer trained_equalizer(const feature_view& view,

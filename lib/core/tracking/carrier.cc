@@ -59,7 +59,8 @@ void carrier::prepare(std::size_t first, std::size_t end)
     }
 }
 
-void carrier::measure(const float* expected, const float* rotated, std::size_t first)
+std::complex<double>
+carrier::compare(const float* expected, const float* rotated, std::size_t first) const
 {
     std::complex<double> sum = 0;
     for (std::size_t i = 0; i < step * d_sps; ++i) {
@@ -68,6 +69,11 @@ void carrier::measure(const float* expected, const float* rotated, std::size_t f
         const std::complex<double> by(d_rotation.re[first + i], d_rotation.im[first + i]);
         sum += std::conj(wanted) * found * by;
     }
+    return sum;
+}
+
+void carrier::measure(std::complex<double> sum, std::size_t first)
+{
     d_middle = first + step * d_sps / 2;
     if (std::isfinite(std::abs(sum)) && std::abs(sum) > 0)
         d_phases.measure(static_cast<float>(std::arg(sum)));

@@ -9,6 +9,8 @@
 #include "core/tracking/linear_filter.h"
 #include "core/tracking/phase_bank.h"
 
+#include <complex>
+
 namespace gr::adann::core {
 
 /*! Follows the carrier's phase (phase_bank.h) in steps of `step` symbols, and keeps the
@@ -28,7 +30,15 @@ public:
     /*! Takes a step that was decided: step·sps complex samples from `first` on.
      * \param expected what is expected of them, interleaved
      * \param rotated they, as rotated back */
-    void measure(const float* expected, const float* rotated, std::size_t first);
+    void measure(const float* expected, const float* rotated, std::size_t first)
+    {
+        measure(compare(expected, rotated, first), first);
+    }
+    //! The same of sums of several streams that have one carrier.
+    void measure(std::complex<double> sum, std::size_t first);
+    //! What a step tells: its argument is the phase, its absolute value the weight.
+    std::complex<double>
+    compare(const float* expected, const float* rotated, std::size_t first) const;
     //! A step without a measurement.
     void skip(std::size_t first);
 

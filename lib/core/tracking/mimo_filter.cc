@@ -118,10 +118,11 @@ void mimo_filter::run(const float* const* samples,
                         floats,
                         filtered[o] + s * floats);
             decide(each);
-            measure_phase(each);
-            if ((d_steps + 1) % (block / step) == 0)
-                update(each);
         }
+        measure_phases();
+        if ((d_steps + 1) % (block / step) == 0)
+            for (auto& each : d_outputs)
+                update(each);
         if (++d_steps % (watched_every / step) == 0)
             watch();
     }
@@ -173,18 +174,28 @@ void mimo_filter::decide(output& each)
 // Whether an output can learn from symbols, and the samples of their windows.
 bool mimo_filter::usable(const output& each, std::size_t first) const
 {
-    return each.found && first >= each.known + d_waveform.reach() &&
+    return each.starts > 0 && first >= each.known + d_waveform.reach() &&
            d_unusable + d_reach + d_window.sps() <= sample(first);
 }
 
-void mimo_filter::measure_phase(output& each)
+void mimo_filter::measure_phases()
 {
     const std::size_t symbol = latest(step);
     const std::size_t first = sample(symbol) - d_window.sps() / 2;
-    if (!usable(each, symbol))
-        return each.turn.skip(first);
-    d_waveform.expect(&each.labels[symbol], step, d_expected.data());
-    each.turn.measure(d_expected.data(), &each.filtered[2 * first], first);
+    std::complex<double> all = 0;
+    for (auto& each : d_outputs) {
+        std::complex<double> own = 0; // which is skipped
+        if (usable(each, symbol)) {
+            d_waveform.expect(&each.labels[symbol], step, d_expected.data());
+            own = each.turn.compare(d_expected.data(), &each.filtered[2 * first], first);
+        }
+        if (!d_one_carrier)
+            each.turn.measure(own, first);
+        all += own;
+    }
+    for (auto& each : d_outputs)
+        if (d_one_carrier)
+            each.turn.measure(all, first);
 }
 
 void mimo_filter::update(output& each)

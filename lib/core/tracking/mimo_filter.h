@@ -8,6 +8,7 @@
 
 #include "core/network/decider.h"
 #include "core/network/model.h"
+#include "core/signal/blind_separation.h"
 #include "core/tracking/carrier.h"
 #include "core/tracking/tap_bank.h"
 
@@ -46,11 +47,12 @@ struct mimo_output_status {
  * An output is the sum of all channels, each through a filter of its own. Its taps are
  * exponentially windowed least squares (tap_bank.h) between the channels and the waveform
  * that the model expects of what its network decides from the output, taken in every
- * `block` symbols; each output's carrier is followed every 16 (carrier.h). It aims at
- * something fixed and has no step size, as front_filter, whose parts these are.
+ * `block` symbols; carriers are followed every 16 (carrier.h), as one where the transmitters'
+ * phases went together throughout the stretch of the latest start, as of one laser. It aims
+ * at something fixed and has no step size, as front_filter, whose parts these are.
  *
- * The taps start from labels that are known, or blindly (blind_separation.h): from the
- * latest `start_symbols` symbols, in the call of run() in which these are complete. Until
+ * Taps and carriers start from labels that are known, or blindly (blind_separation.h): from
+ * the latest `start_symbols` symbols, in the call of run() in which these are complete. Until
  * then output o is channel o. Every `watched_every` symbols the outputs are compared: two
  * whose labels are alike, or alike but for a symmetry of the constellation and up to four
  * symbols, are on one transmitter, and the one that is explained less well starts again,
@@ -89,7 +91,8 @@ public:
     void run(const float* const* samples, std::size_t steps, float* const* filtered);
 
     /*! Starts the taps from a stretch of the signal, which is not filtered. What comes next
-     * may be another part of it.
+     * may be another part of it; where a carrier turns, the stretch itself is best, whose first
+     * symbol's phase it goes on from.
      * \param samples (channels, symbols · sps) of I and Q; sample i · sps is the middle of
      * symbol i
      * \param labels (outputs, symbols), or null: then it starts blindly
@@ -124,19 +127,31 @@ private:
     void load(const float* const* samples, std::size_t offset);
     void filter(output& each);
     void decide(output& each);
-    void measure_phase(output& each);
+    void measure_phases();
     void update(output& each);
     void watch();
     bool are_one(const output& a, const output& b) const;
+    std::size_t compared_from() const;
+    bool told(const output& each) const;
+    bool alike(const std::uint8_t* a, const std::uint8_t* b) const;
     void find();
     //! \param x of each channel the first sample that the first of the symbols owns
+    std::vector<float> together(const std::vector<signal_planes>& x,
+                                std::size_t symbols) const;
     void find_labels(const std::vector<signal_planes>& x,
                      std::size_t symbols,
-                     std::vector<std::vector<std::uint8_t>>& labels) const;
-    aligned_floats fit(const std::vector<signal_planes>& x,
-                       const std::uint8_t* labels,
-                       std::size_t symbols);
-    void begin(output& each, const aligned_floats& taps);
+                     std::vector<separated>& transmitters) const;
+    carrier_track carrier_of(const std::vector<signal_planes>& x,
+                             const std::vector<std::uint8_t>& labels) const;
+    aligned_floats fit(const std::vector<signal_planes>& x, const separated& sent);
+    bool have_one_carrier(const std::vector<separated>& transmitters) const;
+    //! \param beside an output whose carrier it has; null: it has its own
+    void begin(output& each,
+               const output* beside,
+               const std::vector<signal_planes>& x,
+               separated& sent,
+               std::size_t number,
+               std::size_t symbol);
     void make_room();
 
     const expected_waveform d_waveform;
@@ -152,6 +167,7 @@ private:
     std::size_t d_first;        // the first one of the stream
     std::size_t d_unusable = 0; // the end of the latest samples that are not
     std::size_t d_steps = 0;
+    bool d_one_carrier = false;                         // of all outputs
     std::size_t d_rest = 0, d_patience = watched_every; // symbols until a new start
 
     const network d_net;

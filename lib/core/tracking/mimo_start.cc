@@ -4,7 +4,6 @@
 
 #include "core/common/checks.h"
 #include "core/common/cholesky.h"
-#include "core/signal/blind_separation.h"
 
 #include <algorithm>
 #include <complex>
@@ -17,16 +16,14 @@ constexpr float lost = 0.75f;                        // of what decisions at ran
 constexpr std::size_t compared = 256, most_late = 4; // labels of two outputs
 constexpr std::size_t most_patience = 65536;         // symbols
 constexpr double ridge = 1e-3; // of the mean power: where there is only noise, no taps
-constexpr std::size_t together = 1024; // symbols whose sums are made at once
-
-using label_lists = std::vector<std::vector<std::uint8_t>>;
+constexpr double together_by = 0.75;  // mean cosine of phases that go together
+constexpr std::size_t at_once = 1024; // symbols whose sums are made together
 
 } // namespace
 
-// The labels of the symbols from half_window on, half_window before the end.
-void mimo_filter::find_labels(const std::vector<signal_planes>& x,
-                              std::size_t symbols,
-                              label_lists& labels) const
+// All channels as separate_blindly() takes them.
+std::vector<float> mimo_filter::together(const std::vector<signal_planes>& x,
+                                         std::size_t symbols) const
 {
     std::vector<float> mixed(2 * channels() * sample(symbols));
     for (std::size_t c = 0; c < channels(); ++c)
@@ -34,24 +31,58 @@ void mimo_filter::find_labels(const std::vector<signal_planes>& x,
             mixed[2 * (i * channels() + c)] = x[c].re[i];
             mixed[2 * (i * channels() + c) + 1] = x[c].im[i];
         }
-    separate_blindly(
-        { mixed.data(), symbols, sps(), channels() }, d_symbols, d_half_window, labels);
+    return mixed;
 }
 
-// Least squares to the waveform of the symbols that have all their neighbours.
-aligned_floats mimo_filter::fit(const std::vector<signal_planes>& x,
-                                const std::uint8_t* labels,
-                                std::size_t symbols)
+// The labels of the symbols from half_window on, half_window before the end.
+void mimo_filter::find_labels(const std::vector<signal_planes>& x,
+                              std::size_t symbols,
+                              std::vector<separated>& transmitters) const
 {
+    separate_blindly({ together(x, symbols).data(), symbols, sps(), channels() },
+                     d_symbols,
+                     d_half_window,
+                     transmitters);
+}
+
+carrier_track mimo_filter::carrier_of(const std::vector<signal_planes>& x,
+                                      const std::vector<std::uint8_t>& labels) const
+{
+    // Of the first and last symbols, too: what their windows lack is zero.
+    const std::size_t stride = 2 * channels() * sps(), beyond = d_half_window * stride;
+    const std::vector<float> own = together(x, labels.size());
+    std::vector<float> mixed(own.size() + 2 * beyond);
+    std::copy(
+        own.begin(), own.end(), mixed.begin() + static_cast<std::ptrdiff_t>(beyond));
+    return track_known({ mixed.data(),
+                         stride,
+                         (2 * std::size_t{ d_half_window } + 1) * stride,
+                         labels.size() },
+                       points_of(labels, d_symbols));
+}
+
+// Least squares to the waveform of the symbols that have all their neighbours, with its carrier.
+aligned_floats mimo_filter::fit(const std::vector<signal_planes>& x,
+                                const separated& sent)
+{
+    const std::uint8_t* const labels = sent.labels.data();
+    const std::size_t symbols = sent.labels.size();
     const std::size_t around = d_waveform.reach(), unknowns = d_sums.unknowns();
     normal_equations all(d_sums);
     all.clear();
-    std::vector<float> expected(2 * sample(together));
-    planes wanted(sample(together), true);
-    for (std::size_t k = around; k + around < symbols; k += together) {
-        const std::size_t n = std::min(together, symbols - around - k);
+    std::vector<float> expected(2 * sample(at_once));
+    planes wanted(sample(at_once), true);
+    for (std::size_t k = around; k + around < symbols; k += at_once) {
+        const std::size_t n = std::min(at_once, symbols - around - k);
         d_waveform.expect(labels + k, n, expected.data());
         wanted.assign(expected.data(), sample(n));
+        for (std::size_t i = 0; !sent.carrier.stands() && i < sample(n); ++i) {
+            const auto by = std::complex<float>(
+                std::polar(1.0, sent.carrier.at(sample(k) + i, sps())));
+            const float re = wanted.re[i];
+            wanted.re[i] = re * by.real() - wanted.im[i] * by.imag();
+            wanted.im[i] = re * by.imag() + wanted.im[i] * by.real();
+        }
         std::vector<signal_planes> from;
         from.reserve(x.size());
         for (const auto& channel : x)
@@ -81,10 +112,49 @@ aligned_floats mimo_filter::fit(const std::vector<signal_planes>& x,
     return found;
 }
 
-void mimo_filter::begin(output& each, const aligned_floats& taps)
+// Whether their phases go together, but for constant ones and the constellation's symmetries.
+bool mimo_filter::have_one_carrier(const std::vector<separated>& transmitters) const
 {
-    each.bank.reset(taps);
-    each.turn.reset();
+    const auto order = static_cast<double>(d_symbols.symmetries().size());
+    const carrier_track& a = transmitters.front().carrier;
+    return std::all_of(
+        transmitters.begin() + 1, transmitters.end(), [&](const separated& each) {
+            const carrier_track& b = each.carrier;
+            const std::size_t n = std::max(a.phase.size(), b.phase.size());
+            std::complex<double> sum = 0;
+            for (std::size_t i = 0; i < n; ++i) {
+                const double apart = (a.stands() ? 0.0 : double{ a.phase[i] }) -
+                                     (b.stands() ? 0.0 : double{ b.phase[i] });
+                sum += std::polar(1.0, order * apart);
+            }
+            return std::abs(sum) >= together_by * static_cast<double>(n);
+        });
+}
+
+// From symbol `number` of a stretch of x, which is `symbol` of the buffer.
+void mimo_filter::begin(output& each,
+                        const output* beside,
+                        const std::vector<signal_planes>& x,
+                        separated& sent,
+                        std::size_t number,
+                        std::size_t symbol)
+{
+    sent.carrier.count_from(number); // the taps have the phase that it has there
+    if (beside) {
+        each.turn = beside->turn;
+        if (sent.carrier.stands())
+            sent.carrier.phase.assign(sent.labels.size(), 0.0f);
+        const auto there = static_cast<float>(each.turn.phase_at(sample(symbol)));
+        for (auto& phase : sent.carrier.phase)
+            phase += there;
+    } else {
+        each.turn.reset();
+        if (sent.carrier.turns()) {
+            each.turn.skip(sample(latest(step)) - sps() / 2);
+            each.turn.begin(sent.carrier.frequency, 0, sample(symbol));
+        }
+    }
+    each.bank.reset(fit(x, sent));
     each.known = ready() + d_half_window + 1;
     each.found = true;
     ++each.starts;
@@ -111,19 +181,27 @@ void mimo_filter::start(const float* const* samples,
         }
         x.push_back(stretch[c] + static_cast<std::ptrdiff_t>(margin + owned));
     }
-    label_lists lists(outputs());
+    std::vector<separated> transmitters(outputs());
     std::size_t unlabelled = 0; // at each end
     if (labels) {
-        for (std::size_t o = 0; o < outputs(); ++o)
-            lists[o].assign(labels[o] + 1, labels[o] + 1 + n);
+        for (std::size_t o = 0; o < outputs(); ++o) {
+            transmitters[o].labels.assign(labels[o] + 1, labels[o] + 1 + n);
+            transmitters[o].carrier = carrier_of(x, transmitters[o].labels);
+        }
     } else {
-        find_labels(x, n, lists);
+        find_labels(x, n, transmitters);
         unlabelled = d_half_window;
     }
     for (auto& channel : x)
         channel = channel + static_cast<std::ptrdiff_t>(sample(unlabelled));
+    d_one_carrier = have_one_carrier(transmitters);
     for (std::size_t o = 0; o < outputs(); ++o)
-        begin(d_outputs[o], fit(x, lists[o].data(), lists[o].size()));
+        begin(d_outputs[o],
+              d_one_carrier && o > 0 ? &d_outputs[0] : nullptr,
+              x,
+              transmitters[o],
+              0,
+              d_filled + 1 + unlabelled);
 }
 
 // Which outputs have lost their transmitter, or have another one's; these start again.
@@ -152,17 +230,32 @@ void mimo_filter::watch()
 
 bool mimo_filter::are_one(const output& a, const output& b) const
 {
-    const std::size_t first = decided() - compared - most_late;
-    if (!a.found || !b.found || first < std::max(a.known, b.known) + most_late)
-        return false;
-    // Half-way from chance to certainty.
+    return a.found && b.found && told(a) && told(b) &&
+           alike(&a.labels[compared_from()], &b.labels[compared_from()]);
+}
+
+std::size_t mimo_filter::compared_from() const
+{
+    return decided() - compared - most_late;
+}
+
+// Whether what is compared of an output's labels is behind its present taps.
+bool mimo_filter::told(const output& each) const
+{
+    return each.starts > 0 && compared_from() >= each.known + most_late;
+}
+
+// Whether labels are one transmitter's, by half-way from chance to certainty.
+bool mimo_filter::alike(const std::uint8_t* a, const std::uint8_t* b) const
+{
     const std::size_t many = compared * (d_symbols.size() + 1) / (2 * d_symbols.size());
     for (const auto& symmetry : d_symbols.symmetries())
         for (std::size_t late = 0; late <= 2 * most_late; ++late) {
-            std::size_t alike = 0;
-            for (std::size_t k = first; k < first + compared; ++k)
-                alike += a.labels[k] == symmetry[b.labels[k + late - most_late]];
-            if (alike > many)
+            const std::uint8_t* const other = b + late - most_late;
+            std::size_t same = 0;
+            for (std::size_t k = 0; k < compared; ++k)
+                same += a[k] == symmetry[other[k]];
+            if (same > many)
                 return true;
         }
     return false;
@@ -172,15 +265,15 @@ bool mimo_filter::are_one(const output& a, const output& b) const
 void mimo_filter::find()
 {
     const std::size_t first = ready() - start_symbols;
-    label_lists labels(outputs());
+    std::vector<separated> transmitters(outputs());
     for (std::size_t o = 0; o < outputs(); ++o) {
         const auto& each = d_outputs[o];
         if (!each.found)
             continue;
         if (each.known > first + d_half_window)
             return; // its labels are too few to take it out: later
-        labels[o].assign(each.labels.begin() + first + d_half_window,
-                         each.labels.begin() + decided());
+        transmitters[o].labels.assign(each.labels.begin() + first + d_half_window,
+                                      each.labels.begin() + decided());
     }
     std::vector<signal_planes> x;
     const auto own = static_cast<std::ptrdiff_t>(sample(first) - d_window.sps() / 2);
@@ -189,12 +282,44 @@ void mimo_filter::find()
     d_rest = d_patience;
     d_patience = std::min(2 * d_patience, most_patience);
     try {
-        find_labels(x, start_symbols, labels);
+        find_labels(x, start_symbols, transmitters);
         for (auto& channel : x)
             channel = channel + static_cast<std::ptrdiff_t>(sample(d_half_window));
+        std::vector<std::size_t> sought;
         for (std::size_t o = 0; o < outputs(); ++o)
             if (!d_outputs[o].found)
-                begin(d_outputs[o], fit(x, labels[o].data(), labels[o].size()));
+                sought.push_back(o);
+        // What is found where an output is already was not lost: that one goes on.
+        std::vector<std::size_t> news = sought;
+        for (auto o = sought.begin(); o != sought.end();) {
+            output& each = d_outputs[*o];
+            const auto there = std::find_if(news.begin(), news.end(), [&](std::size_t t) {
+                const auto& labels = transmitters[t].labels;
+                return told(each) &&
+                       alike(&each.labels[compared_from()],
+                             labels.data() + labels.size() - compared - most_late);
+            });
+            each.found = there != news.end();
+            if (each.found)
+                news.erase(there);
+            o = each.found ? sought.erase(o) : o + 1;
+        }
+        if (sought.empty())
+            return;
+        d_one_carrier = have_one_carrier(transmitters);
+        for (std::size_t i = 0; i < sought.size(); ++i) {
+            const auto beside =
+                std::find_if(d_outputs.begin(), d_outputs.end(), [&](const auto& other) {
+                    return d_one_carrier && other.found;
+                });
+            separated& sent = transmitters[news[i]];
+            begin(d_outputs[sought[i]],
+                  beside == d_outputs.end() ? nullptr : &*beside,
+                  x,
+                  sent,
+                  sent.labels.size() - 1,
+                  decided() - 1);
+        }
     } catch (const eye_closed&) { // it is tried again
     }
 }

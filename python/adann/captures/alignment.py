@@ -32,11 +32,22 @@ def find_delay(samples: npt.NDArray, labels: npt.NDArray, points: npt.NDArray, s
     raise AssertionError
 
 
+def find_delay_of_turning(samples: npt.NDArray, labels: npt.NDArray, points: npt.NDArray, sps: int) -> int:
+    """The same of complex samples whose carrier turns: of what is between neighbouring symbols, where it does not.
+
+    Noise counts twice there, so find_delay comes first. Arguments and errors as of find_delay.
+    """
+    received = samples[:_LOOKED_AT[0] * sps:sps]
+    sent = points_of(labels[:_LOOKED_AT[0]], points).astype(np.complex64)
+    return _lag(*(each[1:] * each[:-1].conj() for each in (received, sent)))
+
+
 def _delay(samples, labels, points, sps):
-    received = samples[::sps]
     sent = points_of(labels, points).astype(np.complex64)
-    if not np.iscomplexobj(samples):
-        sent = sent.real
+    return _lag(samples[::sps], sent if np.iscomplexobj(samples) else sent.real)
+
+
+def _lag(received, sent):
     # Long enough that the circular correlation does not wrap; scipy keeps single precision.
     length = scipy.fft.next_fast_len(received.size + sent.size)
     spectrum = _spectrum(received, length)

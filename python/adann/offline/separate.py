@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import core
-from ..captures.alignment import known_labels
+from ..captures.alignment import AlignedLabels, find_delay, find_delay_of_turning, points_of
 from ..captures.labels import UNKNOWN
 from ..captures.statistics import normalized, portions
 
@@ -23,10 +23,12 @@ _AT_ONCE = 2**14  # symbols whose distances to all points are in memory
 class Separated:
     """streams: complex64 (outputs, n), sample i*sps the middle of symbol i. matrix: complex64 (outputs, channels,
     odd), the taps at the end, the earliest sample's first, by which normalised channels become normalised streams.
+    frequencies: of each output's carrier, which was taken out, in turns a symbol.
     status: of each output at the end, core.mimo_output_status; None of what no filter followed."""
 
     streams: npt.NDArray[np.complex64]
     matrix: npt.NDArray[np.complex64]
+    frequencies: list[float]
     status: list | None = None
 
 
@@ -43,17 +45,40 @@ def prepare_channels(channels: Sequence[npt.NDArray], sps: int) -> npt.NDArray[n
 
 def channel_labels(channels: npt.NDArray[np.complex64], reference: npt.NDArray[np.uint8],
                    constellation: core.constellation, sps: int) -> npt.NDArray[np.uint8]:
-    """The label of each symbol, UNKNOWN where none is known, found in the channel that shows it best.
+    """The label of each symbol, UNKNOWN where none is known, found in the first channel that shows it.
 
-    channels: as prepare_channels makes them. Raises ValueError where no channel shows it.
+    channels: as prepare_channels makes them; their carrier may turn. Raises ValueError where no channel shows it.
     """
     failure = None
-    for channel in channels:
-        try:
-            return known_labels(channel, reference, constellation.points, sps)[:]
-        except ValueError as error:
-            failure = error
+    for find in find_delay, find_delay_of_turning:
+        for channel in channels:
+            try:
+                delay = find(channel, reference, constellation.points, sps)
+                return AlignedLabels(reference, delay, channel.size // sps)[:]
+            except ValueError as error:
+                failure = failure or error
     raise ValueError(str(failure))
+
+
+def known_carrier(channels: npt.NDArray[np.complex64], sent: npt.NDArray[np.complex64], sps: int,
+                  length: int) -> tuple[float, npt.NDArray | None]:
+    """The frequency, in turns a symbol, of a transmitter's carrier, and e^(j phase) of it at each sample, complex (n,):
+    None where it stands still.
+
+    channels: (channels, n); sent: complex (n // sps,), the points, 0 where not known; length: symbols that a filter
+    spans behind which it is followed.
+    """
+    around, symbols = length // 2, sent.size
+    before = around * sps + sps // 2
+    padded = np.pad(channels, ((0, 0), (before, (around + 1) * sps)))[:, :(symbols + 2 * around) * sps]
+    owned = padded.reshape(len(channels), -1, sps).transpose(1, 2, 0).reshape(symbols + 2 * around, -1)
+    frequency, phase = core.known_carrier(owned, sent, around)
+    if not phase.size:
+        return 0.0, None
+    steady = 2 * np.pi * frequency * np.arange(symbols)
+    at = np.arange(channels.shape[1]) / sps
+    moving = np.interp(at, np.arange(symbols), np.unwrap(phase - steady))
+    return frequency, np.exp(1j * (moving + 2 * np.pi * frequency * at)).astype(np.complex64)
 
 
 def separate_known(channels: npt.NDArray[np.complex64],
@@ -62,24 +87,32 @@ def separate_known(channels: npt.NDArray[np.complex64],
     """Streams of least squares to known symbols at their middles: what a model is trained on.
 
     channels: (channels, n); labels: (outputs, n // sps), UNKNOWN where not known; length: symbols that the taps
-    span. The taps stand still. Raises ValueError if too few symbols are known.
+    span. The taps stand still; each transmitter's carrier is followed by its labels. Raises ValueError if too few
+    symbols are known.
     """
     reach = length * sps // 2
     points = constellation.points / np.sqrt(np.mean(abs(constellation.points) ** 2))
     padded = np.pad(channels, ((0, 0), (reach, reach)))
     windows = [np.lib.stride_tricks.sliding_window_view(each, 2 * reach + 1) for each in padded]
-    streams, matrix = [], []
+    streams, matrix, frequencies = [], [], []
     for sent in labels:
         known = np.flatnonzero(sent != UNKNOWN)[:_FITTED]
         unknowns = len(channels) * (2 * reach + 1)
         if known.size < 2 * unknowns:
             raise ValueError(f"{known.size} symbols are known, {unknowns} taps need twice as many")
         rows = np.concatenate([each[known * sps] for each in windows], axis=1)
-        taps = np.linalg.lstsq(rows, points[sent[known]], rcond=None)[0].reshape(len(channels), -1)
+        frequency, turned = known_carrier(channels, points_of(sent, points).astype(np.complex64), sps, length)
+        wanted = points[sent[known]]
+        if turned is not None:
+            wanted = wanted * turned[known * sps]
+        taps = np.linalg.lstsq(rows, wanted, rcond=None)[0].reshape(len(channels), -1)
         stream = np.sum([np.correlate(each, tap.conj(), "valid") for each, tap in zip(padded, taps)], axis=0)
+        if turned is not None:
+            stream *= turned.conj()
+        frequencies.append(frequency)
         streams.append(normalized(stream.astype(np.complex64)))
         matrix.append(taps / np.std(stream))
-    return Separated(np.stack(streams), np.stack(matrix).astype(np.complex64))
+    return Separated(np.stack(streams), np.stack(matrix).astype(np.complex64), frequencies)
 
 
 def nearest_points(stream: npt.NDArray[np.complex64], constellation: core.constellation,
@@ -117,4 +150,5 @@ def separate(model: core.model, channels: npt.NDArray[np.complex64], outputs: in
     streams, status = filtered[:, late:late + symbols * model.sps], filter.status
     # Of each output at the end: its carrier's phase, and the scale that an equalizer behind it finds.
     turned = [np.exp(-1j * each.phase) / np.std(stream) for each, stream in zip(status, streams)]
-    return Separated(streams, (filter.taps * np.array(turned)[:, None, None]).astype(np.complex64), status)
+    return Separated(streams, (filter.taps * np.array(turned)[:, None, None]).astype(np.complex64),
+                     [each.frequency for each in status], status)

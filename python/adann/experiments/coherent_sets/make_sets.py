@@ -1,20 +1,25 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Makes set1 and set2 of the experiment `coherent`, which lie beside this script: the paper's
-960 km link (Section IV-C), simulated with OptiCommPy, in six to ten minutes on two cores.
+"""Makes the sets of the experiments `coherent` (set1, set2) and `polarisations` (dual1, dual2),
+which lie beside this script: the paper's 960 km link (Section IV-C), simulated with OptiCommPy, in
+some ten to twenty minutes on two cores.
 
 It runs in an environment of its own, since OptiCommPy's numpy is newer than GNU Radio 3.10's:
 
     python3 -m venv venv && venv/bin/pip install OptiCommPy==0.11.0 numpy==2.4.6 sigmf==1.14.0
-    venv/bin/python make_sets.py DIR
+    venv/bin/python make_sets.py DIR [NAME ...]
 
 From sender to receiver, per set: symbols of three channels and two polarisations, root-raised
 cosine, driver, IQ modulator; 12 spans of fibre by the Manakov equation and as many amplifiers;
 optical filter, coherent receiver, oscilloscope; dispersion compensation, matched filter, frequency
-recovery, synchronization, phase recovery. A set is one polarisation of the middle channel.
+recovery, synchronization, phase recovery. set1 and set2 are one polarisation of the middle channel
+each. dual1 and dual2 are both, mixed by a fibre whose state of polarisation turns, as one record of
+two channels behind the matched filter: nothing was recovered in it.
 """
 
 import argparse
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -59,6 +64,28 @@ MODULATORS = (dict(drive=0.2, bias=0.0, quadrature=1.0, bandwidth=25e9),
 # Received power in dBm, polarisation, seed.
 SETS = {"set1": (0.0, 0, 1), "set2": (-1.0, 1, 2)}
 
+
+@dataclass(frozen=True)
+class Mixture:
+    """Of a set with both polarisations. modulator: of both. angle: of the receiver's axes against
+    the sender's at first, radians; retardation: between the sender's, likewise; turning: of the
+    angle, rad/s."""
+
+    received_power: float
+    modulator: dict
+    seed: int
+    angle: float
+    retardation: float
+    turning: float
+
+
+# Between the sets the modulators' biases drift, by as much as they differ above.
+DRIFTED = dict(MODULATORS[0], bias=MODULATORS[1]["bias"], quadrature=MODULATORS[1]["quadrature"])
+DUAL_SETS = {"dual1": Mixture(0.0, MODULATORS[0], 3, 0.5, 0.7, 1e5),
+             "dual2": Mixture(-1.0, DRIFTED, 4, 1.1, -0.9, 1e5)}
+DUAL_FREQUENCY_OFFSET = 100e6
+DUAL_SPS = 2
+
 SIMULATED = 51200  # symbols: the ends, which filters reach beyond, are cut off
 OVERSAMPLING = 8
 RATE = OVERSAMPLING * BAUD
@@ -91,7 +118,7 @@ def modulate(labels: np.ndarray, light: np.ndarray, drive: float, bias: float, q
                                         Vphi=v_pi * (0.5 + quadrature / 180)))
 
 
-def launch(seed: int) -> tuple[np.ndarray, np.ndarray]:
+def launch(seed: int, modulators: Sequence[dict] = MODULATORS) -> tuple[np.ndarray, np.ndarray]:
     """The field of all channels in sqrt(W), (samples, 2), and the middle one's labels, (2, n)."""
     random = np.random.default_rng(seed)
     time = np.arange(SIMULATED * OVERSAMPLING) / RATE
@@ -102,7 +129,7 @@ def launch(seed: int) -> tuple[np.ndarray, np.ndarray]:
         noise = phaseNoise(LINEWIDTH, time.size, 1 / RATE, seed=100 * seed + channel)
         light = np.exp(1j * (noise + 2 * np.pi * offset * time))
         labels = random.integers(0, POINTS.size, (2, SIMULATED))
-        for polarisation, modulator in enumerate(MODULATORS):
+        for polarisation, modulator in enumerate(modulators):
             signal = modulate(labels[polarisation], light, **modulator)
             field[:, polarisation] += signal * np.sqrt(power / np.mean(np.abs(signal)**2))
         if not offset:
@@ -124,8 +151,16 @@ def propagate(field: np.ndarray, seed: int) -> np.ndarray:
     return field
 
 
-def detect(field: np.ndarray, received_power: float, polarisation: int, seed: int) -> np.ndarray:
-    """What the oscilloscope stores of one polarisation."""
+def mixed(field: np.ndarray, mixture: Mixture) -> np.ndarray:
+    """The field in the receiver's axes, of a fibre whose state of polarisation turns."""
+    angle = mixture.angle + mixture.turning * np.arange(len(field)) / RATE
+    x, y = field.T * np.exp(0.5j * mixture.retardation * np.array([[1], [-1]]))
+    cosine, sine = np.cos(angle), np.sin(angle)
+    return np.stack([cosine * x - sine * y, sine * x + cosine * y], axis=1)
+
+
+def detect(field: np.ndarray, received_power: float, offset: float, seed: int) -> np.ndarray:
+    """What the oscilloscope stores of both polarisations, (samples, 2)."""
     # A steep optical filter, super-Gaussian of order 4.
     frequency = np.fft.fftfreq(len(field), 1 / RATE)
     passed = np.exp(-np.log(2) / 2 * (2 * frequency / FILTER_WIDTH)**8)
@@ -133,22 +168,27 @@ def detect(field: np.ndarray, received_power: float, polarisation: int, seed: in
     power = np.mean(np.sum(np.abs(field)**2, axis=1))
     field *= np.sqrt(1e-3 * 10**(received_power / 10) / power)
     phase = (phaseNoise(LINEWIDTH, len(field), 1 / RATE, seed=seed + 10)
-             + 2 * np.pi * FREQUENCY_OFFSET * np.arange(len(field)) / RATE)
-    current = pdmCoherentReceiver(
+             + 2 * np.pi * offset * np.arange(len(field)) / RATE)
+    currents = pdmCoherentReceiver(
         field, np.sqrt(OSCILLATOR_POWER) * np.exp(1j * phase),
         settings(Fs=RATE, polRotation=np.radians(MISALIGNMENT)),
-        settings(Fs=RATE, B=30e9, seed=seed))[:, polarisation]
-    return adc(current / FULL_SCALE, settings(inFs=RATE, outFs=SCOPE_RATE, nBits=8,
-                                              ENOB=EFFECTIVE_BITS))
+        settings(Fs=RATE, B=30e9, seed=seed))
+    converter = settings(inFs=RATE, outFs=SCOPE_RATE, nBits=8, ENOB=EFFECTIVE_BITS)
+    return np.stack([adc(current / FULL_SCALE, converter) for current in currents.T], axis=1)
+
+
+def matched(stored: np.ndarray, sps: int) -> np.ndarray:
+    """One polarisation, sps samples a symbol, behind dispersion compensation and matched filter."""
+    length = (DISPERSION * SPANS * SPAN_LENGTH - RESIDUAL) / DISPERSION
+    signal = edc(stored, settings(L=length, D=DISPERSION, Fc=CARRIER, Fs=SCOPE_RATE, Rs=BAUD))
+    up, down = 2 * sps, 5  # from 80 GS/s
+    signal = resample_poly(signal, up, down)[:sps * SIMULATED]
+    return firFilter(root_raised_cosine(sps), signal)
 
 
 def demodulate(stored: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Samples, SPS a symbol, and labels of the middle SYMBOLS symbols."""
-    length = (DISPERSION * SPANS * SPAN_LENGTH - RESIDUAL) / DISPERSION
-    signal = edc(stored, settings(L=length, D=DISPERSION, Fc=CARRIER, Fs=SCOPE_RATE, Rs=BAUD))
-    up, down = 8, 5  # from 80 to 128 GS/s
-    signal = resample_poly(signal, up, down)[:SPS * SIMULATED]
-    signal = firFilter(root_raised_cosine(SPS), signal)
+    signal = matched(stored, SPS)
     signal /= np.sqrt(np.mean(np.abs(signal)**2))
 
     _, (offset,) = fourthPowerFOE(signal[::SPS, None], BAUD)
@@ -186,13 +226,14 @@ def synchronized(signal: np.ndarray, labels: np.ndarray) -> np.ndarray:
     return np.fft.ifft(np.fft.fft(signal) * ramp)
 
 
-def write(folder: Path, name: str, signal: np.ndarray, labels: np.ndarray, description: str) -> None:
-    labels.astype(np.uint8).tofile(folder / f"{name}.u8")
+def write(folder: Path, name: str, signal: np.ndarray, rate: float, description: str) -> None:
+    """signal: complex (n,), or of several channels (n, channels)."""
     scaled = signal * (4096 / np.sqrt(np.mean(np.abs(signal)**2)))  # clear of int16's ends
     data = folder / f"{name}.sigmf-data"
     np.round(scaled).view(float).astype("<i2").tofile(data)
+    several = {"core:num_channels": signal.shape[1]} if signal.ndim > 1 else {}
     record = sigmf.SigMFFile(data_file=data, global_info={
-        "core:datatype": "ci16_le", "core:sample_rate": SPS * BAUD,
+        "core:datatype": "ci16_le", "core:sample_rate": rate, **several,
         "core:description": description})
     record.add_capture(0)
     record.tofile(folder / f"{name}.sigmf-meta")
@@ -201,18 +242,37 @@ def write(folder: Path, name: str, signal: np.ndarray, labels: np.ndarray, descr
 def make(folder: Path, name: str) -> None:
     received_power, polarisation, seed = SETS[name]
     field, sent = launch(seed)
-    stored = detect(propagate(field, seed), received_power, polarisation, seed)
+    stored = detect(propagate(field, seed), received_power, FREQUENCY_OFFSET, seed)[:, polarisation]
     signal, labels = demodulate(stored, sent[polarisation])
-    write(folder, name, signal, labels,
+    labels.astype(np.uint8).tofile(folder / f"{name}.u8")
+    write(folder, name, signal, SPS * BAUD,
           f"Simulated: 32 GBd 16QAM, Nyquist-WDM, 960 km of SSMF, {received_power:g} dBm "
           f"received, polarisation {'XY'[polarisation]}; make_sets.py says how")
 
 
+def make_dual(folder: Path, name: str) -> None:
+    mixture = DUAL_SETS[name]
+    field, sent = launch(mixture.seed, [mixture.modulator] * 2)
+    field = mixed(propagate(field, mixture.seed), mixture)
+    stored = detect(field, mixture.received_power, DUAL_FREQUENCY_OFFSET, mixture.seed)
+    signal = np.stack([matched(each, DUAL_SPS) for each in stored.T], axis=1)
+    ends = (SIMULATED - SYMBOLS) // 2
+    for polarisation, labels in zip("xy", sent):
+        labels[ends:][:SYMBOLS].astype(np.uint8).tofile(folder / f"{name}_{polarisation}.u8")
+    write(folder, name, signal[DUAL_SPS * ends:][:DUAL_SPS * SYMBOLS], DUAL_SPS * BAUD,
+          f"Simulated: 32 GBd 16QAM, Nyquist-WDM, 960 km of SSMF, {mixture.received_power:g} dBm "
+          "received, both polarisations, mixed, and their carrier; make_sets.py says how")
+
+
 if __name__ == "__main__":
+    makers = {**dict.fromkeys(SETS, make), **dict.fromkeys(DUAL_SETS, make_dual)}
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path, metavar="DIR")
-    folder = parser.parse_args().folder
-    folder.mkdir(parents=True, exist_ok=True)
-    with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
-        for _ in pool.map(make, [folder] * len(SETS), SETS):
-            pass
+    parser.add_argument("names", nargs="*", choices=[*makers, []], metavar="NAME",
+                        help=f"of {', '.join(makers)}; if not given, all")
+    given = parser.parse_args()
+    given.folder.mkdir(parents=True, exist_ok=True)
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
+        for done in [pool.submit(makers[name], given.folder, name)
+                     for name in given.names or makers]:
+            done.result()

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "core/signal/carrier_track.h"
+
+#include "core/common/cholesky.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+namespace gr::adann::core {
+
+namespace {
+
+using number = std::complex<double>;
+
+constexpr double whole_turn = 2 * M_PI;
+constexpr std::size_t stretch = 1024; // symbols in which the carrier is one line
+constexpr double chance = 1e-6;       // of a line in noise
+constexpr std::size_t highest = 8;    // power whose line noise does not bury
+constexpr std::size_t of_power = 128, of_known = 64; // symbols whose mean tells the phase
+constexpr std::size_t group = 4;                     // known symbols, likewise
+constexpr std::size_t most =
+    64 * stretch;              // symbols that frequency and taps are found from
+constexpr double ridge = 1e-3; // of the mean power
+constexpr double clear = 3;    // standard errors
+constexpr float largest = 10;  // symbol, of unit power, that is no impulse
+
+/* The frequency, in turns a step, of the line that rows of `inputs` numbers have in common:
+ * the phases may differ between inputs, and between stretches. */
+std::optional<double>
+find_line(const std::vector<number>& rows, std::size_t inputs, std::size_t of_stretch)
+{
+    const std::size_t steps = rows.size() / inputs;
+    const std::size_t count = (steps + of_stretch - 1) / of_stretch;
+    const double step = 0.5 / static_cast<double>(std::min(steps, of_stretch));
+    const auto looks = static_cast<std::size_t>(std::lround(1 / step));
+    std::vector<double> power(looks);
+    std::vector<number> sums(inputs);
+    double terms = 0; // that noise would have in a look, each of mean 1
+    for (std::size_t s = 0; s < count; ++s) {
+        const std::size_t first = s * of_stretch,
+                          end = std::min(first + of_stretch, steps);
+        double energy = 0;
+        for (std::size_t i = first * inputs; i < end * inputs; ++i)
+            energy += std::norm(rows[i]);
+        if (!(energy > 0))
+            continue;
+        const auto weight = static_cast<double>(inputs) / energy;
+        terms += static_cast<double>(inputs);
+        for (std::size_t look = 0; look < looks; ++look) {
+            const number turn =
+                std::polar(1.0, -whole_turn * step * static_cast<double>(look));
+            std::fill(sums.begin(), sums.end(), 0);
+            number now = 1;
+            for (std::size_t i = first; i < end; ++i, now *= turn)
+                for (std::size_t k = 0; k < inputs; ++k) {
+                    const number x = rows[i * inputs + k];
+                    sums[k] += number(x.real() * now.real() - x.imag() * now.imag(),
+                                      x.real() * now.imag() + x.imag() * now.real());
+                }
+            for (const auto& sum : sums)
+                power[look] += weight * std::norm(sum);
+        }
+    }
+    if (!(terms > 0))
+        return {};
+    const auto top = static_cast<std::size_t>(
+        std::max_element(power.begin(), power.end()) - power.begin());
+    // Chernoff's bound of a sum of so many exponential variables.
+    const double ratio = power[top] / terms;
+    if (!(ratio > 1 && terms * (ratio - 1 - std::log(ratio)) >
+                           std::log(static_cast<double>(looks) / chance)))
+        return {};
+    const double before = power[(top + looks - 1) % looks],
+                 behind = power[(top + 1) % looks];
+    double at = static_cast<double>(top);
+    if (const double bend = 2 * power[top] - before - behind; bend > 0)
+        at += std::clamp((behind - before) / (2 * bend), -0.5, 0.5);
+    return std::remainder(at * step, 1.0);
+}
+
+/* The phase of a carrier whose power has these values, which turn by about `frequency` each: that of
+ * the mean of so many around each one, without itself, so that none is followed by its own noise.
+ * None where it explains no more than a phase that stands still, by three standard errors. */
+carrier_track follow(const std::vector<number>& values,
+                     double frequency,
+                     std::size_t around,
+                     std::size_t power)
+{
+    const std::size_t n = values.size(), half = around / 2;
+    std::vector<number> turned(n), sums(n + 1);
+    number mean = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+        const double by = frequency * static_cast<double>(i);
+        turned[i] = values[i] * std::polar(1.0, -whole_turn * (by - std::floor(by)));
+        sums[i + 1] = sums[i] + turned[i];
+        mean += values[i];
+    }
+    const auto order = static_cast<double>(power);
+    carrier_track track{ frequency / order, std::vector<float>(n) };
+    const number still = std::polar(1.0, -std::arg(mean));
+    double last = 0, start = 0, gain = 0, squares = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+        const number sum =
+            sums[std::min(n, i + half + 1)] - sums[i - std::min(i, half)] - turned[i];
+        if (sum != 0.0)
+            last += std::remainder(std::arg(sum) - last, whole_turn);
+        if (i == 0)
+            start = last;
+        const double gained =
+            std::real(turned[i] * std::polar(1.0, -last) - values[i] * still);
+        gain += gained;
+        squares += gained * gained;
+        const double phase = last + whole_turn * frequency * static_cast<double>(i);
+        track.phase[i] = static_cast<float>(std::remainder(phase / order, whole_turn));
+    }
+    if (!(gain > clear * std::sqrt(squares)))
+        return {};
+    track.frequency += (last - start) / (whole_turn * static_cast<double>(n)) / order;
+    return track;
+}
+
+// Least squares from the windows, turned back by a frequency, to the points: what they give.
+std::vector<number> equalized(const feature_view& view,
+                              const std::vector<std::complex<float>>& sent,
+                              double frequency)
+{
+    const std::size_t n = view.count, inputs = view.dimension / 2;
+    std::vector<number> matrix(inputs * inputs), taps(inputs), x(inputs), y(n);
+    const auto load = [&](std::size_t i) {
+        for (std::size_t k = 0; k < inputs; ++k)
+            x[k] = { view[i][2 * k], view[i][2 * k + 1] };
+    };
+    const auto turn = [&](std::size_t i) {
+        return std::polar(
+            1.0, whole_turn * std::remainder(frequency * static_cast<double>(i), 1.0));
+    };
+    std::size_t known = 0;
+    for (std::size_t i = 0; i < n && known < most; ++i) {
+        if (sent[i] == 0.0f)
+            continue;
+        ++known;
+        load(i);
+        const number wanted = number(sent[i]) * turn(i);
+        for (std::size_t j = 0; j < inputs; ++j) {
+            const double re = x[j].real(), im = -x[j].imag();
+            for (std::size_t k = 0; k <= j; ++k)
+                matrix[j * inputs + k] += number(re * x[k].real() - im * x[k].imag(),
+                                                 re * x[k].imag() + im * x[k].real());
+            taps[j] += std::conj(x[j]) * wanted;
+        }
+    }
+    double trace = 0;
+    for (std::size_t k = 0; k < inputs; ++k)
+        trace += std::real(matrix[k * inputs + k]);
+    for (std::size_t k = 0; k < inputs; ++k)
+        matrix[k * inputs + k] += ridge * trace / static_cast<double>(inputs);
+    if (!solve(matrix, inputs, taps, 1))
+        return {};
+    for (std::size_t i = 0; i < n; ++i) {
+        load(i);
+        for (std::size_t k = 0; k < inputs; ++k)
+            y[i] += taps[k] * x[k];
+    }
+    return y;
+}
+
+} // namespace
+
+void carrier_track::count_from(std::size_t symbol)
+{
+    if (stands())
+        return;
+    const float there = phase[symbol];
+    for (auto& each : phase)
+        each -= there;
+}
+
+carrier_track track_power(const std::vector<std::complex<double>>& symbols,
+                          const constellation& alphabet)
+{
+    const std::size_t order = alphabet.symmetries().size();
+    if (order < 2 || order > highest)
+        return {};
+    const auto raised = [order](number x) {
+        number product = 1;
+        for (std::size_t i = 0; i < order; ++i)
+            product *= x;
+        return product;
+    };
+    number own = 0;
+    for (const auto& point : alphabet.points())
+        own += raised(number(point));
+    std::vector<number> values;
+    values.reserve(symbols.size());
+    for (const auto& symbol : symbols)
+        values.push_back(std::abs(symbol) < largest ? raised(symbol) * std::conj(own)
+                                                    : number(0));
+    const auto line = find_line(
+        { values.begin(), values.begin() + std::min(values.size(), most) }, 1, stretch);
+    if (!line)
+        return {};
+    return follow(values, *line, of_power, order);
+}
+
+carrier_track track_known(const feature_view& view,
+                          const std::vector<std::complex<float>>& sent)
+{
+    const std::size_t inputs = view.dimension / 2,
+                      groups = std::min(view.count, most) / group;
+    std::vector<number> common(groups * inputs);
+    for (std::size_t i = 0; i < groups * group; ++i) {
+        const number by = std::conj(number(sent[i]));
+        for (std::size_t k = 0; k < inputs; ++k)
+            common[i / group * inputs + k] +=
+                by * number(view[i][2 * k], view[i][2 * k + 1]);
+    }
+    const auto line = find_line(common, inputs, stretch / group);
+    if (!line)
+        return {};
+    const double frequency = *line / group;
+    std::vector<number> values = equalized(view, sent, frequency);
+    for (std::size_t i = 0; i < values.size(); ++i)
+        values[i] *= std::conj(number(sent[i]));
+    return follow(values, frequency, of_known, 1);
+}
+
+} // namespace gr::adann::core

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "core/signal/carrier_track.h"
+
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+#include <random>
+
+using namespace gr::adann::core;
+using complex = std::complex<double>;
+
+namespace {
+
+struct stretch {
+    std::vector<complex> symbols;
+    std::vector<double> phase; // that was put in
+};
+
+// Uniform points of unit power that turn and wander, in noise.
+stretch drawn(const constellation& alphabet, double frequency, double wander, double snr)
+{
+    std::mt19937 random(1);
+    std::normal_distribution<double> normal;
+    double power = 0, wandered = 0;
+    for (const auto& point : alphabet.points())
+        power += std::norm(point) / static_cast<double>(alphabet.size());
+    stretch all;
+    for (std::size_t i = 0; i < 4096; ++i) {
+        wandered += wander * normal(random);
+        const double phase = 2 * M_PI * frequency * static_cast<double>(i) + wandered;
+        const complex point(alphabet.points()[random() % alphabet.size()]);
+        const double noise = std::pow(10, -snr / 20) / std::sqrt(2);
+        all.phase.push_back(phase);
+        all.symbols.push_back(point / std::sqrt(power) * std::polar(1.0, phase) +
+                              noise * complex(normal(random), normal(random)));
+    }
+    return all;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(carrier_tracks)
+
+BOOST_AUTO_TEST_CASE(the_power_tells_a_carrier_up_to_a_symmetry)
+{
+    for (const char* name : { "bpsk", "qpsk", "16qam" }) {
+        const auto symbols = constellation(name);
+        const auto order = static_cast<double>(symbols.symmetries().size());
+        for (const double frequency : { 3.1e-3, -3e-2, 0.1 }) {
+            const stretch signal = drawn(symbols, frequency, 0.003, 18);
+            const carrier_track track = track_power(signal.symbols, symbols);
+            BOOST_REQUIRE(!track.stands() && track.turns());
+            BOOST_TEST(std::abs(track.frequency - frequency) < 2e-5);
+            double squares = 0;
+            for (std::size_t i = 0; i < 4096; ++i) {
+                const double left =
+                    std::remainder(track.phase[i] - signal.phase[i], 2 * M_PI / order);
+                squares += left * left / 4096;
+            }
+            // A tenth of what decides between the points of 16QAM, 17 degrees.
+            BOOST_TEST(std::sqrt(squares) < 0.06);
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(what_stands_still_is_left_alone)
+{
+    for (const char* name : { "qpsk", "16qam" }) {
+        const auto symbols = constellation(name);
+        BOOST_TEST(track_power(drawn(symbols, 0, 0, 18).symbols, symbols).stands());
+    }
+}
+
+BOOST_AUTO_TEST_CASE(noise_has_no_line)
+{
+    std::mt19937 random(2);
+    std::normal_distribution<double> normal;
+    std::vector<complex> noise(4096);
+    for (auto& each : noise)
+        each = { normal(random), normal(random) };
+    BOOST_TEST(track_power(noise, constellation("16qam")).stands());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
