@@ -31,10 +31,7 @@ following_polynomial::following_polynomial(const expected_waveform& waveform,
 {
 }
 
-void following_polynomial::start_round()
-{
-    d_sums.sums().reset();
-}
+void following_polynomial::start_round() { d_sums.sums().reset(); }
 
 void following_polynomial::add(const expected_waveform& now,
                                const std::uint8_t* labels,
@@ -68,8 +65,8 @@ bool following_polynomial::add_to(std::vector<float>& coefficients)
     for (std::size_t k = 1; k < sums.unknowns(); ++k) {
         const std::size_t which = (k - 1) / taps, tap = (k - 1) % taps;
         for (std::size_t plane = 0; plane < d_planes; ++plane)
-            coefficients[plane * row + 1 + which * all + d_memory - d_sums.memory() + tap] +=
-                static_cast<float>(part * d_found[k * d_planes + plane]);
+            coefficients[plane * row + 1 + which * all + d_memory - d_sums.memory() +
+                         tap] += static_cast<float>(part * d_found[k * d_planes + plane]);
     }
     return true;
 }

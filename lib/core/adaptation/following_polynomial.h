@@ -41,7 +41,7 @@ public:
 private:
     void leave_linear_part();
 
-    const unsigned d_memory; // of the waveform's polynomial
+    const unsigned d_memory;             // of the waveform's polynomial
     const std::size_t d_planes, d_apart; // symbols
     polynomial_regression d_sums;
     std::size_t d_next = 0; // symbols until the next that is looked at

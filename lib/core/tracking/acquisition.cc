@@ -35,7 +35,8 @@ acquisition::acquisition(const normal_equations& shape, std::size_t sps)
 float acquisition::find(const normal_equations& sums,
                         const signal_planes& x,
                         const signal_planes& wanted,
-                        std::size_t n)
+                        std::size_t n,
+                        bool turns)
 {
     for (std::size_t k = 0; k < d_unknowns; ++k)
         for (std::size_t j = 0; j < d_unknowns; ++j)
@@ -47,7 +48,7 @@ float acquisition::find(const normal_equations& sums,
     for (std::size_t k = 0; k < d_unknowns; ++k)
         d_matrix[k * d_unknowns + k] += load * trace / static_cast<double>(d_unknowns);
     double growth = 0;
-    if (d_complex)
+    if (d_complex && turns)
         for (double apart : { widest, widest / finer }) {
             apart /= static_cast<double>(d_sps);
             solve_for(x, wanted, n, growth, apart, tried);
@@ -56,7 +57,7 @@ float acquisition::find(const normal_equations& sums,
     solve_for(x, wanted, n, growth, 0, 1);
 
     number turn = 1;
-    if (d_complex && std::abs(d_solved[d_unknowns / 2]) > 0)
+    if (d_complex && turns && std::abs(d_solved[d_unknowns / 2]) > 0)
         turn = std::polar(1.0, -std::arg(d_solved[d_unknowns / 2]));
     for (std::size_t k = 0; k < d_unknowns; ++k) {
         const number tap = turn * d_solved[k];

@@ -35,12 +35,14 @@ public:
 
     /*! \param sums R of n samples, that of their noise included; p is not looked at
      * \param x,wanted,n as normal_equations::set() takes them
+     * \param turns whether there may be a carrier: else φ and ω are 0
      * \returns mean |z - wᵀx|² that these taps would leave of other samples, as
      * generalised cross-validation has it; infinite if there are too few to tell */
     float find(const normal_equations& sums,
                const signal_planes& x,
                const signal_planes& wanted,
-               std::size_t n);
+               std::size_t n,
+               bool turns = true);
 
     const float* taps() const { return d_taps.data(); } //!< a vector of normal_equations
     float phase() const { return d_phase; }             //!< φ

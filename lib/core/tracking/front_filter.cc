@@ -14,6 +14,8 @@ using simd::lanes;
 namespace {
 
 constexpr std::size_t room = 4096; // symbols until the buffers are moved back
+// A least squares fit to labels has eight equations for each.
+constexpr std::size_t most_blind_taps = front_filter::blind_symbols / 8 + 1;
 
 std::size_t odd_taps(unsigned length, std::size_t sps)
 {
@@ -73,9 +75,10 @@ front_filter::front_filter(const expected_waveform& waveform,
       d_window(window),
       d_planes(window.floats_per_sample()),
       d_taps(odd_taps(checked(settings).length, window.sps())),
+      d_blind_taps(std::min(d_taps, most_blind_taps)),
       d_noise(waveform.noise() * waveform.noise() * static_cast<float>(d_planes)),
       d_chance(at_random(symbols, d_planes)),
-      d_past(block + judge::symbols + 4 * waveform.reach() + whole(d_taps, window.sps()) +
+      d_past(blind_symbols + block + 4 * waveform.reach() + whole(d_taps, window.sps()) +
              whole(window.samples(), window.sps()) + 2),
       d_capacity(d_past + room),
       d_samples(sample(d_capacity + most_apart * block) + window.samples() +
@@ -98,11 +101,21 @@ front_filter::front_filter(const expected_waveform& waveform,
              block,
              settings.memories,
              most_apart),
+      d_channel(waveform,
+                symbols.symmetries().size(),
+                judge::taps,
+                normal_equations(judge::taps, d_planes == 2).pitch()),
       d_judge(d_waveform, symbols.symmetries()),
+      d_symmetries(symbols.symmetries()),
+      d_blind(std::make_shared<blind_decisions>(
+          symbols, d_blind_taps, d_planes, blind_symbols)),
+      d_blind_samples(sample(blind_symbols) + d_blind_taps, d_planes == 2),
       d_plain(judge::symbols + 2 * waveform.reach()),
       d_own(block),
       d_still(d_planes == 2 ? sample(judge::symbols) : 0, d_planes == 2),
-      d_interleaved(d_planes == 2 ? 2 * (sample(d_plain.size()) + window.samples()) : 0),
+      d_interleaved(d_planes == 2 ? 2 * (sample(d_plain.size() + blind_symbols) +
+                                         window.samples() + d_taps)
+                                  : 0),
       d_acquisition(d_sums, window.sps()),
       d_training(most_training)
 {
@@ -120,7 +133,7 @@ void front_filter::forget_samples()
     d_next = d_past;
     d_ready = sample(d_next) - d_window.samples_before();
     d_loaded = d_ready - reach();
-    d_unusable = d_known = d_position = d_update = d_untrained = 0;
+    d_unusable = d_known = d_position = d_update = d_untrained = d_unsettled = 0;
     if (d_line)
         d_line->reset();
 }
@@ -264,7 +277,7 @@ void front_filter::decided(const std::uint8_t* labels,
     d_unjudged += blocks;
     const bool is_still = !d_carrier || d_carrier->idle();
     std::size_t between = judge::symbols;
-    if (d_in_use && !is_lost())
+    if (d_in_use && !is_lost() && !d_was_lost)
         between = is_still ? std::max(judged_every, 4 * blocks * block) : judged_every;
     if (d_unjudged >= between / block) {
         d_unjudged = 0;
@@ -369,6 +382,9 @@ void front_filter::hold_phase()
 void front_filter::reset()
 {
     start_over();
+    d_channel.reset();
+    d_was_lost = false;
+    d_unsettled = 0;
     if (d_position) // the rest of a block
         d_update = (d_position + block) / block * block;
     if (d_step > carrier::step)

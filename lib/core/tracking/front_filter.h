@@ -9,12 +9,14 @@
 #include "core/files/archive.h"
 #include "core/network/decider.h"
 #include "core/network/model.h"
+#include "core/signal/blind_decisions.h"
 #include "core/signal/expected_waveform.h"
 #include "core/signal/windows.h"
 #include "core/tracking/acquisition.h"
 #include "core/tracking/carrier.h"
 #include "core/tracking/carrier_line.h"
 #include "core/tracking/judge.h"
+#include "core/tracking/last_channel.h"
 #include "core/tracking/tap_bank.h"
 
 #include <limits>
@@ -77,9 +79,15 @@ struct front_filter_status {
  *
  * When the latest blocks leave three quarters of what decisions at random would, or one does
  * and leaves some three times as much as those before it, the filter is lost: after a jump,
- * in noise, in another signal. Then the decisions are those of the samples as they came in, as if there were no filter; behind it, it goes on
- * learning from its own ones, starting over every `judged_every` symbols, and is in use
- * again when it is no longer lost, or leaves less than half of what the others leave.
+ * in noise, in another signal. Then the decisions are those of the samples as they came in,
+ * as if there were no filter; behind it, it goes on learning from its own ones, starting over
+ * every `judged_every` symbols, and is in use again when it is no longer lost, or leaves less
+ * than half of what the others leave. Meanwhile a linear equalizer that needs no decision
+ * (blind_decisions.h) looks at the latest `blind_symbols`, soon after the loss and then ever
+ * more seldom, 4096 symbols apart at most. If the judge says that its labels leave less than
+ * half of what the network's do, the taps start from them. By how much they are displaced, or
+ * those of a filter that found back by itself, the channel tells that there was before the
+ * loss (last_channel.h).
  *
  * A training sequence, train(), sets taps and carrier at once (acquisition.h), whatever they
  * were: that of a burst, from a channel unknown before. If its symbols are not there, which
@@ -94,6 +102,8 @@ public:
     static constexpr std::size_t block = 64;     //!< symbols between two updates
     static constexpr std::size_t most_apart = 4; //!< blocks from an update to the next
     static constexpr std::size_t judged_every = 16 * block;
+    static constexpr std::size_t blind_symbols =
+        512; //!< that are decided without a model
     //! Symbols of a training sequence at most.
     static constexpr std::size_t most_training = 192;
     //! … and at least: those at its ends, whose neighbours are not known, serve these only.
@@ -208,13 +218,20 @@ private:
     void look(decider& decides, const prepared_network& net);
     judge::verdict compare(decider& decides, const prepared_network& net);
     void start_over();
-    void mind_carrier();
+    void mind_carrier(bool settled);
     bool begin_with_carrier();
     bool acquire();
+    bool begin_from_training(std::size_t end, bool finds_carrier);
+    double good_phase() const;
+    void turn_good(planes& samples, std::size_t first, std::size_t n, double way) const;
+    signal_planes still(std::size_t owned) const;
+    bool begin_blindly();
+    bool settle();
+    bool begin_from(const std::uint8_t* labels, std::size_t n, const displacement& by);
 
     std::shared_ptr<const expected_waveform> d_waveform;
     window_geometry d_window;
-    std::size_t d_planes, d_taps;
+    std::size_t d_planes, d_taps, d_blind_taps;
     float d_noise,
         d_chance; // mean squares that the waveform leaves: as trained, at random
     std::size_t d_past, d_capacity; // symbols
@@ -239,7 +256,11 @@ private:
     aligned_floats d_wanted_noise;      // normal_equations::noise()
     linear_filter d_filter;
     tap_bank d_bank;
+    last_channel d_channel; // when it was last not lost
     judge d_judge;
+    std::vector<std::vector<std::uint8_t>> d_symmetries;
+    std::shared_ptr<blind_decisions> d_blind; // copies share it: it keeps nothing
+    planes d_blind_samples;
     std::vector<std::uint8_t> d_plain; // labels without the filter
     std::vector<std::uint8_t> d_own;   // labels behind it, while it is lost
     planes d_still;                    // complex samples without their carrier
@@ -252,7 +273,12 @@ private:
     float d_reference = 0;        // the carrier's phase when it was last not in use
     bool d_turning = false;       // since it started over from a carrier's line
     double d_good_phase = 0;      // the carrier's, when it was last not lost
+    double d_good_frequency = 0;  // turns a symbol then
     std::uint64_t d_good_at = 0;  // symbols then
+    std::size_t d_unsettled = 0;  // looks since then, if it has been lost
+    std::size_t d_next_blind = 0; // … at which nothing but the samples is asked
+    bool d_was_lost = false;      // since then
+    displacement d_displaced;     // of its labels at the latest look since then
     std::size_t d_unjudged = 0;   // blocks since the judge last looked
     std::uint64_t d_blocks = 0, d_resets = 0, d_slips = 0, d_bursts = 0;
     acquisition d_acquisition;

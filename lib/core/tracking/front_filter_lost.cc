@@ -32,11 +32,19 @@ void front_filter::look(decider& decides, const prepared_network& net)
     if (d_carrier && !d_in_use && !d_turning)
         d_reference = d_carrier->phase();
     const auto found = compare(decides, net);
+    const bool is_worse = found == judge::verdict::displaced ||
+                          (found == judge::verdict::worse && d_in_use);
+    const std::uint64_t before = d_resets;
+    d_was_lost |= is_lost();
+    const bool settled =
+        !is_worse && !is_lost() && !std::isnan(d_bank.residual()) && settle();
+    if (d_was_lost && !settled && d_resets == before)
+        begin_blindly();
+    if (d_resets != before)
+        return;
     d_clear = is_lost() && found == judge::verdict::clear;
     d_vain_looks = d_in_use || d_clear ? 0 : d_vain_looks + 1;
-    if (found == judge::verdict::displaced ||
-        (found == judge::verdict::worse && d_in_use) ||
-        d_vain_looks == judged_every / judge::symbols) {
+    if (is_worse || d_vain_looks == judged_every / judge::symbols) {
         if (!d_line || !begin_with_carrier()) {
             start_over();
             ++d_resets;
@@ -45,7 +53,7 @@ void front_filter::look(decider& decides, const prepared_network& net)
     }
     d_in_use = d_clear || !is_lost();
     if (d_carrier)
-        mind_carrier();
+        mind_carrier(settled);
 }
 
 // Compares the latest decisions with those that the network makes without the filter.
@@ -83,13 +91,14 @@ void front_filter::start_over()
     if (d_carrier)
         d_carrier->reset();
     d_clear = d_acquired = false;
+    d_was_lost = true;
     d_vain_looks = 0;
     d_reference = 0;
     d_turning = false;
 }
 
 // Whether the carrier is another one than what is followed, or has slipped.
-void front_filter::mind_carrier()
+void front_filter::mind_carrier(bool settled)
 {
     if (is_lost() || std::isnan(d_bank.residual()))
         return;
@@ -99,11 +108,14 @@ void front_filter::mind_carrier()
     const double frequency = d_carrier->frequency();
     const double now = d_carrier->phase_at(sample(d_next));
     const auto since = static_cast<double>(d_blocks * block - d_good_at);
+    std::optional<double> of_line;
     if (first || !d_carrier->idle()) {
         const auto found = d_line->find(frequency, slowest_line);
         if (!found && first && begin_with_carrier())
             return;
         const double step = whole_turn / static_cast<double>(d_line->order());
+        if (found)
+            of_line = found->frequency;
         if (found && !d_carrier->idle() && since <= 2 * judged_every) {
             const double further =
                 d_good_phase + whole_turn * found->frequency * since - now;
@@ -116,7 +128,11 @@ void front_filter::mind_carrier()
             }
         }
     }
+    if (!settled)
+        return;
     d_good_phase = d_carrier->phase_at(sample(d_next));
+    // A loop that follows quickly has a frequency that means nothing for long.
+    d_good_frequency = d_carrier->idle() ? 0 : of_line.value_or(d_good_frequency);
     d_good_at = d_blocks * block;
 }
 

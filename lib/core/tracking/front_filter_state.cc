@@ -26,7 +26,15 @@ void front_filter::state(archive& members)
     members("reference", d_reference);
     members("turning", d_turning);
     members("good_phase", d_good_phase);
+    members("good_frequency", d_good_frequency);
     members("good_at", d_good_at);
+    members("channel", d_channel);
+    members("unsettled", d_unsettled);
+    members("next_blind", d_next_blind);
+    members("was_lost", d_was_lost);
+    members(
+        "later", d_displaced.later, -last_channel::most_late, last_channel::most_late);
+    members("turned", d_displaced.turned, std::size_t{ 0 }, d_symmetries.size() - 1);
     if (d_line)
         members("line", *d_line);
     members("acquired", d_acquired);

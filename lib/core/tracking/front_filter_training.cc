@@ -19,24 +19,43 @@ void front_filter::train(const std::uint8_t* labels, std::size_t n)
 // From the training sequence that has just come; false, and nothing has changed, if it has not.
 bool front_filter::acquire()
 {
+    if (d_known < d_trained || !begin_from_training(d_next, true))
+        return false;
+    d_acquired = true;
+    ++d_bursts;
+    return true;
+}
+
+/* From a training sequence that ended before symbol `end`. Its carrier is found, or is the one
+ * that there was when the filter was last not lost. */
+bool front_filter::begin_from_training(std::size_t end, bool finds_carrier)
+{
     const std::size_t around = d_waveform->reach();
     const std::size_t symbols = d_trained - 2 * around, n = sample(symbols);
-    const std::size_t owned = sample(d_next - around - symbols) - d_window.sps() / 2;
-    if (d_known < d_trained || d_unusable > owned - reach())
+    const std::size_t owned = sample(end - around - symbols) - d_window.sps() / 2;
+    if (d_unusable > owned - reach())
         return false;
     const signal_planes x = d_samples + static_cast<std::ptrdiff_t>(owned - reach());
     d_waveform->expect(&d_training[around], symbols, d_expected.data());
     d_wanted.assign(d_expected.data(), n);
+    if (!finds_carrier)
+        turn_good(d_wanted, owned, n, 1);
     d_sums.set(x, d_wanted, n);
     d_sums.want(d_wanted_noise);
-    if (!(d_acquisition.find(d_sums, x, d_wanted, n) < lost()))
+    if (!(d_acquisition.find(d_sums, x, d_wanted, n, finds_carrier) < lost()))
         return false;
-    std::copy_n(d_training.begin(), d_trained, d_labels.begin() + (d_next - d_trained));
+    std::copy_n(d_training.begin(), d_trained, d_labels.begin() + (end - d_trained));
     start_over();
     // Whatever is needed of the filtered stream from here on is filtered again.
     d_position = d_update = 0;
     d_ready = std::min(sample(d_next) - d_window.samples_before(), owned + n);
-    if (d_carrier) {
+    if (!finds_carrier) {
+        if (d_carrier && (d_good_phase != 0 || d_good_frequency != 0)) {
+            d_carrier->begin(d_good_frequency, good_phase(), sample(d_next));
+            d_carrier->prepare(owned, owned + n);
+            d_turning = true;
+        }
+    } else if (d_carrier) {
         const std::size_t latest =
             owned + n - sample(carrier::step) / 2; // the step before
         const std::size_t middle = owned + n / 2;
@@ -50,11 +69,11 @@ bool front_filter::acquire()
         d_sums.want(d_wanted_noise);
         d_line->reset();
         d_good_phase = d_carrier->phase_at(sample(d_next));
+        d_good_frequency = d_carrier->frequency();
         d_good_at = std::max<std::uint64_t>(d_blocks * block, 1); // of this burst
     }
     d_bank.start_from(d_sums, d_acquisition.taps());
-    d_in_use = d_acquired = true;
-    ++d_bursts;
+    d_in_use = true;
     return true;
 }
 

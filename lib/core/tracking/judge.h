@@ -32,6 +32,7 @@ class judge
 {
 public:
     static constexpr std::size_t symbols = 128; //!< of a comparison
+    static constexpr std::size_t taps = 25;     //!< of a fitted filter
 
     enum class verdict {
         open,
@@ -57,6 +58,16 @@ public:
                     const std::uint8_t* others,
                     float turned);
 
+    /*! Σ |·|² that the waveform of these labels leaves of the samples, as for compare();
+     * channel() then has the filter. */
+    float left(const signal_planes& samples, const std::uint8_t* labels)
+    {
+        leaves(samples, labels, d_left[0]);
+        return d_left[0][symbols];
+    }
+    const float* channel() const { return d_channel.data(); } //!< of normal_equations
+    std::size_t pitch() const { return d_sums.pitch(); }      //!< the same
+
     void reset() { d_lost = d_bouts = 0; }
     void state(archive& members)
     {
@@ -65,7 +76,6 @@ public:
     }
 
 private:
-    static constexpr std::size_t taps = 25;
     static constexpr std::size_t around = 4; //!< symbols on each side that are compared
     static constexpr std::size_t most_late = 4;
 

@@ -47,7 +47,8 @@ struct round_result {
             label = link.random() % link.symbols.size();
         const std::size_t stride = link.trained.stride(), around = 4;
         std::vector<float> affine((round_of + 2 * around) * stride);
-        link.trained.expect_affine(first() - around, round_of + 2 * around, affine.data());
+        link.trained.expect_affine(
+            first() - around, round_of + 2 * around, affine.data());
         std::vector<float> rest(round_of * stride);
         rest_of(affine.data() + around * stride, rest.data(), rest.size());
         // In two pieces, the first of which is no multiple of anything.
@@ -146,20 +147,24 @@ BOOST_DATA_TEST_CASE(of_noise_next_to_nothing_is_taken_on, data::make(all_bent),
 BOOST_DATA_TEST_CASE(what_is_linear_is_left, data::make(all_bent), kind)
 {
     const std::size_t planes = kind.is_complex ? 2 : 1;
-    const round_result round(kind, 3, [&](const float* affine, float* rest, std::size_t n) {
-        const std::complex<float> tap(0.2f, kind.is_complex ? 0.1f : 0.0f);
-        for (std::size_t k = 0; k < n; k += planes) {
-            const std::complex<float> own(affine[k], planes == 2 ? affine[k + 1] : 0.0f);
-            rest[k] = (tap * own).real();
-            if (planes == 2)
-                rest[k + 1] = (tap * own).imag();
-        }
-    });
+    const round_result round(
+        kind, 3, [&](const float* affine, float* rest, std::size_t n) {
+            const std::complex<float> tap(0.2f, kind.is_complex ? 0.1f : 0.0f);
+            for (std::size_t k = 0; k < n; k += planes) {
+                const std::complex<float> own(affine[k],
+                                              planes == 2 ? affine[k + 1] : 0.0f);
+                rest[k] = (tap * own).real();
+                if (planes == 2)
+                    rest[k + 1] = (tap * own).imag();
+            }
+        });
     BOOST_TEST(round.differs(round.link.trained.polynomial().coefficients()) < 1e-5);
 }
 
 // Behind an echo, beside a table that follows, too: as little is left as noise there is.
-BOOST_DATA_TEST_CASE(a_sender_that_bends_otherwise_is_followed, data::make(all_bent), kind)
+BOOST_DATA_TEST_CASE(a_sender_that_bends_otherwise_is_followed,
+                     data::make(all_bent),
+                     kind)
 {
     nonlinear_link received(kind.symbols, kind.sps, kind.is_complex, 5, kind.memory);
     const std::size_t batches = 16 * round_of / batch;
@@ -170,7 +175,8 @@ BOOST_DATA_TEST_CASE(a_sender_that_bends_otherwise_is_followed, data::make(all_b
     const std::size_t row = coefficients.size() / (kind.is_complex ? 2 : 1);
     for (std::size_t which = 1; which < (kind.is_complex ? 9u : 3u); ++which)
         for (std::size_t plane = 0; plane < coefficients.size(); plane += row)
-            coefficients[plane + 1 + which * taps + kind.memory] += which % 2 ? 0.1f : -0.1f;
+            coefficients[plane + 1 + which * taps + kind.memory] +=
+                which % 2 ? 0.1f : -0.1f;
     before.set_nonlinear(before.table(), coefficients);
     waveform_judge judge(before, received.window, batch), still(judge);
     for (std::size_t first = 0; first < batches * batch; first += batch) {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "core/signal/blind_decisions.h"
 #include "core/signal/linear_equalizer.h"
 
 #include <boost/test/unit_test.hpp>
@@ -127,6 +128,30 @@ BOOST_AUTO_TEST_CASE(real_points_are_found_in_complex_samples_of_any_phase)
     const auto known = trained_equalizer(signal.view(), symbols, signal.labels.data());
     BOOST_TEST(found.taps.size() == window.dimension());
     BOOST_TEST(found.error < 1.1 * known.error);
+}
+
+// 512 windows of 7 taps: the labels that were sent, turned by a symmetry.
+BOOST_AUTO_TEST_CASE(decisions_of_few_windows_are_right_up_to_a_symmetry)
+{
+    constexpr std::size_t few = 512;
+    for (const auto* name : { "bpsk", "qpsk", "8psk", "16qam" }) {
+        const constellation symbols(name);
+        const auto signal = receive(symbols, 1, 6);
+        blind_decisions decides(symbols, 7, 2, few);
+        for (const std::size_t first : { 0u, 4000u }) {
+            const auto* labels = decides.find(signal.view().from(first, few));
+            BOOST_REQUIRE(labels);
+            std::size_t most = 0;
+            for (const auto& symmetry : symbols.symmetries()) {
+                std::size_t alike = 0;
+                for (std::size_t i = 0; i < few; ++i)
+                    alike += symmetry[labels[i]] == signal.labels[first + i];
+                most = std::max(most, alike);
+            }
+            BOOST_TEST(most > few - 8, name << " " << most);
+        }
+        BOOST_TEST(!decides.find(receive(symbols, 0, 4).view().from(0, few)));
+    }
 }
 
 BOOST_AUTO_TEST_CASE(noise_and_silence_are_no_constellation)

@@ -1,0 +1,168 @@
+/* How a front filter finds back without a decision, and which of the labels that look alike
+ * are right.
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "core/tracking/front_filter.h"
+
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <utility>
+
+namespace gr::adann::core {
+
+namespace {
+constexpr double whole_turn = 2 * M_PI;
+// Looks: the first one when all symbols lie behind what the filter was lost at.
+constexpr std::size_t first_blind = 1 + front_filter::blind_symbols / judge::symbols;
+constexpr std::size_t most_looks_apart = 4096 / judge::symbols;
+} // namespace
+
+/* The carrier's when the filter was last not lost, followed to the next symbol: as far as its
+ * frequency tells, which comes from as few symbols. */
+double front_filter::good_phase() const
+{
+    const auto since =
+        std::min<std::uint64_t>(d_blocks * block - d_good_at, 2 * judged_every);
+    return d_good_phase + whole_turn * d_good_frequency * static_cast<double>(since);
+}
+
+// Turns samples that lie in the buffer from `first` on by that phase, or back.
+void front_filter::turn_good(planes& samples,
+                             std::size_t first,
+                             std::size_t n,
+                             double way) const
+{
+    if (!d_carrier || (d_good_phase == 0 && d_good_frequency == 0))
+        return;
+    const double per_sample =
+        whole_turn * d_good_frequency / static_cast<double>(d_window.sps());
+    const double behind =
+        static_cast<double>(first) - static_cast<double>(sample(d_next));
+    const double start = good_phase() + per_sample * behind;
+    for (std::size_t i = 0; i < n; ++i) {
+        const double by = way * (start + per_sample * static_cast<double>(i));
+        const std::complex<float> turned =
+            std::complex<float>(samples.re[i], samples.im[i]) *
+            std::complex<float>(std::polar(1.0, by));
+        samples.re[i] = turned.real();
+        samples.im[i] = turned.imag();
+    }
+}
+
+// The samples that compare() looked at, without their carrier.
+signal_planes front_filter::still(std::size_t owned) const
+{
+    return d_carrier ? static_cast<signal_planes>(d_still)
+                     : d_samples + static_cast<std::ptrdiff_t>(owned);
+}
+
+/* Decides the latest symbols by an equalizer that was told nothing, and starts from its labels
+ * if they leave less than half of what the network's do, behind the filter or without it. */
+bool front_filter::begin_blindly()
+{
+    if (d_unsettled == 0)
+        d_next_blind = first_blind;
+    if (++d_unsettled < d_next_blind)
+        return false;
+    d_next_blind += std::clamp(d_unsettled / 2, first_blind, most_looks_apart);
+    const std::size_t first = sample(d_next - blind_symbols) - d_blind_taps / 2;
+    const std::size_t n = sample(blind_symbols - 1) + d_blind_taps;
+    if (d_unusable > first)
+        return false;
+    std::copy_n(&d_samples.re[first], n, d_blind_samples.re.begin());
+    const float* windows = d_blind_samples.re.data();
+    if (d_planes == 2) {
+        std::copy_n(&d_samples.im[first], n, d_blind_samples.im.begin());
+        turn_good(d_blind_samples, first, n, -1);
+        windows = d_interleaved.data();
+        for (std::size_t i = 0; i < n; ++i) {
+            d_interleaved[2 * i] = d_blind_samples.re[i];
+            d_interleaved[2 * i + 1] = d_blind_samples.im[i];
+        }
+    } else {
+        float mean = 0;
+        for (std::size_t i = 0; i < n; ++i)
+            mean += d_blind_samples.re[i] / static_cast<float>(n);
+        for (std::size_t i = 0; i < n; ++i)
+            d_blind_samples.re[i] -= mean;
+    }
+    const std::uint8_t* const labels = d_blind->find(
+        { windows, d_window.stride(), d_blind_taps * d_planes, blind_symbols });
+    if (!labels)
+        return false;
+    const std::size_t around = d_waveform->reach();
+    const std::size_t judged = blind_symbols - judge::symbols - around;
+    const std::size_t owned =
+        sample(d_next - judge::symbols - around) - d_window.sps() / 2;
+    const float others = std::min(
+        d_judge.left(d_samples + static_cast<std::ptrdiff_t>(owned), &d_plain[around]),
+        d_judge.left(still(owned), &d_labels[d_next - judge::symbols - around]));
+    const float own = d_judge.left(
+        d_blind_samples + static_cast<std::ptrdiff_t>(owned - first), labels + judged);
+    return own < 0.5f * others &&
+           begin_from(labels, blind_symbols, d_channel.find(d_judge.channel(), 0));
+}
+
+/* Remembers the channel of the latest labels, if they explain the samples. If the filter was lost
+ * since it last did, the labels may have come to lie aside of what was sent: then it starts from
+ * those that are not. */
+bool front_filter::settle()
+{
+    const std::size_t around = d_waveform->reach();
+    const std::size_t first = d_next - d_plain.size() + around;
+    const std::size_t owned = sample(first) - d_window.sps() / 2;
+    const float left = d_judge.left(still(owned), &d_labels[first]);
+    if (!(2 * left < lost() * static_cast<float>(sample(judge::symbols))))
+        return false;
+    if (d_was_lost) {
+        double ahead = 0; // a start from a line goes on from the phase before
+        if (d_carrier && !d_turning)
+            ahead = d_carrier->phase_at(sample(d_next)) - good_phase();
+        const displacement by = d_channel.find(d_judge.channel(), ahead);
+        // Some of the labels may still be from before it found back: it has to be seen twice.
+        if (!(std::exchange(d_displaced, by) == by))
+            return false;
+        if (!by.none()) {
+            const std::size_t n = std::min(d_known, blind_symbols);
+            if (d_carrier && !d_carrier->idle()) {
+                const double aside = whole_turn * static_cast<double>(by.turned) /
+                                     static_cast<double>(d_symmetries.size());
+                d_good_phase = d_carrier->phase_at(sample(d_next)) - aside;
+                d_good_at = d_blocks * block;
+            }
+            if (!begin_from(&d_labels[d_next - n], n, by))
+                return false;
+            d_was_lost = false;
+            d_displaced = {};
+            return false;
+        }
+    }
+    d_channel.remember(d_judge.channel());
+    d_was_lost = false;
+    d_displaced = {};
+    d_unsettled = 0;
+    return true;
+}
+
+// From labels of the latest n symbols that are displaced.
+bool front_filter::begin_from(const std::uint8_t* labels,
+                              std::size_t n,
+                              const displacement& by)
+{
+    if (d_untrained || n < most_training + last_channel::most_late)
+        return false;
+    d_trained = most_training;
+    const std::size_t last = n - static_cast<std::size_t>(std::max(by.later, 0));
+    const std::size_t first = last - d_trained;
+    for (std::size_t k = 0; k < d_trained; ++k)
+        d_training[k] =
+            d_symmetries[by.turned]
+                        [labels[first + k + static_cast<std::size_t>(by.later)]];
+    if (!begin_from_training(d_next - (n - last), false))
+        return false;
+    d_known = 0; // other labels lie behind those of the samples
+    ++d_resets;
+    return true;
+}
+
+} // namespace gr::adann::core
