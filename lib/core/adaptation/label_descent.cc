@@ -41,6 +41,7 @@ void refinement::assign(const refinement& other)
     whitening = other.whitening;
     power = other.power;
     power_along = other.power_along;
+    phase_weights = other.phase_weights;
     if (waveform_number != other.waveform_number)
         table = other.table, polynomial = other.polynomial;
     waveform_number = other.waveform_number;
@@ -81,6 +82,7 @@ label_descent::label_descent(const constellation& symbols,
     d_expected.resize(together * waveform.stride());
     if (d_planes == 2)
         d_turned.resize(d_expected.size());
+    d_received.resize(simd::lanes * waveform.stride());
     d_phases.resize(together * waveform.stride());
     d_found.resize(d_dimensions * simd::lanes);
 }
@@ -88,6 +90,7 @@ label_descent::label_descent(const constellation& symbols,
 void label_descent::use(const refinement& signal)
 {
     d_power = std::max(signal.power_along, std::numeric_limits<float>::min());
+    d_phase_weights = signal.phase_weights;
     if (std::exchange(d_waveform_number, signal.waveform_number) !=
         signal.waveform_number)
         d_waveform.set_nonlinear(signal.table, signal.polynomial);
@@ -137,7 +140,7 @@ void label_descent::find_filters(const refinement& signal)
     const std::size_t taps = d_taps + d_lags, planes = d_planes;
     for (std::size_t plane = 0; plane < planes; ++plane) {
         for (std::size_t q = 0; q < taps; ++q)
-            d_sliding_wave[plane * taps + q] = -d_combined[q * planes + plane];
+            d_sliding_wave[plane * taps + q] = d_combined[q * planes + plane];
         for (std::size_t k = 0; k <= d_lags; ++k)
             d_sliding_samples[plane * (d_lags + 1) + d_lags - k] =
                 d_whitening[k * planes + plane];
@@ -199,6 +202,7 @@ void label_descent::whiten(const float* rest, std::size_t n, float* white) const
 
 void label_descent::subtract_waveform(const std::uint8_t* labels,
                                       const float* samples,
+                                      residual_phases& phases,
                                       float* white)
 {
     const std::size_t stride = d_waveform.stride(), planes = d_planes;
@@ -209,28 +213,34 @@ void label_descent::subtract_waveform(const std::uint8_t* labels,
     d_waveform.expect(labels - back, symbols, d_expected.data());
     for (std::size_t plane = 0; plane < planes; ++plane)
         for (std::size_t i = plane; i < n; i += planes)
-            white[i] = -d_offset[plane];
+            white[i] = d_offset[plane];
+    std::fill_n(d_received.begin(), n, 0.0f);
     const auto slide = [&](const aligned_floats& factors,
                            std::size_t plane,
                            std::size_t taps,
-                           const float* x) {
+                           const float* x,
+                           float* sum) {
         const float* const a = &factors[plane * taps];
-        d_kernels->slide(&a, 1, taps, x, planes, n, 1, &white);
+        d_kernels->slide(&a, 1, taps, x, planes, n, 1, &sum);
     };
-    slide(d_sliding_wave, 0, d_taps + d_lags, d_expected.data());
-    slide(d_sliding_samples, 0, d_lags + 1, samples - from);
-    if (planes == 1)
-        return;
-    const auto turn = [&](const float* values, std::size_t count) {
-        for (std::size_t i = 0; i < count; i += 2) {
-            d_turned[i] = -values[i + 1];
-            d_turned[i + 1] = values[i];
-        }
-    };
-    turn(d_expected.data(), symbols * stride);
-    slide(d_sliding_wave, 1, d_taps + d_lags, d_turned.data());
-    turn(samples - from, n + from);
-    slide(d_sliding_samples, 1, d_lags + 1, d_turned.data());
+    float* const received = d_received.data();
+    slide(d_sliding_wave, 0, d_taps + d_lags, d_expected.data(), white);
+    slide(d_sliding_samples, 0, d_lags + 1, samples - from, received);
+    if (planes == 2) {
+        const auto turn = [&](const float* values, std::size_t count) {
+            for (std::size_t i = 0; i < count; i += 2) {
+                d_turned[i] = -values[i + 1];
+                d_turned[i + 1] = values[i];
+            }
+        };
+        turn(d_expected.data(), symbols * stride);
+        slide(d_sliding_wave, 1, d_taps + d_lags, d_turned.data(), white);
+        turn(samples - from, n + from);
+        slide(d_sliding_samples, 1, d_lags + 1, d_turned.data(), received);
+        turn_back(received, n / 2, phases.take(white, received, n / 2, d_phase_weights));
+    }
+    for (std::size_t i = 0; i < n; ++i)
+        white[i] = received[i] - white[i];
 }
 
 void label_descent::find_matches(const float* white, match* matches)

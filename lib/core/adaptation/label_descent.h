@@ -7,6 +7,7 @@
 #pragma once
 
 #include "core/adaptation/filtered_waveform.h"
+#include "core/adaptation/residual_phase.h"
 #include "core/common/aligned.h"
 #include "core/signal/constellation.h"
 #include "core/signal/expected_waveform.h"
@@ -41,6 +42,8 @@ struct refinement {
     float power = 0; //!< mean square of the whitened floats that refined labels leave
     //! The same along a symbol's response, which is all that noise can change a decision by.
     float power_along = 0;
+    //! How far what is left of a carrier's phase is believed (residual_phase_filter).
+    residual_phases::weights phase_weights{};
     std::vector<float> table, polynomial; //!< of the waveform (following_waveform)
     std::uint64_t waveform_number = 0;    //!< another one when that is
 };
@@ -72,12 +75,16 @@ public:
     /*! The rest, whitened.
      * \param rest,white n samples, the first lags() of which become zero */
     void whiten(const float* rest, std::size_t n, float* white) const;
-    /*! The same of simd::lanes symbols, from their samples on.
+    /*! The same of simd::lanes symbols, from their samples on, without what is left of a
+     * carrier in these.
      * \param labels of the first of them; behind() lie before it, before() behind the last
      * \param samples of the first; those of predicted_from symbols lie before it
+     * \param phases of complex samples: of the blocks before, then of this one, too
      * \param white lanes · stride floats */
-    void
-    subtract_waveform(const std::uint8_t* labels, const float* samples, float* white);
+    void subtract_waveform(const std::uint8_t* labels,
+                           const float* samples,
+                           residual_phases& phases,
+                           float* white);
 
     //! How well the affine part says that a symbol's point may have been another one.
     struct match {
@@ -141,6 +148,7 @@ private:
     std::vector<float> d_before, d_after;           // expected samples around a symbol
     std::vector<float> d_change, d_best;            // (length) of a label's change
     float d_power = 0;                              // of the noise, for likelihoods
+    residual_phases::weights d_phase_weights{};
     std::size_t d_tries = 0;
     // For simd::lanes symbols at a time.
     const simd::kernels* d_kernels;
@@ -149,6 +157,7 @@ private:
     aligned_floats d_sliding_wave, d_sliding_samples, d_sliding_response;
     float d_offset[2] = {};              // whitened
     aligned_floats d_expected, d_turned; // samples, and those times i
+    aligned_floats d_received;           // whitened samples
     aligned_floats d_phases, d_found;    // (stride, symbols); (dimensions, lanes)
 };
 

@@ -42,7 +42,15 @@ label_refiner::label_refiner(const constellation& symbols,
 void label_refiner::reset()
 {
     std::fill(d_correlation.begin(), d_correlation.end(), 0.0);
+    d_phases.reset();
+    d_found.phase_weights = {};
     d_found.known = false;
+}
+
+// What is left of sums after a batch.
+double label_refiner::fading() const
+{
+    return std::exp(-static_cast<double>(d_batch) / memory);
 }
 
 // The linear prediction of the rest, from its autocorrelation.
@@ -54,7 +62,7 @@ void label_refiner::find_whitening(std::size_t n)
             d_turned[2 * i + 1] = -d_rest[2 * i];
         }
     const std::size_t lags = d_descent.lags();
-    const double fades = std::exp(-static_cast<double>(d_batch) / memory);
+    const double fades = fading();
     for (std::size_t lag = 0; lag <= lags; ++lag) {
         const auto with_later = [&](const std::vector<float>& later) {
             return sum_of_products(
@@ -80,11 +88,37 @@ void label_refiner::find_whitening(std::size_t n)
             solved ? -std::complex<float>(d_prediction[k]) : std::complex<float>{};
 }
 
-std::size_t label_refiner::refine(const waveform_judge& judge, std::uint8_t* labels)
+// By the phases that samples have beside the waveform, both whitened as the batch before was.
+void label_refiner::turn_samples(waveform_judge& judge, std::size_t floats)
+{
+    const std::size_t stride = d_descent.waveform().stride();
+    float* const samples = &judge.samples()[d_first * stride];
+    for (std::size_t i = 0; i < floats; ++i)
+        d_rest[i] = samples[i] - d_rest[i]; // expected
+    d_descent.whiten(d_rest.data(), floats / 2, d_white.data());
+    d_descent.whiten(samples, floats / 2, d_turned.data());
+    d_phases.fade(fading());
+    residual_phases phases;
+    for (std::size_t i = 0, n; i < floats; i += n) {
+        const std::size_t whole = residual_phases::block * stride;
+        n = floats - i < 2 * whole ? floats - i : whole;
+        const float phase =
+            phases.take(&d_white[i], &d_turned[i], n / 2, d_found.phase_weights);
+        d_phases.add(phases, d_found.power_along / phases.energy());
+        turn_back(samples + i, n / 2, phase);
+    }
+    d_found.phase_weights = d_phases.solve();
+}
+
+std::size_t label_refiner::refine(waveform_judge& judge, std::uint8_t* labels)
 {
     const std::size_t last = d_batch - d_first;
     const std::size_t samples = (last - d_first) * d_descent.waveform().sps();
     judge.rest(labels, d_first, last, d_rest.data());
+    if (d_planes == 2 && d_found.known) {
+        turn_samples(judge, samples * d_planes);
+        judge.rest(labels, d_first, last, d_rest.data());
+    }
     find_whitening(samples);
     d_found.taps = judge.taps();
     if (d_found.waveform_number != judge.waveform().number()) {
@@ -127,6 +161,12 @@ void label_refiner::state(archive& members)
          { std::pair("taps", &d_found.taps), std::pair("whitening", &d_found.whitening) })
         members.numbers(
             name, reinterpret_cast<float*>(filter->data()), { filter->size(), 2 });
+    members("phases", d_phases);
+    members.numbers("phase_weights",
+                    d_found.phase_weights.data(),
+                    { d_found.phase_weights.size() },
+                    -1.0f,
+                    1.0f);
     members("power", d_found.power, 0.0f, std::numeric_limits<float>::max());
     members("power_along", d_found.power_along, 0.0f, std::numeric_limits<float>::max());
     members("polynomial", d_found.polynomial, -largest_sample, largest_sample);

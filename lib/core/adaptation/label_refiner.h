@@ -14,7 +14,8 @@ namespace gr::adann::core {
 /*! Refines the labels of a waveform_judge's batch: each symbol tries the points nearest to
  * its own (label_descent). Two rounds, for what one change makes worth another.
  *
- * The waveform is the judge's, sent through its filter. The difference is whitened by a
+ * The waveform is the judge's, sent through its filter. Complex samples are turned by what is
+ * left of a carrier's phase in them (residual_phases). The difference is whitened by a
  * linear prediction over three symbols, estimated from what the waveform leaves of some
  * 8192 latest symbols. Nothing is allocated after construction. */
 class label_refiner
@@ -26,10 +27,10 @@ public:
                   const expected_waveform& trained,
                   std::size_t batch);
 
-    /*! \param judge that has looked at the batch
+    /*! \param judge that has looked at the batch, whose samples are turned
      * \param labels of the batch, refined afterwards: all but some at its ends
      * \return how many changed, a symbol twice if it did */
-    std::size_t refine(const waveform_judge& judge, std::uint8_t* labels);
+    std::size_t refine(waveform_judge& judge, std::uint8_t* labels);
 
     //! What the latest batch was refined by: for whoever decides what comes next.
     const refinement& found() const { return d_found; }
@@ -47,12 +48,15 @@ private:
         2; // symbols, so that most of a response is seen
 
     void find_whitening(std::size_t samples);
+    void turn_samples(waveform_judge& judge, std::size_t floats);
+    double fading() const;
 
     label_descent d_descent;
     const std::size_t d_batch, d_planes;
     const std::size_t d_first; // symbol whose samples' rest is known
     std::vector<std::complex<double>> d_correlation, d_work, d_prediction;
     std::vector<float> d_rest, d_turned, d_white; // of the batch; turned by -90 degrees
+    residual_phase_filter d_phases;
     refinement d_found;
     std::vector<float> d_doubts;
 };

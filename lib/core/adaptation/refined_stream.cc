@@ -29,6 +29,7 @@ refined_stream::refined_stream(const constellation& symbols,
 void refined_stream::start()
 {
     d_filled = d_taken = d_flushed = d_whitened = 0;
+    d_phases.start();
     std::fill(d_due.begin(), d_due.end(), false);
 }
 
@@ -74,11 +75,14 @@ void refined_stream::refine(const refinement& signal)
             d_descent.use(signal);
         // The symbols whose neighbours the block makes known.
         const std::size_t first = d_past - d_descent.before();
-        d_descent.subtract_waveform(
-            &d_refined[first], &d_samples[first * stride], &d_white[first * stride]);
+        d_descent.subtract_waveform(&d_refined[first],
+                                    &d_samples[first * stride],
+                                    d_phases,
+                                    &d_white[first * stride]);
         d_whitened = std::min(d_whitened + block, size);
     } else {
         d_whitened = 0;
+        d_phases.start();
     }
     // As far back as explained() looks, or the response of what is visited again reaches.
     if (d_whitened >=

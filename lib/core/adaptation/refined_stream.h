@@ -18,11 +18,13 @@ namespace gr::adann::core {
  * hands them out delay() symbols later.
  *
  * After every `block` symbols, counted from the first one, each symbol whose whole response
- * has come is visited, and once more a block later if a label has changed near it; in a block as many labels are tried as symbols are visited, at most. Labels
- * stay as they were decided where there is no refinement, and where more than twice the
- * power is left of most symbols around than refinement leaves as a rule: the signal is
- * another one there. The result is the same to the bit, however the stream is cut. Nothing is allocated
- * after construction. */
+ * has come is visited, and once more a block later if a label has changed near it; in a block
+ * as many labels are tried as symbols are visited, at most. Complex samples are turned by what
+ * is left of a carrier's phase in their block, now that it is decided (residual_phases). Labels
+ * stay as they were decided where there is no refinement, and where more than twice the power is
+ * left of most symbols around than refinement leaves as a rule: the signal is another one there.
+ * The result is the same to the bit, however the stream is cut. Nothing is allocated after
+ * construction. */
 class refined_stream
 {
 public:
@@ -60,6 +62,7 @@ private:
     bool explained(const refinement& signal, std::size_t first, std::size_t last);
 
     label_descent d_descent;
+    residual_phases d_phases;
     const std::size_t d_past;                    // symbols kept before a block
     std::vector<float> d_samples, d_white;       // (past + block, stride)
     std::vector<label_descent::match> d_matches; // of the block that is visited first

@@ -80,6 +80,8 @@ public:
               std::size_t last,
               float* rest) const;
 
+    //! The samples of look()'s batch, (batch, stride()), which may be turned.
+    std::vector<float>& samples() { return d_samples; }
     //! Forgets the signal's filter; its table stays, as another channel may have the same sender.
     void reset();
     void forget(); //!< Forgets the table, too.

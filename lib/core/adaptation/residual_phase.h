@@ -1,0 +1,70 @@
+/* -*- c++ -*- */
+/*
+ * The carrier's phase that a loop has left in symbols, once they are decided.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+#pragma once
+
+#include "core/files/archive.h"
+#include "core/simd/kernels.h"
+
+#include <array>
+#include <cstddef>
+#include <vector>
+
+namespace gr::adann::core {
+
+//! Phases of blocks in a row, in radians: what is left of a carrier that a loop has foretold.
+class residual_phases
+{
+public:
+    static constexpr std::size_t block = simd::lanes; //!< symbols that one is measured in
+    static constexpr std::size_t blocks = 3;
+    using weights = std::array<float, blocks>; //!< the latest one's first
+
+    /*! Takes the next block's: that of Σ x z̄, z expected, x received.
+     * \param expected,received n complex samples, interleaved
+     * \param parts of the latest blocks' phases in what is returned */
+    float take(const float* expected,
+               const float* received,
+               std::size_t n,
+               const weights& parts);
+    void start(); //!< what comes next follows on nothing
+
+    std::size_t count() const { return d_count; } //!< that are known, up to `blocks`
+    float operator[](std::size_t back) const { return d_phases[back]; }
+    //! Σ |z|² of the latest block.
+    double energy() const { return d_energy; }
+
+private:
+    std::array<float, blocks> d_phases{};
+    std::size_t d_count = 0;
+    double d_energy = 0;
+};
+
+//! Turns n complex samples back by a phase.
+void turn_back(float* samples, std::size_t n, float phase);
+
+/*! How far residual_phases are to be believed: the Wiener filter for the latest one, from their
+ * mean products and the variance of the noise in them. Where there is only noise, next to nothing
+ * is believed. Nothing is allocated after construction. */
+class residual_phase_filter
+{
+public:
+    /*! \param phases of which the latest one is new
+     * \param noise its variance */
+    void add(const residual_phases& phases, double noise);
+    void fade(double keep); //!< multiplies all sums
+    residual_phases::weights solve();
+    void reset();
+    void state(archive& members);
+
+private:
+    std::array<double, residual_phases::blocks> d_products{}, d_counts{};
+    double d_noise = 0;
+    std::vector<double> d_matrix = std::vector<double>(d_counts.size() * d_counts.size());
+    std::vector<double> d_solution = std::vector<double>(d_counts.size());
+};
+
+} // namespace gr::adann::core
