@@ -31,7 +31,11 @@ following_polynomial::following_polynomial(const expected_waveform& waveform,
 {
 }
 
-void following_polynomial::start_round() { d_sums.sums().reset(); }
+void following_polynomial::start_round()
+{
+    d_sums.sums().reset();
+    d_next = 0;
+}
 
 void following_polynomial::add(const expected_waveform& now,
                                const std::uint8_t* labels,

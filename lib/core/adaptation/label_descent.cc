@@ -42,8 +42,10 @@ void refinement::assign(const refinement& other)
     power = other.power;
     power_along = other.power_along;
     phase_weights = other.phase_weights;
-    if (waveform_number != other.waveform_number)
-        table = other.table, polynomial = other.polynomial;
+    if (waveform_number != other.waveform_number) {
+        table = other.table;
+        polynomial = other.polynomial;
+    }
     waveform_number = other.waveform_number;
 }
 

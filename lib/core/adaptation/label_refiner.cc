@@ -116,6 +116,7 @@ std::size_t label_refiner::refine(waveform_judge& judge, std::uint8_t* labels)
     const std::size_t samples = (last - d_first) * d_descent.waveform().sps();
     judge.rest(labels, d_first, last, d_rest.data());
     if (d_planes == 2 && d_found.known) {
+        d_descent.use(d_found); // as restored, too
         turn_samples(judge, samples * d_planes);
         judge.rest(labels, d_first, last, d_rest.data());
     }

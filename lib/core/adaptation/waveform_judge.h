@@ -50,15 +50,15 @@ public:
      * \return whether the signal has changed */
     bool look(const feature_view& batch, const std::uint8_t* labels);
 
-    /*! Lets the waveform's table follow look()'s batch.
+    /*! Lets the waveform follow look()'s batch.
      * \param labels of the batch, the best that there are */
     void follow(const std::uint8_t* labels);
 
     struct votes {
         unsigned first = 0, second = 0;
     };
-    //! How often each of two decisions of look()'s batch explains it better than the
-    //! other.
+    //! How often each of two decisions of look()'s batch, as it may have been turned
+    //! since, explains it better than the other.
     votes compare(const std::uint8_t* first, const std::uint8_t* second);
 
     //! The rms that the waveform left of a float of some 2048 latest symbols, with the
@@ -82,9 +82,9 @@ public:
 
     //! The samples of look()'s batch, (batch, stride()), which may be turned.
     std::vector<float>& samples() { return d_samples; }
-    //! Forgets the signal's filter; its table stays, as another channel may have the same sender.
+    //! Forgets the signal's filter; the waveform stays, as another channel may have the same sender.
     void reset();
-    void forget(); //!< Forgets the table, too.
+    void forget(); //!< Forgets the waveform that followed, too.
     void state(archive& members);
 
 private:

@@ -7,8 +7,8 @@
 #pragma once
 
 #include "core/files/archive.h"
-#include <cstddef>
 
+#include <cstddef>
 #include <vector>
 
 namespace gr::adann::core {

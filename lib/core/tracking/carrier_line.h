@@ -47,7 +47,9 @@ public:
 
     //! Takes the sample in the middle of the next symbol.
     void take(std::complex<float> middle);
-    //! Whether there are enough symbols, and rotations, 2 to 8.
+    //! Whether the constellation has as many rotations as a line needs, 2 to 8.
+    bool is_usable() const;
+    //! … and there are enough symbols.
     bool is_ready() const { return is_usable() && d_groups >= d_sums.size(); }
     //! Forgets all.
     void reset();
@@ -58,7 +60,6 @@ public:
     void state(archive& members);
 
 private:
-    bool is_usable() const;
     std::complex<double> sum(double frequency) const;
 
     std::size_t d_order, d_group;

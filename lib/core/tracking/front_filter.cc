@@ -14,7 +14,7 @@ using simd::lanes;
 namespace {
 
 constexpr std::size_t room = 4096; // symbols until the buffers are moved back
-// A least squares fit to labels has eight equations for each.
+// A least squares fit to labels has four equations for each unknown, or more.
 constexpr std::size_t most_blind_taps = front_filter::blind_symbols / 8 + 1;
 
 std::size_t odd_taps(unsigned length, std::size_t sps)
@@ -291,6 +291,7 @@ void front_filter::decided(const std::uint8_t* labels,
 void front_filter::known(const std::uint8_t* labels, std::size_t n)
 {
     d_in_use = true;
+    forget_loss();
     if (const std::size_t blocks = take(labels, n))
         update(blocks);
 }
@@ -383,8 +384,10 @@ void front_filter::reset()
 {
     start_over();
     d_channel.reset();
-    d_was_lost = false;
-    d_unsettled = 0;
+    d_good_phase = d_good_frequency = 0;
+    d_good_at = 0;
+    d_usual = 0;
+    forget_loss();
     if (d_position) // the rest of a block
         d_update = (d_position + block) / block * block;
     if (d_step > carrier::step)

@@ -87,7 +87,7 @@ struct front_filter_status {
  * more seldom, 4096 symbols apart at most. If the judge says that its labels leave less than
  * half of what the network's do, the taps start from them. By how much they are displaced, or
  * those of a filter that found back by itself, the channel tells that there was before the
- * loss (last_channel.h).
+ * loss (last_channel.h). All that goes on until the labels have been compared with it.
  *
  * A training sequence, train(), sets taps and carrier at once (acquisition.h), whatever they
  * were: that of a burst, from a channel unknown before. If its symbols are not there, which
@@ -227,6 +227,7 @@ private:
     signal_planes still(std::size_t owned) const;
     bool begin_blindly();
     bool settle();
+    void forget_loss();
     bool begin_from(const std::uint8_t* labels, std::size_t n, const displacement& by);
 
     std::shared_ptr<const expected_waveform> d_waveform;
@@ -275,6 +276,7 @@ private:
     double d_good_phase = 0;      // the carrier's, when it was last not lost
     double d_good_frequency = 0;  // turns a symbol then
     std::uint64_t d_good_at = 0;  // symbols then
+    float d_usual = 0;            // what the judge then left; 0: never yet
     std::size_t d_unsettled = 0;  // looks since then, if it has been lost
     std::size_t d_next_blind = 0; // … at which nothing but the samples is asked
     bool d_was_lost = false;      // since then

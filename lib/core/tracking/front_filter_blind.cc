@@ -4,8 +4,10 @@
 #include "core/tracking/front_filter.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <complex>
+#include <tuple>
 #include <utility>
 
 namespace gr::adann::core {
@@ -14,11 +16,26 @@ namespace {
 constexpr double whole_turn = 2 * M_PI;
 // Looks: the first one when all symbols lie behind what the filter was lost at.
 constexpr std::size_t first_blind = 1 + front_filter::blind_symbols / judge::symbols;
+constexpr float as_before = 1.25f; // of what was left: four standard deviations, or more
 constexpr std::size_t most_looks_apart = 4096 / judge::symbols;
+
+/* Whether labels tell a channel: half as many different pairs follow each other as in random data,
+ * or more. Idle words are explained by many a channel. */
+bool are_rich(const std::uint8_t* labels, std::size_t classes)
+{
+    std::array<std::uint16_t, judge::symbols - 1> pairs;
+    for (std::size_t i = 0; i < pairs.size(); ++i)
+        pairs[i] = static_cast<std::uint16_t>(labels[i] * classes + labels[i + 1]);
+    std::sort(pairs.begin(), pairs.end());
+    const auto found =
+        static_cast<double>(std::unique(pairs.begin(), pairs.end()) - pairs.begin());
+    const auto all = static_cast<double>(classes * classes);
+    return found >= all * (1 - std::exp(-static_cast<double>(pairs.size()) / all)) / 2;
+}
 } // namespace
 
-/* The carrier's when the filter was last not lost, followed to the next symbol: as far as its
- * frequency tells, which comes from as few symbols. */
+/* The carrier's when the filter was last not lost, followed to the next symbol, for up to 2048
+ * symbols: its frequency comes from half as many, and tells nothing beyond. */
 double front_filter::good_phase() const
 {
     const auto since =
@@ -103,7 +120,8 @@ bool front_filter::begin_blindly()
            begin_from(labels, blind_symbols, d_channel.find(d_judge.channel(), 0));
 }
 
-/* Remembers the channel of the latest labels, if they explain the samples. If the filter was lost
+/* Remembers the channel of the latest labels, if they tell it, and explain the samples well, or as
+ * well as those before. If the filter was lost
  * since it last did, the labels may have come to lie aside of what was sent: then it starts from
  * those that are not. */
 bool front_filter::settle()
@@ -112,7 +130,10 @@ bool front_filter::settle()
     const std::size_t first = d_next - d_plain.size() + around;
     const std::size_t owned = sample(first) - d_window.sps() / 2;
     const float left = d_judge.left(still(owned), &d_labels[first]);
-    if (!(2 * left < lost() * static_cast<float>(sample(judge::symbols))))
+    const float most = lost() * static_cast<float>(sample(judge::symbols));
+    const bool as_usual = d_usual > 0 ? left < as_before * d_usual : !d_was_lost;
+    if (!(2 * left < most || (left < most && as_usual)) ||
+        !are_rich(&d_labels[first], d_waveform->classes()))
         return false;
     if (d_was_lost) {
         double ahead = 0; // a start from a line goes on from the phase before
@@ -124,24 +145,31 @@ bool front_filter::settle()
             return false;
         if (!by.none()) {
             const std::size_t n = std::min(d_known, blind_symbols);
+            const auto before = std::pair(d_good_phase, d_good_at);
             if (d_carrier && !d_carrier->idle()) {
                 const double aside = whole_turn * static_cast<double>(by.turned) /
                                      static_cast<double>(d_symmetries.size());
                 d_good_phase = d_carrier->phase_at(sample(d_next)) - aside;
                 d_good_at = d_blocks * block;
             }
-            if (!begin_from(&d_labels[d_next - n], n, by))
-                return false;
-            d_was_lost = false;
-            d_displaced = {};
+            if (begin_from(&d_labels[d_next - n], n, by))
+                forget_loss();
+            else
+                std::tie(d_good_phase, d_good_at) = before;
             return false;
         }
     }
     d_channel.remember(d_judge.channel());
+    d_usual = left;
+    forget_loss();
+    return true;
+}
+
+void front_filter::forget_loss()
+{
     d_was_lost = false;
     d_displaced = {};
     d_unsettled = 0;
-    return true;
 }
 
 // From labels of the latest n symbols that are displaced.

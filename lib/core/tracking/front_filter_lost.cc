@@ -92,6 +92,7 @@ void front_filter::start_over()
         d_carrier->reset();
     d_clear = d_acquired = false;
     d_was_lost = true;
+    d_displaced = {};
     d_vain_looks = 0;
     d_reference = 0;
     d_turning = false;
@@ -103,13 +104,11 @@ void front_filter::mind_carrier(bool settled)
     if (is_lost() || std::isnan(d_bank.residual()))
         return;
     const bool first = d_good_at == 0;
-    if (first && !d_line->is_ready())
-        return;
     const double frequency = d_carrier->frequency();
     const double now = d_carrier->phase_at(sample(d_next));
     const auto since = static_cast<double>(d_blocks * block - d_good_at);
     std::optional<double> of_line;
-    if (first || !d_carrier->idle()) {
+    if (d_line->is_ready() && (first || !d_carrier->idle())) {
         const auto found = d_line->find(frequency, slowest_line);
         if (!found && first && begin_with_carrier())
             return;
@@ -132,8 +131,10 @@ void front_filter::mind_carrier(bool settled)
         return;
     d_good_phase = d_carrier->phase_at(sample(d_next));
     // A loop that follows quickly has a frequency that means nothing for long.
-    d_good_frequency = d_carrier->idle() ? 0 : of_line.value_or(d_good_frequency);
-    d_good_at = d_blocks * block;
+    const double other = d_line->is_usable() ? d_good_frequency : frequency;
+    d_good_frequency = d_carrier->idle() ? 0 : of_line.value_or(other);
+    if (d_line->is_ready() || !d_line->is_usable())
+        d_good_at = d_blocks * block;
 }
 
 /* Starts over if the samples have a carrier that decisions cannot pull in. Which of the

@@ -29,6 +29,7 @@ void front_filter::state(archive& members)
     members("good_frequency", d_good_frequency);
     members("good_at", d_good_at);
     members("channel", d_channel);
+    members("usual", d_usual, 0.0f, 1e12f);
     members("unsettled", d_unsettled);
     members("next_blind", d_next_blind);
     members("was_lost", d_was_lost);

@@ -48,7 +48,8 @@ bool front_filter::begin_from_training(std::size_t end, bool finds_carrier)
     start_over();
     // Whatever is needed of the filtered stream from here on is filtered again.
     d_position = d_update = 0;
-    d_ready = std::min(sample(d_next) - d_window.samples_before(), owned + n);
+    d_ready = std::min(sample(d_next) - d_window.samples_before(),
+                       sample(d_next - around) - d_window.sps() / 2);
     if (!finds_carrier) {
         if (d_carrier && (d_good_phase != 0 || d_good_frequency != 0)) {
             d_carrier->begin(d_good_frequency, good_phase(), sample(d_next));

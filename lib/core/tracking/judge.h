@@ -66,7 +66,6 @@ public:
         return d_left[0][symbols];
     }
     const float* channel() const { return d_channel.data(); } //!< of normal_equations
-    std::size_t pitch() const { return d_sums.pitch(); }      //!< the same
 
     void reset() { d_lost = d_bouts = 0; }
     void state(archive& members)

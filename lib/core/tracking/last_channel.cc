@@ -14,13 +14,13 @@ last_channel::last_channel(const expected_waveform& waveform,
       d_symmetries(symmetries),
       d_taps(taps),
       d_pitch(waveform.is_complex() ? pitch : 0),
-      d_linear((2 * waveform.reach() + 1) * d_sps),
+      d_linear((2 * waveform.affine_reach() + 1) * d_sps),
       d_response(d_linear.size() + taps - 1),
       d_other(d_response)
 {
     // Of complex points the real and the imaginary part have a row each, of a widely linear
     // response; what it is to a point is half of one less j times the other.
-    const std::size_t symbols = 2 * waveform.reach() + 1;
+    const std::size_t symbols = 2 * waveform.affine_reach() + 1;
     const std::size_t dimensions = (waveform.rows() - 1) / symbols;
     const std::size_t planes = waveform.is_complex() ? 2 : 1;
     const auto value = [&](std::size_t row, std::size_t i) {

@@ -183,6 +183,8 @@ void mimo_filter::measure_phases()
     const std::size_t symbol = latest(step);
     const std::size_t first = sample(symbol) - d_window.sps() / 2;
     std::complex<double> all = 0;
+    const bool any_found = std::any_of(
+        d_outputs.begin(), d_outputs.end(), [](const auto& each) { return each.found; });
     for (auto& each : d_outputs) {
         std::complex<double> own = 0; // which is skipped
         if (usable(each, symbol)) {
@@ -191,7 +193,8 @@ void mimo_filter::measure_phases()
         }
         if (!d_one_carrier)
             each.turn.measure(own, first);
-        all += own;
+        if (each.found || !any_found)
+            all += own;
     }
     for (auto& each : d_outputs)
         if (d_one_carrier)

@@ -96,7 +96,8 @@ public:
      * \param samples (channels, symbols · sps) of I and Q; sample i · sps is the middle of
      * symbol i
      * \param labels (outputs, symbols), or null: then it starts blindly
-     * \throws std::invalid_argument if there are fewer symbols than unknowns, eye_closed if
+     * \throws std::invalid_argument if there are fewer symbols than unknowns, or labels that are
+     * none of the constellation's, eye_closed if
      * a transmitter is not found */
     void start(const float* const* samples,
                std::size_t symbols,

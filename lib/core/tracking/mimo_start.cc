@@ -16,7 +16,7 @@ constexpr float lost = 0.75f;                        // of what decisions at ran
 constexpr std::size_t compared = 256, most_late = 4; // labels of two outputs
 constexpr std::size_t most_patience = 65536;         // symbols
 constexpr double ridge = 1e-3; // of the mean power: where there is only noise, no taps
-constexpr double together_by = 0.75;  // mean cosine of phases that go together
+constexpr double together_by = 0.95;  // mean cosine of phases that go together
 constexpr std::size_t at_once = 1024; // symbols whose sums are made together
 
 } // namespace
@@ -121,6 +121,8 @@ bool mimo_filter::have_one_carrier(const std::vector<separated>& transmitters) c
         transmitters.begin() + 1, transmitters.end(), [&](const separated& each) {
             const carrier_track& b = each.carrier;
             const std::size_t n = std::max(a.phase.size(), b.phase.size());
+            if (n == 0) // nothing tells
+                return false;
             std::complex<double> sum = 0;
             for (std::size_t i = 0; i < n; ++i) {
                 const double apart = (a.stands() ? 0.0 : double{ a.phase[i] }) -
@@ -141,12 +143,15 @@ void mimo_filter::begin(output& each,
 {
     sent.carrier.count_from(number); // the taps have the phase that it has there
     if (beside) {
-        each.turn = beside->turn;
         if (sent.carrier.stands())
             sent.carrier.phase.assign(sent.labels.size(), 0.0f);
-        const auto there = static_cast<float>(each.turn.phase_at(sample(symbol)));
+        const auto there = static_cast<float>(beside->turn.phase_at(sample(symbol)));
         for (auto& phase : sent.carrier.phase)
             phase += there;
+    }
+    each.bank.reset(fit(x, sent));
+    if (beside) {
+        each.turn = beside->turn;
     } else {
         each.turn.reset();
         if (sent.carrier.turns()) {
@@ -154,7 +159,6 @@ void mimo_filter::begin(output& each,
             each.turn.begin(sent.carrier.frequency, 0, sample(symbol));
         }
     }
-    each.bank.reset(fit(x, sent));
     each.known = ready() + d_half_window + 1;
     each.found = true;
     ++each.starts;
@@ -168,6 +172,12 @@ void mimo_filter::start(const float* const* samples,
     const std::size_t least =
         d_sums.unknowns() + 2 * (d_waveform.reach() + d_half_window) + 2;
     check_range<std::size_t>("symbols", symbols, least, 100'000'000);
+    for (std::size_t o = 0; labels && o < outputs(); ++o)
+        for (std::size_t i = 0; i < symbols; ++i)
+            check_range("label",
+                        std::size_t{ labels[o][i] },
+                        std::size_t{ 0 },
+                        d_symbols.size() - 1);
     const std::size_t n = symbols - 2, owned = d_window.sps() - d_window.sps() / 2;
     const std::size_t margin = d_reach + d_taps + 2 * simd::lanes + 16;
     std::vector<planes> stretch(channels(), planes(sample(symbols) + 2 * margin, true));
@@ -306,7 +316,9 @@ void mimo_filter::find()
         }
         if (sought.empty())
             return;
-        d_one_carrier = have_one_carrier(transmitters);
+        // Loops of their own have phases of their own.
+        const bool share = d_one_carrier || sought.size() + 1 >= outputs();
+        d_one_carrier = share && have_one_carrier(transmitters);
         for (std::size_t i = 0; i < sought.size(); ++i) {
             const auto beside =
                 std::find_if(d_outputs.begin(), d_outputs.end(), [&](const auto& other) {

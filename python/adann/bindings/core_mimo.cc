@@ -94,7 +94,7 @@ py::tuple known_carrier(const samples_array& windows,
                         std::size_t half_window)
 {
     const std::size_t count = static_cast<std::size_t>(sent.size());
-    if (windows.ndim() != 2 || sent.ndim() != 1 ||
+    if (windows.ndim() != 2 || sent.ndim() != 1 || windows.shape(1) == 0 ||
         windows.shape(0) != static_cast<py::ssize_t>(count + 2 * half_window))
         refuse("samples' shape", shape_of(windows), "(symbols + 2 * half_window, any)");
     const std::size_t stride = 2 * static_cast<std::size_t>(windows.shape(1));

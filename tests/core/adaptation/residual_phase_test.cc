@@ -37,7 +37,7 @@ std::array<double, 3> wiener(const std::array<double, 3>& c, double variance)
 {
     const double a = c[0] + variance, b = c[1], d = c[2];
     const double m[3][3] = { { a, b, d }, { b, a, b }, { d, b, a } };
-    const auto det = [](const double (&x)[3][3]) {
+    const auto det = [](const double(&x)[3][3]) {
         return x[0][0] * (x[1][1] * x[2][2] - x[1][2] * x[2][1]) -
                x[0][1] * (x[1][0] * x[2][2] - x[1][2] * x[2][0]) +
                x[0][2] * (x[1][0] * x[2][1] - x[1][1] * x[2][0]);
@@ -66,8 +66,7 @@ residual_phases::weights weights_of(double part, double power, double variance)
         phase = part * phase + std::sqrt((1 - part * part) * power) * normal(random);
         const double measured = phase + std::sqrt(variance) * normal(random);
         const complex received =
-            2.0f * expected *
-            std::polar(1.0f, static_cast<float>(measured));
+            2.0f * expected * std::polar(1.0f, static_cast<float>(measured));
         phases.take(reinterpret_cast<const float*>(&expected),
                     reinterpret_cast<const float*>(&received),
                     1,
@@ -90,7 +89,8 @@ BOOST_AUTO_TEST_CASE(a_block_is_turned_back_by_the_parts_of_the_latest_phases)
         auto received = expected;
         for (auto& sample : received)
             sample *= std::polar(1.5f, phase);
-        turned = phases.take(floats(expected), floats(received), 32, { 0.5f, 0.25f, 0.1f });
+        turned =
+            phases.take(floats(expected), floats(received), 32, { 0.5f, 0.25f, 0.1f });
         BOOST_TEST(phases[0] == phase, boost::test_tools::tolerance(1e-5f));
     }
     BOOST_TEST(phases.count() == 3u);
@@ -125,8 +125,7 @@ BOOST_DATA_TEST_CASE(weights_are_the_wiener_filter_of_a_phase_that_goes_on,
 {
     constexpr double power = 1e-3;
     const auto found = weights_of(part, power, variance);
-    const auto wanted =
-        wiener({ power, part * power, part * part * power }, variance);
+    const auto wanted = wiener({ power, part * power, part * part * power }, variance);
     for (std::size_t back = 0; back < 3; ++back)
         BOOST_TEST(std::abs(found[back] - wanted[back]) < 0.03,
                    back << ": " << found[back] << ", " << wanted[back]);
