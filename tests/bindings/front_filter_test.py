@@ -40,11 +40,12 @@ def rows(samples, sps):
     return np.roll(samples, sps // 2).reshape(-1, sps)
 
 
-def link(name, count, seed, turns=0.0, echo=0.0, sps=2, noise=0.12, offset=0.0):
+def link(name, count, seed, turns=0.0, echo=0.0, sps=2, noise=0.12, offset=0.0, change=lambda labels: None):
     """Labels and samples: a raised cosine pulse, and an echo 1.5 symbols later that turns."""
     random = np.random.default_rng(seed)
     alphabet = core.constellation(name)
     labels = random.integers(0, alphabet.size, count).astype(np.uint8)
+    change(labels)
     sent = np.zeros(count * sps, complex)
     sent[::sps] = alphabet.points[labels] / np.sqrt(np.mean(np.abs(alphabet.points) ** 2))
     t = np.arange(-8 * sps, 8 * sps + 1) / sps
@@ -272,6 +273,33 @@ def test_finds_back_when_an_echo_jumps(name, noise, echo, angles, seed):
     wrong = (found != labels)[:-64]
     for start in range(0, wrong.size, each):
         assert np.mean(wrong[start + 3072:start + each]) < 3e-3
+
+
+def test_idle_words_tell_no_channel():
+    """Two levels in turn, which many a channel explains: one of those was remembered, and what came
+    after them was taken for displaced, for ever."""
+    def idle(labels):
+        labels[8000:20000] = np.resize([0, 15], 12000)
+
+    labels, samples = link("16qam", 30000, 2, turns=1e-6, echo=0.35, noise=0.1, change=idle)
+    filter, _ = tracked("16qam")
+    wrong = decide(filter, samples)[0] != labels
+    assert np.mean(wrong[4000:8000]) < 5e-3 and np.mean(wrong[24096:-64]) < 5e-3
+
+
+@pytest.mark.parametrize("name, trained, noise", [("qpsk", 0.3, 0.5), ("16qam", 0.12, 0.2)])
+@pytest.mark.parametrize("seed", [3, 5])
+def test_goes_on_with_its_carrier_after_noise_where_the_link_is_noisier_than_trained(name, trained, noise, seed):
+    """Labels came back turned by a part of a turn, as nothing but the trained noise counted as followed."""
+    labels, samples = link(name, 20000, 1, noise=trained)
+    alphabet = core.constellation(name)
+    model = core.model(slicer(alphabet, 2, True), 2, HALF_WINDOW, True, name)
+    model.waveform = core.expected_waveform.fit(alphabet, rows(samples, 2).astype(np.complex64), labels)
+    labels, samples = link(name, 60000, seed, noise=noise)
+    samples = samples * np.exp(1j * np.pi * 1e-4 * np.arange(len(samples)))
+    samples[20000:22000] = np.random.default_rng(seed + 10).standard_normal((2000, 2)) @ [1, 1j] / np.sqrt(2)
+    wrong = decide(core.tracked_network(model), samples)[0] != labels
+    assert np.mean(wrong[14000:-64]) < 0.03
 
 
 def test_is_lost_in_noise_and_back_soon_after():

@@ -336,6 +336,8 @@ def test_what_is_out_of_range_is_refused():
         filter.run(np.zeros((3, 32)))
     with pytest.raises(ValueError, match="samples is 31, allowed: multiples of 32"):
         filter.run(np.zeros((2, 31)))
+    with pytest.raises(ValueError, match="label is 255, allowed: 0 to "):
+        filter.start(np.ones((2, 2000), np.complex64), np.full((2, 1000), 255, np.uint8))
     with pytest.raises(ValueError, match="labels' shape is"):
         filter.start(np.zeros((2, 1024)), np.zeros((1, 512)))
     with pytest.raises(ValueError, match="symbols is 50"):

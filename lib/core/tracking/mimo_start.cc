@@ -121,8 +121,8 @@ bool mimo_filter::have_one_carrier(const std::vector<separated>& transmitters) c
         transmitters.begin() + 1, transmitters.end(), [&](const separated& each) {
             const carrier_track& b = each.carrier;
             const std::size_t n = std::max(a.phase.size(), b.phase.size());
-            if (n == 0) // nothing tells
-                return false;
+            if (n == 0) // both stand, if a power would have told otherwise
+                return order > 1 && order <= 8;
             std::complex<double> sum = 0;
             for (std::size_t i = 0; i < n; ++i) {
                 const double apart = (a.stands() ? 0.0 : double{ a.phase[i] }) -

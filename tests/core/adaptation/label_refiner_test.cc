@@ -1,6 +1,8 @@
 /* Labels that the expected waveform refines.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "core/adaptation/label_refiner.h"
+#include "core/files/archive.h"
+#include "core/files/tensor_file.h"
 #include "nonlinear_link.h"
 
 #include <boost/test/data/test_case.hpp>
@@ -89,6 +91,34 @@ BOOST_AUTO_TEST_CASE(what_is_left_of_the_samples_gets_less)
         const std::size_t changed = refiner.refine(judge, labels.data());
         BOOST_TEST(changed > 0u);
         BOOST_TEST(squares(labels) < before);
+    }
+}
+
+// As of a checkpoint: what it has been whitened by is not in it, and has to come back.
+BOOST_DATA_TEST_CASE(a_restored_one_goes_on_to_the_bit, data::make(kinds), kind)
+{
+    nonlinear_link received(kind.symbols, kind.sps, kind.is_complex, 3);
+    received.send(40 * batch, received.symbols.size());
+    waveform_judge judge(received.trained, received.window, batch), other_judge(judge);
+    label_refiner refiner(received.symbols, received.trained, batch), other(refiner);
+    const auto refine = [&](waveform_judge& by, label_refiner& refines, std::size_t first) {
+        std::vector<std::uint8_t> labels(received.sent(first), received.sent(first) + batch);
+        by.look(received.view(first), labels.data());
+        refines.refine(by, labels.data());
+    };
+    const std::size_t stop = 30 * batch;
+    for (std::size_t first = 0; first < stop; first += batch)
+        refine(judge, refiner, first);
+    tensor_file file;
+    archive::saving(file, "it")("judge", judge);
+    archive::saving(file, "it")("refiner", refiner);
+    archive::restoring(file, "it")("judge", other_judge);
+    archive::restoring(file, "it")("refiner", other);
+    for (std::size_t first = stop; first < 40 * batch; first += batch) {
+        refine(judge, refiner, first);
+        refine(other_judge, other, first);
+        BOOST_TEST(refiner.found().power == other.found().power);
+        BOOST_TEST((refiner.found().phase_weights == other.found().phase_weights));
     }
 }
 

@@ -2,11 +2,13 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "core/tracking/last_channel.h"
 
+#include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 
 #include <complex>
 
 using namespace gr::adann::core;
+namespace data = boost::unit_test::data;
 using complex = std::complex<float>;
 
 namespace {
@@ -14,9 +16,10 @@ namespace {
 constexpr std::size_t sps = 2, taps = 25, pitch = 32;
 
 // A symbol is its middle sample, and nothing else.
-expected_waveform own_sample(const constellation& symbols, bool is_complex)
+expected_waveform
+own_sample(const constellation& symbols, bool is_complex, unsigned memory)
 {
-    expected_waveform waveform(symbols, sps, is_complex, 1, 0);
+    expected_waveform waveform(symbols, sps, is_complex, 1, 0, memory);
     std::vector<float> affine(waveform.rows() * waveform.stride());
     const std::size_t dimensions = symbols.is_complex() ? 2 : 1;
     for (std::size_t d = 0; d < dimensions; ++d)
@@ -50,10 +53,12 @@ BOOST_AUTO_TEST_SUITE(last_channels)
 // Labels l(t) = s(t - late), turned back by some quarters, see a channel that is as much early and
 // turned. By the closed form an echo of 0.55 that turns by half a turn leaves 1 - 0.55^2 of
 // the likeness in place, 0.55 a symbol aside.
-BOOST_AUTO_TEST_CASE(the_displacement_is_found_where_the_echo_has_turned)
+BOOST_DATA_TEST_CASE(the_displacement_is_found_where_the_echo_has_turned,
+                     data::make({ 0u, 2u }),
+                     memory)
 {
     const constellation symbols("qpsk");
-    last_channel channel(own_sample(symbols, true), 4, taps, pitch);
+    last_channel channel(own_sample(symbols, true, memory), 4, taps, pitch);
     channel.remember(rays(1, 0.55f).filter.data());
     for (const float angle : { 0.0f, 1.0f, 2.0f, 3.1f })
         for (int late = -4; late <= 4; ++late)
@@ -69,16 +74,16 @@ BOOST_AUTO_TEST_CASE(the_displacement_is_found_where_the_echo_has_turned)
 BOOST_AUTO_TEST_CASE(a_phase_that_is_followed_is_no_rotation)
 {
     const constellation symbols("qpsk");
-    last_channel channel(own_sample(symbols, true), 4, taps, pitch);
+    last_channel channel(own_sample(symbols, true, 0), 4, taps, pitch);
     const rays seen(1, 0.3f, 0, -2.0f); // samples that were turned back by 2 more
     BOOST_TEST(channel.find(seen.filter.data(), 2.0).none());
     BOOST_TEST(!channel.find(seen.filter.data(), 0).none());
 }
 
-BOOST_AUTO_TEST_CASE(real_levels_are_inverted_or_not)
+BOOST_DATA_TEST_CASE(real_levels_are_inverted_or_not, data::make({ 0u, 2u }), memory)
 {
     const constellation symbols("pam4");
-    last_channel channel(own_sample(symbols, false), 2, taps, pitch);
+    last_channel channel(own_sample(symbols, false, memory), 2, taps, pitch);
     channel.remember(rays(0.9f, 0.4f).filter.data());
     for (const int late : { -1, 0, 2 })
         for (const float sign : { 1.0f, -1.0f }) {
