@@ -101,11 +101,13 @@ BOOST_DATA_TEST_CASE(a_restored_one_goes_on_to_the_bit, data::make(kinds), kind)
     received.send(40 * batch, received.symbols.size());
     waveform_judge judge(received.trained, received.window, batch), other_judge(judge);
     label_refiner refiner(received.symbols, received.trained, batch), other(refiner);
-    const auto refine = [&](waveform_judge& by, label_refiner& refines, std::size_t first) {
-        std::vector<std::uint8_t> labels(received.sent(first), received.sent(first) + batch);
-        by.look(received.view(first), labels.data());
-        refines.refine(by, labels.data());
-    };
+    const auto refine =
+        [&](waveform_judge& by, label_refiner& refines, std::size_t first) {
+            std::vector<std::uint8_t> labels(received.sent(first),
+                                             received.sent(first) + batch);
+            by.look(received.view(first), labels.data());
+            refines.refine(by, labels.data());
+        };
     const std::size_t stop = 30 * batch;
     for (std::size_t first = 0; first < stop; first += batch)
         refine(judge, refiner, first);
