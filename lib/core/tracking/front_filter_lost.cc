@@ -36,6 +36,8 @@ void front_filter::look(decider& decides, const prepared_network& net)
                           (found == judge::verdict::worse && d_in_use);
     const std::uint64_t before = d_resets;
     d_was_lost |= is_lost();
+    if (found == judge::verdict::displaced) // and so is the channel that was remembered
+        d_channel.reset();
     const bool settled =
         !is_worse && !is_lost() && !std::isnan(d_bank.residual()) && settle();
     if (d_was_lost && !settled && d_resets == before)
