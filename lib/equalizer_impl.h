@@ -108,7 +108,7 @@ private:
     // Of the network in use, NaN if unknown: work() takes no lock to read it.
     std::atomic<float> d_estimated{ std::numeric_limits<float>::quiet_NaN() };
 
-    // The adapter thread's.
+    // The adapter's.
     using clock = std::chrono::steady_clock;
     const bool d_live;
     clock::time_point d_told_step, d_told_drops, d_told_pause;

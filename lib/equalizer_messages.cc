@@ -80,7 +80,7 @@ bool equalizer_impl::obey(const std::string& word, const pmt::pmt_t& value)
     return true;
 }
 
-// In the adapter thread. What is told again and again is told once a minute.
+// Of the adapter. What is told again and again is told once a minute.
 void equalizer_impl::log(const core::adaptation_event& event)
 {
     using core::event_kind;
@@ -119,12 +119,14 @@ void equalizer_impl::log(const core::adaptation_event& event)
     }
 }
 
-// In the adapter thread.
+// Of the adapter: in its thread, in lockstep in the block's.
 void equalizer_impl::publish(const core::adaptation_event& event)
 {
     using core::event_kind;
     log(event);
     d_estimated = static_cast<float>(event.estimated.ber);
+    if (pmt::is_null(message_subscribers(status_port)))
+        return;
     if (event.what == event_kind::step && d_live) {
         constexpr auto interval = std::chrono::milliseconds(50);
         if (clock::now() - d_told_step < interval)

@@ -1,8 +1,8 @@
-/* What an adaptive_equalizer's adapter thread does: from a batch to new weights.
+/* How an adaptive_equalizer learns, from a batch to new weights: in the adapter thread and, in
+ * lockstep, in the one that decides.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "core/adaptation/adaptive_equalizer.h"
 
-#include <chrono>
 #include <filesystem>
 #include <stdexcept>
 #include <utility>
@@ -19,41 +19,44 @@ void adaptive_equalizer::run()
     if (d_adapts && !d_lockstep)
         setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + 10);
 #endif
-    using clock = std::chrono::steady_clock;
-    const bool saves = d_adapts && !d_settings.checkpoint.empty();
-    const auto save_checkpoint = [this] { save(d_settings.checkpoint, checkpoint()); };
-    auto saved = clock::now();
-    for (d_wake.wait(); !d_stopping; d_wake.wait()) {
-        attempt([this] { take_requests(); });
-        const batch* filled = d_queue.filled_slot();
-        if (!filled)
-            continue;
-        const std::uint64_t rollbacks = status().rollbacks;
-        if (d_start)
-            attempt([&] { begin_with(*filled); });
-        else if (filled->starts) // decided before the start was over
-            ++d_dropped;
-        else
-            attempt([&] { learn(*filled); });
-        d_queue.pop();
-        if (d_lockstep)
-            d_done.post();
-        // While decide() goes on.
-        if (d_recorder && status().rollbacks > rollbacks)
-            attempt([this] {
-                save(std::filesystem::path(d_settings.checkpoint)
-                         .replace_extension(".rollback.safetensors"),
-                     d_recorder->recorded(d_learner->settings()));
-            });
-        if (saves && d_learner &&
-            clock::now() - saved >=
-                std::chrono::seconds(d_settings.checkpoint_interval)) {
-            attempt(save_checkpoint);
-            saved = clock::now();
-        }
+    for (d_wake.wait(); !d_stopping; d_wake.wait())
+        serve();
+    if (saves() && d_learner)
+        attempt([this] { save(d_settings.checkpoint, checkpoint()); });
+}
+
+bool adaptive_equalizer::saves() const
+{
+    return d_adapts && !d_settings.checkpoint.empty();
+}
+
+// Does what was asked for, and learns from the oldest batch.
+void adaptive_equalizer::serve()
+{
+    const std::lock_guard<std::mutex> lock(d_serving);
+    attempt([this] { take_requests(); });
+    const batch* filled = d_queue.filled_slot();
+    if (!filled)
+        return;
+    const std::uint64_t rollbacks = status().rollbacks;
+    if (d_start)
+        attempt([&] { begin_with(*filled); });
+    else if (filled->starts) // decided before the start was over
+        ++d_dropped;
+    else
+        attempt([&] { learn(*filled); });
+    d_queue.pop();
+    if (d_recorder && status().rollbacks > rollbacks)
+        attempt([this] {
+            save(std::filesystem::path(d_settings.checkpoint)
+                     .replace_extension(".rollback.safetensors"),
+                 d_recorder->recorded(d_learner->settings()));
+        });
+    if (saves() && d_learner &&
+        clock::now() - d_saved >= std::chrono::seconds(d_settings.checkpoint_interval)) {
+        attempt([this] { save(d_settings.checkpoint, checkpoint()); });
+        d_saved = clock::now();
     }
-    if (saves && d_learner)
-        attempt(save_checkpoint);
 }
 
 // Whether it did not throw: if it did, the error is told.

@@ -152,7 +152,7 @@ void adaptive_equalizer::start()
     if (d_refined)
         d_refined->start();
     d_wake.clear();
-    d_done.clear();
+    d_saved = clock::now();
     d_stopping = false;
     d_thread = std::thread([this] { run(); });
     d_wake.post(); // for what was asked before

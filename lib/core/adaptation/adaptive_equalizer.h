@@ -1,7 +1,7 @@
 /* -*- c++ -*- */
 /*
  * The equalizer that keeps learning: decisions in the caller's thread, training in its
- * own.
+ * own, or in lockstep in the caller's, too.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
@@ -20,6 +20,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <complex>
 #include <functional>
 #include <memory>
@@ -31,25 +32,25 @@
 
 namespace gr::adann::core {
 
-//! What the adapter thread tells: what its learner did, a checkpoint saved, an error.
+//! What is told of the adaptation: what the learner did, a checkpoint saved, an error.
 struct adaptation_event : learner_event {
     std::uint64_t dropped;     //!< batches that found the queue full
     std::size_t queued;        //!< batches not yet learnt from, that of a step included
     front_filter_status front; //!< of the front filter, if there is one
 };
 
-/*! Decides feature vectors while a learner learns from them in a thread of its own
- * (Fig. 2).
+/*! Decides feature vectors and has a learner learn from them, in live mode in a thread of its
+ * own (Fig. 2).
  *
  * decide() works on whole batches of `batch` consecutive vectors, counted from the first
  * one after start(). It decides with the current weights and copies the batch's samples
- * into a bounded queue; the adapter thread has the learner make one step for each and
+ * into a bounded queue; the adapter has the learner make one step for each and
  * publishes the weights that are then in use.
  * - live: decide() never waits. It takes new weights whenever there are some; a batch
  * that finds the queue full is dropped and counted. Under Linux's
  * normal scheduler the adapter thread has a lower priority than the others (nice +10).
  * - lockstep: batch t + 1 is decided with the weights that batch t produced, so decide()
- * waits for the step at the end of each batch. The result is the same to the bit for a
+ * makes the step itself at the end of each batch. The result is the same to the bit for a
  * given seed, however the vectors are cut into calls.
  * - off: the network stays as it is, and there is no front filter.
  *
@@ -62,7 +63,7 @@ struct adaptation_event : learner_event {
  * well, inline, by what the guard knew of the signal after the latest step, and handed out
  * later (refined_stream.h). All that learns is given the network's own.
  *
- * Without a model it starts with a blind_start: the adapter thread takes its models as they come, and
+ * Without a model it starts with a blind_start: the adapter takes its models as they come, and
  * has a learner, and a front filter, from the last one on. Until then nothing is saved.
  * While it trains that one, a second or so, batches are dropped in the mode "live". With the loss
  * "supervised" it starts with the known labels.
@@ -73,12 +74,13 @@ struct adaptation_event : learner_event {
  * file, each rollback leaves another beside it, `.rollback.safetensors`, for replay().
  * The mode "off" decides with the weights in use when the checkpoint was written.
  *
- * An exception in the adapter thread becomes an event, `error`, and ends nothing.
+ * An exception in the adapter becomes an event, `error`, and ends nothing.
  *
  * Threads: decide() belongs to one thread. start() and stop() belong to it too, or come
  * while it rests; stop() waits for the step in hand. Everything else may be called from
  * any thread at any time: it may wait for another such call, but neither waits for a step
- * nor makes decide() wait. Events come in the adapter thread.
+ * nor makes decide() wait, but for what was asked of the adapter in lockstep. Events come in the
+ * adapter thread, and in lockstep in decide()'s as well, never in both at a time.
  */
 class adaptive_equalizer
 {
@@ -186,6 +188,8 @@ public:
     std::size_t queued() const { return d_queue.filled(); }
 
 private:
+    using clock = std::chrono::steady_clock;
+
     struct front_report {
         front_filter_status status;
         std::vector<std::complex<float>> taps;
@@ -237,6 +241,8 @@ private:
     template <typename change>
     void change_training(change make);
     void run();
+    bool saves() const;
+    void serve();
     template <typename work>
     bool attempt(work make);
     void take_requests();
@@ -257,8 +263,9 @@ private:
     const bool d_supervised;
     const std::function<void(const adaptation_event&)> d_on_event;
 
-    std::unique_ptr<blind_start> d_start; // the adapter thread's; null once it is done
-    std::optional<learner> d_learner; // the adapter thread's; none when off, or not yet
+    // The adapter's: whoever serve()s.
+    std::unique_ptr<blind_start> d_start; // null once it is done
+    std::optional<learner> d_learner;     // none when off, or not yet
 
     // The deciding thread's.
     decider d_decider;
@@ -290,7 +297,6 @@ private:
     latest_value<refinement> d_refinement;
     mutable latest_value<front_report> d_front_report; // read under d_mutex
     semaphore d_wake; // the adapter: a batch, a request, or stop
-    semaphore d_done; // decide() in lockstep: the batch has been learnt from
     std::atomic<bool> d_started{ true };
     std::atomic<bool> d_frozen{ false };
     std::atomic<bool> d_follows{ true };
@@ -299,16 +305,19 @@ private:
     std::atomic<std::uint64_t> d_dropped{ 0 };
     std::atomic<std::uint64_t> d_since_estimate{ 0 }; // batches decided
 
-    // Between anyone and the adapter: neither decide() nor a step holds this lock.
+    // Between anyone and the adapter: neither decisions nor a step hold this lock.
     mutable std::mutex d_mutex;
     learner_status d_status;
     training_settings d_training;
     bool d_settings_changed = false;
     bool d_reset_requested = false;
-    bool d_told_frozen = false; // the adapter thread's
+    bool d_told_frozen = false; // the adapter's
     std::vector<std::string> d_save_requests;
 
-    std::optional<batch_recorder> d_recorder; // the adapter thread's
+    // The adapter's: its thread and, in lockstep, decide()'s hold this lock while they serve().
+    std::mutex d_serving;
+    std::optional<batch_recorder> d_recorder;
+    clock::time_point d_saved; // the latest checkpoint
     std::thread d_thread;
 };
 

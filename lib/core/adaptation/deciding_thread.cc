@@ -197,9 +197,10 @@ void adaptive_equalizer::collect(const feature_view& view,
         ++d_since_estimate;
     if (d_filling && is_whole) {
         d_queue.push();
-        d_wake.post();
         if (d_lockstep)
-            d_done.wait();
+            serve();
+        else
+            d_wake.post();
     }
 }
 

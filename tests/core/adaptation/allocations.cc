@@ -11,7 +11,6 @@
 std::atomic<std::size_t> allocations{ 0 }, bytes_in_use{ 0 }, most_bytes{ 0 };
 thread_local std::size_t waits = 0, own_allocations = 0;
 std::atomic<std::size_t> refused_bytes{ ~std::size_t{ 0 } };
-thread_local bool never_refused = false;
 
 namespace {
 
@@ -38,7 +37,7 @@ void discard(void* p)
 
 void* operator new(std::size_t n)
 {
-    return counted(n < refused_bytes || never_refused ? std::malloc(n) : nullptr);
+    return counted(n < refused_bytes ? std::malloc(n) : nullptr);
 }
 void* operator new(std::size_t n, const std::nothrow_t&) noexcept
 {

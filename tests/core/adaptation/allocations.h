@@ -14,9 +14,8 @@
 extern std::atomic<std::size_t> allocations, bytes_in_use, most_bytes;
 // Of this thread only: the adapter may wait for work, and allocate before it learns.
 extern thread_local std::size_t waits, own_allocations;
-// From so many bytes on, operator new finds none for threads that are not never_refused.
+// From so many bytes on, operator new finds none.
 extern std::atomic<std::size_t> refused_bytes;
-extern thread_local bool never_refused;
 
 struct counts {
     std::size_t allocations, waits;
