@@ -72,8 +72,11 @@ label_descent::label_descent(const constellation& symbols,
     d_others.resize(symbols.size());
     for (std::size_t label = 0; label < symbols.size(); ++label)
         d_others[label].resize(symbols.neighbours(label).size());
-    d_change.resize(d_length * d_planes);
+    d_change.resize(simd::whole_lanes(d_length * d_planes));
     d_best = d_change;
+    const std::size_t samples = (2 * waveform.reach() + 1) * waveform.sps();
+    d_factors.resize(d_planes * samples);
+    d_sliding_change.resize(d_planes * (d_change.size() + (samples - 1) * d_planes));
     d_before.resize((2 * waveform.reach() + 1) * waveform.stride());
     d_after = d_before;
 
@@ -85,8 +88,8 @@ label_descent::label_descent(const constellation& symbols,
     if (d_planes == 2)
         d_turned.resize(d_expected.size());
     d_received.resize(simd::lanes * waveform.stride());
-    d_phases.resize(together * waveform.stride());
-    d_found.resize(d_dimensions * simd::lanes);
+    d_phases.resize((most_matched + before() + behind()) * waveform.stride());
+    d_found.resize(d_dimensions * most_matched);
 }
 
 void label_descent::use(const refinement& signal)
@@ -146,6 +149,18 @@ void label_descent::find_filters(const refinement& signal)
         for (std::size_t k = 0; k <= d_lags; ++k)
             d_sliding_samples[plane * (d_lags + 1) + d_lags - k] =
                 d_whitening[k * planes + plane];
+    }
+    // A sample's change reaches as far as the filter does, turned around.
+    const std::size_t size = d_sliding_change.size() / planes;
+    const std::size_t start = d_factors.size() - planes;
+    for (std::size_t q = 0; q < taps; ++q) {
+        const std::size_t at = start + (taps - 1 - q) * planes;
+        for (std::size_t p = 0; p < planes; ++p)
+            d_sliding_change[at + p] = d_combined[q * planes + p];
+        if (planes == 2) {
+            d_sliding_change[size + at] = -d_combined[2 * q + 1];
+            d_sliding_change[size + at + 1] = d_combined[2 * q];
+        }
     }
     std::complex<float> offset;
     for (const auto& factor : signal.whitening)
@@ -245,17 +260,17 @@ void label_descent::subtract_waveform(const std::uint8_t* labels,
         white[i] = received[i] - white[i];
 }
 
-void label_descent::find_matches(const float* white, match* matches)
+void label_descent::find_matches(const float* white, std::size_t count, match* matches)
 {
     const std::size_t stride = d_waveform.stride();
     const std::size_t symbols = before() + behind() + 1; // of a response
-    const std::size_t all = simd::lanes + symbols - 1;
+    const std::size_t all = count + symbols - 1;
     const float* const first = white - before() * stride;
     for (std::size_t i = 0; i < all; ++i)
         for (std::size_t j = 0; j < stride; ++j)
             d_phases[j * all + i] = first[i * stride + j];
     float* const found[] = { d_found.data(),
-                             d_found.data() + (d_dimensions - 1) * simd::lanes };
+                             d_found.data() + (d_dimensions - 1) * count };
     for (std::size_t j = 0; j < stride; ++j) {
         const float* const response = &d_sliding_response[j * d_dimensions * symbols];
         const float* const responses[] = { response,
@@ -265,17 +280,16 @@ void label_descent::find_matches(const float* white, match* matches)
                          symbols,
                          &d_phases[j * all],
                          1,
-                         simd::lanes,
+                         count,
                          j ? 1 : 0,
                          found);
     }
-    for (std::size_t i = 0; i < simd::lanes; ++i)
+    for (std::size_t i = 0; i < count; ++i)
         for (std::size_t d = 0; d < d_dimensions; ++d)
             matches[i].along[d] = found[d][i];
 }
 
 // How the whitened samples change with the label of a symbol, from its response's start.
-template <typename sample>
 void label_descent::find_change(std::uint8_t* labels,
                                 std::size_t count,
                                 std::size_t symbol,
@@ -290,25 +304,37 @@ void label_descent::find_change(std::uint8_t* labels,
     d_waveform.expect(labels + low, high - low, d_after.data());
     labels[symbol] = now;
 
-    const auto *before = as<sample>(d_before.data()), *after = as<sample>(d_after.data());
-    const auto* combined = as<sample>(d_combined.data());
-    auto* change = as<sample>(d_change.data());
-    std::fill(change, change + d_length, sample{});
-    auto* first = change + (low + reach - symbol) * sps;
+    // Backwards: the first sample's filter slides last.
+    const std::size_t samples = (2 * reach + 1) * sps, planes = d_planes;
+    const std::size_t first = low + reach - symbol;
+    float* const factors = d_factors.data();
+    std::fill_n(factors, planes * samples, 0.0f);
     for (std::size_t k = 0; k < (high - low) * sps; ++k)
-        for (std::size_t q = 0; q < d_taps + d_lags; ++q)
-            first[k + d_taps + d_lags - 1 - q] +=
-                times(combined[q], after[k] - before[k]);
+        for (std::size_t p = 0; p < planes; ++p)
+            factors[(p + 1) * samples - 1 - first * sps - k] =
+                d_after[k * planes + p] - d_before[k * planes + p];
+    for (std::size_t p = 0; p < planes; ++p) {
+        const float* const a = factors + p * samples;
+        float* const change = d_change.data();
+        d_kernels->slide(&a,
+                         1,
+                         samples,
+                         &d_sliding_change[p * d_sliding_change.size() / planes],
+                         planes,
+                         d_change.size(),
+                         p ? 1 : 0,
+                         &change);
+    }
 }
 
-bool label_descent::visit(std::uint8_t* labels,
-                          std::size_t count,
-                          std::size_t symbol,
-                          float* white,
-                          std::size_t first,
-                          std::size_t last,
-                          const match* found,
-                          float* doubt)
+bool label_descent::try_others(std::uint8_t* labels,
+                               std::size_t count,
+                               std::size_t symbol,
+                               float* white,
+                               std::size_t first,
+                               std::size_t last,
+                               const match* found,
+                               float* doubt)
 {
     // In floats: where the symbol's response starts, after some that nothing is known of;
     // where in the whitened samples that is; how much of it is there.
@@ -323,7 +349,7 @@ bool label_descent::visit(std::uint8_t* labels,
     match own_match;
     for (std::size_t d = 0; d < d_dimensions && !found; ++d)
         own_match.along[d] = sum_of_products(&d_response[d * floats + skipped], own, n);
-    const float* const along = found ? found->along : own_match.along;
+    const match& matched = found ? *found : own_match;
     const std::uint8_t now = labels[symbol];
     std::uint8_t best = now;
     float most = 0;
@@ -332,13 +358,10 @@ bool label_descent::visit(std::uint8_t* labels,
     };
     float likelihoods = 1; // beside that of the label as it was
     for (const other_label& other : d_others[now]) {
-        if (other.step[0] * along[0] + other.step[1] * along[1] <= other.least)
+        if (!other.is_tempting(matched))
             continue;
         ++d_tries;
-        if (d_planes == 2)
-            find_change<std::complex<float>>(labels, count, symbol, other.label);
-        else
-            find_change<float>(labels, count, symbol, other.label);
+        find_change(labels, count, symbol, other.label);
         const float* change = &d_change[skipped];
         const float gain =
             2 * sum_of_products(change, own, n) - sum_of_products(change, change, n);

@@ -90,11 +90,13 @@ public:
     struct match {
         float along[2] = {}; // of each dimension
     };
-    /*! Of simd::lanes symbols.
+    static constexpr std::size_t most_matched = 4 * simd::lanes; //!< at once
+    /*! Of some symbols.
      * \param white whitened rest of the first one; that of before() symbols lies before it,
      * of behind() ones behind the last
+     * \param count a multiple of simd::lanes, up to most_matched
      * \param matches of each of them */
-    void find_matches(const float* white, match* matches);
+    void find_matches(const float* white, std::size_t count, match* matches);
 
     /*! Refines the label of one symbol.
      * \param labels of `count` symbols
@@ -110,7 +112,14 @@ public:
                std::size_t first,
                std::size_t last,
                const match* found = nullptr,
-               float* doubt = nullptr);
+               float* doubt = nullptr)
+    {
+        if (!found || is_tempting(labels[symbol], *found))
+            return try_others(labels, count, symbol, white, first, last, found, doubt);
+        if (doubt)
+            *doubt = 0;
+        return false;
+    }
     /*! Mean square of what the affine part's responses of symbols find in the rest, for
      * responses of unit energy: that of the noise where the labels are right.
      * \param white whitened rest of symbols first to last - 1; 0 if those are too few */
@@ -123,13 +132,32 @@ private:
     struct other_label {
         std::uint8_t label;
         float step[2], least;
+
+        bool is_tempting(const match& found) const
+        {
+            return step[0] * found.along[0] + step[1] * found.along[1] > least;
+        }
     };
+    bool is_tempting(std::uint8_t now, const match& found) const
+    {
+        for (const other_label& other : d_others[now])
+            if (other.is_tempting(found))
+                return true;
+        return false;
+    }
+    bool try_others(std::uint8_t* labels,
+                    std::size_t count,
+                    std::size_t symbol,
+                    float* white,
+                    std::size_t first,
+                    std::size_t last,
+                    const match* found,
+                    float* doubt);
 
     template <typename sample>
     void find_responses(const refinement& signal);
     void find_filters(const refinement& signal);
     void find_others();
-    template <typename sample>
     void find_change(std::uint8_t* labels,
                      std::size_t count,
                      std::size_t symbol,
@@ -146,7 +174,7 @@ private:
     std::vector<float> d_response;              // (dimensions, length) of a unit
     std::vector<std::vector<other_label>> d_others; // of each label
     std::vector<float> d_before, d_after;           // expected samples around a symbol
-    std::vector<float> d_change, d_best;            // (length) of a label's change
+    aligned_floats d_change, d_best;                // (length) of a label's change
     float d_power = 0;                              // of the noise, for likelihoods
     residual_phases::weights d_phase_weights{};
     std::size_t d_tries = 0;
@@ -155,10 +183,12 @@ private:
     // (planes, taps + lags) and (planes, lags + 1): what slides over expected samples, and
     // over those received; (stride, dimensions, symbols of a response).
     aligned_floats d_sliding_wave, d_sliding_samples, d_sliding_response;
+    // (planes, samples of a symbol's reach); (planes, what those slide over).
+    aligned_floats d_factors, d_sliding_change;
     float d_offset[2] = {};              // whitened
     aligned_floats d_expected, d_turned; // samples, and those times i
     aligned_floats d_received;           // whitened samples
-    aligned_floats d_phases, d_found;    // (stride, symbols); (dimensions, lanes)
+    aligned_floats d_phases, d_found;    // (stride, symbols); (dimensions, most_matched)
 };
 
 } // namespace gr::adann::core

@@ -32,7 +32,9 @@ label_refiner::label_refiner(const constellation& symbols,
       d_prediction(d_descent.lags()),
       d_rest(batch * trained.stride()),
       d_turned(d_rest),
-      d_white(d_rest),
+      d_white((batch + refinement::predicted_from + simd::lanes) * trained.stride()),
+      d_matches(batch + simd::lanes),
+      d_due(batch),
       d_found(trained),
       d_doubts(batch, std::numeric_limits<float>::quiet_NaN())
 {
@@ -95,7 +97,8 @@ void label_refiner::turn_samples(waveform_judge& judge, std::size_t floats)
     float* const samples = &judge.samples()[d_first * stride];
     for (std::size_t i = 0; i < floats; ++i)
         d_rest[i] = samples[i] - d_rest[i]; // expected
-    d_descent.whiten(d_rest.data(), floats / 2, d_white.data());
+    float* const white = known_white();
+    d_descent.whiten(d_rest.data(), floats / 2, white);
     d_descent.whiten(samples, floats / 2, d_turned.data());
     d_phases.fade(fading());
     residual_phases phases;
@@ -103,11 +106,47 @@ void label_refiner::turn_samples(waveform_judge& judge, std::size_t floats)
         const std::size_t whole = residual_phases::block * stride;
         n = floats - i < 2 * whole ? floats - i : whole;
         const float phase =
-            phases.take(&d_white[i], &d_turned[i], n / 2, d_found.phase_weights);
+            phases.take(&white[i], &d_turned[i], n / 2, d_found.phase_weights);
         d_phases.add(phases, d_found.power_along / phases.energy());
         turn_back(samples + i, n / 2, phase);
     }
     d_found.phase_weights = d_phases.solve();
+}
+
+// In two rounds, the second for those that a changed label is near. Returns how many changed.
+std::size_t label_refiner::descend(std::uint8_t* labels)
+{
+    const std::size_t first = d_first + margin, end = d_batch - first;
+    const std::size_t stride = d_descent.waveform().stride();
+    const std::size_t reach = d_descent.before() + d_descent.behind();
+    for (std::size_t i = first, n; i < end; i += n) {
+        n = std::min(simd::whole_lanes(end - i), label_descent::most_matched);
+        d_descent.find_matches(&d_white[i * stride], n, &d_matches[i]);
+    }
+    std::fill(d_due.begin() + first, d_due.begin() + end, true);
+    std::size_t changes = 0, changed = 0; // symbols before that are no longer as matched
+    for (int round = 0; round < rounds; ++round) {
+        for (std::size_t i = first; i < end; ++i) {
+            if (!std::exchange(d_due[i], false))
+                continue;
+            const bool as_matched = round == 0 && i >= changed;
+            if (d_descent.visit(labels,
+                                d_batch,
+                                i,
+                                known_white(),
+                                d_first,
+                                d_batch - d_first,
+                                as_matched ? &d_matches[i] : nullptr,
+                                &d_doubts[i])) {
+                ++changes;
+                changed = i + reach + 1;
+                std::fill(d_due.begin() + std::max(i, first + reach) - reach,
+                          d_due.begin() + std::min(changed, end),
+                          true);
+            }
+        }
+    }
+    return changes;
 }
 
 std::size_t label_refiner::refine(waveform_judge& judge, std::uint8_t* labels)
@@ -129,22 +168,15 @@ std::size_t label_refiner::refine(waveform_judge& judge, std::uint8_t* labels)
     d_found.waveform_number = judge.waveform().number();
     ++d_found.number;
     d_descent.use(d_found);
-    d_descent.whiten(d_rest.data(), samples, d_white.data());
+    float* const white = known_white();
+    d_descent.whiten(d_rest.data(), samples, white);
 
-    std::size_t changes = 0;
-    for (int round = 0; round < rounds; ++round) {
-        const std::size_t before = changes;
-        for (std::size_t i = d_first + margin; i < last - margin; ++i)
-            changes += d_descent.visit(
-                labels, d_batch, i, d_white.data(), d_first, last, nullptr, &d_doubts[i]);
-        if (changes == before)
-            break;
-    }
+    const std::size_t changes = descend(labels);
     const std::size_t unknown = d_descent.lags() * d_planes;
     const std::size_t floats = samples * d_planes - unknown;
-    d_found.power = sum_of_products(&d_white[unknown], &d_white[unknown], floats) /
+    d_found.power = sum_of_products(&white[unknown], &white[unknown], floats) /
                     static_cast<float>(floats);
-    d_found.power_along = d_descent.power_along(d_white.data(), d_first, last);
+    d_found.power_along = d_descent.power_along(white, d_first, last);
     d_found.known = std::isfinite(d_found.power) && std::isfinite(d_found.power_along);
     if (!d_found.known)
         d_found.power = d_found.power_along = 0;

@@ -50,12 +50,17 @@ private:
     void find_whitening(std::size_t samples);
     void turn_samples(waveform_judge& judge, std::size_t floats);
     double fading() const;
+    std::size_t descend(std::uint8_t* labels);
+    //! What is known of the batch: zeros lie around it.
+    float* known_white() { return &d_white[d_first * d_descent.waveform().stride()]; }
 
     label_descent d_descent;
     const std::size_t d_batch, d_planes;
     const std::size_t d_first; // symbol whose samples' rest is known
     std::vector<std::complex<double>> d_correlation, d_work, d_prediction;
     std::vector<float> d_rest, d_turned, d_white; // of the batch; turned by -90 degrees
+    std::vector<label_descent::match> d_matches;
+    std::vector<std::uint8_t> d_due; // whether to be visited
     residual_phase_filter d_phases;
     refinement d_found;
     std::vector<float> d_doubts;

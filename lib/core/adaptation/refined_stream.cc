@@ -115,7 +115,7 @@ void refined_stream::visit()
     const std::size_t last = size - d_descent.before(), end = last - d_descent.behind();
     const std::size_t span = d_descent.before() + d_descent.behind();
     std::size_t known = end - block; // symbols from here on are matched as found
-    d_descent.find_matches(&d_white[known * stride], d_matches.data());
+    d_descent.find_matches(&d_white[known * stride], block, d_matches.data());
     std::fill(d_due.begin() + known, d_due.begin() + end, true);
     const std::size_t most = d_descent.tries() + 2 * block;
     for (std::size_t i = end - 2 * block; i < end && d_descent.tries() < most; ++i) {

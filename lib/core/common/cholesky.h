@@ -53,12 +53,12 @@ bool solve(std::vector<T>& a, std::size_t m, std::vector<T>& b, std::size_t n)
         for (std::size_t i = 0; i < m; ++i) {
             for (std::size_t k = 0; k < i; ++k)
                 b[i * n + c] -= times(a[i * m + k], b[k * n + c]);
-            b[i * n + c] /= a[i * m + i];
+            b[i * n + c] /= std::real(a[i * m + i]);
         }
         for (std::size_t i = m; i-- > 0;) {
             for (std::size_t k = i + 1; k < m; ++k)
                 b[i * n + c] -= times(conjugate(a[k * m + i]), b[k * n + c]);
-            b[i * n + c] /= a[i * m + i];
+            b[i * n + c] /= std::real(a[i * m + i]);
         }
     }
     return true;

@@ -25,6 +25,11 @@ constexpr std::size_t tile = 128; //!< symbols
 constexpr std::size_t lanes =
     16; //!< of partial sums and of noise, whatever the vector's length
 
+constexpr std::size_t whole_lanes(std::size_t n)
+{
+    return (n + lanes - 1) / lanes * lanes;
+}
+
 //! xoshiro128++ in `lanes` interleaved streams.
 struct noise_state {
     std::uint32_t words[4][lanes];

@@ -60,6 +60,18 @@ void slide_part(const slide_task& task, std::size_t l)
             store(task.y[r] + l + c * width, sum[r][c]);
 }
 
+// The last vectors, up to C of them.
+template <std::size_t R, std::size_t C>
+void slide_rest(const slide_task& task, std::size_t l, std::size_t left)
+{
+    if constexpr (C > 0) {
+        if (left == C)
+            slide_part<R, C>(task, l);
+        else
+            slide_rest<R, C - 1>(task, l, left);
+    }
+}
+
 template <std::size_t R>
 void slide_rows(const slide_task& task, std::size_t columns)
 {
@@ -67,11 +79,7 @@ void slide_rows(const slide_task& task, std::size_t columns)
     std::size_t l = 0;
     for (; l + block * width <= columns; l += block * width)
         slide_part<R, block>(task, l);
-    if constexpr (block > 4)
-        for (; l + 4 * width <= columns; l += 4 * width)
-            slide_part<R, 4>(task, l);
-    for (; l < columns; l += width)
-        slide_part<R, 1>(task, l);
+    slide_rest<R, block - 1>(task, l, (columns - l) / width);
 }
 
 void slide(const float* const* a,

@@ -15,6 +15,7 @@ last_channel::last_channel(const expected_waveform& waveform,
       d_taps(taps),
       d_pitch(waveform.is_complex() ? pitch : 0),
       d_linear((2 * waveform.affine_reach() + 1) * d_sps),
+      d_last(d_pitch + taps),
       d_response(d_linear.size() + taps - 1),
       d_other(d_response)
 {
@@ -41,8 +42,8 @@ last_channel::last_channel(const expected_waveform& waveform,
 
 void last_channel::reset()
 {
-    std::fill(d_response.begin(), d_response.end(), number{});
-    std::copy(d_linear.begin(), d_linear.end(), d_response.begin() + d_taps / 2);
+    std::fill(d_last.begin(), d_last.end(), 0.0f);
+    d_last[d_taps / 2] = 1;
 }
 
 // The filter's middle tap is that of no delay, and its first one looks furthest back.
@@ -56,10 +57,14 @@ void last_channel::pass(const float* taps, std::vector<number>& response) const
     }
 }
 
-void last_channel::remember(const float* taps) { pass(taps, d_response); }
+void last_channel::remember(const float* taps)
+{
+    std::copy_n(taps, d_last.size(), d_last.begin());
+}
 
 displacement last_channel::find(const float* taps, double ahead) const
 {
+    pass(d_last.data(), d_response);
     pass(taps, d_other);
     displacement best;
     double most = -1;
@@ -83,13 +88,6 @@ displacement last_channel::find(const float* taps, double ahead) const
     return best;
 }
 
-void last_channel::state(archive& members)
-{
-    members.numbers("response",
-                    reinterpret_cast<float*>(d_response.data()),
-                    { d_response.size(), 2 },
-                    -1e6f,
-                    1e6f);
-}
+void last_channel::state(archive& members) { members("taps", d_last, -1e6f, 1e6f); }
 
 } // namespace gr::adann::core

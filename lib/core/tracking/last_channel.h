@@ -64,9 +64,10 @@ private:
     void pass(const float* taps, std::vector<number>& response) const;
 
     std::size_t d_sps, d_symmetries, d_taps, d_pitch;
-    std::vector<number> d_linear;        // the waveform's own
-    std::vector<number> d_response;      // from -reach symbols and half the taps on
-    mutable std::vector<number> d_other; // nothing outlives a call in it
+    std::vector<number> d_linear; // the waveform's own
+    std::vector<float> d_last;    // taps
+    // From -reach symbols and half the taps on; nothing outlives a call in them.
+    mutable std::vector<number> d_response, d_other;
 };
 
 } // namespace gr::adann::core

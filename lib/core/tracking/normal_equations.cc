@@ -7,11 +7,7 @@
 namespace gr::adann::core {
 
 using simd::lanes;
-
-namespace {
-std::size_t whole_lanes(std::size_t n) { return (n + lanes - 1) / lanes * lanes; }
-
-} // namespace
+using simd::whole_lanes;
 
 void turn_vector(float* vector, std::size_t pitch, float by)
 {
