@@ -26,6 +26,20 @@ error_estimate::error_estimate(const constellation& symbols, bool scrambled)
     d_past.posteriors.resize(d_parts.count * contexts() * d_parts.values);
     d_latest.posteriors = d_past.posteriors;
     d_latest.labels = d_past.labels = std::vector<float>(d_classes);
+    for (std::size_t part = 0; part < d_parts.count; ++part) {
+        d_having[part].resize(d_parts.values);
+        for (std::size_t label = 0; label < d_classes; ++label)
+            d_having[part][d_parts.of[part][label]].push_back(
+                static_cast<std::uint8_t>(label));
+    }
+    for (std::size_t axis = 0; d_symbols.is_product() && axis < d_symbols.dimensions();
+         ++axis)
+        for (std::size_t label = 0; label < d_classes; ++label) {
+            auto& same = d_on_level[axis].emplace_back();
+            for (std::size_t other = 0; other < d_classes; ++other)
+                if (d_symbols.level(other, axis) == d_symbols.level(label, axis))
+                    same.push_back(static_cast<std::uint8_t>(other));
+        }
 }
 
 void error_estimate::counts::fade(double factor)
@@ -73,20 +87,16 @@ void error_estimate::add(const std::uint8_t* decided,
     d_latest.symbols += static_cast<double>(n);
     d_latest.squares += static_cast<double>(n);
     for (std::size_t t = 0; t < n; ++t)
-        d_latest.uncertainty += 1 - *std::max_element(posteriors + t * d_classes,
-                                                      posteriors + (t + 1) * d_classes);
+        d_latest.uncertainty += 1 - posteriors[t * d_classes + decided[t]];
     for (std::size_t t = 0; t < n; ++t)
         for (std::size_t label = 0; label < d_classes; ++label)
             d_latest.labels[label] += posteriors[t * d_classes + label];
-    for (std::size_t axis = 0; d_symbols.is_product() && axis < d_symbols.dimensions();
-         ++axis)
-        for (std::size_t t = 0; t < n; ++t) {
-            const std::size_t level = d_symbols.level(decided[t], axis);
-            double uncertainty = 1;
-            for (std::size_t label = 0; label < d_classes; ++label)
-                if (d_symbols.level(label, axis) == level)
-                    uncertainty -= posteriors[t * d_classes + label];
-            d_latest.axes[axis] += uncertainty;
+    for (std::size_t axis = 0; axis < d_on_level.size(); ++axis)
+        for (std::size_t t = 0; t < n && !d_on_level[axis].empty(); ++t) {
+            float certainty = 0;
+            for (const std::size_t label : d_on_level[axis][decided[t]])
+                certainty += posteriors[t * d_classes + label];
+            d_latest.axes[axis] += 1 - certainty;
         }
     if (!d_scrambled)
         return;
@@ -97,8 +107,12 @@ void error_estimate::add(const std::uint8_t* decided,
             if (values <= 4)
                 context += of[decided[t - 2]] * values * values;
             float* sums = &d_latest.posteriors[(part * contexts() + context) * values];
-            for (std::size_t label = 0; label < d_classes; ++label)
-                sums[of[label]] += posteriors[t * d_classes + label];
+            for (std::size_t value = 0; value < values; ++value) {
+                float sum = 0;
+                for (const std::size_t label : d_having[part][value])
+                    sum += posteriors[t * d_classes + label];
+                sums[value] += sum;
+            }
         }
     }
 }
