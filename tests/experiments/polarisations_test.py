@@ -30,6 +30,7 @@ def test_adann_follows_polarisations_that_turn(tmp_path):
     assert results["starts"] == {"qpsk": [8, 8], "16qam": [8, 8]}
     antennas = results["antennas"]
     assert antennas["both"] < min(antennas["antenna 0"], antennas["antenna 1"])
+    assert antennas["both"] < antennas["least squares, told all labels"]
 
 
 def test_outputs_on_one_transmitter_do_not_count_as_apart(monkeypatch):

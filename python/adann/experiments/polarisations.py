@@ -216,12 +216,13 @@ def _slicer_of(name: str) -> core.model:
 
 
 def run_antennas(model: core.model, size: Size) -> dict[str, float]:
-    """{receiver: BER}: each antenna alone, both, and least squares told all labels, block by block."""
+    """{receiver: BER}: AdaNN with each antenna alone and with both, its network frozen too, and least
+    squares told all labels, block by block."""
     labels = random_labels(size.symbols, [7, 1])
     channels = prepare_channels([link.receive(labels, [7, k]) for k, link in enumerate(_FADING)], SPS)
 
-    def ours(received: np.ndarray) -> float:
-        decided = _decided(model, separate(model, received, 1).streams, dict(mode="off"))
+    def ours(received: np.ndarray, row: str = OURS) -> float:
+        decided = _decided(model, separate(model, received, 1).streams, _NETWORKS[row])
         return _aligned(decided, labels[None], model.constellation).ber
 
     points = model.constellation.points / np.sqrt(np.mean(abs(model.constellation.points) ** 2))
@@ -235,6 +236,7 @@ def run_antennas(model: core.model, size: Size) -> dict[str, float]:
         stream = separate_known(around, known[None], model.constellation, SPS).streams[0]
         told.append(abs(stream[::SPS, None] - points).argmin(1)[begin:begin + _TOLD_BLOCK].astype(np.uint8))
     return {"antenna 0": ours(channels[:1]), "antenna 1": ours(channels[1:]), "both": ours(channels),
+            "both, network frozen": ours(channels, FIXED),
             "least squares, told all labels": _counted(np.concatenate(told)[None], labels[None], 2).ber}
 
 
