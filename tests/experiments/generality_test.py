@@ -4,9 +4,10 @@
 import json
 import subprocess
 
+import numpy as np
 import pytest
-from gnuradio.adann.experiments.generality import BLOCK, Size, run_draw
-from gnuradio.adann.experiments.generality_report import bars, summarize
+from gnuradio.adann.experiments.generality import BLOCK, Size, find_estimates, run_draw
+from gnuradio.adann.experiments.generality_report import bars, estimate_bars, summarize
 
 
 def draw(ours, frozen=(64, 64), oracle=(4, 4), blocks=32, changes=0):
@@ -37,6 +38,24 @@ def test_bars_count_draws():
     met = [bar[3] for bar in bars(summary)]
     values = [bar[1] for bar in bars(summary)]
     assert values == ["50%", "75%", "3 of 4", "0"] and met == [False, False, False, True]
+
+
+def test_estimates_are_compared_where_they_are_trusted_and_there_is_something_to_count():
+    def bar(*estimates):
+        return [(value, met) for _, value, _, met in estimate_bars([{"estimates": {"ours": estimates}}], "ours")]
+    assert bar((100, 149, True), (29, 2, True), (100, 1, False)) == [("100% of 1", True), ("1.49 times", True)]
+    assert bar((100, 150, True), (100, 60, True)) == [("50% of 2", False), ("1.67 times", True)]
+    assert bar((0, 31, True)) == [("0% of 1", False), ("31.00 times", False)]
+
+
+def test_estimates_belong_to_the_symbols_before_them():
+    events = [{"step": step, "ber": step / 2**20, "trustworthy": step != 256} for step in range(16, 400)]
+    errors = np.repeat([3, 5, 7], 64)
+    assert find_estimates(events, errors, 2) == [
+        (3 * 64, pytest.approx(np.mean(np.arange(16, 129, 16)) / 8), True),
+        (5 * 64, pytest.approx(np.mean(np.arange(144, 257, 16)) / 8), False),
+        (7 * 64, pytest.approx(np.mean(np.arange(272, 385, 16)) / 8), True)]
+    assert find_estimates(events[1:], errors, 2)[0][0] == 5 * 64  # one that is missing
 
 
 def test_the_quick_form_runs(tmp_path):

@@ -24,6 +24,8 @@ from .generality_report import write_results
 BLOCK = 1024  # symbols that errors are counted over
 HALF_WINDOW = 5
 _MOST = 0.15  # frozen BER
+# Symbols: of a step, as it comes; from one estimate to the next; that estimates are averaged over.
+_BATCH, _EVERY, _STRETCH = 512, 8192, 2**16
 # The oracle's learning rates: Adam, each for as many epochs.
 _RATES = 0.005, 0.0015, 0.0004
 
@@ -65,7 +67,9 @@ def run_draw(links: str, number: int, size: Size, rows: dict | None = None) -> d
     """One link: a dictionary of what it is and of the bit errors in each block.
 
     rows: {name: settings of adann.equalizer}, by default {"ours": those of adann.equalizer}.
-    errors: {"frozen", "oracle": blocks of both captures; each row: those of each seed}.
+    errors: {"frozen", "oracle": blocks of both captures; each row: those of each seed}. estimates:
+    {each row: [errors, errors as estimated without labels, whether that was called trustworthy] of
+    stretches of 2^16 symbols of all seeds}.
     """
     link = draw_link(links, number)
     settings = TrainingSettings(optimizer="adam", batch=1024, epochs=size.epochs, fraction=0.8)
@@ -77,22 +81,39 @@ def run_draw(links: str, number: int, size: Size, rows: dict | None = None) -> d
     oracle = train_oracle(link, drift, offline.model, size)
 
     errors: dict = {}
+    estimates: dict[str, list] = {}
     receivers: dict = {"frozen": dict(mode="off")}
     for name, row in (rows or {"ours": {}}).items():
         for seed in range(size.seeds):
             receivers[name, seed] = dict(row, mode="lockstep", seed=seed)
     for key, row in receivers.items():
-        received, _ = equalize_captures(offline.model, captures, {"it": row})
+        received, _ = equalize_captures(offline.model, captures, {"it": row}, events=key != "frozen")
         counted = [bit_errors(decided, capture.reference)
                    for decided, capture in zip(received["it"].labels, captures)]
         if key == "frozen":
             errors[key] = counted
         else:
             errors.setdefault(key[0], []).append(counted)
+            estimates.setdefault(key[0], []).extend(
+                find_estimates(received["it"].events, np.concatenate(counted), link.bits))
     errors["oracle"] = [bit_errors(_decide(oracle, capture.samples, link.sps), capture.reference)
                         for capture in captures]
     return dict(links=links, number=number, family=link.family, constellation=link.constellation,
-                bits=link.bits, sps=link.sps, drift=drift, errors=errors)
+                bits=link.bits, sps=link.sps, drift=drift, errors=errors, estimates=estimates)
+
+
+def find_estimates(events: list[dict], errors: np.ndarray, bits: int) -> list[tuple[int, float, bool]]:
+    """What run_draw's `estimates` has: of the stretches for which all estimates were made, the mean of
+    these, trustworthy if all are. events: status messages. errors: of each block."""
+    told = {event["step"] * _BATCH: event for event in events if "ber" in event}
+    found = []
+    for start in range(0, len(errors) * BLOCK - _STRETCH + 1, _STRETCH):
+        some = [told.get(start + symbols) for symbols in range(_EVERY, _STRETCH + 1, _EVERY)]
+        if None not in some:
+            found.append((int(sum(errors[start // BLOCK:(start + _STRETCH) // BLOCK])),
+                          float(np.mean([one["ber"] for one in some])) * _STRETCH * bits,
+                          all(one["trustworthy"] for one in some)))
+    return found
 
 
 def target_ber(number: int, test: Score) -> float | None:

@@ -16,6 +16,7 @@ _PART = 16        # blocks of a part of the run in which nothing may be worse th
 _LARGEST = 0.1    # frozen BER of the draws that the bars are for
 _HARM = 1.1       # times the frozen BER
 _NEAR = 1.5       # times the final BER, and the run has arrived
+_ENOUGH = 30      # errors of a stretch that an estimate is compared in
 
 
 def write_results(directory: Path, results: dict) -> None:
@@ -92,6 +93,17 @@ def bars(summary: list[dict]) -> list[tuple]:
              harmed == 0)]
 
 
+def estimate_bars(draws: list[dict], row: str) -> list[tuple]:
+    """The same of its estimates, where trustworthy and of enough errors, counted or estimated."""
+    off = [max(estimated / max(1, counted), counted / estimated)
+           for draw in draws for counted, estimated, trusted in draw["estimates"][row]
+           if trusted and max(counted, estimated) >= _ENOUGH]
+    near = np.mean([factor <= 1.5 for factor in off]) if off else 0
+    return [(f"trustworthy estimates of {_ENOUGH} errors or more within a factor 1.5 of the count",
+             f"{near:.0%} of {len(off)}", "95 %", near >= 0.95),
+            ("the farthest off", f"{max(off, default=0):.2f} times", "3", max(off, default=0) <= 3)]
+
+
 def _table(results: dict) -> str:
     sizes = results["sizes"]
     parts = ["## Links of many makers\n",
@@ -110,7 +122,8 @@ def _table(results: dict) -> str:
                                 ("near", f"symbols to {_NEAR} times the final BER"))]),
             markdown(["bar", "value", "wanted", "met"],
                      [[what, value, wanted, "yes" if met else "**no**"]
-                      for what, value, wanted, met in bars(summary)]),
+                      for what, value, wanted, met in
+                      [*bars(summary), *estimate_bars(results["draws"], row)]]),
             markdown(["draw", "link", "drift", "frozen", "final", "oracle", "symbols", "worse"],
                      [[str(draw["number"]),
                        f"{draw['family']}, {draw['constellation']}, {draw['sps']} samples a symbol",
