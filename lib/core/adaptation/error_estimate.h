@@ -110,8 +110,9 @@ private:
     label_parts d_parts;
     bool d_scrambled;
     using lists = std::vector<std::vector<std::uint8_t>>; // of labels
-    std::array<lists, 2> d_having;   // for each part and value
-    std::array<lists, 2> d_on_level; // of a product constellation: for each axis and label
+    std::array<lists, 2> d_having;                        // for each part and value
+    std::array<lists, 2>
+        d_on_level; // of a product constellation: for each axis and label
     counts d_past;
     counts d_latest;
 };
