@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace gr::adann::core {
 
@@ -32,6 +33,19 @@ std::size_t patterns_of(const label_parts& parts)
 }
 
 std::string two_digits(double number) { return std::to_string(number).substr(0, 4); }
+
+// In nats, of what was counted; less its expectation by chance.
+template <typename iterator>
+double from_uniform(iterator first, iterator end)
+{
+    const auto n = static_cast<double>(end - first);
+    const double total = std::accumulate(first, end, 0.0);
+    double divergence = -(n - 1) / (2 * total);
+    for (; first != end; ++first)
+        if (*first > 0)
+            divergence += *first / total * std::log(*first / total * n);
+    return divergence;
+}
 
 // The mean of some function of the samples; some at a time: the loop becomes vectors.
 template <typename function>
@@ -68,7 +82,7 @@ double kurtosis(const float* samples, std::size_t n)
 signal_check::signal_check(const constellation& symbols, bool scrambled)
     : d_parts(symbols.parts()),
       d_scrambled(scrambled),
-      d_patterns(d_parts.count * patterns_of(d_parts))
+      d_patterns(d_parts.count * patterns_of(d_parts) + symbols.size())
 {
 }
 
@@ -164,20 +178,17 @@ std::string signal_check::pattern_problem(const feature_view& batch,
             ++d_patterns[part * patterns + pattern];
         }
     }
+    float* const labels = &d_patterns[d_parts.count * patterns];
+    for (std::size_t t = 0; t < batch.count; ++t)
+        ++labels[decided[t]];
     d_pattern_symbols += batch.count;
     if (d_pattern_symbols < pattern_sample)
         return d_pattern_problem;
     d_pattern_problem.clear();
-    for (std::size_t part = 0; part < d_parts.count; ++part) {
-        const float* counted = &d_patterns[part * patterns];
-        double total = 0, divergence = 0;
-        for (std::size_t i = 0; i < patterns; ++i)
-            total += counted[i];
-        for (std::size_t i = 0; i < patterns; ++i)
-            if (counted[i] > 0)
-                divergence +=
-                    counted[i] / total * std::log(counted[i] / total * patterns);
-        divergence -= static_cast<double>(patterns - 1) / (2 * total);
+    for (std::size_t part = 0; part <= d_parts.count; ++part) {
+        const auto first = d_patterns.begin() + part * patterns;
+        const auto end = part < d_parts.count ? first + patterns : d_patterns.end();
+        const double divergence = from_uniform(first, end);
         if (divergence > implausible_patterns)
             d_pattern_problem =
                 "the decisions are not those of random data: their patterns are " +

@@ -30,7 +30,7 @@ class signal_check
 {
 public:
     /*! \param scrambled whether the data is random: without that, and without label_parts
-     * of the constellation, patterns tell nothing */
+     * of the constellation, patterns tell nothing, but how often labels come */
     signal_check(const constellation& symbols, bool scrambled);
 
     /*! Why not to learn from a batch, or an empty string. Batches of less than 512
@@ -55,7 +55,7 @@ private:
     double d_usual_extremes = 2; // part of the samples at the edges; 2: not known yet
     double d_kurtosis = 0, d_usual_kurtosis = 0;
     double d_usual_symbols = 0; // that the usual one was found from, at most its memory
-    // Triples of decisions, by part of the labels; pairs of parts of 8 values.
+    // Triples of decisions, by part of the labels; pairs of parts of 8 values; then labels.
     std::vector<float> d_patterns;
     std::size_t d_pattern_symbols = 0;
     std::string d_pattern_problem; // of the last whole sample

@@ -56,6 +56,36 @@ BOOST_AUTO_TEST_CASE(signals_not_worth_learning_from_are_named)
     BOOST_TEST(problem(unscrambled, receiver, { spoilt.data(), 4, 44, batch }) == "");
 }
 
+BOOST_AUTO_TEST_CASE(
+    a_constellation_in_another_one_is_told_although_each_level_is_as_frequent)
+{
+    // QPSK of the mean power, which a carrier's loop turns onto four points of 16QAM: I and Q
+    // have each of their levels as often as random data does.
+    const constellation symbols("16qam");
+    std::vector<std::uint8_t> ring;
+    for (std::size_t label = 0; label < 16; ++label)
+        for (const std::complex<float> point :
+             { std::complex<float>(3, 1), { -1, 3 }, { -3, -1 }, { 1, -3 } })
+            if (symbols.points()[label] == point)
+                ring.push_back(static_cast<std::uint8_t>(label));
+    BOOST_REQUIRE(ring.size() == 4u);
+    std::vector<float> in(8 * 600 + 88);
+    gaussian_noise(3).fill(in.data(), in.size());
+    const feature_view view{ in.data(), 8, 88, 600 };
+    std::mt19937 random(1);
+    std::vector<std::uint8_t> decided(view.count);
+    signal_check watching(symbols, true);
+    for (auto& label : decided)
+        label = static_cast<std::uint8_t>(random() % 16);
+    BOOST_TEST(watching.problem(view, decided.data()) == "");
+    for (auto& label : decided)
+        label = ring[random() % 4];
+    BOOST_TEST(watching.problem(view, decided.data()).find("their patterns are 1.3") !=
+               std::string::npos);
+    signal_check unscrambled(symbols, false);
+    BOOST_TEST(unscrambled.problem(view, decided.data()) == "");
+}
+
 BOOST_AUTO_TEST_CASE(short_batches_are_judged_together)
 {
     const model receiver = make_receiver();
