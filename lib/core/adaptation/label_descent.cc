@@ -10,8 +10,6 @@ namespace gr::adann::core {
 
 namespace {
 
-// Of the gain that the affine part predicts, for a try: 2 d·r - |d|² > -|d|²/2.
-constexpr float least_match = 0.5f;
 constexpr std::size_t apart = 4; // symbols that power_along() looks at
 
 template <typename sample>
@@ -74,6 +72,8 @@ label_descent::label_descent(const constellation& symbols,
         d_others[label].resize(symbols.neighbours(label).size());
     d_change.resize(simd::whole_lanes(d_length * d_planes));
     d_best = d_change;
+    d_kept.resize(d_change.size() + longest * farthest * waveform.stride());
+    d_pairs.reserve(farthest);
     const std::size_t samples = (2 * waveform.reach() + 1) * waveform.sps();
     d_factors.resize(d_planes * samples);
     d_sliding_change.resize(d_planes * (d_change.size() + (samples - 1) * d_planes));
@@ -105,6 +105,7 @@ void label_descent::use(const refinement& signal)
         find_responses<float>(signal);
     find_filters(signal);
     find_others();
+    find_pairs();
 }
 
 // What a unit of each dimension of a symbol is, in whitened samples, by the affine part.
@@ -290,15 +291,15 @@ void label_descent::find_matches(const float* white, std::size_t count, match* m
 }
 
 // How the whitened samples change with the label of a symbol, from its response's start.
-void label_descent::find_change(std::uint8_t* labels,
-                                std::size_t count,
+void label_descent::find_change(const stretch& all,
                                 std::size_t symbol,
                                 std::uint8_t other)
 {
+    std::uint8_t* const labels = all.labels;
     // Symbols that it is part of, and whose own neighbours are there.
     const std::size_t reach = d_waveform.reach(), sps = d_waveform.sps();
     const std::size_t low = std::max(symbol, 2 * reach) - reach;
-    const std::size_t high = std::min(symbol + 2 * reach + 1, count) - reach;
+    const std::size_t high = std::min(symbol + 2 * reach + 1, all.count) - reach;
     d_waveform.expect(labels + low, high - low, d_before.data());
     const std::uint8_t now = std::exchange(labels[symbol], other);
     d_waveform.expect(labels + low, high - low, d_after.data());
@@ -327,45 +328,56 @@ void label_descent::find_change(std::uint8_t* labels,
     }
 }
 
-bool label_descent::try_others(std::uint8_t* labels,
-                               std::size_t count,
-                               std::size_t symbol,
-                               float* white,
-                               std::size_t first,
-                               std::size_t last,
-                               const match* found,
-                               float* doubt)
+label_descent::known_part label_descent::part_of(const stretch& all,
+                                                 std::size_t symbol) const
 {
-    // In floats: where the symbol's response starts, after some that nothing is known of;
-    // where in the whitened samples that is; how much of it is there.
-    const std::size_t floats = d_length * d_planes, stride = d_waveform.stride();
-    const std::size_t known = (last - first) * stride;
-    const std::size_t lead = before() * stride;
-    const std::size_t middle = (symbol - first) * stride;
+    const std::size_t stride = d_waveform.stride(), lead = before() * stride;
+    const std::size_t middle = (symbol - all.first) * stride;
+    // Nothing is known of the first samples, which whitening looks back to.
     const std::size_t skipped = std::max(lead + d_lags * d_planes, middle) - middle;
-    float* const own = &white[middle + skipped - lead];
-    const std::size_t n = std::min(floats - skipped, known - (middle + skipped - lead));
+    const std::size_t start = middle + skipped - lead;
+    const std::size_t known = (all.last - all.first) * stride;
+    return { skipped,
+             std::min(d_length * d_planes - skipped, known - start),
+             all.white + start };
+}
 
-    match own_match;
-    for (std::size_t d = 0; d < d_dimensions && !found; ++d)
-        own_match.along[d] = sum_of_products(&d_response[d * floats + skipped], own, n);
-    const match& matched = found ? *found : own_match;
-    const std::uint8_t now = labels[symbol];
+label_descent::match label_descent::match_of(const stretch& all, std::size_t symbol) const
+{
+    const known_part part = part_of(all, symbol);
+    match found;
+    for (std::size_t d = 0; d < d_dimensions; ++d)
+        found.along[d] = sum_of_products(
+            &d_response[d * d_length * d_planes + part.skipped], part.white, part.n);
+    return found;
+}
+
+// Of another label, which d_change is then for: by how much less is left of the samples.
+float label_descent::find_gain(const stretch& all, std::size_t symbol, std::uint8_t other)
+{
+    const known_part part = part_of(all, symbol);
+    ++d_tries;
+    find_change(all, symbol, other);
+    const float* const change = &d_change[part.skipped];
+    return 2 * sum_of_products(change, part.white, part.n) -
+           sum_of_products(change, change, part.n);
+}
+
+float label_descent::likelihood(float gain) const // within the floats
+{
+    return std::exp(std::min(gain / (2 * d_power), 80.0f));
+}
+
+bool label_descent::try_others(const stretch& all, std::size_t symbol, const match& found)
+{
+    const std::uint8_t now = all.labels[symbol];
     std::uint8_t best = now;
-    float most = 0;
-    const auto likelihood = [&](float gain) { // within the floats
-        return std::exp(std::min(gain / (2 * d_power), 80.0f));
-    };
-    float likelihoods = 1; // beside that of the label as it was
+    float most = 0, likelihoods = 1; // beside that of the label as it was
     for (const other_label& other : d_others[now]) {
-        if (!other.is_tempting(matched))
+        if (!other.is_tempting(found))
             continue;
-        ++d_tries;
-        find_change(labels, count, symbol, other.label);
-        const float* change = &d_change[skipped];
-        const float gain =
-            2 * sum_of_products(change, own, n) - sum_of_products(change, change, n);
-        if (doubt)
+        const float gain = find_gain(all, symbol, other.label);
+        if (all.doubts)
             likelihoods += likelihood(gain);
         if (gain > most) {
             most = gain;
@@ -373,14 +385,20 @@ bool label_descent::try_others(std::uint8_t* labels,
             std::swap(d_best, d_change);
         }
     }
-    if (doubt)
-        *doubt = 1 - likelihood(most) / likelihoods;
+    if (all.doubts)
+        all.doubts[symbol] = 1 - likelihood(most) / likelihoods;
     if (best == now)
         return false;
-    for (std::size_t k = 0; k < n; ++k)
-        own[k] -= d_best[skipped + k];
-    labels[symbol] = best;
+    take(part_of(all, symbol), d_best);
+    all.labels[symbol] = best;
     return true;
+}
+
+// The change of a label out of the rest.
+void label_descent::take(const known_part& part, const aligned_floats& change)
+{
+    for (std::size_t k = 0; k < part.n; ++k)
+        part.white[k] -= change[part.skipped + k];
 }
 
 float label_descent::power_along(const float* white,

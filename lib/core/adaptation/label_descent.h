@@ -49,7 +49,9 @@ struct refinement {
 };
 
 /*! Tries other labels for a symbol, its surroundings kept: the points nearest to its own, and
- * takes the one that lowers the squared difference to the expected waveform most.
+ * takes the one that lowers the squared difference to the expected waveform most. Where an echo
+ * or coloured noise makes the responses of near symbols alike, it tries such pairs, too, and
+ * longer chains.
  *
  * The waveform goes through a filter; the difference is whitened by a linear prediction, so
  * that for Gaussian noise it is a likelihood. Whether a change is worth a try is estimated by
@@ -98,28 +100,39 @@ public:
      * \param matches of each of them */
     void find_matches(const float* white, std::size_t count, match* matches);
 
+    //! What is refined.
+    struct stretch {
+        std::uint8_t* labels;
+        std::size_t count; //!< of them
+        //! Whitened rest of symbols first to last - 1 of them, changed with the labels.
+        float* white;
+        std::size_t first, last;
+        //! Null, or how probably each label is wrong afterwards, by the likelihoods of those tried.
+        float* doubts = nullptr;
+    };
     /*! Refines the label of one symbol.
-     * \param labels of `count` symbols
-     * \param white whitened rest of symbols first to last - 1 of them, changed with the label
      * \param found by find_matches(); null: not yet, or another label has changed since
-     * \param doubt null, or how probably the label is wrong afterwards, by the likelihoods of
-     * those tried
      * \return whether it changed */
-    bool visit(std::uint8_t* labels,
-               std::size_t count,
-               std::size_t symbol,
-               float* white,
-               std::size_t first,
-               std::size_t last,
-               const match* found = nullptr,
-               float* doubt = nullptr)
+    bool visit(const stretch& all, std::size_t symbol, const match* found = nullptr)
     {
-        if (!found || is_tempting(labels[symbol], *found))
-            return try_others(labels, count, symbol, white, first, last, found, doubt);
-        if (doubt)
-            *doubt = 0;
+        if (!found || is_tempting(all.labels[symbol], *found))
+            return try_others(all, symbol, found ? *found : match_of(all, symbol));
+        if (all.doubts)
+            all.doubts[symbol] = 0;
         return false;
     }
+    /*! Whether there are symbols so near that their responses are much alike: then both may be
+     * wrong together, where changing either alone makes it worse. */
+    bool has_pairs() const { return !d_pairs.empty(); }
+    /*! Refines the labels of a symbol and of later ones together, the first such pair that gains;
+     * where it does not, with the labels that are then most likely wrong.
+     * \param end the later symbols lie before it
+     * \param found matches of `symbol` and of those behind it; null as for visit()
+     * \return the last of them if they changed, else 0 */
+    std::size_t visit_pairs(const stretch& all,
+                            std::size_t symbol,
+                            std::size_t end,
+                            const match* found = nullptr);
     /*! Mean square of what the affine part's responses of symbols find in the rest, for
      * responses of unit energy: that of the noise where the labels are right.
      * \param white whitened rest of symbols first to last - 1; 0 if those are too few */
@@ -128,15 +141,21 @@ public:
     std::size_t tries() const { return d_tries; }
 
 private:
+    // Of the gain that the affine part predicts, for a try: 2 d·r - |d|² > -|d|²/2.
+    static constexpr float least_match = 0.5f;
+    static constexpr std::size_t farthest = 8; // symbols of a pair
+    static constexpr std::size_t longest = 8;  // labels that change together
+
     // Another label instead of one, and what it has to be matched by to be tried.
     struct other_label {
         std::uint8_t label;
         float step[2], least;
 
-        bool is_tempting(const match& found) const
+        float along(const match& found) const
         {
-            return step[0] * found.along[0] + step[1] * found.along[1] > least;
+            return step[0] * found.along[0] + step[1] * found.along[1];
         }
+        bool is_tempting(const match& found) const { return along(found) > least; }
     };
     bool is_tempting(std::uint8_t now, const match& found) const
     {
@@ -145,23 +164,37 @@ private:
                 return true;
         return false;
     }
-    bool try_others(std::uint8_t* labels,
-                    std::size_t count,
-                    std::size_t symbol,
-                    float* white,
-                    std::size_t first,
-                    std::size_t last,
-                    const match* found,
-                    float* doubt);
+    // A later symbol, and the products of the responses: of the former's dimensions, of its.
+    struct neighbour {
+        std::size_t later;
+        float products[2][2];
+    };
+    struct choice {
+        std::size_t symbol;
+        std::uint8_t label;
+    };
+    // What is known of a symbol's response, from so many floats on.
+    struct known_part {
+        std::size_t skipped, n;
+        float* white;
+    };
 
+    match match_of(const stretch& all, std::size_t symbol) const;
+    bool try_others(const stretch& all, std::size_t symbol, const match& found);
+    std::size_t
+    try_chain(const stretch& all, std::size_t end, choice first, choice second);
+    choice
+    most_likely_behind(const stretch& all, std::size_t symbol, std::size_t end) const;
+    known_part part_of(const stretch& all, std::size_t symbol) const;
+    float find_gain(const stretch& all, std::size_t symbol, std::uint8_t other);
+    float likelihood(float gain) const;
+    static void take(const known_part& part, const aligned_floats& change);
+    void find_pairs();
     template <typename sample>
     void find_responses(const refinement& signal);
     void find_filters(const refinement& signal);
     void find_others();
-    void find_change(std::uint8_t* labels,
-                     std::size_t count,
-                     std::size_t symbol,
-                     std::uint8_t other);
+    void find_change(const stretch& all, std::size_t symbol, std::uint8_t other);
 
     const constellation d_symbols;
     expected_waveform d_waveform;
@@ -173,8 +206,10 @@ private:
     std::vector<float> d_whitening, d_combined; // filters: its own, with the other one
     std::vector<float> d_response;              // (dimensions, length) of a unit
     std::vector<std::vector<other_label>> d_others; // of each label
+    std::vector<neighbour> d_pairs;                 // the nearest first
     std::vector<float> d_before, d_after;           // expected samples around a symbol
     aligned_floats d_change, d_best;                // (length) of a label's change
+    std::vector<float> d_kept;                      // of the rest, before one
     float d_power = 0;                              // of the noise, for likelihoods
     residual_phases::weights d_phase_weights{};
     std::size_t d_tries = 0;

@@ -13,7 +13,6 @@ namespace gr::adann::core {
 namespace {
 
 constexpr double memory = 8192; // symbols, of the noise
-constexpr int rounds = 2;
 // Of the rest's power, as white noise: what is wrong with a waveform is no stationary noise, and
 // where there is little of that, beyond the band of a matched filter, it would count most.
 constexpr double white = 0.1;
@@ -113,40 +112,52 @@ void label_refiner::turn_samples(waveform_judge& judge, std::size_t floats)
     d_found.phase_weights = d_phases.solve();
 }
 
-// In two rounds, the second for those that a changed label is near. Returns how many changed.
+// Symbol by symbol, in rounds, the second for those that a changed label is near; then pairs, and
+// what these are near. Returns how many changed.
 std::size_t label_refiner::descend(std::uint8_t* labels)
 {
     const std::size_t first = d_first + margin, end = d_batch - first;
-    const std::size_t stride = d_descent.waveform().stride();
     const std::size_t reach = d_descent.before() + d_descent.behind();
+    const label_descent::stretch all{ labels,  d_batch,           known_white(),
+                                      d_first, d_batch - d_first, d_doubts.data() };
+    std::size_t changes = 0, as_matched = first; // symbols from there on
+    const auto changed = [&](std::size_t from, std::size_t to) {
+        ++changes;
+        as_matched = to + reach + 1;
+        std::fill(d_due.begin() + std::max(from, first + reach) - reach,
+                  d_due.begin() + std::min(as_matched, end),
+                  true);
+    };
+    const auto visit_due = [&](bool matched) {
+        for (std::size_t i = first; i < end; ++i)
+            if (std::exchange(d_due[i], false) &&
+                d_descent.visit(
+                    all, i, matched && i >= as_matched ? &d_matches[i] : nullptr))
+                changed(i, i);
+    };
+    std::fill(d_due.begin() + first, d_due.begin() + end, true);
+    find_matches(first, end);
+    visit_due(true);
+    visit_due(false);
+    if (!d_descent.has_pairs())
+        return changes;
+    find_matches(first, end);
+    as_matched = first;
+    for (std::size_t i = first; i < end; ++i)
+        if (const std::size_t later = d_descent.visit_pairs(
+                all, i, end, i >= as_matched ? &d_matches[i] : nullptr))
+            changed(i, later);
+    visit_due(false);
+    return changes;
+}
+
+void label_refiner::find_matches(std::size_t first, std::size_t end)
+{
+    const std::size_t stride = d_descent.waveform().stride();
     for (std::size_t i = first, n; i < end; i += n) {
         n = std::min(simd::whole_lanes(end - i), label_descent::most_matched);
         d_descent.find_matches(&d_white[i * stride], n, &d_matches[i]);
     }
-    std::fill(d_due.begin() + first, d_due.begin() + end, true);
-    std::size_t changes = 0, changed = 0; // symbols before that are no longer as matched
-    for (int round = 0; round < rounds; ++round) {
-        for (std::size_t i = first; i < end; ++i) {
-            if (!std::exchange(d_due[i], false))
-                continue;
-            const bool as_matched = round == 0 && i >= changed;
-            if (d_descent.visit(labels,
-                                d_batch,
-                                i,
-                                known_white(),
-                                d_first,
-                                d_batch - d_first,
-                                as_matched ? &d_matches[i] : nullptr,
-                                &d_doubts[i])) {
-                ++changes;
-                changed = i + reach + 1;
-                std::fill(d_due.begin() + std::max(i, first + reach) - reach,
-                          d_due.begin() + std::min(changed, end),
-                          true);
-            }
-        }
-    }
-    return changes;
 }
 
 std::size_t label_refiner::refine(waveform_judge& judge, std::uint8_t* labels)

@@ -12,7 +12,8 @@
 namespace gr::adann::core {
 
 /*! Refines the labels of a waveform_judge's batch: each symbol tries the points nearest to
- * its own (label_descent). Two rounds, for what one change makes worth another.
+ * its own (label_descent). Two rounds, for what one change makes worth another; then pairs of
+ * symbols that an echo couples.
  *
  * The waveform is the judge's, sent through its filter. Complex samples are turned by what is
  * left of a carrier's phase in them (residual_phases). The difference is whitened by a
@@ -51,6 +52,7 @@ private:
     void turn_samples(waveform_judge& judge, std::size_t floats);
     double fading() const;
     std::size_t descend(std::uint8_t* labels);
+    void find_matches(std::size_t first, std::size_t end);
     //! What is known of the batch: zeros lie around it.
     float* known_white() { return &d_white[d_first * d_descent.waveform().stride()]; }
 

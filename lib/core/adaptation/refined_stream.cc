@@ -18,7 +18,7 @@ refined_stream::refined_stream(const constellation& symbols,
       d_past(delay() + 2 * d_descent.behind()),
       d_samples((d_past + block) * waveform.stride()),
       d_white(d_samples.size()),
-      d_matches(block),
+      d_matches(2 * block),
       d_powers(d_past),
       d_due(d_past + block),
       d_labels(d_past + block),
@@ -114,18 +114,31 @@ void refined_stream::visit()
     const std::size_t size = d_past + block, stride = d_descent.waveform().stride();
     const std::size_t last = size - d_descent.before(), end = last - d_descent.behind();
     const std::size_t span = d_descent.before() + d_descent.behind();
+    const std::size_t begin = end - 2 * block;
     std::size_t known = end - block; // symbols from here on are matched as found
-    d_descent.find_matches(&d_white[known * stride], block, d_matches.data());
+    d_descent.find_matches(&d_white[known * stride], block, &d_matches[block]);
     std::fill(d_due.begin() + known, d_due.begin() + end, true);
     const std::size_t most = d_descent.tries() + 2 * block;
-    for (std::size_t i = end - 2 * block; i < end && d_descent.tries() < most; ++i) {
+    const label_descent::stretch all{ d_refined.data(), size, d_white.data(), 0, last };
+    const auto changed = [&](std::size_t from, std::size_t to) {
+        known = std::max(known, to + span + 1);
+        std::fill(d_due.begin() + (from - span), d_due.begin() + (to + span + 1), true);
+    };
+    for (std::size_t i = begin; i < end && d_descent.tries() < most; ++i) {
         if (!std::exchange(d_due[i], false))
             continue;
-        const auto* const match = i < known ? nullptr : &d_matches[i + block - end];
-        if (d_descent.visit(d_refined.data(), size, i, d_white.data(), 0, last, match)) {
-            std::fill(d_due.begin() + (i - span), d_due.begin() + (i + span + 1), true);
-            known = std::max(known, i + span + 1);
-        }
+        const auto* const match = i < known ? nullptr : &d_matches[i - begin];
+        if (d_descent.visit(all, i, match))
+            changed(i, i);
+    }
+    if (!d_descent.has_pairs())
+        return;
+    known = begin;
+    d_descent.find_matches(&d_white[begin * stride], 2 * block, d_matches.data());
+    for (std::size_t i = begin; i < end - block && d_descent.tries() < most; ++i) {
+        const auto* const match = i < known ? nullptr : &d_matches[i - begin];
+        if (const std::size_t later = d_descent.visit_pairs(all, i, end, match))
+            changed(i, later);
     }
 }
 

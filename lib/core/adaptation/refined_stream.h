@@ -65,7 +65,7 @@ private:
     residual_phases d_phases;
     const std::size_t d_past;                    // symbols kept before a block
     std::vector<float> d_samples, d_white;       // (past + block, stride)
-    std::vector<label_descent::match> d_matches; // of the block that is visited first
+    std::vector<label_descent::match> d_matches; // of the blocks that are visited
     std::vector<float> d_powers;                 // of symbols, to find their median
     std::vector<std::uint8_t> d_due;             // (past + block): whether to be visited
     // (past + block): as decided, then final; as they are refined
