@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 namespace gr::adann::core {
@@ -101,13 +102,13 @@ label_descent::try_chain(const stretch& all, std::size_t end, choice first, choi
     return 0;
 }
 
-// By the affine part; symbol 0 if no label gains.
+// By the affine part; symbol 0 if none is tempting.
 label_descent::choice label_descent::most_likely_behind(const stretch& all,
                                                         std::size_t symbol,
                                                         std::size_t end) const
 {
     choice found{};
-    float most = 0;
+    float most = -std::numeric_limits<float>::max();
     for (const neighbour& each : d_pairs) {
         const std::size_t later = symbol + each.later;
         if (later >= end)
@@ -115,7 +116,7 @@ label_descent::choice label_descent::most_likely_behind(const stretch& all,
         const match its = match_of(all, later);
         for (const other_label& other : d_others[all.labels[later]]) {
             const float gain = other.along(its) - other.least / least_match;
-            if (gain > most) {
+            if (gain > most && other.is_tempting(its)) {
                 most = gain;
                 found = { later, other.label };
             }
