@@ -43,7 +43,7 @@ LINKS = {"16QAM, 22 dB": DualPolarizationLink(),
 RATES = (0, 1e3, 1e4, 1e5)  # of the polarisations, rad/s
 FIBRE, FIBRE_RATE = "16QAM, 960 km, lasers 100 MHz apart", 1e5
 FROZEN, SLICED, FIXED, OURS = "frozen", "AdaNN's matrix, nearest points", "AdaNN, networks frozen", "AdaNN"
-_NETWORKS: dict[str, dict] = {FIXED: dict(mode="off"), OURS: dict(mode="lockstep", front_filter=False)}
+_NETWORKS: dict[str, dict] = {FIXED: dict(mode="off"), OURS: dict(mode="lockstep")}
 TOLD = ["OptiCommPy, NLMS then DD-LMS, told 4096", "OptiCommPy, NLMS, told all"]
 UNTOLD = "OptiCommPy, CMA then RDE, its carrier recovery"
 ANTENNAS = "two antennas"
