@@ -43,7 +43,7 @@ void archive::move(const std::string& name,
     if (dtype == "BOOL" &&
         std::any_of(bytes.begin(), bytes.end(), [](char c) { return c & ~1; }))
         refuse(name, "holds a value that is neither true nor false");
-    std::memcpy(first, bytes.data(), bytes.size());
+    std::copy(bytes.begin(), bytes.end(), static_cast<char*>(first));
 }
 
 void archive::operator()(const std::string& name, std::string& member)
