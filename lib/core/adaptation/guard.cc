@@ -131,7 +131,7 @@ double guard::symbol_error_rate() const
 
 bool guard::trustworthy() const
 {
-    if (std::isnan(d_initial.symbol_error_rate) || !explained())
+    if (std::isnan(d_initial.symbol_error_rate) || !d_initial.calibrated || !explained())
         return false;
     return d_random ? estimate().trustworthy()
                     : estimate().symbols() >= settled && symbol_error_rate() < 0.02;

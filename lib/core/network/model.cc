@@ -207,6 +207,14 @@ bool is_of_quantization(const std::string& name)
 
 bool is_of_waveform(const std::string& name) { return name.rfind("waveform.", 0) == 0; }
 
+bool read_bool(const tensor_file& file, const std::string& name)
+{
+    const auto& found = file.text(name);
+    if (found != "true" && found != "false")
+        file.fail("has " + name + " '" + found + "', which is neither true nor false");
+    return found == "true";
+}
+
 model read_model(tensor_file file)
 {
     const auto& found = file.text("format");
@@ -215,14 +223,12 @@ model read_model(tensor_file file)
         file.fail("has format '" + found + "', this program reads '" + format + "', '" +
                   format_with_waveform + "', '" + format_with_quantization + "' and '" +
                   format_with_polynomial + "'");
-    const auto& complex = file.text("complex");
-    if (complex != "true" && complex != "false")
-        file.fail("has complex '" + complex + "', which is neither true nor false");
+    const bool complex = read_bool(file, "complex");
     try {
         model loaded(read_network(file),
                      whole_number(file, "sps"),
                      whole_number(file, "half_window"),
-                     complex == "true",
+                     complex,
                      file.text("constellation"),
                      file.text("training"));
         loaded.symbol_error_rate =
@@ -236,6 +242,8 @@ model read_model(tensor_file file)
                                                  loaded.refined_errors_per_doubt);
         loaded.temperature = number(file, "temperature", 0.05f, 20, 1);
         loaded.adapted_temperature = number(file, "adapted_temperature", 0.05f, 20, 1);
+        loaded.calibrated =
+            !file.metadata.count("calibrated") || read_bool(file, "calibrated");
         if (file.metadata.count("waveform_reach") ||
             std::any_of(file.tensors.begin(), file.tensors.end(), [](const auto& each) {
                 return is_of_waveform(each.name);
@@ -281,6 +289,7 @@ tensor_file tensors_of(const model& saved)
         file.metadata["symbol_error_rate"] = json(saved.symbol_error_rate).dump();
         file.metadata["temperature"] = json(saved.temperature).dump();
         file.metadata["adapted_temperature"] = json(saved.adapted_temperature).dump();
+        file.metadata["calibrated"] = saved.calibrated ? "true" : "false";
     }
     if (!std::isnan(saved.refined_symbol_error_rate))
         file.metadata["refined_symbol_error_rate"] =

@@ -65,6 +65,9 @@ struct model {
     float temperature = 1;
     //! The same for a network that has adapted without labels from this one.
     float adapted_temperature = 1;
+    //! Whether `temperature` was found from 30 errors at least: fewer do not tell what a
+    //! posterior is worth. A file that does not say is taken to.
+    bool calibrated = true;
 
     /*! What the samples of this signal are expected to be, if it was learnt; to be set by
      * set_waveform() only. */
@@ -87,7 +90,8 @@ struct model {
  * `layers.K.weight` (outputs, inputs) and `layers.K.bias`, K from 0, and the strings
  * `format`, `sps`, `half_window`, `complex` (true, false), `constellation`, `training` as
  * metadata, and if known `symbol_error_rate`, `temperature`,
- * `adapted_temperature`, `refined_symbol_error_rate` and `refined_errors_per_doubt`. `adann/2`
+ * `adapted_temperature`, `calibrated` (true, false), `refined_symbol_error_rate` and
+ * `refined_errors_per_doubt`. `adann/2`
  * may have an expected waveform: float32 tensors `waveform.affine`, `waveform.table` and
  * `waveform.noise` (noise_correlation()), with `waveform_reach`, `waveform_context` and
  * `waveform_noise` as metadata. `adann/3` may have quantization formats: int32 tensors

@@ -222,7 +222,7 @@ void bind_model(py::module& m)
             "refined_symbol_error_rate",
             &model::refined_symbol_error_rate,
             "The same of its labels, refined by the expected waveform: nan if "
-            "unknown. Decisions are refined where it is at most 0.8 of the other.")
+            "unknown. Decisions are refined where it is not above the other.")
         .def_readwrite(
             "refined_errors_per_doubt",
             &model::refined_errors_per_doubt,
@@ -235,6 +235,10 @@ void bind_model(py::module& m)
         .def_readwrite("adapted_temperature",
                        &model::adapted_temperature,
                        "The same for a network that has adapted from this one.")
+        .def_readwrite("calibrated",
+                       &model::calibrated,
+                       "Whether the temperature was found from 30 errors at least. "
+                       "Otherwise no estimated error rate is called trustworthy.")
         .def_readonly("constellation", &model::symbols)
         .def_property(
             "waveform",

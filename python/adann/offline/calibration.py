@@ -17,7 +17,7 @@ from ..captures.labels import known
 LIMITS = 0.05, 20  # of a temperature in a model file
 _BATCH = core.equalizer_settings()["batch"].default
 _TOGETHER = 16384  # windows that are copied out of a view at once
-_LEAST_ERRORS = 30  # that a ratio is found from: their count's deviation is a fifth
+_LEAST_ERRORS = 30  # that a temperature or a ratio is found from: their count's deviation is a fifth
 _WEIGHED = 2**17  # symbols that it is found from, at most
 _MOST = 2**18  # symbols that a network adapts to before it is calibrated
 
@@ -74,6 +74,7 @@ def calibrate(model: core.model, features: npt.NDArray[np.float32],
     decided, posteriors = decide_portions(model.network, features, last)
     model.symbol_error_rate = np.mean(decided != labels[last])
     model.temperature = fit_temperature(posteriors, labels[last])
+    model.calibrated = np.count_nonzero(decided != labels[last]) >= _LEAST_ERRORS
     if model.waveform is not None and last.size:
         of = slice(last[0], last[-1] + 1)
         refined, _ = core.refine_labels(model, features[of], decide_portions(model.network, features[of])[0])
