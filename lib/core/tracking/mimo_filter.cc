@@ -4,6 +4,7 @@
 #include "core/common/checks.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace gr::adann::core {
 
@@ -48,6 +49,17 @@ const mimo_filter_settings& checked(const mimo_filter_settings& settings,
                     std::size_t{ 0 },
                     std::size_t{ expected_waveform::most_reach });
     return settings;
+}
+
+// What is left of the carrier's phase: samples over what is expected of them, weighted.
+std::complex<double>
+remaining(const float* expected, const float* filtered, std::size_t samples)
+{
+    std::complex<double> sum = 0;
+    for (std::size_t i = 0; i < 2 * samples; i += 2)
+        sum += std::conj(std::complex<double>(expected[i], expected[i + 1])) *
+               std::complex<double>(filtered[i], filtered[i + 1]);
+    return sum;
 }
 
 } // namespace
@@ -114,12 +126,11 @@ void mimo_filter::run(const float* const* samples,
         for (std::size_t o = 0; o < outputs(); ++o) {
             output& each = d_outputs[o];
             filter(each);
-            std::copy_n(&each.filtered[2 * sample(ready() - step)],
-                        floats,
-                        filtered[o] + s * floats);
             decide(each);
         }
         measure_phases();
+        for (std::size_t o = 0; o < outputs(); ++o)
+            put_out(d_outputs[o], filtered[o] + s * floats);
         if ((d_steps + 1) % (block / step) == 0)
             for (auto& each : d_outputs)
                 update(each);
@@ -186,11 +197,14 @@ void mimo_filter::measure_phases()
     const bool any_found = std::any_of(
         d_outputs.begin(), d_outputs.end(), [](const auto& each) { return each.found; });
     for (auto& each : d_outputs) {
-        std::complex<double> own = 0; // which is skipped
+        std::complex<double> own = 0, left = 0; // which is skipped
         if (usable(each, symbol)) {
+            const float* const samples = &each.filtered[2 * first];
             d_waveform.expect(&each.labels[symbol], step, d_expected.data());
-            own = each.turn.compare(d_expected.data(), &each.filtered[2 * first], first);
+            own = each.turn.compare(d_expected.data(), samples, first);
+            left = remaining(d_expected.data(), samples, sample(step));
         }
+        each.left = { each.left[1], each.left[2], left };
         if (!d_one_carrier)
             each.turn.measure(own, first);
         if (each.found || !any_found)
@@ -199,6 +213,24 @@ void mimo_filter::measure_phases()
     for (auto& each : d_outputs)
         if (d_one_carrier)
             each.turn.measure(all, first);
+}
+
+// The step before the latest one that was measured.
+void mimo_filter::put_out(const output& each, float* to) const
+{
+    std::complex<double> left = 0;
+    for (const auto& beside : d_outputs)
+        if (&beside == &each || (d_one_carrier && beside.found))
+            for (const auto& sum : beside.left)
+                left += sum;
+    const bool known = std::isfinite(std::abs(left)) && std::abs(left) > 0;
+    const std::complex<float> back(known ? std::conj(left) / std::abs(left) : 1.0);
+    const float* const from = &each.filtered[2 * sample(latest(2 * step))];
+    for (std::size_t i = 0; i < 2 * sample(step); i += 2) {
+        const auto turned = std::complex<float>(from[i], from[i + 1]) * back;
+        to[i] = turned.real();
+        to[i + 1] = turned.imag();
+    }
 }
 
 void mimo_filter::update(output& each)

@@ -12,6 +12,8 @@
 #include "core/tracking/carrier.h"
 #include "core/tracking/tap_bank.h"
 
+#include <array>
+#include <complex>
 #include <cstdint>
 #include <limits>
 #include <vector>
@@ -51,6 +53,10 @@ struct mimo_output_status {
  * phases went together throughout the stretch of the latest start, as of one laser. It aims
  * at something fixed and has no step size, as front_filter, whose parts these are.
  *
+ * The phase is predicted, some 40 symbols ahead; what that leaves is known once the symbols
+ * are decided, and an output waits for it: each step of 16 is rotated back by the mean of its
+ * own and of the steps beside it, of all transmitters if they have one carrier.
+ *
  * Taps and carriers start from labels that are known, or blindly (blind_separation.h): from
  * the latest `start_symbols` symbols, in the call of run() in which these are complete. Until
  * then output o is channel o. Every `watched_every` symbols the outputs are compared: two
@@ -82,7 +88,7 @@ public:
     std::size_t sps() const { return d_window.sps(); }
     std::size_t taps() const { return d_taps; } //!< of each channel and output
     //! Symbols by which the outputs are late.
-    std::size_t delay() const { return d_delay; }
+    std::size_t delay() const { return d_delay + decided_later() + step; }
 
     /*! Filters the next samples.
      * \param samples (channels, steps · step · sps) of I and Q
@@ -114,6 +120,7 @@ private:
         aligned_floats filtered; // interleaved
         std::vector<std::uint8_t> labels;
         std::size_t known = 0; // labels from here on are behind the present taps
+        std::array<std::complex<double>, 3> left; // see remaining(): of the latest steps
         bool found = false;
         std::uint64_t starts = 0;
     };
@@ -122,13 +129,16 @@ private:
     //! Symbols up to here are filtered; decided.
     std::size_t ready() const { return d_filled - d_delay; }
     std::size_t decided() const { return ready() - d_half_window; }
+    //! Symbols from those that are filtered to those whose neighbours are all decided.
+    std::size_t decided_later() const { return d_half_window + d_waveform.reach(); }
     //! Symbols in which n ones with all their neighbours are decided; their first one.
-    std::size_t latest(std::size_t n) const { return decided() - d_waveform.reach() - n; }
+    std::size_t latest(std::size_t n) const { return ready() - decided_later() - n; }
     bool usable(const output& each, std::size_t first) const;
     void load(const float* const* samples, std::size_t offset);
     void filter(output& each);
     void decide(output& each);
     void measure_phases();
+    void put_out(const output& each, float* to) const;
     void update(output& each);
     void watch();
     bool are_one(const output& a, const output& b) const;

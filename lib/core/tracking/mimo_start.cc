@@ -159,6 +159,7 @@ void mimo_filter::begin(output& each,
             each.turn.begin(sent.carrier.frequency, 0, sample(symbol));
         }
     }
+    each.left = {};
     each.known = ready() + d_half_window + 1;
     each.found = true;
     ++each.starts;
