@@ -255,6 +255,20 @@ def test_outputs_of_one_laser_slip_no_cycle_that_each_alone_does():
             assert (each[1:] == each[1]).all(), (seed, each)
 
 
+def test_less_phase_noise_is_left_than_any_prediction_leaves():
+    linewidth, labels = 3e-5, labels_for("qpsk", 24576, 16)
+    samples = DualPolarizationLink("qpsk", snr=20, linewidth=linewidth).receive(labels, 16)
+    filter = core.mimo_filter(model_of("qpsk"))
+    filter.start(samples[:, :8192], labels[:, :4096])
+    streams = filter.run(samples)[:, SPS * filter.delay::SPS]
+    # A Wiener phase has moved by so much, in variance, in the 25 symbols from what is decided to what comes in.
+    predicted = 2 * np.pi * linewidth * 25
+    count = streams.shape[1] // 16 * 16
+    for mine, sent in zip(streams, labels):
+        left = (mine[:count] * unit_points("qpsk")[sent[:count]].conj()).reshape(-1, 16).sum(1)[512:]
+        assert np.var(np.angle(left * np.exp(-1j * np.angle(left.sum())))) < predicted / 3
+
+
 def test_transmitters_with_a_laser_each_are_followed_apart():
     labels = labels_for("qpsk", 24576, 15)
     turning = np.exp(2j * np.pi * np.outer([1e-3, -7e-4], np.arange(SPS * 24576) / SPS))

@@ -218,11 +218,10 @@ void bind_model(py::module& m)
         .def_readwrite("symbol_error_rate",
                        &model::symbol_error_rate,
                        "On the signal it was trained on: 0 to 1, nan if unknown.")
-        .def_readwrite(
-            "refined_symbol_error_rate",
-            &model::refined_symbol_error_rate,
-            "The same of its labels, refined by the expected waveform: nan if "
-            "unknown. Decisions are refined where it is not above the other.")
+        .def_readwrite("refined_symbol_error_rate",
+                       &model::refined_symbol_error_rate,
+                       "The same of its labels, refined by the expected waveform: nan if "
+                       "unknown. Decisions are refined where it is not above the other.")
         .def_readwrite(
             "refined_errors_per_doubt",
             &model::refined_errors_per_doubt,
