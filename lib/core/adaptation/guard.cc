@@ -19,8 +19,9 @@ constexpr double as_trained_benefit = 0.75;
 // growing (PAM2, QPSK).
 constexpr double drifted = 1.5; // estimated error rate over the usual one
 constexpr double drifted_burden = 4;
-constexpr double unexplained = 2.0;  // rms that the waveform leaves, over the trained one
-constexpr double doubt_lasts = 8192; // symbols, as error_estimate's
+constexpr double unexplained = 2.0; // rms that the waveform leaves, over the trained one
+constexpr float far_off = 3; // errors that were counted, over those that likelihoods had
+constexpr double doubt_lasts = 8192;     // symbols, as error_estimate's
 constexpr double most_doubted = 1 << 21; // symbols: those, and the longest batch
 constexpr double settled = 2048;         // symbols that an estimate needs
 constexpr std::size_t patience = 16384;  // symbols before a rollback
@@ -148,7 +149,8 @@ double guard::refined_symbol_error_rate() const
 
 bool guard::refined_trustworthy() const
 {
-    return trustworthy() && !std::isnan(d_initial.refined_errors_per_doubt) &&
+    const float factor = d_initial.refined_errors_per_doubt; // NaN is not enough, either
+    return trustworthy() && factor >= 1 / far_off && factor <= far_off &&
            d_refined_symbols >= settled;
 }
 

@@ -98,7 +98,8 @@ public:
     double refined_symbol_error_rate() const;
     //! Effective number of symbols that it is made from.
     double refined_symbols() const { return d_refined_symbols; }
-    //! Whether trustworthy(), and that count was made, and 2048 symbols were refined.
+    //! Whether trustworthy(), that count was within three times of what likelihoods said, and
+    //! 2048 symbols were refined.
     bool refined_trustworthy() const;
 
     /*! Of the network in use, as error_estimate has it; where data that is well explained

@@ -58,7 +58,8 @@ struct model {
         return refined_symbol_error_rate > symbol_error_rate + by_chance;
     }
     //! How many of those were wrong for each that likelihoods would have (label_refiner's
-    //! doubts): 0.01 to 100; NaN if unknown, or found from fewer than 30 errors.
+    //! doubts): 0.01 to 100; NaN if unknown, or found from fewer than 30 errors. Beyond 1/3
+    //! to 3 likelihoods do not know this signal's noise.
     float refined_errors_per_doubt = std::numeric_limits<float>::quiet_NaN();
     /*! Logits divided by it give posteriors that say how often the network errs on the
      * signal that it was trained on, as found with labels; 1 if unknown. 0.05 to 20. */

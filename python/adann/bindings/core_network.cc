@@ -226,8 +226,8 @@ void bind_model(py::module& m)
             "refined_errors_per_doubt",
             &model::refined_errors_per_doubt,
             "How many refined labels were wrong for each that the doubts of "
-            "refine_labels() would have; 0.01 to 100, nan if unknown. Without it the "
-            "error rate of refined decisions is not called trustworthy.")
+            "refine_labels() would have; 0.01 to 100, nan if unknown. Unless it is within "
+            "1/3 to 3 the error rate of refined decisions is not called trustworthy.")
         .def_readwrite("temperature",
                        &model::temperature,
                        "Calibrates the posteriors; 0.05 to 20, 1 if unknown.")
