@@ -6,10 +6,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 from gnuradio.adann import core
+from gnuradio.adann.captures.files import Capture
 from gnuradio.adann.captures.statistics import normalized
 from gnuradio.adann.links.simulation import random_labels, simulate_vcsel
-from gnuradio.adann.offline.calibration import fit_temperature, weigh_doubts
+from gnuradio.adann.offline.calibration import calibrate, fit_temperature, weigh_doubts
+from gnuradio.adann.offline.equalize import equalize_captures
 from gnuradio.adann.offline.training import feature_view
+
+
+EXAMPLE = str(Path(__file__).parents[2] / "examples/models/vcsel_pam4.safetensors")
 
 
 def softmax(logits):
@@ -39,7 +44,7 @@ def test_without_errors_it_is_as_if_one_had_been_made(count):
 def test_doubts_are_weighed_where_there_are_errors_enough():
     """Those of the example's model on 2^17 symbols of its own link: 38 refined labels are wrong, for which the
     doubts would have 18; the count's deviation is a sixth."""
-    model = core.load_model(str(Path(__file__).parents[2] / "examples/models/vcsel_pam4.safetensors"))
+    model = core.load_model(EXAMPLE)
     sent = random_labels(2**17, 6, 2)
     features = feature_view(normalized(simulate_vcsel(sent, "none", 7)), model.sps, model.half_window)
     model.refined_errors_per_doubt = np.nan
@@ -47,3 +52,26 @@ def test_doubts_are_weighed_where_there_are_errors_enough():
     assert np.isnan(model.refined_errors_per_doubt)
     weigh_doubts(model, features, sent[:len(features)])
     assert 0.7 < model.refined_errors_per_doubt < 3
+
+
+def test_a_temperature_is_calibrated_where_there_are_errors_enough(tmp_path):
+    """The network is wrong at 5e-4: some 8 errors in 2^14 symbols, some 65 in 2^17; 30 are enough."""
+    model = core.load_model(EXAMPLE)
+    assert model.calibrated  # an older file, which does not say
+    sent = random_labels(2**17, 6, 2)
+    features = feature_view(normalized(simulate_vcsel(sent, "none", 7)), model.sps, model.half_window)
+    calibrate(model, features[:2**14], sent[:2**14])
+    core.save_model(str(tmp_path / "few.safetensors"), model)
+    assert not model.calibrated and not core.load_model(str(tmp_path / "few.safetensors")).calibrated
+    calibrate(model, features, sent[:len(features)])
+    assert model.calibrated
+
+
+@pytest.mark.parametrize(("calibrated", "factor", "trusted"),
+                         [(True, 2, True), (False, 2, False), (True, 4, False), (True, 0.3, False), (True, np.nan, False)])
+def test_what_training_did_not_measure_is_not_trusted(calibrated, factor, trusted):
+    model = core.load_model(EXAMPLE)
+    model.calibrated, model.refined_errors_per_doubt = calibrated, factor
+    capture = Capture(normalized(simulate_vcsel(random_labels(2**15, 6, 2), "none", 7)))
+    received, _ = equalize_captures(model, [capture], {"it": dict(mode="lockstep")})
+    assert received["it"].estimated_ber["trustworthy"] == trusted
