@@ -13,7 +13,6 @@ from gnuradio.adann.offline.calibration import calibrate, fit_temperature, weigh
 from gnuradio.adann.offline.equalize import equalize_captures
 from gnuradio.adann.offline.training import feature_view
 
-
 EXAMPLE = str(Path(__file__).parents[2] / "examples/models/vcsel_pam4.safetensors")
 
 
@@ -67,8 +66,8 @@ def test_a_temperature_is_calibrated_where_there_are_errors_enough(tmp_path):
     assert model.calibrated
 
 
-@pytest.mark.parametrize(("calibrated", "factor", "trusted"),
-                         [(True, 2, True), (False, 2, False), (True, 4, False), (True, 0.3, False), (True, np.nan, False)])
+@pytest.mark.parametrize(("calibrated", "factor", "trusted"), [
+    (True, 2, True), (False, 2, False), (True, 4, False), (True, 0.3, False), (True, np.nan, False)])
 def test_what_training_did_not_measure_is_not_trusted(calibrated, factor, trusted):
     model = core.load_model(EXAMPLE)
     model.calibrated, model.refined_errors_per_doubt = calibrated, factor
