@@ -70,6 +70,11 @@ public:
         d_middle = sample;
         d_phases.set({ phase, growth * static_cast<float>(step * d_sps) });
     }
+    //! What a sample of the buffer was rotated back by.
+    std::complex<float> rotation(std::size_t sample) const
+    {
+        return { d_rotation.re[sample], d_rotation.im[sample] };
+    }
     //! Moves the buffer back by so many samples.
     void move_back(std::size_t samples);
 

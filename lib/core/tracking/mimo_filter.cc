@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <numeric>
 
 namespace gr::adann::core {
 
@@ -13,6 +15,8 @@ using simd::lanes;
 namespace {
 
 constexpr std::size_t room = 4096; // symbols until the buffers are moved back
+constexpr float lasts = 64;        // steps
+constexpr double silent = 0.1;     // power of a sample, of that of a symbol
 const std::vector<std::size_t> memories{ 128, 256, 512, 2048, 8192, 65536 };
 
 std::size_t whole(std::size_t samples, std::size_t sps)
@@ -51,6 +55,27 @@ const mimo_filter_settings& checked(const mimo_filter_settings& settings,
     return settings;
 }
 
+// Phases further off are another symmetry's.
+float range_of(const constellation& symbols)
+{
+    return static_cast<float>(M_PI) / static_cast<float>(symbols.symmetries().size());
+}
+
+// All phases that the constellation tells apart, closer than its decisions bear.
+std::vector<float> angles_of(const constellation& symbols)
+{
+    float power = 0, largest = 0;
+    for (const auto& point : symbols.points()) {
+        power += std::norm(point) / static_cast<float>(symbols.size());
+        largest = std::max(largest, std::norm(point));
+    }
+    const float apart = 1.5f * symbols.half_distance() / std::sqrt(largest / power);
+    std::vector<float> found{ 0 };
+    for (float angle = apart; angle < range_of(symbols); angle += apart)
+        found.insert(found.end(), { angle, -angle });
+    return found;
+}
+
 // What is left of the carrier's phase: samples over what is expected of them, weighted.
 std::complex<double>
 remaining(const float* expected, const float* filtered, std::size_t samples)
@@ -60,6 +85,20 @@ remaining(const float* expected, const float* filtered, std::size_t samples)
         sum += std::conj(std::complex<double>(expected[i], expected[i + 1])) *
                std::complex<double>(filtered[i], filtered[i + 1]);
     return sum;
+}
+
+double power_of(const float* samples, std::size_t n)
+{
+    return std::inner_product(samples, samples + 2 * n, samples, 0.0);
+}
+
+void rotate(const float* from, std::complex<float> by, std::size_t samples, float* to)
+{
+    for (std::size_t i = 0; i < 2 * samples; i += 2) {
+        const auto turned = std::complex<float>(from[i], from[i + 1]) * by;
+        to[i] = turned.real();
+        to[i + 1] = turned.imag();
+    }
 }
 
 } // namespace
@@ -87,6 +126,7 @@ mimo_filter::mimo_filter(const model& behind, const mimo_filter_settings& settin
            planes(sample(d_capacity + step) + d_taps + 2 * lanes + 16, true)),
       d_filled(d_past),
       d_first(d_past),
+      d_angles(angles_of(d_symbols)),
       d_net(behind.net),
       d_prepared(d_net, d_window.stride()),
       d_decider(d_net),
@@ -94,6 +134,7 @@ mimo_filter::mimo_filter(const model& behind, const mimo_filter_settings& settin
       d_sums(d_taps, true, simd::active(), settings.channels),
       d_output(sample(step) + lanes, true),
       d_wanted(sample(block), true),
+      d_turned(2 * (sample(step) + d_window.dimension())),
       d_windows(settings.channels, d_in.front()),
       d_expected(2 * sample(block))
 {
@@ -107,6 +148,9 @@ mimo_filter::mimo_filter(const model& behind, const mimo_filter_settings& settin
                                 settings.channels),
                        carrier(d_in[0].re.size(), behind.sps),
                        aligned_floats(2 * d_in[0].re.size()),
+                       std::vector<tested>(
+                           d_angles.size(),
+                           { std::vector<std::uint8_t>(d_capacity + step), {}, {} }),
                        std::vector<std::uint8_t>(d_capacity + step) };
     d_outputs.assign(settings.outputs, each);
     for (std::size_t o = 0; o < outputs(); ++o) { // channel o
@@ -175,11 +219,21 @@ void mimo_filter::filter(output& each)
 void mimo_filter::decide(output& each)
 {
     const std::size_t symbol = decided() - step;
-    const std::size_t start = sample(symbol) - d_window.samples_before();
-    d_decider.decide(
-        d_prepared,
-        { &each.filtered[2 * start], d_window.stride(), d_window.dimension(), step },
-        &each.labels[symbol]);
+    const std::size_t from = sample(symbol) - d_window.samples_before();
+    const float ahead = 1 + static_cast<float>(d_waveform.reach()) / step;
+    const float expected = each.line.phase + ahead * each.line.growth;
+    const std::complex<float> was =
+        each.turn.rotation(sample(symbol + step / 2) - d_window.sps() / 2);
+    for (std::size_t a = 0; a < d_angles.size(); ++a) {
+        rotate(&each.filtered[2 * from],
+               was * std::polar(1.0f, -expected - d_angles[a]),
+               d_turned.size() / 2,
+               d_turned.data());
+        d_decider.decide(
+            d_prepared,
+            { d_turned.data(), d_window.stride(), d_window.dimension(), step },
+            &each.tests[a].labels[symbol]);
+    }
 }
 
 // Whether an output can learn from symbols, and the samples of their windows.
@@ -189,6 +243,75 @@ bool mimo_filter::usable(const output& each, std::size_t first) const
            d_unusable + d_reach + d_window.sps() <= sample(first);
 }
 
+// Each angle's labels, in the step that is measured next.
+void mimo_filter::test(output& each)
+{
+    const std::size_t symbol = latest(step);
+    const std::size_t first = sample(symbol) - d_window.sps() / 2;
+    const bool known = usable(each, symbol);
+    const float* const samples = &each.filtered[2 * first];
+    const double power = power_of(samples, sample(step));
+    each.heard = known && power > silent * sample(step) ? each.heard + 1 : 0;
+    for (auto& test : each.tests) {
+        std::complex<double> sum = 0;
+        double both = 0;
+        if (each.heard > 0) {
+            d_waveform.expect(&test.labels[symbol], step, d_expected.data());
+            sum = each.turn.compare(d_expected.data(), samples, first);
+            both = power_of(d_expected.data(), sample(step)) + power;
+        }
+        test.sums = { test.sums[1], test.sums[2], sum };
+        test.power = { test.power[1], test.power[2], both };
+    }
+}
+
+/* Of the angles' labels those that leave least, over the latest steps of all outputs that
+ * have the carrier, once the phase that they say is taken off (blind phase search: Pfau et
+ * al. 2009, by what the waveform leaves). */
+void mimo_filter::believe(output& each)
+{
+    ++each.line_age;
+    const float expected = each.line.phase + each.line.growth;
+    const std::complex<double> growth = std::polar(1.0f, each.line.growth);
+    std::size_t best = 0;
+    double least = std::numeric_limits<double>::infinity();
+    float wrong = 0;
+    for (std::size_t a = 0; a < d_angles.size(); ++a) {
+        std::complex<double> sum = 0;
+        double power = 0, symbols = 0;
+        for (const auto& beside : d_outputs)
+            if (&beside == &each || (d_one_carrier && beside.found)) {
+                const auto& sums = beside.tests[a].sums;
+                const auto& powers = beside.tests[a].power;
+                sum += (sums[0] * growth + sums[1]) * growth + sums[2];
+                power += powers[0] + powers[1] + powers[2];
+                symbols += smoothed * step;
+            }
+        const float further = wrapped(static_cast<float>(std::arg(sum)) - expected);
+        const double remains = power - 2 * std::abs(sum);
+        if (remains <= 0 || remains >= power / 2 ||
+            std::abs(further) > range_of(d_symbols))
+            continue; // it is silent, or another symmetry's
+        const float a_step = further / static_cast<float>(each.line_age);
+        const double unlikely =
+            symbols * std::log(remains) + a_step * a_step / (2 * each.wander);
+        if (unlikely < least) {
+            least = unlikely;
+            best = a;
+            wrong = further;
+        }
+    }
+    if (least < std::numeric_limits<double>::infinity()) {
+        const float a_step = wrong / static_cast<float>(each.line_age);
+        each.line.growth += a_step / lasts;
+        each.wander += (a_step * a_step - each.wander) / lasts;
+        each.line_age = 0;
+    }
+    each.line.phase = wrapped(expected + wrong);
+    const auto from = each.tests[best].labels.begin();
+    std::copy(from + latest(step), from + decided(), each.labels.begin() + latest(step));
+}
+
 void mimo_filter::measure_phases()
 {
     const std::size_t symbol = latest(step);
@@ -196,13 +319,20 @@ void mimo_filter::measure_phases()
     std::complex<double> all = 0;
     const bool any_found = std::any_of(
         d_outputs.begin(), d_outputs.end(), [](const auto& each) { return each.found; });
+    for (auto& each : d_outputs)
+        test(each);
     for (auto& each : d_outputs) {
+        believe(each);
         std::complex<double> own = 0, left = 0; // which is skipped
-        if (usable(each, symbol)) {
+        if (each.heard > 0) {
             const float* const samples = &each.filtered[2 * first];
             d_waveform.expect(&each.labels[symbol], step, d_expected.data());
             own = each.turn.compare(d_expected.data(), samples, first);
             left = remaining(d_expected.data(), samples, sample(step));
+            each.remains += power_of(samples, sample(step)) +
+                            power_of(d_expected.data(), sample(step)) -
+                            2 * std::abs(left);
+            each.measured += sample(step);
         }
         each.left = { each.left[1], each.left[2], left };
         if (!d_one_carrier)
@@ -226,17 +356,13 @@ void mimo_filter::put_out(const output& each, float* to) const
     const bool known = std::isfinite(std::abs(left)) && std::abs(left) > 0;
     const std::complex<float> back(known ? std::conj(left) / std::abs(left) : 1.0);
     const float* const from = &each.filtered[2 * sample(latest(2 * step))];
-    for (std::size_t i = 0; i < 2 * sample(step); i += 2) {
-        const auto turned = std::complex<float>(from[i], from[i + 1]) * back;
-        to[i] = turned.real();
-        to[i + 1] = turned.imag();
-    }
+    rotate(from, back, sample(step), to);
 }
 
 void mimo_filter::update(output& each)
 {
     const std::size_t symbol = latest(block);
-    if (!usable(each, symbol))
+    if (!usable(each, symbol) || each.heard < block / step)
         return;
     const std::size_t first = sample(symbol) - d_window.sps() / 2;
     d_waveform.expect(&each.labels[symbol], block, d_expected.data());
@@ -275,6 +401,8 @@ void mimo_filter::make_room()
     for (auto& each : d_outputs) {
         move_back(each.filtered, 2 * from);
         move_back(each.labels, symbols);
+        for (auto& test : each.tests)
+            move_back(test.labels, symbols);
         each.turn.move_back(from);
         each.known -= std::min(each.known, symbols);
     }

@@ -115,13 +115,27 @@ public:
     signal_planes in_use(std::size_t output, std::size_t channel) const;
 
 private:
+    static constexpr std::size_t smoothed = 3; // steps
+    // What is decided once a stream is rotated back by one of d_angles, around what it was.
+    struct tested {
+        std::vector<std::uint8_t> labels;
+        std::array<std::complex<double>, smoothed> sums; // of the latest steps: compare()
+        std::array<double, smoothed> power; // of the samples and of what was expected
+    };
     struct output {
         tap_bank bank;
         carrier turn;
         aligned_floats filtered; // interleaved
-        std::vector<std::uint8_t> labels;
+        std::vector<tested> tests;
+        std::vector<std::uint8_t> labels; // of the angle that was believed
         std::size_t known = 0; // labels from here on are behind the present taps
-        std::array<std::complex<double>, 3> left; // see remaining(): of the latest steps
+        std::array<std::complex<double>, smoothed> left{}; // see remaining()
+        std::size_t heard = 0;    // steps in a row that were not silent
+        phase_line line{};        // of the carrier, in the latest step that was measured
+        std::size_t line_age = 0; // steps since anything told where it is
+        float wander = 0.001f;    // mean square of what it does not go on with, a step
+        double remains = 0;       // since it was watched: see remains()
+        std::size_t measured = 0; // samples of that
         bool found = false;
         std::uint64_t starts = 0;
     };
@@ -138,6 +152,13 @@ private:
     void load(const float* const* samples, std::size_t offset);
     void filter(output& each);
     void decide(output& each);
+    void test(output& each);
+    void believe(output& each);
+    //! Mean square of a sample that is not what is expected, whatever its phase.
+    double remains(const output& each) const
+    {
+        return each.measured ? each.remains / static_cast<double>(each.measured) : 0;
+    }
     void measure_phases();
     void put_out(const output& each, float* to) const;
     void update(output& each);
@@ -179,7 +200,8 @@ private:
     std::size_t d_first;        // the first one of the stream
     std::size_t d_unusable = 0; // the end of the latest samples that are not
     std::size_t d_steps = 0;
-    bool d_one_carrier = false;                         // of all outputs
+    bool d_one_carrier = false;        // of all outputs
+    const std::vector<float> d_angles; // that decisions are tried with: 0 first
     std::size_t d_rest = 0, d_patience = watched_every; // symbols until a new start
 
     const network d_net;
@@ -188,6 +210,7 @@ private:
     linear_filter d_filter;
     normal_equations d_sums;
     planes d_output, d_wanted;
+    aligned_floats d_turned;              // the windows of a step
     std::vector<signal_planes> d_windows; // of each channel
     aligned_floats d_expected;
     std::vector<output> d_outputs;

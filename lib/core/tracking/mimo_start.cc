@@ -152,15 +152,21 @@ void mimo_filter::begin(output& each,
     each.bank.reset(fit(x, sent));
     if (beside) {
         each.turn = beside->turn;
+        each.line = beside->line;
     } else {
         each.turn.reset();
         if (sent.carrier.turns()) {
             each.turn.skip(sample(latest(step)) - sps() / 2);
             each.turn.begin(sent.carrier.frequency, 0, sample(symbol));
         }
+        const std::size_t middle = sample(latest(step) + step / 2) - d_window.sps() / 2;
+        each.line = { wrapped(static_cast<float>(each.turn.phase_at(middle))),
+                      static_cast<float>(2 * M_PI * step) * each.turn.frequency() };
     }
     each.left = {};
     each.known = ready() + d_half_window + 1;
+    each.remains = 0;
+    each.measured = 0;
     each.found = true;
     ++each.starts;
 }
@@ -219,15 +225,18 @@ void mimo_filter::start(const float* const* samples,
 void mimo_filter::watch()
 {
     for (auto& each : d_outputs)
-        if (each.bank.residual() > lost * d_chance)
+        if (remains(each) > lost * d_chance)
             each.found = false;
     for (std::size_t a = 0; a < outputs(); ++a)
         for (std::size_t b = 0; b < a; ++b)
             if (are_one(d_outputs[a], d_outputs[b])) {
-                const bool first =
-                    d_outputs[a].bank.residual() > d_outputs[b].bank.residual();
+                const bool first = remains(d_outputs[a]) > remains(d_outputs[b]);
                 d_outputs[first ? a : b].found = false;
             }
+    for (auto& each : d_outputs) {
+        each.remains = 0;
+        each.measured = 0;
+    }
     if (std::all_of(d_outputs.begin(), d_outputs.end(), [](const auto& each) {
             return each.found;
         })) {
