@@ -67,16 +67,33 @@ void carrier_line::reset()
     d_taken = d_groups = 0;
 }
 
-// The latest groups, each turned on by a line of this frequency to the middle of the last.
-std::complex<double> carrier_line::sum(double frequency) const
+// Groups `first` up to `end` of the latest ones, the earliest first, each turned on by a line of
+// this frequency to the middle of the last.
+std::complex<double>
+carrier_line::sum(double frequency, std::size_t first, std::size_t end) const
 {
     const std::complex<double> turn =
         std::polar(1.0, whole_turn * frequency * static_cast<double>(d_group));
     std::complex<double> total = 0;
-    for (std::size_t i = 0; i < d_sums.size(); ++i) // the earliest first
+    for (std::size_t i = first; i < end; ++i)
         total =
             total * turn + std::complex<double>(d_sums[(d_groups + i) % d_sums.size()]);
     return total;
+}
+
+std::complex<double> carrier_line::sum(double frequency) const
+{
+    return sum(frequency, 0, d_sums.size());
+}
+
+double carrier_line::coherence(double frequency) const
+{
+    constexpr std::size_t parts = 8;
+    double apart = 0;
+    for (std::size_t i = 0; i < parts; ++i)
+        apart += std::abs(
+            sum(frequency, i * d_sums.size() / parts, (i + 1) * d_sums.size() / parts));
+    return std::abs(sum(frequency)) / apart;
 }
 
 std::optional<carrier_line::line> carrier_line::find(double around, double width) const
@@ -106,7 +123,7 @@ std::optional<carrier_line::line> carrier_line::find(double around, double width
     const double since =
         static_cast<double>(d_group - 1) / 2 + static_cast<double>(d_taken);
     const double phase = std::arg(sum(at) * std::conj(d_own)) + whole_turn * at * since;
-    return line{ at / order, std::remainder(phase, whole_turn) / order };
+    return line{ at / order, std::remainder(phase, whole_turn) / order, coherence(at) };
 }
 
 void carrier_line::state(archive& members)

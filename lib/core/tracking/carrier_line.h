@@ -38,6 +38,9 @@ public:
     struct line {
         double frequency; //!< turns a symbol
         double phase;     //!< radians, up to 2π/M
+        //! The line over what its eighths have, each at a phase of its own: near 1 of a
+        //! steady carrier, less under phase noise.
+        double coherence;
     };
 
     carrier_line(const expected_waveform& waveform, const constellation& alphabet);
@@ -61,6 +64,8 @@ public:
 
 private:
     std::complex<double> sum(double frequency) const;
+    std::complex<double> sum(double frequency, std::size_t first, std::size_t end) const;
+    double coherence(double frequency) const;
 
     std::size_t d_order, d_group;
     std::complex<double> d_own = 0;          // E[(expected middle)^M]

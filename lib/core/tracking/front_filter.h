@@ -219,7 +219,8 @@ private:
     judge::verdict compare(decider& decides, const prepared_network& net);
     void start_over();
     void mind_carrier(bool settled);
-    bool begin_with_carrier();
+    bool foretells(double beside, double step);
+    bool begin_with_carrier(double coherence = 0);
     bool acquire();
     bool begin_from_training(std::size_t end, bool finds_carrier);
     double good_phase() const;
@@ -276,6 +277,8 @@ private:
     double d_good_phase = 0;      // the carrier's, when it was last not lost
     double d_good_frequency = 0;  // turns a symbol then
     std::uint64_t d_good_at = 0;  // symbols then
+    double d_beside = 0;          // mean square of what lines foretell of it wrongly
+    std::size_t d_foretold = 0;   // over so many of the latest looks
     float d_usual = 0;            // what the judge then left; 0: never yet
     std::size_t d_unsettled = 0;  // looks since then, if it has been lost
     std::size_t d_next_blind = 0; // … at which nothing but the samples is asked

@@ -9,7 +9,8 @@ namespace gr::adann::core {
 
 namespace {
 constexpr double whole_turn = 2 * M_PI;
-constexpr float far_more = 2; // power: no block leaves so much by chance
+constexpr double steady = 0.95; // coherence of a line that phase noise does not make
+constexpr float far_more = 2;   // power: no block leaves so much by chance
 // Turns a symbol: an eighth of a turn from one look to the next.
 constexpr double slowest_line = 0.125 / front_filter::judged_every;
 } // namespace
@@ -100,6 +101,17 @@ void front_filter::start_over()
     d_turning = false;
 }
 
+/* Whether lines foretell the phase well enough to tell a slip, a step of the constellation's
+ * rotations: beside it by a sixteenth of one at most, rms over the latest looks. Under phase
+ * noise they do not. */
+bool front_filter::foretells(double beside, double step)
+{
+    constexpr std::size_t looks = 8;
+    d_foretold = std::min(d_foretold + 1, looks);
+    d_beside += (beside * beside - d_beside) / static_cast<double>(d_foretold);
+    return d_foretold > looks / 4 && d_beside < step * step / 256;
+}
+
 // Whether the carrier is another one than what is followed, or has slipped.
 void front_filter::mind_carrier(bool settled)
 {
@@ -112,7 +124,7 @@ void front_filter::mind_carrier(bool settled)
     std::optional<double> of_line;
     if (d_line->is_ready() && (first || !d_carrier->idle())) {
         const auto found = d_line->find(frequency, slowest_line);
-        if (!found && first && begin_with_carrier())
+        if (!found && first && begin_with_carrier(steady))
             return;
         const double step = whole_turn / static_cast<double>(d_line->order());
         if (found)
@@ -121,8 +133,10 @@ void front_filter::mind_carrier(bool settled)
             const double further =
                 d_good_phase + whole_turn * found->frequency * since - now;
             const double slipped = step * std::nearbyint(further / step);
-            if (std::abs(std::remainder(slipped, whole_turn)) > step / 2 &&
-                std::abs(further - slipped) < step / 4) {
+            const double beside = further - slipped;
+            const bool foretold = foretells(beside, step);
+            if (foretold && std::abs(beside) < step / 4 &&
+                std::abs(std::remainder(slipped, whole_turn)) > step / 2) {
                 ++d_slips;
                 d_carrier->turn(slipped);
                 d_known = 0; // labels that were decided a part of a turn aside
@@ -141,10 +155,11 @@ void front_filter::mind_carrier(bool settled)
 
 /* Starts over if the samples have a carrier that decisions cannot pull in. Which of the
  * phases that its line leaves open it has, it had when the filter was last not lost. */
-bool front_filter::begin_with_carrier()
+bool front_filter::begin_with_carrier(double coherence)
 {
     const auto found = d_line->find();
-    if (!found || std::abs(found->frequency) < slowest_line)
+    if (!found || found->coherence < coherence ||
+        std::abs(found->frequency) < slowest_line)
         return false;
     start_over();
     const double step = whole_turn / static_cast<double>(d_line->order());

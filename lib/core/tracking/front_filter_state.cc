@@ -28,6 +28,8 @@ void front_filter::state(archive& members)
     members("good_phase", d_good_phase);
     members("good_frequency", d_good_frequency);
     members("good_at", d_good_at);
+    members("beside", d_beside, 0.0, 100.0);
+    members("foretold", d_foretold, std::size_t{ 0 }, std::size_t{ 8 });
     members("channel", d_channel);
     members("usual", d_usual, 0.0f, 1e12f);
     members("unsettled", d_unsettled);

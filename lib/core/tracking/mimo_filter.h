@@ -53,9 +53,13 @@ struct mimo_output_status {
  * phases went together throughout the stretch of the latest start, as of one laser. It aims
  * at something fixed and has no step size, as front_filter, whose parts these are.
  *
- * The phase is predicted, some 40 symbols ahead; what that leaves is known once the symbols
- * are decided, and an output waits for it: each step of 16 is rotated back by the mean of its
- * own and of the steps beside it, of all transmitters if they have one carrier.
+ * The phase is predicted, some 40 symbols ahead. How far off it is, a blind phase search tells
+ * (Pfau, Hoffmann, Noe, J. Lightw. Technol. 27 (2009) 989, with the expected waveform in place
+ * of the nearest points): each step of 16 symbols is decided at several phases around the
+ * prediction, closer than decisions bear, up to where the constellation is alike again; and
+ * those labels are believed that leave least over three steps, against how far the phase is
+ * wont to wander, of all transmitters if they have one carrier. An output waits for that: each
+ * step is rotated back by the mean of its own and of the steps beside it.
  *
  * Taps and carriers start from labels that are known, or blindly (blind_separation.h): from
  * the latest `start_symbols` symbols, in the call of run() in which these are complete. Until
@@ -63,7 +67,8 @@ struct mimo_output_status {
  * whose labels are alike, or alike but for a symmetry of the constellation and up to four
  * symbols, are on one transmitter, and the one that is explained less well starts again,
  * with the other outputs' transmitters taken out. So does one that leaves three quarters
- * of what decisions at random would.
+ * of what decisions at random would, whatever its phase. From a step whose power is a tenth
+ * of what is expected, nothing is learnt.
  *
  * Which transmitter comes out where is as the start found it, and so is a symmetry of the
  * constellation; after a new start of all outputs it may be otherwise.

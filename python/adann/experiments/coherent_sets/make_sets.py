@@ -40,7 +40,7 @@ ROLL_OFF = 0.1
 LINEWIDTH = 25e3
 SPANS, SPAN_LENGTH = 12, 80.0  # km
 FILTER_WIDTH = 45e9
-SYMBOLS = 50400
+SYMBOLS = 50400           # of dual2 four times as many: its equalizers start from nothing
 # Standard single-mode fibre (ITU-T G.652, at 1550 nm): dB/km, ps/(nm km), 1/(W km).
 ATTENUATION, DISPERSION, NONLINEARITY = 0.2, 17.0, 1.3
 CARRIER = 193.4e12
@@ -77,22 +77,27 @@ class Mixture:
     angle: float
     retardation: float
     turning: float
+    symbols: int = SYMBOLS
 
 
 # Between the sets the modulators' biases drift, by as much as they differ above.
 DRIFTED = dict(MODULATORS[0], bias=MODULATORS[1]["bias"], quadrature=MODULATORS[1]["quadrature"])
 DUAL_SETS = {"dual1": Mixture(0.0, MODULATORS[0], 3, 0.5, 0.7, 1e5),
-             "dual2": Mixture(-1.0, DRIFTED, 4, 1.1, -0.9, 1e5)}
+             "dual2": Mixture(-1.0, DRIFTED, 4, 1.1, -0.9, 1e5, 4 * SYMBOLS)}
 DUAL_FREQUENCY_OFFSET = 100e6
 DUAL_SPS = 2
 
-SIMULATED = 51200  # symbols: the ends, which filters reach beyond, are cut off
 OVERSAMPLING = 8
 RATE = OVERSAMPLING * BAUD
 SPS = 4            # of the captures
 _LEVELS = np.array([-3, -1, 3, 1])
 # In the order of the labels, as core.constellation("16qam").
 POINTS = (_LEVELS[:, None] + 1j * _LEVELS).ravel() / np.sqrt(10)
+
+
+def with_ends(symbols: int) -> int:
+    """How many are simulated: filters reach beyond the ends, which are cut off."""
+    return symbols * 64 // 63
 
 
 def settings(**values: object) -> parameters:
@@ -118,17 +123,18 @@ def modulate(labels: np.ndarray, light: np.ndarray, drive: float, bias: float, q
                                         Vphi=v_pi * (0.5 + quadrature / 180)))
 
 
-def launch(seed: int, modulators: Sequence[dict] = MODULATORS) -> tuple[np.ndarray, np.ndarray]:
+def launch(seed: int, modulators: Sequence[dict] = MODULATORS,
+           symbols: int = SYMBOLS) -> tuple[np.ndarray, np.ndarray]:
     """The field of all channels in sqrt(W), (samples, 2), and the middle one's labels, (2, n)."""
     random = np.random.default_rng(seed)
-    time = np.arange(SIMULATED * OVERSAMPLING) / RATE
+    time = np.arange(with_ends(symbols) * OVERSAMPLING) / RATE
     field = np.zeros((time.size, 2), complex)
     power = 1e-3 * 10**(LAUNCH_POWER / 10) / 2
     for channel in range(CHANNELS):
         offset = (channel - CHANNELS // 2) * SPACING
         noise = phaseNoise(LINEWIDTH, time.size, 1 / RATE, seed=100 * seed + channel)
         light = np.exp(1j * (noise + 2 * np.pi * offset * time))
-        labels = random.integers(0, POINTS.size, (2, SIMULATED))
+        labels = random.integers(0, POINTS.size, (2, with_ends(symbols)))
         for polarisation, modulator in enumerate(modulators):
             signal = modulate(labels[polarisation], light, **modulator)
             field[:, polarisation] += signal * np.sqrt(power / np.mean(np.abs(signal)**2))
@@ -182,8 +188,13 @@ def matched(stored: np.ndarray, sps: int) -> np.ndarray:
     length = (DISPERSION * SPANS * SPAN_LENGTH - RESIDUAL) / DISPERSION
     signal = edc(stored, settings(L=length, D=DISPERSION, Fc=CARRIER, Fs=SCOPE_RATE, Rs=BAUD))
     up, down = 2 * sps, 5  # from 80 GS/s
-    signal = resample_poly(signal, up, down)[:sps * SIMULATED]
+    signal = resample_poly(signal, up, down)[:stored.size * up // down]
     return firFilter(root_raised_cosine(sps), signal)
+
+
+def without_ends(signal: np.ndarray, sps: int, symbols: int) -> np.ndarray:
+    ends = (with_ends(symbols) - symbols) // 2
+    return signal[sps * ends:][:sps * symbols]
 
 
 def demodulate(stored: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -195,8 +206,7 @@ def demodulate(stored: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.n
     signal *= np.exp(-2j * np.pi * offset / (SPS * BAUD) * np.arange(signal.size))
     signal = synchronized(signal, labels)
 
-    ends = (SIMULATED - SYMBOLS) // 2
-    signal, labels = signal[SPS * ends:][:SPS * SYMBOLS], labels[ends:][:SYMBOLS]
+    signal, labels = without_ends(signal, SPS, SYMBOLS), without_ends(labels, 1, SYMBOLS)
     middles = signal[::SPS] / np.sqrt(np.mean(np.abs(signal[::SPS])**2))
     middles, phase = cpr(middles, settings(alg="bps", M=16, N=128, B=64, runFOE=False,
                                            returnPhases=True))
@@ -226,14 +236,18 @@ def synchronized(signal: np.ndarray, labels: np.ndarray) -> np.ndarray:
     return np.fft.ifft(np.fft.fft(signal) * ramp)
 
 
-def write(folder: Path, name: str, signal: np.ndarray, rate: float, description: str) -> None:
-    """signal: complex (n,), or of several channels (n, channels)."""
-    scaled = signal * (4096 / np.sqrt(np.mean(np.abs(signal)**2)))  # clear of int16's ends
+def write(folder: Path, name: str, signal: np.ndarray, rate: float, description: str,
+          bits: int) -> None:
+    """signal: complex (n,), or of several channels (n, channels). bits: 8 or 16, of a sample."""
+    rms, dtype, datatype = {8: (24, "i1", "ci8"), 16: (4096, "<i2", "ci16_le")}[bits]
+    scaled = np.round(signal * (rms / np.sqrt(np.mean(np.abs(signal)**2)))).view(float)
+    if np.abs(scaled).max() >= 2**(bits - 1):
+        raise RuntimeError("the signal is clipped")
     data = folder / f"{name}.sigmf-data"
-    np.round(scaled).view(float).astype("<i2").tofile(data)
+    scaled.astype(dtype).tofile(data)
     several = {"core:num_channels": signal.shape[1]} if signal.ndim > 1 else {}
     record = sigmf.SigMFFile(data_file=data, global_info={
-        "core:datatype": "ci16_le", "core:sample_rate": rate, **several,
+        "core:datatype": datatype, "core:sample_rate": rate, **several,
         "core:description": description})
     record.add_capture(0)
     record.tofile(folder / f"{name}.sigmf-meta")
@@ -247,21 +261,21 @@ def make(folder: Path, name: str) -> None:
     labels.astype(np.uint8).tofile(folder / f"{name}.u8")
     write(folder, name, signal, SPS * BAUD,
           f"Simulated: 32 GBd 16QAM, Nyquist-WDM, 960 km of SSMF, {received_power:g} dBm "
-          f"received, polarisation {'XY'[polarisation]}; make_sets.py says how")
+          f"received, polarisation {'XY'[polarisation]}; make_sets.py says how", 16)
 
 
 def make_dual(folder: Path, name: str) -> None:
     mixture = DUAL_SETS[name]
-    field, sent = launch(mixture.seed, [mixture.modulator] * 2)
+    field, sent = launch(mixture.seed, [mixture.modulator] * 2, mixture.symbols)
     field = mixed(propagate(field, mixture.seed), mixture)
     stored = detect(field, mixture.received_power, DUAL_FREQUENCY_OFFSET, mixture.seed)
     signal = np.stack([matched(each, DUAL_SPS) for each in stored.T], axis=1)
-    ends = (SIMULATED - SYMBOLS) // 2
     for polarisation, labels in zip("xy", sent):
-        labels[ends:][:SYMBOLS].astype(np.uint8).tofile(folder / f"{name}_{polarisation}.u8")
-    write(folder, name, signal[DUAL_SPS * ends:][:DUAL_SPS * SYMBOLS], DUAL_SPS * BAUD,
+        kept = without_ends(labels, 1, mixture.symbols)
+        kept.astype(np.uint8).tofile(folder / f"{name}_{polarisation}.u8")
+    write(folder, name, without_ends(signal, DUAL_SPS, mixture.symbols), DUAL_SPS * BAUD,
           f"Simulated: 32 GBd 16QAM, Nyquist-WDM, 960 km of SSMF, {mixture.received_power:g} dBm "
-          "received, both polarisations, mixed, and their carrier; make_sets.py says how")
+          "received, both polarisations, mixed, and their carrier; make_sets.py says how", 8)
 
 
 if __name__ == "__main__":
