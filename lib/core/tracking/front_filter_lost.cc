@@ -81,7 +81,11 @@ judge::verdict front_filter::compare(decider& decides, const prepared_network& n
         d_carrier->rotate_back(samples.re, samples.im, owned, n, d_interleaved.data());
         d_still.assign(d_interleaved.data(), n);
         still = d_still;
-        turned = d_carrier->phase() - d_reference;
+        // Of the symbols that are compared, by carrier and taps: a phase that wanders has gone on.
+        const std::size_t middle = sample(d_next - d_plain.size() / 2);
+        turned = std::arg(d_carrier->rotation(middle)) - d_reference;
+        if (!d_carrier->idle())
+            turned -= d_bank.phase(d_wanted_noise.data());
     }
     return d_judge.compare(
         still, &d_labels[first + around], samples, &d_plain[around], turned);
