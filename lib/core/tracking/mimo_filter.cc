@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 
 namespace gr::adann::core {
@@ -15,7 +14,6 @@ using simd::lanes;
 namespace {
 
 constexpr std::size_t room = 4096; // symbols until the buffers are moved back
-constexpr float lasts = 64;        // steps
 constexpr double silent = 0.1;     // power of a sample, of that of a symbol
 const std::vector<std::size_t> memories{ 128, 256, 512, 2048, 8192, 65536 };
 
@@ -53,27 +51,6 @@ const mimo_filter_settings& checked(const mimo_filter_settings& settings,
                     std::size_t{ 0 },
                     std::size_t{ expected_waveform::most_reach });
     return settings;
-}
-
-// Phases further off are another symmetry's.
-float range_of(const constellation& symbols)
-{
-    return static_cast<float>(M_PI) / static_cast<float>(symbols.symmetries().size());
-}
-
-// All phases that the constellation tells apart, closer than its decisions bear.
-std::vector<float> angles_of(const constellation& symbols)
-{
-    float power = 0, largest = 0;
-    for (const auto& point : symbols.points()) {
-        power += std::norm(point) / static_cast<float>(symbols.size());
-        largest = std::max(largest, std::norm(point));
-    }
-    const float apart = 1.5f * symbols.half_distance() / std::sqrt(largest / power);
-    std::vector<float> found{ 0 };
-    for (float angle = apart; angle < range_of(symbols); angle += apart)
-        found.insert(found.end(), { angle, -angle });
-    return found;
 }
 
 // What is left of the carrier's phase: samples over what is expected of them, weighted.
@@ -126,7 +103,6 @@ mimo_filter::mimo_filter(const model& behind, const mimo_filter_settings& settin
            planes(sample(d_capacity + step) + d_taps + 2 * lanes + 16, true)),
       d_filled(d_past),
       d_first(d_past),
-      d_angles(angles_of(d_symbols)),
       d_net(behind.net),
       d_prepared(d_net, d_window.stride()),
       d_decider(d_net),
@@ -136,7 +112,8 @@ mimo_filter::mimo_filter(const model& behind, const mimo_filter_settings& settin
       d_wanted(sample(block), true),
       d_turned(2 * (sample(step) + d_window.dimension())),
       d_windows(settings.channels, d_in.front()),
-      d_expected(2 * sample(block))
+      d_expected(2 * sample(block)),
+      d_told(phase_search(d_symbols).angles().size())
 {
     const output each{ tap_bank(d_taps,
                                 odd_taps((settings.length + 1) / 2, behind.sps),
@@ -148,9 +125,8 @@ mimo_filter::mimo_filter(const model& behind, const mimo_filter_settings& settin
                                 settings.channels),
                        carrier(d_in[0].re.size(), behind.sps),
                        aligned_floats(2 * d_in[0].re.size()),
-                       std::vector<tested>(
-                           d_angles.size(),
-                           { std::vector<std::uint8_t>(d_capacity + step), {}, {} }),
+                       phase_search(d_symbols),
+                       { d_told.size(), std::vector<std::uint8_t>(d_capacity + step) },
                        std::vector<std::uint8_t>(d_capacity + step) };
     d_outputs.assign(settings.outputs, each);
     for (std::size_t o = 0; o < outputs(); ++o) { // channel o
@@ -221,18 +197,18 @@ void mimo_filter::decide(output& each)
     const std::size_t symbol = decided() - step;
     const std::size_t from = sample(symbol) - d_window.samples_before();
     const float ahead = 1 + static_cast<float>(d_waveform.reach()) / step;
-    const float expected = each.line.phase + ahead * each.line.growth;
+    const float expected = each.search.expected(ahead);
     const std::complex<float> was =
         each.turn.rotation(sample(symbol + step / 2) - d_window.sps() / 2);
-    for (std::size_t a = 0; a < d_angles.size(); ++a) {
+    for (std::size_t a = 0; a < each.labelled.size(); ++a) {
         rotate(&each.filtered[2 * from],
-               was * std::polar(1.0f, -expected - d_angles[a]),
+               was * std::polar(1.0f, -expected - each.search.angles()[a]),
                d_turned.size() / 2,
                d_turned.data());
         d_decider.decide(
             d_prepared,
             { d_turned.data(), d_window.stride(), d_window.dimension(), step },
-            &each.tests[a].labels[symbol]);
+            &each.labelled[a][symbol]);
     }
 }
 
@@ -243,73 +219,41 @@ bool mimo_filter::usable(const output& each, std::size_t first) const
            d_unusable + d_reach + d_window.sps() <= sample(first);
 }
 
-// Each angle's labels, in the step that is measured next.
-void mimo_filter::test(output& each)
+// What the step that is measured next tells of the phase.
+void mimo_filter::search(output& each)
 {
     const std::size_t symbol = latest(step);
     const std::size_t first = sample(symbol) - d_window.sps() / 2;
-    const bool known = usable(each, symbol);
     const float* const samples = &each.filtered[2 * first];
     const double power = power_of(samples, sample(step));
-    each.heard = known && power > silent * sample(step) ? each.heard + 1 : 0;
-    for (auto& test : each.tests) {
-        std::complex<double> sum = 0;
-        double both = 0;
-        if (each.heard > 0) {
-            d_waveform.expect(&test.labels[symbol], step, d_expected.data());
-            sum = each.turn.compare(d_expected.data(), samples, first);
-            both = power_of(d_expected.data(), sample(step)) + power;
+    const bool is_heard = usable(each, symbol) && power > silent * sample(step);
+    each.heard = is_heard ? each.heard + 1 : 0;
+    for (std::size_t a = 0; a < each.labelled.size(); ++a) {
+        phase_search::told told;
+        if (is_heard) {
+            d_waveform.expect(&each.labelled[a][symbol], step, d_expected.data());
+            told = { each.turn.compare(d_expected.data(), samples, first),
+                     power + power_of(d_expected.data(), sample(step)) };
         }
-        test.sums = { test.sums[1], test.sums[2], sum };
-        test.power = { test.power[1], test.power[2], both };
+        each.search.take(a, told);
     }
 }
 
-/* Of the angles' labels those that leave least, over the latest steps of all outputs that
- * have the carrier, once the phase that they say is taken off (blind phase search: Pfau et
- * al. 2009, by what the waveform leaves). */
+// The labels of the angle that all outputs with the carrier believe.
 void mimo_filter::believe(output& each)
 {
-    ++each.line_age;
-    const float expected = each.line.phase + each.line.growth;
-    const std::complex<double> growth = std::polar(1.0f, each.line.growth);
-    std::size_t best = 0;
-    double least = std::numeric_limits<double>::infinity();
-    float wrong = 0;
-    for (std::size_t a = 0; a < d_angles.size(); ++a) {
-        std::complex<double> sum = 0;
-        double power = 0, symbols = 0;
-        for (const auto& beside : d_outputs)
-            if (&beside == &each || (d_one_carrier && beside.found)) {
-                const auto& sums = beside.tests[a].sums;
-                const auto& powers = beside.tests[a].power;
-                sum += (sums[0] * growth + sums[1]) * growth + sums[2];
-                power += powers[0] + powers[1] + powers[2];
-                symbols += smoothed * step;
-            }
-        const float further = wrapped(static_cast<float>(std::arg(sum)) - expected);
-        const double remains = power - 2 * std::abs(sum);
-        if (remains <= 0 || remains >= power / 2 ||
-            std::abs(further) > range_of(d_symbols))
-            continue; // it is silent, or another symmetry's
-        const float a_step = further / static_cast<float>(each.line_age);
-        const double unlikely =
-            symbols * std::log(remains) + a_step * a_step / (2 * each.wander);
-        if (unlikely < least) {
-            least = unlikely;
-            best = a;
-            wrong = further;
+    std::fill(d_told.begin(), d_told.end(), phase_search::told{});
+    std::size_t symbols = 0;
+    for (const auto& beside : d_outputs)
+        if (&beside == &each || (d_one_carrier && beside.found)) {
+            symbols += step;
+            for (std::size_t a = 0; a < d_told.size(); ++a)
+                d_told[a].add(beside.search.together(a));
         }
-    }
-    if (least < std::numeric_limits<double>::infinity()) {
-        const float a_step = wrong / static_cast<float>(each.line_age);
-        each.line.growth += a_step / lasts;
-        each.wander += (a_step * a_step - each.wander) / lasts;
-        each.line_age = 0;
-    }
-    each.line.phase = wrapped(expected + wrong);
-    const auto from = each.tests[best].labels.begin();
-    std::copy(from + latest(step), from + decided(), each.labels.begin() + latest(step));
+    const auto& labels = each.labelled[each.search.believe(d_told, symbols)];
+    std::copy(labels.begin() + latest(step),
+              labels.begin() + decided(),
+              each.labels.begin() + latest(step));
 }
 
 void mimo_filter::measure_phases()
@@ -320,7 +264,7 @@ void mimo_filter::measure_phases()
     const bool any_found = std::any_of(
         d_outputs.begin(), d_outputs.end(), [](const auto& each) { return each.found; });
     for (auto& each : d_outputs)
-        test(each);
+        search(each);
     for (auto& each : d_outputs) {
         believe(each);
         std::complex<double> own = 0, left = 0; // which is skipped
@@ -401,8 +345,8 @@ void mimo_filter::make_room()
     for (auto& each : d_outputs) {
         move_back(each.filtered, 2 * from);
         move_back(each.labels, symbols);
-        for (auto& test : each.tests)
-            move_back(test.labels, symbols);
+        for (auto& labels : each.labelled)
+            move_back(labels, symbols);
         each.turn.move_back(from);
         each.known -= std::min(each.known, symbols);
     }

@@ -10,6 +10,7 @@
 #include "core/network/model.h"
 #include "core/signal/blind_separation.h"
 #include "core/tracking/carrier.h"
+#include "core/tracking/phase_search.h"
 #include "core/tracking/tap_bank.h"
 
 #include <array>
@@ -53,13 +54,10 @@ struct mimo_output_status {
  * phases went together throughout the stretch of the latest start, as of one laser. It aims
  * at something fixed and has no step size, as front_filter, whose parts these are.
  *
- * The phase is predicted, some 40 symbols ahead. How far off it is, a blind phase search tells
- * (Pfau, Hoffmann, Noe, J. Lightw. Technol. 27 (2009) 989, with the expected waveform in place
- * of the nearest points): each step of 16 symbols is decided at several phases around the
- * prediction, closer than decisions bear, up to where the constellation is alike again; and
- * those labels are believed that leave least over three steps, against how far the phase is
- * wont to wander, of all transmitters if they have one carrier. An output waits for that: each
- * step is rotated back by the mean of its own and of the steps beside it.
+ * The phase is predicted, some 40 symbols ahead; a blind phase search (phase_search.h) decides
+ * each step at several phases around that, and believes one for all transmitters if they have
+ * one carrier. What the prediction leaves is known then, and an output waits for it: each step
+ * is rotated back by the mean of its own and of the steps beside it.
  *
  * Taps and carriers start from labels that are known, or blindly (blind_separation.h): from
  * the latest `start_symbols` symbols, in the call of run() in which these are complete. Until
@@ -120,27 +118,18 @@ public:
     signal_planes in_use(std::size_t output, std::size_t channel) const;
 
 private:
-    static constexpr std::size_t smoothed = 3; // steps
-    // What is decided once a stream is rotated back by one of d_angles, around what it was.
-    struct tested {
-        std::vector<std::uint8_t> labels;
-        std::array<std::complex<double>, smoothed> sums; // of the latest steps: compare()
-        std::array<double, smoothed> power; // of the samples and of what was expected
-    };
     struct output {
         tap_bank bank;
         carrier turn;
         aligned_floats filtered; // interleaved
-        std::vector<tested> tests;
-        std::vector<std::uint8_t> labels; // of the angle that was believed
+        phase_search search;
+        std::vector<std::vector<std::uint8_t>> labelled; // at each of its angles
+        std::vector<std::uint8_t> labels;                // of the angle that was believed
         std::size_t known = 0; // labels from here on are behind the present taps
-        std::array<std::complex<double>, smoothed> left{}; // see remaining()
-        std::size_t heard = 0;    // steps in a row that were not silent
-        phase_line line{};        // of the carrier, in the latest step that was measured
-        std::size_t line_age = 0; // steps since anything told where it is
-        float wander = 0.001f;    // mean square of what it does not go on with, a step
-        double remains = 0;       // since it was watched: see remains()
-        std::size_t measured = 0; // samples of that
+        std::array<std::complex<double>, 3> left{}; // see remaining()
+        std::size_t heard = 0;                      // steps in a row that were not silent
+        double remains = 0;                         // since it was watched: see remains()
+        std::size_t measured = 0;                   // samples of that
         bool found = false;
         std::uint64_t starts = 0;
     };
@@ -157,7 +146,7 @@ private:
     void load(const float* const* samples, std::size_t offset);
     void filter(output& each);
     void decide(output& each);
-    void test(output& each);
+    void search(output& each);
     void believe(output& each);
     //! Mean square of a sample that is not what is expected, whatever its phase.
     double remains(const output& each) const
@@ -205,8 +194,7 @@ private:
     std::size_t d_first;        // the first one of the stream
     std::size_t d_unusable = 0; // the end of the latest samples that are not
     std::size_t d_steps = 0;
-    bool d_one_carrier = false;        // of all outputs
-    const std::vector<float> d_angles; // that decisions are tried with: 0 first
+    bool d_one_carrier = false;                         // of all outputs
     std::size_t d_rest = 0, d_patience = watched_every; // symbols until a new start
 
     const network d_net;
@@ -218,6 +206,7 @@ private:
     aligned_floats d_turned;              // the windows of a step
     std::vector<signal_planes> d_windows; // of each channel
     aligned_floats d_expected;
+    std::vector<phase_search::told> d_told; // of all streams, at each angle
     std::vector<output> d_outputs;
 };
 

@@ -152,7 +152,7 @@ void mimo_filter::begin(output& each,
     each.bank.reset(fit(x, sent));
     if (beside) {
         each.turn = beside->turn;
-        each.line = beside->line;
+        each.search.begin(beside->search.line());
     } else {
         each.turn.reset();
         if (sent.carrier.turns()) {
@@ -160,8 +160,9 @@ void mimo_filter::begin(output& each,
             each.turn.begin(sent.carrier.frequency, 0, sample(symbol));
         }
         const std::size_t middle = sample(latest(step) + step / 2) - d_window.sps() / 2;
-        each.line = { wrapped(static_cast<float>(each.turn.phase_at(middle))),
-                      static_cast<float>(2 * M_PI * step) * each.turn.frequency() };
+        each.search.begin(
+            { wrapped(static_cast<float>(each.turn.phase_at(middle))),
+              static_cast<float>(2 * M_PI * step) * each.turn.frequency() });
     }
     each.left = {};
     each.known = ready() + d_half_window + 1;

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "core/tracking/phase_search.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace gr::adann::core {
+
+namespace {
+
+constexpr float lasts = 64;            // steps, of growth and wander
+constexpr float first_wander = 0.001f; // radians², before any is known
+
+float range_of(const constellation& symbols)
+{
+    return static_cast<float>(M_PI) / static_cast<float>(symbols.symmetries().size());
+}
+
+// All phases that the constellation tells apart, closer than its decisions bear.
+std::vector<float> angles_of(const constellation& symbols)
+{
+    float power = 0, largest = 0;
+    for (const auto& point : symbols.points()) {
+        power += std::norm(point) / static_cast<float>(symbols.size());
+        largest = std::max(largest, std::norm(point));
+    }
+    const float apart = 1.5f * symbols.half_distance() / std::sqrt(largest / power);
+    std::vector<float> found{ 0 };
+    for (float angle = apart; angle < range_of(symbols); angle += apart)
+        found.insert(found.end(), { angle, -angle });
+    return found;
+}
+
+} // namespace
+
+phase_search::phase_search(const constellation& symbols)
+    : d_angles(angles_of(symbols)),
+      d_range(range_of(symbols)),
+      d_told(d_angles.size()),
+      d_wander(first_wander)
+{
+}
+
+void phase_search::begin(const phase_line& line)
+{
+    std::fill(d_told.begin(), d_told.end(), std::array<told, steps>{});
+    d_line = line;
+    d_age = 0;
+}
+
+void phase_search::take(std::size_t angle, const told& step)
+{
+    auto& latest = d_told[angle];
+    std::rotate(latest.begin(), latest.begin() + 1, latest.end());
+    latest.back() = step;
+}
+
+phase_search::told phase_search::together(std::size_t angle) const
+{
+    const std::complex<double> growth = std::polar(1.0, double{ d_line.growth });
+    told all;
+    for (const told& step : d_told[angle]) {
+        all.sum *= growth;
+        all.add(step);
+    }
+    return all;
+}
+
+std::size_t phase_search::believe(const std::vector<told>& all, std::size_t symbols)
+{
+    ++d_age;
+    const float before = expected(1);
+    std::size_t best = 0;
+    double least = std::numeric_limits<double>::infinity();
+    float beside = 0;
+    for (std::size_t a = 0; a < all.size(); ++a) {
+        const float found = wrapped(static_cast<float>(std::arg(all[a].sum)) - before);
+        const double remains = all[a].power - 2 * std::abs(all[a].sum);
+        if (!(remains > 0) || std::abs(found) > d_range)
+            continue; // nothing is known, or it is another symmetry's
+        const float in_a_step = found / static_cast<float>(d_age);
+        const double unlikely = static_cast<double>(steps * symbols) * std::log(remains) +
+                                in_a_step * in_a_step / (2 * d_wander);
+        if (unlikely < least) {
+            least = unlikely;
+            best = a;
+            beside = found;
+        }
+    }
+    if (least < std::numeric_limits<double>::infinity()) {
+        const float in_a_step = beside / static_cast<float>(d_age);
+        d_line.growth += in_a_step / lasts;
+        d_wander += (in_a_step * in_a_step - d_wander) / lasts;
+        d_age = 0;
+    }
+    d_line.phase = wrapped(before + beside);
+    return best;
+}
+
+void phase_search::state(archive& members)
+{
+    static_assert(sizeof(told) == 3 * sizeof(double));
+    members.numbers("told",
+                    reinterpret_cast<double*>(d_told.data()),
+                    { d_told.size(), steps, 3 },
+                    -1e12,
+                    1e12);
+    members("phase", d_line.phase, -4.0f, 4.0f);
+    members("growth", d_line.growth, -4.0f, 4.0f);
+    members("age", d_age);
+    members("wander", d_wander, 0.0f, 100.0f);
+}
+
+} // namespace gr::adann::core
