@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <complex>
+#include <numeric>
 
 namespace gr::adann::core {
 
@@ -12,6 +13,20 @@ namespace {
 // about 25 symbols: the waveform's reach, half a window, and two halves of a step.
 constexpr std::size_t steps_ahead = 2;
 } // namespace
+
+void rotate(const float* samples, std::complex<float> by, std::size_t n, float* to)
+{
+    for (std::size_t i = 0; i < 2 * n; i += 2) {
+        const auto turned = std::complex<float>(samples[i], samples[i + 1]) * by;
+        to[i] = turned.real();
+        to[i + 1] = turned.imag();
+    }
+}
+
+double power_of(const float* samples, std::size_t n)
+{
+    return std::inner_product(samples, samples + 2 * n, samples, 0.0);
+}
 
 carrier::carrier(std::size_t samples, std::size_t sps)
     : d_sps(sps), d_rotation(samples, true), d_phases(steps_ahead)

@@ -13,6 +13,11 @@
 
 namespace gr::adann::core {
 
+//! n interleaved samples, each times `by`; in place or not.
+void rotate(const float* samples, std::complex<float> by, std::size_t n, float* to);
+//! Σ |·|² of n interleaved samples.
+double power_of(const float* samples, std::size_t n);
+
 /*! Follows the carrier's phase (phase_bank.h) in steps of `step` symbols, and keeps the
  * rotation of each sample of a buffer. */
 class carrier

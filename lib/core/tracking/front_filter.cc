@@ -14,6 +14,7 @@ using simd::lanes;
 namespace {
 
 constexpr std::size_t room = 4096; // symbols until the buffers are moved back
+constexpr float left_part = 0.05f; // of a step, of what is left on average
 // A least squares fit to labels has four equations for each unknown, or more.
 constexpr std::size_t most_blind_taps = front_filter::blind_symbols / 8 + 1;
 
@@ -122,6 +123,12 @@ front_filter::front_filter(const expected_waveform& waveform,
     if (d_planes == 2) {
         d_carrier.emplace(d_samples.re.size(), window.sps());
         d_line.emplace(waveform, symbols);
+        if (phase_search search(symbols); search.angles().size() > 1) {
+            d_labelled.assign(search.angles().size(), d_labels);
+            d_told.resize(search.angles().size());
+            d_turned.resize((carrier::step - 1) * window.stride() + window.dimension());
+            d_search = std::move(search);
+        }
     }
     d_nothing.resize(d_sums.vector_floats());
     least_squares::do_nothing(d_sums, d_nothing);
@@ -203,6 +210,8 @@ void front_filter::make_room()
     move_back(d_filtered, from * d_planes);
     move_back(d_bad, from);
     move_back(d_labels, symbols);
+    for (auto& labels : d_labelled)
+        move_back(labels, symbols);
     if (d_carrier)
         d_carrier->move_back(from);
     d_next -= symbols;
@@ -269,7 +278,11 @@ void front_filter::decided(const std::uint8_t* labels,
         labels = d_own.data();
     }
     const bool awaits = d_untrained;
-    const std::size_t blocks = take(labels, n);
+    if (note(labels, n)) {
+        search(decides, net);
+        measure_phases();
+    }
+    const std::size_t blocks = due();
     if ((awaits && !d_untrained && acquire()) || !blocks)
         return;
     if (d_acquired)
@@ -296,9 +309,17 @@ void front_filter::known(const std::uint8_t* labels, std::size_t n)
         update(blocks);
 }
 
-// Returns how many blocks there are since the last update, when it is time for the next
-// one, else 0.
+// Labels that nothing is searched beside.
 std::size_t front_filter::take(const std::uint8_t* labels, std::size_t n)
+{
+    d_searching = false;
+    if (note(labels, n))
+        measure_phases();
+    return due();
+}
+
+// Returns whether a step of the carrier has ended.
+bool front_filter::note(const std::uint8_t* labels, std::size_t n)
 {
     d_untrained -= std::min(d_untrained, n);
     std::copy_n(labels, n, d_labels.begin() + d_next);
@@ -307,14 +328,74 @@ std::size_t front_filter::take(const std::uint8_t* labels, std::size_t n)
     d_next += n;
     d_known = std::min(d_known + n, d_past);
     d_position += n;
-    if (d_carrier && d_position % d_step == 0)
-        measure_phases();
+    return d_carrier && d_position % d_step == 0;
+}
+
+// How many blocks there are since the last update, when it is time for the next one, else 0.
+std::size_t front_filter::due()
+{
     if (d_position < d_update)
         return 0;
     d_position = 0;
     const std::size_t blocks = std::exchange(d_update, 0) / block;
     d_blocks += blocks;
     return blocks;
+}
+
+/* Has the latest step decided at other phases, too, while it has a carrier. Of the step that is
+ * measured next, and what follows it, the labels are those of the phase that is believed. */
+void front_filter::search(decider& decides, const prepared_network& net)
+{
+    constexpr std::size_t step = carrier::step;
+    const bool searches = d_search && d_in_use && d_step == step && !d_carrier->idle();
+    const std::size_t reach = d_waveform->reach(), symbol = d_next - reach - step;
+    const std::size_t first = sample(symbol) - d_window.sps() / 2;
+    if (!std::exchange(d_searching, searches) && searches) {
+        for (auto& labels : d_labelled)
+            std::copy_n(d_labels.begin(), d_next, labels.begin());
+        d_search->begin(
+            { wrapped(static_cast<float>(d_carrier->phase_at(first - sample(step / 2)))),
+              static_cast<float>(2 * M_PI * step) * d_carrier->frequency() });
+        d_left = d_left_latest = d_bank.residual();
+    }
+    if (!searches)
+        return;
+    const std::size_t from = sample(d_next - step) - d_window.samples_before();
+    const auto was =
+        d_carrier->rotation(sample(d_next - step / 2) - d_window.sps() / 2) *
+        std::polar(1.0f, -d_search->expected(1 + static_cast<float>(reach) / step));
+    const feature_view windows{
+        d_turned.data(), d_window.stride(), d_window.dimension(), step
+    };
+    const bool known = d_known >= step + 2 * reach && d_unusable <= first;
+    for (std::size_t a = 0; a < d_labelled.size(); ++a) {
+        rotate(&d_filtered[2 * from],
+               was * std::polar(1.0f, -d_search->angles()[a]),
+               d_turned.size() / 2,
+               d_turned.data());
+        decides.decide(net, windows, &d_labelled[a][d_next - step]);
+        phase_search::told told;
+        if (known) {
+            const float* const samples = &d_filtered[2 * first];
+            d_waveform->expect(&d_labelled[a][symbol], step, d_expected.data());
+            told = { d_carrier->compare(d_expected.data(), samples, first),
+                     power_of(d_expected.data(), sample(step)) +
+                         power_of(samples, sample(step)) };
+        }
+        d_search->take(a, told);
+        d_told[a] = d_search->together(a);
+    }
+    const std::size_t believed = d_search->believe(d_told, step);
+    const auto& labels = d_labelled[believed];
+    if (known) {
+        const auto& told = d_told[believed];
+        d_left_latest =
+            static_cast<float>((told.power - 2 * std::abs(told.sum)) /
+                               static_cast<double>(sample(phase_search::steps * step)));
+        d_left += left_part * (d_left_latest - d_left);
+        std::copy(
+            labels.begin() + symbol, labels.begin() + d_next, d_labels.begin() + symbol);
+    }
 }
 
 // Of the latest steps whose symbols' neighbours are decided: those of a block at most, the
@@ -378,6 +459,8 @@ void front_filter::hold_phase()
     const float ahead = d_bank.phase(d_wanted_noise.data());
     d_bank.turn(-ahead);
     d_carrier->turn(-ahead, sample(d_next - d_past), d_ready);
+    if (d_search)
+        d_search->turn(-ahead);
 }
 
 void front_filter::reset()

@@ -17,6 +17,7 @@
 #include "core/tracking/carrier_line.h"
 #include "core/tracking/judge.h"
 #include "core/tracking/last_channel.h"
+#include "core/tracking/phase_search.h"
 #include "core/tracking/tap_bank.h"
 
 #include <limits>
@@ -207,6 +208,9 @@ private:
     void run(std::size_t first, std::size_t n);
     void make_room();
     std::size_t take(const std::uint8_t* labels, std::size_t n);
+    bool note(const std::uint8_t* labels, std::size_t n);
+    std::size_t due();
+    void search(decider& decides, const prepared_network& net);
     void measure_phases();
     void update(std::size_t blocks);
     void hold_phase();
@@ -252,10 +256,17 @@ private:
 
     aligned_floats d_expected;
     planes d_wanted, d_output;
-    std::optional<carrier> d_carrier;   // of complex samples
-    std::optional<carrier_line> d_line; // the same
-    normal_equations d_sums;            // of a block
-    aligned_floats d_wanted_noise;      // normal_equations::noise()
+    std::optional<carrier> d_carrier;     // of complex samples
+    std::optional<carrier_line> d_line;   // the same
+    std::optional<phase_search> d_search; // the same, if decisions do not bear any phase
+    std::vector<std::vector<std::uint8_t>> d_labelled; // at each of its angles
+    std::vector<phase_search::told> d_told;            // the same
+    aligned_floats d_turned;                           // the windows of a step
+    bool d_searching = false;
+    // Mean squares that are left then whatever the phase: over several blocks, over one.
+    float d_left = 0, d_left_latest = 0;
+    normal_equations d_sums;       // of a block
+    aligned_floats d_wanted_noise; // normal_equations::noise()
     linear_filter d_filter;
     tap_bank d_bank;
     last_channel d_channel; // when it was last not lost

@@ -18,9 +18,9 @@ constexpr double slowest_line = 0.125 / front_filter::judged_every;
 // Not before the first block: nothing is known then, and the residual NaN.
 bool front_filter::is_lost() const
 {
-    const float latest = d_bank.latest_residual();
-    return d_bank.residual() > lost() ||
-           (latest > lost() && latest > far_more * d_bank.residual());
+    const float latest = d_searching ? d_left_latest : d_bank.latest_residual();
+    const float left = d_searching ? d_left : d_bank.residual();
+    return left > lost() || (latest > lost() && latest > far_more * left);
 }
 
 // Judges the filter, and whether it stays in use.
@@ -97,7 +97,7 @@ void front_filter::start_over()
     d_judge.reset();
     if (d_carrier)
         d_carrier->reset();
-    d_clear = d_acquired = false;
+    d_clear = d_acquired = d_searching = false;
     d_was_lost = true;
     d_displaced = {};
     d_vain_looks = 0;
@@ -143,6 +143,7 @@ void front_filter::mind_carrier(bool settled)
                 std::abs(std::remainder(slipped, whole_turn)) > step / 2) {
                 ++d_slips;
                 d_carrier->turn(slipped);
+                d_searching = false;
                 d_known = 0; // labels that were decided a part of a turn aside
             }
         }

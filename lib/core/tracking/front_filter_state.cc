@@ -76,6 +76,19 @@ void front_filter::state(archive& members)
         d_carrier->state(
             members, from, sample(d_past + most_apart * block) + d_window.samples());
     members.numbers("labels", &d_labels[symbol], { d_past });
+    members("searching", d_searching);
+    members("left", d_left);
+    members("left_latest", d_left_latest);
+    if (d_search)
+        members("search", *d_search);
+    else if (d_searching)
+        members.refuse("searching", "is true without a search");
+    for (std::size_t a = 0; a < d_labelled.size(); ++a)
+        members.numbers("labelled" + std::to_string(a),
+                        &d_labelled[a][symbol],
+                        { d_past },
+                        std::uint8_t{ 0 },
+                        static_cast<std::uint8_t>(d_waveform->classes() - 1));
     const float most = largest_sample;
     members.numbers("samples.re", &d_samples.re[from], { loaded }, -most, most);
     if (d_planes == 2)

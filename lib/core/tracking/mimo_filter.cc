@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 namespace gr::adann::core {
 
@@ -62,20 +61,6 @@ remaining(const float* expected, const float* filtered, std::size_t samples)
         sum += std::conj(std::complex<double>(expected[i], expected[i + 1])) *
                std::complex<double>(filtered[i], filtered[i + 1]);
     return sum;
-}
-
-double power_of(const float* samples, std::size_t n)
-{
-    return std::inner_product(samples, samples + 2 * n, samples, 0.0);
-}
-
-void rotate(const float* from, std::complex<float> by, std::size_t samples, float* to)
-{
-    for (std::size_t i = 0; i < 2 * samples; i += 2) {
-        const auto turned = std::complex<float>(from[i], from[i + 1]) * by;
-        to[i] = turned.real();
-        to[i + 1] = turned.imag();
-    }
 }
 
 } // namespace

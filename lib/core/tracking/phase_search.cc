@@ -49,6 +49,14 @@ void phase_search::begin(const phase_line& line)
     d_age = 0;
 }
 
+void phase_search::turn(float by)
+{
+    d_line.phase = wrapped(d_line.phase + by);
+    for (auto& latest : d_told)
+        for (told& step : latest)
+            step.sum *= std::polar(1.0, double{ by });
+}
+
 void phase_search::take(std::size_t angle, const told& step)
 {
     auto& latest = d_told[angle];
