@@ -347,7 +347,7 @@ std::size_t front_filter::due()
 void front_filter::search(decider& decides, const prepared_network& net)
 {
     constexpr std::size_t step = carrier::step;
-    const bool searches = d_search && d_in_use && d_step == step && !d_carrier->idle();
+    const bool searches = d_search && d_step == step && !d_carrier->idle();
     const std::size_t reach = d_waveform->reach(), symbol = d_next - reach - step;
     const std::size_t first = sample(symbol) - d_window.sps() / 2;
     if (!std::exchange(d_searching, searches) && searches) {
@@ -356,7 +356,8 @@ void front_filter::search(decider& decides, const prepared_network& net)
         d_search->begin(
             { wrapped(static_cast<float>(d_carrier->phase_at(first - sample(step / 2)))),
               static_cast<float>(2 * M_PI * step) * d_carrier->frequency() });
-        d_left = d_left_latest = d_bank.residual();
+        const float residual = d_bank.residual();
+        d_left = d_left_latest = std::isnan(residual) ? lost() : residual;
     }
     if (!searches)
         return;
@@ -387,15 +388,13 @@ void front_filter::search(decider& decides, const prepared_network& net)
     }
     const std::size_t believed = d_search->believe(d_told, step);
     const auto& labels = d_labelled[believed];
-    if (known) {
-        const auto& told = d_told[believed];
-        d_left_latest =
-            static_cast<float>((told.power - 2 * std::abs(told.sum)) /
-                               static_cast<double>(sample(phase_search::steps * step)));
-        d_left += left_part * (d_left_latest - d_left);
-        std::copy(
-            labels.begin() + symbol, labels.begin() + d_next, d_labels.begin() + symbol);
-    }
+    if (!known)
+        return;
+    std::copy(
+        labels.begin() + symbol, labels.begin() + d_next, d_labels.begin() + symbol);
+    const float left = d_search->left(believed) / static_cast<float>(sample(step));
+    d_left_latest += (left - d_left_latest) * step / block;
+    d_left += (left - d_left) * step / (4 * block);
 }
 
 // Of the latest steps whose symbols' neighbours are decided: those of a block at most, the

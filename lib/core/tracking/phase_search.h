@@ -66,6 +66,13 @@ public:
      * \param symbols of them all in a step */
     std::size_t believe(const std::vector<told>& all, std::size_t symbols);
 
+    //! Power that the step's labels leave of its samples, whatever the phase.
+    float left(std::size_t angle) const
+    {
+        const told& latest = d_told[angle].back();
+        return static_cast<float>(latest.power - 2 * std::abs(latest.sum));
+    }
+
     void state(archive& members);
 
 private:
