@@ -23,6 +23,15 @@ void rotate(const float* samples, std::complex<float> by, std::size_t n, float* 
     }
 }
 
+std::complex<double> remaining(const float* expected, const float* samples, std::size_t n)
+{
+    std::complex<double> sum = 0;
+    for (std::size_t i = 0; i < 2 * n; i += 2)
+        sum += std::complex<double>(samples[i], samples[i + 1]) *
+               std::complex<double>(expected[i], -expected[i + 1]);
+    return sum;
+}
+
 double power_of(const float* samples, std::size_t n)
 {
     return std::inner_product(samples, samples + 2 * n, samples, 0.0);

@@ -15,6 +15,10 @@ namespace gr::adann::core {
 
 //! n interleaved samples, each times `by`; in place or not.
 void rotate(const float* samples, std::complex<float> by, std::size_t n, float* to);
+//! Σ samples · conj(expected) of n interleaved ones: its argument is the phase that is left of
+//! a carrier.
+std::complex<double>
+remaining(const float* expected, const float* samples, std::size_t n);
 //! Σ |·|² of n interleaved samples.
 double power_of(const float* samples, std::size_t n);
 

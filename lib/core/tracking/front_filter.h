@@ -213,6 +213,7 @@ private:
     void search(decider& decides, const prepared_network& net);
     void measure_phases();
     void update(std::size_t blocks);
+    void take_phase_off(std::size_t first);
     void hold_phase();
     const float* interleaved(std::size_t first, std::size_t n);
     feature_view own_windows(std::size_t n) const;
@@ -263,8 +264,8 @@ private:
     std::vector<phase_search::told> d_told;            // the same
     aligned_floats d_turned;                           // the windows of a step
     bool d_searching = false;
-    // Mean squares that are left then whatever the phase: over several blocks, over one.
-    float d_left = 0, d_left_latest = 0;
+    float d_left =
+        0; // mean square that is left then, whatever the phase, over two blocks
     normal_equations d_sums;       // of a block
     aligned_floats d_wanted_noise; // normal_equations::noise()
     linear_filter d_filter;

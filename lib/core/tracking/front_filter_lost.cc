@@ -18,9 +18,11 @@ constexpr double slowest_line = 0.125 / front_filter::judged_every;
 // Not before the first block: nothing is known then, and the residual NaN.
 bool front_filter::is_lost() const
 {
-    const float latest = d_searching ? d_left_latest : d_bank.latest_residual();
-    const float left = d_searching ? d_left : d_bank.residual();
-    return left > lost() || (latest > lost() && latest > far_more * left);
+    if (d_searching)
+        return d_left > lost();
+    const float latest = d_bank.latest_residual();
+    return d_bank.residual() > lost() ||
+           (latest > lost() && latest > far_more * d_bank.residual());
 }
 
 // Judges the filter, and whether it stays in use.

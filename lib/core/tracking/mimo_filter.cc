@@ -52,17 +52,6 @@ const mimo_filter_settings& checked(const mimo_filter_settings& settings,
     return settings;
 }
 
-// What is left of the carrier's phase: samples over what is expected of them, weighted.
-std::complex<double>
-remaining(const float* expected, const float* filtered, std::size_t samples)
-{
-    std::complex<double> sum = 0;
-    for (std::size_t i = 0; i < 2 * samples; i += 2)
-        sum += std::conj(std::complex<double>(expected[i], expected[i + 1])) *
-               std::complex<double>(filtered[i], filtered[i + 1]);
-    return sum;
-}
-
 } // namespace
 
 void mimo_filter_settings::check() const
