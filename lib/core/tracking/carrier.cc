@@ -32,6 +32,25 @@ std::complex<double> remaining(const float* expected, const float* samples, std:
     return sum;
 }
 
+void turn_to(const float* samples, std::size_t n, float* expected, std::size_t steps)
+{
+    const auto left = [&](std::size_t i) {
+        return i < steps ? remaining(expected + 2 * i * n, samples + 2 * i * n, n)
+                         : std::complex<double>(0);
+    };
+    std::complex<double> before = 0, at = left(0);
+    for (std::size_t i = 0; i < steps; ++i) {
+        const std::complex<double> behind = left(i + 1), sum = before + at + behind;
+        before = at;
+        at = behind;
+        if (const double size = std::abs(sum); std::isfinite(size) && size > 0)
+            rotate(expected + 2 * i * n,
+                   std::complex<float>(sum / size),
+                   n,
+                   expected + 2 * i * n);
+    }
+}
+
 double power_of(const float* samples, std::size_t n)
 {
     return std::inner_product(samples, samples + 2 * n, samples, 0.0);

@@ -19,6 +19,9 @@ void rotate(const float* samples, std::complex<float> by, std::size_t n, float* 
 //! a carrier.
 std::complex<double>
 remaining(const float* expected, const float* samples, std::size_t n);
+/*! Turns what is expected by the phase that is left of a carrier, each step of n samples by that
+ * of itself and its neighbours: taps are not to learn what a prediction left. */
+void turn_to(const float* samples, std::size_t n, float* expected, std::size_t steps);
 //! Σ |·|² of n interleaved samples.
 double power_of(const float* samples, std::size_t n);
 

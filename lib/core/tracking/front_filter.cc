@@ -437,8 +437,11 @@ void front_filter::update(std::size_t blocks)
     if (d_unusable > first)
         return;
     d_waveform->expect(&d_labels[symbol], block, d_expected.data());
-    if (d_carrier && !d_carrier->idle())
-        take_phase_off(first + reach());
+    if (d_searching)
+        turn_to(&d_filtered[2 * (first + reach())],
+                sample(carrier::step),
+                d_expected.data(),
+                block / carrier::step);
     d_wanted.assign(d_expected.data(), sample(block));
     if (d_carrier)
         d_carrier->rotate(d_wanted, first + reach(), sample(block));
@@ -447,26 +450,6 @@ void front_filter::update(std::size_t blocks)
     d_bank.learn(d_sums, blocks);
     if (d_carrier)
         hold_phase();
-}
-
-/* What the carrier's prediction left of the phase, the taps are not to learn: what is expected
- * of a block is turned by it, step for step, with the steps beside. */
-void front_filter::take_phase_off(std::size_t first)
-{
-    constexpr std::size_t steps = block / carrier::step;
-    const std::size_t n = sample(carrier::step);
-    std::array<std::complex<double>, steps + 2> left{}; // none before the first
-    for (std::size_t i = 0; i < steps; ++i)
-        left[i + 1] =
-            remaining(&d_expected[2 * i * n], &d_filtered[2 * (first + i * n)], n);
-    for (std::size_t i = 0; i < steps; ++i) {
-        const std::complex<double> sum = left[i] + left[i + 1] + left[i + 2];
-        if (const double size = std::abs(sum); std::isfinite(size) && size > 0)
-            rotate(&d_expected[2 * i * n],
-                   std::complex<float>(sum / size),
-                   n,
-                   &d_expected[2 * i * n]);
-    }
 }
 
 /* Taps that turn and a carrier that is as much too slow leave the same. After a start from a

@@ -213,7 +213,6 @@ private:
     void search(decider& decides, const prepared_network& net);
     void measure_phases();
     void update(std::size_t blocks);
-    void take_phase_off(std::size_t first);
     void hold_phase();
     const float* interleaved(std::size_t first, std::size_t n);
     feature_view own_windows(std::size_t n) const;
