@@ -327,14 +327,18 @@ def test_follows_the_carrier(name, noise, bar, turns, linewidth):
         assert abs(filter.frequency - turns) < 2e-5
 
 
+@pytest.mark.parametrize("name, noise, linewidth, bar", [
+    ("qpsk", 0.16, 1e-4, 1e-3), ("16qam", 0.1, 3e-5, 1e-2), ("16qam", 0.1, 1e-4, 0.1)])
 @pytest.mark.parametrize("seed", range(3))
-def test_phase_noise_is_not_taken_for_slips(seed):
-    """A line does not foretell where such a phase goes: one slip "undone" would turn all later labels."""
-    filter, _ = tracked("qpsk")
-    labels, samples = link("qpsk", 65536, 30 + seed, noise=0.16)
-    steps = np.random.default_rng(seed).standard_normal(len(samples)) * np.sqrt(np.pi * 1e-4)
+def test_follows_phase_noise_and_takes_none_for_slips(name, noise, linewidth, bar, seed):
+    """Labels a part of a turn aside are wrong by 0.7 or more. Without a phase search 16QAM's were at 1e-4,
+    in each seed; QPSK's were turned by slips that were "undone"."""
+    filter, _ = tracked(name)
+    labels, samples = link(name, 65536, 30 + seed, noise=noise)
+    steps = np.random.default_rng(seed).standard_normal(len(samples)) * np.sqrt(np.pi * linewidth)
     found = decide(filter, samples * np.exp(1j * np.cumsum(steps)))[0]
-    assert np.mean(found[2048:-64] != labels[2048:-64]) < 2e-3
+    wrong = (found != labels)[2048:-1024].reshape(-1, 1024).mean(1)
+    assert wrong.mean() < bar and wrong.max() < 0.3
     assert filter.slips == 0
 
 

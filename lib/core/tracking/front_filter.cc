@@ -347,9 +347,12 @@ std::size_t front_filter::due()
 void front_filter::search(decider& decides, const prepared_network& net)
 {
     constexpr std::size_t step = carrier::step;
-    const bool searches = d_search && d_step == step && !d_carrier->idle();
     const std::size_t reach = d_waveform->reach(), symbol = d_next - reach - step;
     const std::size_t first = sample(symbol) - d_window.sps() / 2;
+    const float* const samples = &d_filtered[2 * first];
+    const double power = power_of(samples, sample(step));
+    const bool searches = d_search && d_step == step && !d_carrier->idle() &&
+                          phase_search::is_heard(power, sample(step));
     if (!std::exchange(d_searching, searches) && searches) {
         for (auto& labels : d_labelled)
             std::copy_n(d_labels.begin(), d_next, labels.begin());
@@ -357,7 +360,7 @@ void front_filter::search(decider& decides, const prepared_network& net)
             { wrapped(static_cast<float>(d_carrier->phase_at(first - sample(step / 2)))),
               static_cast<float>(2 * M_PI * step) * d_carrier->frequency() });
         const float residual = d_bank.residual();
-        d_left = std::isnan(residual) ? lost() : residual;
+        d_left = d_left_latest = std::isnan(residual) ? lost() : residual;
     }
     if (!searches)
         return;
@@ -377,11 +380,9 @@ void front_filter::search(decider& decides, const prepared_network& net)
         decides.decide(net, windows, &d_labelled[a][d_next - step]);
         phase_search::told told;
         if (known) {
-            const float* const samples = &d_filtered[2 * first];
             d_waveform->expect(&d_labelled[a][symbol], step, d_expected.data());
             told = { d_carrier->compare(d_expected.data(), samples, first),
-                     power_of(d_expected.data(), sample(step)) +
-                         power_of(samples, sample(step)) };
+                     power + power_of(d_expected.data(), sample(step)) };
         }
         d_search->take(a, told);
         d_told[a] = d_search->together(a);
@@ -393,7 +394,8 @@ void front_filter::search(decider& decides, const prepared_network& net)
     std::copy(
         labels.begin() + symbol, labels.begin() + d_next, d_labels.begin() + symbol);
     const float left = d_search->left(believed) / static_cast<float>(sample(step));
-    d_left += (left - d_left) * step / (2 * block);
+    d_left_latest += (left - d_left_latest) * step / block;
+    d_left += (left - d_left) * step / (4 * block);
 }
 
 // Of the latest steps whose symbols' neighbours are decided: those of a block at most, the

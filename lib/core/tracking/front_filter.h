@@ -263,8 +263,8 @@ private:
     std::vector<phase_search::told> d_told;            // the same
     aligned_floats d_turned;                           // the windows of a step
     bool d_searching = false;
-    float d_left =
-        0; // mean square that is left then, whatever the phase, over two blocks
+    // Mean squares that are left then whatever the phase: over several blocks, over one.
+    float d_left = 0, d_left_latest = 0;
     normal_equations d_sums;       // of a block
     aligned_floats d_wanted_noise; // normal_equations::noise()
     linear_filter d_filter;

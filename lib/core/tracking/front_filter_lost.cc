@@ -18,11 +18,9 @@ constexpr double slowest_line = 0.125 / front_filter::judged_every;
 // Not before the first block: nothing is known then, and the residual NaN.
 bool front_filter::is_lost() const
 {
-    if (d_searching)
-        return d_left > lost();
-    const float latest = d_bank.latest_residual();
-    return d_bank.residual() > lost() ||
-           (latest > lost() && latest > far_more * d_bank.residual());
+    const float latest = d_searching ? d_left_latest : d_bank.latest_residual();
+    const float left = d_searching ? d_left : d_bank.residual();
+    return left > lost() || (latest > lost() && latest > far_more * left);
 }
 
 // Judges the filter, and whether it stays in use.
@@ -83,11 +81,14 @@ judge::verdict front_filter::compare(decider& decides, const prepared_network& n
         d_carrier->rotate_back(samples.re, samples.im, owned, n, d_interleaved.data());
         d_still.assign(d_interleaved.data(), n);
         still = d_still;
-        // Of the symbols that are compared, by carrier and taps: a phase that wanders has gone on.
+        // Of the symbols that are compared: a phase that wanders has gone on. Taps that have a
+        // part of it are explained, taps that lie a rotation of the constellation aside are not.
         const std::size_t middle = sample(d_next - d_plain.size() / 2);
         turned = std::arg(d_carrier->rotation(middle)) - d_reference;
-        if (!d_carrier->idle())
-            turned -= d_bank.phase(d_wanted_noise.data());
+        const float taps = d_bank.phase(d_wanted_noise.data());
+        if (!d_carrier->idle() &&
+            std::abs(taps) < whole_turn / 2 / static_cast<double>(d_line->order()))
+            turned -= taps;
     }
     return d_judge.compare(
         still, &d_labels[first + around], samples, &d_plain[around], turned);
@@ -108,14 +109,14 @@ void front_filter::start_over()
 }
 
 /* Whether lines foretell the phase well enough to tell a slip, a step of the constellation's
- * rotations: beside it by a sixteenth of one at most, rms over the latest looks. Under phase
- * noise they do not. */
+ * rotations: beside it by a sixteenth of one at most, rms over the latest eight looks, by less
+ * when there were fewer. Under phase noise they do not. */
 bool front_filter::foretells(double beside, double step)
 {
     constexpr std::size_t looks = 8;
     d_foretold = std::min(d_foretold + 1, looks);
     d_beside += (beside * beside - d_beside) / static_cast<double>(d_foretold);
-    return d_foretold > looks / 4 && d_beside < step * step / 256;
+    return d_foretold > 2 && d_beside < step * step / (256 * looks / d_foretold);
 }
 
 // Whether the carrier is another one than what is followed, or has slipped.

@@ -78,6 +78,7 @@ void front_filter::state(archive& members)
     members.numbers("labels", &d_labels[symbol], { d_past });
     members("searching", d_searching);
     members("left", d_left);
+    members("left_latest", d_left_latest);
     if (d_search)
         members("search", *d_search);
     else if (d_searching)

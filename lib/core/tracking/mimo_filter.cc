@@ -13,7 +13,6 @@ using simd::lanes;
 namespace {
 
 constexpr std::size_t room = 4096; // symbols until the buffers are moved back
-constexpr double silent = 0.1;     // power of a sample, of that of a symbol
 const std::vector<std::size_t> memories{ 128, 256, 512, 2048, 8192, 65536 };
 
 std::size_t whole(std::size_t samples, std::size_t sps)
@@ -200,7 +199,8 @@ void mimo_filter::search(output& each)
     const std::size_t first = sample(symbol) - d_window.sps() / 2;
     const float* const samples = &each.filtered[2 * first];
     const double power = power_of(samples, sample(step));
-    const bool is_heard = usable(each, symbol) && power > silent * sample(step);
+    const bool is_heard =
+        usable(each, symbol) && phase_search::is_heard(power, sample(step));
     each.heard = is_heard ? each.heard + 1 : 0;
     for (std::size_t a = 0; a < each.labelled.size(); ++a) {
         phase_search::told told;

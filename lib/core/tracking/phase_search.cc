@@ -85,7 +85,7 @@ std::size_t phase_search::believe(const std::vector<told>& all, std::size_t symb
     for (std::size_t a = 0; a < all.size(); ++a) {
         const float found = wrapped(static_cast<float>(std::arg(all[a].sum)) - before);
         const double remains = all[a].power - 2 * std::abs(all[a].sum);
-        if (!(remains > 0) || std::abs(found) > d_range)
+        if (all[a].sum == 0.0 || !(remains > 0) || std::abs(found) > d_range)
             continue; // nothing is known, or it is another symmetry's
         const float in_a_step = found / static_cast<float>(d_age);
         const double unlikely = static_cast<double>(steps * symbols) * std::log(remains) +

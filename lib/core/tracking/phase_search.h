@@ -45,6 +45,12 @@ public:
         }
     };
 
+    //! Whether a step of so many samples has a tenth of a signal's power: less is silence.
+    static bool is_heard(double power, std::size_t samples)
+    {
+        return power > 0.1 * static_cast<double>(samples);
+    }
+
     explicit phase_search(const constellation& symbols);
 
     //! Radians; the first is 0, and alone where decisions bear any phase.
