@@ -342,80 +342,6 @@ std::size_t front_filter::due()
     return blocks;
 }
 
-/* Has the latest step decided at other phases, too, while it has a carrier. Of the step that is
- * measured next, and what follows it, the labels are those of the phase that is believed. */
-void front_filter::search(decider& decides, const prepared_network& net)
-{
-    constexpr std::size_t step = carrier::step;
-    const std::size_t reach = d_waveform->reach(), symbol = d_next - reach - step;
-    const std::size_t first = sample(symbol) - d_window.sps() / 2;
-    const float* const samples = &d_filtered[2 * first];
-    const double power = power_of(samples, sample(step));
-    const bool searches = d_search && d_step == step && !d_carrier->idle() &&
-                          phase_search::is_heard(power, sample(step));
-    if (!std::exchange(d_searching, searches) && searches) {
-        for (auto& labels : d_labelled)
-            std::copy_n(d_labels.begin(), d_next, labels.begin());
-        d_search->begin(
-            { wrapped(static_cast<float>(d_carrier->phase_at(first - sample(step / 2)))),
-              static_cast<float>(2 * M_PI * step) * d_carrier->frequency() });
-        const float residual = d_bank.residual();
-        d_left = d_left_latest = std::isnan(residual) ? lost() : residual;
-    }
-    if (!searches)
-        return;
-    const std::size_t from = sample(d_next - step) - d_window.samples_before();
-    const auto was =
-        d_carrier->rotation(sample(d_next - step / 2) - d_window.sps() / 2) *
-        std::polar(1.0f, -d_search->expected(1 + static_cast<float>(reach) / step));
-    const feature_view windows{
-        d_turned.data(), d_window.stride(), d_window.dimension(), step
-    };
-    const bool known = d_known >= step + 2 * reach && d_unusable <= first;
-    for (std::size_t a = 0; a < d_labelled.size(); ++a) {
-        rotate(&d_filtered[2 * from],
-               was * std::polar(1.0f, -d_search->angles()[a]),
-               d_turned.size() / 2,
-               d_turned.data());
-        decides.decide(net, windows, &d_labelled[a][d_next - step]);
-        phase_search::told told;
-        if (known) {
-            d_waveform->expect(&d_labelled[a][symbol], step, d_expected.data());
-            told = { d_carrier->compare(d_expected.data(), samples, first),
-                     power + power_of(d_expected.data(), sample(step)) };
-        }
-        d_search->take(a, told);
-        d_told[a] = d_search->together(a);
-    }
-    const std::size_t believed = d_search->believe(d_told, step);
-    const auto& labels = d_labelled[believed];
-    if (!known)
-        return;
-    std::copy(
-        labels.begin() + symbol, labels.begin() + d_next, d_labels.begin() + symbol);
-    const float left = d_search->left(believed) / static_cast<float>(sample(step));
-    d_left_latest += (left - d_left_latest) * step / block;
-    d_left += (left - d_left) * step / (4 * block);
-}
-
-// Of the latest steps whose symbols' neighbours are decided: those of a block at most, the
-// others before are passed over.
-void front_filter::measure_phases()
-{
-    const std::size_t end = d_next - d_waveform->reach();
-    for (std::size_t left = d_step; left > 0; left -= carrier::step) {
-        const std::size_t symbol = end - left;
-        const std::size_t first = sample(symbol) - d_window.sps() / 2;
-        if (left > block || d_known < left + 2 * d_waveform->reach() ||
-            d_unusable > first) {
-            d_carrier->skip(first);
-            continue;
-        }
-        d_waveform->expect(&d_labels[symbol], carrier::step, d_expected.data());
-        d_carrier->measure(d_expected.data(), &d_filtered[2 * first], first);
-    }
-}
-
 // Samples as they came in; valid until the next call.
 const float* front_filter::interleaved(std::size_t first, std::size_t n)
 {
@@ -452,20 +378,6 @@ void front_filter::update(std::size_t blocks)
     d_bank.learn(d_sums, blocks);
     if (d_carrier)
         hold_phase();
-}
-
-/* Taps that turn and a carrier that is as much too slow leave the same. After a start from a
- * line all that turns is the carrier's, so that its frequency stays the line's: the taps keep
- * the phase in which the noise is wanted. */
-void front_filter::hold_phase()
-{
-    if (!d_turning || d_carrier->idle())
-        return;
-    const float ahead = d_bank.phase(d_wanted_noise.data());
-    d_bank.turn(-ahead);
-    d_carrier->turn(-ahead, sample(d_next - d_past), d_ready);
-    if (d_search)
-        d_search->turn(-ahead);
 }
 
 void front_filter::reset()

@@ -211,6 +211,8 @@ private:
     bool note(const std::uint8_t* labels, std::size_t n);
     std::size_t due();
     void search(decider& decides, const prepared_network& net);
+    void begin_search(std::size_t middle);
+    void decide_at_angles(decider& decides, const prepared_network& net, float later);
     void measure_phases();
     void update(std::size_t blocks);
     void hold_phase();
@@ -223,6 +225,7 @@ private:
     judge::verdict compare(decider& decides, const prepared_network& net);
     void start_over();
     void mind_carrier(bool settled);
+    float turned_by(std::size_t symbol) const;
     bool foretells(double beside, double step);
     bool begin_with_carrier(double coherence = 0);
     bool acquire();
