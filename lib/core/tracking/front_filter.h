@@ -62,12 +62,15 @@ struct front_filter_status {
  * to another that was made alike.
  *
  * Complex samples are then rotated back by the carrier's phase (carrier.h), which turns
- * faster than the taps can follow; the taps aim at the waveform with that phase. A filter
+ * faster than the taps can follow; the taps aim at the waveform with that phase. While there is
+ * a carrier, constellations whose decisions do not bear any phase are decided at several
+ * (phase_search.h); what is learnt from are the labels that are believed, turned by what the
+ * carrier's prediction left, and the filter is lost by what is left whatever the phase. A filter
  * that is lost looks for a carrier that is too fast to be pulled in (carrier_line.h), and
  * with one that was found the taps hand over what they turn by themselves; one
  * that is not compares every `judged_every` symbols how far the phase has gone with how
- * far the line's frequency takes it, and undoes cycle slips. Without a carrier its phase is
- * measured as rarely as the taps are updated.
+ * far the line's frequency takes it, and undoes cycle slips, where that foretells it.
+ * Without a carrier its phase is measured as rarely as the taps are updated.
  *
  * What is wanted is the waveform with the noise that was in the samples the model was
  * trained on (normal_equations::want()): on such a link the taps do nothing, where

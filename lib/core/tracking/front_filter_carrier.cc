@@ -57,9 +57,9 @@ void front_filter::begin_search(std::size_t middle)
 {
     for (auto& labels : d_labelled)
         std::copy_n(d_labels.begin(), d_next, labels.begin());
-    d_search->begin({ wrapped(static_cast<float>(d_carrier->phase_at(middle))),
-                      static_cast<float>(whole_turn * carrier::step) *
-                          d_carrier->frequency() });
+    d_search->begin(
+        { wrapped(static_cast<float>(d_carrier->phase_at(middle))),
+          static_cast<float>(whole_turn * carrier::step) * d_carrier->frequency() });
     const float residual = d_bank.residual();
     d_left = d_left_latest = std::isnan(residual) ? lost() : residual;
 }
@@ -79,10 +79,9 @@ void front_filter::decide_at_angles(decider& decides,
                back * std::polar(1.0f, -d_search->angles()[a]),
                d_turned.size() / 2,
                d_turned.data());
-        decides.decide(
-            net,
-            { d_turned.data(), d_window.stride(), d_window.dimension(), step },
-            &d_labelled[a][d_next - step]);
+        decides.decide(net,
+                       { d_turned.data(), d_window.stride(), d_window.dimension(), step },
+                       &d_labelled[a][d_next - step]);
     }
 }
 

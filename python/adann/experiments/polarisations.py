@@ -249,7 +249,7 @@ def _write(directory: Path, results: dict) -> None:
                                          for row in rows)]
              for link, rate in dict.fromkeys((run["link"], run["rate"]) for run in results["runs"])]
     parts = ["# Several channels together\n", f"Scale: {results['scale']}. Simulated, 32 GBd, "
-             f"{results['sizes']['symbols']} symbols of each polarisation, or 50400 of the 960 km link, without the "
+             f"{results['sizes']['symbols']} symbols of each polarisation, or 201600 of the 960 km link, without the "
              f"first {SETTLING}, one seed.\n",
              markdown(["link", "polarisations turn, krad/s", *rows], table),
              "Blind starts from random mixtures that end with the outputs apart: " + ", ".join(
