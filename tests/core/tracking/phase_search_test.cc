@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "core/tracking/phase_search.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+using namespace gr::adann::core;
+
+namespace {
+
+using point = std::complex<double>;
+constexpr std::size_t step = 16;
+
+std::vector<point> unit_points(const constellation& symbols)
+{
+    double power = 0;
+    std::vector<point> points;
+    for (const auto& each : symbols.points()) {
+        points.emplace_back(each);
+        power += std::norm(points.back()) / static_cast<double>(symbols.size());
+    }
+    for (auto& each : points)
+        each /= std::sqrt(power);
+    return points;
+}
+
+std::size_t nearest(const std::vector<point>& points, point sample)
+{
+    return static_cast<std::size_t>(
+        std::min_element(points.begin(),
+                         points.end(),
+                         [&](point a, point b) {
+                             return std::norm(sample - a) < std::norm(sample - b);
+                         }) -
+        points.begin());
+}
+
+// What nearest points, decided at a phase, tell of samples.
+phase_search::told
+told_of(const std::vector<point>& points, const std::vector<point>& samples, double phase)
+{
+    phase_search::told told;
+    for (const point& sample : samples) {
+        const point expected = points[nearest(points, sample * std::polar(1.0, -phase))];
+        told.sum += sample * std::conj(expected);
+        told.power += std::norm(sample) + std::norm(expected);
+    }
+    return told;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(phase_search_tests)
+
+BOOST_AUTO_TEST_CASE(near_each_phase_is_an_angle_that_decides_without_an_error)
+{
+    for (const char* name : { "qpsk", "8psk", "16qam", "64qam" }) {
+        const constellation symbols(name);
+        const auto points = unit_points(symbols);
+        const phase_search search(symbols);
+        const double range = M_PI / static_cast<double>(symbols.symmetries().size());
+        BOOST_TEST(search.angles().front() == 0);
+        for (double phase = -range; phase <= range; phase += range / 200) {
+            const auto decides = [&](float angle) {
+                for (std::size_t i = 0; i < points.size(); ++i) // up to a symmetry
+                    if (nearest(points, points[i] * std::polar(1.0, phase - angle)) != i)
+                        return false;
+                return true;
+            };
+            const bool any =
+                std::any_of(search.angles().begin(), search.angles().end(), decides);
+            BOOST_TEST((any || std::abs(std::abs(phase) - range) < range / 100),
+                       name << " " << phase);
+        }
+    }
+    BOOST_TEST(phase_search(constellation("qpsk")).angles().size() == 1U);
+}
+
+// Of 16QAM at 20 dB: decisions at the phase that is expected slip a quarter turn.
+BOOST_AUTO_TEST_CASE(follows_a_phase_that_wanders)
+{
+    const constellation symbols("16qam");
+    const auto points = unit_points(symbols);
+    for (unsigned seed = 1; seed <= 5; ++seed) {
+        std::mt19937 random(seed);
+        std::normal_distribution<double> normal;
+        phase_search search(symbols);
+        search.begin({});
+        double phase = 0, worst = 0, plain = 0, worst_plain = 0;
+        for (int s = 0; s < 4000; ++s) {
+            std::vector<point> samples(step);
+            double middle = 0;
+            for (auto& sample : samples) {
+                phase += std::sqrt(2 * M_PI * 1.5e-4) * normal(random);
+                middle += phase / step;
+                sample = points[random() % points.size()] * std::polar(1.0, phase) +
+                         point(normal(random), normal(random)) * std::sqrt(0.005);
+            }
+            std::vector<phase_search::told> all;
+            for (std::size_t a = 0; a < search.angles().size(); ++a) {
+                search.take(a,
+                            told_of(points,
+                                    samples,
+                                    double{ search.expected(1) } + search.angles()[a]));
+                all.push_back(search.together(a));
+            }
+            search.believe(all, step);
+            const auto off = [&](double found) {
+                return std::abs(std::remainder(found - middle, 2 * M_PI));
+            };
+            worst = std::max(worst, off(search.line().phase));
+            plain = std::arg(told_of(points, samples, plain).sum);
+            worst_plain = std::max(worst_plain, off(plain));
+        }
+        BOOST_TEST(worst < M_PI / 4);
+        BOOST_TEST(worst_plain > M_PI / 4);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(silence_tells_nothing_and_the_line_goes_on)
+{
+    phase_search search(constellation("16qam"));
+    search.begin({ 0.5f, 0.01f });
+    const std::vector<phase_search::told> nothing(search.angles().size());
+    for (int s = 0; s < 10; ++s)
+        BOOST_TEST(search.believe(nothing, step) == 0U);
+    BOOST_TEST(std::abs(search.line().phase - 0.6f) < 1e-5f);
+    BOOST_TEST(search.line().growth == 0.01f);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
