@@ -65,7 +65,7 @@ struct mimo_output_status {
  * whose labels are alike, or alike but for a symmetry of the constellation and up to four
  * symbols, are on one transmitter, and the one that is explained less well starts again,
  * with the other outputs' transmitters taken out. So does one that leaves three quarters
- * of what decisions at random would, whatever its phase. From a step whose power is a tenth
+ * of what decisions at random would, whatever its phase. From a step whose power is a hundredth
  * of what is expected, nothing is learnt.
  *
  * Which transmitter comes out where is as the start found it, and so is a symmetry of the

@@ -226,7 +226,7 @@ void mimo_filter::start(const float* const* samples,
 void mimo_filter::watch()
 {
     for (auto& each : d_outputs)
-        if (remains(each) > lost * d_chance)
+        if (remains(each) > lost * d_chance || (each.starts > 0 && each.heard == 0))
             each.found = false;
     for (std::size_t a = 0; a < outputs(); ++a)
         for (std::size_t b = 0; b < a; ++b)
@@ -316,7 +316,7 @@ void mimo_filter::find()
             output& each = d_outputs[*o];
             const auto there = std::find_if(news.begin(), news.end(), [&](std::size_t t) {
                 const auto& labels = transmitters[t].labels;
-                return told(each) &&
+                return told(each) && each.heard > 0 &&
                        alike(&each.labels[compared_from()],
                              labels.data() + labels.size() - compared - most_late);
             });

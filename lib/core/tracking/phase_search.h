@@ -45,10 +45,10 @@ public:
         }
     };
 
-    //! Whether a step of so many samples has a tenth of a signal's power: less is silence.
+    //! Whether a step of so many samples has a hundredth of a signal's power: less is silence.
     static bool is_heard(double power, std::size_t samples)
     {
-        return power > 0.1 * static_cast<double>(samples);
+        return power > 0.01 * static_cast<double>(samples);
     }
 
     explicit phase_search(const constellation& symbols);

@@ -29,13 +29,13 @@ std::vector<point> unit_points(const constellation& symbols)
 
 std::size_t nearest(const std::vector<point>& points, point sample)
 {
-    return static_cast<std::size_t>(
-        std::min_element(points.begin(),
-                         points.end(),
-                         [&](point a, point b) {
-                             return std::norm(sample - a) < std::norm(sample - b);
-                         }) -
-        points.begin());
+    return static_cast<std::size_t>(std::min_element(points.begin(),
+                                                     points.end(),
+                                                     [&](point a, point b) {
+                                                         return std::norm(sample - a) <
+                                                                std::norm(sample - b);
+                                                     }) -
+                                    points.begin());
 }
 
 // What nearest points, decided at a phase, tell of samples.
