@@ -136,7 +136,8 @@ def test_an_address_that_cannot_be_bound_is_named():
 
 
 def monitor_of(address):
-    for _ in range(100):  # ZeroMQ's own thread closes the one before
+    """ZeroMQ's own thread closes the one before, and tells nobody when: two seconds are waited at most."""
+    for _ in range(100):
         try:
             return adann.status_monitor(address)
         except ValueError:

@@ -14,7 +14,6 @@ using simd::lanes;
 namespace {
 
 constexpr std::size_t room = 4096; // symbols until the buffers are moved back
-constexpr float left_part = 0.05f; // of a step, of what is left on average
 // A least squares fit to labels has four equations for each unknown, or more.
 constexpr std::size_t most_blind_taps = front_filter::blind_symbols / 8 + 1;
 

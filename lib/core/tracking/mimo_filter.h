@@ -65,8 +65,8 @@ struct mimo_output_status {
  * whose labels are alike, or alike but for a symmetry of the constellation and up to four
  * symbols, are on one transmitter, and the one that is explained less well starts again,
  * with the other outputs' transmitters taken out. So does one that leaves three quarters
- * of what decisions at random would, whatever its phase. From a step whose power is a hundredth
- * of what is expected, nothing is learnt.
+ * of what decisions at random would, whatever its phase, and one that is silent: a step with less
+ * than a hundredth of a signal's power, from which nothing is learnt.
  *
  * Which transmitter comes out where is as the start found it, and so is a symmetry of the
  * constellation; after a new start of all outputs it may be otherwise.
