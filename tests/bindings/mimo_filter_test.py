@@ -232,6 +232,19 @@ def test_a_signal_that_was_away_comes_back_as_it_was():
     assert [each.starts for each in filter.status] == [1, 1]
 
 
+def test_a_signal_that_stays_faint_is_found_again():
+    """26 dB less is silence to taps of the signal before, and not learnt from: they start anew."""
+    labels = labels_for("16qam", 49152, 20)
+    samples = DualPolarizationLink(snr=25, turning=1e-6).receive(labels, 20)
+    samples[:, SPS * 16896:] *= 0.05
+    filter = core.mimo_filter(model_of("16qam"))
+    filter.start(samples[:, :8192], labels[:, :4096])
+    filtered = filter.run(samples)
+    rates, _ = errors(filtered[:, SPS * 32768:], filter.delay, labels[:, 32768:], "16qam")
+    assert apart(rates, 1e-3)
+    assert [each.starts for each in filter.status] == [2, 2]
+
+
 def quadrants(filtered, delay, sent):
     """By how many quarter turns a stream is turned against its transmitter, in stretches of 512 symbols."""
     streams = filtered[:, SPS * delay::SPS]
