@@ -121,8 +121,8 @@ bool front_filter::begin_blindly()
 }
 
 /* Remembers the channel of the latest labels, if they tell it, and explain the samples well, or as
- * well as those before. If the filter was lost
- * since it last did, the labels may have come to lie aside of what was sent: then it starts from
+ * well as those before. Few labels that explain little, the inner points for a signal that became
+ * fainter, are a loss. If the filter was lost since it last did, the labels may have come to lie aside of what was sent: then it starts from
  * those that are not. */
 bool front_filter::settle()
 {
@@ -132,8 +132,12 @@ bool front_filter::settle()
     const float left = d_judge.left(still(owned), &d_labels[first]);
     const float most = lost() * static_cast<float>(sample(judge::symbols));
     const bool as_usual = d_usual > 0 ? left < as_before * d_usual : !d_was_lost;
-    if (!(2 * left < most || (left < most && as_usual)) ||
-        !are_rich(&d_labels[first], d_waveform->classes()))
+    const bool well = 2 * left < most;
+    if (!are_rich(&d_labels[first], d_waveform->classes())) {
+        d_was_lost |= !well && d_usual > 0;
+        return false;
+    }
+    if (!(well || (left < most && as_usual)))
         return false;
     if (d_was_lost) {
         double ahead = 0; // a start from a line goes on from the phase before

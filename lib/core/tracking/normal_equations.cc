@@ -181,8 +181,9 @@ aligned_floats normal_equations::noise(const std::vector<float>& correlation) co
 void normal_equations::want(const aligned_floats& noise)
 {
     float* const p = d_sums.data() + d_planes * matrix();
+    const float rms = std::sqrt(*row(0) / count());
     for (std::size_t k = 0; k < noise.size(); ++k)
-        p[k] += count() * noise[k];
+        p[k] += count() * rms * noise[k];
     p[vector_floats()] += 2 * count() * noise[d_taps / 2];
 }
 

@@ -64,8 +64,9 @@ public:
      * \param correlation E[x̄(i + d) v(i)], d from -r to r, as
      * expected_waveform::noise_correlation(): of lags beyond the taps nothing is used */
     aligned_floats noise(const std::vector<float>& correlation) const;
-    /*! As if that noise had been in the samples z: what the sums leave stays as it was for
-     * doing nothing. */
+    /*! As if that noise had been in the samples z, and had come with the samples x at their
+     * present level: those it was measured in have unit power. What the sums leave stays as it
+     * was for taps that bring x back to that power. */
     void want(const aligned_floats& noise);
     //! As if the complex samples z had been turned by so many radians.
     void turn_wanted(float by);

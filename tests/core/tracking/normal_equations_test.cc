@@ -120,8 +120,16 @@ BOOST_DATA_TEST_CASE(samples_with_the_noise_in_them_are_wanted_as_they_are,
                      taps)
 {
     constexpr std::size_t reach = 12;
-    const block given(1, taps);
-    const auto &x = given.x[0], &noise = given.wanted;
+    block given(1, taps);
+    auto& x = given.x[0];
+    const auto& noise = given.wanted;
+    double power = 0;
+    for (std::size_t i = 0; i < n; ++i)
+        power += (complex ? std::norm(block::at(x, i)) : x.re[i] * x.re[i]) / n;
+    for (std::size_t i = 0; i < x.re.size(); ++i) {
+        x.re[i] *= static_cast<float>(1 / std::sqrt(power));
+        x.im[i] *= static_cast<float>(1 / std::sqrt(power));
+    }
     const std::size_t middle = taps / 2;
     planes wanted(n, true); // the middle of the windows, without the noise
     std::vector<float> correlation;
