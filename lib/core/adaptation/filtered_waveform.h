@@ -38,4 +38,20 @@ inline float sum_of_products(const float* a, const float* b, std::size_t n)
     return total;
 }
 
+//! Σ a, in as many.
+inline float sum_of(const float* a, std::size_t n)
+{
+    constexpr std::size_t lanes = 8;
+    float sums[lanes] = {}, total = 0;
+    std::size_t i = 0;
+    for (; i + lanes <= n; i += lanes)
+        for (std::size_t l = 0; l < lanes; ++l)
+            sums[l] += a[i + l];
+    for (; i < n; ++i)
+        total += a[i];
+    for (const float sum : sums)
+        total += sum;
+    return total;
+}
+
 } // namespace gr::adann::core

@@ -172,10 +172,12 @@ bool guard::judge(const feature_view& batch, const network& average)
 
 bool guard::judge_waveform(const feature_view& batch, bool decides)
 {
+    d_turn = !d_turn;
+    const auto is_compared = [&](candidate which) {
+        return which == adaptive || (which == offline) == d_turn;
+    };
     for (const candidate which : { offline, adaptive, last_good })
-        if (which == last_good && !d_kept) {
-            d_decisions[last_good] = d_decisions[offline];
-        } else {
+        if (which == d_in_use || is_compared(which)) {
             d_streamed.assign(d_candidates[which].net);
             d_decider.decide(d_streamed, batch, d_decisions[which].data());
         }
@@ -205,7 +207,7 @@ bool guard::judge_waveform(const feature_view& batch, bool decides)
             }
     }
     for (const candidate which : { offline, adaptive, last_good })
-        if (which != d_in_use) {
+        if (which != d_in_use && is_compared(which)) {
             const auto votes = d_judge->compare(d_decisions[which].data(), used);
             d_rivals[which].better.add(votes.first, votes.second);
             d_rivals[which].worse.add(votes.second, votes.first);
@@ -326,6 +328,7 @@ void guard::state(archive& members)
     members("doubt", d_doubt, 0.0, most_doubted);
     members("doubted", d_refined_symbols, 0.0, most_doubted);
     members("random", d_random);
+    members("turn", d_turn);
     for (const candidate which : { offline, adaptive, last_good }) {
         members(std::string("better.") + name(which), d_rivals[which].better);
         members(std::string("worse.") + name(which), d_rivals[which].worse);

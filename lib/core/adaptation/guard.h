@@ -24,9 +24,9 @@ namespace gr::adann::core {
  * - adaptive: the running average of the network that is being trained;
  * - last good: a copy of the adaptive one from when it was seen to be good.
  *
- * With the expected waveform, and batches that are long enough for it, all three
- * decide each batch before it is trained on, and a waveform_judge compares the others'
- * decisions with those in use. A candidate that is surely better (sequential_test) is put
+ * With the expected waveform, and batches that are long enough for it, the one in use and
+ * the adaptive one decide each batch before it is trained on, the other two in turn, and a
+ * waveform_judge compares the others' decisions with those in use. A candidate that is surely better (sequential_test) is put
  * into use. While the adaptive one is in use and surely better than the last good one, a
  * copy of it becomes the last good one. While it is not in use and surely worse, training
  * starts over from the one in use: a rollback, which changes no decision. The data need
@@ -161,6 +161,7 @@ private:
     std::array<std::vector<std::uint8_t>, 3> d_decisions;
     std::vector<std::uint8_t> d_refined;
     bool d_is_refined = false, d_changed = false;
+    bool d_turn = false; // whether the offline one was compared, or the last good one
     double d_doubt = 0, d_refined_symbols = 0; // sums, of the latest ones
 
     void forget_doubt() { d_doubt = d_refined_symbols = 0; }

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 namespace gr::adann::core {
 
@@ -126,10 +125,8 @@ void waveform_judge::gather()
     const bool is_complex = d_waveform.now().is_complex();
     const float* const moments = d_block.correlation();
     const auto sum = [&](const planes& values, std::size_t first) {
-        const auto add = [&](const aligned_floats& part) {
-            return std::accumulate(part.begin() + first, part.begin() + first + n, 0.0);
-        };
-        return number(add(values.re), is_complex ? add(values.im) : 0);
+        return number(sum_of(&values.re[first], n),
+                      is_complex ? sum_of(&values.im[first], n) : 0);
     };
     number total = sum(d_wave, 0);
     for (std::size_t k = 0; k < d_taps; ++k) {
@@ -173,14 +170,11 @@ waveform_judge::residual(const std::uint8_t* labels, std::size_t first, std::siz
 // Of so many symbols' rest.
 double waveform_judge::power(std::size_t symbols) const
 {
-    const std::size_t stride = d_waveform.now().stride();
+    constexpr std::size_t most = 1024; // in floats
+    const std::size_t floats = symbols * d_waveform.now().stride();
     double total = 0;
-    for (std::size_t i = 0; i < symbols; ++i) {
-        float power = 0;
-        for (std::size_t j = i * stride; j < (i + 1) * stride; ++j)
-            power += d_rest[j] * d_rest[j];
-        total += power;
-    }
+    for (std::size_t i = 0; i < floats; i += most)
+        total += sum_of_products(&d_rest[i], &d_rest[i], std::min(most, floats - i));
     return total;
 }
 
@@ -203,11 +197,15 @@ void waveform_judge::subtract(std::size_t first, std::size_t last, float* rest) 
     const std::size_t n = (last - first) * stride;
     const std::size_t expected = (last - first + 2 * filter_reach) * stride;
     const float* const samples = &d_samples[first * stride];
-    for (std::size_t plane = 0; plane < planes; ++plane) {
-        const std::complex<float> offset = d_taps_in_use[d_taps];
-        for (std::size_t i = plane; i < n; i += planes)
-            rest[i] = samples[i] - (plane ? offset.imag() : offset.real());
-    }
+    const std::complex<float> offset = d_taps_in_use[d_taps];
+    if (planes == 1)
+        for (std::size_t i = 0; i < n; ++i)
+            rest[i] = samples[i] - offset.real();
+    else
+        for (std::size_t i = 0; i < n; i += 2) {
+            rest[i] = samples[i] - offset.real();
+            rest[i + 1] = samples[i + 1] - offset.imag();
+        }
     for (std::size_t k = 0; k < d_taps; ++k)
         d_factors[k] = -d_taps_in_use[k].real();
     add_filtered(d_factors, d_expected.data(), n, rest);

@@ -35,6 +35,17 @@ bool solve(std::vector<T>& a, std::size_t m, std::vector<T>& b, std::size_t n)
             return T{ v.real() * w.real() - v.imag() * w.imag(),
                       v.real() * w.imag() + v.imag() * w.real() };
     };
+    // Four sums at a time: each addition waits for the one before.
+    const auto product = [&](const T* row, const T* other, std::size_t count) {
+        T sums[4] = {};
+        std::size_t k = 0;
+        for (; k + 4 <= count; k += 4)
+            for (std::size_t l = 0; l < 4; ++l)
+                sums[l] += times(row[k + l], conjugate(other[k + l]));
+        for (; k < count; ++k)
+            sums[0] += times(row[k], conjugate(other[k]));
+        return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+    };
     for (std::size_t j = 0; j < m; ++j) {
         const auto diagonal = std::real(a[j * m + j]);
         for (std::size_t k = 0; k < j; ++k)
@@ -44,8 +55,7 @@ bool solve(std::vector<T>& a, std::size_t m, std::vector<T>& b, std::size_t n)
         const auto pivot = std::sqrt(std::real(a[j * m + j]));
         a[j * m + j] = pivot;
         for (std::size_t i = j + 1; i < m; ++i) {
-            for (std::size_t k = 0; k < j; ++k)
-                a[i * m + j] -= times(a[i * m + k], conjugate(a[j * m + k]));
+            a[i * m + j] -= product(&a[i * m], &a[j * m], j);
             a[i * m + j] /= pivot;
         }
     }
