@@ -232,11 +232,13 @@ def test_a_signal_that_was_away_comes_back_as_it_was():
     assert [each.starts for each in filter.status] == [1, 1]
 
 
-def test_a_signal_that_stays_faint_is_found_again():
-    """26 dB less is silence to taps of the signal before, and not learnt from: they start anew."""
+@pytest.mark.parametrize("level", (0.05, 0.25, 0.5))
+def test_a_signal_that_stays_faint_is_found_again(level):
+    """26 dB less is silence to taps of the signal before, and not learnt from; less of a step leaves
+    decisions on the inner points, whose taps explain them by half. Both start anew."""
     labels = labels_for("16qam", 49152, 20)
     samples = DualPolarizationLink(snr=25, turning=1e-6).receive(labels, 20)
-    samples[:, SPS * 16896:] *= 0.05
+    samples[:, SPS * 16896:] *= level
     filter = core.mimo_filter(model_of("16qam"))
     filter.start(samples[:, :8192], labels[:, :4096])
     filtered = filter.run(samples)

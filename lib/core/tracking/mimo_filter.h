@@ -65,7 +65,8 @@ struct mimo_output_status {
  * whose labels are alike, or alike but for a symmetry of the constellation and up to four
  * symbols, are on one transmitter, and the one that is explained less well starts again,
  * with the other outputs' transmitters taken out. So does one that leaves three quarters
- * of what decisions at random would, whatever its phase, and one that is silent: a step with less
+ * of what decisions at random would, whatever its phase, or a half where that is twice what it
+ * left before, as on the inner points of a constellation whose level has dropped; and one that is silent: a step with less
  * than a hundredth of a signal's power, from which nothing is learnt.
  *
  * Which transmitter comes out where is as the start found it, and so is a symmetry of the
@@ -130,6 +131,7 @@ private:
         std::size_t heard = 0;                      // steps in a row that were not silent
         double remains = 0;                         // since it was watched: see remains()
         std::size_t measured = 0;                   // samples of that
+        double usual = 0; // what remains as a rule; 0: not known yet
         bool found = false;
         std::uint64_t starts = 0;
     };

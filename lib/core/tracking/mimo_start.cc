@@ -13,6 +13,9 @@ namespace gr::adann::core {
 namespace {
 
 constexpr float lost = 0.75f;                        // of what decisions at random leave
+constexpr float doubtful = 0.5f;                     // the same, of what is unusual
+constexpr double much_more = 2;                      // than usual
+constexpr double usually = 0.125;                    // part that the latest has in that
 constexpr std::size_t compared = 256, most_late = 4; // labels of two outputs
 constexpr std::size_t most_patience = 65536;         // symbols
 constexpr double ridge = 1e-3; // of the mean power: where there is only noise, no taps
@@ -168,6 +171,7 @@ void mimo_filter::begin(output& each,
     each.known = ready() + d_half_window + 1;
     each.remains = 0;
     each.measured = 0;
+    each.usual = 0;
     each.found = true;
     ++each.starts;
 }
@@ -225,9 +229,15 @@ void mimo_filter::start(const float* const* samples,
 // Which outputs have lost their transmitter, or have another one's; these start again.
 void mimo_filter::watch()
 {
-    for (auto& each : d_outputs)
-        if (remains(each) > lost * d_chance || (each.starts > 0 && each.heard == 0))
+    for (auto& each : d_outputs) {
+        const double left = remains(each);
+        const bool unusual = each.usual > 0 && left > much_more * each.usual;
+        if (left > (unusual ? doubtful : lost) * d_chance ||
+            (each.starts > 0 && each.heard == 0))
             each.found = false;
+        else if (!unusual)
+            each.usual += (each.usual > 0 ? usually : 1) * (left - each.usual);
+    }
     for (std::size_t a = 0; a < outputs(); ++a)
         for (std::size_t b = 0; b < a; ++b)
             if (are_one(d_outputs[a], d_outputs[b])) {
@@ -321,8 +331,10 @@ void mimo_filter::find()
                              labels.data() + labels.size() - compared - most_late);
             });
             each.found = there != news.end();
-            if (each.found)
+            if (each.found) {
+                each.usual = 0; // another one from now on
                 news.erase(there);
+            }
             o = each.found ? sought.erase(o) : o + 1;
         }
         if (sought.empty())
