@@ -39,6 +39,7 @@ void adaptive_equalizer::serve()
     if (!filled)
         return;
     const std::uint64_t rollbacks = status().rollbacks;
+    d_end = filled->end;
     if (d_start)
         attempt([&] { begin_with(*filled); });
     else if (filled->starts) // decided before the start was over
@@ -174,6 +175,7 @@ void adaptive_equalizer::share_status()
         std::exchange(d_status, d_learner->status()).estimates;
     if (d_status.estimates != estimates)
         d_since_estimate = 0;
+    d_pace = d_learner->pace();
 }
 
 void adaptive_equalizer::publish()
@@ -196,6 +198,7 @@ model adaptive_equalizer::checkpoint()
     model saved = d_learner->checkpoint();
     archive members = archive::saving(saved.state, "state");
     members("dropped", d_dropped);
+    members("spared", d_spared);
     if (d_front)
         d_front->read([&](front_filter& front) { members("front", front); });
     return saved;
@@ -210,7 +213,7 @@ void adaptive_equalizer::save(const std::string& path, const model& saved)
 void adaptive_equalizer::report(const learner_event& event)
 {
     if (d_on_event)
-        d_on_event({ event, d_dropped, queued(), front_status() });
+        d_on_event({ event, d_dropped, queued(), front_status(), d_end });
 }
 
 } // namespace gr::adann::core

@@ -107,12 +107,13 @@ adaptive_equalizer::adaptive_equalizer(
     if (d_start)
         return;
     d_learner.emplace(initial, settings);
-    d_status = d_learner->status();
+    share_status();
     publish();
     make_refining(initial);
     if (!initial.state.tensors.empty()) {
         archive members = archive::restoring(d_initial.state, "state");
         members("dropped", d_dropped);
+        members("spared", d_spared);
         if (d_front && d_initial.state.has("state.front.taps"))
             members("front", d_front->resting());
     }
@@ -142,6 +143,7 @@ void adaptive_equalizer::start()
         d_queue.pop();
     d_filling = nullptr;
     d_position = 0;
+    d_symbols = d_end = 0;
     d_gap = true;
     d_untrained = d_sequence = 0;
     d_known.clear();

@@ -37,6 +37,7 @@ struct adaptation_event : learner_event {
     std::uint64_t dropped;     //!< batches that found the queue full
     std::size_t queued;        //!< batches not yet learnt from, that of a step included
     front_filter_status front; //!< of the front filter, if there is one
+    std::uint64_t symbols;     //!< decided since start(), up to the end of the latest batch
 };
 
 /*! Decides feature vectors and has a learner learn from them, in live mode in a thread of its
@@ -200,6 +201,7 @@ private:
         bool follows = false;             // directly the one handed over before it
         bool starts = false;              // of labels only those known are there:
         std::size_t first = 0, known = 0; // the first, and how many
+        std::uint64_t end = 0;            // in symbols, since the start
 
         void begin(bool directly, bool without_model)
         {
@@ -232,6 +234,7 @@ private:
     std::size_t hand_out(const feature_view& view, std::uint8_t* labels);
     void make_soft(const model& learnt);
     void make_refining(const model& learnt);
+    bool is_due();
     void collect(const feature_view& view,
                  const std::uint8_t* decided,
                  const std::uint8_t* known_labels);
@@ -282,6 +285,8 @@ private:
     std::vector<std::uint8_t> d_taught;  // known labels, and decisions where they are not
     batch* d_filling = nullptr;        // null while the current batch is not learnt from
     std::size_t d_position = 0;        // in the current batch
+    std::uint64_t d_symbols = 0;       // since the start
+    std::size_t d_apart = 1;           // the front filter's
     bool d_gap = true;                 // before the current batch
     bool d_followed = true;            // whether the front filter did
     std::vector<std::uint8_t> d_known; // the training sequence of a burst that begins
@@ -304,6 +309,8 @@ private:
     std::atomic<bool> d_reset_front{ false };
     std::atomic<std::uint64_t> d_dropped{ 0 };
     std::atomic<std::uint64_t> d_since_estimate{ 0 }; // batches decided
+    std::atomic<std::size_t> d_pace{ 1 };             // the learner's
+    std::atomic<std::uint64_t> d_spared{ 0 };         // batches since one was handed over
 
     // Between anyone and the adapter: neither decisions nor a step hold this lock.
     mutable std::mutex d_mutex;
@@ -317,6 +324,7 @@ private:
     // The adapter's: its thread and, in lockstep, decide()'s hold this lock while they serve().
     std::mutex d_serving;
     std::optional<batch_recorder> d_recorder;
+    std::uint64_t d_end = 0;   // of the latest batch
     clock::time_point d_saved; // the latest checkpoint
     std::thread d_thread;
 };

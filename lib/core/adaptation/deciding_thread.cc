@@ -38,6 +38,7 @@ adaptive_equalizer::written adaptive_equalizer::decide(const feature_view& view,
                                posteriors + done * d_initial.net.outputs(),
                                soft + all.points * d_initial.window.floats_per_sample(),
                                kind);
+        d_symbols += part.count;
         if (d_adapts && d_thread.joinable())
             collect(part, decided, known_labels ? known_labels + done : nullptr);
         d_position = (d_position + part.count) % d_batch;
@@ -123,6 +124,7 @@ feature_view adaptive_equalizer::decide_some(const feature_view& view,
         front.decided(labels, n, d_decider, net);
     if (n == d_untrained && d_paused && front.status().bursts == d_bursts)
         d_between = true; // no burst has begun
+    d_apart = front.apart();
     if (d_position + n == d_batch || n == d_untrained)
         tell(front);
     following->leave();
@@ -166,14 +168,25 @@ void adaptive_equalizer::tell(const front_filter& front)
     d_front_report.publish();
 }
 
+// Whether the batch that begins is worth a step: with links that move each one is.
+bool adaptive_equalizer::is_due()
+{
+    const std::size_t pace = d_following ? std::min(d_pace.load(), d_apart) : d_pace.load();
+    if (++d_spared < pace)
+        return false;
+    d_spared = 0;
+    return true;
+}
+
 void adaptive_equalizer::collect(const feature_view& view,
                                  const std::uint8_t* decided,
                                  const std::uint8_t* known_labels)
 {
     const bool learns = !d_frozen && !d_between && !d_untrained;
     if (d_position == 0) {
-        d_filling = learns ? d_queue.free_slot() : nullptr;
-        if (!d_filling && learns)
+        const bool due = learns && is_due();
+        d_filling = due ? d_queue.free_slot() : nullptr;
+        if (!d_filling && due)
             ++d_dropped;
         if (d_filling)
             d_filling->begin(!d_gap, !d_started);
@@ -196,6 +209,7 @@ void adaptive_equalizer::collect(const feature_view& view,
     if (is_whole)
         ++d_since_estimate;
     if (d_filling && is_whole) {
+        d_filling->end = d_symbols;
         d_queue.push();
         if (d_lockstep)
             serve();

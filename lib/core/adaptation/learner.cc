@@ -155,6 +155,14 @@ void learner::estimate_errors(std::size_t more_symbols)
     };
 }
 
+std::size_t learner::pace() const
+{
+    return d_settings.average
+               ? std::clamp<std::size_t>(
+                     d_refined / part_averaged / d_settings.average, 1, longest)
+               : 1;
+}
+
 void learner::roll_back(const std::string& reason)
 {
     start_over_from(in_use().parameters());

@@ -132,6 +132,10 @@ public:
     //! \throws std::invalid_argument naming the value that is out of range
     void set_training(const training_settings& training);
 
+    /*! Of how many batches one is worth a step: as the average grows, more rarely, in
+     * proportion, up to one in four. */
+    std::size_t pace() const;
+
     //! Whose decisions are the best, as far as is known.
     const network& in_use() const;
     const learner_status& status() const { return d_status; }

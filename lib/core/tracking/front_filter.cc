@@ -147,7 +147,7 @@ void front_filter::forget_samples()
 // From an update on.
 front_filter::pace front_filter::next_pace() const
 {
-    const std::size_t update = d_in_use && !is_lost() ? d_bank.apart() * block : block;
+    const std::size_t update = apart() * block;
     const bool has_phase = d_carrier && !(d_carrier->idle() && update > block);
     return { update, has_phase ? carrier::step : update };
 }

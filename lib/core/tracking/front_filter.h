@@ -134,6 +134,8 @@ public:
     {
         return d_window.dimension() + 2 * reach() * d_window.floats_per_sample();
     }
+    //! Blocks from one update to the next, 1 to most_apart: the more, the less the link moves.
+    std::size_t apart() const { return d_in_use && !is_lost() ? d_bank.apart() : 1; }
     //! Symbols up to the next update, the carrier's step or the end of the training sequence:
     //! the most that filter() may be given.
     std::size_t left() const

@@ -24,8 +24,8 @@ from .generality_report import write_results
 BLOCK = 1024  # symbols that errors are counted over
 HALF_WINDOW = 5
 _MOST = 0.15  # frozen BER
-# Symbols: of a step, as it comes; from one estimate to the next; that estimates are averaged over.
-_BATCH, _EVERY, _STRETCH = 512, 8192, 2**16
+# Symbols: from one look at the estimate to the next; that these are averaged over.
+_EVERY, _STRETCH = 8192, 2**16
 # The oracle's learning rates: Adam, each for as many epochs.
 _RATES = 0.005, 0.0015, 0.0004
 
@@ -106,11 +106,12 @@ def run_draw(links: str, number: int, size: Size, rows: dict | None = None) -> d
 def find_estimates(events: list[dict], errors: np.ndarray, bits: int) -> list[tuple[int, float, bool]]:
     """What run_draw's `estimates` has: of the stretches for which all estimates were made, the mean of
     these, trustworthy if all are. events: status messages. errors: of each block."""
-    told = {event["step"] * _BATCH: event for event in events if "ber" in event}
+    ends = [event["symbols"] for event in events]
     found = []
     for start in range(0, len(errors) * BLOCK - _STRETCH + 1, _STRETCH):
-        some = [told.get(start + symbols) for symbols in range(_EVERY, _STRETCH + 1, _EVERY)]
-        if None not in some:
+        latest = np.searchsorted(ends, range(start + _EVERY, start + _STRETCH + 1, _EVERY), "right") - 1
+        some = [events[number] for number in latest if number >= 0 and "ber" in events[number]]
+        if len(some) == len(latest):
             found.append((int(sum(errors[start // BLOCK:(start + _STRETCH) // BLOCK])),
                           float(np.mean([one["ber"] for one in some])) * _STRETCH * bits,
                           all(one["trustworthy"] for one in some)))
