@@ -49,13 +49,17 @@ def test_estimates_are_compared_where_they_are_trusted_and_there_is_something_to
 
 
 def test_estimates_belong_to_the_symbols_before_them():
-    events = [{"step": step, "ber": step / 2**20, "trustworthy": step != 256} for step in range(16, 400)]
+    events = [{"symbols": 512 * step, "ber": step / 2**20, "trustworthy": step != 256} for step in range(16, 400)]
     errors = np.repeat([3, 5, 7], 64)
     assert find_estimates(events, errors, 2) == [
         (3 * 64, pytest.approx(np.mean(np.arange(16, 129, 16)) / 8), True),
         (5 * 64, pytest.approx(np.mean(np.arange(144, 257, 16)) / 8), False),
         (7 * 64, pytest.approx(np.mean(np.arange(272, 385, 16)) / 8), True)]
     assert find_estimates(events[1:], errors, 2)[0][0] == 5 * 64  # one that is missing
+    assert find_estimates(events[::4], errors, 2)[0] == find_estimates(events, errors, 2)[0]
+    unknown = [dict(event) for event in events]
+    del unknown[128]["ber"]  # of 73,728 symbols
+    assert [found[0] for found in find_estimates(unknown, errors, 2)] == [3 * 64, 7 * 64]
 
 
 def test_the_quick_form_runs(tmp_path):

@@ -154,7 +154,7 @@ bool guard::refined_trustworthy() const
            d_refined_symbols >= settled;
 }
 
-bool guard::judge(const feature_view& batch, const network& average)
+bool guard::judge(const feature_view& batch, const network& average, std::size_t apart)
 {
     d_candidates[adaptive].net.parameters() = average.parameters();
     const bool seen = d_judge && batch.count == d_decisions[0].size();
@@ -162,7 +162,7 @@ bool guard::judge(const feature_view& batch, const network& average)
     const bool estimates = d_random && !std::isnan(d_initial.symbol_error_rate);
     const bool decides = seen && (explained() || !estimates);
     d_is_refined = d_changed = false;
-    bool start_over = seen && judge_waveform(batch, decides);
+    bool start_over = seen && judge_waveform(batch, decides, apart);
     d_looks.pass(batch.count, [&](std::size_t first, std::size_t count) {
         start_over =
             start_over || judge_part(batch.from(first, count), average, !decides);
@@ -170,7 +170,7 @@ bool guard::judge(const feature_view& batch, const network& average)
     return start_over;
 }
 
-bool guard::judge_waveform(const feature_view& batch, bool decides)
+bool guard::judge_waveform(const feature_view& batch, bool decides, std::size_t apart)
 {
     d_turn = !d_turn;
     const auto is_compared = [&](candidate which) {
@@ -197,7 +197,8 @@ bool guard::judge_waveform(const feature_view& batch, bool decides)
         if (explained())
             d_judge->follow(d_refined.data());
         d_is_refined = true;
-        const double keep = std::exp(-static_cast<double>(batch.count) / doubt_lasts);
+        const double keep = std::exp(-static_cast<double>(batch.count) / doubt_lasts /
+                                     static_cast<double>(apart));
         d_doubt *= keep;
         d_refined_symbols *= keep;
         for (const float doubt : d_refiner->doubts())

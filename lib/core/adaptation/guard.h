@@ -69,8 +69,10 @@ public:
     void restart_estimates();
 
     /*! Looks at a batch, and decides which candidate is in use. Returns whether training
-     * has to start over from it. */
-    bool judge(const feature_view& batch, const network& average);
+     * has to start over from it.
+     * \param apart of so many batches one is looked at: what is counted of refined labels
+     * lasts as much longer */
+    bool judge(const feature_view& batch, const network& average, std::size_t apart = 1);
 
     candidate in_use() const { return d_in_use; }
     /*! Of the batch that judge() saw: what the network in use decided, refined by the
@@ -93,7 +95,8 @@ public:
     //! was trained; true without one.
     bool explained() const;
 
-    /*! Of refined labels of some 8192 latest symbols: what likelihoods leave open, times
+    /*! Of refined labels of some 8192 latest symbols, or as many for each of the batches that one is
+     * looked at of: what likelihoods leave open, times
      * what was counted for that when the model was trained; NaN while nothing is refined. */
     double refined_symbol_error_rate() const;
     //! Effective number of symbols that it is made from.
@@ -136,7 +139,7 @@ private:
         void state(archive& members);
     };
 
-    bool judge_waveform(const feature_view& batch, bool decides);
+    bool judge_waveform(const feature_view& batch, bool decides, std::size_t apart);
     bool judge_part(const feature_view& part, const network& average, bool decides);
     void look(scored_network& each, const feature_view& view);
     void keep_good(const network& average);

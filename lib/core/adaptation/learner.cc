@@ -112,7 +112,7 @@ bool learner::watch(const feature_view& batch, const std::uint8_t* decided)
         d_paused = false;
         d_events.push_back(event(event_kind::resumed));
     }
-    const bool rolls_back = d_guard->judge(batch, d_average);
+    const bool rolls_back = d_guard->judge(batch, d_average, pace());
     d_status.in_use = d_guard->in_use();
     if (d_guard->changed())
         forget_estimate(); // it is of another signal

@@ -199,6 +199,20 @@ struct kernels {
                   float keep,
                   float* const* y);
 
+    //! Σ a[i] b[i] for i < n; Σ a[i] without b.
+    float (*dot)(const float* a, const float* b, std::size_t n);
+
+    /*! Of the matrix of sums over n windows, Σ_{i < n} x[i + k] x[i + j] in row k and column j, the
+     * rows behind the first one, each of which follows from the one before it: the window's
+     * first sample leaves, the one behind it comes. Columns from `taps` on become zero.
+     * \param x n + taps - 1 samples; `lanes` more can be read
+     * \param matrix (taps, pitch), its first row known \param pitch a multiple of `lanes` */
+    void (*covariance_rows)(const float* x,
+                            std::size_t n,
+                            std::size_t taps,
+                            std::size_t pitch,
+                            float* matrix);
+
     //! Steps of the Viterbi algorithm: see trellis_kernels.h.
     trellis_kernel* add_compare_select;
 

@@ -237,6 +237,32 @@ std::uint32_t next(noise_state& state, std::size_t l)
     return result;
 }
 
+template <product times>
+float dot(const float* a, const float* b, std::size_t n)
+{
+    float sum = 0;
+    for (std::size_t i = 0; i < n; ++i)
+        sum += b ? times(a[i], b[i]) : a[i];
+    return sum;
+}
+
+template <product times>
+void covariance_rows(const float* x,
+                     std::size_t n,
+                     std::size_t taps,
+                     std::size_t pitch,
+                     float* matrix)
+{
+    for (std::size_t k = 1; k < taps; ++k) {
+        float* const row = matrix + k * pitch;
+        row[0] = matrix[k];
+        for (std::size_t j = 1; j < taps; ++j)
+            row[j] = row[j - 1 - pitch] - times(x[k - 1], x[j - 1]) +
+                     times(x[k - 1 + n], x[j - 1 + n]);
+        std::fill(row + taps, row + pitch, 0.0f);
+    }
+}
+
 // The uppermost bit is the sign, the others the uniform number.
 double radius(std::uint32_t bits)
 {
@@ -298,6 +324,8 @@ constexpr kernels table(const char* name)
     all.logarithm = logarithm;
     all.add_noise = add_noise<times>;
     all.slide = slide<times>;
+    all.dot = dot<times>;
+    all.covariance_rows = covariance_rows<times>;
     all.add_compare_select = plain_add_compare_select;
     all.integers = &plain_integers;
     return all;

@@ -301,6 +301,8 @@ constexpr kernels vector_table(const char* name)
     all.logarithm = logarithm;
     all.add_noise = add_noise;
     all.slide = slide;
+    all.dot = dot;
+    all.covariance_rows = covariance_rows;
     all.add_compare_select = add_compare_select;
     all.integers = &vector_integers;
     return all;

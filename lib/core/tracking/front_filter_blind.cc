@@ -4,7 +4,7 @@
 #include "core/tracking/front_filter.h"
 
 #include <algorithm>
-#include <array>
+#include <bitset>
 #include <cmath>
 #include <complex>
 #include <tuple>
@@ -23,14 +23,16 @@ constexpr std::size_t most_looks_apart = 4096 / judge::symbols;
  * or more. Idle words are explained by many a channel. */
 bool are_rich(const std::uint8_t* labels, std::size_t classes)
 {
-    std::array<std::uint16_t, judge::symbols - 1> pairs;
-    for (std::size_t i = 0; i < pairs.size(); ++i)
-        pairs[i] = static_cast<std::uint16_t>(labels[i] * classes + labels[i + 1]);
-    std::sort(pairs.begin(), pairs.end());
-    const auto found =
-        static_cast<double>(std::unique(pairs.begin(), pairs.end()) - pairs.begin());
+    constexpr std::size_t pairs = judge::symbols - 1, most_classes = 256;
+    std::bitset<most_classes * most_classes> seen;
+    double found = 0;
+    for (std::size_t i = 0; i < pairs; ++i) {
+        auto pair = seen[labels[i] * classes + labels[i + 1]];
+        found += pair ? 0 : 1;
+        pair = true;
+    }
     const auto all = static_cast<double>(classes * classes);
-    return found >= all * (1 - std::exp(-static_cast<double>(pairs.size()) / all)) / 2;
+    return found >= all * (1 - std::exp(-static_cast<double>(pairs) / all)) / 2;
 }
 } // namespace
 
@@ -128,8 +130,7 @@ bool front_filter::settle()
 {
     const std::size_t around = d_waveform->reach();
     const std::size_t first = d_next - d_plain.size() + around;
-    const std::size_t owned = sample(first) - d_window.sps() / 2;
-    const float left = d_judge.left(still(owned), &d_labels[first]);
+    const float left = d_judge.left();
     const float most = lost() * static_cast<float>(sample(judge::symbols));
     const bool as_usual = d_usual > 0 ? left < as_before * d_usual : !d_was_lost;
     const bool well = 2 * left < most;

@@ -9,6 +9,7 @@ namespace gr::adann::core {
 namespace {
 constexpr float bouts_keep = 63.0f / 64;
 constexpr float deviations = 4; // of a fair coin's
+constexpr float small_gain = 0.1f; // of what noise makes of a tap
 } // namespace
 
 judge::judge(std::shared_ptr<const expected_waveform> waveform,
@@ -21,7 +22,9 @@ judge::judge(std::shared_ptr<const expected_waveform> waveform,
       d_solver(d_sums),
       d_filter(taps, d_planes == 2, simd::active()),
       d_expected(symbols * d_waveform->stride()),
+      d_enough(small_gain * d_waveform->noise() * d_waveform->noise()),
       d_channel(d_sums.vector_floats()),
+      d_gradient(d_channel),
       d_wave(symbols * d_sps + d_sums.pitch() + 2 * simd::lanes, d_planes == 2),
       d_passed(symbols * d_sps + simd::lanes, d_planes == 2),
       d_left{ std::vector<float>(symbols + 1), std::vector<float>(symbols + 1) }
@@ -75,10 +78,11 @@ judge::verdict judge::compare(const signal_planes& samples,
     std::size_t first = 0;
     while (first < symbols && !differs(first))
         ++first;
+    if (first < symbols)
+        leaves(other_samples, others, d_left[1]);
+    leaves(samples, labels, d_left[0]); // channel() is that of these
     if (first == symbols)
         return verdict::open;
-    leaves(samples, labels, d_left[0]);
-    leaves(other_samples, others, d_left[1]);
     for (std::size_t k = first; k < symbols; ++k) {
         if (!differs(k))
             continue;
@@ -111,7 +115,15 @@ void judge::leaves(const signal_planes& samples,
     for (std::size_t k = 0; k < taps; ++k)
         trace += d_sums.row(k)[k];
     std::fill(d_channel.begin(), d_channel.end(), 0.0f);
-    d_solver.approach(d_sums, 1e-3f * trace / taps, 0, taps, taps, d_channel.data());
+    std::copy_n(d_sums.correlation(), d_gradient.size(), d_gradient.begin());
+    d_solver.approach(d_sums,
+                      1e-3f * trace / taps,
+                      0,
+                      taps,
+                      taps,
+                      d_channel.data(),
+                      d_gradient.data(),
+                      d_enough);
 
     d_filter.run(d_channel.data(),
                  d_sums.pitch(),

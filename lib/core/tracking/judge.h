@@ -58,8 +58,10 @@ public:
                     const std::uint8_t* others,
                     float turned);
 
-    /*! Σ |·|² that the waveform of these labels leaves of the samples, as for compare();
-     * channel() then has the filter. */
+    /*! Σ |·|² that the waveform of the first way's labels left when they were compared and not
+     * displaced; channel() then has the filter. */
+    float left() const { return d_left[0][symbols]; }
+    //! The same of other labels.
     float left(const signal_planes& samples, const std::uint8_t* labels)
     {
         leaves(samples, labels, d_left[0]);
@@ -91,7 +93,9 @@ private:
     normal_equations d_sums;
     least_squares d_solver;
     linear_filter d_filter;
-    aligned_floats d_expected, d_channel;
+    aligned_floats d_expected;
+    float d_enough; // of a step: see least_squares::approach()
+    aligned_floats d_channel, d_gradient;
     planes d_wave, d_passed;
     std::vector<float> d_left[2];  // up to each symbol
     float d_lost = 0, d_bouts = 0; // bouts: lost less won, and all

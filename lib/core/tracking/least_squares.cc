@@ -5,24 +5,10 @@
 
 namespace gr::adann::core {
 
-using simd::lanes;
-
-float dot(const float* a, const float* b, std::size_t n)
-{
-    float sums[lanes] = {};
-    for (std::size_t i = 0; i < n; i += lanes)
-        for (std::size_t l = 0; l < lanes; ++l)
-            sums[l] += a[i + l] * b[i + l];
-    float total = 0;
-    for (const float sum : sums)
-        total += sum;
-    return total;
-}
-
 least_squares::least_squares(const normal_equations& shape)
-    : d_nothing(shape.vector_floats()),
+    : d_kernels(&shape.kernels()),
+      d_nothing(shape.vector_floats()),
       d_product(shape.vector_floats()),
-      d_rest(shape.vector_floats()),
       d_direction(shape.vector_floats())
 {
     do_nothing(shape, d_nothing);
@@ -34,22 +20,30 @@ void least_squares::do_nothing(const normal_equations& shape, aligned_floats& ta
     taps[shape.taps() / 2] = 1;
 }
 
+void least_squares::find_gradient(const normal_equations& sums,
+                                  const float* taps,
+                                  float* gradient) const
+{
+    sums.product(&taps, 1, &gradient);
+    for (std::size_t i = 0; i < sums.vector_floats(); ++i)
+        gradient[i] = sums.correlation()[i] - gradient[i];
+}
+
 void least_squares::approach(const normal_equations& sums,
                              float load,
                              std::size_t first,
                              std::size_t last,
                              int steps,
                              float* w,
+                             float* rest,
                              float enough)
 {
     const std::size_t taps = sums.taps(), floats = sums.vector_floats();
-    float* const rest = d_rest.data();
     float* const direction = d_direction.data();
     float* const product = d_product.data();
-    const auto multiply = [&](const float* vector) {
-        sums.product(&vector, 1, &product);
-    };
     const auto leave_out_others = [&](float* vector) {
+        if (first == 0 && last == taps)
+            return;
         for (std::size_t part = 0; part < floats; part += sums.pitch())
             for (std::size_t c = 0; c < sums.channels(); ++c) {
                 float* const channel = vector + part + c * taps;
@@ -57,20 +51,21 @@ void least_squares::approach(const normal_equations& sums,
                 std::fill(channel + last, channel + taps, 0.0f);
             }
     };
-    multiply(w);
-    for (std::size_t i = 0; i < floats; ++i)
-        w[i] -= d_nothing[i];
-    for (std::size_t i = 0; i < floats; ++i)
-        rest[i] = sums.correlation()[i] - product[i] - load * w[i];
+    const auto draw = [&](float by) {
+        for (std::size_t i = 0; i < floats; ++i)
+            rest[i] += by * (w[i] - d_nothing[i]);
+    };
+    draw(-load);
     leave_out_others(rest);
     std::copy_n(rest, floats, direction);
-    float length = dot(rest, rest, floats);
+    float length = d_kernels->dot(rest, rest, floats);
     for (int step = 0; step < steps && length > 0; ++step) {
-        multiply(direction);
+        const float* const vector = direction;
+        sums.product(&vector, 1, &product);
         for (std::size_t i = 0; i < floats; ++i)
             product[i] += load * direction[i];
         leave_out_others(product);
-        const float along = dot(direction, product, floats);
+        const float along = d_kernels->dot(direction, product, floats);
         if (!(along > 0))
             break;
         const float far = length / along;
@@ -80,14 +75,13 @@ void least_squares::approach(const normal_equations& sums,
         }
         if (far * length < enough)
             break;
-        const float next = dot(rest, rest, floats);
+        const float next = d_kernels->dot(rest, rest, floats);
         const float turn = next / length;
         for (std::size_t i = 0; i < floats; ++i)
             direction[i] = rest[i] + turn * direction[i];
         length = next;
     }
-    for (std::size_t i = 0; i < floats; ++i)
-        w[i] += d_nothing[i];
+    draw(load);
 }
 
 } // namespace gr::adann::core

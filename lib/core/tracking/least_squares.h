@@ -10,9 +10,6 @@
 
 namespace gr::adann::core {
 
-//! aᵀb of n floats, a multiple of simd::lanes.
-float dot(const float* a, const float* b, std::size_t n);
-
 //! Solves normal equations of one shape; keeps the buffers.
 class least_squares
 {
@@ -26,11 +23,15 @@ public:
     void draw_towards(const aligned_floats& taps) { d_nothing = taps; }
     const aligned_floats& nothing() const { return d_nothing; }
 
+    //! p - R w, half of what Σ |z - wᵀx|² falls with: zero for the least squares.
+    void find_gradient(const normal_equations& sums, const float* w, float* gradient) const;
+
     /*! Conjugate gradients towards (R + load) (w - nothing) = p - R nothing, from the
      * taps that there are: least squares that are drawn towards doing nothing.
      * \param first,last of each channel: taps outside stay as they are
      * \param steps at most; more than there are unknowns gain nothing
      * \param taps w
+     * \param gradient find_gradient() of them, before and afterwards; of the taps outside zero
      * \param enough a step that lowers Σ |z - wᵀx|² by less is the last one */
     void approach(const normal_equations& sums,
                   float load,
@@ -38,10 +39,12 @@ public:
                   std::size_t last,
                   int steps,
                   float* taps,
+                  float* gradient,
                   float enough = 0);
 
 private:
-    aligned_floats d_nothing, d_product, d_rest, d_direction;
+    const simd::kernels* d_kernels;
+    aligned_floats d_nothing, d_product, d_direction;
 };
 
 } // namespace gr::adann::core

@@ -41,15 +41,12 @@ void normal_equations::set(const signal_planes* x,
                            const signal_planes& wanted,
                            std::size_t n)
 {
-    float energy = 0;
+    float energy = d_kernels->dot(wanted.re, wanted.re, n);
     if (d_planes == 1) {
         set_real(x->re, wanted.re, n);
-        for (std::size_t i = 0; i < n; ++i)
-            energy += wanted.re[i] * wanted.re[i];
     } else {
         set_complex(x, wanted, n);
-        for (std::size_t i = 0; i < n; ++i)
-            energy += wanted.re[i] * wanted.re[i] + wanted.im[i] * wanted.im[i];
+        energy += d_kernels->dot(wanted.im, wanted.im, n);
     }
     float* const rest = d_sums.data() + d_planes * matrix() + vector_floats();
     rest[0] = energy;
@@ -65,11 +62,7 @@ void normal_equations::set_real(const float* x, const float* wanted, std::size_t
     float* const first[] = { re, p };
     d_kernels->slide(a, 2, n, x, 1, d_pitch, 0, first);
     // The sums of neighbouring windows differ by their ends.
-    float sum = 0, total = 0;
-    for (std::size_t i = 0; i < n; ++i) {
-        sum += x[i];
-        total += wanted[i];
-    }
+    float sum = d_kernels->dot(x, nullptr, n);
     for (std::size_t k = 0; k < d_taps; ++k) {
         offset[k] = sum;
         sum += x[k + n] - x[k];
@@ -78,19 +71,9 @@ void normal_equations::set_real(const float* x, const float* wanted, std::size_t
     std::fill(p + d_taps, p + d_pitch, 0.0f);
     std::fill(offset + d_taps, offset + d_pitch, 0.0f);
     offset[d_taps] = static_cast<float>(n);
-    p[d_taps] = total;
+    p[d_taps] = d_kernels->dot(wanted, nullptr, n);
 
-    for (std::size_t k = 1; k < d_taps; ++k) {
-        float* const to = re + k * d_pitch;
-        std::copy_n(to - d_pitch, d_taps - 1, to + 1);
-        to[0] = re[k];
-        // The window moves on by one: its first sample leaves, the one behind it comes.
-        const float ends[] = { -x[k - 1], x[k - 1 + n] };
-        const float* const moves[] = { ends };
-        float* const y[] = { to + 1 };
-        d_kernels->slide(moves, 1, 2, x, n, whole_lanes(d_taps - 1), 1, y);
-        std::fill(to + d_taps, to + d_pitch, 0.0f);
-    }
+    d_kernels->covariance_rows(x, n, d_taps, d_pitch, re);
     for (std::size_t k = 0; k < d_taps; ++k)
         re[k * d_pitch + d_taps] = offset[k];
 }

@@ -41,6 +41,7 @@ public:
     std::size_t channels() const { return d_channels; }
     std::size_t unknowns() const { return d_unknowns; }
     bool is_complex() const { return d_planes == 2; }
+    const simd::kernels& kernels() const { return *d_kernels; }
     //! Floats of a vector's part: a multiple of simd::lanes.
     std::size_t pitch() const { return d_pitch; }
     //! Floats of a vector.

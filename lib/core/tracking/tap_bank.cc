@@ -34,14 +34,15 @@ tap_bank::tap_bank(std::size_t taps,
                    std::size_t most_apart,
                    const simd::kernels& kernels,
                    std::size_t channels)
-    : d_block(block),
+    : d_kernels(&kernels),
+      d_block(block),
       d_most_apart(most_apart),
       d_solver(normal_equations(taps, complex, kernels, channels))
 {
     const normal_equations shape(taps, complex, kernels, channels);
     const aligned_floats zeros(shape.vector_floats());
     const std::size_t margin = (taps - short_taps) / 2;
-    d_candidates.push_back({ candidate::nothing, 0, 0, taps, 0, 0, zeros });
+    d_candidates.push_back({ candidate::nothing, 0, 0, taps, 0, 0, zeros, zeros, zeros });
     std::size_t before[2] = {}; // the candidates of the memory before, short and long
     for (const std::size_t symbols : memories) {
         const std::size_t q = d_memories.size();
@@ -61,7 +62,7 @@ tap_bank::tap_bank(std::size_t taps,
             }
             const std::size_t first = is_long ? 0 : margin;
             d_candidates.push_back(
-                { candidate::filter, q, first, taps - first, 0, 0, zeros });
+                { candidate::filter, q, first, taps - first, 0, 0, zeros, zeros, zeros });
             const std::size_t farther = d_candidates.size() - 1;
             if (const std::size_t nearer = before[is_long]) {
                 d_candidates.push_back({ candidate::line,
@@ -70,13 +71,13 @@ tap_bank::tap_bank(std::size_t taps,
                                          taps - first,
                                          nearer,
                                          farther,
-                                         zeros });
+                                         zeros,
+                                         {},
+                                         {} });
             }
             before[is_long] = farther;
         }
     }
-    for (auto& product : d_products)
-        product = zeros;
     reset();
 }
 
@@ -90,6 +91,7 @@ void tap_bank::reset()
     }
     for (auto& each : d_candidates) {
         each.taps = d_solver.nothing();
+        std::fill(each.gradient.begin(), each.gradient.end(), 0.0f); // of no sums
         each.score = 0;
     }
     d_used = 0;
@@ -109,9 +111,12 @@ void tap_bank::start_from(const normal_equations& sums, const float* taps)
     reset();
     for (auto& memory : d_memories)
         memory.sums = sums;
-    for (auto& each : d_candidates)
+    for (auto& each : d_candidates) {
         if (each.kind != candidate::nothing)
             std::copy_n(taps, each.taps.size(), each.taps.begin());
+        if (each.kind == candidate::filter)
+            d_solver.find_gradient(sums, each.taps.data(), each.gradient.data());
+    }
     d_used = 1;
 }
 
@@ -132,7 +137,8 @@ float tap_bank::phase(const float* v) const
 {
     const std::size_t n = d_memories.front().sums.pitch();
     const float* w = taps();
-    return std::atan2(dot(v, w + n, n) - dot(v + n, w, n), dot(v, w, 2 * n));
+    return std::atan2(d_kernels->dot(v, w + n, n) - d_kernels->dot(v + n, w, n),
+                      d_kernels->dot(v, w, 2 * n));
 }
 
 void tap_bank::turn(float by)
@@ -142,9 +148,12 @@ void tap_bank::turn(float by)
         memory.pending.turn_wanted(by);
     }
     const std::size_t pitch = d_memories.front().sums.pitch();
-    for (auto& each : d_candidates)
+    for (auto& each : d_candidates) {
         if (each.kind != candidate::nothing)
             turn_vector(each.taps.data(), pitch, by);
+        if (each.kind == candidate::filter)
+            turn_vector(each.gradient.data(), pitch, by);
+    }
 }
 
 void tap_bank::learn(const normal_equations& block, std::size_t blocks)
@@ -157,14 +166,12 @@ void tap_bank::learn(const normal_equations& block, std::size_t blocks)
     for (auto& memory : d_memories)
         memory.blocks += blocks;
     choose();
-    pace(is_surprising(before), block.count());
+    pace(is_surprising(before), block);
     take_in(block);
     // Beyond the floats: sums, scores and taps would stay what they are.
-    if (!std::all_of(d_candidates.begin(), d_candidates.end(), [](const auto& each) {
+    if (!std::all_of(d_candidates.begin(), d_candidates.end(), [this](const auto& each) {
             return std::isfinite(each.score) &&
-                   all_usable(each.taps.data(),
-                              each.taps.size(),
-                              std::numeric_limits<float>::max());
+                   std::isfinite(dot(each.taps, each.taps.data()));
         }))
         reset();
 }
@@ -187,38 +194,48 @@ bool tap_bank::rests(const candidate& each) const
     return each.kind != candidate::nothing && d_memories[each.memory].rests;
 }
 
-// How well each candidate would have predicted the block.
+// How well each candidate would have predicted the block: Σ |z|² - w·p - w·(p - R w) is left.
 void tap_bank::score(const normal_equations& block)
 {
     const std::size_t together = block.is_complex() ? 2 : 4;
-    const std::size_t floats = block.vector_floats();
     candidate* some[4];
     const float* taps[4];
     float* products[4];
     std::size_t n = 0;
+    const auto rate = [&](candidate& each, float along_gradient) {
+        const float left =
+            block.energy() - dot(each.taps, block.correlation()) - along_gradient;
+        each.latest = left / block.count();
+        each.score = score_keep * each.score + (1 - score_keep) * each.latest;
+    };
     const auto score_them = [&] {
         block.product(taps, n, products);
         for (std::size_t c = 0; c < n; ++c) {
-            const float left = dot(taps[c], products[c], floats) -
-                               2 * dot(taps[c], block.correlation(), floats) +
-                               block.energy();
-            auto& each = *some[c];
-            each.latest = left / block.count();
-            each.score = score_keep * each.score + (1 - score_keep) * each.latest;
+            for (std::size_t i = 0; i < block.vector_floats(); ++i)
+                products[c][i] = block.correlation()[i] - products[c][i];
+            rate(*some[c], dot(some[c]->taps, products[c]));
         }
         n = 0;
     };
     for (auto& each : d_candidates) {
-        if (rests(each))
+        if (each.kind == candidate::line || rests(each))
             continue;
         some[n] = &each;
         taps[n] = each.taps.data();
-        products[n] = d_products[n].data();
+        products[n] = each.of_block.data();
         if (++n == together)
             score_them();
     }
     if (n)
         score_them();
+    // A line's gradient lies on the same line.
+    for (auto& each : d_candidates)
+        if (each.kind == candidate::line && !rests(each)) {
+            const float nearer = dot(each.taps, d_candidates[each.nearer].of_block.data());
+            const float farther =
+                dot(each.taps, d_candidates[each.farther].of_block.data());
+            rate(each, nearer + slope(each) * (nearer - farther));
+        }
 }
 
 void tap_bank::choose()
@@ -230,7 +247,7 @@ void tap_bank::choose()
 }
 
 // How far apart blocks may be, and which memories rest meanwhile.
-void tap_bank::pace(bool has_changed, float samples)
+void tap_bank::pace(bool has_changed, const normal_equations& block)
 {
     const auto& used = d_candidates[d_used];
     const std::size_t memory = used.kind == candidate::nothing
@@ -244,18 +261,18 @@ void tap_bank::pace(bool has_changed, float samples)
         const bool rests =
             d_apart > 1 && least_blocks * d_apart * d_block > d_memories[m].symbols;
         if (std::exchange(d_memories[m].rests, rests) && !rests)
-            wake(m, samples);
+            wake(m, block);
     }
 }
 
 // As if the longer memory's past had been its own, it goes on from the taps in use.
-void tap_bank::wake(std::size_t m, float samples)
+void tap_bank::wake(std::size_t m, const normal_equations& block)
 {
     auto& memory = d_memories[m];
     auto& shape = memory.sums;
     const auto& longer = d_memories[m + 1].sums;
     shape = longer;
-    shape.add(samples / (1 - memory.keep) / longer.count() - 1, longer);
+    shape.add(block.count() / (1 - memory.keep) / longer.count() - 1, longer);
     memory.blocks = 1;
     memory.holds = false;
     const auto& used = d_candidates[d_used];
@@ -268,6 +285,10 @@ void tap_bank::wake(std::size_t m, float samples)
             for (std::size_t k = 0; k < shape.taps(); ++k)
                 if (k < each.first || k >= each.last)
                     each.taps[part + k] = d_solver.nothing()[part + k];
+        if (each.kind == candidate::filter) {
+            d_solver.find_gradient(shape, each.taps.data(), each.gradient.data());
+            d_solver.find_gradient(block, each.taps.data(), each.of_block.data());
+        }
     }
 }
 
@@ -295,17 +316,27 @@ void tap_bank::take_in(const normal_equations& block)
         memory.holds = !is_due;
         if (!is_due)
             break;
-        memory.sums.add(std::pow(memory.keep, static_cast<float>(memory.blocks)), *more);
+        const float keep = std::pow(memory.keep, static_cast<float>(memory.blocks));
+        memory.sums.add(keep, *more);
         memory.blocks = 0;
-        for (auto& each : d_candidates)
-            if (each.kind == candidate::filter && &d_memories[each.memory] == &memory)
-                d_solver.approach(memory.sums,
-                                  load * (1 + 0.01f / (1 - memory.keep)),
-                                  each.first,
-                                  each.last,
-                                  memory.longest == 1 ? few_steps : many_steps,
-                                  each.taps.data(),
-                                  small_gain * each.score);
+        for (auto& each : d_candidates) {
+            if (each.kind != candidate::filter || &d_memories[each.memory] != &memory)
+                continue;
+            if (more == &block) // whose gradient is known
+                for (std::size_t i = 0; i < each.gradient.size(); ++i)
+                    each.gradient[i] = keep * each.gradient[i] + each.of_block[i];
+            else
+                d_solver.find_gradient(
+                    memory.sums, each.taps.data(), each.gradient.data());
+            d_solver.approach(memory.sums,
+                              load * (1 + 0.01f / (1 - memory.keep)),
+                              each.first,
+                              each.last,
+                              memory.longest == 1 ? few_steps : many_steps,
+                              each.taps.data(),
+                              each.gradient.data(),
+                              small_gain * each.score);
+        }
     }
     for (auto& each : d_candidates)
         if (each.kind == candidate::line && !rests(each))
@@ -313,17 +344,22 @@ void tap_bank::take_in(const normal_equations& block)
 }
 
 // The straight line through two candidates' taps, as long ago as they look back, to the
-// middle of what comes next.
+// middle of what comes next: so far it goes on beyond the nearer one, of the way between them.
+float tap_bank::slope(const candidate& line) const
+{
+    const auto age = [&](std::size_t number) {
+        const std::size_t ahead = (1 + d_apart) * d_block / 2;
+        return static_cast<float>(d_memories[d_candidates[number].memory].symbols + ahead);
+    };
+    return age(line.nearer) / (age(line.farther) - age(line.nearer));
+}
+
 void tap_bank::follow(candidate& line) const
 {
     const auto &nearer = d_candidates[line.nearer], &farther = d_candidates[line.farther];
-    const auto age = [&](const candidate& each) {
-        const std::size_t ahead = (1 + d_apart) * d_block / 2;
-        return static_cast<float>(d_memories[each.memory].symbols + ahead);
-    };
-    const float slope = age(nearer) / (age(farther) - age(nearer));
+    const float by = slope(line);
     for (std::size_t i = 0; i < line.taps.size(); ++i)
-        line.taps[i] = nearer.taps[i] + slope * (nearer.taps[i] - farther.taps[i]);
+        line.taps[i] = nearer.taps[i] + by * (nearer.taps[i] - farther.taps[i]);
 }
 
 void tap_bank::state(archive& members)
@@ -343,6 +379,9 @@ void tap_bank::state(archive& members)
         const std::string name = "candidate" + std::to_string(c);
         if (each.kind != candidate::nothing)
             members.numbers(name + ".taps", each.taps.data(), { each.taps.size() });
+        if (each.kind == candidate::filter)
+            members.numbers(
+                name + ".gradient", each.gradient.data(), { each.gradient.size() });
         members(name + ".score", each.score);
     }
     members("used", d_used);

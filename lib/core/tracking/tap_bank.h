@@ -94,7 +94,8 @@ private:
         std::size_t memory;          // of a line, the shorter one's
         std::size_t first, last;     // of the taps
         std::size_t nearer, farther; // candidates that a line goes through
-        aligned_floats taps;
+        // Gradients, least_squares': of its memory's sums, of the latest block's.
+        aligned_floats taps, gradient, of_block;
         float latest = 0, score = 0;
     };
 
@@ -102,11 +103,17 @@ private:
     bool rests(const candidate& each) const;
     void score(const normal_equations& block);
     void choose();
-    void pace(bool has_changed, float samples);
+    void pace(bool has_changed, const normal_equations& block);
     void take_in(const normal_equations& block);
-    void wake(std::size_t m, float samples);
+    void wake(std::size_t m, const normal_equations& block);
+    float slope(const candidate& line) const;
     void follow(candidate& line) const;
+    float dot(const aligned_floats& a, const float* b) const
+    {
+        return d_kernels->dot(a.data(), b, a.size());
+    }
 
+    const simd::kernels* d_kernels;
     std::size_t d_block, d_most_apart;
     std::size_t d_apart = 1;
     std::vector<memory_sums> d_memories;
@@ -117,7 +124,6 @@ private:
     std::size_t d_blocks = 0; // since the start or a reset
     std::size_t d_scores = 0; // that were learnt from
     least_squares d_solver;
-    aligned_floats d_products[4];
 };
 
 } // namespace gr::adann::core

@@ -137,4 +137,49 @@ BOOST_AUTO_TEST_CASE(slide_is_the_plain_sum_wherever_it_comes_in_a_row)
     });
 }
 
+BOOST_AUTO_TEST_CASE(dot_is_the_sum_of_products_of_any_length)
+{
+    for_each_table([](const auto& fast) {
+        for (const std::size_t n : { 0, 1, 15, 16, 17, 64, 100, 1000 }) {
+            const auto a = random_floats(n), b = random_floats(n);
+            double products = 0, sum = 0;
+            for (std::size_t i = 0; i < n; ++i) {
+                products += double{ a[i] } * b[i];
+                sum += a[i];
+            }
+            BOOST_TEST(std::abs(fast.dot(a.data(), b.data(), n) - products) < 1e-4);
+            BOOST_TEST(std::abs(fast.dot(a.data(), nullptr, n) - sum) < 1e-4);
+        }
+    });
+}
+
+BOOST_AUTO_TEST_CASE(covariance_rows_are_the_sums_over_all_windows)
+{
+    for_each_table([](const auto& fast) {
+        for (const std::size_t n : { 1, 20, 256 })
+            for (const std::size_t taps : { 1, 2, 16, 25, 49, 64, 65, 97 }) {
+                const std::size_t pitch = simd::whole_lanes(taps) + lanes;
+                auto x = random_floats(n + taps - 1 + lanes);
+                std::fill(x.end() - lanes, x.end(), std::nanf("")); // only read
+                const auto sum = [&](std::size_t k, std::size_t j) {
+                    double total = 0;
+                    for (std::size_t i = 0; i < n; ++i)
+                        total += double{ x[i + k] } * x[i + j];
+                    return total;
+                };
+                std::vector<float> found(taps * pitch, -1);
+                for (std::size_t j = 0; j < taps; ++j)
+                    found[j] = static_cast<float>(sum(0, j));
+                fast.covariance_rows(x.data(), n, taps, pitch, found.data());
+                double most = 0;
+                for (std::size_t k = 1; k < taps; ++k)
+                    for (std::size_t j = 0; j < pitch; ++j)
+                        most = std::max(most,
+                                        std::abs(found[k * pitch + j] -
+                                                 (j < taps ? sum(k, j) : 0)));
+                BOOST_TEST(most < 1e-3); // of sums up to 100
+            }
+    });
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -95,7 +95,9 @@ BOOST_AUTO_TEST_CASE(conjugate_gradients_solve_them)
     towards[7] = 1; // of the second channel
     solver.draw_towards(towards);
     const float load = 30;
-    solver.approach(sums, load, 0, taps, 50, found.data());
+    aligned_floats gradient(sums.vector_floats());
+    solver.find_gradient(sums, found.data(), gradient.data());
+    solver.approach(sums, load, 0, taps, 50, found.data(), gradient.data());
     // (R + load) w = p + load · towards
     aligned_floats product(sums.vector_floats());
     const float* const vector = found.data();
@@ -104,9 +106,13 @@ BOOST_AUTO_TEST_CASE(conjugate_gradients_solve_them)
     for (std::size_t i = 0; i < sums.vector_floats(); ++i)
         BOOST_TEST(std::abs(product[i] + load * (found[i] - towards[i]) -
                             sums.correlation()[i]) < 1e-3);
+    // What is then the gradient is told.
+    for (std::size_t i = 0; i < sums.vector_floats(); ++i)
+        BOOST_TEST(std::abs(sums.correlation()[i] - product[i] - gradient[i]) < 1e-3);
     // With fewer taps, the others of each channel stay.
     aligned_floats shorter(sums.vector_floats());
-    solver.approach(sums, load, 1, taps - 1, 50, shorter.data());
+    solver.find_gradient(sums, shorter.data(), gradient.data());
+    solver.approach(sums, load, 1, taps - 1, 50, shorter.data(), gradient.data());
     for (const std::size_t k : { 0, 4, 5, 9 })
         BOOST_TEST(shorter[k] == 0);
     for (const std::size_t k : { 1, 2, 3, 6, 7, 8 })
