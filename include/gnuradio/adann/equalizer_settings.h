@@ -236,7 +236,7 @@ struct adaptation_settings : learner_settings {
             "mode",
             self.mode,
             "live: never waits, and drops batches that find the adapter busy; lockstep: "
-            "trains on every batch, the same for the same seed; off: frozen.");
+            "waits for each step, the same for the same seed; off: frozen.");
         visit("front_filter",
               self.front_filter,
               "Follow what is linear with a filter before the network; needs samples and "
