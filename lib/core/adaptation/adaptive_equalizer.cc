@@ -147,8 +147,10 @@ void adaptive_equalizer::start()
     d_gap = true;
     d_untrained = d_sequence = 0;
     d_known.clear();
-    if (d_front)
+    if (d_front) {
         d_front->resting().start();
+        d_apart = d_front->resting().apart();
+    }
     if (d_soft)
         d_soft->start();
     if (d_refined)

@@ -288,7 +288,7 @@ private:
     batch* d_filling = nullptr;        // null while the current batch is not learnt from
     std::size_t d_position = 0;        // in the current batch
     std::uint64_t d_symbols = 0;       // since the start
-    std::size_t d_apart = 1;           // the front filter's
+    std::size_t d_apart = 1;           // the front filter's, as a batch ends
     bool d_gap = true;                 // before the current batch
     bool d_followed = true;            // whether the front filter did
     std::vector<std::uint8_t> d_known; // the training sequence of a burst that begins

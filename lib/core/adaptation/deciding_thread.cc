@@ -124,7 +124,8 @@ feature_view adaptive_equalizer::decide_some(const feature_view& view,
         front.decided(labels, n, d_decider, net);
     if (n == d_untrained && d_paused && front.status().bursts == d_bursts)
         d_between = true; // no burst has begun
-    d_apart = front.apart();
+    if (d_position + n == d_batch)
+        d_apart = front.apart(); // for the next one
     if (d_position + n == d_batch || n == d_untrained)
         tell(front);
     following->leave();
