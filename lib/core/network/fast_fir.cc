@@ -75,7 +75,7 @@ void pair_features::load(const feature_view& view, bool starts_odd)
     d_kernels.split(view.data,
                     view.floats(),
                     2 * d_stride,
-                    tile + d_pairs,
+                    (view.count + starts_odd + 1) / 2 + d_pairs,
                     d_samples.data(),
                     d_pitch);
     const std::size_t block = d_stride * d_pitch;
