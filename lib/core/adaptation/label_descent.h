@@ -100,6 +100,13 @@ public:
      * \param matches of each of them */
     void find_matches(const float* white, std::size_t count, match* matches);
 
+    /*! How much more or less likely than the labels as they are those that were tried are
+     * where a label is another one: it alone, and together with others. */
+    struct odds {
+        float alone = 0, together = 0;
+        //! That the label is wrong.
+        float probability() const { return 1 - 1 / (1 + alone + together); }
+    };
     //! What is refined.
     struct stretch {
         std::uint8_t* labels;
@@ -107,8 +114,7 @@ public:
         //! Whitened rest of symbols first to last - 1 of them, changed with the labels.
         float* white;
         std::size_t first, last;
-        //! Null, or how probably each label is wrong afterwards, by the likelihoods of those tried.
-        float* doubts = nullptr;
+        odds* doubts = nullptr; //!< null, or of each label afterwards
     };
     /*! Refines the label of one symbol.
      * \param found by find_matches(); null: not yet, or another label has changed since
@@ -118,7 +124,7 @@ public:
         if (!found || is_tempting(all.labels[symbol], *found))
             return try_others(all, symbol, found ? *found : match_of(all, symbol));
         if (all.doubts)
-            all.doubts[symbol] = 0;
+            all.doubts[symbol].alone = 0;
         return false;
     }
     /*! Whether there are symbols so near that their responses are much alike: then both may be
@@ -128,6 +134,7 @@ public:
      * where it does not, with the labels that are then most likely wrong.
      * \param end the later symbols lie before it
      * \param found matches of `symbol` and of those behind it; null as for visit()
+     * What gains nothing is added to the doubts: all that begins with the pair, once.
      * \return the last of them if they changed, else 0 */
     std::size_t visit_pairs(const stretch& all,
                             std::size_t symbol,

@@ -16,6 +16,7 @@ constexpr double memory = 8192; // symbols, of the noise
 // Of the rest's power, as white noise: what is wrong with a waveform is no stationary noise, and
 // where there is little of that, beyond the band of a matched filter, it would count most.
 constexpr double white = 0.1;
+constexpr std::size_t most_rounds = 4; // of pairs, until none gains
 
 } // namespace
 
@@ -35,6 +36,7 @@ label_refiner::label_refiner(const constellation& symbols,
       d_matches(batch + simd::lanes),
       d_due(batch),
       d_found(trained),
+      d_odds(batch),
       d_doubts(batch, std::numeric_limits<float>::quiet_NaN())
 {
     reset();
@@ -119,7 +121,7 @@ std::size_t label_refiner::descend(std::uint8_t* labels)
     const std::size_t first = d_first + margin, end = d_batch - first;
     const std::size_t reach = d_descent.before() + d_descent.behind();
     const label_descent::stretch all{ labels,  d_batch,           known_white(),
-                                      d_first, d_batch - d_first, d_doubts.data() };
+                                      d_first, d_batch - d_first, d_odds.data() };
     std::size_t changes = 0, as_matched = first; // symbols from there on
     const auto changed = [&](std::size_t from, std::size_t to) {
         ++changes;
@@ -139,15 +141,23 @@ std::size_t label_refiner::descend(std::uint8_t* labels)
     find_matches(first, end);
     visit_due(true);
     visit_due(false);
-    if (!d_descent.has_pairs())
-        return changes;
-    find_matches(first, end);
-    as_matched = first;
+    std::size_t before = changes - 1;
+    for (std::size_t round = 0;
+         d_descent.has_pairs() && round < most_rounds && changes != before;
+         ++round) {
+        before = changes;
+        find_matches(first, end);
+        as_matched = first;
+        for (std::size_t i = first; i < end; ++i)
+            d_odds[i].together = 0;
+        for (std::size_t i = first; i < end; ++i)
+            if (const std::size_t later = d_descent.visit_pairs(
+                    all, i, end, i >= as_matched ? &d_matches[i] : nullptr))
+                changed(i, later);
+        visit_due(false);
+    }
     for (std::size_t i = first; i < end; ++i)
-        if (const std::size_t later = d_descent.visit_pairs(
-                all, i, end, i >= as_matched ? &d_matches[i] : nullptr))
-            changed(i, later);
-    visit_due(false);
+        d_doubts[i] = d_odds[i].probability();
     return changes;
 }
 

@@ -65,6 +65,7 @@ private:
     std::vector<std::uint8_t> d_due; // whether to be visited
     residual_phase_filter d_phases;
     refinement d_found;
+    std::vector<label_descent::odds> d_odds;
     std::vector<float> d_doubts;
 };
 

@@ -118,27 +118,31 @@ void refined_stream::visit()
     std::size_t known = end - block; // symbols from here on are matched as found
     d_descent.find_matches(&d_white[known * stride], block, &d_matches[block]);
     std::fill(d_due.begin() + known, d_due.begin() + end, true);
-    const std::size_t most = d_descent.tries() + 2 * block;
+    const std::size_t most = d_descent.tries() + 4 * block;
     const label_descent::stretch all{ d_refined.data(), size, d_white.data(), 0, last };
     const auto changed = [&](std::size_t from, std::size_t to) {
         known = std::max(known, to + span + 1);
         std::fill(d_due.begin() + (from - span), d_due.begin() + (to + span + 1), true);
     };
-    for (std::size_t i = begin; i < end && d_descent.tries() < most; ++i) {
-        if (!std::exchange(d_due[i], false))
-            continue;
-        const auto* const match = i < known ? nullptr : &d_matches[i - begin];
-        if (d_descent.visit(all, i, match))
-            changed(i, i);
-    }
-    if (!d_descent.has_pairs())
-        return;
-    known = begin;
-    d_descent.find_matches(&d_white[begin * stride], 2 * block, d_matches.data());
-    for (std::size_t i = begin; i < end - block && d_descent.tries() < most; ++i) {
-        const auto* const match = i < known ? nullptr : &d_matches[i - begin];
-        if (const std::size_t later = d_descent.visit_pairs(all, i, end, match))
-            changed(i, later);
+    const auto match = [&](std::size_t i) {
+        return i < known ? nullptr : &d_matches[i - begin];
+    };
+    const auto visit_due = [&] {
+        for (std::size_t i = begin; i < end && d_descent.tries() < most; ++i)
+            if (std::exchange(d_due[i], false) && d_descent.visit(all, i, match(i)))
+                changed(i, i);
+    };
+    visit_due();
+    for (bool gains = d_descent.has_pairs(); gains;) {
+        gains = false;
+        known = begin;
+        d_descent.find_matches(&d_white[begin * stride], 2 * block, d_matches.data());
+        for (std::size_t i = begin; i < end - block && d_descent.tries() < most; ++i)
+            if (const std::size_t later = d_descent.visit_pairs(all, i, end, match(i))) {
+                changed(i, later);
+                gains = true;
+            }
+        visit_due();
     }
 }
 
