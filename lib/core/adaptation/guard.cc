@@ -22,7 +22,7 @@ constexpr double drifted_burden = 4;
 constexpr double unexplained = 2.0; // rms that the waveform leaves, over the trained one
 constexpr float far_off = 3; // errors that were counted, over those that likelihoods had
 constexpr double doubt_lasts = 8192;     // symbols, as error_estimate's
-constexpr double covered = 0.63;         // of what lasts, by as many latest symbols
+constexpr double latest = 0.63;          // 1 - 1/e: what as many latest symbols weigh
 constexpr double most_doubted = 1 << 21; // symbols: those, and the longest batch
 constexpr double settled = 2048;         // symbols that an estimate needs
 constexpr std::size_t patience = 16384;  // symbols before a rollback
@@ -152,7 +152,7 @@ bool guard::refined_trustworthy() const
 {
     const float factor = d_initial.refined_errors_per_doubt; // NaN is not enough, either
     return trustworthy() && factor >= 1 / far_off && factor <= far_off &&
-           d_refined_symbols >= covered * doubt_lasts;
+           d_refined_symbols >= latest * doubt_lasts;
 }
 
 bool guard::judge(const feature_view& batch, const network& average)

@@ -12,8 +12,8 @@ namespace gr::adann::core {
 
 namespace {
 constexpr float alike = 0.25f; // product of two responses, in a pair, of one's energy
-// Of least_match, for a pair: what it lacks, those behind it may gain.
-constexpr float part_of_chain = 0.5f;
+// Of least_match, for a pair: what it lacks, symbols behind it may gain.
+constexpr float part_of_chain = 0.7f;
 } // namespace
 
 // Later symbols whose responses are at least a quarter as one's own.
@@ -78,20 +78,20 @@ label_descent::try_chain(const stretch& all, std::size_t end, choice first, choi
     const auto n = std::min(d_kept.size(), static_cast<std::size_t>(known - start));
     std::copy_n(start, n, d_kept.begin());
     std::array<choice, longest> before;
-    std::array<float, longest> likelihoods; // of the labels up to each
+    std::array<float, longest> likelihoods; // of all changes up to each
     std::size_t changed = 0;
     float gain = 0;
     for (choice next = first; next.symbol && changed < longest;) {
         gain += find_gain(all, next.symbol, next.label);
         take(part_of(all, next.symbol), d_change);
-        likelihoods[changed] = changed ? likelihood(gain) : 0; // alone: another's
+        likelihoods[changed] = changed ? likelihood(gain) : 0; // visit() knows it alone
         before[changed++] = { next.symbol,
                               std::exchange(all.labels[next.symbol], next.label) };
         if (changed > 1 && gain > 0)
             return next.symbol;
         next = changed == 1 ? second : most_likely_behind(all, next.symbol, end);
     }
-    for (float sum = 0; changed--;) { // of all that the label is part of
+    for (float sum = 0; changed--;) { // of those that the label is part of
         sum += likelihoods[changed];
         if (all.doubts)
             all.doubts[before[changed].symbol].together += sum;

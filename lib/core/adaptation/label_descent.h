@@ -100,8 +100,8 @@ public:
      * \param matches of each of them */
     void find_matches(const float* white, std::size_t count, match* matches);
 
-    /*! How much more or less likely than the labels as they are those that were tried are
-     * where a label is another one: it alone, and together with others. */
+    /*! The likelihoods of what was tried, over that of the labels as they are, summed where a
+     * label is another one: it alone, and together with others. */
     struct odds {
         float alone = 0, together = 0;
         //! That the label is wrong.
@@ -131,10 +131,10 @@ public:
      * wrong together, where changing either alone makes it worse. */
     bool has_pairs() const { return !d_pairs.empty(); }
     /*! Refines the labels of a symbol and of later ones together, the first such pair that gains;
-     * where it does not, with the labels that are then most likely wrong.
+     * where it does not, with the labels that are then most likely wrong. What gains nothing, the
+     * pair and each longer chain, is added to the doubts.
      * \param end the later symbols lie before it
      * \param found matches of `symbol` and of those behind it; null as for visit()
-     * What gains nothing is added to the doubts: all that begins with the pair, once.
      * \return the last of them if they changed, else 0 */
     std::size_t visit_pairs(const stretch& all,
                             std::size_t symbol,

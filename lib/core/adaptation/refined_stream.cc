@@ -118,7 +118,7 @@ void refined_stream::visit()
     std::size_t known = end - block; // symbols from here on are matched as found
     d_descent.find_matches(&d_white[known * stride], block, &d_matches[block]);
     std::fill(d_due.begin() + known, d_due.begin() + end, true);
-    const std::size_t most = d_descent.tries() + 4 * block;
+    const std::size_t most = d_descent.tries() + 2 * block;
     const label_descent::stretch all{ d_refined.data(), size, d_white.data(), 0, last };
     const auto changed = [&](std::size_t from, std::size_t to) {
         known = std::max(known, to + span + 1);
