@@ -22,6 +22,7 @@ constexpr double drifted_burden = 4;
 constexpr double unexplained = 2.0; // rms that the waveform leaves, over the trained one
 constexpr float far_off = 3; // errors that were counted, over those that likelihoods had
 constexpr double doubt_lasts = 8192;     // symbols, as error_estimate's
+constexpr double latest = 0.63;          // 1 - 1/e: what as many latest symbols weigh
 constexpr double most_doubted = 1 << 21; // symbols: those, and the longest batch
 constexpr double settled = 2048;         // symbols that an estimate needs
 constexpr std::size_t patience = 16384;  // symbols before a rollback
@@ -151,7 +152,7 @@ bool guard::refined_trustworthy() const
 {
     const float factor = d_initial.refined_errors_per_doubt; // NaN is not enough, either
     return trustworthy() && factor >= 1 / far_off && factor <= far_off &&
-           d_refined_symbols >= settled;
+           d_refined_symbols >= latest * doubt_lasts;
 }
 
 bool guard::judge(const feature_view& batch, const network& average, std::size_t apart)
@@ -201,11 +202,17 @@ bool guard::judge_waveform(const feature_view& batch, bool decides, std::size_t 
                                      static_cast<double>(apart));
         d_doubt *= keep;
         d_refined_symbols *= keep;
+        double sum = 0, known = 0; // of symbols that are not at the batch's ends
         for (const float doubt : d_refiner->doubts())
             if (!std::isnan(doubt)) {
-                d_doubt += doubt;
-                ++d_refined_symbols;
+                sum += doubt;
+                ++known;
             }
+        if (known > 0) {
+            const auto symbols = static_cast<double>(batch.count);
+            d_doubt += sum / known * symbols;
+            d_refined_symbols += symbols;
+        }
     }
     for (const candidate which : { offline, adaptive, last_good })
         if (which != d_in_use && is_compared(which)) {

@@ -102,7 +102,7 @@ public:
     //! Effective number of symbols that it is made from.
     double refined_symbols() const { return d_refined_symbols; }
     //! Whether trustworthy(), that count was within three times of what likelihoods said, and
-    //! 2048 symbols were refined.
+    //! the latest 8192 symbols were all refined: behind a jump nobody has estimated the first.
     bool refined_trustworthy() const;
 
     /*! Of the network in use, as error_estimate has it; where data that is well explained

@@ -12,6 +12,8 @@ namespace gr::adann::core {
 
 namespace {
 constexpr float alike = 0.25f; // product of two responses, in a pair, of one's energy
+// Of least_match, for a pair: what it lacks, symbols behind it may gain.
+constexpr float part_of_chain = 0.7f;
 } // namespace
 
 // Later symbols whose responses are at least a quarter as one's own.
@@ -54,8 +56,9 @@ std::size_t label_descent::visit_pairs(const stretch& all,
                     for (std::size_t e = 0; e < d_dimensions; ++e)
                         product += one.step[d] * other.step[e] * each.products[d][e];
                 // Where that is positive, one of the two alone is better.
-                if (product < 0 && one.along(own) + other.along(its) >
-                                       one.least + other.least + least_match * product)
+                const float least = one.least + other.least + least_match * product;
+                if (product < 0 &&
+                    one.along(own) + other.along(its) > part_of_chain * least)
                     if (const std::size_t last = try_chain(
                             all, end, { symbol, one.label }, { later, other.label }))
                         return last;
@@ -75,29 +78,25 @@ label_descent::try_chain(const stretch& all, std::size_t end, choice first, choi
     const auto n = std::min(d_kept.size(), static_cast<std::size_t>(known - start));
     std::copy_n(start, n, d_kept.begin());
     std::array<choice, longest> before;
+    std::array<float, longest> likelihoods; // of all changes up to each
     std::size_t changed = 0;
     float gain = 0;
     for (choice next = first; next.symbol && changed < longest;) {
         gain += find_gain(all, next.symbol, next.label);
         take(part_of(all, next.symbol), d_change);
+        likelihoods[changed] = changed ? likelihood(gain) : 0; // visit() knows it alone
         before[changed++] = { next.symbol,
                               std::exchange(all.labels[next.symbol], next.label) };
         if (changed > 1 && gain > 0)
-            break;
+            return next.symbol;
         next = changed == 1 ? second : most_likely_behind(all, next.symbol, end);
     }
-    const std::size_t last = before[changed - 1].symbol;
-    const float own = likelihood(gain);
-    for (std::size_t i = 0; i < changed; ++i) {
-        if (all.doubts) { // beside the labels as they were: all that were tried
-            float& doubt = all.doubts[before[i].symbol];
-            doubt = 1 - (gain > 0 ? own : 1) / (1 / (1 - doubt) + own);
-        }
-        if (!(gain > 0))
-            all.labels[before[i].symbol] = before[i].label;
+    for (float sum = 0; changed--;) { // of those that the label is part of
+        sum += likelihoods[changed];
+        if (all.doubts)
+            all.doubts[before[changed].symbol].together += sum;
+        all.labels[before[changed].symbol] = before[changed].label;
     }
-    if (gain > 0)
-        return last;
     std::copy_n(d_kept.begin(), n, start);
     return 0;
 }

@@ -386,7 +386,7 @@ bool label_descent::try_others(const stretch& all, std::size_t symbol, const mat
         }
     }
     if (all.doubts)
-        all.doubts[symbol] = 1 - likelihood(most) / likelihoods;
+        all.doubts[symbol].alone = likelihoods / likelihood(most) - 1;
     if (best == now)
         return false;
     take(part_of(all, symbol), d_best);

@@ -100,6 +100,13 @@ public:
      * \param matches of each of them */
     void find_matches(const float* white, std::size_t count, match* matches);
 
+    /*! The likelihoods of what was tried, over that of the labels as they are, summed where a
+     * label is another one: it alone, and together with others. */
+    struct odds {
+        float alone = 0, together = 0;
+        //! That the label is wrong.
+        float probability() const { return 1 - 1 / (1 + alone + together); }
+    };
     //! What is refined.
     struct stretch {
         std::uint8_t* labels;
@@ -107,8 +114,7 @@ public:
         //! Whitened rest of symbols first to last - 1 of them, changed with the labels.
         float* white;
         std::size_t first, last;
-        //! Null, or how probably each label is wrong afterwards, by the likelihoods of those tried.
-        float* doubts = nullptr;
+        odds* doubts = nullptr; //!< null, or of each label afterwards
     };
     /*! Refines the label of one symbol.
      * \param found by find_matches(); null: not yet, or another label has changed since
@@ -118,14 +124,15 @@ public:
         if (!found || is_tempting(all.labels[symbol], *found))
             return try_others(all, symbol, found ? *found : match_of(all, symbol));
         if (all.doubts)
-            all.doubts[symbol] = 0;
+            all.doubts[symbol].alone = 0;
         return false;
     }
     /*! Whether there are symbols so near that their responses are much alike: then both may be
      * wrong together, where changing either alone makes it worse. */
     bool has_pairs() const { return !d_pairs.empty(); }
     /*! Refines the labels of a symbol and of later ones together, the first such pair that gains;
-     * where it does not, with the labels that are then most likely wrong.
+     * where it does not, with the labels that are then most likely wrong. What gains nothing, the
+     * pair and each longer chain, is added to the doubts.
      * \param end the later symbols lie before it
      * \param found matches of `symbol` and of those behind it; null as for visit()
      * \return the last of them if they changed, else 0 */

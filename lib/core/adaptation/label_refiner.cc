@@ -16,6 +16,7 @@ constexpr double memory = 8192; // symbols, of the noise
 // Of the rest's power, as white noise: what is wrong with a waveform is no stationary noise, and
 // where there is little of that, beyond the band of a matched filter, it would count most.
 constexpr double white = 0.1;
+constexpr std::size_t most_rounds = 4; // of pairs, as long as one gains
 
 } // namespace
 
@@ -35,6 +36,7 @@ label_refiner::label_refiner(const constellation& symbols,
       d_matches(batch + simd::lanes),
       d_due(batch),
       d_found(trained),
+      d_odds(batch),
       d_doubts(batch, std::numeric_limits<float>::quiet_NaN())
 {
     reset();
@@ -113,13 +115,14 @@ void label_refiner::turn_samples(waveform_judge& judge, std::size_t floats)
 }
 
 // Symbol by symbol, in rounds, the second for those that a changed label is near; then pairs, and
-// what these are near. Returns how many changed.
+// what these are near, until none gains. Returns how many changed.
 std::size_t label_refiner::descend(std::uint8_t* labels)
 {
     const std::size_t first = d_first + margin, end = d_batch - first;
     const std::size_t reach = d_descent.before() + d_descent.behind();
     const label_descent::stretch all{ labels,  d_batch,           known_white(),
-                                      d_first, d_batch - d_first, d_doubts.data() };
+                                      d_first, d_batch - d_first, d_odds.data() };
+    std::fill(d_odds.begin(), d_odds.end(), label_descent::odds{});
     std::size_t changes = 0, as_matched = first; // symbols from there on
     const auto changed = [&](std::size_t from, std::size_t to) {
         ++changes;
@@ -139,15 +142,23 @@ std::size_t label_refiner::descend(std::uint8_t* labels)
     find_matches(first, end);
     visit_due(true);
     visit_due(false);
-    if (!d_descent.has_pairs())
-        return changes;
-    find_matches(first, end);
-    as_matched = first;
+    bool gains = d_descent.has_pairs();
+    for (std::size_t round = 0; gains && round < most_rounds; ++round) {
+        gains = false;
+        find_matches(first, end);
+        as_matched = first;
+        for (auto& odds : d_odds)
+            odds.together = 0;
+        for (std::size_t i = first; i < end; ++i)
+            if (const std::size_t later = d_descent.visit_pairs(
+                    all, i, end, i >= as_matched ? &d_matches[i] : nullptr)) {
+                changed(i, later);
+                gains = true;
+            }
+        visit_due(false);
+    }
     for (std::size_t i = first; i < end; ++i)
-        if (const std::size_t later = d_descent.visit_pairs(
-                all, i, end, i >= as_matched ? &d_matches[i] : nullptr))
-            changed(i, later);
-    visit_due(false);
+        d_doubts[i] = d_odds[i].probability();
     return changes;
 }
 

@@ -13,7 +13,7 @@ namespace gr::adann::core {
 
 /*! Refines the labels of a waveform_judge's batch: each symbol tries the points nearest to
  * its own (label_descent). Two rounds, for what one change makes worth another; then pairs of
- * symbols that an echo couples.
+ * symbols that an echo couples, until none gains.
  *
  * The waveform is the judge's, sent through its filter. Complex samples are turned by what is
  * left of a carrier's phase in them (residual_phases). The difference is whitened by a
@@ -65,6 +65,7 @@ private:
     std::vector<std::uint8_t> d_due; // whether to be visited
     residual_phase_filter d_phases;
     refinement d_found;
+    std::vector<label_descent::odds> d_odds;
     std::vector<float> d_doubts;
 };
 

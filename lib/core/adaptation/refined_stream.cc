@@ -124,21 +124,25 @@ void refined_stream::visit()
         known = std::max(known, to + span + 1);
         std::fill(d_due.begin() + (from - span), d_due.begin() + (to + span + 1), true);
     };
-    for (std::size_t i = begin; i < end && d_descent.tries() < most; ++i) {
-        if (!std::exchange(d_due[i], false))
-            continue;
-        const auto* const match = i < known ? nullptr : &d_matches[i - begin];
-        if (d_descent.visit(all, i, match))
-            changed(i, i);
-    }
-    if (!d_descent.has_pairs())
-        return;
-    known = begin;
-    d_descent.find_matches(&d_white[begin * stride], 2 * block, d_matches.data());
-    for (std::size_t i = begin; i < end - block && d_descent.tries() < most; ++i) {
-        const auto* const match = i < known ? nullptr : &d_matches[i - begin];
-        if (const std::size_t later = d_descent.visit_pairs(all, i, end, match))
-            changed(i, later);
+    const auto match = [&](std::size_t i) {
+        return i < known ? nullptr : &d_matches[i - begin];
+    };
+    const auto visit_due = [&] {
+        for (std::size_t i = begin; i < end && d_descent.tries() < most; ++i)
+            if (std::exchange(d_due[i], false) && d_descent.visit(all, i, match(i)))
+                changed(i, i);
+    };
+    visit_due();
+    for (bool gains = d_descent.has_pairs(); gains;) {
+        gains = false;
+        known = begin;
+        d_descent.find_matches(&d_white[begin * stride], 2 * block, d_matches.data());
+        for (std::size_t i = begin; i < end - block && d_descent.tries() < most; ++i)
+            if (const std::size_t later = d_descent.visit_pairs(all, i, end, match(i))) {
+                changed(i, later);
+                gains = true;
+            }
+        visit_due();
     }
 }
 

@@ -18,13 +18,13 @@ namespace gr::adann::core {
  * hands them out delay() symbols later.
  *
  * After every `block` symbols, counted from the first one, each symbol whose whole response
- * has come is visited, and once more a block later if a label has changed near it; in a block
- * as many labels are tried as symbols are visited, at most. Complex samples are turned by what
- * is left of a carrier's phase in their block, now that it is decided (residual_phases). Labels
- * stay as they were decided where there is no refinement, and where more than twice the power is
- * left of most symbols around than refinement leaves as a rule: the signal is another one there.
- * The result is the same to the bit, however the stream is cut. Nothing is allocated after
- * construction. */
+ * has come is visited, and once more a block later if a label has changed near it; then pairs
+ * are, until none gains. In a block as many labels are tried as symbols are visited, at most.
+ * Complex samples are turned by what is left of a carrier's phase in their block, now that it
+ * is decided (residual_phases). Labels stay as they were decided where there is no refinement,
+ * and where more than twice the power is left of most symbols around than refinement leaves as
+ * a rule: the signal is another one there. The result is the same to the bit, however the
+ * stream is cut. Nothing is allocated after construction. */
 class refined_stream
 {
 public:

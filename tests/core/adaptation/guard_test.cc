@@ -170,6 +170,35 @@ BOOST_AUTO_TEST_CASE(a_change_is_seen_and_the_past_forgotten)
                boost::test_tools::tolerance(1e-3));
 }
 
+// What was decided before the signal was known again, nobody has estimated.
+BOOST_AUTO_TEST_CASE(behind_a_jump_refined_labels_are_trusted_once_all_latest_ones_were)
+{
+    constexpr std::size_t batch = 512, before = 40, all = 80; // batches
+    constexpr std::size_t margin = 44;                        // of windows
+    std::mt19937 random(2);
+    std::normal_distribution<float> noise(0, 0.1f);
+    std::vector<float> held(4 * batch * all + margin), samples(held);
+    for (std::size_t i = 0; i < held.size(); ++i) {
+        held[i] = i % 4 ? held[i - 1] : (2.0f * (random() & 3) - 3) / std::sqrt(5.0f);
+        const float echo = i < 4 * batch * before ? 0.12f : -0.12f;
+        samples[i] = held[i] + (i < 6 ? 0 : echo * held[i - 6]) + noise(random);
+    }
+    model sharp = make_followed_receiver();
+    sharp.temperature = sharp.adapted_temperature = 0.1f;
+    sharp.refined_errors_per_doubt = 1;
+    guard watching(sharp, true, 1, batch);
+    std::size_t changes = 0, since = 0; // symbols
+    for (std::size_t i = 0; i < all; ++i) {
+        watching.judge({ &samples[4 * batch * i], 4, margin, batch }, sharp.net);
+        changes += watching.changed();
+        since = watching.changed() ? 0 : since + batch;
+        BOOST_TEST(watching.changed() == (i == before));
+        BOOST_TEST((since >= 8192 || !watching.refined_trustworthy()));
+        BOOST_TEST((since < 8192 + 4096 || watching.refined_trustworthy()));
+    }
+    BOOST_TEST(changes == 1u);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_FIXTURE_TEST_SUITE(guarding, noisy_signal)
