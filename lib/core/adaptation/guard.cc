@@ -9,7 +9,7 @@ namespace gr::adann::core {
 
 namespace {
 
-constexpr double clearly_worse = 2;   // ratio of estimated error rates
+constexpr double clearly_worse = 2; // ratio of estimated error rates
 constexpr double unexplained = 2.0; // rms that the waveform leaves, over the trained one
 constexpr float far_off = 3; // errors that were counted, over those that likelihoods had
 constexpr double doubt_lasts = 8192;     // symbols, as error_estimate's

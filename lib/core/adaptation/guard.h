@@ -126,7 +126,7 @@ private:
 
     const model d_initial;
     const bool d_scrambled;
-    bool d_random;                              // whether the data is, as far as is known
+    bool d_random; // whether the data is, as far as is known
     std::array<watched_network, 3> d_candidates; // the adaptive one's network is given
     candidate d_in_use = offline;
     random_looks d_looks;

@@ -170,8 +170,8 @@ void learner::start_over_from(const std::vector<float>& parameters)
 // Brings the average nearer to the trained weights.
 void learner::update_average(std::size_t symbols)
 {
-    const float part = static_cast<float>(symbols) /
-                       static_cast<float>(d_settings.average + symbols);
+    const float part =
+        static_cast<float>(symbols) / static_cast<float>(d_settings.average + symbols);
     const auto& trained = d_trainer.net().parameters();
     auto& average = d_average.parameters();
     for (std::size_t i = 0; i < average.size(); ++i)
