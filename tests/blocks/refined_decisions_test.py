@@ -56,7 +56,7 @@ def test_labels_that_are_worse_than_the_networks_teach_nothing(signal):
         learner = core.learner(model(rate), pseudo_label=pseudo_label)
         for first in range(0, 2**13, 512):
             learner.step(features[first:first + 512])
-        return list(learner.guard_scores)  # of what adapts, too
+        return list(learner.guard_estimates)  # of what adapts, too
 
     own = learnt(3, "confidence_weighted")
     assert learnt(3, "refined") == own

@@ -98,13 +98,15 @@ struct ber_estimate {
  * as not known. With a sequence all this begins at the first tag, and anew behind each
  * burst_end_tag, so that packets want a model. Each stage is a `status` event, "start".
  *
- * The guard estimates the error rates of three networks without labels, and has the best
- * decide: the offline one, the one that adapts, and a copy of that from when it was good.
- * Training starts over from the better one when the adapting one stays worse. While the
+ * The guard has three networks, and the one decide whose decisions explain the samples best
+ * by the model's expected waveform: the offline one, the one that adapts, and a copy of that
+ * from when it was good. Training starts over from the one in use when the adapting one is
+ * surely worse. Without such a waveform the adapting one decides, unless its error rate, as
+ * estimated without labels, is more than twice the offline one's. While the
  * signal is constant, newly saturated, noise by its kurtosis or decided into patterns
  * that random data does not show (absent, idle, another modulation), adaptation pauses
- * and the last good network decides. It needs a model whose error rate is known, as
- * `adann train` writes it.
+ * and the last good network decides. It needs a model with an expected waveform or of known
+ * error rate, as `adann train` writes it.
  *
  * Pattern balance assumes scrambled data, uniform and independent from symbol to symbol:
  * set its weight to 0 for a link whose payload is not; then nothing brings missing

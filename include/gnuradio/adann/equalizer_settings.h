@@ -211,7 +211,7 @@ struct learner_settings : training_settings {
             std::size_t{ 0 },
             std::size_t{ 1'000'000'000 },
             "Length, in symbols, of the exponential moving average of the trained weights, "
-            "which decides; up to four times that while refined labels are learnt.");
+            "which decides.");
         visit("guard",
               self.guard,
               "Have the best of the offline, the adapting and the last good network "

@@ -54,8 +54,8 @@ struct adaptation_event : learner_event {
  * makes the step itself at the end of each batch. The result is the same to the bit for a
  * given seed, however the vectors are cut into calls.
  * - off: the network stays as it is, and there is no front filter.
- * As a learner's average grows, batches are handed over more rarely (learner::pace()), where the
- * front filter says that nothing moves (front_filter::apart()); the others cost nothing.
+ * Later, batches are handed over more rarely (learner::pace()), where the front filter says that
+ * nothing moves (front_filter::apart()); the others cost nothing.
  *
  * With a model that has an expected waveform, and windows on a stream, a front filter
  * follows the signal before the network (front_filter.h), every 64 symbols and inline in

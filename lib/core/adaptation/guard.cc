@@ -9,30 +9,13 @@ namespace gr::adann::core {
 
 namespace {
 
-constexpr double clearly_better = 0.9; // error rates' ratio
-constexpr double clearly_worse = 2;
-// The offline network has learnt from labels; one that adapts is biased to its own
-// decisions, and over-confident.
-constexpr double as_trained_benefit = 0.75;
-// Once the signal has drifted from what a network learnt from, it errs up to four times
-// as often as its uncertainty says, while the uncertainty of one that adapts keeps
-// growing (PAM2, QPSK).
-constexpr double drifted = 1.5; // estimated error rate over the usual one
-constexpr double drifted_burden = 4;
+constexpr double clearly_worse = 2; // ratio of estimated error rates
 constexpr double unexplained = 2.0; // rms that the waveform leaves, over the trained one
 constexpr float far_off = 3; // errors that were counted, over those that likelihoods had
 constexpr double doubt_lasts = 8192;     // symbols, as error_estimate's
 constexpr double latest = 0.63;          // 1 - 1/e: what as many latest symbols weigh
 constexpr double most_doubted = 1 << 21; // symbols: those, and the longest batch
 constexpr double settled = 2048;         // symbols that an estimate needs
-constexpr std::size_t patience = 16384;  // symbols before a rollback
-constexpr std::size_t good_lasts = 8192; // symbols until the next good one is kept
-
-// 1 where it is unknown: no rate is unusual then.
-double usual_rate_of(const model& trained)
-{
-    return std::isnan(trained.symbol_error_rate) ? 1 : trained.symbol_error_rate;
-}
 
 } // namespace
 
@@ -48,16 +31,13 @@ guard::guard(const model& initial, bool scrambled, std::uint64_t seed, std::size
       d_random(scrambled),
       d_candidates{ { { initial.net,
                         initial.temperature,
-                        error_estimate(initial.symbols, scrambled),
-                        usual_rate_of(initial) },
+                        error_estimate(initial.symbols, scrambled) },
                       { initial.net,
                         initial.adapted_temperature,
-                        error_estimate(initial.symbols, scrambled),
-                        usual_rate_of(initial) },
+                        error_estimate(initial.symbols, scrambled) },
                       { initial.net,
                         initial.adapted_temperature,
-                        error_estimate(initial.symbols, scrambled),
-                        usual_rate_of(initial) } } },
+                        error_estimate(initial.symbols, scrambled) } } },
       d_looks(seed),
       d_decisions{ std::vector<std::uint8_t>(batch),
                    std::vector<std::uint8_t>(batch),
@@ -81,7 +61,6 @@ void guard::restart_estimates()
     for (auto& each : d_candidates)
         each.estimate.forget();
     d_in_use = last_good;
-    d_declining = 0;
     d_rivals = {};
     d_is_refined = d_changed = false;
     forget_doubt();
@@ -92,7 +71,7 @@ void guard::restart_estimates()
 }
 
 // The calibrated posteriors of a view, into the candidate's estimate.
-void guard::look(scored_network& each, const feature_view& view)
+void guard::look(watched_network& each, const feature_view& view)
 {
     d_scaled.parameters() = each.net.parameters();
     const auto& last = d_scaled.layers().back();
@@ -101,23 +80,6 @@ void guard::look(scored_network& each, const feature_view& view)
     d_prepared.assign(d_scaled);
     d_decider.decide(d_prepared, view, d_labels.data(), d_posteriors.data());
     each.estimate.add(d_labels.data(), d_posteriors.data(), view.count);
-}
-
-double guard::score(candidate which) const
-{
-    const auto& estimate = d_candidates[which].estimate;
-    // Common to all candidates, hence a property of the data.
-    double common = 1;
-    for (const auto& each : d_candidates)
-        common = std::min(common, each.estimate.pattern_errors());
-    const double rate = std::max(0.0, estimate.symbol_error_rate() - common);
-    const double usual =
-        drifted * (d_candidates[which].usual_rate + 1e-4) * estimate.symbols();
-    const bool is_drifted = which != adaptive && rate * estimate.symbols() - usual >
-                                                     error_estimate::chance(usual);
-    const bool loaded = which == offline || (which == last_good && !d_kept);
-    const double benefit = is_drifted ? drifted_burden : loaded ? as_trained_benefit : 1;
-    return benefit * (rate * estimate.symbols() + 1) / (estimate.symbols() + 1);
 }
 
 bool guard::explained() const
@@ -159,19 +121,15 @@ bool guard::judge(const feature_view& batch, const network& average, std::size_t
 {
     d_candidates[adaptive].net.parameters() = average.parameters();
     const bool seen = d_judge && batch.count == d_decisions[0].size();
-    // Of a model that was started blindly nobody knows what its posteriors are worth.
-    const bool estimates = d_random && !std::isnan(d_initial.symbol_error_rate);
-    const bool decides = seen && (explained() || !estimates);
     d_is_refined = d_changed = false;
-    bool start_over = seen && judge_waveform(batch, decides, apart);
+    const bool start_over = seen && judge_waveform(batch, apart);
     d_looks.pass(batch.count, [&](std::size_t first, std::size_t count) {
-        start_over =
-            start_over || judge_part(batch.from(first, count), average, !decides);
+        estimate_errors(batch.from(first, count));
     });
     return start_over;
 }
 
-bool guard::judge_waveform(const feature_view& batch, bool decides, std::size_t apart)
+bool guard::judge_waveform(const feature_view& batch, std::size_t apart)
 {
     d_turn = !d_turn;
     const auto is_compared = [&](candidate which) {
@@ -187,11 +145,8 @@ bool guard::judge_waveform(const feature_view& batch, bool decides, std::size_t 
     if (d_changed) {
         d_refiner->reset();
         forget_doubt();
-    }
-    if (d_changed || !decides)
         d_rivals = {};
-    if (!decides)
-        return false;
+    }
     if (d_judge->settled()) {
         d_refined = d_decisions[d_in_use];
         d_refiner->refine(*d_judge, d_refined.data());
@@ -236,14 +191,12 @@ bool guard::judge_waveform(const feature_view& batch, bool decides, std::size_t 
         d_candidates[adaptive].estimate = estimate();
         return true;
     }
-    d_kept = true;
     d_candidates[last_good] = d_candidates[adaptive];
-    d_candidates[last_good].usual_rate = estimate(adaptive).symbol_error_rate();
     return false;
 }
 
-// What judge() does with the symbols that are looked at. \param decides by the estimates
-bool guard::judge_part(const feature_view& part, const network& average, bool decides)
+// What judge() does with the symbols that are looked at.
+void guard::estimate_errors(const feature_view& part)
 {
     bool changed = false;
     for (auto& each : d_candidates) {
@@ -254,39 +207,16 @@ bool guard::judge_part(const feature_view& part, const network& average, bool de
     for (auto& each : d_candidates)
         if (changed)
             each.estimate.keep_latest();
-    // Those that are not looked at count as well.
-    const std::size_t symbols = part.count * random_looks::every / simd::tile;
-    d_since_good += symbols;
-    if (d_judge && d_scrambled && explained() && estimate().symbols() >= settled)
-        d_random = estimate().pattern_errors() == 0;
-    if (!decides)
-        return false;
-    keep_good(average);
-
-    double least = score(d_in_use);
-    for (const candidate which : { offline, adaptive, last_good })
-        if (score(which) < clearly_better * least) {
-            least = score(which);
-            d_in_use = which;
-        }
-    d_declining = score(adaptive) > clearly_worse * least ? d_declining + symbols : 0;
-    if (d_declining < patience)
-        return false;
-    d_declining = 0;
-    d_candidates[adaptive].estimate = estimate();
-    return true;
-}
-
-void guard::keep_good(const network& average)
-{
-    if (d_since_good < good_lasts || !estimate(adaptive).trustworthy() ||
-        score(adaptive) * clearly_better > score(last_good))
+    if (d_judge) {
+        if (d_scrambled && explained() && estimate().symbols() >= settled)
+            d_random = estimate().pattern_errors() == 0;
         return;
-    d_since_good = 0;
-    d_kept = true;
-    d_candidates[last_good].net.parameters() = average.parameters();
-    d_candidates[last_good].estimate = estimate(adaptive);
-    d_candidates[last_good].usual_rate = estimate(adaptive).symbol_error_rate();
+    }
+    // With one more wrong symbol each: of few symbols no rate is low.
+    const auto errors = [&](candidate which) {
+        return estimate(which).symbol_error_rate() * estimate(which).symbols() + 1;
+    };
+    d_in_use = errors(adaptive) > clearly_worse * errors(offline) ? offline : adaptive;
 }
 
 const network& guard::choose(const network& average) const
@@ -300,18 +230,14 @@ void guard::reset()
     if (d_judge)
         d_judge->forget();
     d_candidates[last_good].net = d_initial.net;
-    d_candidates[last_good].usual_rate = usual_rate_of(d_initial);
     d_in_use = offline;
     d_random = d_scrambled;
-    d_since_good = 0;
-    d_kept = false;
 }
 
-void guard::scored_network::state(archive& members)
+void guard::watched_network::state(archive& members)
 {
     members("network", net.parameters());
     members("estimate", estimate);
-    members("usual_rate", usual_rate, 0.0, 1.0);
 }
 
 void guard::state(archive& members)
@@ -325,9 +251,6 @@ void guard::state(archive& members)
         members.refuse("in_use", "is " + std::to_string(in_use) + ", allowed: 0 to 2");
     d_in_use = static_cast<candidate>(in_use);
     members("looks", d_looks);
-    members("declining", d_declining);
-    members("since_good", d_since_good);
-    members("kept", d_kept);
     if (!d_judge)
         return;
     members("judge", *d_judge);

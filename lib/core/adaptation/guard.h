@@ -32,22 +32,13 @@ namespace gr::adann::core {
  * starts over from the one in use: a rollback, which changes no decision. The data need
  * not be random.
  *
- * With other models, and where random data is decided so badly that the waveform does not
- * explain it (explained()), scores are compared. All three candidates are scored on the
- * same symbols, before any of them is trained on: a quarter of each batch, the tiles that
- * random_looks draws. If one estimate detects a change of the signal, all three restart.
- * The score is the symbol error rate that is estimated without labels, corrected:
+ * With other models the adaptive one decides, unless its symbol error rate, as estimated
+ * without labels, is more than twice the offline one's: that is what this estimate is worth
+ * of two networks of which one has learnt from labels. There is no rollback then.
  *
- * - The smallest of the three pattern scores is attributed to the data and subtracted
- *   from all.
- * - A network that does not learn is over-confident on a drifted signal: when its
- *   estimated rate exceeds 1.5 times its rate at training, it is multiplied by 4.
- * - Before that the offline network's is multiplied by 0.75, because it was trained with
- *   labels.
- *
- * Another candidate is put into use when its score is below 0.9 of that of the one in
- * use. When the score of the adaptive one stays above twice that of the one in use for
- * 16384 symbols, training starts over from the one in use: a rollback.
+ * Error rates are estimated on the same symbols for all three, before any of them is trained
+ * on: a quarter of each batch, the tiles that random_looks draws. If one estimate detects a
+ * change of the signal, all three restart.
  */
 class guard
 {
@@ -76,8 +67,7 @@ public:
 
     candidate in_use() const { return d_in_use; }
     /*! Of the batch that judge() saw: what the network in use decided, refined by the
-     * expected waveform (label_refiner); null where that does not explain what is decided,
-     * or the signal is not known yet. */
+     * expected waveform (label_refiner); null where the signal is not known yet. */
     const std::uint8_t* refined() const
     {
         return d_is_refined ? d_refined.data() : nullptr;
@@ -119,40 +109,30 @@ public:
         return d_candidates[which].estimate;
     }
 
-    /*! The score that judge() compares, 0 to 4, lower is better: the corrected symbol
-     * error rate, with one more wrong symbol counted so that an estimate from few symbols
-     * is not taken for a low rate. */
-    double score(candidate which) const;
-
     //! Back to the beginning.
     void reset();
 
     void state(archive& members);
 
 private:
-    struct scored_network {
+    struct watched_network {
         network net;
         float temperature;
         error_estimate estimate;
-        double usual_rate; // of symbol errors, on the signal that the network learnt from
 
         void state(archive& members);
     };
 
-    bool judge_waveform(const feature_view& batch, bool decides, std::size_t apart);
-    bool judge_part(const feature_view& part, const network& average, bool decides);
-    void look(scored_network& each, const feature_view& view);
-    void keep_good(const network& average);
+    bool judge_waveform(const feature_view& batch, std::size_t apart);
+    void estimate_errors(const feature_view& part);
+    void look(watched_network& each, const feature_view& view);
 
     const model d_initial;
     const bool d_scrambled;
-    bool d_random;                              // whether the data is, as far as is known
-    std::array<scored_network, 3> d_candidates; // the adaptive one's network is given
+    bool d_random; // whether the data is, as far as is known
+    std::array<watched_network, 3> d_candidates; // the adaptive one's network is given
     candidate d_in_use = offline;
     random_looks d_looks;
-    std::size_t d_declining = 0;  // symbols for which the adaptive score was too high
-    std::size_t d_since_good = 0; // symbols since the last good one was taken
-    bool d_kept = false;          // whether one was; until then it is the offline one
 
     // By the expected waveform: the others' decisions against those in use.
     struct rivalry {

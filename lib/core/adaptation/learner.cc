@@ -13,10 +13,9 @@ namespace {
 
 // Symbols in a row: steps that were not accepted, batches that are not usable.
 constexpr std::size_t most_rejected = 16384;
-// While refined labels are learnt:
-constexpr float faster = 6;              // learning rate
-constexpr std::size_t part_averaged = 4; // of these symbols
-constexpr std::size_t longest = 4;       // times the average
+constexpr float faster = 6; // the learning rate while refined labels are learnt
+constexpr std::size_t averages = 4;     // of symbols learnt, for each batch that is passed over
+constexpr std::size_t slowest_pace = 4; // batches
 
 learner_settings checked(learner_settings settings, const model& fits)
 {
@@ -77,11 +76,11 @@ const std::vector<learner_event>& learner::step(const feature_view& batch,
     const bool is_automatic = !d_settings.learning_rate;
     d_trainer.set_learning_rate(refined && is_automatic ? faster * d_rate : d_rate);
     const step_result result = d_trainer.step(batch, supervised ? labels : refined);
-    d_refined = refined ? d_refined + batch.count : 0;
     if (result.accepted) {
         ++d_status.updates;
         update_average(batch.count);
     }
+    d_explained = refined && d_guard->explained() ? d_explained + batch.count : 0;
     d_rejected = result.accepted ? 0 : d_rejected + batch.count;
     d_events.push_back(event(event_kind::step, "", result));
     if (d_guard && d_rejected >= most_rejected)
@@ -159,7 +158,7 @@ std::size_t learner::pace() const
 {
     return d_settings.average
                ? std::clamp<std::size_t>(
-                     d_refined / part_averaged / d_settings.average, 1, longest)
+                     d_explained / averages / d_settings.average, 1, slowest_pace)
                : 1;
 }
 
@@ -176,15 +175,14 @@ void learner::start_over_from(const std::vector<float>& parameters)
 {
     d_trainer.reset(parameters);
     d_average.parameters() = d_trainer.net().parameters();
-    d_rejected = d_refined = 0;
+    d_rejected = d_explained = 0;
 }
 
 // Brings the average nearer to the trained weights.
 void learner::update_average(std::size_t symbols)
 {
-    const std::size_t length = std::clamp(
-        d_refined / part_averaged, d_settings.average, longest * d_settings.average);
-    const float part = static_cast<float>(symbols) / static_cast<float>(length + symbols);
+    const float part =
+        static_cast<float>(symbols) / static_cast<float>(d_settings.average + symbols);
     const auto& trained = d_trainer.net().parameters();
     auto& average = d_average.parameters();
     for (std::size_t i = 0; i < average.size(); ++i)
@@ -218,13 +216,14 @@ const network& learner::in_use() const
     return d_guard ? d_guard->choose(d_average) : d_average;
 }
 
-std::array<double, 3> learner::guard_scores() const
+std::array<double, 3> learner::guard_estimates() const
 {
     constexpr double none = std::numeric_limits<double>::quiet_NaN();
-    return d_guard ? std::array{ d_guard->score(guard::offline),
-                                 d_guard->score(guard::adaptive),
-                                 d_guard->score(guard::last_good) }
-                   : std::array{ none, none, none };
+    std::array<double, 3> rates{ none, none, none };
+    if (d_guard)
+        for (const auto which : { guard::offline, guard::adaptive, guard::last_good })
+            rates[which] = d_guard->estimate(which).symbol_error_rate();
+    return rates;
 }
 
 learner_event
@@ -252,7 +251,7 @@ void learner::state(archive& members)
     members("unestimated", d_unestimated);
     members("rejected", d_rejected);
     members("unusable", d_unusable);
-    members("refined", d_refined);
+    members("explained", d_explained);
     members("steps", d_status.steps);
     members("updates", d_status.updates);
     members("rollbacks", d_status.rollbacks);

@@ -83,17 +83,15 @@ struct learner_event : learner_status {
  * A step, in this order:
  * 1. The signal check looks at the batch. While it finds a problem, learning pauses: the
  *    last good weights are in use, and the batch is not learnt from.
- * 2. The guard estimates the error rates of its three networks on the batch, chooses the
- *    one in use, and may have training start over from it: a rollback.
+ * 2. The guard compares its three networks on the batch, estimates their error rates,
+ *    chooses the one in use, and may have training start over from it: a rollback.
  * 3. The trainer makes one step: pseudo-labels, loss, gradient, optimizer. With the
  *    pseudo-label "refined" the guard's refined labels are learnt where there are some, at
  *    six times the automatic learning rate. When no step was accepted for 16384 symbols,
  *    training starts over as well.
  * 4. The adaptive weights are an exponential moving average of the trained ones, with
  *    α = N_b / (average + N_b) for a step of N_b symbols. This keeps the noise of single
- *    steps out of the decisions; with `average` = 0 the trained weights decide. When
- *    refined labels have been learnt for n symbols without a break, n/4 takes the place of
- *    `average`, from that up to four times that.
+ *    steps out of the decisions; with `average` = 0 the trained weights decide.
  *
  * Signal check and guard work with a model of known error rate or with an expected
  * waveform only, and not with known labels. A checkpoint is a model file of the weights
@@ -132,8 +130,8 @@ public:
     //! \throws std::invalid_argument naming the value that is out of range
     void set_training(const training_settings& training);
 
-    /*! Of how many batches one is worth a step: as the average grows, more rarely, in
-     * proportion, up to one in four. */
+    /*! Of how many batches one is worth a step, 1 to 4: the more, the longer refined labels
+     * have been learnt that the waveform explains. */
     std::size_t pace() const;
 
     //! Whose decisions are the best, as far as is known.
@@ -148,9 +146,9 @@ public:
     {
         return d_guard ? d_guard->refined_by() : nullptr;
     }
-    /*! What the guard compares (guard::score()), of the offline, the adaptive and the
+    /*! The symbol error rates that the guard estimates, of the offline, the adaptive and the
      * last good network; NaN without a guard. */
-    std::array<double, 3> guard_scores() const;
+    std::array<double, 3> guard_estimates() const;
 
     model checkpoint();
 
@@ -177,7 +175,7 @@ private:
     std::size_t d_unestimated = 0; // symbols since the estimate was made
     std::size_t d_rejected = 0;    // symbols since a step was accepted
     std::size_t d_unusable = 0;    // … since a batch was usable
-    std::size_t d_refined = 0; // symbols since other labels than refined ones were learnt
+    std::size_t d_explained = 0;   // … since other labels were learnt than refined ones, explained
     learner_status d_status;
     std::vector<learner_event> d_events; // of the latest step
 };

@@ -126,7 +126,7 @@ std::vector<replayed_event> replay(const model& recorded)
                 &samples[i * floats], stride, dimension, settings.batch
             };
             for (const auto& event : learning.step(batch, &labels[i * settings.batch]))
-                told.push_back({ event, learning.guard_scores() });
+                told.push_back({ event, learning.guard_estimates() });
         }
         return told;
     } catch (const std::invalid_argument& error) {

@@ -56,10 +56,10 @@ private:
     std::optional<model> d_before[2]; // the batches of each half
 };
 
-//! What a learner did, and its guard_scores() after that step.
+//! What a learner did, and its guard_estimates() after that step.
 struct replayed_event {
     learner_event event;
-    std::array<double, 3> guard_scores;
+    std::array<double, 3> guard_estimates;
 };
 
 /*! Has a learner learn once more from the batches that batch_recorder::recorded() put

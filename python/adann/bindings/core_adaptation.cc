@@ -98,10 +98,10 @@ whose weights decide. None while a pause goes on.)")
                                [](const learner& self) { return self.status().updates; })
         .def_property_readonly(
             "rollbacks", [](const learner& self) { return self.status().rollbacks; })
-        .def_property_readonly("guard_scores",
-                               &learner::guard_scores,
-                               "The error rates, estimated and weighted, that the guard "
-                               "compares: of the networks offline, adaptive, last good.");
+        .def_property_readonly("guard_estimates",
+                               &learner::guard_estimates,
+                               "The symbol error rates that the guard estimates: of the "
+                               "networks offline, adaptive, last good.");
 
     m.def(
         "replay",
@@ -112,9 +112,9 @@ whose weights decide. None while a pause goes on.)")
                 told = replay(load_model(path));
             }
             py::list events;
-            for (const auto& [event, guard_scores] : told) {
+            for (const auto& [event, guard_estimates] : told) {
                 py::dict each = dictionary(event);
-                each["guard_scores"] = guard_scores;
+                each["guard_estimates"] = guard_estimates;
                 events.append(each);
             }
             return events;
@@ -122,6 +122,6 @@ whose weights decide. None while a pause goes on.)")
         py::arg("path"),
         R"(Learns once more from the batches that a rollback left in a file.
 
-Returns a dictionary for each event, as learner.step() does, with learner.guard_scores after the step.
+Returns a dictionary for each event, as learner.step() does, with learner.guard_estimates after the step.
 Raises ModelFileError.)");
 }

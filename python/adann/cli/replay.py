@@ -13,8 +13,8 @@ def replay(file: str) -> None:
 
     FILE is what an equalizer with a checkpoint leaves beside it when it rolls back:
     *.rollback.safetensors, with the latest batches and the state before them. The table tells the
-    loss and the mean confidence of each step, which network decided after it, and the symbol
-    error rates, estimated and weighted, by which the guard chose that one.
+    loss and the mean confidence of each step, the symbol error rates that the guard estimated for
+    each network, and which network decided after it.
     """
     from rich.console import Console
     from rich.table import Column, Table
@@ -26,7 +26,7 @@ def replay(file: str) -> None:
         numbers = (event["loss"], event["confidence"]) if event["event"] == "step" else ("", "")
         table.add_row(event["event"], f"{event['step']:,}",
                       *(f"{value:.3g}" if value != "" else "" for value in numbers),
-                      *(f"{rate:.2e}" for rate in event["guard_scores"]), event["network"])
+                      *(f"{rate:.2e}" for rate in event["guard_estimates"]), event["network"])
     console = Console()
     if not console.is_terminal:
         console = Console(width=120)  # a file has no width

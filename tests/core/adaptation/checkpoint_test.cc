@@ -153,7 +153,6 @@ BOOST_AUTO_TEST_CASE(numbers_of_a_checkpoint_that_make_no_sense_are_refused)
         set(estimate + "past.symbols", -1.0);
         set(estimate + "past.squares", 1e300);
         set(estimate + "past.posteriors", -1.0f);
-        set(std::string("guard.") + which + ".usual_rate", -0.5);
     }
     set("signal.kurtosis", 1e10);
     set("signal.usual_kurtosis", -1.0);

@@ -76,6 +76,9 @@ struct slicer_fixture {
         settings.mode = adaptation_mode::lockstep;
         settings.batch = batch;
         settings.learning_rate = 1;
+        settings.front_filter = false;
+        settings.decisions = decision_kind::network;
+        settings.balance = 0; // decisions of a bad network are no reason to pause
     }
     ~slicer_fixture()
     {
@@ -100,6 +103,12 @@ struct slicer_fixture {
         }
         model m(net, 1, 1, false, "pam4");
         m.symbol_error_rate = 1e-3f;
+        // The label's own point, of the symbol itself: what the guard judges by.
+        expected_waveform waveform(m.symbols, 1, false, 1, 0);
+        std::vector<float> affine(waveform.rows());
+        affine[2] = 1;
+        waveform.set(affine, std::vector<float>(1), 0.12f);
+        m.set_waveform(waveform);
         return m;
     }
 
