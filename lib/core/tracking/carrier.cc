@@ -140,6 +140,31 @@ void carrier::rotate_back(
     }
 }
 
+void carrier::turn_to(const phase_path& path,
+                      const float* rotated,
+                      std::size_t first,
+                      std::size_t n,
+                      float* to) const
+{
+    const auto samples = static_cast<double>(step * d_sps);
+    const auto part = [&](std::size_t from, std::size_t end, float growth) { // in a step
+        const double a_sample = growth / samples;
+        const double behind =
+            static_cast<double>(from) - static_cast<double>(path.middle);
+        std::complex<double> back = std::polar(1.0, -path.line.phase - behind * a_sample);
+        const std::complex<double> turn = std::polar(1.0, -a_sample);
+        for (std::size_t i = from; i < end; ++i, back *= turn)
+            core::rotate(rotated + 2 * (i - first),
+                         rotation(i) * std::complex<float>(back),
+                         1,
+                         to + 2 * (i - first));
+    };
+    const std::size_t bend = std::clamp(path.middle, first, first + n);
+    const float growth = path.line.growth;
+    part(first, bend, growth + wrapped(path.line.phase - path.before - growth));
+    part(bend, first + n, growth);
+}
+
 void carrier::rotate(planes& samples, std::size_t first, std::size_t n) const
 {
     const float *c = &d_rotation.re[first], *s = &d_rotation.im[first];

@@ -36,6 +36,13 @@ struct front_filter_settings {
     void check() const;
 };
 
+/*! The latest symbols once more, as they are seen when the carrier's phase in them is measured: none
+ * where it is not, or there is no carrier. */
+struct hindsight {
+    feature_view windows{};               //!< of the network, turned back by that phase
+    const std::uint8_t* labels = nullptr; //!< windows.count, those that are learnt from
+};
+
 //! What a front filter is doing.
 struct front_filter_status {
     std::size_t memory = 0; //!< of the taps in use, in symbols; 0: they do nothing
@@ -64,8 +71,8 @@ struct front_filter_status {
  * Complex samples are then rotated back by the carrier's phase (carrier.h), which turns
  * faster than the taps can follow; the taps aim at the waveform with that phase. While there is
  * a carrier, constellations whose decisions do not bear any phase are decided at several
- * (phase_search.h); what is learnt from are the labels that are believed, turned by what the
- * carrier's prediction left, and the filter is lost by what is left whatever the phase. A filter
+ * (phase_search.h), and then at the one that is believed; what is learnt from are those labels,
+ * turned by what the carrier's prediction left, and the filter is lost by what is left whatever the phase. A filter
  * that is lost looks for a carrier that is too fast to be pulled in (carrier_line.h), and
  * with one that was found the taps hand over what they turn by themselves; one
  * that is not compares every `judged_every` symbols how far the phase has gone with how
@@ -160,6 +167,9 @@ public:
     void known(const std::uint8_t* labels, std::size_t n);
     //! The same with labels that nothing is learnt from.
     void hold(const std::uint8_t* labels, std::size_t n) { take(labels, n); }
+    /*! Behind decided(): the symbols of a step that has ended, and twice the waveform's reach
+     * before; of the latest, as many as it reaches, the phase is foretold. */
+    hindsight latest() const;
 
     /*! The next n symbols are these, if what comes agrees with them.
      * \param n least_training() to most_training */
@@ -213,10 +223,15 @@ private:
     std::size_t take(const std::uint8_t* labels, std::size_t n);
     bool note(const std::uint8_t* labels, std::size_t n);
     std::size_t due();
+    void follow_carrier(decider& decides, const prepared_network& net);
     void search(decider& decides, const prepared_network& net);
     void begin_search(std::size_t middle);
     void decide_at_angles(decider& decides, const prepared_network& net, float later);
+    void decide_again(decider& decides, const prepared_network& net, std::size_t middle);
     void measure_phases();
+    void look_back();
+    feature_view turned(std::size_t n) const;
+    void turn_latest(std::size_t n, const phase_path& path);
     void update(std::size_t blocks);
     void hold_phase();
     const float* interleaved(std::size_t first, std::size_t n);
@@ -267,8 +282,9 @@ private:
     std::optional<phase_search> d_search; // the same, if decisions do not bear any phase
     std::vector<std::vector<std::uint8_t>> d_labelled; // at each of its angles
     std::vector<phase_search::told> d_told;            // the same
-    aligned_floats d_turned;                           // the windows of a step
+    aligned_floats d_turned; // the windows of a step, and of twice the reach before
     bool d_searching = false;
+    bool d_looks_back = false; // d_turned is what latest() tells
     // Mean squares that are left then whatever the phase: over several blocks, over one.
     float d_left = 0, d_left_latest = 0;
     normal_equations d_sums;       // of a block

@@ -27,7 +27,7 @@ struct phase_line {
  * straight line, α = 1 - θ², β = (1 - θ)²) for a steady carrier, overdamped ones for
  * phase noise, and one that leaves the phase at zero, for a link without a carrier. The
  * one whose predictions, `ahead` steps before the measurement, were best over about the
- * last 16 steps is in use.
+ * last 16 steps is in use; from another one back to zero, the last 64.
  *
  * Source: Brookner, Tracking and Kalman Filtering Made Easy, chapter 4 and 7. */
 class phase_bank
@@ -49,6 +49,11 @@ public:
 
     //! What is in use: the phase at the middle of the latest measured step.
     phase_line in_use() const { return d_loops[d_used].line; }
+    //! The phase at the step before, by the loop in use.
+    float before() const
+    {
+        return d_loops[d_used].before[(d_steps + most_ahead - 2) % most_ahead].phase;
+    }
     //! Whether it is zero throughout.
     bool idle() const { return d_used == 0; }
 
