@@ -122,7 +122,8 @@ front_filter::front_filter(const expected_waveform& waveform,
     if (d_planes == 2) {
         d_carrier.emplace(d_samples.re.size(), window.sps());
         d_line.emplace(waveform, symbols);
-        d_turned.resize(turned(carrier::step + 2 * waveform.reach()).floats());
+        d_again.resize(carrier::step + 2 * waveform.reach());
+        d_turned.resize(turned(d_again.size()).floats());
         if (phase_search search(symbols); search.angles().size() > 1) {
             d_labelled.assign(search.angles().size(), d_labels);
             d_told.resize(search.angles().size());

@@ -36,11 +36,11 @@ struct front_filter_settings {
     void check() const;
 };
 
-/*! The latest symbols once more, as they are seen when the carrier's phase in them is measured: none
- * where it is not, or there is no carrier. */
+/*! The latest symbols once more, turned back by their carrier's phase as it is measured, not as it
+ * was foretold. None where it is not measured, or there is no carrier. */
 struct hindsight {
-    feature_view windows{};               //!< of the network, turned back by that phase
-    const std::uint8_t* labels = nullptr; //!< windows.count, those that are learnt from
+    feature_view windows{};               //!< of the network
+    const std::uint8_t* labels = nullptr; //!< windows.count, as it decides these
 };
 
 //! What a front filter is doing.
@@ -71,8 +71,8 @@ struct front_filter_status {
  * Complex samples are then rotated back by the carrier's phase (carrier.h), which turns
  * faster than the taps can follow; the taps aim at the waveform with that phase. While there is
  * a carrier, constellations whose decisions do not bear any phase are decided at several
- * (phase_search.h), and then at the one that is believed; what is learnt from are those labels,
- * turned by what the carrier's prediction left, and the filter is lost by what is left whatever the phase. A filter
+ * (phase_search.h); what is learnt from are the labels that are believed, turned by what the
+ * carrier's prediction left, and the filter is lost by what is left whatever the phase. A filter
  * that is lost looks for a carrier that is too fast to be pulled in (carrier_line.h), and
  * with one that was found the taps hand over what they turn by themselves; one
  * that is not compares every `judged_every` symbols how far the phase has gone with how
@@ -227,11 +227,9 @@ private:
     void search(decider& decides, const prepared_network& net);
     void begin_search(std::size_t middle);
     void decide_at_angles(decider& decides, const prepared_network& net, float later);
-    void decide_again(decider& decides, const prepared_network& net, std::size_t middle);
     void measure_phases();
-    void look_back();
+    void look_back(decider& decides, const prepared_network& net);
     feature_view turned(std::size_t n) const;
-    void turn_latest(std::size_t n, const phase_path& path);
     void update(std::size_t blocks);
     void hold_phase();
     const float* interleaved(std::size_t first, std::size_t n);
@@ -284,7 +282,8 @@ private:
     std::vector<phase_search::told> d_told;            // the same
     aligned_floats d_turned; // the windows of a step, and of twice the reach before
     bool d_searching = false;
-    bool d_looks_back = false; // d_turned is what latest() tells
+    std::vector<std::uint8_t> d_again; // their labels
+    bool d_looks_back = false;         // these are what latest() tells
     // Mean squares that are left then whatever the phase: over several blocks, over one.
     float d_left = 0, d_left_latest = 0;
     normal_equations d_sums;       // of a block

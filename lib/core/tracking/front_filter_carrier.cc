@@ -20,11 +20,11 @@ void front_filter::follow_carrier(decider& decides, const prepared_network& net)
 {
     search(decides, net);
     measure_phases();
-    look_back();
+    look_back(decides, net);
 }
 
-/* Has the latest step decided at other phases, too, while it has a carrier. The step that is
- * measured next, and what follows it, is then decided at the phase that is believed. */
+/* Has the latest step decided at other phases, too, while it has a carrier. Of the step that is
+ * measured next, and what follows it, the labels are those of the phase that is believed. */
 void front_filter::search(decider& decides, const prepared_network& net)
 {
     constexpr std::size_t step = carrier::step;
@@ -53,7 +53,8 @@ void front_filter::search(decider& decides, const prepared_network& net)
     const std::size_t believed = d_search->believe(d_told, step);
     if (!known)
         return;
-    decide_again(decides, net, first + sample(step / 2));
+    const auto labels = d_labelled[believed].begin();
+    std::copy(labels + symbol, labels + d_next, d_labels.begin() + symbol);
     const float left = d_search->left(believed) / static_cast<float>(sample(step));
     d_left_latest += (left - d_left_latest) * step / block;
     d_left += (left - d_left) * step / (4 * block);
@@ -90,47 +91,32 @@ void front_filter::decide_at_angles(decider& decides,
     }
 }
 
-// From the step on in whose middle the search's line has its phase.
-void front_filter::decide_again(decider& decides,
-                                const prepared_network& net,
-                                std::size_t middle)
+// The latest symbols, turned to their phase as it is known now, and decided there.
+void front_filter::look_back(decider& decides, const prepared_network& net)
 {
-    const std::size_t n = carrier::step + d_waveform->reach();
-    const phase_line& line = d_search->line();
-    turn_latest(n, { line.phase - line.growth, line, middle });
-    decides.decide(net, turned(n), &d_labels[d_next - n]);
-}
-
-// The latest symbols, turned to their phase as it is known now.
-void front_filter::look_back()
-{
-    const std::size_t n = carrier::step + 2 * d_waveform->reach();
+    const std::size_t n = d_again.size();
+    const std::size_t first = sample(d_next - n) - d_window.samples_before();
     d_looks_back = d_in_use && d_step == carrier::step && !d_carrier->idle() &&
-                   d_known >= n &&
-                   d_unusable <= sample(d_next - n) - d_window.samples_before();
-    if (d_looks_back)
-        turn_latest(n, d_carrier->measured());
+                   d_known >= n && d_unusable <= first;
+    if (!d_looks_back)
+        return;
+    d_carrier->turn_to(d_carrier->measured(),
+                       &d_filtered[2 * first],
+                       first,
+                       turned(n).floats() / 2,
+                       d_turned.data());
+    decides.decide(net, turned(n), d_again.data());
 }
 
 hindsight front_filter::latest() const
 {
-    if (!d_looks_back)
-        return {};
-    const std::size_t n = carrier::step + 2 * d_waveform->reach();
-    return { turned(n), &d_labels[d_next - n] };
+    return d_looks_back ? hindsight{ turned(d_again.size()), d_again.data() }
+                        : hindsight();
 }
 
 feature_view front_filter::turned(std::size_t n) const
 {
     return { d_turned.data(), d_window.stride(), d_window.dimension(), n };
-}
-
-// The windows of the latest n symbols.
-void front_filter::turn_latest(std::size_t n, const phase_path& path)
-{
-    const std::size_t first = sample(d_next - n) - d_window.samples_before();
-    d_carrier->turn_to(
-        path, &d_filtered[2 * first], first, turned(n).floats() / 2, d_turned.data());
 }
 
 // Of the latest steps whose symbols' neighbours are decided: those of a block at most, the

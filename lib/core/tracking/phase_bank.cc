@@ -10,8 +10,6 @@ namespace gr::adann::core {
 
 namespace {
 constexpr float score_keep = 0.94f;
-// Of the one at zero, while another is in use: a phase that wanders passes by it.
-constexpr float zero_keep = 1 - (1 - score_keep) / 4;
 } // namespace
 
 float wrapped(float angle)
@@ -69,8 +67,7 @@ void phase_bank::measure(float phase)
             each.before[(d_steps + most_ahead - d_ahead) % most_ahead];
         const float ahead = static_cast<float>(d_ahead);
         const float wrong = wrapped(phase - before.phase - ahead * before.growth);
-        const float keep = &each == &d_loops[0] && d_used ? zero_keep : score_keep;
-        each.score = keep * each.score + (1 - keep) * wrong * wrong;
+        each.score = score_keep * each.score + (1 - score_keep) * wrong * wrong;
         const float error = wrapped(phase - each.line.phase - each.line.growth);
         each.line.phase =
             wrapped(each.line.phase + each.line.growth + each.alpha * error);

@@ -27,7 +27,7 @@ struct phase_line {
  * straight line, α = 1 - θ², β = (1 - θ)²) for a steady carrier, overdamped ones for
  * phase noise, and one that leaves the phase at zero, for a link without a carrier. The
  * one whose predictions, `ahead` steps before the measurement, were best over about the
- * last 16 steps is in use; from another one back to zero, the last 64.
+ * last 16 steps is in use.
  *
  * Source: Brookner, Tracking and Kalman Filtering Made Easy, chapter 4 and 7. */
 class phase_bank

@@ -17,8 +17,7 @@ float range_of(const constellation& symbols)
     return static_cast<float>(M_PI) / static_cast<float>(symbols.symmetries().size());
 }
 
-// All phases that the constellation tells apart, as far from each other as decisions bear to
-// either side: each phase has one within half of that.
+// All phases that the constellation tells apart, closer than its decisions bear.
 std::vector<float> angles_of(const constellation& symbols)
 {
     float power = 0, largest = 0;
@@ -26,9 +25,9 @@ std::vector<float> angles_of(const constellation& symbols)
         power += std::norm(point) / static_cast<float>(symbols.size());
         largest = std::max(largest, std::norm(point));
     }
-    const float apart = std::asin(symbols.half_distance() / std::sqrt(largest / power));
+    const float apart = 1.5f * symbols.half_distance() / std::sqrt(largest / power);
     std::vector<float> found{ 0 };
-    for (float angle = apart; angle < 0.99f * range_of(symbols); angle += apart)
+    for (float angle = apart; angle < range_of(symbols); angle += apart)
         found.insert(found.end(), { angle, -angle });
     return found;
 }

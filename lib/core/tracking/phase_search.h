@@ -19,8 +19,8 @@ namespace gr::adann::core {
  *
  * Decisions bear a phase that is wrong by less than a part of the constellation; behind that
  * they agree with another phase, which a decision-directed loop then follows. So a step of
- * symbols is decided at each of angles() beside expected(), half as far apart as decisions bear and
- * up to where the constellation is alike again. The samples of each angle's decisions, over what is
+ * symbols is decided at each of angles() beside expected(), closer than decisions bear and up
+ * to where the constellation is alike again. The samples of each angle's decisions, over what is
  * expected of these, tell a phase and what is left once it is taken off: believe() takes the
  * angle that leaves least over the latest `steps`, against how far the phase is wont to go beside
  * its line.
