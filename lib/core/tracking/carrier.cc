@@ -151,13 +151,22 @@ void carrier::turn_to(const phase_path& path,
         const double a_sample = growth / samples;
         const double behind =
             static_cast<double>(from) - static_cast<double>(path.middle);
-        std::complex<double> back = std::polar(1.0, -path.line.phase - behind * a_sample);
-        const std::complex<double> turn = std::polar(1.0, -a_sample);
-        for (std::size_t i = from; i < end; ++i, back *= turn)
-            core::rotate(rotated + 2 * (i - first),
-                         rotation(i) * std::complex<float>(back),
-                         1,
-                         to + 2 * (i - first));
+        double c = std::cos(path.line.phase + behind * a_sample),
+               s = std::sin(path.line.phase + behind * a_sample);
+        const double c_turn = std::cos(a_sample), s_turn = std::sin(a_sample);
+        for (std::size_t i = from; i < end; ++i) {
+            // Forth by what it was rotated back by, and back by c + is.
+            const auto re =
+                static_cast<float>(d_rotation.re[i] * c + d_rotation.im[i] * s);
+            const auto im =
+                static_cast<float>(d_rotation.im[i] * c - d_rotation.re[i] * s);
+            const std::size_t at = 2 * (i - first);
+            to[at] = rotated[at] * re - rotated[at + 1] * im;
+            to[at + 1] = rotated[at + 1] * re + rotated[at] * im;
+            const double before = c;
+            c = before * c_turn - s * s_turn;
+            s = s * c_turn + before * s_turn;
+        }
     };
     const std::size_t bend = std::clamp(path.middle, first, first + n);
     const float growth = path.line.growth;

@@ -40,7 +40,7 @@ struct front_filter_settings {
  * was foretold. None where it is not measured, or there is no carrier. */
 struct hindsight {
     feature_view windows{};               //!< of the network
-    const std::uint8_t* labels = nullptr; //!< windows.count, as it decides these
+    const std::uint8_t* labels = nullptr; //!< windows.count, as it decides these or did
 };
 
 //! What a front filter is doing.

@@ -91,7 +91,8 @@ void front_filter::decide_at_angles(decider& decides,
     }
 }
 
-// The latest symbols, turned to their phase as it is known now, and decided there.
+// The latest symbols, turned to their phase as it is known now, and decided there if decisions do not
+// bear any.
 void front_filter::look_back(decider& decides, const prepared_network& net)
 {
     const std::size_t n = d_again.size();
@@ -105,7 +106,10 @@ void front_filter::look_back(decider& decides, const prepared_network& net)
                        first,
                        turned(n).floats() / 2,
                        d_turned.data());
-    decides.decide(net, turned(n), d_again.data());
+    if (d_searching)
+        decides.decide(net, turned(n), d_again.data());
+    else
+        std::copy_n(&d_labels[d_next - n], n, d_again.begin());
 }
 
 hindsight front_filter::latest() const

@@ -161,16 +161,16 @@ BOOST_AUTO_TEST_CASE(what_is_known_in_hindsight_is_refined_however_the_stream_is
                 const std::size_t count = std::min(many, done + n);
                 const feature_view as_it_was = link.received.view(done + n - count);
                 latest.windows = as_it_was;
-                latest.windows.data =
-                    &right[static_cast<std::size_t>(as_it_was.data -
-                                                    link.received.samples.data())];
+                latest.windows.data = &right[static_cast<std::size_t>(
+                    as_it_was.data - link.received.samples.data())];
                 latest.windows.count = count;
                 latest.labels = link.decided.data() + (done + n - count);
             }
             written += stream.take(
                 view, decided.data(), link.signal, labels.data() + written, latest);
         }
-        BOOST_TEST(std::equal(labels.begin(), labels.begin() + written, expected.begin()));
+        BOOST_TEST(
+            std::equal(labels.begin(), labels.begin() + written, expected.begin()));
     }
 }
 

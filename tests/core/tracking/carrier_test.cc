@@ -57,16 +57,15 @@ BOOST_AUTO_TEST_CASE(samples_are_turned_to_the_phase_that_was_measured)
             const double between = std::remainder(
                 path.line.phase - double{ before } - path.line.growth, 2 * M_PI);
             const double along =
-                path.line.phase +
-                later * (path.line.growth + (later < 0 ? between : 0));
+                path.line.phase + later * (path.line.growth + (later < 0 ? between : 0));
             const auto received =
                 std::complex<double>(rotated[2 * i], rotated[2 * i + 1]) *
                 std::complex<double>(tracked.rotation(i));
             const auto wanted = received * std::polar(1.0, -along);
             const std::size_t at = 2 * (i + step - first);
-            worst = std::max(worst,
-                             std::abs(std::complex<double>(turned[at], turned[at + 1]) -
-                                      wanted));
+            worst = std::max(
+                worst,
+                std::abs(std::complex<double>(turned[at], turned[at + 1]) - wanted));
             worst_foretold = std::max(
                 worst_foretold,
                 std::abs(std::complex<double>(rotated[2 * i], rotated[2 * i + 1]) -
