@@ -64,7 +64,8 @@ struct adaptation_event : learner_event {
  * With the decisions "refined", and a model on whose own signal refined labels had at most
  * 0.8 of the network's errors, what the learner's guard can refine is refined in decide() as
  * well, inline, by what the guard knew of the signal after the latest step, and handed out
- * later (refined_stream.h). All that learns is given the network's own.
+ * later (refined_stream.h), from what the front filter sees in hindsight. All that learns is given
+ * the network's own.
  *
  * Without a model it starts with a blind_start: the adapter takes its models as they come, and
  * has a learner, and a front filter, from the last one on. Until then nothing is saved.
@@ -284,6 +285,7 @@ private:
     const std::size_t d_dimension;
     const std::size_t d_floats;          // of a batch
     std::vector<std::uint8_t> d_decided; // by the network
+    hindsight d_latest;                  // up to the last of them
     std::vector<std::uint8_t> d_taught;  // known labels, and decisions where they are not
     batch* d_filling = nullptr;        // null while the current batch is not learnt from
     std::size_t d_position = 0;        // in the current batch

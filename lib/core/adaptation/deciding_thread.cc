@@ -54,7 +54,8 @@ adaptive_equalizer::written adaptive_equalizer::decide(const feature_view& view,
 std::size_t adaptive_equalizer::hand_out(const feature_view& view, std::uint8_t* labels)
 {
     if (refined_stream* const refining = d_refining)
-        return refining->take(view, d_decided.data(), d_refinement.newest(), labels);
+        return refining->take(
+            view, d_decided.data(), d_refinement.newest(), labels, d_latest);
     std::copy_n(d_decided.begin(), view.count, labels);
     return view.count;
 }
@@ -122,6 +123,7 @@ feature_view adaptive_equalizer::decide_some(const feature_view& view,
         front.known(taught(known_labels, labels, n), n);
     else
         front.decided(labels, n, d_decider, net);
+    d_latest = front.latest();
     if (n == d_untrained && d_paused && front.status().bursts == d_bursts)
         d_between = true; // no burst has begun
     if (d_position + n == d_batch)

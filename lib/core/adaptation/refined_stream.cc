@@ -47,7 +47,8 @@ std::size_t refined_stream::flush(std::uint8_t* labels, std::size_t room)
 std::size_t refined_stream::take(const feature_view& windows,
                                  const std::uint8_t* decided,
                                  const refinement& signal,
-                                 std::uint8_t* labels)
+                                 std::uint8_t* labels,
+                                 const hindsight& latest)
 {
     const std::size_t stride = d_descent.waveform().stride();
     std::size_t written = 0;
@@ -59,10 +60,28 @@ std::size_t refined_stream::take(const feature_view& windows,
                     d_samples.begin() + at * stride);
         if (d_taken++ >= delay())
             labels[written++] = d_labels[at - delay()];
+        if (i + 1 == windows.count)
+            replace(latest);
         if (d_filled == block)
             refine(signal);
     }
     return written;
+}
+
+// Samples that are still to be whitened, labels of the block: those before are part of what is.
+void refined_stream::replace(const hindsight& latest)
+{
+    const std::size_t stride = d_descent.waveform().stride();
+    const feature_view& windows = latest.windows;
+    const std::size_t n = std::min(windows.count, d_filled + d_descent.before());
+    for (std::size_t i = 1; i <= n; ++i) {
+        const std::size_t from = windows.count - i, to = d_past + d_filled - i;
+        std::copy_n(windows[from] + (windows.dimension - stride) / 2,
+                    stride,
+                    d_samples.begin() + to * stride);
+        if (i <= d_filled)
+            d_labels[to] = d_refined[to] = latest.labels[from];
+    }
 }
 
 // A block is there: refines what it makes known, and lets the past move on.

@@ -8,6 +8,7 @@
 
 #include "core/adaptation/label_descent.h"
 #include "core/signal/windows.h"
+#include "core/tracking/front_filter.h"
 
 #include <cstdint>
 #include <vector>
@@ -20,6 +21,7 @@ namespace gr::adann::core {
  * After every `block` symbols, counted from the first one, each symbol whose whole response
  * has come is visited, and once more a block later if a label has changed near it; then pairs
  * are, until none gains. In a block as many labels are tried as symbols are visited, at most.
+ * Symbols that have not been looked at yet are replaced by what a front filter sees in hindsight.
  * Complex samples are turned by what is left of a carrier's phase in their block, now that it
  * is decided (residual_phases). Labels stay as they were decided where there is no refinement,
  * and where more than twice the power is left of most symbols around than refinement leaves as
@@ -43,11 +45,13 @@ public:
      * \param decided windows.count labels
      * \param signal as it is now
      * \param labels room for windows.count, or `decided` itself
+     * \param latest up to the last one of the windows
      * \return how many were written: from the first one of the stream on, delay() later */
     std::size_t take(const feature_view& windows,
                      const std::uint8_t* decided,
                      const refinement& signal,
-                     std::uint8_t* labels);
+                     std::uint8_t* labels,
+                     const hindsight& latest = {});
 
     /*! Hands out the labels that are left, at the end of a stream; behind the last one
      * another stream begins.
@@ -57,6 +61,7 @@ public:
     void start();
 
 private:
+    void replace(const hindsight& latest);
     void refine(const refinement& signal);
     void visit();
     bool explained(const refinement& signal, std::size_t first, std::size_t last);

@@ -140,6 +140,40 @@ void carrier::rotate_back(
     }
 }
 
+void carrier::turn_to(const phase_path& path,
+                      const float* rotated,
+                      std::size_t first,
+                      std::size_t n,
+                      float* to) const
+{
+    const auto samples = static_cast<double>(step * d_sps);
+    const auto part = [&](std::size_t from, std::size_t end, float growth) { // in a step
+        const double a_sample = growth / samples;
+        const double behind =
+            static_cast<double>(from) - static_cast<double>(path.middle);
+        double c = std::cos(path.line.phase + behind * a_sample),
+               s = std::sin(path.line.phase + behind * a_sample);
+        const double c_turn = std::cos(a_sample), s_turn = std::sin(a_sample);
+        for (std::size_t i = from; i < end; ++i) {
+            // Forth by what it was rotated back by, and back by c + is.
+            const auto re =
+                static_cast<float>(d_rotation.re[i] * c + d_rotation.im[i] * s);
+            const auto im =
+                static_cast<float>(d_rotation.im[i] * c - d_rotation.re[i] * s);
+            const std::size_t at = 2 * (i - first);
+            to[at] = rotated[at] * re - rotated[at + 1] * im;
+            to[at + 1] = rotated[at + 1] * re + rotated[at] * im;
+            const double before = c;
+            c = before * c_turn - s * s_turn;
+            s = s * c_turn + before * s_turn;
+        }
+    };
+    const std::size_t bend = std::clamp(path.middle, first, first + n);
+    const float growth = path.line.growth;
+    part(first, bend, growth + wrapped(path.line.phase - path.before - growth));
+    part(bend, first + n, growth);
+}
+
 void carrier::rotate(planes& samples, std::size_t first, std::size_t n) const
 {
     const float *c = &d_rotation.re[first], *s = &d_rotation.im[first];

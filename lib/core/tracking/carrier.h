@@ -25,6 +25,14 @@ void turn_to(const float* samples, std::size_t n, float* expected, std::size_t s
 //! Σ |·|² of n interleaved samples.
 double power_of(const float* samples, std::size_t n);
 
+/*! A carrier's phase in radians: straight from the middle of a step to that of the next one, and
+ * on from there. */
+struct phase_path {
+    float before;       //!< at the former middle
+    phase_line line;    //!< from the latter one on
+    std::size_t middle; //!< the latter, a sample of the buffer
+};
+
 /*! Follows the carrier's phase (phase_bank.h) in steps of `step` symbols, and keeps the
  * rotation of each sample of a buffer. */
 class carrier
@@ -60,6 +68,17 @@ public:
                      std::size_t first,
                      std::size_t n,
                      float* to) const;
+    //! The phase as it is known once it is measured: up to the latest step.
+    phase_path measured() const
+    {
+        return { d_phases.before(), d_phases.in_use(), d_middle };
+    }
+    //! n samples from `first` on that were rotated back, as if by this phase instead.
+    void turn_to(const phase_path& path,
+                 const float* rotated,
+                 std::size_t first,
+                 std::size_t n,
+                 float* to) const;
     //! The other way, in place.
     void rotate(planes& samples, std::size_t first, std::size_t n) const;
 

@@ -122,10 +122,11 @@ front_filter::front_filter(const expected_waveform& waveform,
     if (d_planes == 2) {
         d_carrier.emplace(d_samples.re.size(), window.sps());
         d_line.emplace(waveform, symbols);
+        d_again.resize(carrier::step + 2 * waveform.reach());
+        d_turned.resize(turned(d_again.size()).floats());
         if (phase_search search(symbols); search.angles().size() > 1) {
             d_labelled.assign(search.angles().size(), d_labels);
             d_told.resize(search.angles().size());
-            d_turned.resize((carrier::step - 1) * window.stride() + window.dimension());
             d_search = std::move(search);
         }
     }
@@ -277,10 +278,8 @@ void front_filter::decided(const std::uint8_t* labels,
         labels = d_own.data();
     }
     const bool awaits = d_untrained;
-    if (note(labels, n)) {
-        search(decides, net);
-        measure_phases();
-    }
+    if (note(labels, n))
+        follow_carrier(decides, net);
     const std::size_t blocks = due();
     if ((awaits && !d_untrained && acquire()) || !blocks)
         return;
@@ -320,6 +319,7 @@ std::size_t front_filter::take(const std::uint8_t* labels, std::size_t n)
 // Returns whether a step of the carrier has ended.
 bool front_filter::note(const std::uint8_t* labels, std::size_t n)
 {
+    d_looks_back = false;
     d_untrained -= std::min(d_untrained, n);
     std::copy_n(labels, n, d_labels.begin() + d_next);
     for (std::size_t k = d_next; d_line && k < d_next + n; ++k)

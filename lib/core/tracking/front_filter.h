@@ -36,6 +36,13 @@ struct front_filter_settings {
     void check() const;
 };
 
+/*! The latest symbols once more, turned back by their carrier's phase as it is measured, not as it
+ * was foretold. None where it is not measured, or there is no carrier. */
+struct hindsight {
+    feature_view windows{};               //!< of the network
+    const std::uint8_t* labels = nullptr; //!< windows.count, as it decides these or did
+};
+
 //! What a front filter is doing.
 struct front_filter_status {
     std::size_t memory = 0; //!< of the taps in use, in symbols; 0: they do nothing
@@ -162,6 +169,9 @@ public:
     void known(const std::uint8_t* labels, std::size_t n);
     //! The same with labels that nothing is learnt from.
     void hold(const std::uint8_t* labels, std::size_t n) { take(labels, n); }
+    /*! Behind decided(): the symbols of a step that has ended, and twice the waveform's reach
+     * before; of the latest, as many as it reaches, the phase is foretold. */
+    hindsight latest() const;
 
     /*! The next n symbols are these, if what comes agrees with them.
      * \param n least_training() to most_training */
@@ -215,10 +225,13 @@ private:
     std::size_t take(const std::uint8_t* labels, std::size_t n);
     bool note(const std::uint8_t* labels, std::size_t n);
     std::size_t due();
+    void follow_carrier(decider& decides, const prepared_network& net);
     void search(decider& decides, const prepared_network& net);
     void begin_search(std::size_t middle);
     void decide_at_angles(decider& decides, const prepared_network& net, float later);
     void measure_phases();
+    void look_back(decider& decides, const prepared_network& net);
+    feature_view turned(std::size_t n) const;
     void update(std::size_t blocks);
     void hold_phase();
     const float* interleaved(std::size_t first, std::size_t n);
@@ -269,8 +282,10 @@ private:
     std::optional<phase_search> d_search; // the same, if decisions do not bear any phase
     std::vector<std::vector<std::uint8_t>> d_labelled; // at each of its angles
     std::vector<phase_search::told> d_told;            // the same
-    aligned_floats d_turned;                           // the windows of a step
+    aligned_floats d_turned; // the windows of a step, and of twice the reach before
     bool d_searching = false;
+    std::vector<std::uint8_t> d_again; // their labels
+    bool d_looks_back = false;         // these are what latest() tells
     // Mean squares that are left then whatever the phase: over several blocks, over one.
     float d_left = 0, d_left_latest = 0;
     normal_equations d_sums;       // of a block

@@ -15,6 +15,14 @@ constexpr double steady = 0.95; // coherence of a line that phase noise does not
 constexpr double slowest_line = 0.125 / front_filter::judged_every;
 } // namespace
 
+// Through a step that has ended.
+void front_filter::follow_carrier(decider& decides, const prepared_network& net)
+{
+    search(decides, net);
+    measure_phases();
+    look_back(decides, net);
+}
+
 /* Has the latest step decided at other phases, too, while it has a carrier. Of the step that is
  * measured next, and what follows it, the labels are those of the phase that is believed. */
 void front_filter::search(decider& decides, const prepared_network& net)
@@ -77,12 +85,42 @@ void front_filter::decide_at_angles(decider& decides,
     for (std::size_t a = 0; a < d_labelled.size(); ++a) {
         rotate(&d_filtered[2 * from],
                back * std::polar(1.0f, -d_search->angles()[a]),
-               d_turned.size() / 2,
+               turned(step).floats() / 2,
                d_turned.data());
-        decides.decide(net,
-                       { d_turned.data(), d_window.stride(), d_window.dimension(), step },
-                       &d_labelled[a][d_next - step]);
+        decides.decide(net, turned(step), &d_labelled[a][d_next - step]);
     }
+}
+
+// The latest symbols, turned to their phase as it is known now, and decided there if decisions do not
+// bear any.
+void front_filter::look_back(decider& decides, const prepared_network& net)
+{
+    const std::size_t n = d_again.size();
+    const std::size_t first = sample(d_next - n) - d_window.samples_before();
+    d_looks_back = d_in_use && d_step == carrier::step && !d_carrier->idle() &&
+                   d_known >= n && d_unusable <= first;
+    if (!d_looks_back)
+        return;
+    d_carrier->turn_to(d_carrier->measured(),
+                       &d_filtered[2 * first],
+                       first,
+                       turned(n).floats() / 2,
+                       d_turned.data());
+    if (d_searching)
+        decides.decide(net, turned(n), d_again.data());
+    else
+        std::copy_n(&d_labels[d_next - n], n, d_again.begin());
+}
+
+hindsight front_filter::latest() const
+{
+    return d_looks_back ? hindsight{ turned(d_again.size()), d_again.data() }
+                        : hindsight();
+}
+
+feature_view front_filter::turned(std::size_t n) const
+{
+    return { d_turned.data(), d_window.stride(), d_window.dimension(), n };
 }
 
 // Of the latest steps whose symbols' neighbours are decided: those of a block at most, the

@@ -49,6 +49,11 @@ public:
 
     //! What is in use: the phase at the middle of the latest measured step.
     phase_line in_use() const { return d_loops[d_used].line; }
+    //! The phase at the step before, by the loop in use.
+    float before() const
+    {
+        return d_loops[d_used].before[(d_steps + most_ahead - 2) % most_ahead].phase;
+    }
     //! Whether it is zero throughout.
     bool idle() const { return d_used == 0; }
 

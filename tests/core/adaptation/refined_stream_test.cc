@@ -135,6 +135,45 @@ BOOST_AUTO_TEST_CASE(what_a_loop_leaves_of_the_phase_is_taken_off)
     BOOST_TEST(2 * link.wrong(labels, first, last) < turned);
 }
 
+// Each step of a front filter brings the right samples and labels of its symbols, those before are
+// of another phase.
+BOOST_AUTO_TEST_CASE(what_is_known_in_hindsight_is_refined_however_the_stream_is_cut)
+{
+    fixture link(kinds[4]);
+    const auto expected = link.refine(100);
+    const std::vector<float> right = link.received.samples;
+    for (std::size_t i = 0; i + 1 < right.size(); i += 2) {
+        link.received.samples[i] = -right[i + 1];
+        link.received.samples[i + 1] = right[i];
+    }
+    const std::size_t step = carrier::step;
+    for (const std::size_t piece : { 1, 7, 16 }) {
+        refined_stream stream(link.received.symbols, link.received.trained);
+        const std::size_t many = step + 2 * link.received.trained.reach();
+        std::vector<std::uint8_t> labels(fixture::symbols), decided(piece, 0);
+        std::size_t written = 0;
+        for (std::size_t done = 0, n; done < fixture::symbols; done += n) {
+            n = std::min({ piece, fixture::symbols - done, step - done % step });
+            feature_view view = link.received.view(done);
+            view.count = n;
+            hindsight latest;
+            if ((done + n) % step == 0) {
+                const std::size_t count = std::min(many, done + n);
+                const feature_view as_it_was = link.received.view(done + n - count);
+                latest.windows = as_it_was;
+                latest.windows.data = &right[static_cast<std::size_t>(
+                    as_it_was.data - link.received.samples.data())];
+                latest.windows.count = count;
+                latest.labels = link.decided.data() + (done + n - count);
+            }
+            written += stream.take(
+                view, decided.data(), link.signal, labels.data() + written, latest);
+        }
+        BOOST_TEST(
+            std::equal(labels.begin(), labels.begin() + written, expected.begin()));
+    }
+}
+
 BOOST_AUTO_TEST_CASE(behind_the_last_label_another_stream_begins)
 {
     fixture link(kinds[1]);
