@@ -91,6 +91,7 @@ public:
     void turn(double slipped) { d_phases.turn(static_cast<float>(slipped)); }
     //! The same, as have the buffer's samples from `first` up to `end`.
     void turn(double by, std::size_t first, std::size_t end);
+    float spread() const { return d_phases.spread(); } //!< phase_bank's
     //! Whether it leaves the samples alone.
     bool idle() const { return d_phases.idle(); }
     /*! Goes on from a line.

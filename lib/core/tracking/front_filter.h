@@ -69,8 +69,8 @@ struct front_filter_status {
  * to another that was made alike.
  *
  * Complex samples are then rotated back by the carrier's phase (carrier.h), which turns
- * faster than the taps can follow; the taps aim at the waveform with that phase. While there is
- * a carrier, constellations whose decisions do not bear any phase are decided at several
+ * faster than the taps can follow; the taps aim at the waveform with that phase. While what turns is
+ * surely a carrier, constellations whose decisions do not bear any phase are decided at several
  * (phase_search.h); what is learnt from are the labels that are believed, turned by what the
  * carrier's prediction left, and the filter is lost by what is left whatever the phase. A filter
  * that is lost looks for a carrier that is too fast to be pulled in (carrier_line.h), and
@@ -226,6 +226,7 @@ private:
     bool note(const std::uint8_t* labels, std::size_t n);
     std::size_t due();
     void follow_carrier(decider& decides, const prepared_network& net);
+    bool has_carrier() const;
     void search(decider& decides, const prepared_network& net);
     void begin_search(std::size_t middle);
     void decide_at_angles(decider& decides, const prepared_network& net, float later);

@@ -23,6 +23,15 @@ void front_filter::follow_carrier(decider& decides, const prepared_network& net)
     look_back(decides, net);
 }
 
+/* Whether the phase is surely a carrier's, of which taps know nothing: it began with a line, turns as
+ * fast as one, or wanders so far that decisions at what is predicted may be wrong. Otherwise an echo
+ * that turns looks like a phase, too, and what would be taken off the taps have to learn. */
+bool front_filter::has_carrier() const
+{
+    return d_turning || std::abs(d_carrier->frequency()) > slowest_line ||
+           d_search->is_worth(d_carrier->spread());
+}
+
 /* Has the latest step decided at other phases, too, while it has a carrier. Of the step that is
  * measured next, and what follows it, the labels are those of the phase that is believed. */
 void front_filter::search(decider& decides, const prepared_network& net)
@@ -33,6 +42,7 @@ void front_filter::search(decider& decides, const prepared_network& net)
     const float* const samples = &d_filtered[2 * first];
     const double power = power_of(samples, sample(step));
     const bool searches = d_search && d_step == step && !d_carrier->idle() &&
+                          has_carrier() &&
                           phase_search::is_heard(power, sample(step));
     if (!std::exchange(d_searching, searches) && searches)
         begin_search(first - sample(step / 2));
@@ -199,7 +209,8 @@ void front_filter::mind_carrier(bool settled)
                 d_good_phase + whole_turn * found->frequency * since - now;
             const double slipped = step * std::nearbyint(further / step);
             const double beside = further - slipped;
-            const bool foretold = foretells(beside, step);
+            const bool foretold =
+                foretells(beside, step) || (first && found->coherence >= steady);
             if (foretold && std::abs(beside) < step / 4 &&
                 std::abs(std::remainder(slipped, whole_turn)) > step / 2) {
                 ++d_slips;

@@ -54,6 +54,8 @@ public:
     {
         return d_loops[d_used].before[(d_steps + most_ahead - 2) % most_ahead].phase;
     }
+    //! Mean square, in radians², of what the loop in use predicts wrongly, over some 16 steps.
+    float spread() const { return d_loops[d_used].score; }
     //! Whether it is zero throughout.
     bool idle() const { return d_used == 0; }
 

@@ -17,15 +17,20 @@ float range_of(const constellation& symbols)
     return static_cast<float>(M_PI) / static_cast<float>(symbols.symmetries().size());
 }
 
-// All phases that the constellation tells apart, closer than its decisions bear.
-std::vector<float> angles_of(const constellation& symbols)
+float borne_by(const constellation& symbols)
 {
     float power = 0, largest = 0;
     for (const auto& point : symbols.points()) {
         power += std::norm(point) / static_cast<float>(symbols.size());
         largest = std::max(largest, std::norm(point));
     }
-    const float apart = 1.5f * symbols.half_distance() / std::sqrt(largest / power);
+    return symbols.half_distance() / std::sqrt(largest / power);
+}
+
+// All phases that the constellation tells apart, closer than its decisions bear.
+std::vector<float> angles_of(const constellation& symbols)
+{
+    const float apart = 1.5f * borne_by(symbols);
     std::vector<float> found{ 0 };
     for (float angle = apart; angle < range_of(symbols); angle += apart)
         found.insert(found.end(), { angle, -angle });
@@ -36,6 +41,7 @@ std::vector<float> angles_of(const constellation& symbols)
 
 phase_search::phase_search(const constellation& symbols)
     : d_angles(angles_of(symbols)),
+      d_borne(borne_by(symbols)),
       d_range(range_of(symbols)),
       d_told(d_angles.size()),
       d_wander(first_wander)

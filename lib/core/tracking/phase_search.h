@@ -53,6 +53,13 @@ public:
 
     explicit phase_search(const constellation& symbols);
 
+    /*! Whether decisions at a predicted phase may be wrong, and a search is worth while. A loop that
+     * they once led astray stays there, so what they bear should be five standard deviations of
+     * what is predicted wrongly: once in a million steps it is more. Where a search is not needed
+     * it does harm: it takes for a phase what the taps should follow.
+     * \param spread mean square of that, in radians² */
+    bool is_worth(float spread) const { return 25 * spread > d_borne * d_borne; }
+
     //! Radians; the first is 0, and alone where decisions bear any phase.
     const std::vector<float>& angles() const { return d_angles; }
     const phase_line& line() const { return d_line; } //!< at the latest step
@@ -83,6 +90,7 @@ public:
 
 private:
     std::vector<float> d_angles;
+    float d_borne; // by decisions, before the point farthest out is another one
     float d_range; // phases further off are another symmetry's
     std::vector<std::array<told, steps>> d_told;
     phase_line d_line;     // in the latest step
