@@ -37,7 +37,7 @@ struct adaptation_event : learner_event {
     std::uint64_t dropped;     //!< batches that found the queue full
     std::size_t queued;        //!< batches not yet learnt from, that of a step included
     front_filter_status front; //!< of the front filter, if there is one
-    std::uint64_t symbols;     //!< decided since start(), up to the end of the latest batch
+    std::uint64_t symbols; //!< decided since start(), up to the end of the latest batch
 };
 
 /*! Decides feature vectors and has a learner learn from them, in live mode in a thread of its

@@ -174,7 +174,8 @@ void adaptive_equalizer::tell(const front_filter& front)
 // Whether the batch that begins is worth a step: with links that move each one is.
 bool adaptive_equalizer::is_due()
 {
-    const std::size_t pace = d_following ? std::min(d_pace.load(), d_apart) : d_pace.load();
+    const std::size_t pace =
+        d_following ? std::min(d_pace.load(), d_apart) : d_pace.load();
     if (++d_spared < pace)
         return false;
     d_spared = 0;

@@ -14,7 +14,8 @@ namespace {
 // Symbols in a row: steps that were not accepted, batches that are not usable.
 constexpr std::size_t most_rejected = 16384;
 constexpr float faster = 6; // the learning rate while refined labels are learnt
-constexpr std::size_t averages = 4;     // of symbols learnt, for each batch that is passed over
+constexpr std::size_t averages =
+    4; // of symbols learnt, for each batch that is passed over
 constexpr std::size_t slowest_pace = 4; // batches
 
 learner_settings checked(learner_settings settings, const model& fits)

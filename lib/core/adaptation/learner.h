@@ -175,7 +175,8 @@ private:
     std::size_t d_unestimated = 0; // symbols since the estimate was made
     std::size_t d_rejected = 0;    // symbols since a step was accepted
     std::size_t d_unusable = 0;    // … since a batch was usable
-    std::size_t d_explained = 0;   // … since other labels were learnt than refined ones, explained
+    std::size_t d_explained =
+        0; // … since other labels were learnt than refined ones, explained
     learner_status d_status;
     std::vector<learner_event> d_events; // of the latest step
 };

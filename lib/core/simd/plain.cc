@@ -247,11 +247,8 @@ float dot(const float* a, const float* b, std::size_t n)
 }
 
 template <product times>
-void covariance_rows(const float* x,
-                     std::size_t n,
-                     std::size_t taps,
-                     std::size_t pitch,
-                     float* matrix)
+void covariance_rows(
+    const float* x, std::size_t n, std::size_t taps, std::size_t pitch, float* matrix)
 {
     for (std::size_t k = 1; k < taps; ++k) {
         float* const row = matrix + k * pitch;

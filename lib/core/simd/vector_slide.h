@@ -147,8 +147,12 @@ vec move_on(vec before, vec v, lane_list<lane...>)
 
 // C vectors of each row, from column l on.
 template <std::size_t C>
-void covariance_part(
-    const float* x, std::size_t n, std::size_t taps, std::size_t pitch, std::size_t l, float* matrix)
+void covariance_part(const float* x,
+                     std::size_t n,
+                     std::size_t taps,
+                     std::size_t pitch,
+                     std::size_t l,
+                     float* matrix)
 {
     vec row[C], leaves[C], comes[C], last = {};
 #pragma GCC unroll 4
@@ -157,7 +161,8 @@ void covariance_part(
         leaves[c] = load(x + l + c * width);
         comes[c] = load(x + n + l + c * width);
     }
-    const vec before_leaves = all(l ? x[l - 1] : 0), before_comes = all(l ? x[n + l - 1] : 0);
+    const vec before_leaves = all(l ? x[l - 1] : 0),
+              before_comes = all(l ? x[n + l - 1] : 0);
     for (std::size_t k = 1; k < taps; ++k) {
         const vec first = all(x[k - 1]), end = all(x[k - 1 + n]);
         last = l ? all(matrix[(k - 1) * pitch + l - 1]) - first * before_leaves +

@@ -42,8 +42,7 @@ void front_filter::search(decider& decides, const prepared_network& net)
     const float* const samples = &d_filtered[2 * first];
     const double power = power_of(samples, sample(step));
     const bool searches = d_search && d_step == step && !d_carrier->idle() &&
-                          has_carrier() &&
-                          phase_search::is_heard(power, sample(step));
+                          has_carrier() && phase_search::is_heard(power, sample(step));
     if (!std::exchange(d_searching, searches) && searches)
         begin_search(first - sample(step / 2));
     if (!searches)

@@ -8,7 +8,7 @@ namespace gr::adann::core {
 
 namespace {
 constexpr float bouts_keep = 63.0f / 64;
-constexpr float deviations = 4; // of a fair coin's
+constexpr float deviations = 4;    // of a fair coin's
 constexpr float small_gain = 0.1f; // of what noise makes of a tap
 } // namespace
 

@@ -24,7 +24,8 @@ public:
     const aligned_floats& nothing() const { return d_nothing; }
 
     //! p - R w, half of what Σ |z - wᵀx|² falls with: zero for the least squares.
-    void find_gradient(const normal_equations& sums, const float* w, float* gradient) const;
+    void
+    find_gradient(const normal_equations& sums, const float* w, float* gradient) const;
 
     /*! Conjugate gradients towards (R + load) (w - nothing) = p - R nothing, from the
      * taps that there are: least squares that are drawn towards doing nothing.

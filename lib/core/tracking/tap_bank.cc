@@ -231,7 +231,8 @@ void tap_bank::score(const normal_equations& block)
     // A line's gradient lies on the same line.
     for (auto& each : d_candidates)
         if (each.kind == candidate::line && !rests(each)) {
-            const float nearer = dot(each.taps, d_candidates[each.nearer].of_block.data());
+            const float nearer =
+                dot(each.taps, d_candidates[each.nearer].of_block.data());
             const float farther =
                 dot(each.taps, d_candidates[each.farther].of_block.data());
             rate(each, nearer + slope(each) * (nearer - farther));
@@ -349,7 +350,8 @@ float tap_bank::slope(const candidate& line) const
 {
     const auto age = [&](std::size_t number) {
         const std::size_t ahead = (1 + d_apart) * d_block / 2;
-        return static_cast<float>(d_memories[d_candidates[number].memory].symbols + ahead);
+        return static_cast<float>(d_memories[d_candidates[number].memory].symbols +
+                                  ahead);
     };
     return age(line.nearer) / (age(line.farther) - age(line.nearer));
 }

@@ -31,13 +31,15 @@ struct fixture {
         std::vector<std::uint64_t> ends; // of what was learnt from, in batches
     };
 
-    result run(const model& from, std::size_t first, std::size_t end, std::size_t piece = batch)
+    result
+    run(const model& from, std::size_t first, std::size_t end, std::size_t piece = batch)
     {
         result found;
-        adaptive_equalizer equalizer(from, 4, settings, [&](const adaptation_event& event) {
-            if (event.what == event_kind::step)
-                found.ends.push_back(first + event.symbols / batch);
-        });
+        adaptive_equalizer equalizer(
+            from, 4, settings, [&](const adaptation_event& event) {
+                if (event.what == event_kind::step)
+                    found.ends.push_back(first + event.symbols / batch);
+            });
         equalizer.start();
         std::vector<std::uint8_t> labels(piece);
         found.posteriors.resize(4 * (end - first) * batch);
@@ -73,7 +75,8 @@ BOOST_AUTO_TEST_CASE(each_batch_then_one_in_four)
         widest = std::max<std::size_t>(widest, ends[i] - ends[i - 1]);
     BOOST_TEST(widest == 4u);
     for (const std::size_t piece : { 37, 1000 })
-        BOOST_TEST(run(initial, 0, batches, piece).ends == ends, boost::test_tools::per_element());
+        BOOST_TEST(run(initial, 0, batches, piece).ends == ends,
+                   boost::test_tools::per_element());
     settings.average = 0; // what is trained decides
     BOOST_TEST(run(initial, 0, batches).ends.size() == batches);
 }

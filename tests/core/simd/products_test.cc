@@ -174,9 +174,9 @@ BOOST_AUTO_TEST_CASE(covariance_rows_are_the_sums_over_all_windows)
                 double most = 0;
                 for (std::size_t k = 1; k < taps; ++k)
                     for (std::size_t j = 0; j < pitch; ++j)
-                        most = std::max(most,
-                                        std::abs(found[k * pitch + j] -
-                                                 (j < taps ? sum(k, j) : 0)));
+                        most = std::max(
+                            most,
+                            std::abs(found[k * pitch + j] - (j < taps ? sum(k, j) : 0)));
                 BOOST_TEST(most < 1e-3); // of sums up to 100
             }
     });
