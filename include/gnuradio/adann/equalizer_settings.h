@@ -136,7 +136,7 @@ struct loss_settings {
             "clean: decided from the clean samples; confidence_weighted: and weighted by "
             "its posterior at the perturbed ones; perturbed: as the paper's Algorithm 2 "
             "is printed; refined: what explains the samples best by the expected waveform, "
-            "and while there is none that does, as confidence_weighted.");
+            "and without one, or until the signal is known, as confidence_weighted.");
         visit(
             "sigma",
             self.sigma,

@@ -147,10 +147,8 @@ void adaptive_equalizer::start()
     d_gap = true;
     d_untrained = d_sequence = 0;
     d_known.clear();
-    if (d_front) {
+    if (d_front)
         d_front->resting().start();
-        d_apart = d_front->resting().apart();
-    }
     if (d_soft)
         d_soft->start();
     if (d_refined)
@@ -260,7 +258,7 @@ learner_status adaptive_equalizer::status() const
     const std::lock_guard<std::mutex> lock(d_mutex);
     learner_status status = d_status;
     const std::size_t overdue =
-        queue_slots(d_batch, d_floats) + learner::estimate_every / d_batch + 1;
+        (queue_slots(d_batch, d_floats) + learner::estimate_every / d_batch) * d_pace + 1;
     if (d_since_estimate > overdue)
         status.estimated.trustworthy = false;
     return status;

@@ -44,14 +44,14 @@ struct adaptation_event : learner_event {
  * own (Fig. 2).
  *
  * decide() works on whole batches of `batch` consecutive vectors, counted from the first
- * one after start(). It decides with the current weights and copies the batch's samples
- * into a bounded queue; the adapter has the learner make one step for each and
+ * one after start(). It decides with the current weights and copies the samples of those that are
+ * worth a step into a bounded queue; the adapter has the learner make one for each and
  * publishes the weights that are then in use.
  * - live: decide() never waits. It takes new weights whenever there are some; a batch
  * that finds the queue full is dropped and counted. Under Linux's
  * normal scheduler the adapter thread has a lower priority than the others (nice +10).
  * - lockstep: batch t + 1 is decided with the weights that batch t produced, so decide()
- * makes the step itself at the end of each batch. The result is the same to the bit for a
+ * makes the step itself at the end of such a batch. The result is the same to the bit for a
  * given seed, however the vectors are cut into calls.
  * - off: the network stays as it is, and there is no front filter.
  * Later, batches are handed over more rarely (learner::pace()), where the front filter says that
@@ -205,6 +205,7 @@ private:
         bool starts = false;              // of labels only those known are there:
         std::size_t first = 0, known = 0; // the first, and how many
         std::uint64_t end = 0;            // in symbols, since the start
+        std::size_t apart = 1;            // batches since the one handed over before
 
         void begin(bool directly, bool without_model)
         {
@@ -237,7 +238,7 @@ private:
     std::size_t hand_out(const feature_view& view, std::uint8_t* labels);
     void make_soft(const model& learnt);
     void make_refining(const model& learnt);
-    bool is_due();
+    bool is_due() const;
     void collect(const feature_view& view,
                  const std::uint8_t* decided,
                  const std::uint8_t* known_labels);
@@ -290,7 +291,7 @@ private:
     batch* d_filling = nullptr;        // null while the current batch is not learnt from
     std::size_t d_position = 0;        // in the current batch
     std::uint64_t d_symbols = 0;       // since the start
-    std::size_t d_apart = 1;           // the front filter's, as a batch ends
+    std::size_t d_apart = 1;           // the front filter's, as the batch began; 1 without
     bool d_gap = true;                 // before the current batch
     bool d_followed = true;            // whether the front filter did
     std::vector<std::uint8_t> d_known; // the training sequence of a burst that begins
@@ -314,7 +315,7 @@ private:
     std::atomic<std::uint64_t> d_dropped{ 0 };
     std::atomic<std::uint64_t> d_since_estimate{ 0 }; // batches decided
     std::atomic<std::size_t> d_pace{ 1 };             // the learner's
-    std::atomic<std::uint64_t> d_spared{ 0 };         // batches since one was handed over
+    std::atomic<std::size_t> d_spared{ 0 };           // batches since one was handed over
 
     // Between anyone and the adapter: neither decisions nor a step hold this lock.
     mutable std::mutex d_mutex;

@@ -114,6 +114,8 @@ feature_view adaptive_equalizer::decide_some(const feature_view& view,
         d_bursts = front.status().bursts;
     }
     d_known.clear();
+    if (d_position == 0)
+        d_apart = front.apart();
     const std::size_t n = std::min(view.count, front.left());
     const feature_view seen = front.filter(view.from(0, n));
     d_decider.decide(net, seen, labels, posteriors, d_position);
@@ -126,8 +128,6 @@ feature_view adaptive_equalizer::decide_some(const feature_view& view,
     d_latest = front.latest();
     if (n == d_untrained && d_paused && front.status().bursts == d_bursts)
         d_between = true; // no burst has begun
-    if (d_position + n == d_batch)
-        d_apart = front.apart(); // for the next one
     if (d_position + n == d_batch || n == d_untrained)
         tell(front);
     following->leave();
@@ -171,15 +171,11 @@ void adaptive_equalizer::tell(const front_filter& front)
     d_front_report.publish();
 }
 
-// Whether the batch that begins is worth a step: with links that move each one is.
-bool adaptive_equalizer::is_due()
+// Whether the batch that begins is worth a step. What the front filter looks at in each block, or in
+// one of so many, is learnt from in one of as many batches at least; without one each batch is.
+bool adaptive_equalizer::is_due() const
 {
-    const std::size_t pace =
-        d_following ? std::min(d_pace.load(), d_apart) : d_pace.load();
-    if (++d_spared < pace)
-        return false;
-    d_spared = 0;
-    return true;
+    return d_spared + 1 >= std::min(d_pace.load(), d_apart);
 }
 
 void adaptive_equalizer::collect(const feature_view& view,
@@ -212,8 +208,11 @@ void adaptive_equalizer::collect(const feature_view& view,
     const bool is_whole = d_position + view.count == d_batch;
     if (is_whole)
         ++d_since_estimate;
+    if (is_whole && !d_filling)
+        ++d_spared;
     if (d_filling && is_whole) {
         d_filling->end = d_symbols;
+        d_filling->apart = d_spared.exchange(0) + 1;
         d_queue.push();
         if (d_lockstep)
             serve();

@@ -124,7 +124,8 @@ bool guard::judge(const feature_view& batch, const network& average, std::size_t
     d_is_refined = d_changed = false;
     const bool start_over = seen && judge_waveform(batch, apart);
     d_looks.pass(batch.count, [&](std::size_t first, std::size_t count) {
-        estimate_errors(batch.from(first, count));
+        if (!start_over) // of what it starts from
+            estimate_errors(batch.from(first, count));
     });
     return start_over;
 }

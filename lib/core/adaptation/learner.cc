@@ -14,8 +14,8 @@ namespace {
 // Symbols in a row: steps that were not accepted, batches that are not usable.
 constexpr std::size_t most_rejected = 16384;
 constexpr float faster = 6; // the learning rate while refined labels are learnt
-constexpr std::size_t averages =
-    4; // of symbols learnt, for each batch that is passed over
+// Learnt symbols, four times the usual average's, for each further batch that is passed over.
+constexpr std::size_t symbols_a_pace = 40'000;
 constexpr std::size_t slowest_pace = 4; // batches
 
 learner_settings checked(learner_settings settings, const model& fits)
@@ -62,13 +62,15 @@ learner::learner(const model& initial, const learner_settings& settings)
     }
 }
 
-const std::vector<learner_event>& learner::step(const feature_view& batch,
-                                                const std::uint8_t* labels)
+const std::vector<learner_event>&
+learner::step(const feature_view& batch, const std::uint8_t* labels, std::size_t apart)
 {
     d_events.clear();
     ++d_status.steps;
-    if (d_guard && !watch(batch, labels))
+    if (d_guard && !watch(batch, labels, apart)) {
+        d_explained = 0;
         return d_events;
+    }
     const bool supervised = row(d_settings.loss).supervised();
     const bool teaches_refined = d_settings.pseudo_label == pseudo_label_kind::refined &&
                                  !d_offline.refined_is_worse();
@@ -90,7 +92,9 @@ const std::vector<learner_event>& learner::step(const feature_view& batch,
 }
 
 // Has the signal check and the guard look at a batch. Returns whether to train on it.
-bool learner::watch(const feature_view& batch, const std::uint8_t* decided)
+bool learner::watch(const feature_view& batch,
+                    const std::uint8_t* decided,
+                    std::size_t apart)
 {
     const bool usable = all_usable(batch.data, batch.floats());
     d_unusable = usable ? 0 : d_unusable + batch.count;
@@ -112,10 +116,12 @@ bool learner::watch(const feature_view& batch, const std::uint8_t* decided)
         d_paused = false;
         d_events.push_back(event(event_kind::resumed));
     }
-    const bool rolls_back = d_guard->judge(batch, d_average, pace());
+    const bool rolls_back = d_guard->judge(batch, d_average, apart);
     d_status.in_use = d_guard->in_use();
-    if (d_guard->changed())
-        forget_estimate(); // it is of another signal
+    if (d_guard->changed()) { // it is of another signal
+        forget_estimate();
+        d_explained = 0;
+    }
     if (rolls_back)
         roll_back("");
     estimate_errors(batch.count);
@@ -157,10 +163,7 @@ void learner::estimate_errors(std::size_t more_symbols)
 
 std::size_t learner::pace() const
 {
-    return d_settings.average
-               ? std::clamp<std::size_t>(
-                     d_explained / averages / d_settings.average, 1, slowest_pace)
-               : 1;
+    return std::clamp<std::size_t>(d_explained / symbols_a_pace, 1, slowest_pace);
 }
 
 void learner::roll_back(const std::string& reason)

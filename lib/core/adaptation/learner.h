@@ -114,15 +114,16 @@ public:
     /*! Learns from a batch of 1 to settings.batch vectors, as they were decided.
      * \param labels batch.count: for the loss "supervised" the known ones, else those
      * that the network in use decided
+     * \param apart how many batches there were since the one before, this one included
      * \returns what happened, in order, valid until the next call; nothing, and nothing
      * has changed, while a pause goes on */
-    const std::vector<learner_event>& step(const feature_view& batch,
-                                           const std::uint8_t* labels);
+    const std::vector<learner_event>&
+    step(const feature_view& batch, const std::uint8_t* labels, std::size_t apart = 1);
 
     //! Back to the offline weights and an empty optimizer.
     learner_event reset();
 
-    //! Symbols between two estimates; each takes microseconds.
+    //! Symbols learnt from between two estimates; each takes microseconds.
     static constexpr std::size_t estimate_every = 4096;
 
     //! As given and changed since; sigma and epsilon found if they were `automatic`.
@@ -154,7 +155,8 @@ public:
 
 private:
     void state(archive& members);
-    bool watch(const feature_view& batch, const std::uint8_t* decided);
+    bool
+    watch(const feature_view& batch, const std::uint8_t* decided, std::size_t apart);
     void estimate_errors(std::size_t more_symbols);
     void forget_estimate();
     void roll_back(const std::string& reason);

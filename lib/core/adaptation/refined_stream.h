@@ -21,7 +21,8 @@ namespace gr::adann::core {
  * After every `block` symbols, counted from the first one, each symbol whose whole response
  * has come is visited, and once more a block later if a label has changed near it; then pairs
  * are, until none gains. In a block as many labels are tried as symbols are visited, at most.
- * Symbols that have not been looked at yet are replaced by what a front filter sees in hindsight.
+ * Symbols that have not been looked at yet, and their labels, are replaced by what a front filter
+ * sees in hindsight: all of them where its steps end with the blocks, as they do but behind bursts.
  * Complex samples are turned by what is left of a carrier's phase in their block, now that it
  * is decided (residual_phases). Labels stay as they were decided where there is no refinement,
  * and where more than twice the power is left of most symbols around than refinement leaves as

@@ -11,6 +11,7 @@ namespace gr::adann::core {
 namespace {
 
 constexpr std::size_t most_bytes = 8 << 20; // of samples
+constexpr std::size_t most_apart = 255; // batches: beyond the slowest pace in lockstep
 
 // All of a learner's settings, by their names.
 struct archived {
@@ -60,17 +61,20 @@ batch_recorder::batch_recorder(std::size_t stride,
       d_half(
           std::clamp<std::size_t>(most_bytes / 2 / (d_floats * sizeof(float)), 1, half)),
       d_samples(2 * d_half * d_floats),
-      d_labels(2 * d_half * d_symbols)
+      d_labels(2 * d_half * d_symbols),
+      d_apart(2 * d_half)
 {
 }
 
 void batch_recorder::add(const float* samples,
                          const std::uint8_t* labels,
+                         std::size_t apart,
                          const std::function<model()>& checkpoint)
 {
     if (d_batches == 2 * d_half) {
         std::copy_n(&d_samples[d_half * d_floats], d_half * d_floats, d_samples.begin());
         std::copy_n(&d_labels[d_half * d_symbols], d_half * d_symbols, d_labels.begin());
+        std::copy_n(&d_apart[d_half], d_half, d_apart.begin());
         std::swap(d_before[0], d_before[1]);
         d_batches = d_half;
     }
@@ -78,6 +82,7 @@ void batch_recorder::add(const float* samples,
         d_before[d_batches / d_half] = checkpoint();
     std::copy_n(samples, d_floats, &d_samples[d_batches * d_floats]);
     std::copy_n(labels, d_symbols, &d_labels[d_batches * d_symbols]);
+    d_apart[d_batches] = static_cast<std::uint8_t>(std::min(apart, most_apart));
     ++d_batches;
 }
 
@@ -89,6 +94,7 @@ model batch_recorder::recorded(learner_settings settings)
     members("settings", to);
     members("stride", d_stride);
     members.numbers("labels", d_labels.data(), { d_batches, d_symbols });
+    members.numbers("apart", d_apart.data(), { d_batches });
     members.numbers("samples", d_samples.data(), { d_batches, d_floats });
     return result;
 }
@@ -117,6 +123,9 @@ std::vector<replayed_event> replay(const model& recorded)
                 return label >= initial.symbols.size();
             }))
             members.refuse("labels", "are none, or not all of the constellation");
+        const auto apart = members.array<std::uint8_t>("apart", { batches });
+        if (std::count(apart.begin(), apart.end(), 0))
+            members.refuse("apart", "is 0");
         const std::size_t floats = (settings.batch - 1) * stride + dimension;
         const auto samples =
             members.array<float>("samples", { batches, floats }, archive::any);
@@ -125,7 +134,7 @@ std::vector<replayed_event> replay(const model& recorded)
             const feature_view batch{
                 &samples[i * floats], stride, dimension, settings.batch
             };
-            for (const auto& event : learning.step(batch, &labels[i * settings.batch]))
+            for (const auto& event : learning.step(batch, &labels[i * settings.batch], apart[i]))
                 told.push_back({ event, learning.guard_estimates() });
         }
         return told;

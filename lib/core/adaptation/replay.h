@@ -34,9 +34,11 @@ public:
                    std::size_t half);
 
     /*! Takes a batch that is about to be learnt from.
+     * \param apart as learner::step() has it
      * \param checkpoint called where one is needed */
     void add(const float* samples,
              const std::uint8_t* labels,
+             std::size_t apart,
              const std::function<model()>& checkpoint);
 
     //! Forgets all: what comes next does not go on from it.
@@ -52,6 +54,7 @@ private:
     const std::size_t d_half;              // batches
     std::vector<float> d_samples;          // (2 d_half, d_floats)
     std::vector<std::uint8_t> d_labels;    // (2 d_half, d_symbols)
+    std::vector<std::uint8_t> d_apart;     // (2 d_half)
     std::size_t d_batches = 0;
     std::optional<model> d_before[2]; // the batches of each half
 };

@@ -28,7 +28,7 @@ void front_filter::follow_carrier(decider& decides, const prepared_network& net)
  * that turns looks like a phase, too, and what would be taken off the taps have to learn. */
 bool front_filter::has_carrier() const
 {
-    return d_turning || std::abs(d_carrier->frequency()) > slowest_line ||
+    return d_turning || std::abs(d_good_frequency) > slowest_line ||
            d_search->is_worth(d_carrier->spread());
 }
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "core/tracking/tap_bank.h"
 
-#include "core/signal/windows.h"
-
 #include <algorithm>
 #include <cmath>
 #include <limits>

@@ -130,13 +130,13 @@ def run_row(model: core.model, link: str, case: str, row: str, seed: int, scale:
     jump = count(received.labels[1][:JUMP], captures[1].reference[:JUMP], bits, JUMP_BLOCK)
     edges = np.cumsum([0, *(len(blocks) for blocks in errors)])
     estimates = []
-    for event in received.events or []:
-        block, within = divmod(event["step"] * ROWS[row]["batch"], BLOCK)
-        if within == 0 and 0 < block <= edges[-1] and "ber" in event:
-            capture = int(np.searchsorted(edges, block - 1, "right")) - 1
-            estimates.append([capture, int(block - 1 - edges[capture]),
-                              *(event[key] for key in ("ber", "ber_low", "ber_high",
-                                                       "trustworthy"))])
+    events = received.events or []
+    ends = np.arange(1, edges[-1] + 1) * BLOCK
+    for block, latest in enumerate(np.searchsorted([event["symbols"] for event in events], ends, "right") - 1):
+        if latest >= 0 and "ber" in events[latest]:
+            capture = int(np.searchsorted(edges, block, "right")) - 1
+            estimates.append([capture, int(block - edges[capture]),
+                              *(events[latest][key] for key in ("ber", "ber_low", "ber_high", "trustworthy"))])
     return {"errors": errors, "jump": jump, "estimates": estimates}
 
 

@@ -48,7 +48,7 @@ BOOST_AUTO_TEST_CASE(a_recording_cannot_ask_for_more_memory_than_it_has)
 {
     batch_recorder recorder(1, initial.window.dimension(), batch, 4);
     const std::vector<std::uint8_t> labels(batch);
-    recorder.add(samples.data(), labels.data(), [&] {
+    recorder.add(samples.data(), labels.data(), 1, [&] {
         return learner(initial, settings).checkpoint();
     });
     const model recorded = recorder.recorded(settings);
