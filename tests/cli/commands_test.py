@@ -355,4 +355,4 @@ def test_live_on_a_file_is_not_recommended(sets):
     result = adann("equalize", "--model", sets / "model.safetensors", *(20 * ["--capture", sets / "set1"]), "--mode",
                    "live", "--batch", 64)
     dropped = int(result.stdout.split(" dropped")[0].split()[-1])
-    assert ("--mode lockstep learns from all of a file" in result.stdout) == (dropped > 0)
+    assert ("--mode lockstep waits for each step" in result.stdout) == (dropped > 0)

@@ -58,7 +58,8 @@ struct ber_estimate {
  * batches that come while the adapter is busy are dropped and counted; with Linux's
  * normal scheduler the adapter thread is nicer than the others by 10. "lockstep": batch t
  * + 1 is decided with the weights that batch t produced, in work()'s own thread: the same to
- * the bit for the same seed. "off": the network stays as it is.
+ * the bit for the same seed. "off": the network stays as it is. Once little is left to learn, one
+ * batch in four is learnt from.
  *
  * Before the network a front filter follows what is linear, echoes, timing and gain, in
  * about a thousand symbols: a filter of front_filter_length symbols that brings the

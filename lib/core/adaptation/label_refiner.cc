@@ -115,7 +115,7 @@ void label_refiner::turn_samples(waveform_judge& judge, std::size_t floats)
 }
 
 // Symbol by symbol, in rounds, the second for those that a changed label is near; then pairs, and
-// what these are near, until none gains. Returns how many changed.
+// what these are near, as long as one gains. Returns how many changed.
 std::size_t label_refiner::descend(std::uint8_t* labels)
 {
     const std::size_t first = d_first + margin, end = d_batch - first;

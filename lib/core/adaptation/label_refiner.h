@@ -13,7 +13,7 @@ namespace gr::adann::core {
 
 /*! Refines the labels of a waveform_judge's batch: each symbol tries the points nearest to
  * its own (label_descent). Two rounds, for what one change makes worth another; then pairs of
- * symbols that an echo couples, until none gains.
+ * symbols that an echo couples, as long as one gains, at most in four rounds.
  *
  * The waveform is the judge's, sent through its filter. Complex samples are turned by what is
  * left of a carrier's phase in them (residual_phases). The difference is whitened by a

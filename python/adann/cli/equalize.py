@@ -133,4 +133,4 @@ def equalize(model: str, captures: tuple[str, ...], references: tuple[str, ...],
                    if math.isnan(trained.symbol_error_rate) and not trained.waveform
                    else "no estimated BER: fewer than 4096 symbols were learnt from")
     if mode == "live" and received.dropped:
-        click.echo("live never waits for the adapter, and is for receivers; --mode lockstep learns from all of a file")
+        click.echo("live never waits for the adapter, and is for receivers; --mode lockstep waits for each step")
