@@ -49,7 +49,7 @@ def test_estimates_are_compared_where_they_are_trusted_and_there_is_something_to
 
 
 def test_estimates_belong_to_the_symbols_before_them():
-    events = [{"symbols": 512 * step, "ber": step / 2**20, "trustworthy": step != 256} for step in range(16, 400)]
+    events = [{"decided": 512 * step, "ber": step / 2**20, "trustworthy": step != 256} for step in range(16, 400)]
     errors = np.repeat([3, 5, 7], 64)
     assert find_estimates(events, errors, 2) == [
         (3 * 64, pytest.approx(np.mean(np.arange(16, 129, 16)) / 8), True),

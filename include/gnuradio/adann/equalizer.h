@@ -127,7 +127,7 @@ struct ber_estimate {
  *
  * Message port `status`: a dictionary per step and change of state with event ("start",
  * "step", "frozen", "unfrozen", "paused", "resumed", "rollback", "reset", "saved",
- * "error"), detail (the reason), symbols (decided since the start, up to the end of the
+ * "error"), detail (the reason), decided (symbols since the start, up to the end of the
  * batch), step, loss, confidence (mean largest posterior), ber,
  * ber_low, ber_high and trustworthy (estimated without labels, from the first 4096 symbols
  * on), network (offline, adaptive or last good: the one that decides), updates, dropped,

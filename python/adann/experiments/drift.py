@@ -132,7 +132,7 @@ def run_row(model: core.model, link: str, case: str, row: str, seed: int, scale:
     estimates = []
     events = received.events or []
     ends = np.arange(1, edges[-1] + 1) * BLOCK
-    for block, latest in enumerate(np.searchsorted([event["symbols"] for event in events], ends, "right") - 1):
+    for block, latest in enumerate(np.searchsorted([event["decided"] for event in events], ends, "right") - 1):
         if latest >= 0 and "ber" in events[latest]:
             capture = int(np.searchsorted(edges, block, "right")) - 1
             estimates.append([capture, int(block - edges[capture]),

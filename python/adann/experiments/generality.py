@@ -106,7 +106,7 @@ def run_draw(links: str, number: int, size: Size, rows: dict | None = None) -> d
 def find_estimates(events: list[dict], errors: np.ndarray, bits: int) -> list[tuple[int, float, bool]]:
     """What run_draw's `estimates` has: of the stretches for which all estimates were made, the mean of
     these, trustworthy if all are. events: status messages. errors: of each block."""
-    ends = [event["symbols"] for event in events]
+    ends = [event["decided"] for event in events]
     found = []
     for start in range(0, len(errors) * BLOCK - _STRETCH + 1, _STRETCH):
         latest = np.searchsorted(ends, range(start + _EVERY, start + _STRETCH + 1, _EVERY), "right") - 1
