@@ -288,12 +288,12 @@ private:
     std::vector<std::uint8_t> d_decided; // by the network
     hindsight d_latest;                  // up to the last of them
     std::vector<std::uint8_t> d_taught;  // known labels, and decisions where they are not
-    batch* d_filling = nullptr;        // null while the current batch is not learnt from
-    std::size_t d_position = 0;        // in the current batch
-    std::uint64_t d_symbols = 0;       // since the start
-    std::size_t d_apart = 1;           // the front filter's, as the batch began; 1 without
-    bool d_gap = true;                 // before the current batch
-    bool d_followed = true;            // whether the front filter did
+    batch* d_filling = nullptr;  // null while the current batch is not learnt from
+    std::size_t d_position = 0;  // in the current batch
+    std::uint64_t d_symbols = 0; // since the start
+    std::size_t d_apart = 1;     // the front filter's, as the batch began; 1 without
+    bool d_gap = true;           // before the current batch
+    bool d_followed = true;      // whether the front filter did
     std::vector<std::uint8_t> d_known; // the training sequence of a burst that begins
     std::size_t d_untrained = 0;       // symbols of it to come
     std::size_t d_sequence = 0;        // the same, of one that a start learns from

@@ -155,8 +155,7 @@ public:
 
 private:
     void state(archive& members);
-    bool
-    watch(const feature_view& batch, const std::uint8_t* decided, std::size_t apart);
+    bool watch(const feature_view& batch, const std::uint8_t* decided, std::size_t apart);
     void estimate_errors(std::size_t more_symbols);
     void forget_estimate();
     void roll_back(const std::string& reason);

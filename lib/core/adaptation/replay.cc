@@ -134,7 +134,8 @@ std::vector<replayed_event> replay(const model& recorded)
             const feature_view batch{
                 &samples[i * floats], stride, dimension, settings.batch
             };
-            for (const auto& event : learning.step(batch, &labels[i * settings.batch], apart[i]))
+            for (const auto& event :
+                 learning.step(batch, &labels[i * settings.batch], apart[i]))
                 told.push_back({ event, learning.guard_estimates() });
         }
         return told;
