@@ -8,7 +8,7 @@
 
 #include "core/adaptation/label_descent.h"
 #include "core/signal/windows.h"
-#include "core/tracking/front_filter.h"
+#include "core/tracking/hindsight.h"
 
 #include <cstdint>
 #include <vector>

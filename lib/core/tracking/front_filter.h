@@ -15,6 +15,7 @@
 #include "core/tracking/acquisition.h"
 #include "core/tracking/carrier.h"
 #include "core/tracking/carrier_line.h"
+#include "core/tracking/hindsight.h"
 #include "core/tracking/judge.h"
 #include "core/tracking/last_channel.h"
 #include "core/tracking/phase_search.h"
@@ -34,13 +35,6 @@ struct front_filter_settings {
 
     //! \throws std::invalid_argument naming the setting that is out of range
     void check() const;
-};
-
-/*! The latest symbols once more, turned back by their carrier's phase as it is measured, not as it
- * was foretold. None where it is not measured, or there is no carrier. */
-struct hindsight {
-    feature_view windows{};               //!< of the network
-    const std::uint8_t* labels = nullptr; //!< windows.count, as it decides these or did
 };
 
 //! What a front filter is doing.

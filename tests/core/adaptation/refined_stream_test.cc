@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "core/adaptation/label_refiner.h"
 #include "core/adaptation/refined_stream.h"
+#include "core/tracking/carrier.h"
 #include "nonlinear_link.h"
 
 #include <boost/test/data/test_case.hpp>
