@@ -20,7 +20,7 @@ constexpr float part_of_chain = 0.7f;
 void label_descent::find_pairs()
 {
     const std::size_t floats = d_length * d_planes, stride = d_waveform.stride();
-    const float energy = sum_of_products(d_response.data(), d_response.data(), floats);
+    const float energy = d_kernels->dot(d_response.data(), d_response.data(), floats);
     d_pairs.clear();
     for (std::size_t later = 1; later <= farthest; ++later) {
         neighbour found{ later, {} };
@@ -28,9 +28,9 @@ void label_descent::find_pairs()
         for (std::size_t d = 0; d < d_dimensions; ++d)
             for (std::size_t e = 0; e < d_dimensions; ++e) {
                 found.products[d][e] =
-                    sum_of_products(&d_response[d * floats + later * stride],
-                                    &d_response[e * floats],
-                                    floats - later * stride);
+                    d_kernels->dot(&d_response[d * floats + later * stride],
+                                   &d_response[e * floats],
+                                   floats - later * stride);
                 most = std::max(most, std::abs(found.products[d][e]));
             }
         if (most > alike * energy)

@@ -204,7 +204,7 @@ label_descent::match label_descent::match_of(const stretch& all, std::size_t sym
     const known_part part = part_of(all, symbol);
     match found;
     for (std::size_t d = 0; d < d_dimensions; ++d)
-        found.along[d] = sum_of_products(
+        found.along[d] = d_kernels->dot(
             &d_response[d * d_length * d_planes + part.skipped], part.white, part.n);
     return found;
 }
@@ -216,8 +216,8 @@ float label_descent::find_gain(const stretch& all, std::size_t symbol, std::uint
     ++d_tries;
     find_change(all, symbol, other);
     const float* const change = &d_change[part.skipped];
-    return 2 * sum_of_products(change, part.white, part.n) -
-           sum_of_products(change, change, part.n);
+    return 2 * d_kernels->dot(change, part.white, part.n) -
+           d_kernels->dot(change, change, part.n);
 }
 
 float label_descent::likelihood(float gain) const // within the floats
@@ -267,10 +267,10 @@ float label_descent::power_along(const float* white,
     double energy = 0, found = 0;
     for (std::size_t d = 0; d < d_dimensions; ++d) {
         const float* const response = &d_response[d * floats];
-        const float own = sum_of_products(response, response, floats);
+        const float own = d_kernels->dot(response, response, floats);
         for (std::size_t i = from; i + behind() < last; i += apart) {
-            const float along = sum_of_products(
-                response, &white[(i - before() - first) * stride], floats);
+            const float along =
+                d_kernels->dot(response, &white[(i - before() - first) * stride], floats);
             found += double(along) * along;
             energy += own;
         }

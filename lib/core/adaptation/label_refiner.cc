@@ -24,6 +24,7 @@ label_refiner::label_refiner(const constellation& symbols,
                              const expected_waveform& trained,
                              std::size_t batch)
     : d_descent(symbols, trained),
+      d_kernels(&simd::active()),
       d_batch(batch),
       d_planes(trained.is_complex() ? 2 : 1),
       d_first(d_descent.before()),
@@ -68,7 +69,7 @@ void label_refiner::find_whitening(std::size_t n)
     const double fades = fading();
     for (std::size_t lag = 0; lag <= lags; ++lag) {
         const auto with_later = [&](const std::vector<float>& later) {
-            return sum_of_products(
+            return d_kernels->dot(
                 d_rest.data(), &later[lag * d_planes], (n - lag) * d_planes);
         };
         d_correlation[lag] =
@@ -196,7 +197,7 @@ std::size_t label_refiner::refine(waveform_judge& judge, std::uint8_t* labels)
     const std::size_t changes = descend(labels);
     const std::size_t unknown = d_descent.lags() * d_planes;
     const std::size_t floats = samples * d_planes - unknown;
-    d_found.power = sum_of_products(&white[unknown], &white[unknown], floats) /
+    d_found.power = d_kernels->dot(&white[unknown], &white[unknown], floats) /
                     static_cast<float>(floats);
     d_found.power_along = d_descent.power_along(white, d_first, last);
     d_found.known = std::isfinite(d_found.power) && std::isfinite(d_found.power_along);

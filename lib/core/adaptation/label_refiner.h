@@ -57,6 +57,7 @@ private:
     float* known_white() { return &d_white[d_first * d_descent.waveform().stride()]; }
 
     label_descent d_descent;
+    const simd::kernels* d_kernels;
     const std::size_t d_batch, d_planes;
     const std::size_t d_first; // symbol whose samples' rest is known
     std::vector<std::complex<double>> d_correlation, d_work, d_prediction;

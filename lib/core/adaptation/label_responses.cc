@@ -124,7 +124,7 @@ void label_descent::find_others()
     for (std::size_t d = 0; d < d_dimensions; ++d)
         for (std::size_t e = 0; e < d_dimensions; ++e)
             energy[d][e] =
-                sum_of_products(&d_response[d * floats], &d_response[e * floats], floats);
+                d_kernels->dot(&d_response[d * floats], &d_response[e * floats], floats);
     for (std::size_t now = 0; now < d_others.size(); ++now)
         for (std::size_t i = 0; i < d_others[now].size(); ++i) {
             other_label& other = d_others[now][i];

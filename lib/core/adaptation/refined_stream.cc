@@ -15,6 +15,7 @@ constexpr float much_more = 2; // power, of another signal
 refined_stream::refined_stream(const constellation& symbols,
                                const expected_waveform& waveform)
     : d_descent(symbols, waveform),
+      d_kernels(&simd::active()),
       d_past(delay() + 2 * d_descent.behind()),
       d_samples((d_past + block) * waveform.stride()),
       d_white(d_samples.size()),
@@ -175,7 +176,7 @@ bool refined_stream::explained(const refinement& signal,
     const auto begin = d_powers.begin(), end = begin + (last - first);
     for (std::size_t i = 0; i < last - first; ++i) {
         const float* const own = &d_white[(first + i) * stride];
-        begin[i] = sum_of_products(own, own, stride);
+        begin[i] = d_kernels->dot(own, own, stride);
         if (!std::isfinite(begin[i])) // nth_element needs an order
             begin[i] = std::numeric_limits<float>::max();
     }

@@ -69,6 +69,7 @@ private:
 
     label_descent d_descent;
     residual_phases d_phases;
+    const simd::kernels* d_kernels;
     const std::size_t d_past;                    // symbols kept before a block
     std::vector<float> d_samples, d_white;       // (past + block, stride)
     std::vector<label_descent::match> d_matches; // of the blocks that are visited

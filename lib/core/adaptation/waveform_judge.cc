@@ -125,8 +125,8 @@ void waveform_judge::gather()
     const bool is_complex = d_waveform.now().is_complex();
     const float* const moments = d_block.correlation();
     const auto sum = [&](const planes& values, std::size_t first) {
-        return number(sum_of(&values.re[first], n),
-                      is_complex ? sum_of(&values.im[first], n) : 0);
+        return number(d_kernels->dot(&values.re[first], nullptr, n),
+                      is_complex ? d_kernels->dot(&values.im[first], nullptr, n) : 0);
     };
     number total = sum(d_wave, 0);
     for (std::size_t k = 0; k < d_taps; ++k) {
@@ -174,7 +174,7 @@ double waveform_judge::power(std::size_t symbols) const
     const std::size_t floats = symbols * d_waveform.now().stride();
     double total = 0;
     for (std::size_t i = 0; i < floats; i += most)
-        total += sum_of_products(&d_rest[i], &d_rest[i], std::min(most, floats - i));
+        total += d_kernels->dot(&d_rest[i], &d_rest[i], std::min(most, floats - i));
     return total;
 }
 
