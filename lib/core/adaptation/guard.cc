@@ -200,9 +200,11 @@ bool guard::judge_waveform(const feature_view& batch, std::size_t apart)
 void guard::estimate_errors(const feature_view& part)
 {
     bool changed = false;
-    for (auto& each : d_candidates) {
-        look(each, part);
-        changed = changed || each.estimate.changed();
+    for (const candidate which : { offline, adaptive, last_good }) {
+        if (which == last_good && !d_judge) // the offline one
+            continue;
+        look(d_candidates[which], part);
+        changed = changed || d_candidates[which].estimate.changed();
     }
     // All of them: only what was seen at the same symbols compares.
     for (auto& each : d_candidates)

@@ -36,9 +36,9 @@ namespace gr::adann::core {
  * without labels, is more than twice the offline one's: that is what this estimate is worth
  * of two networks of which one has learnt from labels. There is no rollback then.
  *
- * Error rates are estimated on the same symbols for all three, before any of them is trained
- * on: a quarter of each batch, the tiles that random_looks draws. If one estimate detects a
- * change of the signal, all three restart.
+ * Error rates are estimated on the same symbols for all that may decide, before any of them is
+ * trained on: a quarter of each batch, the tiles that random_looks draws. If one estimate
+ * detects a change of the signal, all restart.
  */
 class guard
 {
@@ -104,9 +104,10 @@ public:
     const network& choose(const network& average) const;
     //! Of the network in use.
     const error_estimate& estimate() const { return d_candidates[d_in_use].estimate; }
+    //! Without the waveform the last good one, which then is the offline one, has that one's.
     const error_estimate& estimate(candidate which) const
     {
-        return d_candidates[which].estimate;
+        return d_candidates[which == last_good && !d_judge ? offline : which].estimate;
     }
 
     //! Back to the beginning.

@@ -229,6 +229,8 @@ BOOST_AUTO_TEST_CASE(one_that_is_certain_of_patterns_that_cannot_be_does_not)
     BOOST_TEST(watching.in_use() == guard::offline);
     BOOST_TEST(watching.choose(wrong.net).parameters() == offline.net.parameters(),
                boost::test_tools::per_element());
+    BOOST_TEST(watching.estimate(guard::last_good).symbol_error_rate() ==
+               watching.estimate(guard::offline).symbol_error_rate());
 }
 
 BOOST_AUTO_TEST_CASE(after_a_pause_nothing_is_known)
