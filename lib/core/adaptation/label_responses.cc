@@ -3,6 +3,8 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "core/adaptation/label_descent.h"
 
+#include "core/common/complex.h"
+
 #include <algorithm>
 #include <limits>
 #include <utility>

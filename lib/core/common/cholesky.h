@@ -6,10 +6,10 @@
  */
 #pragma once
 
+#include "core/common/complex.h"
+
 #include <cmath>
-#include <complex>
 #include <cstddef>
-#include <type_traits>
 #include <vector>
 
 namespace gr::adann::core {
@@ -22,21 +22,8 @@ namespace gr::adann::core {
 template <typename T>
 bool solve(std::vector<T>& a, std::size_t m, std::vector<T>& b, std::size_t n)
 {
-    const auto conjugate = [](T v) {
-        if constexpr (std::is_floating_point_v<T>)
-            return v;
-        else
-            return std::conj(v);
-    };
-    const auto times = [](T v, T w) { // std::complex's own looks for infinities
-        if constexpr (std::is_floating_point_v<T>)
-            return v * w;
-        else
-            return T{ v.real() * w.real() - v.imag() * w.imag(),
-                      v.real() * w.imag() + v.imag() * w.real() };
-    };
     // Four sums at a time: each addition waits for the one before.
-    const auto product = [&](const T* row, const T* other, std::size_t count) {
+    const auto product = [](const T* row, const T* other, std::size_t count) {
         T sums[4] = {};
         std::size_t k = 0;
         for (; k + 4 <= count; k += 4)

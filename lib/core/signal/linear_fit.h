@@ -7,6 +7,7 @@
 #pragma once
 
 #include "core/common/cholesky.h"
+#include "core/common/complex.h"
 #include "core/signal/linear_equalizer.h"
 
 #include <algorithm>
@@ -26,16 +27,6 @@ constexpr int rounds = 20;             // of decisions and least squares
 constexpr int phases = 64;             // tried within one symmetry of the constellation
 constexpr std::size_t turned = 4096;   // windows that the phase is found from
 constexpr double least_kurtosis = 0.5; // of the constellation's, that is believed
-
-// std::complex's own looks for infinities.
-inline double times(double a, double b) { return a * b; }
-inline std::complex<double> times(std::complex<double> a, std::complex<double> b)
-{
-    return { a.real() * b.real() - a.imag() * b.imag(),
-             a.real() * b.imag() + a.imag() * b.real() };
-}
-inline double conjugate(double v) { return v; }
-inline std::complex<double> conjugate(std::complex<double> v) { return std::conj(v); }
 
 // T is what samples, taps and points are: double, or std::complex<double>. Only the
 // constructor, outputs() and made() allocate.
