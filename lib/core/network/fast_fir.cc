@@ -5,8 +5,8 @@
 
 namespace gr::adann::core {
 
-using simd::lanes;
 using simd::tile;
+using simd::whole_lanes;
 
 bool windows_pair(std::size_t dimension, std::size_t stride)
 {
@@ -46,7 +46,7 @@ void pair_features::arrange(std::size_t stride, bool starts_odd)
     d_stride = stride;
     d_starts_odd = starts_odd;
     d_pairs = d_dimension / stride / 2;
-    d_pitch = (tile + d_pairs + lanes - 1) / lanes * lanes;
+    d_pitch = whole_lanes(tile + d_pairs);
     const std::size_t block = stride * d_pitch;
     d_samples.resize(4 * block);
     // In the first block lies every other symbol, from the view's first on. What becomes

@@ -3,8 +3,8 @@
 
 namespace gr::adann::core {
 
-using simd::lanes;
 using simd::tile;
+using simd::whole_lanes;
 
 std::vector<std::uint32_t> dense_rows(std::size_t count)
 {
@@ -24,7 +24,7 @@ void tile_features::load(const feature_view& view)
     if (view.stride != d_stride) {
         d_stride = view.stride;
         d_columns = tile + (d_row.size() - 1) / d_stride;
-        d_pitch = (d_columns + lanes - 1) / lanes * lanes;
+        d_pitch = whole_lanes(d_columns);
         d_phases.resize(d_stride * d_pitch);
         for (std::size_t k = 0; k < d_row.size(); ++k)
             d_row[k] = static_cast<std::uint32_t>(k % d_stride * d_pitch + k / d_stride);

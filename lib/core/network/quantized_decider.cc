@@ -116,7 +116,7 @@ void quantized_decider::reserve(const prepared_quantized& net, std::size_t strid
     const std::size_t groups = net.layer(0).groups;
     d_stride = stride;
     d_columns = tile + values * groups / stride;
-    d_pitch = (d_columns + lanes - 1) / lanes * lanes;
+    d_pitch = simd::whole_lanes(d_columns);
     d_phases.clear();
     d_row.clear();
     for (std::size_t i = 0; i < groups; ++i) {

@@ -92,7 +92,7 @@ void memory_polynomial::add_block(const float* samples,
 {
     const std::size_t step = spacing(d_sps), around = d_memory * step;
     const std::size_t all = count + 2 * around;
-    const std::size_t columns = (count + simd::lanes - 1) / simd::lanes * simd::lanes;
+    const std::size_t columns = simd::whole_lanes(count);
     // What the last vector reads beyond the samples is of no output that is wanted.
     float parts[2][block + most_around], values[block + most_around];
     float outputs[2][block];

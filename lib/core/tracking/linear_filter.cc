@@ -18,7 +18,7 @@ void linear_filter::run(const float* taps,
                         float* im,
                         bool adds)
 {
-    const std::size_t columns = (n + simd::lanes - 1) / simd::lanes * simd::lanes;
+    const std::size_t columns = simd::whole_lanes(n);
     if (!x.im) {
         std::fill_n(re, columns, taps[d_taps]); // the offset
         d_kernels->slide(&taps, 1, d_taps, x.re, 1, columns, 1, &re);
