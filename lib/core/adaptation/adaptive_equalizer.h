@@ -72,10 +72,11 @@ struct adaptation_event : learner_event {
  * While it trains that one, a second or so, batches are dropped in the mode "live". With the loss
  * "supervised" it starts with the known labels.
  *
- * A checkpoint is a learner's, with the number of dropped batches and the front filter. Checkpoints are
- * written between two steps: by request_save() and, if the setting `checkpoint` names
- * a file, there each `checkpoint_interval` seconds and when the thread ends. With such a
- * file, each rollback leaves another beside it, `.rollback.safetensors`, for replay().
+ * A checkpoint is a learner's, with the number of dropped batches and the front filter.
+ * Checkpoints are written between two steps: by request_save() and, if the setting
+ * `checkpoint` names a file, there each `checkpoint_interval` seconds and when the thread
+ * ends. With such a file, each rollback leaves another beside it,
+ * `.rollback.safetensors`, for replay().
  * The mode "off" decides with the weights in use when the checkpoint was written.
  *
  * An exception in the adapter becomes an event, `error`, and ends nothing.

@@ -2,7 +2,6 @@
 #include "core/adaptation/following_polynomial.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace gr::adann::core {
 

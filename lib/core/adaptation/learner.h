@@ -62,8 +62,9 @@ struct learner_status {
     std::uint64_t updates = 0;   //!< of them, those that changed the weights
     std::uint64_t rollbacks = 0; //!< times that training started over
     guard::candidate in_use = guard::adaptive; //!< whose weights decide
-    //! Of what decides, the network in use or labels refined. Not known without a guard, nor in the first 4096 symbols
-    //! that are learnt from: after the start, a reset, a pause, or from a checkpoint.
+    //! Of what decides, the network in use or labels refined. Not known without a guard, nor
+    //! in the first 4096 symbols that are learnt from: after the start, a reset, a pause, or
+    //! from a checkpoint.
     error_rate estimated;
     std::uint64_t estimates = 0; //!< how many were made
 

@@ -24,11 +24,11 @@ namespace gr::adann::core {
  * The waveform is the model's, sent through a filter of three symbols on each side with
  * an offset, which follows the present signal: exponentially windowed least squares to
  * the decisions of the network in use, of 2048 symbols, with a ridge towards doing
- * nothing. The waveform follows, too, slowly (following_waveform). Differences that are less than nine symbols apart are one: they get one vote,
- * by the squared residual over them and four symbols on each side. It does not matter
- * what the data's statistics are. When twice the squared residual of before is left of a
- * batch, the signal has changed: the filter starts over, and 2048 symbols pass before
- * the next vote.
+ * nothing. The waveform follows, too, slowly (following_waveform). Differences that are
+ * less than nine symbols apart are one: they get one vote, by the squared residual over
+ * them and four symbols on each side. It does not matter what the data's statistics are.
+ * When twice the squared residual of before is left of a batch, the signal has changed:
+ * the filter starts over, and 2048 symbols pass before the next vote.
  *
  * Nothing is allocated after construction.
  */

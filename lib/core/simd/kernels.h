@@ -228,8 +228,8 @@ extern const kernels plain;
 extern const kernels counting;
 extern thread_local std::size_t multiplications; //!< by `counting`, in this thread
 
-//! The tables that this machine can run: plain, baseline, and avx2, avx512 if it has
-//! them.
+//! The tables that this machine can run: plain, baseline, and avx2, avx512, avx512vnni if
+//! it has them.
 const std::vector<const kernels*>& available();
 
 /*! The fastest of them, chosen at the first call. The environment variable ADANN_ISA

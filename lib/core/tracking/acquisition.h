@@ -17,8 +17,9 @@ namespace gr::adann::core {
 /*! The filter and the carrier that bring samples x nearest to those z that are wanted:
  * the least Σ |z e^(j(φ + ωt)) - wᵀx|² over taps w and frequencies ω, t counted from the
  * middle sample, the phase φ such that w's middle tap is positive. For each ω the taps are
- * those of least squares, with a hundredth of R's mean diagonal on top of it, and one factorisation serves all: 17 frequencies up to ±1/32
- * turn a symbol, then 17 around the best one, then the parabola through the best three.
+ * those of least squares, with a hundredth of R's mean diagonal on top of it, and one
+ * factorisation serves all: 17 frequencies up to ±1/32 turn a symbol, then 17 around the
+ * best one, then the parabola through the best three.
  *
  * Float samples have no carrier, but an offset as one more unknown. Nothing is allocated
  * after construction.

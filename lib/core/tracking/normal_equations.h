@@ -26,8 +26,9 @@ void turn_vector(float* vector, std::size_t pitch, float by);
  * taps. What is behind them is zero.
  *
  * The covariance of two channels' windows is nearly Toeplitz: its first row takes a product
- * per sample and lag, each further one follows from the row before it and the ends of the block. Source:
- * the covariance method of linear prediction, e.g. Makhoul, Proc. IEEE 63, 1975. */
+ * per sample and lag, each further one follows from the row before it and the ends of the
+ * block. Source: the covariance method of linear prediction, e.g. Makhoul, Proc. IEEE 63,
+ * 1975. */
 class normal_equations
 {
 public:
