@@ -278,7 +278,8 @@ def test_finds_back_when_an_echo_jumps(name, noise, echo, angles, seed):
 
 @pytest.mark.parametrize("name, noise, echo, step", [
     ("qpsk", 0.25, 0, 0.25), ("qpsk", 0.25, 0.35, 0.05), ("16qam", 0.1, 0, 0.25), ("16qam", 0.1, 0.35, 0.5),
-    ("16qam", 0.1, 0.35, 20), ("pam4", 0.1, 0.35, 0.25), ("pam4", 0.1, 0.35, 0.5), ("64qam", 0.05, 0, 0.25)])
+    ("16qam", 0.1, 0.35, 20), ("pam4", 0.1, 0.35, 0.25), ("pam4", 0.1, 0.35, 0.5), ("64qam", 0.05, 0, 0.25),
+    ("64qam", 0.05, 0, 0.5), ("64qam", 0.05, 0, 0.7), ("64qam", 0.05, 0, 4)])
 def test_finds_back_when_the_level_steps(name, noise, echo, step):
     """At half the amplitude 16QAM and PAM4 are explained by their inner points, somewhat; those are left.
     Of fainter samples the noise that the model was trained in made the taps' noise larger than the signal."""

@@ -47,7 +47,8 @@ def labels_for(name, count, seed, transmitters=2):
 def model_of(name):
     """A slicer, and the waveform of one transmitter alone through the link's pulses, in its noise."""
     labels = labels_for(name, 20000, 1)
-    samples = DualPolarizationLink(name, angle=0, delay=0, snr=18 if name == "16qam" else 12).receive(labels, 1)
+    snr = {"16qam": 18, "64qam": 27}.get(name, 12)
+    samples = DualPolarizationLink(name, angle=0, delay=0, snr=snr).receive(labels, 1)
     model = core.model(slicer(name), SPS, HALF_WINDOW, True, name)
     model.waveform = core.expected_waveform.fit(core.constellation(name), rows(samples[0]), labels[0])
     return model
@@ -232,19 +233,28 @@ def test_a_signal_that_was_away_comes_back_as_it_was():
     assert [each.starts for each in filter.status] == [1, 1]
 
 
-@pytest.mark.parametrize("level", (0.05, 0.25, 0.5))
-def test_a_signal_that_stays_faint_is_found_again(level):
-    """26 dB less is silence to taps of the signal before, and not learnt from; less of a step leaves
-    decisions on the inner points, whose taps explain them by half. Both start anew."""
-    labels = labels_for("16qam", 49152, 20)
-    samples = DualPolarizationLink(snr=25, turning=1e-6).receive(labels, 20)
-    samples[:, SPS * 16896:] *= level
-    filter = core.mimo_filter(model_of("16qam"))
-    filter.start(samples[:, :8192], labels[:, :4096])
-    filtered = filter.run(samples)
-    rates, _ = errors(filtered[:, SPS * 32768:], filter.delay, labels[:, 32768:], "16qam")
-    assert apart(rates, 1e-3)
-    assert [each.starts for each in filter.status] == [2, 2]
+@pytest.mark.parametrize("name, snr, level, starts", [
+    ("16qam", 25, 0.05, 2), ("16qam", 25, 0.25, 1), ("16qam", 25, 0.5, 1), ("16qam", 17, 0.5, 1), ("16qam", 17, 4, 1),
+    ("64qam", 27, 0.5, 1), ("64qam", 27, 0.7, 1), ("64qam", 27, 2, 1)])
+def test_a_signal_whose_level_steps_is_found_again(name, snr, level, starts):
+    """26 dB less is silence to taps of the signal before, and not learnt from: it starts anew. Less of a step leaves
+    decisions on the inner points, whose taps explain them by half; 16QAM at 17 dB stayed there. What was told the
+    level all along is the measure."""
+    labels = labels_for(name, 49152, 20)
+    samples = DualPolarizationLink(name, snr=snr, turning=1e-6).receive(labels, 20)
+    rates = []
+    for by in (1, level):
+        stepped = samples.copy()
+        stepped[:, SPS * 16896:] *= by
+        filter = core.mimo_filter(model_of(name))
+        filter.start(stepped[:, :8192], labels[:, :4096])
+        filtered = filter.run(stepped)
+        found, _ = errors(filtered[:, SPS * 32768:], filter.delay, labels[:, 32768:], name)
+        rates.append(found)
+    told, found = rates
+    assert apart(found, told.min(axis=1).max() * 1.2 + 1e-3)
+    assert [each.starts for each in filter.status] == [starts, starts]
+    assert starts > 1 or np.argmin(found, axis=1).tolist() == [0, 1]  # as before the step
 
 
 def quadrants(filtered, delay, sent):

@@ -89,7 +89,7 @@ front_filter::front_filter(const expected_waveform& waveform,
       d_labels(d_capacity + most_apart * block),
       d_expected(most_training * waveform.stride()),
       d_wanted(sample(most_training), d_planes == 2),
-      d_output(sample(most_apart * block + waveform.reach() + 1) + window.samples() +
+      d_output(sample(most_apart * block + 2 * waveform.reach() + 1) + window.samples() +
                    lanes,
                d_planes == 2),
       d_sums(d_taps, d_planes == 2),
@@ -112,6 +112,8 @@ front_filter::front_filter(const expected_waveform& waveform,
       d_blind_samples(sample(blind_symbols) + d_blind_taps, d_planes == 2),
       d_plain(judge::symbols + 2 * waveform.reach()),
       d_own(block),
+      d_power(symbols),
+      d_at_level(d_plain.size()),
       d_still(d_planes == 2 ? sample(judge::symbols) : 0, d_planes == 2),
       d_interleaved(d_planes == 2 ? 2 * (sample(d_plain.size() + blind_symbols) +
                                          window.samples() + d_taps)
@@ -132,6 +134,7 @@ front_filter::front_filter(const expected_waveform& waveform,
     }
     d_nothing.resize(d_sums.vector_floats());
     least_squares::do_nothing(d_sums, d_nothing);
+    d_settled = d_nothing;
     forget_samples();
 }
 
@@ -377,22 +380,6 @@ void front_filter::update(std::size_t blocks)
     d_bank.learn(d_sums, blocks);
     if (d_carrier)
         hold_phase();
-}
-
-void front_filter::reset()
-{
-    start_over();
-    d_channel.reset();
-    d_good_phase = d_good_frequency = 0;
-    d_good_at = 0;
-    d_usual = 0;
-    forget_loss();
-    if (d_position) // the rest of a block
-        d_update = (d_position + block) / block * block;
-    if (d_step > carrier::step)
-        d_step = block;
-    d_untrained = 0;
-    d_in_use = true;
 }
 
 } // namespace gr::adann::core

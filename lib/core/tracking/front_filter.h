@@ -17,6 +17,7 @@
 #include "core/tracking/carrier_line.h"
 #include "core/tracking/hindsight.h"
 #include "core/tracking/judge.h"
+#include "core/tracking/label_power.h"
 #include "core/tracking/last_channel.h"
 #include "core/tracking/phase_search.h"
 #include "core/tracking/tap_bank.h"
@@ -93,6 +94,10 @@ struct front_filter_status {
  * half of what the network's do, the taps start from them. By how much they are displaced, or
  * those of a filter that found back by itself, the channel tells that there was before the
  * loss (last_channel.h). All that goes on until the labels have been compared with it.
+ *
+ * Labels that surely do not have the constellation's power (label_power.h) and explain little are
+ * those of a signal whose level has stepped, if the latest symbols, decided at that power, leave less
+ * than half: then the taps start from these.
  *
  * A training sequence, train(), sets taps and carrier at once (acquisition.h), whatever they
  * were: that of a burst, from a channel unknown before. If its symbols are not there, which
@@ -242,14 +247,26 @@ private:
     bool foretells(double beside, double step);
     bool begin_with_carrier(double coherence = 0);
     bool acquire();
-    bool begin_from_training(std::size_t end, bool finds_carrier);
+    bool begin_from_training(std::size_t end, bool finds_carrier, float most);
     double good_phase() const;
     void turn_good(planes& samples, std::size_t first, std::size_t n, double way) const;
     signal_planes still(std::size_t owned) const;
+    bool begin_at_level(decider& decides, const prepared_network& net);
+    feature_view at_level(const float* taps, std::size_t first, std::size_t n);
     bool begin_blindly();
+    bool believe(const signal_planes& samples, const std::uint8_t* labels, std::size_t n);
+    bool has_unusual_power() const;
     bool settle();
+    displacement displaced() const;
+    bool begin_in_phase(const std::uint8_t* labels,
+                        std::size_t n,
+                        const displacement& by,
+                        float most);
     void forget_loss();
-    bool begin_from(const std::uint8_t* labels, std::size_t n, const displacement& by);
+    bool begin_from(const std::uint8_t* labels,
+                    std::size_t n,
+                    const displacement& by,
+                    float most);
 
     std::shared_ptr<const expected_waveform> d_waveform;
     window_geometry d_window;
@@ -292,11 +309,13 @@ private:
     std::vector<std::vector<std::uint8_t>> d_symmetries;
     std::shared_ptr<blind_decisions> d_blind; // copies share it: it keeps nothing
     planes d_blind_samples;
-    std::vector<std::uint8_t> d_plain; // labels without the filter
-    std::vector<std::uint8_t> d_own;   // labels behind it, while it is lost
-    planes d_still;                    // complex samples without their carrier
-    aligned_floats d_interleaved;      // of complex samples
-    aligned_floats d_nothing;          // taps that do nothing
+    std::vector<std::uint8_t> d_plain;    // labels without the filter
+    std::vector<std::uint8_t> d_own;      // labels behind it, while it is lost
+    label_power d_power;                  // of labels
+    std::vector<std::uint8_t> d_at_level; // labels at the constellation's power
+    planes d_still;                       // complex samples without their carrier
+    aligned_floats d_interleaved;         // of complex samples
+    aligned_floats d_nothing;             // taps that do nothing
     bool d_starts = false;
     bool d_in_use = true;
     bool d_clear = false;         // lost, but clearly better than nothing
@@ -308,6 +327,7 @@ private:
     std::uint64_t d_good_at = 0;  // symbols then
     double d_beside = 0;          // mean square of what lines foretell of it wrongly
     std::size_t d_foretold = 0;   // over so many of the latest looks
+    aligned_floats d_settled;     // the taps when it last settled
     float d_usual = 0;            // what the judge then left; 0: never yet
     std::size_t d_unsettled = 0;  // looks since then, if it has been lost
     std::size_t d_next_blind = 0; // … at which nothing but the samples is asked

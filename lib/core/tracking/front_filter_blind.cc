@@ -7,6 +7,7 @@
 #include <bitset>
 #include <cmath>
 #include <complex>
+#include <numeric>
 #include <tuple>
 #include <utility>
 
@@ -107,19 +108,79 @@ bool front_filter::begin_blindly()
     }
     const std::uint8_t* const labels = d_blind->find(
         { windows, d_window.stride(), d_blind_taps * d_planes, blind_symbols });
-    if (!labels)
-        return false;
-    const std::size_t around = d_waveform->reach();
-    const std::size_t judged = blind_symbols - judge::symbols - around;
     const std::size_t owned =
-        sample(d_next - judge::symbols - around) - d_window.sps() / 2;
+        sample(d_next - judge::symbols - d_waveform->reach()) - d_window.sps() / 2;
+    return labels &&
+           believe(d_blind_samples + static_cast<std::ptrdiff_t>(owned - first),
+                   labels,
+                   blind_symbols) &&
+           begin_from(
+               labels, blind_symbols, d_channel.find(d_judge.channel(), 0), lost());
+}
+
+/* Whether labels of the latest n symbols leave less than half of these samples, the first of those
+ * that compare() looked at, than the network's do, behind the filter or without it; then the
+ * judge has their channel. */
+bool front_filter::believe(const signal_planes& samples,
+                           const std::uint8_t* labels,
+                           std::size_t n)
+{
+    const std::size_t around = d_waveform->reach(), behind = judge::symbols + around;
+    const std::size_t owned = sample(d_next - behind) - d_window.sps() / 2;
     const float others = std::min(
         d_judge.left(d_samples + static_cast<std::ptrdiff_t>(owned), &d_plain[around]),
-        d_judge.left(still(owned), &d_labels[d_next - judge::symbols - around]));
-    const float own = d_judge.left(
-        d_blind_samples + static_cast<std::ptrdiff_t>(owned - first), labels + judged);
-    return own < 0.5f * others &&
-           begin_from(labels, blind_symbols, d_channel.find(d_judge.channel(), 0));
+        d_judge.left(still(owned), &d_labels[d_next - behind]));
+    return d_judge.left(samples, labels + n - behind) < 0.5f * others;
+}
+
+/* If the labels surely do not have the constellation's power and explain little, as the inner points
+ * of a signal that became fainter, decides the latest symbols at that power: behind the taps in
+ * use, which learnt from such labels, or those that it was last settled with. Starts from these
+ * labels if they are believed. */
+bool front_filter::begin_at_level(decider& decides, const prepared_network& net)
+{
+    const std::size_t n = d_at_level.size();
+    const std::size_t first = sample(d_next - n) - d_window.samples_before();
+    const bool explain_little = 2 * d_judge.share() > lost();
+    if (d_unusable > first - reach() || !explain_little || !has_unusual_power())
+        return false;
+    const std::size_t owned =
+        sample(d_next - judge::symbols - d_waveform->reach()) - d_window.sps() / 2;
+    for (const float* taps :
+         { d_bank.taps(), static_cast<const float*>(d_settled.data()) }) {
+        decides.decide(net, at_level(taps, first, n), d_at_level.data());
+        if (believe(still(owned), d_at_level.data(), n) &&
+            begin_in_phase(d_at_level.data(), n, displaced(), d_chance + d_noise))
+            return true;
+    }
+    d_judge.left(still(owned), &d_labels[d_next - judge::symbols - d_waveform->reach()]);
+    return false; // and the judge is as it was
+}
+
+// The windows of n symbols behind these taps, with unit power; valid until the next call.
+feature_view front_filter::at_level(const float* taps, std::size_t first, std::size_t n)
+{
+    const std::size_t samples = sample(n - 1) + d_window.samples();
+    const std::size_t floats = samples * d_planes;
+    float *const re = d_output.re.data(), *const im = d_output.im.data();
+    const auto from = static_cast<std::ptrdiff_t>(first - reach());
+    d_filter.run(taps, d_sums.pitch(), d_samples + from, samples, re, im);
+    float* const filtered = d_carrier ? d_interleaved.data() : re;
+    if (d_carrier)
+        d_carrier->rotate_back(re, im, first, samples, filtered);
+    const double power = std::inner_product(filtered, filtered + floats, filtered, 0.0);
+    const auto scale =
+        static_cast<float>(std::sqrt(static_cast<double>(samples) / power));
+    std::transform(
+        filtered, filtered + floats, filtered, [&](float each) { return each * scale; });
+    return { filtered, d_window.stride(), d_window.dimension(), n };
+}
+
+// Whether the latest labels surely do not have the constellation's power.
+bool front_filter::has_unusual_power() const
+{
+    const std::size_t n = d_plain.size();
+    return d_power.is_unusual(&d_labels[d_next - n], n);
 }
 
 /* Remembers the channel of the latest labels, if they tell it, and explain the samples well, or as
@@ -141,30 +202,20 @@ bool front_filter::settle()
     if (!(well || (left < most && as_usual)))
         return false;
     if (d_was_lost) {
-        double ahead = 0; // a start from a line goes on from the phase before
-        if (d_carrier && !d_turning)
-            ahead = d_carrier->phase_at(sample(d_next)) - good_phase();
-        const displacement by = d_channel.find(d_judge.channel(), ahead);
+        const displacement by = displaced();
         // Some of the labels may still be from before it found back: it has to be seen twice.
         if (!(std::exchange(d_displaced, by) == by))
             return false;
         if (!by.none()) {
             const std::size_t n = std::min(d_known, blind_symbols);
-            const auto before = std::pair(d_good_phase, d_good_at);
-            if (d_carrier && !d_carrier->idle()) {
-                const double aside = whole_turn * static_cast<double>(by.turned) /
-                                     static_cast<double>(d_symmetries.size());
-                d_good_phase = d_carrier->phase_at(sample(d_next)) - aside;
-                d_good_at = d_blocks * block;
-            }
-            if (begin_from(&d_labels[d_next - n], n, by))
+            if (begin_in_phase(&d_labels[d_next - n], n, by, lost()))
                 forget_loss();
-            else
-                std::tie(d_good_phase, d_good_at) = before;
             return false;
         }
     }
     d_channel.remember(d_judge.channel());
+    if (!has_unusual_power())
+        std::copy_n(d_bank.taps(), d_settled.size(), d_settled.begin());
     d_usual = left;
     forget_loss();
     return true;
@@ -177,21 +228,50 @@ void front_filter::forget_loss()
     d_unsettled = 0;
 }
 
-// From labels of the latest n symbols that are displaced.
+// How the labels are displaced whose channel the judge has.
+displacement front_filter::displaced() const
+{
+    double ahead = 0; // a start from a line goes on from the phase before
+    if (d_carrier && !d_turning)
+        ahead = d_carrier->phase_at(sample(d_next)) - good_phase();
+    return d_channel.find(d_judge.channel(), ahead);
+}
+
+// As below, in the phase that the carrier has now.
+bool front_filter::begin_in_phase(const std::uint8_t* labels,
+                                  std::size_t n,
+                                  const displacement& by,
+                                  float most)
+{
+    const auto before = std::pair(d_good_phase, d_good_at);
+    if (d_carrier && !d_carrier->idle()) {
+        const double aside = whole_turn * static_cast<double>(by.turned) /
+                             static_cast<double>(d_symmetries.size());
+        d_good_phase = d_carrier->phase_at(sample(d_next)) - aside;
+        d_good_at = d_blocks * block;
+    }
+    if (begin_from(labels, n, by, most))
+        return true;
+    std::tie(d_good_phase, d_good_at) = before;
+    return false;
+}
+
+// From labels of the latest n symbols that are displaced, if the taps leave less than `most`.
 bool front_filter::begin_from(const std::uint8_t* labels,
                               std::size_t n,
-                              const displacement& by)
+                              const displacement& by,
+                              float most)
 {
-    if (d_untrained || n < most_training + last_channel::most_late)
+    if (d_untrained || n < judge::symbols)
         return false;
-    d_trained = most_training;
+    d_trained = std::min(most_training, n - last_channel::most_late);
     const std::size_t last = n - static_cast<std::size_t>(std::max(by.later, 0));
     const std::size_t first = last - d_trained;
     for (std::size_t k = 0; k < d_trained; ++k)
         d_training[k] =
             d_symmetries[by.turned]
                         [labels[first + k + static_cast<std::size_t>(by.later)]];
-    if (!begin_from_training(d_next - (n - last), false))
+    if (!begin_from_training(d_next - (n - last), false, most))
         return false;
     d_known = 0; // other labels lie behind those of the samples
     ++d_resets;

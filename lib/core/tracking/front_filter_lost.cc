@@ -35,6 +35,8 @@ void front_filter::look(decider& decides, const prepared_network& net)
     d_was_lost |= is_lost();
     if (found == judge::verdict::displaced) // and so is the channel that was remembered
         d_channel.reset();
+    if (found != judge::verdict::displaced && begin_at_level(decides, net))
+        return;
     const bool settled =
         !is_worse && !is_lost() && !std::isnan(d_bank.residual()) && settle();
     if (d_was_lost && !settled && d_resets == before)
@@ -95,6 +97,23 @@ void front_filter::start_over()
     d_vain_looks = 0;
     d_reference = 0;
     d_turning = false;
+}
+
+void front_filter::reset()
+{
+    start_over();
+    d_channel.reset();
+    d_settled = d_nothing;
+    d_good_phase = d_good_frequency = 0;
+    d_good_at = 0;
+    d_usual = 0;
+    forget_loss();
+    if (d_position) // the rest of a block
+        d_update = (d_position + block) / block * block;
+    if (d_step > carrier::step)
+        d_step = block;
+    d_untrained = 0;
+    d_in_use = true;
 }
 
 } // namespace gr::adann::core

@@ -31,6 +31,7 @@ void front_filter::state(archive& members)
     members("beside", d_beside, 0.0, 100.0);
     members("foretold", d_foretold, std::size_t{ 0 }, std::size_t{ 8 });
     members("channel", d_channel);
+    members.numbers("settled", d_settled.data(), { d_settled.size() }, -1e6f, 1e6f);
     members("usual", d_usual, 0.0f, 1e12f);
     members("unsettled", d_unsettled);
     members("next_blind", d_next_blind);

@@ -19,7 +19,7 @@ void front_filter::train(const std::uint8_t* labels, std::size_t n)
 // From the training sequence that has just come; false, and nothing has changed, if it has not.
 bool front_filter::acquire()
 {
-    if (d_known < d_trained || !begin_from_training(d_next, true))
+    if (d_known < d_trained || !begin_from_training(d_next, true, lost()))
         return false;
     d_acquired = true;
     ++d_bursts;
@@ -27,8 +27,8 @@ bool front_filter::acquire()
 }
 
 /* From a training sequence that ended before symbol `end`. Its carrier is found, or is the one
- * that there was when the filter was last not lost. */
-bool front_filter::begin_from_training(std::size_t end, bool finds_carrier)
+ * that there was when the filter was last not lost. The taps are to leave less than `most`. */
+bool front_filter::begin_from_training(std::size_t end, bool finds_carrier, float most)
 {
     const std::size_t around = d_waveform->reach();
     const std::size_t symbols = d_trained - 2 * around, n = sample(symbols);
@@ -42,7 +42,7 @@ bool front_filter::begin_from_training(std::size_t end, bool finds_carrier)
         turn_good(d_wanted, owned, n, 1);
     d_sums.set(x, d_wanted, n);
     d_sums.want(d_wanted_noise);
-    if (!(d_acquisition.find(d_sums, x, d_wanted, n, finds_carrier) < lost()))
+    if (!(d_acquisition.find(d_sums, x, d_wanted, n, finds_carrier) < most))
         return false;
     std::copy_n(d_training.begin(), d_trained, d_labels.begin() + (end - d_trained));
     start_over();

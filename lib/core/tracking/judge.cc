@@ -131,7 +131,7 @@ void judge::leaves(const signal_planes& samples,
                  n,
                  d_passed.re.data(),
                  d_passed.im.data());
-    sums[0] = 0;
+    sums[0] = d_power = 0;
     for (std::size_t k = 0; k < symbols; ++k) {
         float left = 0;
         for (std::size_t i = k * d_sps; i < (k + 1) * d_sps; ++i)
@@ -141,6 +141,7 @@ void judge::leaves(const signal_planes& samples,
                     const float rest =
                         from[i] - (p ? d_passed.im : d_passed.re)[i - taps / 2];
                     left += rest * rest;
+                    d_power += from[i] * from[i];
                 }
         sums[k + 1] = sums[k] + left;
     }

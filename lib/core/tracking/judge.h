@@ -61,7 +61,9 @@ public:
     /*! Σ |·|² that the waveform of the first way's labels left when they were compared and not
      * displaced; channel() then has the filter. */
     float left() const { return d_left[0][symbols]; }
-    //! The same of other labels.
+    //! The same over the samples' own Σ |·|².
+    float share() const { return d_left[0][symbols] / d_power; }
+    //! left() of other labels.
     float left(const signal_planes& samples, const std::uint8_t* labels)
     {
         leaves(samples, labels, d_left[0]);
@@ -98,6 +100,7 @@ private:
     aligned_floats d_channel, d_gradient;
     planes d_wave, d_passed;
     std::vector<float> d_left[2];  // up to each symbol
+    float d_power = 0;             // of the samples that were looked at last
     float d_lost = 0, d_bouts = 0; // bouts: lost less won, and all
 };
 

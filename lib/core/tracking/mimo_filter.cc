@@ -66,6 +66,7 @@ mimo_filter::mimo_filter(const model& behind, const mimo_filter_settings& settin
       d_window(behind.window),
       d_half_window(behind.half_window),
       d_chance(2 * d_symbols.half_distance() * d_symbols.half_distance() / 3),
+      d_power(d_symbols),
       d_taps(odd_taps(checked(settings, behind).length, behind.sps)),
       d_reach(d_taps / 2),
       d_delay(whole(d_reach, behind.sps)),

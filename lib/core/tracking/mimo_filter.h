@@ -10,6 +10,7 @@
 #include "core/network/model.h"
 #include "core/signal/blind_separation.h"
 #include "core/tracking/carrier.h"
+#include "core/tracking/label_power.h"
 #include "core/tracking/phase_search.h"
 #include "core/tracking/tap_bank.h"
 
@@ -66,8 +67,13 @@ struct mimo_output_status {
  * symbols, are on one transmitter, and the one that is explained less well starts again,
  * with the other outputs' transmitters taken out. So does one that leaves three quarters
  * of what decisions at random would, whatever its phase, or a half where that is twice what it
- * left before, as on the inner points of a constellation whose level has dropped; and one that is silent: a step with less
- * than a hundredth of a signal's power, from which nothing is learnt.
+ * left before; and one that is silent: a step with less than a hundredth of a signal's power,
+ * from which nothing is learnt.
+ *
+ * Where only the level has stepped nothing starts again: if an output is lost, or its labels
+ * surely do not have the constellation's power (label_power.h), as the inner points of a signal
+ * that became fainter, its latest symbols are decided at that power, behind the taps it had
+ * before. If these labels leave less than half, those taps go on at the new level.
  *
  * Which transmitter comes out where is as the start found it, and so is a symmetry of the
  * constellation; after a new start of all outputs it may be otherwise.
@@ -131,7 +137,8 @@ private:
         std::size_t heard = 0;                      // steps in a row that were not silent
         double remains = 0;                         // since it was watched: see remains()
         std::size_t measured = 0;                   // samples of that
-        double usual = 0; // what remains as a rule; 0: not known yet
+        double usual = 0;       // what remains as a rule; 0: not known yet
+        aligned_floats settled; // the taps when labels last had the constellation's power
         bool found = false;
         std::uint64_t starts = 0;
     };
@@ -159,6 +166,8 @@ private:
     void put_out(const output& each, float* to) const;
     void update(output& each);
     void watch();
+    bool has_unusual_power(const output& each) const;
+    bool begin_at_level(output& each);
     bool are_one(const output& a, const output& b) const;
     std::size_t compared_from() const;
     bool told(const output& each) const;
@@ -187,7 +196,8 @@ private:
     const constellation d_symbols;
     const window_geometry d_window;
     const unsigned d_half_window;
-    const float d_chance; // mean square that decisions at random leave
+    const float d_chance;      // mean square that decisions at random leave
+    const label_power d_power; // of labels
     const std::size_t d_taps, d_reach, d_delay, d_past, d_capacity;
 
     // Symbol k's middle is sample k·sps of these.

@@ -152,7 +152,8 @@ void mimo_filter::begin(output& each,
         for (auto& phase : sent.carrier.phase)
             phase += there;
     }
-    each.bank.reset(fit(x, sent));
+    each.settled = fit(x, sent);
+    each.bank.reset(each.settled);
     if (beside) {
         each.turn = beside->turn;
         each.search.begin(beside->search.line());
@@ -232,11 +233,16 @@ void mimo_filter::watch()
     for (auto& each : d_outputs) {
         const double left = remains(each);
         const bool unusual = each.usual > 0 && left > much_more * each.usual;
-        if (left > (unusual ? doubtful : lost) * d_chance ||
-            (each.starts > 0 && each.heard == 0))
+        const bool is_lost = left > (unusual ? doubtful : lost) * d_chance;
+        const bool is_off = has_unusual_power(each);
+        if ((is_lost || is_off) && begin_at_level(each))
+            continue;
+        if (is_lost || (each.starts > 0 && each.heard == 0))
             each.found = false;
         else if (!unusual)
             each.usual += (each.usual > 0 ? usually : 1) * (left - each.usual);
+        if (each.found && !unusual && !is_off)
+            std::copy_n(each.bank.taps(), each.settled.size(), each.settled.begin());
     }
     for (std::size_t a = 0; a < outputs(); ++a)
         for (std::size_t b = 0; b < a; ++b)
