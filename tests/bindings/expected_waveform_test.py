@@ -75,8 +75,9 @@ def polynomial(waveform, x):
         return np.zeros_like(x)
     step = max(1, waveform.sps // 4)
     i, q = (x.ravel().real, x.ravel().imag)
-    of = [i, q, i * i, i * q, q * q, i**3, i * i * q, i * q * q, q**3] if waveform.complex else \
-        [i, i**2, i**3]
+    power = i * i + q * q
+    of = [i, q, i * i, i * q, q * q, i**3, i * i * q, i * q * q, q**3, power**2 * i, power**2 * q] \
+        if waveform.complex else [i, i**2, i**3]
     rows = [np.ones(i.size)] + [np.roll(monomial, -tap * step) for monomial in of
                                 for tap in range(-waveform.memory, waveform.memory + 1)]
     parts = waveform.polynomial @ np.stack(rows)

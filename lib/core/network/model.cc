@@ -147,6 +147,20 @@ std::vector<float> read_matrix(const tensor_file& file,
     return values;
 }
 
+// Of files before the fifth degree, too: its filters come last, and are zero.
+std::vector<float> read_polynomial(const tensor_file& file, const memory_polynomial& of)
+{
+    const std::string name = "waveform.polynomial";
+    const std::size_t fewer = of.unknowns() - memory_polynomial::fifth_degree * of.taps();
+    if (of.planes() == 1 || file.shape(name, 2)[1] != fewer)
+        return read_matrix(file, name, of.planes(), of.unknowns());
+    const auto known = read_matrix(file, name, of.planes(), fewer);
+    std::vector<float> values(of.planes() * of.unknowns());
+    for (std::size_t plane = 0; plane < of.planes(); ++plane)
+        std::copy_n(&known[plane * fewer], fewer, &values[plane * of.unknowns()]);
+    return values;
+}
+
 void read_waveform(const tensor_file& file, model& loaded)
 {
     const unsigned reach = whole_number(file, "waveform_reach");
@@ -167,7 +181,7 @@ void read_waveform(const tensor_file& file, model& loaded)
     std::vector<float> polynomial;
     if (memory) {
         const auto& p = loaded.waveform->polynomial();
-        polynomial = read_matrix(file, "waveform.polynomial", p.planes(), p.unknowns());
+        polynomial = read_polynomial(file, p);
     }
     loaded.waveform->set(std::move(affine),
                          std::move(table),

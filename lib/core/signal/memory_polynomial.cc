@@ -57,8 +57,14 @@ void memory_polynomial::monomial(std::size_t which,
         return make([=](std::size_t n) { return i[n] * i[n] * q[n]; });
     case 7:
         return make([=](std::size_t n) { return i[n] * q[n] * q[n]; });
-    default:
+    case 8:
         return make([=](std::size_t n) { return q[n] * q[n] * q[n]; });
+    default:
+        const float* const part = which == 9 ? i : q;
+        return make([=](std::size_t n) {
+            const float power = i[n] * i[n] + q[n] * q[n];
+            return power * power * part[n];
+        });
     }
 }
 

@@ -15,7 +15,8 @@ namespace gr::adann::core {
 
 /*! The monomials up to the third degree of a signal, each through a filter of its own, added
  * up with an offset. Of real samples x: x, x², x³. Of complex ones x = I + jQ: I, Q, I², IQ, Q², I³, I²Q,
- * IQ², Q³, so that it has the even orders of a biased modulator and what its arms do apart.
+ * IQ², Q³, so that it has the even orders of a biased modulator and what its arms do apart; and |x|⁴I,
+ * |x|⁴Q, the next odd order of what turns and bends x by its power, an amplifier or a fibre.
  *
  * A filter looks `memory` taps before and behind, a quarter of a symbol apart, or a sample
  * where that is more. Source: Kim and Konstantinou, "Digital predistortion of wideband
@@ -36,7 +37,8 @@ public:
     {
         return most_symbols * sps / spacing(sps);
     }
-    static std::size_t monomials(bool complex) { return complex ? 9 : 3; }
+    static constexpr std::size_t fifth_degree = 2; //!< of the monomials of complex samples, the last
+    static std::size_t monomials(bool complex) { return complex ? 9 + fifth_degree : 3; }
     /*! Values of each monomial of `count` samples; real and imaginary parts in two arrays.
      * \param imaginary null for real samples
      * \param which of the monomials, in the order above */

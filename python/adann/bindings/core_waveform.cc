@@ -211,7 +211,7 @@ sample that is not usable are left out. Raises ValueError for too few symbols.)"
             "float32 (planes, 1 + monomials*(2*memory + 1)), of the affine part's samples x: "
             "what goes into the real, and then the imaginary part; the offset, then the taps, "
             "the earliest sample's first, of x, x^2, x^3, of complex x = I + jQ of I, Q, I^2, "
-            "IQ, Q^2, I^3, I^2 Q, I Q^2, Q^3.")
+            "IQ, Q^2, I^3, I^2 Q, I Q^2, Q^3, |x|^4 I, |x|^4 Q.")
         .def_property_readonly(
             "table",
             [](const expected_waveform& w) {

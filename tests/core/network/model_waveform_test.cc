@@ -1,5 +1,6 @@
 /* Model files with an expected waveform: a round trip, and what is refused.
  * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "core/files/tensor_file.h"
 #include "core/network/model.h"
 
 #include <boost/test/unit_test.hpp>
@@ -123,6 +124,28 @@ BOOST_AUTO_TEST_CASE(a_polynomial_is_in_a_file_of_format_4)
             "waveform.polynomial does not have the shape (1, 28)");
     refused("\"waveform_memory\":\"8\"", "\"waveform_memory\":\"9\"", "memory is 9");
     refused("waveform.polynomial", "waveform.polynomiaL", "waveform.polynomial");
+}
+
+// What was trained before has no filters of the fifth degree.
+BOOST_AUTO_TEST_CASE(a_polynomial_of_the_third_degree_is_read)
+{
+    model complex(network({ 24, 5, 4 }), 4, 1, true, "qpsk");
+    expected_waveform bent(complex.symbols, 4, true, 1, 0, 2);
+    std::vector<float> polynomial(2 * (1 + 11 * 5));
+    std::iota(polynomial.begin(), polynomial.end(), -7.0f);
+    bent.set(bent.affine(), bent.table(), 0.25f, {}, polynomial);
+    complex.set_waveform(bent);
+    auto file = tensor_file::parse(model_contents(complex), "it");
+    for (auto& each : file.tensors)
+        if (each.name == "waveform.polynomial") {
+            BOOST_TEST((each.shape == std::vector<std::size_t>{ 2, 56 }));
+            each.shape[1] = 46;
+            each.bytes = each.bytes.substr(0, 46 * 4) + each.bytes.substr(56 * 4, 46 * 4);
+        }
+    const model loaded = parse_model(file.contents());
+    for (const std::size_t row : { 0, 56 })
+        std::fill_n(polynomial.begin() + row + 46, 10, 0.0f);
+    BOOST_TEST((loaded.waveform->polynomial().coefficients() == polynomial));
 }
 
 BOOST_AUTO_TEST_CASE(damage_is_told)

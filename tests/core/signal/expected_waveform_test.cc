@@ -63,19 +63,24 @@ struct drawn {
         value += *of++;
         const int step = sps < 4 ? 1 : static_cast<int>(sps) / 4;
         const int memory = static_cast<int>(polynomial.memory());
-        const std::vector<std::array<int, 2>> powers =
-            planes == 1 ? std::vector<std::array<int, 2>>{ { 1, 0 }, { 2, 0 }, { 3, 0 } }
-                        : std::vector<std::array<int, 2>>{ { 1, 0 }, { 0, 1 }, { 2, 0 },
-                                                           { 1, 1 }, { 0, 2 }, { 3, 0 },
-                                                           { 2, 1 }, { 1, 2 }, { 0, 3 } };
-        for (const auto& [of_i, of_q] : powers)
+        // Of I, of Q, and of |x|⁴.
+        const std::vector<std::array<int, 3>> powers =
+            planes == 1
+                ? std::vector<std::array<int, 3>>{ { 1, 0, 0 }, { 2, 0, 0 }, { 3, 0, 0 } }
+                : std::vector<std::array<int, 3>>{ { 1, 0, 0 }, { 0, 1, 0 }, { 2, 0, 0 },
+                                                   { 1, 1, 0 }, { 0, 2, 0 }, { 3, 0, 0 },
+                                                   { 2, 1, 0 }, { 1, 2, 0 }, { 0, 3, 0 },
+                                                   { 1, 0, 1 }, { 0, 1, 1 } };
+        for (const auto& [of_i, of_q, of_power] : powers)
             for (int tap = -memory; tap <= memory; ++tap) {
                 const std::size_t sample = i * sps + j / planes + tap * step;
                 const auto part = [&](std::size_t plane) {
-                    return affine(sample / sps, sample % sps * planes + plane);
+                    return plane < planes
+                               ? affine(sample / sps, sample % sps * planes + plane)
+                               : 0;
                 };
-                value += *of++ * std::pow(part(0), of_i) *
-                         (planes == 2 ? std::pow(part(1), of_q) : 1);
+                value += *of++ * std::pow(part(0), of_i) * std::pow(part(1), of_q) *
+                         std::pow(part(0) * part(0) + part(1) * part(1), 2 * of_power);
             }
         return value;
     }
@@ -138,9 +143,11 @@ BOOST_AUTO_TEST_CASE(each_sample_is_what_the_definition_says_however_it_is_cut)
             std::vector<float> all(count * stride), cut(all.size());
             d.waveform.expect(&d.labels[reach], count, all.data());
             for (std::size_t i = 0; i < count; ++i)
-                for (std::size_t j = 0; j < stride; ++j)
-                    BOOST_TEST(std::abs(all[i * stride + j] -
-                                        d.by_definition(reach + i, j)) < 2e-5);
+                for (std::size_t j = 0; j < stride; ++j) {
+                    const double value = d.by_definition(reach + i, j);
+                    BOOST_TEST(std::abs(all[i * stride + j] - value) <
+                               2e-5 * std::max(1.0, std::abs(value)));
+                }
             for (std::size_t i = 0, n = 1; i < count; i += n, n = i % 7 + 1)
                 d.waveform.expect(
                     &d.labels[reach + i], std::min(n, count - i), &cut[i * stride]);
