@@ -9,7 +9,8 @@ namespace gr::adann::core {
 
 namespace {
 
-constexpr std::size_t apart = 4; // symbols that power_along() looks at
+constexpr float remembered = 64; // changes of a label to another, of their energies
+constexpr float most = 4;        // of what the affine part says, or as many times less
 
 } // namespace
 
@@ -22,6 +23,7 @@ void refinement::assign(const refinement& other)
     power = other.power;
     power_along = other.power_along;
     phase_weights = other.phase_weights;
+    energies = other.energies;
     if (waveform_number != other.waveform_number) {
         table = other.table;
         polynomial = other.polynomial;
@@ -52,6 +54,8 @@ label_descent::label_descent(const constellation& symbols,
     d_others.resize(symbols.size());
     for (std::size_t label = 0; label < symbols.size(); ++label)
         d_others[label].resize(symbols.neighbours(label).size());
+    d_energies.assign(symbols.size() * symbols.size(), 1.0f);
+    d_affine_energies.resize(d_energies.size());
     d_change.resize(simd::whole_lanes(d_length * d_planes));
     d_best = d_change;
     d_kept.resize(d_change.size() + longest * farthest * waveform.stride());
@@ -215,8 +219,22 @@ float label_descent::find_gain(const stretch& all, std::size_t symbol, std::uint
     ++d_tries;
     find_change(all, symbol, other);
     const float* const change = &d_change[part.skipped];
-    return 2 * d_kernels->dot(change, part.white, part.n) -
-           d_kernels->dot(change, change, part.n);
+    const float energy = d_kernels->dot(change, change, part.n);
+    if (part.n == d_length * d_planes)
+        learn_energy(all.labels[symbol], other, energy);
+    return 2 * d_kernels->dot(change, part.white, part.n) - energy;
+}
+
+// There and back it is the same change.
+void label_descent::learn_energy(std::uint8_t now, std::uint8_t other, float energy)
+{
+    const std::size_t there = now * d_others.size() + other;
+    const float affine = d_affine_energies[there];
+    if (!(affine > 0 && std::isfinite(energy)))
+        return;
+    const float ratio = std::clamp(energy / affine, 1 / most, most);
+    for (const std::size_t each : { there, other * d_others.size() + now })
+        d_energies[each] += (ratio - d_energies[each]) / remembered;
 }
 
 float label_descent::likelihood(float gain) const // within the floats
@@ -255,26 +273,6 @@ void label_descent::take(const known_part& part, const aligned_floats& change)
 {
     for (std::size_t k = 0; k < part.n; ++k)
         part.white[k] -= change[part.skipped + k];
-}
-
-float label_descent::power_along(const float* white,
-                                 std::size_t first,
-                                 std::size_t last) const
-{
-    const std::size_t floats = d_length * d_planes, stride = d_waveform.stride();
-    const std::size_t from = first + before() + refinement::predicted_from;
-    double energy = 0, found = 0;
-    for (std::size_t d = 0; d < d_dimensions; ++d) {
-        const float* const response = &d_response[d * floats];
-        const float own = d_kernels->dot(response, response, floats);
-        for (std::size_t i = from; i + behind() < last; i += apart) {
-            const float along =
-                d_kernels->dot(response, &white[(i - before() - first) * stride], floats);
-            found += double(along) * along;
-            energy += own;
-        }
-    }
-    return energy > 0 ? static_cast<float>(found / energy) : 0;
 }
 
 } // namespace gr::adann::core

@@ -13,6 +13,7 @@
 #include "core/signal/expected_waveform.h"
 #include "core/simd/kernels.h"
 
+#include <cmath>
 #include <complex>
 #include <vector>
 
@@ -25,7 +26,8 @@ struct refinement {
         : taps(2 * filter_reach * waveform.sps() + 2),
           whitening(predicted_from * waveform.sps() + 1),
           table(waveform.table()),
-          polynomial(waveform.polynomial().coefficients())
+          polynomial(waveform.polynomial().coefficients()),
+          energies(waveform.classes() * waveform.classes(), 1.0f)
     {
     }
     //! Copies it; the table only where waveform_number differs, and so allocates nothing.
@@ -46,6 +48,9 @@ struct refinement {
     residual_phases::weights phase_weights{};
     std::vector<float> table, polynomial; //!< of the waveform (following_waveform)
     std::uint64_t waveform_number = 0;    //!< another one when that is
+    /*! (M, M): energy that the change of one label to another has had, over what the affine
+     * part says; 1 where none was tried. */
+    std::vector<float> energies;
 };
 
 /*! Tries other labels for a symbol, its surroundings kept: the points nearest to its own, and
@@ -66,6 +71,7 @@ public:
     label_descent(const constellation& symbols, const expected_waveform& waveform);
 
     const expected_waveform& waveform() const { return d_waveform; }
+    std::size_t dimensions() const { return d_dimensions; } //!< of a point
     std::size_t lags() const { return d_lags; } //!< samples that whitening looks back
     std::size_t taps() const { return d_taps; } //!< of the filter
     //! Whitened symbols before a symbol, and behind it, that its label changes.
@@ -140,10 +146,17 @@ public:
                             std::size_t symbol,
                             std::size_t end,
                             const match* found = nullptr);
-    /*! Mean square of what the affine part's responses of symbols find in the rest, for
-     * responses of unit energy: that of the noise where the labels are right.
-     * \param white whitened rest of symbols first to last - 1; 0 if those are too few */
-    float power_along(const float* white, std::size_t first, std::size_t last) const;
+    /*! What the affine part's responses of each second symbol, of unit energy, find in the rest:
+     * noise where the labels are right.
+     * \param white whitened rest of symbols first to last - 1
+     * \param use is given a symbol's number and what is found, of each dimension */
+    template <typename Use>
+    void
+    look_along(const float* white, std::size_t first, std::size_t last, Use use) const;
+    //! Of the smallest change of a label.
+    float least_energy() const { return d_least_energy; }
+    //! As refinement has them, with what was tried since.
+    const std::vector<float>& energies() const { return d_energies; }
     //! Labels that were tried so far: what costs.
     std::size_t tries() const { return d_tries; }
 
@@ -194,6 +207,7 @@ private:
     most_likely_behind(const stretch& all, std::size_t symbol, std::size_t end) const;
     known_part part_of(const stretch& all, std::size_t symbol) const;
     float find_gain(const stretch& all, std::size_t symbol, std::uint8_t other);
+    void learn_energy(std::uint8_t now, std::uint8_t other, float energy);
     float likelihood(float gain) const;
     static void take(const known_part& part, const aligned_floats& change);
     void find_pairs();
@@ -213,6 +227,8 @@ private:
     std::vector<float> d_whitening, d_combined; // filters: its own, with the other one
     std::vector<float> d_response;              // (dimensions, length) of a unit
     std::vector<std::vector<other_label>> d_others; // of each label
+    std::vector<float> d_energies, d_affine_energies; // (M, M), the former over the latter
+    float d_least_energy = 0;
     std::vector<neighbour> d_pairs;                 // the nearest first
     std::vector<float> d_before, d_after;           // expected samples around a symbol
     aligned_floats d_change, d_best;                // (length) of a label's change
@@ -232,5 +248,29 @@ private:
     aligned_floats d_received;           // whitened samples
     aligned_floats d_phases, d_found;    // (stride, symbols); (dimensions, most_matched)
 };
+
+template <typename Use>
+void label_descent::look_along(const float* white,
+                               std::size_t first,
+                               std::size_t last,
+                               Use use) const
+{
+    constexpr std::size_t apart = 2; // symbols
+    const std::size_t floats = d_length * d_planes, stride = d_waveform.stride();
+    float scale[2] = {}, along[2] = {};
+    for (std::size_t d = 0; d < d_dimensions; ++d) {
+        const float* const response = &d_response[d * floats];
+        const float energy = d_kernels->dot(response, response, floats);
+        scale[d] = energy > 0 ? 1 / std::sqrt(energy) : 0;
+    }
+    for (std::size_t i = first + before() + refinement::predicted_from;
+         i + behind() < last;
+         i += apart) {
+        const float* const own = &white[(i - before() - first) * stride];
+        for (std::size_t d = 0; d < d_dimensions; ++d)
+            along[d] = scale[d] * d_kernels->dot(&d_response[d * floats], own, floats);
+        use(i, along);
+    }
+}
 
 } // namespace gr::adann::core

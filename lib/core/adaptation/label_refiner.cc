@@ -36,6 +36,7 @@ label_refiner::label_refiner(const constellation& symbols,
       d_white((batch + refinement::predicted_from + simd::lanes) * trained.stride()),
       d_matches(batch + simd::lanes),
       d_due(batch),
+      d_bias(symbols.size(), symbols.dimensions()),
       d_found(trained),
       d_odds(batch),
       d_doubts(batch, std::numeric_limits<float>::quiet_NaN())
@@ -47,6 +48,7 @@ void label_refiner::reset()
 {
     std::fill(d_correlation.begin(), d_correlation.end(), 0.0);
     d_phases.reset();
+    d_bias.reset();
     d_found.phase_weights = {};
     d_found.known = false;
 }
@@ -199,11 +201,34 @@ std::size_t label_refiner::refine(waveform_judge& judge, std::uint8_t* labels)
     const std::size_t floats = samples * d_planes - unknown;
     d_found.power = d_kernels->dot(&white[unknown], &white[unknown], floats) /
                     static_cast<float>(floats);
-    d_found.power_along = d_descent.power_along(white, d_first, last);
+    d_found.power_along = find_power_along(labels);
+    d_found.energies = d_descent.energies();
     d_found.known = std::isfinite(d_found.power) && std::isfinite(d_found.power_along);
     if (!d_found.known)
         d_found.power = d_found.power_along = 0;
     return changes;
+}
+
+// Of what symbols' responses find in the rest; and how it hangs together with the labels.
+float label_refiner::find_power_along(const std::uint8_t* labels)
+{
+    const std::size_t dimensions = d_descent.dimensions();
+    double energy = 0, values = 0;
+    const auto take = [&](std::size_t symbol, const float* along) {
+        for (std::size_t d = 0; d < dimensions; ++d)
+            energy += double{ along[d] } * along[d];
+        values += static_cast<double>(dimensions);
+        d_bias.add(labels + symbol, along);
+    };
+    d_descent.look_along(known_white(), d_first, d_batch - d_first, take);
+    return values > 0 ? static_cast<float>(energy / values) : 0;
+}
+
+double label_refiner::misfit() const
+{
+    return d_found.known && d_bias.known()
+               ? d_bias.part() * d_descent.least_energy() / (8 * d_found.power_along)
+               : std::numeric_limits<double>::infinity();
 }
 
 void label_refiner::state(archive& members)
@@ -218,6 +243,8 @@ void label_refiner::state(archive& members)
         members.numbers(
             name, reinterpret_cast<float*>(filter->data()), { filter->size(), 2 });
     members("phases", d_phases);
+    members("bias", d_bias);
+    members("energies", d_found.energies, 0.0f, 1e3f);
     members.numbers("phase_weights",
                     d_found.phase_weights.data(),
                     { d_found.phase_weights.size() },

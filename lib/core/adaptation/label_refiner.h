@@ -7,6 +7,7 @@
 #pragma once
 
 #include "core/adaptation/label_descent.h"
+#include "core/adaptation/pattern_bias.h"
 #include "core/adaptation/waveform_judge.h"
 
 namespace gr::adann::core {
@@ -40,6 +41,13 @@ public:
     //! tried; NaN where none was.
     const std::vector<float>& doubts() const { return d_doubts; }
 
+    /*! The natural logarithm of how many times as many labels may be wrong as their doubts say,
+     * since what hangs together with the labels around (pattern_bias) is taken for noise:
+     * a bias b moves a label to another one at the distance d, both in units of the noise,
+     * exp(b d / 2) times as often, and normal ones of variance v exp(v d² / 8). Infinite for
+     * the first 16,384 symbols. */
+    double misfit() const;
+
     //! Forgets the signal's noise.
     void reset();
     void state(archive& members);
@@ -53,6 +61,7 @@ private:
     double fading() const;
     std::size_t descend(std::uint8_t* labels);
     void find_matches(std::size_t first, std::size_t end);
+    float find_power_along(const std::uint8_t* labels);
     //! What is known of the batch: zeros lie around it.
     float* known_white() { return &d_white[d_first * d_descent.waveform().stride()]; }
 
@@ -65,6 +74,7 @@ private:
     std::vector<label_descent::match> d_matches;
     std::vector<std::uint8_t> d_due; // whether to be visited
     residual_phase_filter d_phases;
+    pattern_bias d_bias;
     refinement d_found;
     std::vector<label_descent::odds> d_odds;
     std::vector<float> d_doubts;

@@ -6,6 +6,7 @@
 #include "core/common/complex.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -36,6 +37,7 @@ void label_descent::use(const refinement& signal)
 {
     d_power = std::max(signal.power_along, std::numeric_limits<float>::min());
     d_phase_weights = signal.phase_weights;
+    d_energies = signal.energies;
     if (std::exchange(d_waveform_number, signal.waveform_number) !=
         signal.waveform_number)
         d_waveform.set_nonlinear(signal.table, signal.polynomial);
@@ -118,7 +120,8 @@ void label_descent::find_filters(const refinement& signal)
                     d_response[d * floats + k * stride + j];
 }
 
-// Worth a try is a label whose gain, 2 d·r - |d|² by the affine part, is not far below zero.
+// Worth a try is a label whose gain, 2 d·r - |d|² by the affine part, is not far below zero. Where
+// changes of this label to that were shorter than it says, or longer, d is as long as they were.
 void label_descent::find_others()
 {
     const std::size_t floats = d_length * d_planes;
@@ -127,6 +130,7 @@ void label_descent::find_others()
         for (std::size_t e = 0; e < d_dimensions; ++e)
             energy[d][e] =
                 d_kernels->dot(&d_response[d * floats], &d_response[e * floats], floats);
+    d_least_energy = std::numeric_limits<float>::max();
     for (std::size_t now = 0; now < d_others.size(); ++now)
         for (std::size_t i = 0; i < d_others[now].size(); ++i) {
             other_label& other = d_others[now][i];
@@ -134,10 +138,15 @@ void label_descent::find_others()
             for (std::size_t d = 0; d < d_dimensions; ++d)
                 other.step[d] = d_points[other.label * d_dimensions + d] -
                                 d_points[now * d_dimensions + d];
+            const std::size_t change = now * d_others.size() + other.label;
+            float& affine = d_affine_energies[change] = 0;
             for (std::size_t d = 0; d < d_dimensions; ++d)
                 for (std::size_t e = 0; e < d_dimensions; ++e)
-                    other.least +=
-                        least_match / 2 * other.step[d] * other.step[e] * energy[d][e];
+                    affine += other.step[d] * other.step[e] * energy[d][e];
+            other.least = least_match / 2 * d_energies[change] * affine;
+            for (float& step : other.step)
+                step *= std::sqrt(d_energies[change]);
+            d_least_energy = std::min(d_least_energy, d_energies[change] * affine);
         }
 }
 

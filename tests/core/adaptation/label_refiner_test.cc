@@ -94,6 +94,48 @@ BOOST_AUTO_TEST_CASE(what_is_left_of_the_samples_gets_less)
     }
 }
 
+/* Steps of PAM4 of 2/√5, of which the table takes a part of the outer ones: all changes of such a
+ * label have the same energy, whatever filter and noise. */
+BOOST_AUTO_TEST_CASE(how_far_a_change_goes_is_learnt)
+{
+    constexpr float compressed = 0.4f; // part of the outer steps
+    nonlinear_link received("pam4", 2, false, 7);
+    auto& waveform = received.trained;
+    const auto points = received.symbols.points();
+    std::vector<float> affine(waveform.affine().size()), table(waveform.table().size());
+    for (const std::size_t j : { 0, 1 }) {
+        affine[3 * 2 + j] = 0.5f + 0.2f * static_cast<float>(j); // of the symbol itself
+        for (std::size_t pattern = 0; pattern < waveform.patterns(); ++pattern) {
+            const float level = points[pattern % 4].real() / std::abs(points[1].real());
+            const float inwards = std::abs(level) < 2 ? 0 : level < 0 ? 1.0f : -1.0f;
+            table[pattern * 2 + j] =
+                inwards * compressed * 2 / std::sqrt(5.0f) * affine[3 * 2 + j];
+        }
+    }
+    waveform.set(affine, table, 0.1f);
+    received.send(40 * batch, 4);
+    waveform_judge judge(waveform, received.window, batch);
+    label_refiner refiner(received.symbols, waveform, batch);
+    std::mt19937 random(8);
+    for (std::size_t first = 0; first < 40 * batch; first += batch) {
+        const std::uint8_t* sent = received.sent(first);
+        std::vector<std::uint8_t> labels(sent, sent + batch);
+        judge.look(received.view(first), labels.data());
+        for (auto& label : labels)
+            if (random() % 4 == 0)
+                label = received.symbols.neighbours(label)[0];
+        if (judge.settled())
+            refiner.refine(judge, labels.data());
+    }
+    const auto& energies = refiner.found().energies;
+    const float outer = (1 - compressed) * (1 - compressed);
+    for (std::size_t one = 0; one < 4; ++one)
+        for (const auto other : received.symbols.neighbours(one)) {
+            const bool inner = std::abs(points[one].real() + points[other].real()) < 1e-3f;
+            BOOST_TEST(std::abs(energies[4 * one + other] - (inner ? 1 : outer)) < 0.05f);
+        }
+}
+
 // As of a checkpoint: what it has been whitened by is not in it, and has to come back.
 BOOST_DATA_TEST_CASE(a_restored_one_goes_on_to_the_bit, data::make(kinds), kind)
 {

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "core/adaptation/pattern_bias.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace gr::adann::core {
+
+namespace {
+
+constexpr std::uint64_t round = 8192; // symbols
+constexpr std::size_t most_labels = 5, most_patterns = 4096;
+
+std::size_t power_of(std::size_t base, std::size_t exponent)
+{
+    return exponent ? base * power_of(base, exponent - 1) : 1;
+}
+
+std::size_t labels_of_a_pattern(std::size_t classes)
+{
+    std::size_t labels = 1;
+    while (labels < most_labels && power_of(classes, labels + 1) <= most_patterns)
+        ++labels;
+    return labels;
+}
+
+} // namespace
+
+pattern_bias::pattern_bias(std::size_t classes, std::size_t dimensions)
+    : d_classes(classes),
+      d_dimensions(dimensions),
+      d_context(labels_of_a_pattern(classes)),
+      d_counts(power_of(classes, d_context)),
+      d_sums(d_counts.size() * dimensions),
+      d_squares(d_sums.size())
+{
+}
+
+void pattern_bias::reset()
+{
+    std::fill(d_counts.begin(), d_counts.end(), 0.0f);
+    std::fill(d_sums.begin(), d_sums.end(), 0.0f);
+    std::fill(d_squares.begin(), d_squares.end(), 0.0f);
+    d_symbols = 0;
+    d_known = false;
+    d_part = 0;
+}
+
+void pattern_bias::add(const std::uint8_t* label, const float* left)
+{
+    const std::uint8_t* each = label - d_context / 2; // the earliest
+    std::size_t pattern = 0;
+    for (std::size_t k = 0; k < d_context; ++k)
+        pattern = pattern * d_classes + each[k];
+    ++d_counts[pattern];
+    for (std::size_t d = 0; d < d_dimensions; ++d) {
+        d_sums[pattern * d_dimensions + d] += left[d];
+        d_squares[pattern * d_dimensions + d] += left[d] * left[d];
+    }
+    if (++d_symbols == round)
+        end_round();
+}
+
+void pattern_bias::end_round()
+{
+    double common = 0, symbols = 0, squares = 0;
+    for (std::size_t pattern = 0; pattern < d_counts.size(); ++pattern) {
+        const double n = d_counts[pattern];
+        if (n > 1)
+            symbols += n;
+        for (std::size_t d = 0; d < d_dimensions; ++d) {
+            const double sum = d_sums[pattern * d_dimensions + d];
+            const double square = d_squares[pattern * d_dimensions + d];
+            squares += square;
+            if (n > 1)
+                common += (sum * sum - square) / (n - 1);
+        }
+    }
+    reset();
+    d_known = true;
+    if (symbols > 0 && squares > 0)
+        d_part = std::clamp(common / symbols / (squares / round), 0.0, 1.0);
+}
+
+void pattern_bias::state(archive& members)
+{
+    const float most = std::numeric_limits<float>::max();
+    members("counts", d_counts, 0.0f, static_cast<float>(round));
+    members("sums", d_sums);
+    members("squares", d_squares, 0.0f, most);
+    members("symbols", d_symbols, std::uint64_t{ 0 }, round);
+    members("known", d_known);
+    members("part", d_part, 0.0, 1.0);
+}
+
+} // namespace gr::adann::core

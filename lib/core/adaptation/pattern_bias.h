@@ -1,0 +1,57 @@
+/* -*- c++ -*- */
+/*
+ * Whether what is left of symbols is noise.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+#pragma once
+
+#include "core/files/archive.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace gr::adann::core {
+
+/*! How much of what an expected waveform leaves of symbols hangs together with the labels around
+ * them: of noise nothing does, of what the waveform does not know of a link, as another
+ * nonlinearity with memory, much.
+ *
+ * Of symbols of the same pattern of labels the products of two different ones have the square of
+ * what is common to them as their mean. They are averaged over rounds of 8192 symbols that
+ * are looked at. A pattern has up to 5 labels, and there are up to 4096: three of 16QAM. Nothing
+ * is allocated after construction.
+ *
+ * Source: the variance between groups of a one-way analysis of variance (Henderson, "Estimation of
+ * variance and covariance components", 1953, method 1). */
+class pattern_bias
+{
+public:
+    //! \param classes M. \param dimensions of what is left of a symbol, 1 or 2
+    pattern_bias(std::size_t classes, std::size_t dimensions);
+
+    /*! \param label of the symbol; around() more lie before and behind
+     * \param left of it, in each dimension */
+    void add(const std::uint8_t* label, const float* left);
+    std::size_t around() const { return d_context / 2; }
+
+    bool known() const { return d_known; } //!< once a round is over
+    //! Of the latest round: the part of the mean square, 0 to 1.
+    double part() const { return d_part; }
+
+    void reset();
+    void state(archive& members);
+
+private:
+    void end_round();
+
+    const std::size_t d_classes, d_dimensions, d_context; // of a pattern, labels
+    // Of each pattern: symbols; and by dimensions the sums, and those of the squares.
+    std::vector<float> d_counts, d_sums, d_squares;
+    std::uint64_t d_symbols = 0; // of the round
+    bool d_known = false;
+    double d_part = 0;
+};
+
+} // namespace gr::adann::core
