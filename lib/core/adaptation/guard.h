@@ -91,8 +91,9 @@ public:
     double refined_symbol_error_rate() const;
     //! Effective number of symbols that it is made from.
     double refined_symbols() const { return d_refined_symbols; }
-    //! Whether trustworthy(), that count was within three times of what likelihoods said, and
-    //! the latest 8192 symbols were all refined: behind a jump nobody has estimated the first.
+    //! Whether trustworthy(), that count was within three times of what likelihoods said, what
+    //! is left is noise (label_refiner::misfit()), and the latest 8192 symbols were all
+    //! refined: behind a jump nobody has estimated the first.
     bool refined_trustworthy() const;
 
     /*! Of the network in use, as error_estimate has it; where data that is well explained
