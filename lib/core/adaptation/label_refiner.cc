@@ -206,6 +206,8 @@ std::size_t label_refiner::refine(waveform_judge& judge, std::uint8_t* labels)
     d_found.known = std::isfinite(d_found.power) && std::isfinite(d_found.power_along);
     if (!d_found.known)
         d_found.power = d_found.power_along = 0;
+    d_distance =
+        d_found.power_along > 0 ? d_descent.least_energy() / d_found.power_along : 0;
     return changes;
 }
 
@@ -224,13 +226,6 @@ float label_refiner::find_power_along(const std::uint8_t* labels)
     return values > 0 ? static_cast<float>(energy / values) : 0;
 }
 
-double label_refiner::misfit() const
-{
-    return d_found.known && d_bias.known()
-               ? d_bias.part() * d_descent.least_energy() / (8 * d_found.power_along)
-               : std::numeric_limits<double>::infinity();
-}
-
 void label_refiner::state(archive& members)
 {
     members.numbers("correlation",
@@ -244,6 +239,7 @@ void label_refiner::state(archive& members)
             name, reinterpret_cast<float*>(filter->data()), { filter->size(), 2 });
     members("phases", d_phases);
     members("bias", d_bias);
+    members("distance", d_distance);
     members("energies", d_found.energies, 0.0f, 1e3f);
     members.numbers("phase_weights",
                     d_found.phase_weights.data(),

@@ -10,6 +10,8 @@
 #include "core/adaptation/pattern_bias.h"
 #include "core/adaptation/waveform_judge.h"
 
+#include <limits>
+
 namespace gr::adann::core {
 
 /*! Refines the labels of a waveform_judge's batch: each symbol tries the points nearest to
@@ -46,7 +48,11 @@ public:
      * a bias b moves a label to another one at the distance d, both in units of the noise,
      * exp(b d / 2) times as often, and normal ones of variance v exp(v d² / 8). Infinite for
      * the first 16,384 symbols. */
-    double misfit() const;
+    double misfit() const
+    {
+        return d_bias.known() ? d_bias.part() * d_distance / 8
+                              : std::numeric_limits<double>::infinity();
+    }
 
     //! Forgets the signal's noise.
     void reset();
@@ -75,6 +81,7 @@ private:
     std::vector<std::uint8_t> d_due; // whether to be visited
     residual_phase_filter d_phases;
     pattern_bias d_bias;
+    double d_distance = 0; // of the nearest labels, squared, over the noise's square
     refinement d_found;
     std::vector<label_descent::odds> d_odds;
     std::vector<float> d_doubts;

@@ -8,6 +8,7 @@
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include <cmath>
 #include <numeric>
 
 using namespace gr::adann::core;
@@ -139,8 +140,9 @@ BOOST_AUTO_TEST_CASE(how_far_a_change_goes_is_learnt)
 // As of a checkpoint: what it has been whitened by is not in it, and has to come back.
 BOOST_DATA_TEST_CASE(a_restored_one_goes_on_to_the_bit, data::make(kinds), kind)
 {
+    constexpr std::size_t all = 100 * batch, stop = 90 * batch; // a round of misfit() before
     nonlinear_link received(kind.symbols, kind.sps, kind.is_complex, 3);
-    received.send(40 * batch, received.symbols.size());
+    received.send(all, received.symbols.size());
     waveform_judge judge(received.trained, received.window, batch), other_judge(judge);
     label_refiner refiner(received.symbols, received.trained, batch), other(refiner);
     const auto refine =
@@ -150,7 +152,6 @@ BOOST_DATA_TEST_CASE(a_restored_one_goes_on_to_the_bit, data::make(kinds), kind)
             by.look(received.view(first), labels.data());
             refines.refine(by, labels.data());
         };
-    const std::size_t stop = 30 * batch;
     for (std::size_t first = 0; first < stop; first += batch)
         refine(judge, refiner, first);
     tensor_file file;
@@ -158,7 +159,9 @@ BOOST_DATA_TEST_CASE(a_restored_one_goes_on_to_the_bit, data::make(kinds), kind)
     archive::saving(file, "it")("refiner", refiner);
     archive::restoring(file, "it")("judge", other_judge);
     archive::restoring(file, "it")("refiner", other);
-    for (std::size_t first = stop; first < 40 * batch; first += batch) {
+    BOOST_TEST(std::isfinite(refiner.misfit()));
+    for (std::size_t first = stop; first < all; first += batch) {
+        BOOST_TEST(refiner.misfit() == other.misfit());
         refine(judge, refiner, first);
         refine(other_judge, other, first);
         BOOST_TEST(refiner.found().power == other.found().power);
