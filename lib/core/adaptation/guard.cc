@@ -12,7 +12,7 @@ namespace {
 constexpr double clearly_worse = 2; // ratio of estimated error rates
 constexpr double unexplained = 2.0; // rms that the waveform leaves, over the trained one
 constexpr float far_off = 3; // errors that were counted, over those that likelihoods had
-constexpr double more_errors = 1.2; // than doubts say, by what is taken for noise
+constexpr double more_errors = 1.2;      // than doubts say, by what is taken for noise
 constexpr double doubt_lasts = 8192;     // symbols, as error_estimate's
 constexpr double latest = 0.63;          // 1 - 1/e: what as many latest symbols weigh
 constexpr double most_doubted = 1 << 21; // symbols: those, and the longest batch

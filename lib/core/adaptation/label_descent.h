@@ -227,13 +227,14 @@ private:
     std::vector<float> d_whitening, d_combined; // filters: its own, with the other one
     std::vector<float> d_response;              // (dimensions, length) of a unit
     std::vector<std::vector<other_label>> d_others; // of each label
-    std::vector<float> d_energies, d_affine_energies; // (M, M), the former over the latter
+    std::vector<float> d_energies,
+        d_affine_energies; // (M, M), the former over the latter
     float d_least_energy = 0;
-    std::vector<neighbour> d_pairs;                 // the nearest first
-    std::vector<float> d_before, d_after;           // expected samples around a symbol
-    aligned_floats d_change, d_best;                // (length) of a label's change
-    std::vector<float> d_kept;                      // of the rest, before one
-    float d_power = 0;                              // of the noise, for likelihoods
+    std::vector<neighbour> d_pairs;       // the nearest first
+    std::vector<float> d_before, d_after; // expected samples around a symbol
+    aligned_floats d_change, d_best;      // (length) of a label's change
+    std::vector<float> d_kept;            // of the rest, before one
+    float d_power = 0;                    // of the noise, for likelihoods
     residual_phases::weights d_phase_weights{};
     std::size_t d_tries = 0;
     // For simd::lanes symbols at a time.

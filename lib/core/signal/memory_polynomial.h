@@ -37,7 +37,8 @@ public:
     {
         return most_symbols * sps / spacing(sps);
     }
-    static constexpr std::size_t fifth_degree = 2; //!< of the monomials of complex samples, the last
+    static constexpr std::size_t fifth_degree =
+        2; //!< of the monomials of complex samples, the last
     static std::size_t monomials(bool complex) { return complex ? 9 + fifth_degree : 3; }
     /*! Values of each monomial of `count` samples; real and imaginary parts in two arrays.
      * \param imaginary null for real samples

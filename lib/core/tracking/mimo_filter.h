@@ -137,8 +137,9 @@ private:
         std::size_t heard = 0;                      // steps in a row that were not silent
         double remains = 0;                         // since it was watched: see remains()
         std::size_t measured = 0;                   // samples of that
-        double usual = 0;       // what remains as a rule; 0: not known yet
-        aligned_floats settled{}; // the taps when labels last had the constellation's power
+        double usual = 0; // what remains as a rule; 0: not known yet
+        aligned_floats
+            settled{}; // the taps when labels last had the constellation's power
         bool found = false;
         std::uint64_t starts = 0;
     };

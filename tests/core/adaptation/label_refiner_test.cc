@@ -132,7 +132,8 @@ BOOST_AUTO_TEST_CASE(how_far_a_change_goes_is_learnt)
     const float outer = (1 - compressed) * (1 - compressed);
     for (std::size_t one = 0; one < 4; ++one)
         for (const auto other : received.symbols.neighbours(one)) {
-            const bool inner = std::abs(points[one].real() + points[other].real()) < 1e-3f;
+            const bool inner =
+                std::abs(points[one].real() + points[other].real()) < 1e-3f;
             BOOST_TEST(std::abs(energies[4 * one + other] - (inner ? 1 : outer)) < 0.05f);
         }
 }
@@ -140,7 +141,8 @@ BOOST_AUTO_TEST_CASE(how_far_a_change_goes_is_learnt)
 // As of a checkpoint: what it has been whitened by is not in it, and has to come back.
 BOOST_DATA_TEST_CASE(a_restored_one_goes_on_to_the_bit, data::make(kinds), kind)
 {
-    constexpr std::size_t all = 100 * batch, stop = 90 * batch; // a round of misfit() before
+    constexpr std::size_t all = 100 * batch,
+                          stop = 90 * batch; // a round of misfit() before
     nonlinear_link received(kind.symbols, kind.sps, kind.is_complex, 3);
     received.send(all, received.symbols.size());
     waveform_judge judge(received.trained, received.window, batch), other_judge(judge);

@@ -47,8 +47,10 @@ BOOST_AUTO_TEST_SUITE(the_bias_of_patterns)
  * are allowed: a test in 300,000 fails. */
 BOOST_AUTO_TEST_CASE(noise_alone_has_none)
 {
-    for (const auto& [classes, dimensions, deviation] :
-         { std::tuple{ 16, 2, 0.008 }, { 4, 1, 0.006 }, { 2, 1, 0.001 }, { 64, 2, 0.008 } })
+    for (const auto& [classes, dimensions, deviation] : { std::tuple{ 16, 2, 0.008 },
+                                                          { 4, 1, 0.006 },
+                                                          { 2, 1, 0.001 },
+                                                          { 64, 2, 0.008 } })
         BOOST_TEST(drawn(classes, dimensions, 1, no_bias).found.part() < 5 * deviation);
 }
 
