@@ -31,10 +31,9 @@ public:
     //! \param classes M. \param dimensions of what is left of a symbol, 1 or 2
     pattern_bias(std::size_t classes, std::size_t dimensions);
 
-    /*! \param label of the symbol; around() more lie before and behind
+    /*! \param label of the symbol; two more lie before and behind
      * \param left of it, in each dimension */
     void add(const std::uint8_t* label, const float* left);
-    std::size_t around() const { return d_context / 2; }
 
     bool known() const { return d_known; } //!< once a round is over
     //! Of the latest round: the part of the mean square, 0 to 1.

@@ -144,6 +144,8 @@ private:
         std::uint64_t starts = 0;
     };
 
+    static constexpr float lost = 0.75f; // of what decisions at random leave
+
     std::size_t sample(std::size_t symbol) const { return symbol * d_window.sps(); }
     //! Symbols up to here are filtered; decided.
     std::size_t ready() const { return d_filled - d_delay; }

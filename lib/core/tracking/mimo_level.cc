@@ -10,7 +10,6 @@ namespace gr::adann::core {
 
 namespace {
 constexpr std::size_t compared = 256; // symbols
-constexpr float lost = 0.75f;         // of what decisions at random leave
 } // namespace
 
 // Whether the latest labels surely do not have the constellation's power.

@@ -12,7 +12,6 @@ namespace gr::adann::core {
 
 namespace {
 
-constexpr float lost = 0.75f;                        // of what decisions at random leave
 constexpr float doubtful = 0.5f;                     // the same, of what is unusual
 constexpr double much_more = 2;                      // than usual
 constexpr double usually = 0.125;                    // part that the latest has in that

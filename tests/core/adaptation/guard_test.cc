@@ -193,7 +193,7 @@ BOOST_AUTO_TEST_CASE(behind_a_jump_refined_labels_are_trusted_once_all_latest_on
         changes += watching.changed();
         since = watching.changed() ? 0 : since + batch;
         BOOST_TEST(watching.changed() == (i == before));
-        BOOST_TEST((since >= 8192 || !watching.refined_trustworthy()));
+        BOOST_TEST((since >= 16'384 || !watching.refined_trustworthy()));
         // Half of the symbols are looked at, but for those near a batch's ends.
         BOOST_TEST((since < 16'384 + 4096 || watching.refined_trustworthy()));
     }
