@@ -88,6 +88,9 @@ front_filter::front_filter(const expected_waveform& waveform,
       d_bad(d_samples.re.size()),
       d_labels(d_capacity + most_apart * block),
       d_expected(most_training * waveform.stride()),
+      d_rest((block + 2 * waveform.reach()) * waveform.stride()),
+      d_soft(waveform, symbols),
+      d_decisions(d_labels.size()),
       d_wanted(sample(most_training), d_planes == 2),
       d_output(sample(most_apart * block + 2 * waveform.reach() + 1) + window.samples() +
                    lanes,
@@ -132,6 +135,8 @@ front_filter::front_filter(const expected_waveform& waveform,
             d_search = std::move(search);
         }
     }
+    d_projected_noise = d_sums.noise(d_soft.error_correlation(waveform));
+    d_noise_now = d_projected_noise;
     d_nothing.resize(d_sums.vector_floats());
     least_squares::do_nothing(d_sums, d_nothing);
     d_settled = d_nothing;
@@ -213,6 +218,7 @@ void front_filter::make_room()
     move_back(d_filtered, from * d_planes);
     move_back(d_bad, from);
     move_back(d_labels, symbols);
+    move_back(d_decisions, symbols);
     for (auto& labels : d_labelled)
         move_back(labels, symbols);
     if (d_carrier)
@@ -305,6 +311,7 @@ void front_filter::decided(const std::uint8_t* labels,
 void front_filter::known(const std::uint8_t* labels, std::size_t n)
 {
     d_in_use = true;
+    d_data_aided = true;
     forget_loss();
     if (const std::size_t blocks = take(labels, n))
         update(blocks);
@@ -325,6 +332,7 @@ bool front_filter::note(const std::uint8_t* labels, std::size_t n)
     d_looks_back = false;
     d_untrained -= std::min(d_untrained, n);
     std::copy_n(labels, n, d_labels.begin() + d_next);
+    std::fill_n(d_decisions.begin() + d_next, n, soft_decision{});
     for (std::size_t k = d_next; d_line && k < d_next + n; ++k)
         d_line->take({ d_samples.re[sample(k)], d_samples.im[sample(k)] });
     d_next += n;
@@ -356,6 +364,29 @@ const float* front_filter::interleaved(std::size_t first, std::size_t n)
     return d_interleaved.data();
 }
 
+// Posterior means of n symbols whose neighbours are decided.
+void front_filter::soften(std::size_t symbol, std::size_t n)
+{
+    const std::size_t before = d_soft.window(), first = symbol - before;
+    const std::size_t start = sample(first) - d_window.sps() / 2;
+    const std::size_t floats = (before + n) * d_waveform->stride();
+    if (d_data_aided || d_known < before + n + 2 * d_waveform->reach() ||
+        d_unusable > start)
+        return;
+    d_waveform->expect(&d_labels[first], before + n, d_rest.data());
+    const float* const samples = &d_filtered[start * d_planes];
+    for (std::size_t i = 0; i < floats; ++i)
+        d_rest[i] = samples[i] - d_rest[i];
+    d_soft.find(&d_labels[symbol], d_rest.data(), n, &d_decisions[symbol]);
+}
+
+// Of the posterior means over the estimates, by that of the latest block.
+void front_filter::follow_slope(float latest)
+{
+    d_slope += (latest - d_slope) * (d_slope > 0 ? 1.0f / 64 : 1);
+    d_slope = d_slope < 1e-4f ? 0 : std::min(d_slope, most_slope);
+}
+
 // Learns from the latest block whose symbols' neighbours are decided.
 void front_filter::update(std::size_t blocks)
 {
@@ -366,7 +397,28 @@ void front_filter::update(std::size_t blocks)
     const std::size_t first = sample(symbol) - d_window.sps() / 2 - reach();
     if (d_unusable > first)
         return;
+    if (d_planes == 1)
+        soften(symbol, block);
     d_waveform->expect(&d_labels[symbol], block, d_expected.data());
+    follow_slope(d_soft.slope(&d_decisions[symbol], block));
+    const float slope = d_slope;
+    std::optional<float> left;
+    if (slope > 0) {
+        const float* const y = &d_filtered[(first + reach()) * d_planes];
+        const std::size_t floats = sample(block) * d_planes;
+        float* const means = d_rest.data();
+        std::copy_n(d_expected.begin(), floats, means);
+        d_soft.add_means(&d_decisions[symbol], block, means);
+        float sum = 0;
+        for (std::size_t i = 0; i < floats; ++i)
+            sum += (means[i] - y[i]) * (means[i] - y[i]);
+        for (std::size_t k = symbol; k < symbol + block; ++k)
+            sum += d_decisions[k].variance * d_soft.energy();
+        left = sum / static_cast<float>(sample(block));
+        d_soft.add_targets(&d_decisions[symbol], block, slope, d_expected.data());
+    }
+    for (std::size_t i = 0; i < d_noise_now.size(); ++i)
+        d_noise_now[i] = d_wanted_noise[i] + slope / (1 - slope) * d_projected_noise[i];
     if (d_searching)
         turn_to(&d_filtered[2 * (first + reach())],
                 sample(carrier::step),
@@ -376,8 +428,8 @@ void front_filter::update(std::size_t blocks)
     if (d_carrier)
         d_carrier->rotate(d_wanted, first + reach(), sample(block));
     d_sums.set(d_samples + static_cast<std::ptrdiff_t>(first), d_wanted, sample(block));
-    d_sums.want(d_wanted_noise);
-    d_bank.learn(d_sums, blocks);
+    d_sums.want(d_noise_now);
+    d_bank.learn(d_sums, blocks, left);
     if (d_carrier)
         hold_phase();
 }

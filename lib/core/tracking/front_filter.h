@@ -20,6 +20,7 @@
 #include "core/tracking/label_power.h"
 #include "core/tracking/last_channel.h"
 #include "core/tracking/phase_search.h"
+#include "core/tracking/soft_decisions.h"
 #include "core/tracking/tap_bank.h"
 
 #include <limits>
@@ -230,6 +231,8 @@ private:
     void begin_search(std::size_t middle);
     void decide_at_angles(decider& decides, const prepared_network& net, float later);
     void measure_phases();
+    void follow_slope(float latest);
+    void soften(std::size_t symbol, std::size_t n);
     void look_back(decider& decides, const prepared_network& net);
     feature_view turned(std::size_t n) const;
     void update(std::size_t blocks);
@@ -237,7 +240,7 @@ private:
     const float* interleaved(std::size_t first, std::size_t n);
     feature_view own_windows(std::size_t n) const;
     //! Mean square that is left from there on: three quarters of what chance leaves, and noise.
-    float lost() const { return 0.75f * d_chance + d_noise; }
+    float lost() const { return std::max(0.75f * d_chance, 0.33f * d_noise) + d_noise; }
     bool is_lost() const;
     void look(decider& decides, const prepared_network& net);
     judge::verdict compare(decider& decides, const prepared_network& net);
@@ -287,7 +290,13 @@ private:
     std::size_t d_update = 0, d_step = block; // the present pace, once it has begun
     std::size_t d_position = 0;               // of d_update
 
-    aligned_floats d_expected;
+    aligned_floats d_expected, d_rest;
+    soft_decisions d_soft;
+    std::vector<soft_decision> d_decisions; // of the labels
+    aligned_floats d_projected_noise, d_noise_now;
+    static constexpr float most_slope = 0.98f;
+    float d_slope = 0;
+    bool d_data_aided = false;
     planes d_wanted, d_output;
     std::optional<carrier> d_carrier;     // of complex samples
     std::optional<carrier_line> d_line;   // the same

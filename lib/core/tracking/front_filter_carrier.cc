@@ -29,7 +29,7 @@ void front_filter::follow_carrier(decider& decides, const prepared_network& net)
 bool front_filter::has_carrier() const
 {
     return d_turning || std::abs(d_good_frequency) > slowest_line ||
-           d_search->is_worth(d_carrier->spread());
+           d_search->is_worth(d_carrier->spread() - 2 * d_soft.variance() / (2 * carrier::step));
 }
 
 /* Has the latest step decided at other phases, too, while it has a carrier. Of the step that is
@@ -145,7 +145,12 @@ void front_filter::measure_phases()
             d_carrier->skip(first);
             continue;
         }
+        if (!d_searching)
+            soften(symbol, carrier::step);
         d_waveform->expect(&d_labels[symbol], carrier::step, d_expected.data());
+        if (d_slope > 0)
+            d_soft.add_targets(
+                &d_decisions[symbol], carrier::step, d_slope, d_expected.data());
         d_carrier->measure(d_expected.data(), &d_filtered[2 * first], first);
     }
 }

@@ -77,6 +77,13 @@ void front_filter::state(archive& members)
         d_carrier->state(
             members, from, sample(d_past + most_apart * block) + d_window.samples());
     members.numbers("labels", &d_labels[symbol], { d_past });
+    members("slope", d_slope, 0.0f, most_slope);
+    static_assert(sizeof(soft_decision) == 5 * sizeof(float));
+    members.numbers("decisions",
+                    reinterpret_cast<float*>(&d_decisions[symbol]),
+                    { d_past, 5 },
+                    -largest_sample,
+                    largest_sample);
     members("searching", d_searching);
     members("left", d_left);
     members("left_latest", d_left_latest);

@@ -10,6 +10,10 @@ namespace gr::adann::core {
 
 namespace {
 constexpr float score_keep = 0.94f;
+/* Log-likelihood by which a loop has to be better before the phase is taken for one that moves:
+ * odds of a million to one, summed over the steps that a score remembers. Noise alone has each
+ * loop lead now and then. */
+constexpr float evidence = 14;
 } // namespace
 
 float wrapped(float angle)
@@ -75,11 +79,15 @@ void phase_bank::measure(float phase)
         each.before[d_steps % most_ahead] = each.line;
     }
     ++d_steps;
-    d_used =
+    const std::size_t best =
         std::min_element(d_loops.begin(),
                          d_loops.end(),
                          [](const auto& a, const auto& b) { return a.score < b.score; }) -
         d_loops.begin();
+    // Errors of variance s² over n steps: n (e₀² - e²) / 2s², s² the best loop's.
+    constexpr float least = 1 + 2 * evidence * (1 - score_keep);
+    if (!idle() || least * d_loops[best].score < d_loops[0].score)
+        d_used = best;
 }
 
 void phase_bank::skip()

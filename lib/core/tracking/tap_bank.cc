@@ -20,6 +20,8 @@ constexpr float spread_keep = 0.95f;
 constexpr float surprise = 2;     // standard deviations of what blocks leave
 constexpr float most_more = 1000; // times as much: a signal at 30 dB, if nothing fits
 constexpr int few_steps = 4, many_steps = 12;
+// Standard deviations of a mean, by which taps have to be better than doing nothing.
+constexpr float significance = 3;
 constexpr float small_gain = 0.1f; // of what noise makes of an unknown
 
 } // namespace
@@ -93,6 +95,9 @@ void tap_bank::reset()
         each.score = 0;
     }
     d_used = 0;
+    d_rival = 1;
+    for (lead& each : d_leads)
+        each.mean = each.square = 0;
     d_latest = d_spread = 0;
     d_blocks = d_scores = 0;
     d_apart = 1;
@@ -116,6 +121,8 @@ void tap_bank::start_from(const normal_equations& sums, const float* taps)
             d_solver.find_gradient(sums, each.taps.data(), each.gradient.data());
     }
     d_used = 1;
+    for (lead& each : d_leads) // as if surely needed, until blocks tell
+        each.mean = each.square = 1;
 }
 
 std::size_t tap_bank::memory() const
@@ -154,10 +161,12 @@ void tap_bank::turn(float by)
     }
 }
 
-void tap_bank::learn(const normal_equations& block, std::size_t blocks)
+void tap_bank::learn(const normal_equations& block,
+                     std::size_t blocks,
+                     std::optional<float> left)
 {
     const float before = residual();
-    score(block);
+    score(block, left);
     d_latest = d_candidates[d_used].latest;
     d_blocks += blocks;
     ++d_scores;
@@ -193,7 +202,7 @@ bool tap_bank::rests(const candidate& each) const
 }
 
 // How well each candidate would have predicted the block: Σ |z|² - w·p - w·(p - R w) is left.
-void tap_bank::score(const normal_equations& block)
+void tap_bank::score(const normal_equations& block, std::optional<float> left_in_use)
 {
     const std::size_t together = block.is_complex() ? 2 : 4;
     candidate* some[4];
@@ -204,7 +213,6 @@ void tap_bank::score(const normal_equations& block)
         const float left =
             block.energy() - dot(each.taps, block.correlation()) - along_gradient;
         each.latest = left / block.count();
-        each.score = score_keep * each.score + (1 - score_keep) * each.latest;
     };
     const auto score_them = [&] {
         block.product(taps, n, products);
@@ -235,23 +243,49 @@ void tap_bank::score(const normal_equations& block)
                 dot(each.taps, d_candidates[each.farther].of_block.data());
             rate(each, nearer + slope(each) * (nearer - farther));
         }
+    const float offset = left_in_use ? *left_in_use - d_candidates[d_used].latest : 0;
+    for (auto& each : d_candidates)
+        if (!rests(each)) {
+            each.latest += offset;
+            each.score = score_keep * each.score + (1 - score_keep) * each.latest;
+        }
 }
 
+// The mean is over (1 + keep) / (1 - keep) blocks.
+bool tap_bank::lead::is_significant() const
+{
+    const float variance = (square - mean * mean) * (1 - keep) / (1 + keep);
+    return mean > 0 && mean * mean > significance * significance * variance;
+}
+
+/* Doing nothing is given up only for taps that are surely better: what they gain by chance they
+ * lose on the next block. */
 void tap_bank::choose()
 {
-    d_used = 0;
+    bool needed = false;
+    const bool known = !rests(d_candidates[d_rival]);
+    for (lead& each : d_leads) {
+        if (known) {
+            const float more = d_candidates[0].latest - d_candidates[d_rival].latest;
+            each.mean += (1 - each.keep) * (more - each.mean);
+            each.square += (1 - each.keep) * (more * more - each.square);
+        }
+        needed = needed || each.is_significant();
+    }
+    std::size_t best = 0;
     for (std::size_t c = 1; c < d_candidates.size(); ++c)
-        if (!rests(d_candidates[c]) && d_candidates[c].score < d_candidates[d_used].score)
-            d_used = c;
+        if (!rests(d_candidates[c]) &&
+            (best == 0 || d_candidates[c].score < d_candidates[best].score))
+            best = c;
+    d_rival = best;
+    d_used = needed ? best : 0;
 }
 
 // How far apart blocks may be, and which memories rest meanwhile.
 void tap_bank::pace(bool has_changed, const normal_equations& block)
 {
-    const auto& used = d_candidates[d_used];
-    const std::size_t memory = used.kind == candidate::nothing
-                                   ? d_memories.back().symbols
-                                   : d_memories[used.memory].symbols;
+    // Of the taps that would be in use: those that do nothing tell nothing of how fast a link is.
+    const std::size_t memory = d_memories[d_candidates[d_rival].memory].symbols;
     const std::size_t most = std::min(memory, d_blocks * d_block) / updates_per_memory;
     d_apart = has_changed ? 1 : std::min(2 * d_apart, d_most_apart);
     while (d_apart > 1 && d_apart * d_block > most)
@@ -385,12 +419,17 @@ void tap_bank::state(archive& members)
         members(name + ".score", each.score);
     }
     members("used", d_used);
+    members("rival", d_rival);
+    for (std::size_t i = 0; i < d_leads.size(); ++i) {
+        members("lead" + std::to_string(i) + ".mean", d_leads[i].mean);
+        members("lead" + std::to_string(i) + ".square", d_leads[i].square);
+    }
     members("latest", d_latest);
     members("spread", d_spread, 0.0f, most_more * most_more);
     members("blocks", d_blocks);
     members("scores", d_scores);
     members("apart", d_apart, std::size_t{ 1 }, d_most_apart);
-    if (d_used >= d_candidates.size())
+    if (d_used >= d_candidates.size() || d_rival >= d_candidates.size())
         members.refuse("used", "is out of range");
     if (d_memories.back().rests) // it would wake as a longer one
         members.refuse("rests", "holds for the longest memory");

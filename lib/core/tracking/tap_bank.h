@@ -9,6 +9,8 @@
 #include "core/files/archive.h"
 #include "core/tracking/least_squares.h"
 
+#include <array>
+#include <optional>
 #include <vector>
 
 namespace gr::adann::core {
@@ -52,8 +54,12 @@ public:
              const simd::kernels& kernels = simd::active(),
              std::size_t channels = 1);
 
-    //! Takes in the sums of the latest of so many blocks.
-    void learn(const normal_equations& block, std::size_t blocks = 1);
+    /*! Takes in the sums of the latest of so many blocks.
+     * \param left mean square that the taps in use left of a sample, where the sums' energy is not
+     * that of what was sent: it counts for the differences between taps alone */
+    void learn(const normal_equations& block,
+               std::size_t blocks = 1,
+               std::optional<float> left = {});
     //! So many blocks further lies the next one that is wanted: a power of two.
     std::size_t apart() const { return d_apart; }
     //! Forgets all: doing nothing is in use.
@@ -101,7 +107,8 @@ private:
 
     bool is_surprising(float before);
     bool rests(const candidate& each) const;
-    void score(const normal_equations& block);
+    void score(const normal_equations& block, std::optional<float> left);
+    bool is_needed();
     void choose();
     void pace(bool has_changed, const normal_equations& block);
     void take_in(const normal_equations& block);
@@ -119,6 +126,14 @@ private:
     std::vector<memory_sums> d_memories;
     std::vector<candidate> d_candidates;
     std::size_t d_used = 0;
+    std::size_t d_rival = 1; // the best candidate but doing nothing
+    // How much more doing nothing leaves than the rival, over few blocks and over many.
+    struct lead {
+        float keep;
+        float mean = 0, square = 0;
+        bool is_significant() const;
+    };
+    std::array<lead, 2> d_leads{ lead{ 0.8f }, lead{ 0.98f } };
     float d_latest = 0;
     float d_spread = 0; // mean square of how much more a block left than those before it
     std::size_t d_blocks = 0; // since the start or a reset

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "core/tracking/soft_decisions.h"
+
+#include "core/common/cholesky.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace gr::adann::core {
+
+namespace {
+
+// Log-likelihood ratio of the next point: beyond it, 1e-7, a float's posterior is 1.
+constexpr float sure = 16;
+constexpr std::size_t most_floats = 128; // of a window: its covariance is solved
+
+} // namespace
+
+soft_decisions::soft_decisions(const expected_waveform& waveform,
+                               const constellation& alphabet)
+    : d_reach(waveform.affine_reach()),
+      d_stride(waveform.stride()),
+      d_planes(waveform.is_complex() ? 2 : 1),
+      d_dimensions(alphabet.dimensions()),
+      d_kernels(&simd::active()),
+      d_points(alphabet.points()),
+      d_half_distance(alphabet.half_distance()),
+      d_pitch((2 * d_reach + 1) * d_stride),
+      d_pulse(d_dimensions * d_pitch),
+      d_energy(0)
+{
+    d_window = std::min(d_reach, (std::max(most_floats / d_stride, std::size_t{ 1 }) - 1) / 2);
+    float power = 0;
+    for (const auto& point : d_points)
+        power += std::norm(point) / static_cast<float>(d_points.size());
+    for (auto& point : d_points)
+        point /= std::sqrt(power);
+    const std::size_t symbols = 2 * d_reach + 1;
+    for (std::size_t d = 0; d < d_dimensions; ++d)
+        for (std::size_t i = 0; i < symbols; ++i) { // the latest symbol looks back most
+            const std::size_t place = symbols - 1 - i;
+            std::copy_n(&waveform.affine()[(1 + place * d_dimensions + d) * d_stride],
+                        d_stride,
+                        &d_pulse[d * d_pitch + i * d_stride]);
+        }
+    for (const float value : d_pulse)
+        d_energy += value * value / static_cast<float>(d_dimensions);
+    for (std::size_t missing = 0; missing <= d_window; ++missing)
+        d_parts.push_back(estimator(waveform, missing));
+}
+
+// Of the middle one of 2 window + 1 symbols, of which the last `missing` are not received.
+soft_decisions::part soft_decisions::estimator(const expected_waveform& waveform,
+                                               std::size_t missing) const
+{
+    const auto reach = static_cast<std::ptrdiff_t>(d_reach);
+    const auto window = static_cast<std::ptrdiff_t>(d_window);
+    const std::size_t known = 2 * d_window + 1 - missing, floats = known * d_stride;
+    // What a symbol's point of unit power has in the window's floats.
+    const auto pulse = [&](std::ptrdiff_t symbol, std::size_t d) {
+        std::vector<double> values(floats);
+        for (std::ptrdiff_t i = 0; i < static_cast<std::ptrdiff_t>(known); ++i) {
+            const std::ptrdiff_t at = i - window - symbol + reach; // symbol of the pulse
+            if (at >= 0 && at <= 2 * reach)
+                for (std::size_t j = 0; j < d_stride; ++j)
+                    values[i * d_stride + j] = d_pulse[d * d_pitch + at * d_stride + j];
+        }
+        return values;
+    };
+    const double power = 1.0 / static_cast<double>(d_dimensions); // of each dimension
+    const auto& correlation = waveform.noise_correlation();
+    const auto most_lag = static_cast<std::ptrdiff_t>(waveform.lags() / 2);
+    // E[conj(v(k + lag)) v(k)] of circular noise: half of it in each dimension.
+    const auto noise = [&](std::size_t i, std::size_t j) {
+        const std::ptrdiff_t lag = static_cast<std::ptrdiff_t>(i / d_planes) -
+                                   static_cast<std::ptrdiff_t>(j / d_planes);
+        if (std::abs(lag) > most_lag)
+            return 0.0;
+        const float* const at = &correlation[(lag + most_lag) * d_planes];
+        const std::size_t p = i % d_planes, q = j % d_planes;
+        return double{ p == q ? at[0] : p ? at[1] : -at[1] } /
+               static_cast<double>(d_planes);
+    };
+    std::vector<double> signal(floats * floats), wanted(floats * d_dimensions);
+    for (std::ptrdiff_t symbol = -reach - window; symbol <= reach + window; ++symbol)
+        for (std::size_t d = 0; d < d_dimensions; ++d) {
+            const auto values = pulse(symbol, d);
+            for (std::size_t i = 0; i < floats; ++i)
+                for (std::size_t j = 0; j <= i; ++j)
+                    signal[i * floats + j] += power * values[i] * values[j];
+            for (std::size_t i = 0; symbol == 0 && i < floats; ++i)
+                wanted[i * d_dimensions + d] = power * values[i];
+        }
+    part found{ aligned_floats(floats * d_dimensions), {}, 0, 0 };
+    // What the samples have in common with the noise is no covariance where a nonlinear waveform
+    // leaves something of the signal: then more of it counts as white.
+    std::vector<double> taps;
+    for (double coloured = 1; coloured > 0.01; coloured /= 2) {
+        auto covariance = signal;
+        for (std::size_t i = 0; i < floats; ++i)
+            for (std::size_t j = 0; j <= i; ++j)
+                covariance[i * floats + j] +=
+                    i == j ? noise(i, i) * (1 + 1e-6) : coloured * noise(i, j);
+        taps = wanted;
+        if (solve(covariance, floats, taps, d_dimensions))
+            break;
+    }
+    double gain = 0;
+    for (std::size_t d = 0; d < d_dimensions; ++d) {
+        const auto values = pulse(0, d);
+        for (std::size_t i = 0; i < floats; ++i) {
+            gain += taps[i * d_dimensions + d] * values[i] * power;
+            found.filter[d * floats + i] = static_cast<float>(taps[i * d_dimensions + d]);
+        }
+    }
+    gain = std::clamp(gain, 1e-6, 1 - 1e-9);
+    for (float& tap : found.filter) // unbiased
+        tap /= static_cast<float>(gain);
+    found.gain = static_cast<float>(gain);
+    found.variance = static_cast<float>((1 - gain) / gain);
+    for (std::ptrdiff_t symbol = -reach - window; symbol <= reach + window; ++symbol)
+        for (std::size_t d = 0; d < d_dimensions; ++d)
+            for (std::size_t e = 0; e < d_dimensions; ++e) {
+                const auto values = pulse(symbol, e);
+                double sum = 0;
+                for (std::size_t i = 0; i < floats; ++i)
+                    sum += found.filter[d * floats + i] * values[i];
+                found.by.push_back(static_cast<float>(sum));
+            }
+    return found;
+}
+
+void soft_decisions::find(const std::uint8_t* labels,
+                          const float* residual,
+                          std::size_t n,
+                          soft_decision* found) const
+{
+    const auto around = static_cast<std::ptrdiff_t>(d_reach + d_window);
+    for (std::size_t i = 0; i < n; ++i) {
+        const std::size_t missing = d_window - std::min(d_window, n - 1 - i);
+        const part& of = d_parts[missing];
+        const std::size_t floats = (2 * d_window + 1 - missing) * d_stride;
+        const float* const window = residual + i * d_stride;
+        float z[2] = {};
+        for (std::size_t d = 0; d < d_dimensions; ++d)
+            z[d] = d_kernels->dot(&of.filter[d * floats], window, floats);
+        // The affine part of the decisions, which the residual lacks.
+        const float* by = of.by.data();
+        const auto last = static_cast<std::ptrdiff_t>(n) - 1 - static_cast<std::ptrdiff_t>(i) +
+                          static_cast<std::ptrdiff_t>(d_reach);
+        for (std::ptrdiff_t k = -around; k <= around; ++k, by += d_dimensions * d_dimensions) {
+            if (k > last)
+                break;
+            const auto& point = d_points[labels[static_cast<std::ptrdiff_t>(i) + k]];
+            for (std::size_t d = 0; d < d_dimensions; ++d)
+                z[d] += by[d * d_dimensions] * point.real() +
+                        (d_dimensions == 2 ? by[d * d_dimensions + 1] * point.imag() : 0.0f);
+        }
+        found[i] = posterior(labels[i], { z[0], z[1] }, of.variance);
+    }
+}
+
+// \param variance of z, of all dimensions
+soft_decision soft_decisions::posterior(std::uint8_t label,
+                                        std::complex<float> z,
+                                        float variance) const
+{
+    const float scale = d_dimensions == 2 ? variance : 2 * variance; // |z - P|² over it
+    const std::complex<float> decided = d_points[label], off = z - decided;
+    const float h = d_half_distance;
+    // The next point lies at 2h or beyond: its likelihood ratio is at least this.
+    if (4 * h * (h - std::abs(off)) > sure * scale)
+        return { {}, off, 0 };
+    float nearest = std::norm(off);
+    for (const auto& point : d_points)
+        nearest = std::min(nearest, std::norm(z - point));
+    float total = 0, square = 0;
+    std::complex<float> mean = 0;
+    for (const auto& point : d_points) {
+        const float weight = std::exp((nearest - std::norm(z - point)) / scale);
+        const std::complex<float> beside = point - decided;
+        total += weight;
+        mean += weight * beside;
+        square += weight * std::norm(beside);
+    }
+    mean /= total;
+    if (!std::isfinite(std::norm(mean)))
+        return {};
+    return { mean, off, std::max(0.0f, square / total - std::norm(mean)) };
+}
+
+template <typename deviation>
+void soft_decisions::add(deviation of, std::size_t n, float* expected) const
+{
+    const auto reach = static_cast<std::ptrdiff_t>(d_reach);
+    const auto end = static_cast<std::ptrdiff_t>(n);
+    for (std::ptrdiff_t k = -reach; k < end + reach; ++k) {
+        const std::complex<float> by = of(k);
+        if (by == 0.0f)
+            continue;
+        const std::ptrdiff_t from = std::max<std::ptrdiff_t>(k - reach, 0);
+        const std::ptrdiff_t to = std::min(k + reach + 1, end);
+        const std::size_t floats = (to - from) * d_stride;
+        const float* const pulse = &d_pulse[(from - (k - reach)) * d_stride];
+        float* const sum = expected + from * d_stride;
+        for (std::size_t j = 0; j < floats; ++j)
+            sum[j] += by.real() * pulse[j];
+        if (d_dimensions == 2)
+            for (std::size_t j = 0; j < floats; ++j)
+                sum[j] += by.imag() * pulse[d_pitch + j];
+    }
+}
+
+void soft_decisions::add_means(const soft_decision* decisions,
+                               std::size_t n,
+                               float* expected) const
+{
+    add([&](std::ptrdiff_t k) { return decisions[k].mean; }, n, expected);
+}
+
+void soft_decisions::add_targets(const soft_decision* decisions,
+                                 std::size_t n,
+                                 float slope,
+                                 float* expected) const
+{
+    add(
+        [&](std::ptrdiff_t k) {
+            return (decisions[k].mean - slope * decisions[k].received) / (1 - slope);
+        },
+        n,
+        expected);
+}
+
+std::vector<float>
+soft_decisions::error_correlation(const expected_waveform& waveform) const
+{
+    const auto samples = static_cast<std::ptrdiff_t>(d_pitch / d_planes);
+    const auto most_lag = static_cast<std::ptrdiff_t>(waveform.lags() / 2);
+    const auto pulse = [&](std::ptrdiff_t i) {
+        const float* const at = &d_pulse[i * d_planes];
+        return std::complex<float>(at[0], d_planes == 2 ? at[1] : 0.0f);
+    };
+    std::vector<float> found(waveform.lags() * d_planes);
+    for (std::ptrdiff_t lag = -most_lag; lag <= most_lag; ++lag) {
+        std::complex<float> sum = 0;
+        for (auto i = std::max<std::ptrdiff_t>(0, -lag);
+             i < std::min(samples, samples - lag);
+             ++i)
+            sum += std::conj(pulse(i + lag)) * pulse(i);
+        sum *= variance() / static_cast<float>(waveform.sps());
+        float* const to = &found[(lag + most_lag) * d_planes];
+        to[0] = sum.real();
+        if (d_planes == 2)
+            to[1] = sum.imag();
+    }
+    return found;
+}
+
+float soft_decisions::slope(const soft_decision* decisions, std::size_t n) const
+{
+    float sum = 0;
+    for (std::size_t k = 0; k < n; ++k)
+        sum += decisions[k].variance;
+    return sum / (static_cast<float>(n) * variance());
+}
+
+} // namespace gr::adann::core

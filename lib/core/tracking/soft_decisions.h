@@ -1,0 +1,101 @@
+/* -*- c++ -*- */
+/*
+ * What symbols were, as far as the samples tell: posterior means and variances of their points.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+#pragma once
+
+#include "core/common/aligned.h"
+#include "core/signal/constellation.h"
+#include "core/signal/expected_waveform.h"
+#include "core/simd/kernels.h"
+
+#include <complex>
+#include <cstdint>
+#include <vector>
+
+namespace gr::adann::core {
+
+//! A symbol's point given the samples, in units of points with unit power.
+struct soft_decision {
+    std::complex<float> mean;     //!< posterior mean less the decided point
+    std::complex<float> received; //!< linear estimate, unbiased, less the decided point
+    float variance = 0;           //!< posterior variance
+};
+
+/*! Posterior means of decided symbols by the expected waveform.
+ *
+ * A linear estimate z of a symbol, of minimum mean square error by the waveform's affine part and
+ * the noise the model learnt, is g·P plus Gaussian noise of variance g(1 - g); so the posterior of
+ * the point P, all equally likely a priori, goes as exp(-|z - gP|² / g(1 - g)). The affine part's
+ * interference stays in z and counts as noise: what is subtracted by decisions, the waveform's
+ * nonlinear part alone, would bring their errors along.
+ *
+ * Least squares aim at these means instead of decisions: E[x̄ E[s | x]] = E[x̄ s] at any error
+ * rate, where hard decisions bias the taps. Where a decision is sure, beyond what a float holds of
+ * its posterior, it stays as it is.
+ *
+ * Source: the expectation step of EM for a known alphabet (Dempster, Laird, Rubin 1977); linear
+ * estimates with Gaussian interference as in Tüchler, Singer, Koetter, "Minimum mean squared error
+ * equalization using a priori information", IEEE Trans. Signal Process. 50, 2002. */
+class soft_decisions
+{
+public:
+    soft_decisions(const expected_waveform& waveform, const constellation& alphabet);
+
+    //! Symbols on each side that a pulse, the affine part of one symbol, spans.
+    std::size_t reach() const { return d_reach; }
+    //! Symbols on each side whose samples are looked at.
+    std::size_t window() const { return d_window; }
+    //! Mean over the dimensions of Σ |pulse|²: energy of a unit of variance.
+    float energy() const { return d_energy; }
+    //! Variance of an unbiased linear estimate.
+    float variance() const { return d_parts.front().variance; }
+
+    /*! \param labels of the first of n symbols; window() + reach() more before it, reach() behind
+     * \param residual of the decisions: window() symbols before the first to the end of the last
+     * \param found n */
+    void find(const std::uint8_t* labels,
+              const float* residual,
+              std::size_t n,
+              soft_decision* found) const;
+
+    /*! Adds to what decisions make expect what their means do.
+     * \param decisions of the first of n symbols; reach() more before it, and behind the last
+     * \param expected n · stride floats */
+    void add_means(const soft_decision* decisions, std::size_t n, float* expected) const;
+    void add_targets(const soft_decision* decisions,
+                     std::size_t n,
+                     float slope,
+                     float* expected) const;
+    /*! E[x̄(i + d) (p (z - P))(i)] of the samples x, as expected_waveform::noise_correlation(): what
+     * the error of the estimates, by their pulses, has in common with the samples. By the principle
+     * of orthogonality it is the pulse's autocorrelation times variance(). */
+    std::vector<float> error_correlation(const expected_waveform& waveform) const;
+    //! Mean slope of a posterior mean over what was received.
+    float slope(const soft_decision* decisions, std::size_t n) const;
+
+private:
+    // A linear estimator, of which the last symbols are not received yet.
+    struct part {
+        aligned_floats filter;  // (dimensions, floats)
+        std::vector<float> by;  // (symbols, dimensions, dimensions): estimates, by their points
+        float gain, variance;   // of the estimate; of the unbiased one
+    };
+    template <typename deviation>
+    void add(deviation of, std::size_t n, float* expected) const;
+    part estimator(const expected_waveform& waveform, std::size_t missing) const;
+    soft_decision posterior(std::uint8_t label, std::complex<float> z, float variance) const;
+
+    std::size_t d_reach, d_window, d_stride, d_planes, d_dimensions;
+    const simd::kernels* d_kernels;
+    std::vector<std::complex<float>> d_points; // of unit power
+    float d_half_distance;
+    std::size_t d_pitch;
+    aligned_floats d_pulse;    // (dimensions, symbols of the pulse, stride), by symbol
+    std::vector<part> d_parts; // by symbols that are missing, 0 to window
+    float d_energy;
+};
+
+} // namespace gr::adann::core
