@@ -295,3 +295,35 @@ def test_posteriors_and_labels_are_torchs():
     expected = torch.softmax(logits(torch.tensor(features, dtype=torch.float64)), dim=1)
     np.testing.assert_allclose(posteriors, expected.detach().numpy(), rtol=1e-5, atol=1e-7)
     np.testing.assert_array_equal(labels, expected.argmax(dim=1).numpy())
+
+
+@pytest.mark.parametrize("classes, floats", [(4, 1), (16, 2)])
+def test_labels_that_may_be_wrong_are_targets_that_torch_takes(classes, floats):
+    """Targets: 1 - d for the label, d for the others as the clean posteriors share it."""
+    count, dimension = 1000, 44 * floats
+    random = np.random.default_rng(classes)
+    net = core.network([dimension, 10, 10, classes])
+    net.initialize(classes)
+    features = random.standard_normal((count, dimension)).astype(np.float32)
+    noise = random.standard_normal((1, count, dimension)).astype(np.float32)
+    labels = random.integers(0, classes, count).astype(np.uint8)
+    doubts = random.uniform(0, 1, count).astype(np.float32)
+    doubts[::7], doubts[::11] = np.nan, 0
+
+    logits, parameters, margins = torch_network(net)
+    v = torch.tensor(features, dtype=torch.float64)
+    output = logits(v + SIGMA * torch.tensor(noise[0], dtype=torch.float64))
+    target = torch.softmax(logits(v), dim=1).detach()
+    own = target[torch.arange(count), torch.tensor(labels).long()]
+    known = torch.tensor(np.where(np.isnan(doubts), (1 - own).numpy(), doubts))
+    target *= (known / (1 - own))[:, None]
+    target[torch.arange(count), torch.tensor(labels).long()] = 1 - known
+    clear = torch.stack(margins).amin(dim=0) > 1e-4  # no kink lies between float32 and float64
+    assert clear.sum() > 0.9 * count
+    torch.nn.functional.cross_entropy(output[clear], target[clear]).backward()
+    expected = np.concatenate([p.grad.numpy().ravel() for p in parameters])
+    chosen = clear.numpy()
+    _, found = core.loss_gradient(
+        net, features[chosen], noise[:, chosen], labels[chosen], doubts[chosen], loss="pi_model",
+        pseudo_label="refined", sigma=SIGMA)
+    assert np.abs(found - expected).max() < 1e-5 * np.abs(expected).max() + 1e-6

@@ -44,6 +44,7 @@ guard::guard(const model& initial, bool scrambled, std::uint64_t seed, std::size
                    std::vector<std::uint8_t>(batch),
                    std::vector<std::uint8_t>(batch) },
       d_refined(batch),
+      d_doubts(batch),
       d_decider(initial.net),
       d_scaled(initial.net),
       d_prepared(initial.net),
@@ -102,12 +103,17 @@ bool guard::trustworthy() const
                     : estimate().symbols() >= settled && symbol_error_rate() < 0.02;
 }
 
-double guard::refined_symbol_error_rate() const
+// As counted when the model was trained; 1 where it was not.
+double guard::errors_per_doubt() const
 {
     const float factor = d_initial.refined_errors_per_doubt;
+    return std::isnan(factor) ? 1 : factor;
+}
+
+double guard::refined_symbol_error_rate() const
+{
     return d_is_refined && d_refined_symbols > 0
-               ? std::min(1.0,
-                          (std::isnan(factor) ? 1 : factor) * d_doubt / d_refined_symbols)
+               ? std::min(1.0, errors_per_doubt() * d_doubt / d_refined_symbols)
                : std::numeric_limits<double>::quiet_NaN();
 }
 
@@ -166,6 +172,13 @@ bool guard::judge_waveform(const feature_view& batch, std::size_t apart)
                 sum += doubt;
                 ++known;
             }
+        std::transform(d_refiner->doubts().begin(),
+                       d_refiner->doubts().end(),
+                       d_doubts.begin(),
+                       [this](float doubt) { // std::min() would make a number of NaN
+                           const double each = errors_per_doubt() * doubt;
+                           return static_cast<float>(each > 1 ? 1 : each);
+                       });
         if (known > 0) {
             const auto symbols = static_cast<double>(batch.count);
             d_doubt += sum / known * symbols;

@@ -72,6 +72,9 @@ public:
     {
         return d_is_refined ? d_refined.data() : nullptr;
     }
+    //! Of these labels how probably each is wrong: what likelihoods leave open, times what was
+    //! counted for that when the model was trained; NaN at the batch's ends; null where they are.
+    const float* doubts() const { return d_is_refined ? d_doubts.data() : nullptr; }
     //! Whether it has a waveform_judge, and may refine labels.
     bool judges() const { return d_judge.has_value(); }
     //! What those were refined by; null where refined() is.
@@ -125,6 +128,7 @@ private:
         void state(archive& members);
     };
 
+    double errors_per_doubt() const;
     bool judge_waveform(const feature_view& batch, std::size_t apart);
     void estimate_errors(const feature_view& part);
     void look(watched_network& each, const feature_view& view);
@@ -145,6 +149,7 @@ private:
     std::array<rivalry, 3> d_rivals;
     std::array<std::vector<std::uint8_t>, 3> d_decisions;
     std::vector<std::uint8_t> d_refined;
+    std::vector<float> d_doubts; // of these
     bool d_is_refined = false, d_changed = false;
     bool d_turn = false; // whether the offline one was compared, or the last good one
     double d_doubt = 0, d_refined_symbols = 0; // sums, of the latest ones

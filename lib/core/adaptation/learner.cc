@@ -78,7 +78,8 @@ learner::step(const feature_view& batch, const std::uint8_t* labels, std::size_t
         d_guard && teaches_refined ? d_guard->refined() : nullptr;
     const bool is_automatic = !d_settings.learning_rate;
     d_trainer.set_learning_rate(refined && is_automatic ? faster * d_rate : d_rate);
-    const step_result result = d_trainer.step(batch, supervised ? labels : refined);
+    const step_result result = d_trainer.step(
+        batch, supervised ? labels : refined, refined ? d_guard->doubts() : nullptr);
     if (result.accepted) {
         ++d_status.updates;
         update_average(batch.count);

@@ -64,6 +64,31 @@ void weight_by_confidence(const std::uint8_t* labels,
             error[k * tile + t] *= weight[t];
 }
 
+/* Moves a part of each target from its label to the other classes, which share it as the posteriors
+ * do: the gradient of the cross-entropy is posteriors less targets. */
+void soften(const std::uint8_t* labels,
+            const float* doubts,
+            const pass& clean,
+            std::size_t classes,
+            std::size_t n,
+            float* error)
+{
+    for (std::size_t t = 0; t < n; ++t) {
+        const auto posterior = [&](std::size_t k) {
+            return clean.posteriors[k * tile + t];
+        };
+        float others = 0;
+        for (std::size_t k = 0; k < classes; ++k)
+            others += k == labels[t] ? 0.0f : posterior(k);
+        const float doubt = std::isnan(doubts[t]) ? others : doubts[t];
+        if (!(others > 0))
+            continue; // nobody tells which one it could be
+        for (std::size_t k = 0; k < classes; ++k)
+            error[k * tile + t] +=
+                k == labels[t] ? doubt : -doubt / others * posterior(k);
+    }
+}
+
 } // namespace
 
 loss_gradient::loss_gradient(const network& shape,
@@ -90,6 +115,7 @@ loss_gradient::loss_gradient(const network& shape,
 loss_value loss_gradient::compute(const network& net,
                                   const feature_view& batch,
                                   const std::uint8_t* given_labels,
+                                  const float* doubts,
                                   const loss_settings& settings,
                                   noise_source& noise,
                                   std::vector<float>& gradient)
@@ -159,6 +185,8 @@ loss_value loss_gradient::compute(const network& net,
                                         labels,
                                         n,
                                         d_error.data());
+        if (given && refined && doubts)
+            soften(labels, doubts + first, d_reference.passed, d_classes, n, d_error.data());
         if (weighted)
             weight_by_confidence(labels, trained.passed, d_classes, n, d_error.data());
         if (balances) {

@@ -58,7 +58,9 @@ struct loss_value {
  * largest where the posterior of the label is lowest.
  * - pseudo_label "refined": takes the labels that it is given, at g(v + r), unweighted and
  * without pattern_balance; as "confidence_weighted" where it is given none, as by a model
- * whose own signal says that they are worse than the network's.
+ * whose own signal says that they are worse than the network's. With error probabilities
+ * beside them the target is no single label: the label has the rest of its own, the others share it as
+ * the posteriors at v do. So what is learnt from uncertain labels stays as uncertain as they are.
  * - pseudo_label "perturbed": the label is the decision at g(v + r); the loss is taken at
  * g(v). This is Algorithm 2 as printed. It is unstable: decision boundaries move into
  * dense regions (docs/paper.md).
@@ -82,12 +84,15 @@ public:
     /*! \param batch at least one feature vector, all finite
      * \param given_labels batch.count labels for "supervised", or for "refined" those to
      * learn, if there are some; else not used
+     * \param doubts batch.count probabilities that a given refined label is wrong, NaN where
+     * only the posteriors at v tell; or null: they are certain
      * \param settings what the loss needs of sigma and epsilon is not `automatic`
      * \param gradient receives dLoss/dparameters of the batch's mean loss, weighted if
      * "confidence_weighted", and of pattern_balance's term; the value returned has neither */
     loss_value compute(const network& net,
                        const feature_view& batch,
                        const std::uint8_t* given_labels,
+                       const float* doubts,
                        const loss_settings& settings,
                        noise_source& noise,
                        std::vector<float>& gradient);

@@ -53,7 +53,9 @@ void trainer::set(const training_settings& settings)
     d_optimizer.set_learning_rate(*settings.learning_rate);
 }
 
-step_result trainer::step(const feature_view& batch, const std::uint8_t* given_labels)
+step_result trainer::step(const feature_view& batch,
+                          const std::uint8_t* given_labels,
+                          const float* doubts)
 {
     constexpr double none = std::numeric_limits<double>::quiet_NaN();
     check_range<std::size_t>(
@@ -73,7 +75,7 @@ step_result trainer::step(const feature_view& batch, const std::uint8_t* given_l
         return { none, none, false };
 
     const auto value = d_loss_gradient.compute(
-        d_network, batch, given_labels, d_loss, d_noise, d_gradient);
+        d_network, batch, given_labels, doubts, d_loss, d_noise, d_gradient);
     // The optimizers square the gradient, so its squares must be finite too.
     const float squares = std::inner_product(
         d_gradient.begin(), d_gradient.end(), d_gradient.begin(), 0.0f);

@@ -105,8 +105,12 @@ void bind_training(py::module& m)
            const py::array_t<float>& features,
            const floats& noise,
            const std::optional<labels_array>& labels,
+           const std::optional<py::array_t<float, py::array::c_style | py::array::forcecast>>&
+               doubts,
            const py::kwargs& given) {
             const auto view = view_of(features, net.inputs());
+            if (doubts && static_cast<std::size_t>(doubts->size()) != view.count)
+                refuse("number of doubts", doubts->size(), std::to_string(view.count));
             const auto settings = settings_from<loss_settings>(given);
             loss_settings::visit(settings, setting_checks{});
             std::vector<float> gradient(net.parameters().size());
@@ -115,6 +119,7 @@ void bind_training(py::module& m)
                                    .compute(net,
                                             view,
                                             labels_for(labels, view.count),
+                                            doubts ? doubts->data() : nullptr,
                                             settings,
                                             drawn,
                                             gradient);
@@ -124,7 +129,10 @@ void bind_training(py::module& m)
         py::arg("features"),
         py::arg("noise"),
         py::arg("labels") = py::none(),
-        ("Loss and its gradient (P,) with the noise given: float32 (uses, N, D).\n\n"
+        py::arg("doubts") = py::none(),
+        ("Loss and its gradient (P,) with the noise given: float32 (uses, N, D). doubts, float32 "
+         "(N,): how probably each of the labels is wrong, for the pseudo-label refined; NaN: as "
+         "the posteriors say.\n\n"
          "Settings, by their names, none automatic that the loss needs:" +
          settings_doc<loss_settings>())
             .c_str());
