@@ -68,7 +68,7 @@ def torch_loss(logits, v, loss, pseudo_label, noise, labels):
     output = logits(trained)
     decided = labels if pseudo_label == "refined" else logits(labelled).argmax(dim=1)
     value = torch.nn.functional.cross_entropy(output, decided)
-    if pseudo_label != "confidence_weighted":
+    if pseudo_label not in ("confidence_weighted", "refined"):
         return value, value
     own = torch.softmax(output, dim=1)[torch.arange(len(decided)), decided]
     return value, ((1 - own ** 0.25) / 0.25).mean()
@@ -320,7 +320,9 @@ def test_labels_that_may_be_wrong_are_targets_that_torch_takes(classes, floats):
     target[torch.arange(count), torch.tensor(labels).long()] = 1 - known
     clear = torch.stack(margins).amin(dim=0) > 1e-4  # no kink lies between float32 and float64
     assert clear.sum() > 0.9 * count
-    torch.nn.functional.cross_entropy(output[clear], target[clear]).backward()
+    sure = torch.softmax(output, dim=1)[torch.arange(count), torch.tensor(labels).long()]
+    each = torch.nn.functional.cross_entropy(output, target, reduction="none")
+    (sure.detach() ** 0.25 * each)[clear].mean().backward()
     expected = np.concatenate([p.grad.numpy().ravel() for p in parameters])
     chosen = clear.numpy()
     _, found = core.loss_gradient(

@@ -125,8 +125,9 @@ loss_value loss_gradient::compute(const network& net,
     const bool clean = settings.pseudo_label != pseudo_label_kind::perturbed;
     const bool refined = settings.pseudo_label == pseudo_label_kind::refined;
     const bool given = takes.supervised() || (refined && given_labels);
+    const bool supervised = takes.supervised();
     const bool weighted =
-        !given &&
+        !supervised &&
         (refined || settings.pseudo_label == pseudo_label_kind::confidence_weighted);
     const float sigma = takes.augments() ? settings.sigma.value() : 0.0f;
     const float epsilon = takes.adversarial() ? settings.epsilon.value() : 0.0f;
@@ -138,7 +139,7 @@ loss_value loss_gradient::compute(const network& net,
     around->begin_step(d_net);
     std::fill(d_sums.begin(), d_sums.end(), 0.0f);
     double loss = 0, confidence = 0;
-    const bool balances = settings.balance > 0 && !given;
+    const bool balances = settings.balance > 0 && !supervised;
     if (balances) {
         d_balance.begin_step(batch.count);
         d_missing.begin_step();
