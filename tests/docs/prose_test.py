@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The pages for users and contributors in plain words: short sentences, short lines, the field's terms.
 
-Counted are README, CONTRIBUTING and the reference pages, which are all of docs/ but docs/results/. Tables,
-listings, headings and pictures do not count as prose; a row of a table may be as long as it has to be.
+Counted are README, CONTRIBUTING, CHANGELOG and the pages of docs/ that people wrote: those in folders of
+docs/results/ are written by `adann reproduce`. Tables, listings, headings and pictures do not count as prose; a
+row of a table may be as long as it has to be.
 """
 
 import pathlib
@@ -11,8 +12,9 @@ import re
 import pytest
 
 ROOT = pathlib.Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md",
-         *(page for page in sorted((ROOT / "docs").rglob("*.md")) if page.parent.name in ("docs", "tutorials"))]
+PAGES = [*(ROOT / page for page in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")),
+         *(page for folder in ("docs", "docs/tutorials", "docs/results")
+           for page in sorted((ROOT / folder).glob("*.md")))]
 MEAN, LONGEST, WIDTH = 20, 45, 110  # words of a sentence on the mean of a page and at most; columns
 
 # What a radio engineer would have to look up, and the field's word for it.
@@ -37,11 +39,16 @@ PRIVATE = {
 }
 
 
+def without_listings(text):
+    """The lines of a page, those of its listings empty."""
+    listing = re.compile(r"^\s*```.*?^\s*```", re.DOTALL | re.MULTILINE)
+    return listing.sub(lambda found: "\n" * found[0].count("\n"), text).splitlines()
+
+
 def prose(text):
     """The blocks of running text, each with the number of its first line: paragraphs and items of lists."""
-    text = re.sub(r"^```.*?^\s*```", lambda listing: "\n" * listing[0].count("\n"), text, flags=re.DOTALL | re.MULTILINE)
     block, first = [], 0
-    for number, line in enumerate([*text.splitlines(), ""], 1):
+    for number, line in enumerate([*without_listings(text), ""], 1):
         bare = line.strip()
         item = re.match(r"(?:[-*]|\d+\.) ", bare)
         if block and (item or re.match(r"[|#<!]|$", bare)):
@@ -85,10 +92,9 @@ def test_sentences_and_lines_are_short(page):
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_the_words_are_the_fields(page):
     """In tables, too; code and links have the names that things have."""
-    text = re.sub(r"^```.*?^\s*```", lambda listing: "\n" * listing[0].count("\n"), page.read_text(),
-                  flags=re.DOTALL | re.MULTILINE)
     found = [f"line {number}: {private[0]}: say {instead}"
-             for number, line in enumerate(text.splitlines(), 1) for pattern, instead in PRIVATE.items()
+             for number, line in enumerate(without_listings(page.read_text()), 1)
+             for pattern, instead in PRIVATE.items()
              for private in re.finditer(rf"\b(?:{pattern})\b", words_of(line), re.IGNORECASE)]
     assert not found, "\n".join(found)
 
@@ -96,5 +102,6 @@ def test_the_words_are_the_fields(page):
 def test_what_is_counted_is_what_is_read():
     """The counts of this file, on a page whose counts one can see."""
     page = ("# A heading that does not count\nOne two three. Four, `five six`, [seven](far/away.md)\neight!\n\n"
-            "- Nine ten e.g. eleven.\n- Twelve\n  thirteen.\n\n| a table | row |\n```\ncode. Code.\n```\n1. **Fourteen.**\n")
+            "- Nine ten e.g. eleven.\n- Twelve\n  thirteen.\n\n| a table | row |\n```\ncode. Code.\n```\n"
+            "1. **Fourteen.**\n")
     assert [(line, count(sentence)) for line, sentence in sentences(page)] == [(2, 3), (2, 4), (5, 4), (6, 2), (13, 1)]
