@@ -9,7 +9,10 @@ row of a table may be as long as it has to be.
 import pathlib
 import re
 
+import click
 import pytest
+import yaml
+from gnuradio.adann.cli import main as adann
 
 ROOT = pathlib.Path(__file__).parents[2]
 PAGES = [*(ROOT / page for page in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")),
@@ -77,6 +80,13 @@ def count(sentence):
     return sum(re.search(r"\w", word) is not None for word in sentence.split())
 
 
+def private_words(lines):
+    """What to say instead, of each private word in the lines."""
+    return [f"line {number}: {private[0]}: say {instead}"
+            for number, line in enumerate(lines, 1) for pattern, instead in PRIVATE.items()
+            for private in re.finditer(rf"\b(?:{pattern})\b", words_of(line), re.IGNORECASE)]
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_sentences_and_lines_are_short(page):
     text = page.read_text()
@@ -92,11 +102,18 @@ def test_sentences_and_lines_are_short(page):
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_the_words_are_the_fields(page):
     """In tables, too; code and links have the names that things have."""
-    found = [f"line {number}: {private[0]}: say {instead}"
-             for number, line in enumerate(without_listings(page.read_text()), 1)
-             for pattern, instead in PRIVATE.items()
-             for private in re.finditer(rf"\b(?:{pattern})\b", words_of(line), re.IGNORECASE)]
-    assert not found, "\n".join(found)
+    assert not private_words(without_listings(page.read_text()))
+
+
+def test_the_words_of_dialogs_are_the_fields():
+    """Of the descriptions that GNU Radio Companion shows."""
+    for path in sorted((ROOT / "grc").glob("*.block.yml")):
+        assert not private_words(yaml.safe_load(path.read_text())["documentation"].splitlines()), path.name
+
+
+def test_the_words_of_help_are_the_fields():
+    for name, command in adann.commands.items():
+        assert not private_words([" ".join(command.get_help(click.Context(command)).split())]), name
 
 
 def test_what_is_counted_is_what_is_read():
