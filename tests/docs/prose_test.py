@@ -27,7 +27,7 @@ PRIVATE = {
     r"beside": "next to, relative to, besides",
     r"behind": "after",
     r"foretold|foretells?": "predicted",
-    r"turn(?:ed|s|ing)(?! (?:on|off|into)\b)": "rotated, rotating, cycles",
+    r"turn(?:ed|s|ing)(?!(?: \w+)? (?:on|off|into)\b)": "rotated, rotating, cycles",
     r"aside|displaced": "an ambiguity of delay or rotation",
     r"borne|bears?": "tolerated",
     r"doubts?": "error probability",
