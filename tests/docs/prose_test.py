@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The pages for users and contributors in plain words: short sentences, short lines, the field's terms.
 
-Counted are README, CONTRIBUTING, CHANGELOG and the pages of docs/ that people wrote: those in folders of
-docs/results/ are written by `adann reproduce`. Tables, listings, headings and pictures do not count as prose; a
-row of a table may be as long as it has to be.
+Counted are the pages that people wrote; those in folders of docs/results/ are written by `adann reproduce`.
+Tables, listings, headings and pictures are no prose, and a row of a table may be as long as it has to be.
 """
 
 import pathlib
@@ -15,7 +14,8 @@ import yaml
 from gnuradio.adann.cli import main as adann
 
 ROOT = pathlib.Path(__file__).parents[2]
-PAGES = [*(ROOT / page for page in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")),
+PAGES = [*(ROOT / page for page in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md",
+                                    "examples/README.md")),
          *(page for folder in ("docs", "docs/tutorials", "docs/results")
            for page in sorted((ROOT / folder).glob("*.md")))]
 MEAN, LONGEST, WIDTH = 20, 45, 110  # words of a sentence on the mean of a page and at most; columns
@@ -65,7 +65,7 @@ def prose(text):
 def words_of(block):
     """A block as it is read: links by their text, code as one word, marks of emphasis left out."""
     block = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", block)
-    return re.sub(r"[*_]{1,2}(?=\S)|(?<=\S)[*_]{1,2}", "", re.sub(r"`[^`]*`", "code", block))
+    return re.sub(r"[*_]{1,2}(?=\S)|(?<=\S)[*_]{1,2}", "", re.sub(r"`[^`]*`", "Code", block))
 
 
 def sentences(text):
