@@ -141,7 +141,7 @@ def described(text: bytes, data: Path, size: int) -> StoredCapture:
     sample_rate, symbol_rate = _rate(fields, "core:sample_rate"), _rate(fields, "adann:symbol_rate")
     offset = _header_bytes(record)
     if "core:dataset" in fields:
-        raise ValueError(f"core:dataset names another file of samples, allowed: {data.name} next to it")
+        raise ValueError(f"core:dataset names another file of samples, allowed: {data.name} beside it")
     stored = StoredCapture(data, datatype, offset, 0, sample_rate, symbol_rate, channels=channels)
     length = size - offset - _count(fields, "core:trailing_bytes", 0)
     item = stored.component.itemsize * (1 + stored.is_complex) * channels

@@ -47,7 +47,7 @@ def try_capture(files: tuple[str, ...], reference: str | None, constellation: co
 
     The table: symbols that nothing was fitted to; errors among them; the bit error rate with its 95 %
     interval (Clopper-Pearson). Without a reference, errors are differences from a blind linear
-    equalizer's decisions; which of the two is right is not known.
+    equalizer's decisions, and who is right is not known.
     """
     from rich.console import Console
     from rich.table import Column, Table

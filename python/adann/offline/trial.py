@@ -139,7 +139,7 @@ def try_capture(capture: Capture, symbol_rate: float | None, constellation: core
                     f"(modulation error ratio {trained.blind_ratio:.1f} dB, error vector magnitude "
                     f"{100 * error_vector_magnitude(trained.blind_ratio):.1f} %, about "
                     f"{wrong_decisions(constellation, trained.blind_ratio, labels.size)} of {labels.size} wrong, if "
-                    "the residual is noise)")
+                    "what is left is noise)")
     return Trial(said, samples, bursts, sps, done.symbol_rate, constellation, fraction, trained.model, rows, blind,
                  _verdict(rows, blind), curves, {"middle samples": middles, "linear equalizer": soft})
 
@@ -177,7 +177,7 @@ def _verdict(rows, blind):
         verdict = f"adaptation {'hurts' if adaptive > frozen else 'helps'} here: {counted}"
     best = min(frozen, adaptive)
     if blind:
-        return verdict + "; known labels would show which is right: those of sync words are enough, 255 where not known"
+        return verdict + "; who is right, only labels tell: those of sync words are enough, 255 where not known"
     if best > linear + _DEVIATIONS * np.sqrt(best + linear + 1):
         return verdict + f"; a linear equalizer is better, with {linear}"
     if counts["slicer"] <= best:
