@@ -129,7 +129,7 @@ def changed(module, case):
 @pytest.mark.parametrize("case, said", [
     ("no Relu", "no Relu before Gemm"), ("Sigmoid", "Sigmoid r0, allowed: Gemm, MatMul, Add, Relu, Softmax"),
     ("residual", "Add sum is not part of a chain"), ("computed", "RandomNormal w1 is not part of a chain"),
-    ("scaled", "is scaled"), ("behind", "after a Softmax"), ("infinite", "not finite"),
+    ("scaled", "is scaled"), ("behind", "behind a Softmax"), ("infinite", "not finite"),
     ("narrow", "has 5 inputs where 6 values come"), ("none", "no fully-connected layer"), ("two", "has 2 inputs")])
 def test_other_graphs_are_refused_by_one_sentence(module, tmp_path, case, said):
     (tmp_path / "net.onnx").write_bytes(changed(module, case).SerializeToString())

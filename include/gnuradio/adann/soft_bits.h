@@ -20,7 +20,7 @@ namespace gr::adann {
  * What gr-fec's decoders make of the scale: fec.ldpc_decoder takes these ratios as they
  * are; before GNU Radio 3.10.8 it took a value y as the ratio 2y/sigma^2 and wants
  * sigma = sqrt(2) there. The others quantise to 8
- * bits with 48 steps per unit in fec.extended_decoder, which keeps 2.6: multiply by
+ * bits with 48 steps per unit behind fec.extended_decoder, which keeps 2.6: multiply by
  * 0.25 before it, which keeps ratios up to 10; a Viterbi decoder's result does not depend
  * on the scale.
  */

@@ -248,7 +248,7 @@ def _bursts(record, size):
                 len(bursts) > 1 and bursts[-1].first < bursts[-2].end):
             raise ValueError(f"burst {len(bursts) - 1} lies at {bursts[-1].first} to {bursts[-1].end}, allowed: "
                              f"within the "
-                             f"{size} samples, after the one before it")
+                             f"{size} samples, behind the one before it")
     return bursts
 
 

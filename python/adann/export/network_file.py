@@ -89,7 +89,7 @@ def _read_onnx(path):
         if stream not in node.input or (kind not in _IDLE and any(each is None for each in constants)):
             raise ValueError(f"{kind} {_named(node)} is not part of a chain of fully-connected layers")
         if ended and kind not in _IDLE:
-            raise ValueError(f"{kind} {_named(node)} after a Softmax, which only the end may be")
+            raise ValueError(f"{kind} {_named(node)} behind a Softmax, which only the end may be")
         attributes = {each.name: onnx.helper.get_attribute_value(each) for each in node.attribute}
         if kind in ("Gemm", "MatMul"):
             if not rectified:
