@@ -178,7 +178,7 @@ def test_without_a_model_too(settings, message):
 
 @pytest.mark.parametrize("case, part", [("static", 1.0), ("Doppler, amplifier", 0.5)])
 def test_packet_error_rates_beside_gnuradios(case, part):
-    """100 packets; the figures of 1000 stand in docs/bursts.md."""
+    """100 packets; the figures of 1000 stand in docs/results/bursts.md."""
     received = bursts.receive(bursts.CASES[case], 100, 1)
     linear = min(bursts.gnuradio_errors(received, step, goes_on)
                  for step in bursts.STEPS for goes_on in (True, False))

@@ -17,5 +17,5 @@ def sets(tmp_path_factory):
     assert "delay of 0 symbols" in result.stdout
     # Noise of 0.4 in a signal of 5.45 and that.
     left = 10 * np.log10(0.16 / (0.16 + 5 * 1.09))
-    assert f": it leaves {left:.0f}." in result.stdout
+    assert f": residual {left:.0f}." in result.stdout
     return folder

@@ -47,7 +47,7 @@ def test_16qam_over_fibre_starts_blindly_but_for_what_only_labels_tell():
     the Q that arrives with it: no blind start can know, nor the signs."""
     received, sent = scipy.io.loadmat(record("arof_mmwave_16qam/10km_16QAM_28_3.mat"))["dataToSave"].T
     samples, constellation = normalized(received.astype(np.complex64)), core.constellation("16qam")
-    assert any("I and Q were filtered apart" in each for each in doubts(samples, constellation, 1, 5))
+    assert any("I and Q were filtered separately" in each for each in doubts(samples, constellation, 1, 5))
     labels, ratio = blind_labels(feature_view(samples, 1, 5), constellation, True, 25_000)
     decided, paired = constellation.points[labels], np.roll(sent.real, -1) + 1j * sent.imag
     paired *= np.sqrt(np.mean(abs(constellation.points) ** 2) / np.mean(abs(sent) ** 2))

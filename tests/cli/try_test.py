@@ -107,7 +107,7 @@ def test_a_blind_start_tells_that_i_and_q_were_filtered_apart(tmp_path):
     write_capture(str(tmp_path / "a.sigmf-meta"), apart.astype(np.complex64), 4.0)
     result = adann("try", tmp_path / "a.sigmf-meta", "--constellation", "16qam", "-o", tmp_path / "out")
     assert result.exit_code == 0, result.output
-    assert "I and Q were filtered apart" in result.output
+    assert "I and Q were filtered separately" in result.output
 
 
 def test_noise_and_a_reference_without_a_meaning_are_refused(tmp_path):

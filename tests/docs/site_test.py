@@ -20,7 +20,7 @@ def build():
 
 def test_every_link_between_pages_leads_to_a_file(build, tmp_path):
     build.copy_pages(tmp_path)
-    assert "(paper.md)" in (tmp_path / "index.md").read_text()  # docs/paper.md in the tree
+    assert "(results/index.md)" in (tmp_path / "index.md").read_text()  # docs/results/index.md in the tree
 
 
 def test_a_link_to_nothing_is_named(build, tmp_path, monkeypatch):

@@ -87,7 +87,7 @@ def test_i_and_q_that_were_filtered_apart_are_named_and_equalized():
     decided, ratio = blind_labels(features, constellation, True)
     wrong = min(np.mean(np.array(turned)[decided] != labels) for turned in constellation.symmetries)
     assert wrong < 1e-3 and ratio > 20
-    assert "I and Q were filtered apart" in said(apart, "16qam")
+    assert "I and Q were filtered separately" in said(apart, "16qam")
 
 
 def test_what_is_said():

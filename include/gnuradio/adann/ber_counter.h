@@ -15,7 +15,7 @@ namespace gr::adann {
  * \ingroup adann
  *
  * Input 0 takes the decided labels and input 1 the sent ones, one per byte, each at its
- * own pace; input 2, optional, takes M posteriors beside each decided label, as the
+ * own pace; input 2, optional, takes M posteriors with each decided label, as the
  * equalizer gives them. The block finds the delay between them and the inversion (PAM) or rotation
  * (PSK, QAM, APSK) by itself. Until it has locked, and after the streams no longer agree better than
  * by chance, it counts nothing and says so, rather than 0.5. A false lock on streams that

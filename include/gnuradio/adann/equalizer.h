@@ -19,11 +19,11 @@ namespace gr::adann {
 //! What the front filter of an equalizer is doing.
 struct front_filter_state {
     std::vector<std::complex<float>> taps; //!< the earliest sample's first; none without
-    std::size_t memory; //!< symbols that they look back; 0: they do nothing
-    double residual;    //!< dB: what the expected waveform leaves of the samples; or NaN
+    std::size_t memory;   //!< forgetting time constant, symbols; 0: the identity
+    double residual;      //!< dB, relative to the expected waveform; or NaN
     std::uint64_t resets; //!< times that it was worse than nothing, and started over
-    std::uint64_t slips;  //!< cycle slips of the carrier that were seen, and undone
-    double frequency;     //!< of the carrier that is taken out, turns a symbol
+    std::uint64_t slips;  //!< cycle slips of the carrier that were detected and undone
+    double frequency;     //!< of the carrier that is removed, cycles per symbol
     float offset;         //!< that is added to float samples
 };
 
@@ -46,7 +46,7 @@ struct ber_estimate {
  * zero mean and unit power, sample i·sps the middle of symbol i; or feature vectors. Input
  * 1, only for the loss "supervised": known labels (byte), M or more where not known. Output 0:
  * labels 0 … M-1 (byte); output i belongs to symbol i. Output 1, optional: posteriors, M
- * floats. Output 2, optional: soft symbol (neighbouring levels are 2 apart), of the
+ * floats. Output 2, optional: soft symbol (neighbouring levels differ by 2), of the
  * samples' type: with a model that has an expected waveform the point that was decided and
  * the noise on its pulse, some ten symbols after the label, else or by choice the
  * posterior mean. Output 3, optional: the bit error rate estimated without labels (float),
@@ -70,18 +70,18 @@ struct ber_estimate {
  * With decisions "refined", the default, labels at output 0 are refined by the expected
  * waveform. That needs the guard and a model on whose own signal `adann train` has counted
  * that it helps. They come 41 symbols and twice the waveform's reach later, output i is
- * symbol i as ever, and the last ones come when the input or a burst ends; where the
+ * symbol i all the same, and the last ones come when the input or a burst ends; where the
  * waveform does not explain the signal they are the network's. The estimated error rate is
  * theirs; posteriors and soft symbols stay the network's.
  *
  * Bursts: the setting training_sequence has the labels that each begins with, and the tag
  * training_start_tag is where its first symbol's sample is, as digital::corr_est_cc sets
  * it. From that sequence, 64 symbols, say, the front filter takes its taps and the
- * carrier's phase and frequency, up to 1/32 turn a symbol, at once; then it follows the
+ * carrier's phase and frequency, up to 1/32 cycle per symbol, at once; then it follows the
  * decisions. If the sequence is not there, a false alarm, nothing changes. At
- * burst_end_tag, the first symbol behind a burst, learning pauses until the next burst,
+ * burst_end_tag, the first symbol after a burst, learning pauses until the next burst,
  * after_burst says with what filter. Until the first burst it pauses, too. Batches begin
- * behind training sequences.
+ * after training sequences.
  *
  * Learning rate, sigma and epsilon that are `automatic` are scaled to half the distance h
  * of two neighbours in the unit-power constellation: 0.0045 h, h·√sps/9 and h·√sps/3
@@ -90,13 +90,13 @@ struct ber_estimate {
  * Without a model it starts with nothing: the sample in the middle decides 4096 symbols,
  * then a linear equalizer that is fitted to them blindly, and from 32768 symbols on a network that the adapter thread has
  * trained on those decisions, with an expected waveform; whose decisions explain the
- * samples better decides, and from there it adapts as ever. Symbols have to be random and
+ * samples better decides, and both adapt from there. Symbols have to be random and
  * their carrier recovered. Labels are right up to a symmetry of the constellation and a
- * whole delay, which the signal does not tell. What is known tells it: labels at input 1
+ * whole delay, which the signal does not show. Known symbols resolve it: labels at input 1
  * with the loss "supervised", or a training sequence of 40 symbols and more at each
  * training_start_tag. Two for each sample of the window and more, and from the batch on
  * that has them the linear equalizer is fitted to these; labels that none explains count
- * as not known. With a sequence all this begins at the first tag, and anew behind each
+ * as not known. With a sequence all this begins at the first tag, and anew after each
  * burst_end_tag, so that packets want a model. Each stage is a `status` event, "start".
  *
  * The guard has three networks, and the one decide whose decisions explain the samples best
@@ -119,7 +119,7 @@ struct ber_estimate {
  * average may be others than before, another optimizer is refused. With `checkpoint` set,
  * one is written there each `checkpoint_interval` seconds and when the flowgraph stops,
  * never while work() waits; it may be the file that `model` names. After a rollback the
- * latest batches lie beside it, in `.rollback.safetensors`, for `adann replay`.
+ * latest batches are next to it, in `.rollback.safetensors`, for `adann replay`.
  *
  * A sample that is NaN, infinite or beyond ±1000 costs the decisions whose windows hold
  * it (any label, some finite posteriors) and the adaptation step of its batch, and
@@ -133,7 +133,7 @@ struct ber_estimate {
  * on), network (offline, adaptive or last good: the one that decides), updates, dropped,
  * rejected, rollbacks and queued (batches not yet trained on, that of this step included);
  * with a front filter also memory (symbols, 0: it does nothing), residual (dB),
- * filter_resets, cycle_slips, frequency (turns a symbol) and bursts. In the mode "live"
+ * filter_resets, cycle_slips, frequency (cycles per symbol) and bursts. In the mode "live"
  * steps come at most 20 times a second. Message port `control`: the symbols freeze, resume
  * and reset (to the offline network), a pair, or a dictionary of them: (freeze . bool),
  * (front_filter . bool), (learning_rate . x), (sigma . x) and (epsilon . x), where () is
@@ -189,12 +189,12 @@ public:
     virtual double estimated_bit_error_rate() const = 0;
     //! Which network decides: offline, adaptive, last good; linear during a start without a model.
     virtual std::string network() const = 0;
-    /*! Modulation error ratio in dB: of what the expected waveform explains of the samples that the network
-     * sees to what it leaves; NaN without a front filter. */
+    /*! Modulation error ratio in dB: power of the expected waveform to that of the residual of the
+     * samples that the network sees; NaN without a front filter. */
     virtual double modulation_error_ratio() const = 0;
     //! Bursts whose training sequence was there, so that the front filter took its taps from it.
     virtual std::uint64_t bursts() const = 0;
-    //! Of the carrier that the front filter takes out, turns a symbol.
+    //! Of the carrier that the front filter removes, cycles per symbol.
     virtual double frequency() const = 0;
     //! After the latest batch.
     virtual front_filter_state front_filter() const = 0;

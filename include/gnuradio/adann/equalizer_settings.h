@@ -1,8 +1,7 @@
 /* -*- c++ -*- */
 /*
- * The equalizer's settings: what each is called, takes, and is unless told otherwise. All
- * there is to know about one stands here once; Python, the command line and the checks
- * visit it.
+ * The equalizer's settings: name, range, default and a sentence for each, in one place.
+ * Python, the command line and the checks visit them.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
@@ -24,7 +23,7 @@ inline constexpr std::nullopt_t automatic = std::nullopt;
 
 enum class loss_kind { self_training, pi_model, vat, aug_vat, supervised };
 
-//! What a loss needs beside a network's decisions: eq. (3) and (5) to (9) of the paper.
+//! What a loss needs besides a network's decisions: eq. (3) and (5) to (9) of the paper.
 struct loss_traits {
     enum needs : unsigned { nothing = 0, noise = 1, perturbation = 2, known_labels = 4 };
 
@@ -290,19 +289,19 @@ struct equalizer_settings : adaptation_settings {
         visit(
             "burst_end_tag",
             self.burst_end_tag,
-            "Key of the tag at the first symbol behind a burst, such as the Power "
+            "Key of the tag at the first symbol after a burst, such as the Power "
             "Squelch's squelch_eob, where its last labels come out; empty: a burst lasts "
             "until the next one.");
         visit("after_burst",
               self.after_burst,
               "Between bursts, freeze: nothing is learnt, the front filter stays; reset: "
-              "and it does nothing; keep: learning goes on.");
+              "it becomes the identity; keep: learning goes on.");
         visit(
             "soft_symbol",
             self.soft_symbol,
-            "Soft symbols as received: each decision's point and the noise on its pulse, "
-            "what the model's expected waveform leaves; or mean: the posterior mean, as ever "
-            "where there is no such waveform.");
+            "received: each decision's point plus the residual on its pulse, relative to the "
+            "model's expected waveform; mean: the posterior mean, also where there is no "
+            "such waveform.");
     }
 };
 

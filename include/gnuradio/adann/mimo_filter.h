@@ -17,13 +17,12 @@ namespace gr::adann {
 /*! \brief Several channels in, a stream for each transmitter out: polarisations, antennas.
  * \ingroup adann
  *
- * A matrix of filters brings the channels, in which the transmitters are mixed, to streams
- * such as the model was trained on, for an adann::equalizer behind each output. Its taps
- * follow by exponentially windowed least squares on the waveform that the model expects of
- * what its network decides, and each output's carrier is followed. It starts blindly after
- * 4096 symbols; until then output o is channel o. Two outputs on one transmitter are
- * parted, and one that is lost starts again. Which transmitter comes out where nothing
- * tells.
+ * A matrix of filters combines the channels, in which the transmitters are mixed, to
+ * streams such as the model was trained on, for an adann::equalizer after each output. Its
+ * taps adapt by exponentially windowed least squares to the waveform that the model expects
+ * of its network's decisions, and each output's carrier is tracked. It starts blindly after
+ * 4096 symbols; until then output o is channel o. Of two outputs on one transmitter one
+ * starts again, and so does one that is lost. The order of the transmitters is open.
  *
  * Inputs: complex samples, sample i·sps the middle of symbol i, zero mean and about unit
  * power. Outputs: the same, delay() symbols later; a tag moves with its sample. The result
@@ -59,10 +58,10 @@ public:
     virtual unsigned found() const = 0;
     //! Times that a transmitter was found, over all outputs.
     virtual std::uint64_t starts() const = 0;
-    /*! What the expected waveform leaves of the filtered samples, dB, of the worst output;
+    /*! Residual of the filtered samples relative to the expected waveform, dB, of the worst output;
      * NaN before the first update. */
     virtual double residual() const = 0;
-    //! Of the carrier that is taken out of each output, turns a symbol.
+    //! Of the carrier that is removed from each output, cycles per symbol.
     virtual std::vector<double> frequencies() const = 0;
 };
 

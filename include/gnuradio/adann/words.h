@@ -11,7 +11,7 @@
 
 namespace gr::adann {
 
-//! A row of words(); there are rows that tell more.
+//! A row of words(); some rows have more members.
 template <typename Enum>
 struct word {
     Enum value;

@@ -62,7 +62,7 @@ struct batch_result {
  * begins where that gives the fewest errors; only inserted or deleted symbols stay
  * uncounted. If there is none, the lock is lost: neither the probe nor the one before it,
  * in which the agreement may have ended, is counted, nor what follows until an alignment
- * is found. Errors are counted exactly if slips are 4096 symbols or more apart.
+ * is found. Errors are counted exactly if there are 4096 symbols or more between slips.
  *
  * **Unlocked**, it looks at 2048 labels and then 8192; if that fails, further on: 8192
  * labels later, then 16384 and so on to 131072, which bounds the work. What it has passed
@@ -72,7 +72,7 @@ struct batch_result {
  * **Permuted labels.** Where less than four in five symbols agree at any alignment, other
  * orders of the labels are tried (see alignment_search::find_permuted). One with less than
  * half of the errors means that sender and receiver do not mean the same bits: that is no
- * lock, nothing is counted, and permutation() tells which it is.
+ * lock, nothing is counted, and permutation() says which it is.
  *
  * **Posteriors** of the decided labels, by choice, bring the generalized mutual
  * information, of the soft bits that they are worth.
@@ -122,7 +122,7 @@ public:
     bool locked() const { return d_locked; }
     /*! Empty, or while there is no lock because the labels are permuted: [l] is the label
      * decided for the sent label l. Of those that differ by a symmetry only, the one that
-     * leaves most labels as they are, the first ones. */
+     * changes the fewest labels, the first ones. */
     const std::vector<std::uint8_t>& permutation() const { return d_permutation; }
     //! The latest alignment; meaningful if there was a lock.
     const alignment& where() const { return d_lock.where; }

@@ -72,7 +72,7 @@ private:
     tile_features d_features;
     pair_features d_pairs;
     std::vector<std::uint32_t> d_dense;
-    std::vector<simd::dense_layer> d_rest; // the layers behind the first one
+    std::vector<simd::dense_layer> d_rest; // the layers after the first one
     aligned_floats d_common;               // the sum of a pair
     aligned_floats d_hidden[2];            // the layers' outputs in turn
     aligned_floats d_posteriors;

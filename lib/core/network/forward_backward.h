@@ -15,7 +15,7 @@
 
 namespace gr::adann::core {
 
-//! What a forward pass leaves behind.
+//! What a forward pass keeps for the backward pass.
 struct pass {
     explicit pass(const network& shape);
     const float* logits() const { return outputs.back().data(); }

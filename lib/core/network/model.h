@@ -57,17 +57,17 @@ struct model {
         constexpr float by_chance = 1e-4f;
         return refined_symbol_error_rate > symbol_error_rate + by_chance;
     }
-    //! How many of those were wrong for each that likelihoods would have (label_refiner's
-    //! doubts): 0.01 to 100; NaN if unknown, or found from fewer than 30 errors. Beyond 1/3
-    //! to 3 likelihoods do not know this signal's noise.
+    //! How many of those were wrong for each expected error (label_refiner): 0.01 to 100; NaN
+    //! if unknown, or found from fewer than 30 errors. Beyond 1/3 to 3 the likelihoods do not
+    //! fit this signal's noise.
     float refined_errors_per_doubt = std::numeric_limits<float>::quiet_NaN();
     /*! Logits divided by it give posteriors that say how often the network errs on the
      * signal that it was trained on, as found with labels; 1 if unknown. 0.05 to 20. */
     float temperature = 1;
     //! The same for a network that has adapted without labels from this one.
     float adapted_temperature = 1;
-    //! Whether `temperature` was found from 30 errors at least: fewer do not tell what a
-    //! posterior is worth. A file that does not say is taken to.
+    //! Whether `temperature` was found from 30 errors at least: fewer do not calibrate a
+    //! posterior. A file that does not say is taken to.
     bool calibrated = true;
 
     /*! What the samples of this signal are expected to be, if it was learnt; to be set by
@@ -82,8 +82,8 @@ struct model {
     //! \throws std::invalid_argument as check_formats()
     void set_formats(const quantization& chosen);
 
-    //! The tensors of a file beside its network's and waveform's: of a checkpoint, what an
-    //! adaptive_equalizer goes on from.
+    //! The tensors of a file besides its network's and waveform's: of a checkpoint, what an
+    //! adaptive_equalizer continues from.
     tensor_file state;
 };
 

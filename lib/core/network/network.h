@@ -37,7 +37,7 @@ public:
     std::size_t inputs() const { return d_sizes.front(); }
     std::size_t outputs() const { return d_sizes.back(); }
     const std::vector<layer>& layers() const { return d_layers; }
-    std::size_t widest_layer() const; //!< of those behind the input
+    std::size_t widest_layer() const; //!< of those after the input
 
     std::vector<float>& parameters() { return d_parameters; }
     const std::vector<float>& parameters() const { return d_parameters; }

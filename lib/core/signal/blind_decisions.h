@@ -1,6 +1,6 @@
 /* -*- c++ -*- */
 /*
- * Decisions of symbols that nobody knows, by a linear equalizer that nobody told them.
+ * Decisions of unknown symbols, by a blind linear equalizer.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later
  */

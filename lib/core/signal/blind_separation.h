@@ -32,10 +32,9 @@ struct separated {
  * constellation and come at one rate, and the carrier of each.
  *
  * All channels together look like one with `channels` times as many samples a symbol.
- * blind_equalizer() finds one transmitter in it. What is expected of the channels, turned
- * back by its carrier, given its labels (fit_waveform()) is then taken out of them, and the
- * next one is sought in what is left: so no transmitter is found twice. What cannot be known is not: which
- * transmitter is found first, a symmetry of the constellation, a whole delay.
+ * blind_equalizer() finds one transmitter in it. Its expected waveform in the channels
+ * (fit_waveform()), rotated by its carrier, is then subtracted, and the next one is sought in
+ * the residual: so no transmitter is found twice. Open are which transmitter is found first, a symmetry of the constellation, a whole delay.
  *
  * \param half_window symbols on each side that the equalizers look at
  * \param transmitters of each the labels, signal.symbols - 2·half_window, those of the

@@ -40,7 +40,7 @@ struct carrier_track {
  * constellation, whose order M is 2 to 8; of others the carrier counts as standing still.
  *
  * Their M-th power takes the modulation off. Its line is looked for in stretches of 1024 symbols,
- * in all frequencies that can be told, half of 1/M turns a symbol either way; one counts that
+ * in all frequencies that can be distinguished, up to half of 1/M cycles per symbol; one counts that
  * noise alone would show once in a million looks. The phase is then that of the power's mean over
  * 128 symbols.
  *

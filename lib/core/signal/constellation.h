@@ -20,7 +20,7 @@ namespace gr::adann::core {
  * Up to 8 points: the label itself. More points with 4 or 8 levels in either dimension
  * (16QAM, 64QAM): the level of I and that of Q. Other constellations (16APSK, 32QAM,
  * 256QAM): none, for their patterns are too many to count, and I and Q depend on each
- * other. What counts patterns leaves them out then. */
+ * other. They are left out of what counts patterns then. */
 struct label_parts {
     std::size_t count = 0;  //!< 0 to 2
     std::size_t values = 1; //!< of each part: 2, 4 or 8
@@ -33,7 +33,7 @@ struct label_parts {
  * As in GNU Radio, a label *is* its packed bits, most significant first, and the order of
  * the points carries the bit mapping. The named ones are Gray-coded: `pam4` is 0→-3,
  * 1→-1, 3→+1, 2→+3. A square QAM label holds the bits of I and then those of Q, each
- * coded as a PAM label. Neighbouring levels of PAM and QAM are 2 apart.
+ * coded as a PAM label. Neighbouring levels of PAM and QAM differ by 2.
  *
  * Everything else about a constellation is found from its points, never from their
  * number.

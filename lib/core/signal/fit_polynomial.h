@@ -10,7 +10,7 @@
 
 namespace gr::adann::core {
 
-/*! The polynomial of a waveform's affine part that lowers what that leaves most, by least
+/*! The polynomial of a waveform's affine part that lowers its residual most, by least
  * squares over at most 65,536 samples that are spread over those given.
  *
  * Memory is the shortest, of none and a half to two symbols, whose squared error on other

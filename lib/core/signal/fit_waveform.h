@@ -13,12 +13,12 @@ namespace gr::adann::core {
 /*! The expected waveform of consecutive labelled symbols.
  *
  * Least squares give the affine part, of the shortest reach whose error is within 1 % of
- * the best one's. What it leaves, averaged for each pattern and shrunk towards zero by k
+ * the best one's. Its residual, averaged for each pattern and shrunk towards zero by k
  * symbols more, Σ/(N + k), gives the table. Context and k are those of the least
  * leave-one-out error, which is exact and costs no second pass: a table never fits its own
  * noise, and there is a larger one, or one at all (context above 0), only if it lowers
  * that error by three of its standard errors. The noise is that error's root; its
- * autocorrelation is that of what the waveform leaves. Source: Allen, "The relationship
+ * autocorrelation is that of the residual. Source: Allen, "The relationship
  * between variable selection and data augmentation and a method for prediction",
  * Technometrics, 1974 (PRESS).
  *

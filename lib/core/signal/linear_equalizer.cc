@@ -46,7 +46,7 @@ linear_equalizer blind(const feature_view& view,
         std::snprintf(
             text,
             sizeof text,
-            "no linear equalizer finds %s: the kurtosis behind the best one is %.2f of "
+            "no linear equalizer finds %s: the kurtosis after the best one is %.2f of "
             "that of %s (needed: %.1f)",
             symbols.name().c_str(),
             std::max(kurtosis, 0.0),

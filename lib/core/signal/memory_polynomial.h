@@ -15,10 +15,10 @@ namespace gr::adann::core {
 
 /*! The monomials up to the third degree of a signal, each through a filter of its own, added
  * up with an offset. Of real samples x: x, x², x³. Of complex ones x = I + jQ: I, Q, I², IQ, Q², I³, I²Q,
- * IQ², Q³, so that it has the even orders of a biased modulator and what its arms do apart; and |x|⁴I,
- * |x|⁴Q, the next odd order of what turns and bends x by its power, an amplifier or a fibre.
+ * IQ², Q³, so that it has the even orders of a biased modulator and of each of its arms; and |x|⁴I,
+ * |x|⁴Q, the next odd order of an amplifier's or a fibre's AM/AM and AM/PM.
  *
- * A filter looks `memory` taps before and behind, a quarter of a symbol apart, or a sample
+ * A filter has `memory` taps on each side, one every quarter of a symbol, or every sample
  * where that is more. Source: Kim and Konstantinou, "Digital predistortion of wideband
  * signals based on power amplifier model with memory", Electronics Letters, 2001. */
 class memory_polynomial
@@ -66,7 +66,7 @@ public:
 
     /*! Adds the polynomial of consecutive symbols. Allocates nothing.
      * \param samples of the first of them, complex ones I, Q; those of reach() symbols lie
-     * before, and behind the last
+     * before, and after the last
      * \param sum count symbols */
     void add(const float* samples, std::size_t count, float* sum) const;
 

@@ -23,8 +23,8 @@ public:
 
     /*! Adds a symbol's samples. Allocates nothing.
      * \param affine what the affine part expects of them; those of reach() symbols lie before
-     * and behind
-     * \param rest what is left of them */
+     * and after
+     * \param rest their residual */
     void add(const float* affine, const float* rest);
 
     unsigned memory() const { return d_shape.memory(); }

@@ -34,7 +34,7 @@ public:
     //! \param out symbols × bits_per_symbol()
     void process(const float* posteriors, float* out, std::size_t symbols) const;
 
-    /*! What the ratios of one symbol tell of its label, in bits: bits_per_symbol() less
+    /*! The information of one symbol's ratios about its label, in bits: bits_per_symbol() less
      * log2(1 + exp(-ratio)) of each 1 and log2(1 + exp(ratio)) of each 0 in it. The mean
      * over symbols that are equally likely is the generalized mutual information of these
      * ratios, as they are (s = 1): the bits a symbol that an ideal code carries which is

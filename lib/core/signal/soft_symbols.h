@@ -15,13 +15,13 @@
 
 namespace gr::adann::core {
 
-/*! The point of each decided symbol, plus what the expected waveform of the decisions leaves
- * of the samples, projected on the symbol's own pulse.
+/*! The point of each decided symbol, plus the residual of the samples relative to the
+ * expected waveform of the decisions, projected on the symbol's own pulse.
  *
  * The pulse is the waveform's affine part: what the symbol's point is multiplied with in the
  * samples of the symbols within reach. Least squares find the point, real or complex as the
  * samples are, that explains the rest best: interference is cancelled, nonlinear too, and
- * noise is matched filtered. So the cloud around a point tells the modulation error ratio and
+ * noise is matched filtered. So the cloud around a point has the modulation error ratio and
  * the EVM that a receiver without interference would have. A decision that is wrong lies at
  * the wrong point, and far off.
  *
@@ -30,7 +30,7 @@ namespace gr::adann::core {
 class soft_symbols
 {
 public:
-    /*! \param alphabet points of the output: neighbouring levels of named ones are 2 apart
+    /*! \param alphabet points of the output: neighbouring levels of named ones differ by 2
      * \param window of the views to come; their dimension may be longer, by as much on
      * both sides */
     soft_symbols(const expected_waveform& waveform,
@@ -45,7 +45,7 @@ public:
      * \param labels windows.count decisions
      * \param points room for windows.count, interleaved where samples are complex
      * \return how many were written: from the first one of the stream on, lag() symbols
-     * later. What is not usable (all_usable()) leaves the point alone. */
+     * later. Where samples are not usable (all_usable()) it is the point alone. */
     std::size_t
     take(const feature_view& windows, const std::uint8_t* labels, float* points);
 

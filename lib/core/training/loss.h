@@ -63,7 +63,7 @@ struct loss_value {
  * the posteriors at v do. So what is learnt from uncertain labels stays as uncertain as they are.
  * - pseudo_label "perturbed": the label is the decision at g(v + r); the loss is taken at
  * g(v). This is Algorithm 2 as printed. It is unstable: decision boundaries move into
- * dense regions (docs/paper.md).
+ * dense regions (docs/results/paper.md).
  *
  * self_training has neither noise nor r, so "clean" and "perturbed" are one. r is
  * Algorithm 1: with o = NN(v) ("perturbed": NN(g(v))) and o' = NN(g(v + ξ·d)), d standard

@@ -24,7 +24,7 @@ namespace gr::adann::core {
  * still larger where the symbol was sent than where it was not. So an offset is added to
  * the logit, for pseudo-labels only. Each time that classes have 32 labels on average, the
  * offset grows by 16 nats · (1/2 - labels of the class / equal share), and is never below
- * 0: above half its share the class loses it again. By chance, scrambled data leaves a
+ * 0: above half its share the class loses it again. By chance, scrambled data has a
  * class below half its share once in 2000 times.
  */
 class missing_classes

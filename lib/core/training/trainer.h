@@ -54,7 +54,7 @@ public:
     //! Starts over from `parameters`, the optimizer empty.
     void reset(const std::vector<float>& parameters);
 
-    //! What the next step depends on, beside the settings.
+    //! What the next step depends on, besides the settings.
     void state(archive& members);
 
 private:

@@ -129,11 +129,11 @@ Raises ValueError naming what is allowed.)")
                 return py::array_t<std::complex<float>>(c.size(), c.points().data());
             },
             "complex64 (M,): point l belongs to label l; neighbouring levels of the named "
-            "ones are 2 apart")
+            "ones differ by 2")
         .def_property_readonly(
             "symmetries",
             &constellation::symmetries,
-            "Label permutations of the rotations that leave the points as they are, by "
+            "Label permutations of the rotations that map the points onto themselves, by "
             "increasing angle: of PAM none and inversion, of QAM 0, 90, 180, 270 degrees.")
         .def_property_readonly("reflections",
                                &constellation::reflections,

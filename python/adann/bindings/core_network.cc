@@ -225,8 +225,8 @@ void bind_model(py::module& m)
         .def_readwrite(
             "refined_errors_per_doubt",
             &model::refined_errors_per_doubt,
-            "How many refined labels were wrong for each that the doubts of "
-            "refine_labels() would have; 0.01 to 100, nan if unknown. Unless it is within "
+            "How many refined labels were wrong for each error that refine_labels() "
+            "expected; 0.01 to 100, nan if unknown. Unless it is within "
             "1/3 to 3 the error rate of refined decisions is not called trustworthy.")
         .def_readwrite("temperature",
                        &model::temperature,
@@ -274,7 +274,7 @@ void bind_model(py::module& m)
         "load_model",
         &load_model,
         py::arg("path"),
-        "Reads a model file (safetensors, adann/1 or /2). Raises ModelFileError, a ValueError.");
+        "Reads a model file (safetensors, adann/1 to /4). Raises ModelFileError, a ValueError.");
     m.def("save_model",
           &save_model,
           py::arg("path"),

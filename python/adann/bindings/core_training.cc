@@ -71,7 +71,7 @@ void bind_training(py::module& m)
           &settings_by_name<equalizer_settings>,
           "The equalizer's settings: a setting for each name.");
 
-    py::class_<loss_traits>(m, "loss_traits", "What a loss needs beside decisions.")
+    py::class_<loss_traits>(m, "loss_traits", "What a loss needs besides decisions.")
         .def_property_readonly("augments", &loss_traits::augments, "noise, sigma")
         .def_property_readonly(
             "adversarial", &loss_traits::adversarial, "a perturbation, epsilon and xi")

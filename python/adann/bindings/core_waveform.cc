@@ -102,8 +102,8 @@ Symbol i owns the samples from i*sps - sps//2 on.
 constellation: core.constellation; sps: samples of a symbol, 1 to 64; complex: whether they are
 affine_reach: 0 to 64 symbols on each side
 context: labels of a pattern, 0 to 2*affine_reach + 1, and at most 65536 patterns
-memory: taps on each side of the polynomial's filters, a quarter of a symbol or one sample
-apart, up to two symbols; 0: no polynomial
+memory: taps on each side of the polynomial's filters, one every quarter of a symbol or every
+sample, up to two symbols; 0: no polynomial
 
 All zero until set(). Raises ValueError naming the parameter that is out of range.)")
         .def(py::init<const constellation&,
@@ -157,7 +157,7 @@ sample that is not usable are left out. Raises ValueError for too few symbols.)"
             &residual,
             py::arg("samples"),
             py::arg("labels"),
-            "Mean squared difference of a float, real and imaginary part apart, to what is "
+            "Mean squared difference of a float, real and imaginary part separately, to what is "
             "expected: samples (n, sps), labels (n,).")
         .def(
             "set",
@@ -180,7 +180,7 @@ sample that is not usable are left out. Raises ValueError for too few symbols.)"
         .def_property_readonly(
             "noise",
             &expected_waveform::noise,
-            "The rms that it leaves of a float of symbols that it was not learnt from.")
+            "The rms residual of a float, of symbols that it was not learnt from.")
         .def_property_readonly(
             "noise_correlation",
             [](const expected_waveform& w) {

@@ -90,11 +90,11 @@ void bind_equalizer(py::module& m)
             "complex64 (taps,), the earliest sample's first; empty without a filter")
         .def_readonly("memory",
                       &front_filter_state::memory,
-                      "Symbols that they look back; 0: they do nothing.")
+                      "Forgetting time constant in symbols; 0: the identity.")
         .def_readonly(
             "residual",
             &front_filter_state::residual,
-            "dB: what the expected waveform leaves of the filtered samples; nan "
+            "dB: residual of the filtered samples relative to the expected waveform; nan "
             "without a filter.")
         .def_readonly("resets",
                       &front_filter_state::resets,
@@ -123,23 +123,23 @@ Message ports: status (a dictionary per step, live at most 20 a second, and chan
 (epsilon . x), (save . path), or a dictionary of these).
 
 model: a core.model, or the path of a model file or of a checkpoint, from which the equalizer
-  goes on; "" starts with nothing: see below
-constellation, sps, half_window, complex: of the samples, without a model; a model tells them
+  continues; "" starts with nothing: see below
+constellation, sps, half_window, complex: of the samples, without a model; a model has them
   itself, and complex that is another than the model's is refused. Constellations as
-  core.constellation takes them; windows of at most 512 samples; complex unless told otherwise
+  core.constellation takes them; windows of at most 512 samples; default: complex
 classes: how many posteriors are expected of a model; another number is refused
 Settings, by their names:)") +
          settings_doc<equalizer_settings>() + R"(
 
 A training sequence, which each burst begins with, needs a model with an expected waveform: from
-its front filter's taps, the carrier's phase and its frequency, up to 1/32 turn a symbol, are found at
+its front filter's taps, the carrier's phase and its frequency, up to 1/32 cycle per symbol, are found at
 once; 64 symbols are enough. If it is not where the tag is, nothing changes. Until the first burst,
 and between bursts unless after_burst is 'keep', nothing is learnt.
 
 Without a model the sample in the middle decides 4096 symbols, then a linear equalizer that was
 fitted to them blindly, and from 32768 symbols on a network that was trained on those decisions in
 the adapter thread, or that linear equalizer again where its decisions explain the samples better;
-from there it adapts as ever. Symbols have to be random and their carrier recovered. Labels are right up to a symmetry of
+both adapt from there. Symbols have to be random and their carrier recovered. Labels are right up to a symmetry of
 the constellation and a whole delay. Each stage is a status event, 'start'. If the file `checkpoint`
 is there already, it goes on from that.
 
@@ -201,7 +201,7 @@ ValueError) if the model file cannot be read.)")
         .def(
             "modulation_error_ratio",
             &equalizer::modulation_error_ratio,
-            "dB: of what the expected waveform explains of the filtered samples to what it leaves; nan "
+            "dB: power of the expected waveform to that of the residual of the filtered samples; nan "
             "without a front filter.")
         .def("bursts",
              &equalizer::bursts,

@@ -33,8 +33,8 @@ void bind_mimo_filter(py::module& m)
         "mimo_filter",
         R"(Several channels in, a stream for each transmitter out: polarisations of light, antennas.
 
-A matrix of filters follows the channels, in which the transmitters are mixed, and brings them to streams such as
-the model was trained on: put an equalizer behind each output. Inputs: complex samples, sample i*sps the middle of
+A matrix of adaptive filters combines the channels, in which the transmitters are mixed, to streams such as the
+model was trained on: put an equalizer after each output. Inputs: complex samples, sample i*sps the middle of
 symbol i, zero mean, about unit power. Outputs: the same, delay() symbols later. It starts blindly after 4096 symbols.
 
 model: a core.model, or the path of a model file, of one transmitter, for complex samples and with an expected waveform
@@ -53,9 +53,9 @@ Raises ValueError naming what is out of range, core.ModelFileError (a ValueError
         .def(
             "residual",
             &mimo_filter::residual,
-            "dB: what the expected waveform leaves of the filtered samples, of the worst "
+            "dB: residual of the filtered samples relative to the expected waveform, of the worst "
             "output; nan before the first update.")
         .def("frequencies",
              &mimo_filter::frequencies,
-             "Of the carrier that is taken out of each output, turns a symbol.");
+             "Of the carrier that is removed from each output, cycles per symbol.");
 }

@@ -23,14 +23,13 @@ class capture_source(gr.hier_block2):
     path: as for `captures.read_capture`; integers are scaled to ±1 as there, float64 is refused.
     complex: whether the samples are complex; the file must agree.
     repeat: begin again at the end, for ever.
-    sample_rate: samples per second, above 0 for a file that does not tell it; 0: what the file
-        tells.
+    sample_rate: samples per second, above 0 for a file without one; 0: the file's.
     Raises ValueError for anything else, and for what is wrong with the file.
 
     The first sample, of each repetition too, has the tag rx_rate, if the rate is known. Without
     `repeat`, the message port `end` sends (end . number of samples) when the last sample has gone
-    out; the blocks behind may still hold some. Nothing here slows the samples down to their rate:
-    a `blocks.throttle` behind does.
+    out; the blocks after it may still hold some. Nothing here slows the samples down to their rate:
+    a `blocks.throttle` does.
     """
 
     def __init__(self, path: str | Path, complex: bool = False, repeat: bool = False,
@@ -63,7 +62,7 @@ class capture_source(gr.hier_block2):
             self.msg_connect(self._end, "end", self, "end")
 
     def sample_rate(self) -> float | None:
-        """Samples per second, None if neither the file nor the parameter tells."""
+        """Samples per second, None if neither the file nor the parameter has it."""
         return self._sample_rate
 
     def size(self) -> int:
@@ -97,7 +96,7 @@ def _reader(stored, path, repeat):
 
 
 class _end(gr.sync_block):
-    """Gets one sample, the last, and tells so."""
+    """Gets one sample, the last, and says so."""
 
     def __init__(self, complex, size):
         super().__init__("capture_end", [np.complex64 if complex else np.float32], None)

@@ -27,7 +27,7 @@ class receiver(gr.hier_block2):
     and control of the equalizer. With count_errors also input 1: the labels that were sent (byte);
     output 3, optional: the bit error rate of each batch (float); message port ber of the counter.
 
-    model: core.model or path of a model file, which tells samples per symbol, type and
+    model: core.model or path of a model file, which has samples per symbol, type and
         constellation; "" starts with nothing, see `equalizer`. Train it on what the resampler
         gives with the same clock recovery.
     sample_rate, symbol_rate, window, clock_recovery, loop_bandwidth: see `resampler`.
@@ -38,8 +38,8 @@ class receiver(gr.hier_block2):
         Radio's band-edge loop (fll_band_edge_cc), up to some 0.01 cycles a symbol, matched filter
         and Costas loop; else the carrier has to be recovered before.
     roll_off: of the pulses, 0.05 to 1. carrier_bandwidth: of the Costas loop, above 0, below 1.
-    front_filter: of the equalizer; None: on, but behind a Costas loop for points of one amplitude only.
-        Of others, 16QAM say, the loop's own jitter makes the filter start over.
+    front_filter: of the equalizer; None: on, except after a Costas loop for points of several amplitudes:
+        with 16QAM the loop's own jitter makes the filter start over.
     adaptation: settings of `equalizer` by their names, such as mode, checkpoint and guard; any loss
         without known labels.
     Raises ValueError naming the parameter that is out of range, core.ModelFileError (a ValueError)

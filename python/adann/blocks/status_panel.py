@@ -18,7 +18,7 @@ _BEFORE = "–"
 
 
 class StatusWidget(QtWidgets.QWidget):
-    """The bit error rate estimated without labels against time, and the latest state beside it.
+    """The bit error rate estimated without labels against time, and the latest state next to it.
 
     title: text above, may be empty. history: seconds that the plot shows.
     """
@@ -130,7 +130,7 @@ class _Plot(QtWidgets.QWidget):
 
 
 class status_panel(status_listener):
-    """A Qt panel of what an equalizer tells: its own estimate of the bit error rate, which network
+    """A Qt panel of what an equalizer knows about itself: its own estimate of the bit error rate, which network
     decides, front filter, carrier, how far training lags.
 
     title: text above; history: seconds that the plot shows, 1 to 86400. Connect an equalizer's

@@ -143,7 +143,7 @@ def _read_rigolwfm(path):
         model = detect_model(str(path))
     except Parse_WFM_Error as error:
         raise ValueError("unknown format; known are .csv, .mat, .npy, .wav, Infiniium .h5, and "
-                         "what RigolWFM reads; of raw numbers tell the type, as --type i16 or --type f32") from error
+                         "what RigolWFM reads; for raw numbers give the type, as --type i16 or --type f32") from error
     try:
         with contextlib.redirect_stderr(io.StringIO()):  # it prints what it then raises
             wfm = Wfm.from_file(str(path), model)

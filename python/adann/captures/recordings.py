@@ -64,7 +64,7 @@ def _raw_numbers(path, kind):
     if not match or match[3] not in _SIZES[match[2]]:
         raise ValueError(f"type is {kind}, allowed: i8, i16, i32, u8, u16, u32, f32, f64, with c before it for "
                          f"I and Q in "
-                         "turn, with be behind it for big-endian")
+                         "turn, followed by be for big-endian")
     dtype = np.dtype(f"{'>' if match[4] else '<'}{match[2]}{int(match[3]) // 8}")
     width = dtype.itemsize * (1 + bool(match[1]))
     size = check_file(path)

@@ -186,7 +186,7 @@ CHECKS = (
 @click.command()
 @click.pass_context
 def doctor(context: click.Context) -> None:
-    """Check the installation, and tell what mends it."""
+    """Check the installation, and say what mends it."""
     healthy = True
     for what, optional, check in CHECKS:
         try:

@@ -25,7 +25,7 @@ OWN_DEFAULTS = {"mode": "lockstep"}  # a file has all the time
 
 @click.command()
 @click.option("--model", required=True, metavar="FILE",
-              help="As written by adann train, or a checkpoint to go on from.")
+              help="As written by adann train, or a checkpoint to continue from.")
 @click.option("--capture", "captures", required=True, multiple=True, metavar="FILE",
               help="Received samples; several are equalized one after the other.")
 @click.option("--reference", "references", multiple=True, metavar="FILE",
@@ -128,8 +128,8 @@ def equalize(model: str, captures: tuple[str, ...], references: tuple[str, ...],
                    .format(**received.estimated_ber)
                    + ("" if received.estimated_ber["trustworthy"] else ", not trustworthy"))
     elif settings["guard"] and mode != "off" and not core.losses[settings["loss"]].supervised:
-        click.echo(f"no guard and no estimated BER: {model} tells neither its error rate nor the signal; adann train "
-                   "writes models that do, from 1000 symbols on"
+        click.echo(f"no guard and no estimated BER: {model} has neither its error rate nor an expected waveform; "
+                   "adann train writes models that have both, from 1000 symbols on"
                    if math.isnan(trained.symbol_error_rate) and not trained.waveform
                    else "no estimated BER: fewer than 4096 symbols were learnt from")
     if mode == "live" and received.dropped:

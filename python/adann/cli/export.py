@@ -20,26 +20,26 @@ _SUFFIXES = {"onnx": ".onnx", "c": ".c", "hls": ""}
 @click.command()
 @click.argument("paths", metavar="MODEL...", nargs=-1, required=True)
 @click.option("--format", "form", required=True, type=click.Choice(list(_SUFFIXES)),
-              help="onnx: frames of samples to posteriors; c: one C99 file, with its header beside it; hls: a folder "
+              help="onnx: frames of samples to posteriors; c: one C99 file and its header; hls: a folder "
                    "of C++ for high-level synthesis, of a model that adann quantize made.")
 @click.option("--front-filter", is_flag=True,
-              help="Take the front filter in, with the taps that a checkpoint has: the window gets as much wider. "
-                   "They stand still in what is exported, and a carrier's phase loop stays here.")
+              help="Combine the front filter, with the taps that a checkpoint has, with the first layer: the window "
+                   "becomes wider. The taps are constant in the export; a carrier's phase loop is not included.")
 @click.option("--matrix", metavar="FILE",
-              help="Take a matrix of filters in, for several channels, as adann separate --matrix writes it; with one "
-                   "model behind all outputs, or one for each. It stands still, too.")
+              help="Combine a matrix of filters, for several channels, as adann separate --matrix writes it; with one "
+                   "model after all outputs, or one for each. It is constant, too.")
 @click.option("--capture", "captures", metavar="FILE", multiple=True,
               help="Samples as they will come, of several channels all, in one file or in one for each: their mean "
-                   "and rms are taken off in what is exported. Without it, samples of zero mean and unit power are "
-                   "expected. A model in whole numbers with filters taken in is rounded anew on it, and needs it; hls "
-                   "has no more of it.")
+                   "and rms are removed in the export. Without it, samples of zero mean and unit power are "
+                   "expected. A model in whole numbers with combined filters is rounded anew on it, and needs it; hls "
+                   "uses it for nothing else.")
 @click.option("-o", "--output", metavar="FILE|DIR", required=True, type=click.Path(path_type=Path),
               help="The file, .onnx or .c, or the folder of hls.")
 def export(paths: tuple[str, ...], form: str, front_filter: bool, matrix: str | None, captures: tuple[str, ...],
            output: Path) -> None:
     """Write a model's network for other programs and machines.
 
-    The network is exported as it is in the file, with its windows; what adapts stays here.
+    The network is exported as it is in the file, with its windows. It does not adapt there.
     """
     from ..captures.files import read_channels, write_files
     from ..export.c_source import c_source

@@ -12,7 +12,7 @@ from .terminal import check_outputs, recording_options
 @click.command("import")
 @click.argument("files", nargs=-1, required=True, metavar="SCOPE_FILE...")
 @click.option("-o", "--output", metavar="FILE", required=True,
-              help="The capture: .sigmf-meta; the .sigmf-data is put beside it.")
+              help="The capture: .sigmf-meta; the .sigmf-data is written next to it.")
 @recording_options
 @click.option("--baud", type=click.FloatRange(0, min_open=True),
               help="Symbols per second, noted in the capture as adann:symbol_rate.")
@@ -41,8 +41,8 @@ def import_capture(files: tuple[str, ...], output: str, channel: str | None, kin
     with interrupts.held():
         meta = write_capture(output, [each.samples for each in records], rate,
                              f"{names}{f', channel {channel}' if channel else ''}", fields, baud, records[0].bursts)
-    rate_told = f" at {rate:.12g} per second" if rate else ", at a rate that the file does not tell"
+    at_rate = f" at {rate:.12g} per second" if rate else ", at a rate that is not in the file"
     per_symbol = f", {rate / baud:.6g} a symbol" if rate and baud else ""
     in_each = f" in each of {len(records)} channels" if len(records) > 1 else ""
     click.echo(f"{meta}: {samples.size} {'complex ' * (samples.dtype.kind == 'c')}samples"
-               f"{in_each}{rate_told}{per_symbol}")
+               f"{in_each}{at_rate}{per_symbol}")

@@ -11,8 +11,8 @@ from .. import core
 def replay(file: str) -> None:
     """Repeat what led to a rollback, step by step.
 
-    FILE is what an equalizer with a checkpoint leaves beside it when it rolls back:
-    *.rollback.safetensors, with the latest batches and the state before them. The table tells the
+    FILE is what an equalizer with a checkpoint writes next to it when it rolls back:
+    *.rollback.safetensors, with the latest batches and the state before them. The table has the
     loss and the mean confidence of each step, the symbol error rates that the guard estimated for
     each network, and which network decided after it.
     """

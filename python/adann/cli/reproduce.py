@@ -18,7 +18,7 @@ from .terminal import progress_bar
               help="A small form, in less than a minute.")
 @click.option("--long", "scale", flag_value="long", show_default=False,
               help="All; drift with 10^8 symbols without one, tracking with one of 10^7, generality "
-              "with the untouched set.")
+              "with the held-out set.")
 @click.option("--scheduler", metavar="tcp://HOST:PORT",
               help="A dask scheduler whose workers have gr-adann; by default one worker runs on each "
               "core of this machine. Any number of workers gives the same results.")
@@ -33,26 +33,25 @@ def reproduce(experiment: str, output: Path, scale: str | None, scheduler: str |
     optimizers  the six optimizers
     losses      Table I
     mlse        maximum-likelihood sequence estimation
-    training    a network told the first symbols of each set
+    training    a network trained on the first symbols of each set
     weights     how much adaptation changes each layer
     complexity  what a step costs
     coherent    the same as frozen, on 960 km of fibre with 16QAM
     all         each of these, in a folder of its own, and summary.md: all claims
 
-    drift: every drift of both links, and disturbances, for the frozen network, the losses, labels
-    told, and the defaults.
+    drift: every drift of both links, and disturbances, for the frozen network, the losses, known
+    labels, and the defaults.
 
     tracking: radio and optical links that keep moving, for AdaNN, GNU Radio's equalizers and
     Volterra equalizers.
 
-    polarisations: two polarisations that turn, two antennas, and blind starts from random mixtures; beside
-    OptiCommPy's equalizer if ADANN_OPTICOMMPY names a python that has it.
+    polarisations: two rotating polarisations, two antennas, and blind starts from random mixtures; OptiCommPy's
+    equalizer too, if ADANN_OPTICOMMPY names a python that has it.
 
     quantization: networks in whole numbers of 4 to 16 bits, on three links.
 
-    generality: random links of many makers, each drifted as far as it was drawn: the defaults
-    against the frozen network and one trained with labels. --long takes the set of links that
-    nothing was decided on.
+    generality: randomly drawn links, each with a drift of drawn size: the defaults against the
+    frozen network and one trained with labels. --long takes the held-out set.
     """
     from ..experiments.cells import cluster
     from ..experiments.page import write_summary

@@ -14,22 +14,21 @@ from .terminal import about, check_outputs, part_options, recording_options
 @click.argument("capture")
 @click.option("--sps", default=4, type=click.IntRange(1, 64), help="Samples per symbol wanted.")
 @click.option("--baud", type=click.FloatRange(0, min_open=True),
-              help="Symbols per second; if neither it nor the capture tells, found.")
+              help="Symbols per second; found if the capture has none either.")
 @recording_options
 @part_options
 @click.option("--clock-recovery", is_flag=True, help="Follow a symbol clock that wanders.")
 @click.option("--carrier", is_flag=True,
-              help="Take out a carrier, found from a power of the symbols, and follow one that moves; real "
-                   "samples around "
-                   "a carrier become complex ones.")
+              help="Remove a carrier, found from a power of the symbols, and track one that moves; real samples "
+                   "around a carrier become complex ones.")
 @click.option("--bursts", is_flag=True,
               help="Find bursts by their power, and give each its own power, phase and carrier; they are noted in the "
-                   "capture, and what lies between them is not learnt from and not decided.")
+                   "capture, and pauses between them are not learnt from and not decided.")
 @click.option("--threshold", type=float, metavar="DB",
               help="Of --bursts, over the pauses, the quietest tenth of the record or less; if not given, halfway "
                    "between bursts and pauses.")
 @click.option("-o", "--output", metavar="FILE", required=True,
-              help="The capture: .sigmf-meta; the .sigmf-data is put beside it.")
+              help="The capture: .sigmf-meta; the .sigmf-data is written next to it.")
 def resample(capture: str, sps: int, baud: float | None, sample_rate: float | None, channel: str | None,
              kind: str | None, skip: int, symbols: int | None, clock_recovery: bool, carrier: bool, bursts: bool,
              threshold: float | None, output: str) -> None:
@@ -38,7 +37,7 @@ def resample(capture: str, sps: int, baud: float | None, sample_rate: float | No
 
     What train and equalize take. Symbol rate, a constant offset of the clock and the sampling phase
     are found from the spectral lines of power and slope, which needs no known symbols; each
-    line of output says what was done. Memory does not grow with the capture, but for
+    line of output says what was done. Memory does not grow with the capture, except for
     a byte or two per symbol with --bursts.
 
     Of several channels, as adann separate takes them, all get the same rate and phase, those of their power together

@@ -21,7 +21,7 @@ from .terminal import about, check_outputs, constellation_option
 @click.option("--reference", "references", multiple=True, metavar="FILE",
               help="The labels that a transmitter sent: .u8; once for each, instead of --model.")
 @constellation_option(required=False)
-@click.option("--sps", type=click.IntRange(1, 64), help="Samples per symbol; a model tells its own.")
+@click.option("--sps", type=click.IntRange(1, 64), help="Samples per symbol; a model has its own.")
 @click.option("--outputs", type=click.IntRange(1, 8),
               help="Transmitters; if not given, as many as channels.")
 @click.option("--length", default=12, type=click.IntRange(1, 64), help="Symbols that the taps span.")
@@ -37,15 +37,15 @@ def separate(captures: tuple[str, ...], model: str | None, references: tuple[str
     The two polarisations of light, or one transmitter received by several antennas (--outputs 1).
     Sample i*sps is the middle of symbol i in all channels.
 
-    With --reference, least squares to the labels: what adann train takes. With --model, a filter
-    that follows: it starts blindly, so which transmitter comes out where nothing tells, nor a
-    rotation of the constellation. Then adann equalize takes each of the captures.
+    With --reference, least squares to the labels: what adann train takes. With --model, an adaptive
+    filter, which starts blindly: the order of the transmitters and rotations of the constellation
+    stay open. Then adann equalize takes each of the captures.
 
-    A carrier that is left in the channels is found, up to a hundredth of a cycle a symbol, followed and taken out.
+    A residual carrier of the channels is found, up to a hundredth of a cycle per symbol, tracked and removed.
 
-    The modulation error ratio told of an output is that of its symbols to the points nearest to them; with --reference
-    its bit error rate, too, is of these, with its 95 % interval (Clopper-Pearson). Where many are wrong the ratio
-    is too good; the rate is, as far as the taps were fitted to the same symbols, of which they take the first 65,536.
+    The modulation error ratio of an output is relative to the points nearest to its symbols. With --reference its bit
+    error rate, too, is of these points, with its 95 % interval (Clopper-Pearson). Where many are wrong the ratio is
+    too good. So is the rate on the first 65,536 symbols, which the taps were fitted to.
     """
     import numpy as np
 

@@ -71,7 +71,7 @@ def recording_options(command: Callable) -> Callable:
     """--channel, --type and --sample-rate: what captures.recordings.recorded_channels asks for."""
     for option in (
             click.option("--sample-rate", "--rate", type=click.FloatRange(0, min_open=True),
-                         help="Samples per second, where the file does not tell or tells it wrongly."),
+                         help="Samples per second, where the file has none or a wrong one."),
             click.option("--type", "kind", metavar="TYPE",
                          help="Of raw numbers: i16, f32, u8 ..., ci16 where I and Q come in turn, i16be."),
             click.option("--channel", metavar="CHANNEL",

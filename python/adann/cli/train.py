@@ -12,7 +12,7 @@ from .terminal import about, check_outputs, constellation_option, part_options, 
 
 _FAR = 10  # times what wrong labels may account for, as estimated
 _FEW = 1000  # symbols to train on
-_MOST = 1 << 19  # symbols that are used, if nobody tells
+_MOST = 1 << 19  # symbols that are used by default
 
 
 def _sizes(ctx: click.Context, parameter: click.Parameter, value: str) -> tuple[int, ...]:
@@ -39,13 +39,13 @@ def _sizes(ctx: click.Context, parameter: click.Parameter, value: str) -> tuple[
 @part_options
 @click.option("--preset", default="default", type=click.Choice(["default", "paper"]),
               help="What the options below do not give; default: by the number of symbols and points, and it "
-                   "ends when it gains no more on a part held back; paper: momentum, 200 epochs, 16384 "
+                   "ends when it gains no more on a part held out; paper: momentum, 200 epochs, 16384 "
                    "symbols a step.")
 @click.option("--optimizer", type=click.Choice(["momentum", "adam"]),
               help="momentum is SGD with momentum 0.9, as in the paper.")
 @click.option("--lr", "learning_rate", type=float,
               help="Learning rate; if not given, 0.004 for momentum and 0.005 for adam.")
-@click.option("--epochs", type=int, help="At most, where a part is held back.")
+@click.option("--epochs", type=int, help="At most, where a part is held out.")
 @click.option("--batch", type=int, help="Symbols of one training step.")
 @click.option("--seed", default=0, help="Of the first weights and the order of the symbols.")
 @click.option("--backend", default="core", show_default=True, type=click.Choice(["core", "torch"]),
@@ -60,17 +60,17 @@ def train(capture: str, reference: str | None, blind: bool, constellation: core.
     found by correlation.
 
     A slicer and a linear equalizer of the network's window, fitted to the same symbols, are tested on
-    the same rest: a network that is worse than these is warned of. Blindly that tells little, for the labels are a
-    linear equalizer's: a network may differ from them because it is better. Errors come with their 95 % interval
-    (Clopper-Pearson); loss is the mean cross-entropy, in nats.
+    the same rest. A warning says where the network is worse. With --blind the labels are a linear equalizer's, and
+    a network may differ from them because it is better. Errors come with their 95 % interval (Clopper-Pearson);
+    loss is the mean cross-entropy, in nats.
 
-    Beside the network it learns the expected waveform: what the samples of a symbol are, given the
+    With the network it learns the expected waveform: what the samples of a symbol are, given the
     labels around it.
 
     A blind start needs a linear equalizer of the network's window to open the eye, scrambled
     symbols, and a carrier that has been recovered. It finds the labels up to an inversion (PAM) or
-    a rotation (PSK, QAM, APSK), as in any receiver without a known word. What the samples tell against
-    it is warned of: another constellation or symbol rate, a carrier, bursts; not an inverted spectrum.
+    a rotation (PSK, QAM, APSK), as in any receiver without a known word. It warns where the samples
+    indicate another constellation or symbol rate, a carrier, or bursts; an inverted spectrum is not seen.
 
     Of a long capture the first 524288 symbols are used, of which --fraction is trained on; --symbols takes more, in
     memory.
@@ -162,8 +162,8 @@ def train(capture: str, reference: str | None, blind: bool, constellation: core.
                    f"equalizer makes {linear.symbol_errors}: more symbols to train on (--fraction), or "
                    "that equalizer, would serve better")
     if waveform := trained.model.waveform:
-        left = 20 * math.log10(waveform.noise * math.sqrt(1 + waveform.complex))
+        residual = 20 * math.log10(waveform.noise * math.sqrt(1 + waveform.complex))
         bends = f", a polynomial of {2 * waveform.memory + 1} taps" if waveform.memory else ""
         click.echo(f"expected waveform of {2 * waveform.reach + 1} symbols{bends} and the patterns of "
-                   f"{waveform.context}: it leaves {left:.1f} dB of the signal")
+                   f"{waveform.context}: residual {residual:.1f} dB")
     click.echo(f"wrote {output}")

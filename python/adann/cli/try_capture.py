@@ -40,11 +40,10 @@ def try_capture(files: tuple[str, ...], reference: str | None, constellation: co
                 symbols: int | None, sps: int, half_window: int, fraction: float, seed: int, output: Path) -> None:
     """From a FILE at any rate to a verdict: does an adaptive equalizer help here?
 
-    A capture, or what adann import reads. What is not told is found: carrier, symbol rate, phase and clock offset,
-    bursts, constellation. A network is
-    trained on the first quarter (of short records up to half), with the labels of --reference or blindly, and the
-    rest is decided by a slicer, a linear equalizer (least squares, the network's window), the network frozen, and
-    AdaNN.
+    A capture, or what adann import reads. What is not given is found: carrier, symbol rate, phase and clock offset,
+    bursts, constellation. A network is trained on the first quarter (of short records up to half), with the labels of
+    --reference or blindly. The rest is decided by a slicer, a linear equalizer (least squares, the network's window),
+    the network frozen, and AdaNN.
 
     The table: symbols that nothing was fitted to; errors among them; the bit error rate with its 95 %
     interval (Clopper-Pearson). Without a reference, errors are differences from a blind linear

@@ -106,7 +106,7 @@ def estimate_bars(draws: list[dict], row: str) -> list[tuple]:
 
 def _table(results: dict) -> str:
     sizes = results["sizes"]
-    parts = ["## Links of many makers\n",
+    parts = ["## Randomly drawn links\n",
              f"{sizes['draws']} random links of the set \"{sizes['links']}\", {sizes['after']} "
              f"symbols after the drift; the worst of {sizes['seeds']} seeds. All are simulated. "
              f"Scale: {results['scale']}.\n"]

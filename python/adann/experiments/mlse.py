@@ -69,11 +69,11 @@ def run(directory: Path, scale: str = "full", progress: Progress | None = None) 
     write_page(directory, "AdaNN against MLSE (Fig. MLSE)",
                {"scale": scale, "seeds": size.seeds, "rows": rows, "errors": errors,
                 "claims": claims},
-               ["equalizer", "told", "final BER, 1e-4: paper", "here", "set1: here"],
+               ["equalizer", "known labels", "final BER, 1e-4: paper", "here", "set1: here"],
                [[name, told, paper, ber_text(rows[name]["final"]), ber_text(rows[name]["before"])]
                 for name, told, paper in (
-                    *((str(one), "all labels", "24, of a memory not told" if one.sps == 1 else "–")
-                      for one in estimators), (DEFAULTS_NAME, "no label", "3.0"))],
+                    *((str(one), "all", "24, its memory is not given" if one.sps == 1 else "–")
+                      for one in estimators), (DEFAULTS_NAME, "none", "3.0"))],
                "The paper does not say how many samples a symbol its MLSE had; with four it knows "
                "as much as the network. Its response starts with a least-squares fit to 8192 "
                "labels and follows by LMS, updated every 8192 symbols.")

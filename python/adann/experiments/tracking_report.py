@@ -14,13 +14,13 @@ from .page import markdown
 
 # {kind: (heading, what the columns are)}
 _KINDS = {
-    "turns": ("Turning echo", "turns a symbol"),
+    "turns": ("Rotating echo", "cycles per symbol"),
     "jumps": ("Jumps of the echo's phase", "symbols between them"),
     "carrier": ("Carrier offset", "cycles a symbol"),
     "linewidth": ("Phase noise", "linewidth times symbol time"),
     "drift": ("A drift that takes its time", "symbols it lasts"),
     "sender": ("Another sender", "its change"),
-    "event": ("A disturbance while the echo turns by 1e-6 a symbol, BER after it", "disturbance")}
+    "event": ("A disturbance while the echo rotates by 1e-6 cycles per symbol, BER after it", "disturbance")}
 OURS, FROZEN = "AdaNN", "frozen"
 # Beyond this rate the bars are lower. {whether: (times the best LMS's BER, BER where it has none)}
 _FAST = 3e-5
@@ -96,10 +96,9 @@ def _table(results: dict) -> str:
              f"All links are simulated. Scale: {results['scale']}; streams of {sizes['symbols']} "
              f"symbols unless a column says more, seeds 0 to {sizes['seeds'] - 1} of stream and "
              "equalizer, of which the worst counts (feedback, CMA, Volterra: seed 0, Volterra 65536 "
-             "symbols). Errors of the first 8192 symbols do not count. AdaNN is told no label "
-             "and starts from the network of the link that "
-             "stands still; of the others each has the best of its steps, and the first 4096 "
-             "labels, CMA none, but its carrier phase.\n"]
+             "symbols). Errors of the first 8192 symbols do not count. AdaNN knows no label "
+             "and starts from the network of the static link. Each of the others has the best of its "
+             "steps, and the first 4096 labels; CMA has no label but its carrier phase.\n"]
     for kind, link in dict.fromkeys((entry["kind"], entry["link"]) for entry in results["summary"]):
         entries = [entry for entry in results["summary"]
                    if (entry["kind"], entry["link"]) == (kind, link)]

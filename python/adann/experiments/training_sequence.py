@@ -59,7 +59,7 @@ def run(directory: Path, scale: str = "full", progress: Progress | None = None) 
     write_page(directory, "A network with a training sequence (Fig. gamma)",
                {"scale": scale, "seeds": size.seeds, "rows": rows, "errors": errors,
                 "claims": claims},
-               ["equalizer", "labels told in each set", "paper", "final BER, 1e-4"],
+               ["equalizer", "known labels in each set", "paper", "final BER, 1e-4"],
                [[name, f"{size.symbols // part:,}" if part else "none", _paper(part),
                  ber_text(rows[name]["final"])] for part, name in names.items()],
                f"Our reading of the paper's {_ITERATIONS} iterations: as many supervised steps of "

@@ -68,7 +68,7 @@ def fold_matrix(models: Sequence[core.model], taps: npt.NDArray[np.complex64]) -
     for each in models:
         if ((list(each.network.sizes), each.sps, each.half_window, each.constellation.text) !=
                 (list(first.network.sizes), first.sps, first.half_window, first.constellation.text)):
-            raise ValueError("models of different size or constellation, allowed behind one matrix: alike ones")
+            raise ValueError("models of different size or constellation, allowed after one matrix: alike ones")
     behind = list(models) * (outputs // len(models))
     rows = [_behind(each.network.weight(0), filters, first.sps, 2) for each, filters in zip(behind, taps)]
     sizes = list(first.network.sizes)

@@ -65,20 +65,20 @@ class coherent_link(gr.hier_block2):
         leaks and the levels of each arm are compressed unequally
     iq_gain: of Q over I in dB, -6 to 6. iq_phase: -45 to 45 degrees more than 90 between them.
         Whatever the modulator does, an amplifier launches unit power
-    polarization: angle in degrees, -90 to 90, by which the receiver's axes are turned against the
-        sender's: cos of it is received of this polarisation, sin of the other, which carries
+    polarization: angle in degrees, -90 to 90, by which the receiver's axes are rotated against the
+        transmitter's: cos of it is received of this polarisation, sin of the other, which carries
         independent 16QAM symbols
-    dispersion: what its compensation leaves, -500 to 500 ps/nm, at 1550 nm. The default is 0.6 %
+    dispersion: after its compensation, -500 to 500 ps/nm, at 1550 nm. The default is 0.6 %
         of 960 km of standard fibre, 17 ps/(nm km)
     nonlinear_phase: rotation in rad by self-phase modulation at mean power, -2 to 2: the field is
-        multiplied by exp(j*nonlinear_phase*(power - 1)); carrier recovery has taken off the
+        multiplied by exp(j*nonlinear_phase*(power - 1)); carrier recovery has removed the
         mean. 12 spans of 80 km launched with 1 mW give 0.33 (1.3 /(W km), 21 km effective length);
         dispersion spreads the symbols, so that less acts at once
     timing: error of the sampling instant in symbols, -1 to 1; positive is late
     snr: mean power of the signal over that of the noise in 32 GHz, in dB, -10 to 100. Both
         polarisations counted, the OSNR in 0.1 nm is 4.1 dB more; the 12 spans, 16 dB each, with
         amplifiers of 5 dB noise figure, have one of 26 dB
-    rotation: what carrier recovery leaves, -180 to 180 degrees
+    rotation: residual after carrier recovery, -180 to 180 degrees
     gain, offset: of the receiver, 0.01 to 100 and a complex number of magnitude 0 to 100
     seed: of the noise and of the other polarisation's symbols, 1 to 2^31-2
 

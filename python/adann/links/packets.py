@@ -21,7 +21,7 @@ class Packets:
         from 0 to link.echo and its delay from 0 to link.delay, the turns of that ray and the
         carrier from minus to plus the link's; its phase, and its delay within a sample.
     preamble: labels that each begins with.
-    payload: random symbols behind them.
+    payload: random symbols after them.
     gap: symbols of noise alone before each packet, at least 32.
     """
 

@@ -20,12 +20,12 @@ class polarization_mixer(gr.hier_block2):
     """Two complex streams in, the polarisations x and y as they are sent; two out, as they are received.
 
     With the angle a they become cos(a) x - sin(a) y and sin(a) x + cos(a) y; then the second one is
-    attenuated. Put it behind two coherent_link, one for each polarisation, with polarization=0.
+    attenuated. Put it after two coherent_link, one for each polarisation, with polarization=0.
 
     sps: samples per symbol, 1 to 64
     angle: a at the first sample, -180 to 180 degrees
     turning: growth of a, -0.01 to 0.01 rad a symbol; 3.1e-6 is 100 krad/s at 32 GBd
-    loss: of the second output, 0 to 20 dB: polarisation-dependent loss behind the amplifiers, so that the noise
+    loss: of the second output, 0 to 20 dB: polarisation-dependent loss after the amplifiers, so that the noise
         in the signal is attenuated with it
 
     turning and loss can be set while the flowgraph runs. Raises ValueError, with name, value and range, for a

@@ -81,7 +81,7 @@ class RadioLink:
         """What comes in without noise, complex128, 4 samples a symbol.
 
         extent: "same", 4*n samples, the middle of symbol i at 4*i, or "full", with what the pulses
-        reach beyond, 48 samples before and 47 behind.
+        reach beyond, 48 samples before and 47 after.
         """
         points = np.array(core.constellation(self.constellation).points)
         points /= np.sqrt(np.mean(abs(points) ** 2))

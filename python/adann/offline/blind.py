@@ -135,7 +135,7 @@ def _check_kurtosis(y, points, name):
     moment = np.mean(abs(y) ** 4) / np.mean(abs(y) ** 2) ** 2
     of_points = np.mean(abs(points) ** 4) - of_noise
     if not (moment - of_noise) / of_points > _LEAST_KURTOSIS:
-        raise ValueError(f"no linear equalizer finds {name} in the capture: behind the best one its excess kurtosis is "
+        raise ValueError(f"no linear equalizer finds {name} in the capture: after the best one its excess kurtosis is "
                          f"{moment - of_noise:.2f}, that of {name} {of_points:.2f} (needed: half of it), that "
                          f"of noise, "
                          "of a mix of many symbols or of bursts 0 or more")

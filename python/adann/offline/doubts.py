@@ -75,7 +75,7 @@ def _carrier(samples, sps):
     line = find_carrier(samples[::sps])
     if line and line.turns:
         yield (f"the {line.ordinal} power of the symbols has a line at {line.frequency * line.power:.3g} cycles a "
-               "symbol: a carrier is left, which adann resample --carrier takes out")
+               "symbol: a residual carrier, which adann resample --carrier removes")
 
 
 def _constellation(samples, constellation, sps, half_window):
@@ -117,9 +117,8 @@ def filtered_apart(features: npt.NDArray[np.float32], labels: npt.NDArray[np.uin
             for soft in (linear, linear_equalizer(features, labels, len(labels), constellation))]
     less = 10 * np.log10(left[0] / left[1])
     if less > APART:
-        yield ("I and Q were filtered apart (a mixer, a skew): with taps of its own for each a linear equalizer "
-               f"leaves {less:.1f} dB less. Which symbol's I belongs to which Q, and the sign of each, only known "
-               "symbols tell")
+        yield ("I and Q were filtered separately (a mixer, a skew): with separate taps for each the residual of a "
+               f"linear equalizer is {less:.1f} dB smaller. I/Q pairing and signs then need known symbols")
 
 
 def _kurtosis_off(candidate):
@@ -152,8 +151,8 @@ def _recurs(labels, size):
     best = int(deviations.argmax())
     if deviations[best] > _CLEAR:
         yield (f"the symbols recur after {lags[best]}: {100 * (agree[best] + chance):.0f} % are the same then, "
-               f"{100 * chance:.0f} % by chance (headers, idle words?); a network learns by heart what recurs, and how "
-               "it does on other data these symbols do not tell")
+               f"{100 * chance:.0f} % by chance (headers, idle words?); a network learns by heart what recurs, and "
+               "these symbols do not show how it does on other data")
 
 
 def _unseen(labels, part, size):

@@ -8,4 +8,4 @@ PRESETS: dict[str, dict] = {
                   optimizer="adam", learning_rate=0.01, sigma=0.15, epsilon=0.3, balance=0.0,
                   guard=False, front_filter=False, decisions="network"),
 }
-WARNINGS = {"paper": "the paper's settings diverge as they are printed: docs/paper.md"}
+WARNINGS = {"paper": "the paper's settings diverge as they are printed: docs/results/paper.md"}

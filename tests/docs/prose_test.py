@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The pages for users and contributors in plain words: short sentences, short lines, the field's terms.
+
+Counted are the pages that people wrote; those in folders of docs/results/ are written by `adann reproduce`.
+Tables, listings, headings and pictures are no prose, and a row of a table may be as long as it has to be.
+"""
+
+import pathlib
+import re
+
+import click
+import pytest
+import yaml
+from gnuradio.adann.cli import main as adann
+
+ROOT = pathlib.Path(__file__).parents[2]
+PAGES = [*(ROOT / page for page in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md",
+                                    "examples/README.md")),
+         *(page for folder in ("docs", "docs/tutorials", "docs/results")
+           for page in sorted((ROOT / folder).glob("*.md")))]
+MEAN, LONGEST, WIDTH = 20, 45, 110  # words of a sentence on the mean of a page and at most; columns
+
+# What a radio engineer would have to look up, and the field's word for it.
+PRIVATE = {
+    r"tells?|told|untold|telling": "known, data-aided, indicates, says",
+    r"leaves(?! out\b)|leave (?:least|less|more)|what (?:is|was) left|(?:is|are|was|were) left of": "residual",
+    r"beside": "next to, relative to, besides",
+    r"behind": "after",
+    r"foretold|foretells?": "predicted",
+    r"turn(?:ed|s|ing)(?!(?: \w+)? (?:on|off|into)\b)": "rotated, rotating, cycles",
+    r"aside|displaced": "an ambiguity of delay or rotation",
+    r"borne|bears?": "tolerated",
+    r"doubts?": "error probability",
+    r"misfits?|pattern bias": "model mismatch",
+    r"memories|(?:long|short|longer|shorter) memory": "forgetting time constant",
+    r"of many makers|of another making": "randomly drawn",
+    r"untouched": "held-out",
+    r"apart": "every N symbols, separately",
+    r"looks? (?:back|before|later)|(?:each|next|every) look": "test, interval",
+    r"still (?:link|channel|echo|one)s?": "static",
+    r"as ever|unless told otherwise|wont to|lays? aside|in hindsight": "(leave it out)",
+}
+
+
+def without_listings(text):
+    """The lines of a page, those of its listings empty."""
+    listing = re.compile(r"^\s*```.*?^\s*```", re.DOTALL | re.MULTILINE)
+    return listing.sub(lambda found: "\n" * found[0].count("\n"), text).splitlines()
+
+
+def prose(text):
+    """The blocks of running text, each with the number of its first line: paragraphs and items of lists."""
+    block, first = [], 0
+    for number, line in enumerate([*without_listings(text), ""], 1):
+        bare = line.strip()
+        item = re.match(r"(?:[-*]|\d+\.) ", bare)
+        if block and (item or re.match(r"[|#<!]|$", bare)):
+            yield first, " ".join(block)
+            block = []
+        if bare and not re.match(r"[|#<]|!\[", bare):
+            first = first if block else number
+            block.append(bare[item.end():] if item else bare)
+
+
+def words_of(block):
+    """A block as it is read: links by their text, code as one word, marks of emphasis left out."""
+    block = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", block)
+    return re.sub(r"[*_]{1,2}(?=\S)|(?<=\S)[*_]{1,2}", "", re.sub(r"`[^`]*`", "Code", block))
+
+
+def sentences(text):
+    """(line, sentence) of all running text."""
+    for line, block in prose(text):
+        for sentence in re.split(r"(?<=[.!?])[)\"]?\s+(?=[^a-z\s])", words_of(block)):
+            if re.search(r"\w", sentence):
+                yield line, sentence
+
+
+def count(sentence):
+    return sum(re.search(r"\w", word) is not None for word in sentence.split())
+
+
+def private_words(lines):
+    """What to say instead, of each private word in the lines."""
+    return [f"line {number}: {private[0]}: say {instead}"
+            for number, line in enumerate(lines, 1) for pattern, instead in PRIVATE.items()
+            for private in re.finditer(rf"\b(?:{pattern})\b", words_of(line), re.IGNORECASE)]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_sentences_and_lines_are_short(page):
+    text = page.read_text()
+    found = [(count(sentence), line, sentence) for line, sentence in sentences(text)]
+    too_long = [f"line {line}, {words} words: {sentence}" for words, line, sentence in found if words > LONGEST]
+    too_long += [f"line {number}, {len(line)} columns" for number, line in enumerate(text.splitlines(), 1)
+                 if len(line) > WIDTH and not line.lstrip().startswith("|")]
+    assert not too_long, "\n".join(too_long)
+    mean = sum(words for words, _, _ in found) / max(len(found), 1)
+    assert mean < MEAN, f"{mean:.1f} words a sentence; the longest: {max(found)}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_the_words_are_the_fields(page):
+    """In tables, too; code and links have the names that things have."""
+    assert not private_words(without_listings(page.read_text()))
+
+
+def test_the_words_of_dialogs_are_the_fields():
+    """Of the descriptions that GNU Radio Companion shows."""
+    for path in sorted((ROOT / "grc").glob("*.block.yml")):
+        assert not private_words(yaml.safe_load(path.read_text())["documentation"].splitlines()), path.name
+
+
+def test_the_words_of_help_are_the_fields():
+    for name, command in adann.commands.items():
+        assert not private_words([" ".join(command.get_help(click.Context(command)).split())]), name
+
+
+def test_what_is_counted_is_what_is_read():
+    """The counts of this file, on a page whose counts one can see."""
+    page = ("# A heading that does not count\nOne two three. Four, `five six`, [seven](far/away.md)\neight!\n\n"
+            "- Nine ten e.g. eleven.\n- Twelve\n  thirteen.\n\n| a table | row |\n```\ncode. Code.\n```\n"
+            "1. **Fourteen.**\n")
+    assert [(line, count(sentence)) for line, sentence in sentences(page)] == [(2, 3), (2, 4), (5, 4), (6, 2), (13, 1)]
