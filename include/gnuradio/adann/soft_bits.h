@@ -22,8 +22,8 @@ namespace gr::adann {
  * order. What the sender interleaves is deinterleaved behind this block. A tag moves to
  * its symbol's first bit.
  *
- * Before GNU Radio 3.10.8 fec.ldpc_decoder takes a value y as the ratio 2y/sigma^2 and
- * wants sigma = sqrt(2).
+ * Before GNU Radio 3.10.8 fec.ldpc_decoder takes a value y as the ratio y/(2 sigma^2).
+ * sigma = 1 is best there: the exact sqrt(1/2) overflows in some frames.
  */
 class ADANN_API soft_bits : virtual public gr::sync_interpolator
 {

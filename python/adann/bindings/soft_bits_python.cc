@@ -21,7 +21,7 @@ void bind_soft_bits(py::module& m)
 They are log-likelihood ratios ln(P(1)/P(0)) with the sign, item, scale and limit that the
 decoder takes: the convention, a name of core.soft_bit_conventions (core.soft_bit_decoders
 tells whose) or a core.soft_bit_convention. Before GNU Radio 3.10.8 fec.ldpc_decoder
-takes 'gnuradio' with sigma = sqrt(2).
+takes 'gnuradio' with sigma = 1.
 
 Order: the bits of a label, most significant first, and the symbols as they come; what the
 sender interleaves is deinterleaved behind this block.
