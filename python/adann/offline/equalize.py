@@ -28,8 +28,9 @@ from .evaluate import RunningErrors
 class Received:
     """labels: decisions of each capture, uint8, UNKNOWN between its bursts, all of them if complete; else it was
     stopped, and the rest is missing, of captures not reached all. The counters are the equalizer's, at the end, and so
-    is estimated_ber: a dictionary of ber, low, high and trustworthy, or None if it is not known.
-    mer: the modulation error ratio in dB, None without a front filter. events: all status messages as dictionaries, or None if they were not wanted."""
+    are mer, the modulation error ratio in dB, None without a front filter, and estimated_ber: a dictionary of ber, low,
+    high and trustworthy, or None if it is not known. events: all status messages as dictionaries, or None if they were
+    not wanted."""
 
     labels: list
     complete: bool

@@ -70,7 +70,8 @@ BOOST_AUTO_TEST_CASE(integers_are_rounded_and_limited)
     std::vector<int> expected;
     for (const double ratio : { -20.0, -10.0, -0.04, -0.02, 0.0, 0.3, 9.9, 10.1 }) {
         const double p = 1 / (1 + std::exp(-ratio));
-        posteriors.insert(posteriors.end(), { float(1 / (1 + std::exp(ratio))), float(p) });
+        posteriors.insert(posteriors.end(),
+                          { float(1 / (1 + std::exp(ratio))), float(p) });
         expected.push_back(
             static_cast<int>(std::lround(std::clamp(-12.7 * ratio, -127.0, 127.0))));
     }
@@ -82,12 +83,11 @@ BOOST_AUTO_TEST_CASE(integers_are_rounded_and_limited)
 
 BOOST_AUTO_TEST_CASE(a_convention_out_of_range_is_named)
 {
-    BOOST_CHECK_EXCEPTION(soft_bit_convention_named("aff3"),
-                          std::invalid_argument,
-                          [](const auto& e) {
-                              return std::string(e.what()).rfind(
-                                         "convention is 'aff3', allowed: gnuradio", 0) == 0;
-                          });
+    BOOST_CHECK_EXCEPTION(
+        soft_bit_convention_named("aff3"), std::invalid_argument, [](const auto& e) {
+            return std::string(e.what()).rfind("convention is 'aff3', allowed: gnuradio",
+                                               0) == 0;
+        });
     BOOST_CHECK_EXCEPTION((soft_bits{ 4, { 1, soft_bit_type::float32, -1 } }),
                           std::invalid_argument,
                           [](const auto& e) {
