@@ -167,6 +167,21 @@ def test_a_decoder_of_that_convention_decodes_an_ldpc_code(convention, says_0, c
     assert lost(belief_propagation(-says_0 * soft, combine, 5), coded) == 1
 
 
+def test_sionnas_ldpc_decoder_takes_sionna():
+    ldpc = pytest.importorskip("sionna.phy.fec.ldpc", reason="Sionna is not installed: pip install sionna-no-rt")
+    import torch
+
+    coded = encode(fec.ldpc_encoder_make(ALIST), payload_of(442))
+    soft = torch.tensor(received(coded, "sionna", NOISE_LDPC).reshape(FRAMES, -1))
+    checks = parity_checks()
+    matrix = np.zeros((len(checks), soft.shape[1]), np.uint8)
+    for row, bits in zip(matrix, checks):
+        row[bits] = 1
+    decoder = ldpc.LDPCBPDecoder(matrix, num_iter=50, hard_out=True)
+    assert lost(decoder(soft).numpy(force=True), coded) <= 0.1
+    assert lost(decoder(-soft).numpy(force=True), coded) == 1
+
+
 def test_opticommpys_ldpc_decoder_takes_opticommpy():
     optic = pytest.importorskip("optic.comm.fec", reason="OptiCommPy is not installed: pip install opticommpy")
     from optic.utils import parameters

@@ -64,7 +64,7 @@ BOOST_AUTO_TEST_CASE(certainty_is_limited_and_nonsense_says_nothing)
 
 BOOST_AUTO_TEST_CASE(integers_are_rounded_and_limited)
 {
-    const soft_bits block(2, { 0, soft_bit_type::int8, 12.7f, 20 });
+    const soft_bits block(2, { 0, gr::adann::soft_bit_type::int8, 12.7f, 20 });
     BOOST_TEST(block.item_size() == 1u);
     std::vector<float> posteriors;
     std::vector<int> expected;
@@ -88,7 +88,7 @@ BOOST_AUTO_TEST_CASE(a_convention_out_of_range_is_named)
             return std::string(e.what()).rfind("convention is 'aff3', allowed: gnuradio",
                                                0) == 0;
         });
-    BOOST_CHECK_EXCEPTION((soft_bits{ 4, { 1, soft_bit_type::float32, -1 } }),
+    BOOST_CHECK_EXCEPTION((soft_bits{ 4, { 1, gr::adann::soft_bit_type::float32, -1 } }),
                           std::invalid_argument,
                           [](const auto& e) {
                               return std::string(e.what()) ==
