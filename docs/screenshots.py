@@ -18,6 +18,7 @@ BLOCKS = DOCS / "blocks"  # a picture of each, and of its dialog
 # Size of the window, seconds before and after the sliders are moved, and where to.
 SCENES = {
     "vcsel_live": ((1200, 860), 7, 3, dict(power_first=0.14, power_main=0.46, power_late=0.40)),
+    "coded_live": ((1300, 860), 8, 8, dict(power_first=0.14, power_main=0.46, power_late=0.40)),
     "coherent_live": ((1290, 960), 7, 3, dict(dispersion=145)),
     "own_block_live": ((900, 480), 5, 5, dict(power_late=0.5)),
     "qpsk_live": ((1500, 880), 8, 8, dict(echo=0.6, doppler=5)),

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "ber_counter_impl.h"
 
+#include "core/counting/code_rates.h"
+
 #include <gnuradio/block_detail.h>
 #include <gnuradio/buffer_reader.h>
 #include <gnuradio/io_signature.h>
@@ -203,7 +205,10 @@ void ber_counter_impl::publish_batch(const core::batch_result& batch)
     const core::error_counts& totals = d_counter->totals();
     dictionary told;
     if (d_posteriors)
-        told.add("gmi", batch.counts.gmi()).add("total_gmi", totals.gmi());
+        told.add("gmi", batch.counts.gmi())
+            .add("ngmi", batch.counts.ngmi())
+            .add("code_rate", pmt::intern(core::highest_code_rate(batch.counts.ngmi())))
+            .add("total_gmi", totals.gmi());
     message_port_pub(port,
                      told.add("batch", batch.index)
                          .add("first", batch.first)

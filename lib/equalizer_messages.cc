@@ -161,8 +161,12 @@ void equalizer_impl::publish(const core::adaptation_event& event)
     add("queued", pmt::from_uint64(event.queued));
     if (d_core.has_front_filter()) {
         add("memory", pmt::from_uint64(event.front.memory));
-        if (!std::isnan(event.front.residual))
-            add("residual", pmt::from_double(decibels(event.front.residual)));
+        if (!std::isnan(event.front.residual)) {
+            const double residual = decibels(event.front.residual);
+            add("residual", pmt::from_double(residual));
+            add("mer", pmt::from_double(-residual));
+            add("evm", pmt::from_double(std::sqrt(event.front.residual)));
+        }
         add("filter_resets", pmt::from_uint64(event.front.resets));
         add("cycle_slips", pmt::from_uint64(event.front.slips));
         add("frequency", pmt::from_double(event.front.frequency));

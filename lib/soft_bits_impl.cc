@@ -5,15 +5,21 @@
 
 namespace gr::adann {
 
-soft_bits::sptr soft_bits::make(unsigned size)
+soft_bits::sptr soft_bits::make(unsigned size, const std::string& convention)
 {
-    return gnuradio::make_block_sptr<soft_bits_impl>(size, core::soft_bits(size));
+    return make(size, core::soft_bit_convention_named(convention));
+}
+
+soft_bits::sptr soft_bits::make(unsigned size, const soft_bit_convention& convention)
+{
+    return gnuradio::make_block_sptr<soft_bits_impl>(size,
+                                                     core::soft_bits(size, convention));
 }
 
 soft_bits_impl::soft_bits_impl(unsigned size, const core::soft_bits& core)
     : gr::sync_interpolator("adann_soft_bits",
                             gr::io_signature::make(1, 1, size * sizeof(float)),
-                            gr::io_signature::make(1, 1, sizeof(float)),
+                            gr::io_signature::make(1, 1, core.item_size()),
                             core.bits_per_symbol()),
       d_core(core)
 {
@@ -24,7 +30,7 @@ int soft_bits_impl::work(int noutput_items,
                          gr_vector_void_star& output_items)
 {
     d_core.process(static_cast<const float*>(input_items[0]),
-                   static_cast<float*>(output_items[0]),
+                   output_items[0],
                    noutput_items / d_core.bits_per_symbol());
     return noutput_items;
 }

@@ -18,7 +18,8 @@ CORE = [["common"],
         ["adaptation"]]
 PYTHON = [["captures"], ["blocks"], ["links"], ["offline"], ["export"], ["experiments"], ["cli"]]
 # Public headers of plain C++, without GNU Radio: enumerations and settings, defined once.
-PLAIN = {f"gnuradio/adann/{name}.h" for name in ("words", "equalizer_settings", "mlse_settings")}
+PLAIN = {f"gnuradio/adann/{name}.h" for name in (
+    "words", "equalizer_settings", "mlse_settings", "soft_bit_convention")}
 COMPILED = {"core", "adann_python"}  # modules of C++, which every room of Python may import
 
 

@@ -194,7 +194,11 @@ def test_posteriors_bring_the_mutual_information(late):
     top.run()
     assert counter.bits() == expected.totals.bits == 2 * (known - 100)
     assert counter.gmi() == expected.totals.gmi and 0.5 < counter.gmi() < 2
-    assert [m["gmi"] for m in stored(messages) if "batch" in m] == [b.counts.gmi for b in expected.batches()]
+    told = [m for m in stored(messages) if "batch" in m]
+    batches = expected.batches()
+    assert [m["gmi"] for m in told] == [b.counts.gmi for b in batches]
+    assert [m["ngmi"] for m in told] == [b.counts.ngmi for b in batches] == pytest.approx([m["gmi"] / 2 for m in told])
+    assert [m["code_rate"] for m in told] == [adann.core.highest_code_rate(m["ngmi"]) for m in told]
     counter = adann.ber_counter("pam4", 8192)
     top, _, messages = flowgraph(decided, sent, counter)
     top.run()  # without them

@@ -68,6 +68,7 @@ def test_decides_as_the_core_does_whatever_the_scheduler_hands_over(received):
     assert np.mean(off[4096:] != sent[4096:off.size]) > 0.02
     assert np.mean(found[4096:] != sent[4096:found.size]) < 2e-3
     last = [each for each in told if each["event"] == "step"][-1]
+    assert last["mer"] == -last["residual"] and last["evm"] == pytest.approx(10 ** (last["residual"] / 20))
     assert last["memory"] > 0 and last["residual"] < -8 and last["filter_resets"] == 0
     state = equalizer.front_filter()
     assert state.memory > 0 and len(state.taps) == 2 * reach + 1

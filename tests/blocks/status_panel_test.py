@@ -13,7 +13,8 @@ from PyQt5 import QtWidgets
 STEP = {"event": "step", "loss": 0.1, "confidence": 0.9, "network": "adaptive", "step": 9, "updates": 8,
         "dropped": 3, "rejected": 1, "rollbacks": 0, "queued": 2, "ber": 3e-4, "ber_low": 1e-4,
         "ber_high": 6e-4, "trustworthy": True, "memory": 512, "residual": -17.3, "filter_resets": 0,
-        "frequency": 2e-6}
+        "frequency": 2e-6, "mer": 17.3, "evm": 0.1365}
+BATCH = {"batch": 3, "ber": 2e-3, "symbols": 8192}  # of a BER counter
 
 
 @pytest.fixture(scope="module")
@@ -34,8 +35,8 @@ def test_it_shows_what_an_equalizer_tells(application):
     assert panel.widget.text("estimated BER") == "3.0e-04"
     assert panel.widget.text("95 % interval") == "1.0e-04 to 6.0e-04"
     assert panel.widget.text("network in use") == "adaptive"
-    assert panel.widget.text("modulation error ratio") == "17.3 dB"
-    assert panel.widget.text("error vector magnitude") == "13.6 %"  # 10^(-17.3 / 20)
+    assert panel.widget.text("MER") == "17.3 dB"
+    assert panel.widget.text("EVM") == "13.7 %"
     assert panel.widget.text("front filter") == "memory 512 symbols"
     assert panel.widget.text("trained") == "8 batches" and panel.widget.text("dropped") == "3 batches"
     assert not np.array_equal(picture(panel), empty)
@@ -44,6 +45,25 @@ def test_it_shows_what_an_equalizer_tells(application):
     assert panel.widget.text("latest event") == "rollback why"
     panel.widget.told.emit({"event": "start", "detail": "a stage", "network": "linear"})
     assert panel.widget.text("network in use") == "linear"
+
+
+def test_it_shows_what_a_ber_counter_tells(application):
+    panel = adann.status_panel()
+    panel.widget.show()
+
+    def shown(name):
+        return any(label.text() == name and label.isVisible() for label in panel.widget.findChildren(QtWidgets.QLabel))
+
+    panel.widget.told.emit({"locked": True, "delay": 3})
+    assert not any(shown(name) for name in ("counted BER", "GMI", "NGMI", "code rate"))
+    panel.widget.told.emit(BATCH)
+    assert shown("counted BER") and panel.widget.text("counted BER") == "2.0e-03" and not shown("GMI")
+    panel.widget.told.emit({**BATCH, "gmi": 1.87654, "ngmi": 0.93827, "code_rate": "9/10"})
+    assert panel.widget.text("GMI") == "1.877 bits a symbol" and panel.widget.text("NGMI") == "0.938"
+    assert shown("code rate") and panel.widget.text("code rate") == "9/10"
+    panel.widget.told.emit({**BATCH, "gmi": 0.5, "ngmi": 0.25, "code_rate": ""})
+    assert panel.widget.text("code rate") == "–"
+    assert panel.widget.text("estimated BER") == "–"  # that is the equalizer's
 
 
 def test_a_running_equalizer_reaches_it(application):

@@ -125,6 +125,9 @@ def test_two_captures_are_equalized_and_reported(sets, tmp_path):
     for entry, name in zip(report["captures"], ("set1", "set2")):
         assert entry["gmi"] == pytest.approx(gmi_of_pam4(model, read_capture(sets / name).samples,
                                                          np.fromfile(sets / f"{name}.u8", np.uint8)), abs=1e-3)
+        assert entry["ngmi"] == entry["gmi"] / 2 and entry["code_rate"] == core.highest_code_rate(entry["ngmi"])
+        assert f"{entry['ngmi']:.3f}" in result.stdout
+    assert report["mer"] is report["evm"] is None  # without adaptation there is no front filter
     assert [row["index"] for row in report["blocks"]] == 2 * list(range(8))
     assert report["blocks"][7]["symbols"] == 30_000 - 7 * 4096
     assert set(report["adaptation"]) == {"mode", "loss", "batch", "steps", "dropped", "rejected"}

@@ -9,6 +9,7 @@ import numpy as np
 import pmt
 import pytest
 from gnuradio import adann, blocks, digital, gr
+from gnuradio.adann import core
 from gnuradio.adann.captures.files import write_capture
 from PyQt5 import QtWidgets
 
@@ -145,6 +146,7 @@ def test_an_equalizer_without_a_model_is_made_of_constellation_and_samples(
     ("ber_counter", {"constellation": "given"}, "constellation != 'given' or points != ()"),
     ("normalizer", {"window": "100"}, "statistics == 'fixed' or 1024 <= window <= 2**30"),
     ("resampler", {"symbol_rate": "0"}, "symbol_rate > 0"),
+    ("soft_bits", {"convention": "by_hand", "scale": "0"}, "1e-3 <= scale <= 1e3"),
     ("status_monitor", {"address": "5555"}, "'://' in address"),
     ("vcsel_mmf_link", {"mode_powers": "(1, 2)"}, "len(mode_powers) == len(mode_delays)"),
 ])
@@ -160,6 +162,35 @@ def test_the_mlse_shows_the_port_for_known_labels_when_it_learns_from_them(
     block = new_block(platform, "adann_mlse", adaptation=adaptation, known_labels=known)
     assert sum(not port.hidden for port in block.sinks) == drawn
     assert (block.params["step"].hide == "all") == (adaptation == "off")
+
+
+@pytest.mark.parametrize("convention", [*core.soft_bit_conventions, "by_hand"])
+def test_soft_bits_have_the_item_of_their_convention(platform, convention):
+    by_hand = {"positive": "0", "type": "int8", "scale": "3.5", "clip": "8"}
+    block = new_block(platform, "adann_soft_bits", convention=convention, **by_hand)
+    assert not errors(block)
+    made = make(block)["self"].block
+    item, = (port.dtype for port in block.sources)
+    assert made.output_signature().sizeof_stream_item(0) == {"float": 4, "byte": 1}[item]
+    expected = (core.soft_bit_convention(positive=0, type="int8", scale=3.5, clip=8) if convention == "by_hand"
+                else core.soft_bit_conventions[convention])
+    assert item == ("byte" if expected.type == "int8" else "float")
+    top, sink = gr.top_block(), blocks.vector_sink_b() if item == "byte" else blocks.vector_sink_f()
+    posteriors = np.random.default_rng(1).dirichlet(np.ones(4), 100).astype(np.float32)
+    top.connect(blocks.vector_source_f(posteriors.ravel(), False, 4), made, sink)
+    top.run()
+    found = np.array(sink.data(), np.uint8).view(np.int8) if item == "byte" else np.array(sink.data(), np.float32)
+    np.testing.assert_array_equal(found, core.soft_bits(4, expected).process(posteriors))
+    assert (block.params["scale"].hide == "all") == (convention != "by_hand")
+
+
+def test_grc_offers_every_convention_and_tells_what_it_is(platform):
+    block = new_block(platform, "adann_soft_bits")
+    assert [*block.params["convention"].options] == [*core.soft_bit_conventions, "by_hand"]
+    told = " ".join(block.documentation[""].split())
+    for name, one in core.soft_bit_conventions.items():
+        item = "float" if one.type == "float" else "8-bit integer"
+        assert f"positive is {one.positive}, {item}, {one.scale:g} per nat, {one.clip:g}" in told, name
 
 
 @pytest.mark.parametrize("name", ["ber_counter", "mlse", "equalizer"])

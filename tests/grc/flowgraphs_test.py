@@ -77,6 +77,19 @@ def test_a_headless_twin_runs_to_its_error_rates(name, lowest, highest, compiled
         assert lowest[label] <= rate <= highest[label], done.stdout
 
 
+def test_a_decoder_loses_fewer_frames_with_soft_bits(compiled):
+    """On a fibre that was moved, noisier than the network knew it; 400 frames of 1000 bits."""
+    done = subprocess.run([sys.executable, "coded_headless.py"], cwd=compiled, capture_output=True, text=True,
+                          timeout=120)
+    assert done.returncode == 0, done.stderr
+    lost = {name: (int(number), int(frames)) for name, number, frames in re.findall(
+        r"(.+): (\d+) of (\d+) frames lost", done.stdout)}
+    assert list(lost) == ["AdaNN, soft bits", "AdaNN, hard decisions", "linear_equalizer, soft bits"]
+    assert {frames for _, frames in lost.values()} == {400}
+    soft, hard, linear = (number for number, _ in lost.values())
+    assert soft < 12 and 240 < hard < 300 and 12 < linear < 30  # 4, 269 and 18
+
+
 def test_the_radio_chain_keeps_its_frames_through_an_echo(compiled, tmp_path):
     subprocess.run([sys.executable, str(ROOT / "examples/sdr_recording.py"), "-o", str(tmp_path)],
                    capture_output=True, check=True)

@@ -86,6 +86,7 @@ RUNS = {
     "burst_live": ({}, ("symbol_rate", 1e5), ["lost", "received", "panel"]),
     "capture_live": (dict(capture="capture.sigmf-meta", model="models/vcsel_pam4.safetensors"),
                      ("pace", 1e6), ["eye", "soft_symbols", "confidence", "panel"]),
+    "coded_live": ({}, ("symbol_rate", 4e5), ["lost_frames", "histogram", "panel"]),
     "coherent_live": ({}, ("symbol_rate", 4e5),
                       ["ber_history", "received", "soft_adaptive", "soft_frozen", "confidence", "panel"]),
     "dual_polarisation_live": ({}, ("symbol_rate", 4e4), ["received_0", "received_1", "soft_0", "soft_1", "ber_now"]),

@@ -39,6 +39,13 @@ def test_without_a_reference_the_error_fields_are_null():
     assert all(block["ber"] is None and block["bit_errors"] is None for block in blocks)
 
 
+def test_the_gmi_comes_normalized_and_with_the_code_rate_that_it_bears():
+    entry, _ = report(0, Run("set1", 25, 4, 10, gmi=3.2))
+    assert (entry["gmi"], entry["ngmi"], entry["code_rate"]) == (3.2, 0.8, "3/4")
+    entry, _ = report(0, Run("set1", 25, 4, 10, gmi=-0.1))
+    assert entry["ngmi"] < 0 and entry["code_rate"] is None
+
+
 def test_a_plot_is_written(tmp_path):
     errors = Errors(*np.array([[500] * 12, [2] * 12, [3] * 12]), 2)
     run, unknown = Run("set1", 6000, 2, 500, errors), Run("set2", 6000, 2, 500)

@@ -32,7 +32,9 @@ namespace gr::adann {
  * - per batch a dictionary of `batch` (its number), `first` (number of its first
  *   decided label), `delay`, `symmetry`, `symbols`, `symbol_errors`, `bits`,
  * `bit_errors`, `ber`, `ci95_low`, `ci95_high`, `smoothed_ber` (of the latest 8 batches),
- * `total_bits`, `total_bit_errors` and `total_ber`; with posteriors `gmi` and `total_gmi`;
+ * `total_bits`, `total_bit_errors` and `total_ber`; with posteriors `gmi`, `ngmi` (gmi over
+ * the bits of a symbol), `code_rate` (the highest of DVB-S2 whose pre-FEC limit that
+ * meets, as 3/4, or empty) and `total_gmi`;
  * - per change of the lock a dictionary of `locked` (bool), `delay` in symbols,
  * `symmetry` (number of the inversion or rotation; 0: none), `relocks` and `permuted`.
  *

@@ -132,8 +132,10 @@ struct ber_estimate {
  * ber_low, ber_high and trustworthy (estimated without labels, from the first 4096 symbols
  * on), network (offline, adaptive or last good: the one that decides), updates, dropped,
  * rejected, rollbacks and queued (batches not yet trained on, that of this step included);
- * with a front filter also memory (symbols, 0: it does nothing), residual (dB),
- * filter_resets, cycle_slips, frequency (cycles per symbol) and bursts. In the mode "live"
+ * with a front filter also memory (symbols, 0: it does nothing), residual (dB), mer
+ * (modulation error ratio, dB: -residual), evm (error vector magnitude: rms error over
+ * the rms of the signal), filter_resets, cycle_slips, frequency (cycles per symbol) and
+ * bursts. In the mode "live"
  * steps come at most 20 times a second. Message port `control`: the symbols freeze, resume
  * and reset (to the offline network), a pair, or a dictionary of them: (freeze . bool),
  * (front_filter . bool), (learning_rate . x), (sigma . x) and (epsilon . x), where () is

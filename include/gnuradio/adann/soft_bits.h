@@ -5,24 +5,25 @@
 #pragma once
 
 #include <gnuradio/adann/api.h>
+#include <gnuradio/adann/soft_bit_convention.h>
 #include <gnuradio/sync_interpolator.h>
+#include <string>
 
 namespace gr::adann {
 
 /*! \brief Soft bits for a FEC decoder, from the equalizer's posteriors.
  * \ingroup adann
  *
- * Input: vectors of M posteriors. Output: for each of them log2(M) floats, the bits of
- * the label, most significant first. Of a bit it is the log-likelihood ratio ln(P(1) /
- * P(0)), natural logarithm, limited to ±20; positive is a 1, as in gr-fec. A tag moves
- * to its symbol's first bit.
+ * Input: vectors of M posteriors. Output: for each of them log2(M) soft bits, floats or
+ * int8, as the decoder takes them: see soft_bit_convention.
  *
- * What gr-fec's decoders make of the scale: fec.ldpc_decoder takes these ratios as they
- * are; before GNU Radio 3.10.8 it took a value y as the ratio 2y/sigma^2 and wants
- * sigma = sqrt(2) there. The others quantise to 8
- * bits with 48 steps per unit behind fec.extended_decoder, which keeps 2.6: multiply by
- * 0.25 before it, which keeps ratios up to 10; a Viterbi decoder's result does not depend
- * on the scale.
+ * Order: the bits of a label, most significant first, and the symbols as they come. A
+ * sender that maps the bits in another order has another constellation: points in label
+ * order. What the sender interleaves is deinterleaved behind this block. A tag moves to
+ * its symbol's first bit.
+ *
+ * Before GNU Radio 3.10.8 fec.ldpc_decoder takes a value y as the ratio y/(2 sigma^2).
+ * sigma = 1 is best there: the exact sqrt(1/2) overflows in some frames.
  */
 class ADANN_API soft_bits : virtual public gr::sync_interpolator
 {
@@ -30,8 +31,12 @@ public:
     typedef std::shared_ptr<soft_bits> sptr;
 
     /*! \param size of the constellation (M): 2, 4, 8 ... 256
+     * \param convention a name of soft_bit_conventions
      * \throws std::invalid_argument for another */
-    static sptr make(unsigned size = 4);
+    static sptr make(unsigned size = 4, const std::string& convention = "gnuradio");
+
+    //! \throws std::invalid_argument if a member of the convention is out of range
+    static sptr make(unsigned size, const soft_bit_convention& convention);
 };
 
 } // namespace gr::adann

@@ -27,6 +27,8 @@ struct error_counts {
 
     //! Generalized mutual information, bits a symbol; NaN before the first, or without posteriors.
     double gmi() const { return information / static_cast<double>(symbols); }
+    //! Normalized: gmi() over the bits of a symbol, the rate of an ideal code.
+    double ngmi() const { return information / static_cast<double>(bits); }
     //! Bit error rate; not a number before the first bit.
     double ber() const
     {

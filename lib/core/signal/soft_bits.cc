@@ -5,26 +5,53 @@
 
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 
 namespace gr::adann::core {
 
 namespace {
 
-constexpr float least_probability =
-    1e-30f; // far beyond the limit; keeps logarithms finite
+constexpr float least_probability = 1e-30f; // beyond every clip; keeps logarithms finite
 
 } // namespace
 
-soft_bits::soft_bits(std::size_t size) : d_size(size)
+soft_bit_convention soft_bit_convention_named(const std::string& name)
+{
+    std::vector<std::string> names;
+    for (const auto& each : soft_bit_conventions)
+        names.push_back(each.name);
+    return soft_bit_conventions[choice("convention", name, names)].convention;
+}
+
+void check(const soft_bit_convention& convention)
+{
+    check_range("positive", convention.positive, 0u, 1u);
+    check_range("scale", convention.scale, 1e-3f, 1e3f);
+    check_range("clip", convention.clip, 0.1f, 60.0f);
+}
+
+soft_bits::soft_bits(std::size_t size, const soft_bit_convention& convention)
+    : d_size(size), d_convention(convention)
 {
     while (d_size >> (d_bits + 1))
         ++d_bits;
     if (d_size < 2 || d_size > 256 || d_size != std::size_t(1) << d_bits)
         refuse("size", size, "powers of two from 2 to 256");
+    check(convention);
 }
 
-void soft_bits::process(const float* posteriors, float* out, std::size_t symbols) const
+void soft_bits::process(const float* posteriors, void* out, std::size_t symbols) const
 {
+    if (is_float())
+        write(posteriors, static_cast<float*>(out), symbols);
+    else
+        write(posteriors, static_cast<std::int8_t*>(out), symbols);
+}
+
+template <typename Item>
+void soft_bits::write(const float* posteriors, Item* out, std::size_t symbols) const
+{
+    const float clip = d_convention.clip, factor = d_convention.factor();
     for (; symbols; --symbols, posteriors += d_size) {
         for (unsigned shift = d_bits; shift-- > 0;) {
             float sums[2] = { 0, 0 };
@@ -33,7 +60,12 @@ void soft_bits::process(const float* posteriors, float* out, std::size_t symbols
             // The order of max's arguments makes NaN the least probability too.
             const float ratio = std::log(std::max(least_probability, sums[1]) /
                                          std::max(least_probability, sums[0]));
-            *out++ = std::clamp(ratio, -limit, limit);
+            const float value = factor * std::clamp(ratio, -clip, clip);
+            if constexpr (std::is_same_v<Item, float>)
+                *out++ = value;
+            else
+                *out++ =
+                    static_cast<Item>(std::nearbyint(std::clamp(value, -127.0f, 127.0f)));
         }
     }
 }

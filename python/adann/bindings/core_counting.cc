@@ -105,6 +105,10 @@ void bind_error_counter(py::module& m)
             "generalized mutual information, bits a symbol; nan before the first one and without "
             "posteriors")
         .def_property_readonly(
+            "ngmi",
+            &error_counts::ngmi,
+            "normalized: gmi over the bits of a symbol, the code rate of an ideal code")
+        .def_property_readonly(
             "ci95",
             [](const error_counts& c) {
                 const auto [low, high] = c.ci95();

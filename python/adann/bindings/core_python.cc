@@ -13,6 +13,7 @@ PYBIND11_MODULE(core, m)
     m.attr("__version__") = ADANN_VERSION;
 
     bind_constellation(m);
+    bind_soft_bits(m);
     bind_waveform(m);
     bind_network(m);
     bind_quantization(m);

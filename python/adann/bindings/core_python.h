@@ -23,4 +23,5 @@ void bind_adaptation(pybind11::module& m);
 void bind_judge(pybind11::module& m);
 void bind_error_counter(pybind11::module& m);
 void bind_mlse(pybind11::module& m);
+void bind_soft_bits(pybind11::module& m);
 void bind_waveform(pybind11::module& m);

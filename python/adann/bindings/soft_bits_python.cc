@@ -16,21 +16,26 @@ void bind_soft_bits(py::module& m)
                soft_bits::sptr>(
         m,
         "soft_bits",
-        R"(Soft bits for a FEC decoder: M posteriors in, log2(M) log-likelihood ratios out.
+        R"(Soft bits for a FEC decoder: M posteriors in, log2(M) soft bits out, floats or int8.
 
-ln(P(1)/P(0)) of each bit of the label, most significant first, limited to +-20; positive
-is a 1. fec.ldpc_decoder takes them as they are (before GNU Radio 3.10.8 with
-sigma = sqrt(2)); before
-fec.extended_decoder with a convolutional code multiply by 0.25. constellation: its
-size (M), a power of two from 2 to 256, or what core.constellation takes. Raises ValueError
-for another.)")
-        .def(py::init([](const py::object& constellation) {
-                 if (py::isinstance<py::int_>(constellation))
-                     return soft_bits::make(constellation.cast<std::size_t>());
-                 const auto core = py::module_::import("gnuradio.adann.core");
-                 return soft_bits::make(core.attr("constellation")(constellation)
-                                            .attr("size")
-                                            .cast<std::size_t>());
+They are log-likelihood ratios ln(P(1)/P(0)) with the sign, item, scale and limit that the
+decoder takes: the convention, a name of core.soft_bit_conventions (core.soft_bit_decoders
+tells whose) or a core.soft_bit_convention. Before GNU Radio 3.10.8 fec.ldpc_decoder
+takes 'gnuradio' with sigma = 1.
+
+Order: the bits of a label, most significant first, and the symbols as they come; what the
+sender interleaves is deinterleaved behind this block.
+
+constellation: its size (M), a power of two from 2 to 256, or what core.constellation takes.
+Raises ValueError for another.)")
+        .def(py::init([](const py::object& constellation, const py::object& convention) {
+                 const py::object made =
+                     py::module_::import("gnuradio.adann.core")
+                         .attr("soft_bits")(constellation, convention);
+                 return soft_bits::make(
+                     made.attr("size").cast<unsigned>(),
+                     made.attr("convention").cast<soft_bit_convention>());
              }),
-             py::arg("constellation") = 4);
+             py::arg("constellation") = 4,
+             py::arg("convention") = "gnuradio");
 }

@@ -9,12 +9,13 @@ from collections import deque
 
 from PyQt5 import QtCore, QtGui, QtWidgets
 
-from ..captures.statistics import error_vector_magnitude
 from .status_monitor import status_listener
 
 _FLOOR = -9         # of the plot: log10 of a bit error rate
 _MARGIN = 46, 8     # pixels: left of the plot for its numbers; on the other sides
 _BEFORE = "–"
+_COUNTED = {"counted BER": ("ber", "{:.1e}"), "GMI": ("gmi", "{:.3f} bits a symbol"), "NGMI": ("ngmi", "{:.3f}"),
+            "code rate": ("code_rate", "{}")}  # of a BER counter's messages
 
 
 class StatusWidget(QtWidgets.QWidget):
@@ -35,11 +36,14 @@ class StatusWidget(QtWidgets.QWidget):
         form = QtWidgets.QFormLayout()
         if title:
             form.addRow(QtWidgets.QLabel(f"<b>{title}</b>"))
-        for name in ("estimated BER", "95 % interval", "network in use", "modulation error ratio",
-                     "error vector magnitude", "front filter", "carrier", "trained", "dropped", "lag", "latest event"):
+        for name in ("estimated BER", "95 % interval", "network in use", "MER", "EVM", "front filter", "carrier",
+                     "trained", "dropped", "lag", *_COUNTED, "latest event"):
             self._fields[name] = QtWidgets.QLabel(_BEFORE)
             self._fields[name].setMinimumWidth(210)
             form.addRow(name, self._fields[name])
+        self._form = form
+        for name in _COUNTED:  # until a BER counter tells them
+            self._show_row(name, False)
         self._fields["latest event"].setWordWrap(True)
         layout = QtWidgets.QHBoxLayout(self)
         layout.addLayout(form)
@@ -50,7 +54,23 @@ class StatusWidget(QtWidgets.QWidget):
         """What a field shows."""
         return self._fields[field].text()
 
+    def _show_row(self, name: str, shown: bool) -> None:
+        self._fields[name].setVisible(shown)
+        self._form.labelForField(self._fields[name]).setVisible(shown)
+
     def _show(self, status: dict) -> None:
+        if "event" in status:
+            self._show_equalizer(status)
+        elif "batch" in status:
+            self._show_counter(status)
+
+    def _show_counter(self, status: dict) -> None:
+        for name, (key, form) in _COUNTED.items():
+            if key in status:
+                self._show_row(name, True)
+                self._set(name, form.format(status[key]) or _BEFORE)
+
+    def _show_equalizer(self, status: dict) -> None:
         now = time.monotonic()
         rate = status.get("ber", math.nan)
         if math.isfinite(rate):
@@ -60,10 +80,9 @@ class StatusWidget(QtWidgets.QWidget):
             self._set("95 % interval", f"{low:.1e} to {high:.1e}")
         self._set("network in use", status.get("network", _BEFORE))
         if "memory" in status:
-            ratio = -status["residual"] if "residual" in status else None
-            self._set("modulation error ratio", _BEFORE if ratio is None else f"{ratio:.1f} dB")
-            self._set("error vector magnitude",
-                      _BEFORE if ratio is None else f"{100 * error_vector_magnitude(ratio):.1f} %")
+            known = "mer" in status
+            self._set("MER", f"{status['mer']:.1f} dB" if known else _BEFORE)
+            self._set("EVM", f"{100 * status['evm']:.1f} %" if known else _BEFORE)
             self._set("front filter", f"memory {status['memory']} symbols" if status["memory"]
                       else "does nothing")
             self._set("carrier", f"{status['frequency']:.1e} turns a symbol")
@@ -130,11 +149,13 @@ class _Plot(QtWidgets.QWidget):
 
 
 class status_panel(status_listener):
-    """A Qt panel of what an equalizer knows about itself: its own estimate of the bit error rate, which network
-    decides, front filter, carrier, how far training lags.
+    """A Qt panel of what an equalizer knows about itself: its own estimate of the bit error rate, which
+    network decides, MER and EVM, front filter, carrier, how far training lags.
 
     title: text above; history: seconds that the plot shows, 1 to 86400. Connect an equalizer's
-    `status` to `status`, and put `widget` into a layout. Raises ValueError if history is out of range.
+    `status` to `status`, and put `widget` into a layout. Connect the `ber` of a BER counter to `status`
+    too, and its latest batch is shown: BER, and with posteriors GMI, NGMI and the code rate whose
+    limit they meet. Raises ValueError if history is out of range.
     """
 
     def __init__(self, title: str = "", history: float = 60) -> None:

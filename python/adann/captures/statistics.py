@@ -41,7 +41,10 @@ def record_statistics(samples: npt.ArrayLike, first: int = 0, end: int | None = 
 
 
 def error_vector_magnitude(ratio: float) -> float:
-    """The rms error of symbols over the rms of the points, of a modulation error ratio in dB."""
+    """EVM: the rms error of symbols over the rms of the points, of a modulation error ratio in dB.
+
+    As in 3GPP TS 36.104, Annex E. ETSI TR 101 290 has the largest point's magnitude in place of the rms.
+    """
     return 10 ** (-ratio / 20)
 
 

@@ -53,13 +53,15 @@ def equalize(model: str, captures: tuple[str, ...], references: tuple[str, ...],
 
     The table: blocks to 1e-3 is how many blocks pass until the mean BER of the latest 8 and that of all that follows
     is below 1e-3; final BER, the mean of the last 8 blocks. Intervals are 95 % (Clopper-Pearson).
-    The report also has each capture's generalized mutual information, bits a symbol ("gmi"), of the network's
-    posteriors, where all references are wholly known and no capture has bursts.
+    NGMI is the generalized mutual information of the soft bits a bit, the rate of an ideal code; code rate, the highest
+    one of DVB-S2 whose pre-FEC limit that meets. They are told where all references are wholly known and no capture
+    has bursts; the report has GMI, bits a symbol, too. MER and EVM are those at the end, of what the network sees.
 
     Ctrl-C stops it: what has been decided is counted and written, and the report says
     "complete": false.
     """
     from ..captures.files import cut, growing_output, read_captures
+    from ..captures.statistics import error_vector_magnitude
     from ..offline.equalize import equalize_captures, prepare_capture
     from ..offline.evaluate import RunningErrors, all_known
 
@@ -118,11 +120,14 @@ def equalize(model: str, captures: tuple[str, ...], references: tuple[str, ...],
     report["adaptation"] |= {"steps": received.steps, "dropped": received.dropped, "rejected": received.rejected}
     write_results(runs, received.labels, Outputs(None, report_path, plot), {
         **report, "complete": received.complete, "rollbacks": received.rollbacks,
-        "estimated_ber": received.estimated_ber, "msymbols_per_second": rate})
+        "estimated_ber": received.estimated_ber, "mer": received.mer,
+        "evm": None if received.mer is None else error_vector_magnitude(received.mer), "msymbols_per_second": rate})
     print_table(runs)
     click.echo(f"{mode}, {settings['loss']}: {received.steps} steps of {settings['batch']} symbols, "
                f"{received.dropped} dropped, {received.rejected} rejected, "
                f"{received.rollbacks} rollbacks; {rate:.2f} Msymbols/s")
+    if received.mer is not None:
+        click.echo(f"MER at the end {received.mer:.1f} dB, EVM {100 * error_vector_magnitude(received.mer):.1f} %")
     if received.estimated_ber:
         click.echo("BER at the end, estimated without labels: {ber:.1e} ({low:.1e} to {high:.1e})"
                    .format(**received.estimated_ber)

@@ -132,17 +132,21 @@ def print_table(runs: Sequence[Run]) -> None:
     from rich.console import Console
     from rich.table import Column, Table
 
-    def shown(value: float | None, form: str = "{:.2e}") -> str:
+    def shown(value: object, form: str = "{:.2e}") -> str:
         return "–" if value is None else form.format(value)
 
+    entries = [run.entry() for run in runs]
+    soft = any("ngmi" in entry for entry in entries)
     table = Table("capture", *(Column(name, justify="right") for name in (
-        "symbols", "bit errors", "BER", "95 % interval", "blocks to 1e-3", "final BER")))
-    for entry in (run.entry() for run in runs):
+        "symbols", "bit errors", "BER", "95 % interval", "blocks to 1e-3", "final BER",
+        *(("NGMI", "code rate") if soft else ()))))
+    for entry in entries:
         table.add_row(Path(entry["file"]).name, f"{entry['symbols']:,}",
                       shown(entry["bit_errors"], "{:,}"), shown(entry["ber"]),
                       shown(entry["ci95"], "{0[0]:.1e} to {0[1]:.1e}"),
-                      shown(entry["convergence_blocks"], "{}"), shown(entry["final_ber"]))
+                      shown(entry["convergence_blocks"], "{}"), shown(entry["final_ber"]),
+                      *((shown(entry.get("ngmi"), "{:.3f}"), shown(entry.get("code_rate"), "{}")) if soft else ()))
     console = Console()
     if not console.is_terminal:
-        console = Console(width=120)  # a file has no width
+        console = Console(width=130)  # a file has no width
     console.print(table)

@@ -28,8 +28,9 @@ from .evaluate import RunningErrors
 class Received:
     """labels: decisions of each capture, uint8, UNKNOWN between its bursts, all of them if complete; else it was
     stopped, and the rest is missing, of captures not reached all. The counters are the equalizer's, at the end, and so
-    is estimated_ber: a dictionary of ber, low, high and trustworthy, or None if it is not known.
-    events: all status messages as dictionaries, or None if they were not wanted."""
+    are mer, the modulation error ratio in dB, None without a front filter, and estimated_ber: a dictionary of ber, low,
+    high and trustworthy, or None if it is not known. events: all status messages as dictionaries, or None if they were
+    not wanted."""
 
     labels: list
     complete: bool
@@ -37,6 +38,7 @@ class Received:
     dropped: int
     rejected: int
     rollbacks: int
+    mer: float | None
     estimated_ber: dict | None
     events: list | None
 
@@ -120,7 +122,7 @@ def equalize_captures(model: core.model | str | Path, captures: Sequence[Capture
     seconds = _run(top, sinks, progress, stop)
 
     return {name: Received(np.split(sinks[name].items, starts[1:-1]), sinks[name].full, block.steps(),
-                           block.dropped(), block.rejected(), block.rollbacks(),
+                           block.dropped(), block.rejected(), block.rollbacks(), _known(block.modulation_error_ratio()),
                            _estimate(block.estimated_ber()), _messages(stores.get(name)))
             for name, block in equalizers.items()}, seconds
 
@@ -131,6 +133,10 @@ def _samples(captures: Sequence[Capture], sps: int, past: int) -> Iterator[np.nd
         for first, end in spans(capture, sps):
             yield from portions(capture.samples, first * sps, end * sps)
     yield np.zeros(past, captures[0].samples.dtype)
+
+
+def _known(figure):
+    return None if math.isnan(figure) else figure
 
 
 def _estimate(estimate):

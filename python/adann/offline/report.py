@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .. import core
 from ..captures.files import atomic_output
 from .evaluate import CONVERGED, LATEST, Errors
 
@@ -20,7 +21,7 @@ from .evaluate import CONVERGED, LATEST, Errors
 class Run:
     """One capture after an equalizer. file: its name; symbols: decided ones, with the pauses between bursts;
     bits_per_symbol: of the constellation; block: symbols of a reported block; errors: None without a reference;
-    gmi: generalized mutual information of the posteriors, bits a symbol, where the decisions lie beside the reference,
+    gmi: generalized mutual information of the soft bits, bits a symbol, where the decisions lie beside the reference,
     None if it is not known; bursts: an entry of the report for each, [] where the capture is continuous."""
 
     file: str
@@ -32,7 +33,10 @@ class Run:
     bursts: list[dict] = field(default_factory=list)
 
     def entry(self) -> dict:
-        """Its entry of report.json's "captures"."""
+        """Its entry of report.json's "captures".
+
+        ngmi: gmi over the bits of a symbol, the rate of an ideal code; code_rate: see core.highest_code_rate.
+        """
         entry = {"file": self.file, "symbols": self.symbols, "bit_errors": None, "ber": None,
                  "ci95": None, "convergence_blocks": None, "final_ber": None}
         if self.errors:
@@ -41,7 +45,8 @@ class Run:
                          convergence_blocks=self.errors.convergence(),
                          final_ber=None if np.isnan(final) else final)
         if self.gmi is not None:
-            entry["gmi"] = self.gmi
+            ngmi = self.gmi / self.bits_per_symbol
+            entry.update(gmi=self.gmi, ngmi=ngmi, code_rate=core.highest_code_rate(ngmi) or None)
         if self.bursts:
             entry["bursts"] = self.bursts
         return entry

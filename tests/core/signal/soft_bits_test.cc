@@ -62,6 +62,40 @@ BOOST_AUTO_TEST_CASE(certainty_is_limited_and_nonsense_says_nothing)
     BOOST_TEST(ratios(in, 4) == expected, boost::test_tools::per_element());
 }
 
+BOOST_AUTO_TEST_CASE(integers_are_rounded_and_limited)
+{
+    const soft_bits block(2, { 0, gr::adann::soft_bit_type::int8, 12.7f, 20 });
+    BOOST_TEST(block.item_size() == 1u);
+    std::vector<float> posteriors;
+    std::vector<int> expected;
+    for (const double ratio : { -20.0, -10.0, -0.04, -0.02, 0.0, 0.3, 9.9, 10.1 }) {
+        const double p = 1 / (1 + std::exp(-ratio));
+        posteriors.insert(posteriors.end(),
+                          { float(1 / (1 + std::exp(ratio))), float(p) });
+        expected.push_back(
+            static_cast<int>(std::lround(std::clamp(-12.7 * ratio, -127.0, 127.0))));
+    }
+    std::vector<std::int8_t> out(expected.size());
+    block.process(posteriors.data(), out.data(), out.size());
+    BOOST_TEST(std::vector<int>(out.begin(), out.end()) == expected,
+               boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(a_convention_out_of_range_is_named)
+{
+    BOOST_CHECK_EXCEPTION(
+        soft_bit_convention_named("aff3"), std::invalid_argument, [](const auto& e) {
+            return std::string(e.what()).rfind("convention is 'aff3', allowed: gnuradio",
+                                               0) == 0;
+        });
+    BOOST_CHECK_EXCEPTION((soft_bits{ 4, { 1, gr::adann::soft_bit_type::float32, -1 } }),
+                          std::invalid_argument,
+                          [](const auto& e) {
+                              return std::string(e.what()) ==
+                                     "scale is -1, allowed: 0.001 to 1000";
+                          });
+}
+
 BOOST_AUTO_TEST_CASE(a_size_that_is_no_power_of_two_is_named)
 {
     for (const std::size_t size : { 0u, 1u, 3u, 12u, 512u })
