@@ -97,6 +97,7 @@ front_filter::front_filter(const expected_waveform& waveform,
                d_planes == 2),
       d_sums(d_taps, d_planes == 2),
       d_wanted_noise(d_sums.noise(waveform.noise_correlation())),
+      d_error(d_sums.noise(d_soft.error_correlation(waveform))),
       d_filter(d_taps, d_planes == 2, simd::active()),
       d_bank(d_taps,
              odd_taps((settings.length + 1) / 2, window.sps()),
@@ -135,8 +136,6 @@ front_filter::front_filter(const expected_waveform& waveform,
             d_search = std::move(search);
         }
     }
-    d_projected_noise = d_sums.noise(d_soft.error_correlation(waveform));
-    d_noise_now = d_projected_noise;
     d_nothing.resize(d_sums.vector_floats());
     least_squares::do_nothing(d_sums, d_nothing);
     d_settled = d_nothing;
@@ -282,6 +281,7 @@ void front_filter::decided(const std::uint8_t* labels,
                            decider& decides,
                            const prepared_network& net)
 {
+    d_data_aided = false;
     if (!d_in_use) {
         decides.decide(net, own_windows(n), d_own.data(), nullptr, d_position);
         labels = d_own.data();
@@ -310,8 +310,7 @@ void front_filter::decided(const std::uint8_t* labels,
 
 void front_filter::known(const std::uint8_t* labels, std::size_t n)
 {
-    d_in_use = true;
-    d_data_aided = true;
+    d_in_use = d_data_aided = true;
     forget_loss();
     if (const std::size_t blocks = take(labels, n))
         update(blocks);
@@ -326,13 +325,19 @@ std::size_t front_filter::take(const std::uint8_t* labels, std::size_t n)
     return due();
 }
 
+// Labels of n symbols, as far as is known sure ones.
+void front_filter::relabel(std::size_t symbol, const std::uint8_t* labels, std::size_t n)
+{
+    std::copy_n(labels, n, d_labels.begin() + symbol);
+    std::fill_n(d_decisions.begin() + symbol, n, soft_decision{});
+}
+
 // Returns whether a step of the carrier has ended.
 bool front_filter::note(const std::uint8_t* labels, std::size_t n)
 {
     d_looks_back = false;
     d_untrained -= std::min(d_untrained, n);
-    std::copy_n(labels, n, d_labels.begin() + d_next);
-    std::fill_n(d_decisions.begin() + d_next, n, soft_decision{});
+    relabel(d_next, labels, n);
     for (std::size_t k = d_next; d_line && k < d_next + n; ++k)
         d_line->take({ d_samples.re[sample(k)], d_samples.im[sample(k)] });
     d_next += n;
@@ -364,7 +369,7 @@ const float* front_filter::interleaved(std::size_t first, std::size_t n)
     return d_interleaved.data();
 }
 
-// Posterior means of n symbols whose neighbours are decided.
+// Posterior means of n symbols whose neighbours are decided, unless they are known.
 void front_filter::soften(std::size_t symbol, std::size_t n)
 {
     const std::size_t before = d_soft.window(), first = symbol - before;
@@ -380,11 +385,12 @@ void front_filter::soften(std::size_t symbol, std::size_t n)
     d_soft.find(&d_labels[symbol], d_rest.data(), n, &d_decisions[symbol]);
 }
 
-// Of the posterior means over the estimates, by that of the latest block.
+// The slope of posterior means, over some 16 blocks.
 void front_filter::follow_slope(float latest)
 {
-    d_slope += (latest - d_slope) * (d_slope > 0 ? 1.0f / 64 : 1);
-    d_slope = d_slope < 1e-4f ? 0 : std::min(d_slope, most_slope);
+    constexpr float least = 1e-4f; // what decisions leave open changes no taps
+    d_slope += (latest - d_slope) / 16;
+    d_slope = d_slope < least ? 0 : std::min(d_slope, most_slope);
 }
 
 // Learns from the latest block whose symbols' neighbours are decided.
@@ -397,28 +403,18 @@ void front_filter::update(std::size_t blocks)
     const std::size_t first = sample(symbol) - d_window.sps() / 2 - reach();
     if (d_unusable > first)
         return;
-    if (d_planes == 1)
+    if (d_planes == 1) // of complex samples the carrier's steps have done so
         soften(symbol, block);
     d_waveform->expect(&d_labels[symbol], block, d_expected.data());
     follow_slope(d_soft.slope(&d_decisions[symbol], block));
-    const float slope = d_slope;
     std::optional<float> left;
-    if (slope > 0) {
-        const float* const y = &d_filtered[(first + reach()) * d_planes];
-        const std::size_t floats = sample(block) * d_planes;
-        float* const means = d_rest.data();
-        std::copy_n(d_expected.begin(), floats, means);
-        d_soft.add_means(&d_decisions[symbol], block, means);
-        float sum = 0;
-        for (std::size_t i = 0; i < floats; ++i)
-            sum += (means[i] - y[i]) * (means[i] - y[i]);
-        for (std::size_t k = symbol; k < symbol + block; ++k)
-            sum += d_decisions[k].variance * d_soft.energy();
-        left = sum / static_cast<float>(sample(block));
-        d_soft.add_targets(&d_decisions[symbol], block, slope, d_expected.data());
-    }
-    for (std::size_t i = 0; i < d_noise_now.size(); ++i)
-        d_noise_now[i] = d_wanted_noise[i] + slope / (1 - slope) * d_projected_noise[i];
+    if (d_slope > 0)
+        left = d_soft.aim(&d_decisions[symbol],
+                          block,
+                          d_slope,
+                          &d_filtered[(first + reach()) * d_planes],
+                          d_expected.data()) /
+               static_cast<float>(sample(block));
     if (d_searching)
         turn_to(&d_filtered[2 * (first + reach())],
                 sample(carrier::step),
@@ -428,7 +424,8 @@ void front_filter::update(std::size_t blocks)
     if (d_carrier)
         d_carrier->rotate(d_wanted, first + reach(), sample(block));
     d_sums.set(d_samples + static_cast<std::ptrdiff_t>(first), d_wanted, sample(block));
-    d_sums.want(d_noise_now);
+    d_sums.want(d_wanted_noise);
+    d_sums.want(d_error, d_slope / (1 - d_slope));
     d_bank.learn(d_sums, blocks, left);
     if (d_carrier)
         hold_phase();

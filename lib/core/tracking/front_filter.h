@@ -168,7 +168,11 @@ public:
     //! The same with known labels, which need no judge.
     void known(const std::uint8_t* labels, std::size_t n);
     //! The same with labels that nothing is learnt from.
-    void hold(const std::uint8_t* labels, std::size_t n) { take(labels, n); }
+    void hold(const std::uint8_t* labels, std::size_t n)
+    {
+        d_data_aided = false;
+        take(labels, n);
+    }
     /*! Behind decided(): the symbols of a step that has ended, and twice the waveform's reach
      * before; of the latest, as many as it reaches, the phase is foretold. */
     hindsight latest() const;
@@ -224,6 +228,7 @@ private:
     void make_room();
     std::size_t take(const std::uint8_t* labels, std::size_t n);
     bool note(const std::uint8_t* labels, std::size_t n);
+    void relabel(std::size_t symbol, const std::uint8_t* labels, std::size_t n);
     std::size_t due();
     void follow_carrier(decider& decides, const prepared_network& net);
     bool has_carrier() const;
@@ -239,8 +244,10 @@ private:
     void hold_phase();
     const float* interleaved(std::size_t first, std::size_t n);
     feature_view own_windows(std::size_t n) const;
-    //! Mean square that is left from there on: three quarters of what chance leaves, and noise.
-    float lost() const { return std::max(0.75f * d_chance, 0.33f * d_noise) + d_noise; }
+    /*! Mean square that is left when the filter is lost: the learnt noise, and three quarters of what
+     * decisions at random leave; but more than the noise itself scatters: over the nine blocks that
+     * residual() averages by 1/24, or 1/17 of float samples. A third is 8 or 6 of these. */
+    float lost() const { return d_noise + std::max(0.75f * d_chance, d_noise / 3); }
     bool is_lost() const;
     void look(decider& decides, const prepared_network& net);
     judge::verdict compare(decider& decides, const prepared_network& net);
@@ -292,11 +299,11 @@ private:
 
     aligned_floats d_expected, d_rest;
     soft_decisions d_soft;
-    std::vector<soft_decision> d_decisions; // of the labels
-    aligned_floats d_projected_noise, d_noise_now;
-    static constexpr float most_slope = 0.98f;
-    float d_slope = 0;
-    bool d_data_aided = false;
+    std::vector<soft_decision> d_decisions; // of d_labels
+    static constexpr float most_slope =
+        0.98f;                 // beyond it there is next to nothing to learn
+    float d_slope = 0;         // of their means: 0 where all is sure
+    bool d_data_aided = false; // whether the latest labels are known ones
     planes d_wanted, d_output;
     std::optional<carrier> d_carrier;     // of complex samples
     std::optional<carrier_line> d_line;   // the same
@@ -309,8 +316,9 @@ private:
     bool d_looks_back = false;         // these are what latest() tells
     // Mean squares that are left then whatever the phase: over several blocks, over one.
     float d_left = 0, d_left_latest = 0;
-    normal_equations d_sums;       // of a block
-    aligned_floats d_wanted_noise; // normal_equations::noise()
+    normal_equations d_sums; // of a block
+    // normal_equations::noise(): of the learnt noise, of what soft_decisions estimate wrongly.
+    aligned_floats d_wanted_noise, d_error;
     linear_filter d_filter;
     tap_bank d_bank;
     last_channel d_channel; // when it was last not lost

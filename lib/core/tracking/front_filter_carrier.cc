@@ -28,8 +28,10 @@ void front_filter::follow_carrier(decider& decides, const prepared_network& net)
  * that turns looks like a phase, too, and what would be taken off the taps have to learn. */
 bool front_filter::has_carrier() const
 {
+    // Of a step's phase, by the learnt noise alone; its mean over some 16 steps is not twice as much.
+    const float measured_variance = d_soft.variance() / (2 * carrier::step);
     return d_turning || std::abs(d_good_frequency) > slowest_line ||
-           d_search->is_worth(d_carrier->spread() - 2 * d_soft.variance() / (2 * carrier::step));
+           d_search->is_worth(d_carrier->spread() - 2 * measured_variance);
 }
 
 /* Has the latest step decided at other phases, too, while it has a carrier. Of the step that is
@@ -149,8 +151,7 @@ void front_filter::measure_phases()
             soften(symbol, carrier::step);
         d_waveform->expect(&d_labels[symbol], carrier::step, d_expected.data());
         if (d_slope > 0)
-            d_soft.add_targets(
-                &d_decisions[symbol], carrier::step, d_slope, d_expected.data());
+            d_soft.aim(&d_decisions[symbol], carrier::step, d_slope, d_expected.data());
         d_carrier->measure(d_expected.data(), &d_filtered[2 * first], first);
     }
 }

@@ -49,7 +49,7 @@ void front_filter::look(decider& decides, const prepared_network& net)
         if (!d_line || !begin_with_carrier()) {
             start_over();
             ++d_resets;
-            std::copy(d_plain.begin(), d_plain.end(), d_labels.begin() + first);
+            relabel(first, d_plain.data(), d_plain.size());
         }
     }
     d_in_use = d_clear || !is_lost();

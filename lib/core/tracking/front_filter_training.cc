@@ -44,7 +44,7 @@ bool front_filter::begin_from_training(std::size_t end, bool finds_carrier, floa
     d_sums.want(d_wanted_noise);
     if (!(d_acquisition.find(d_sums, x, d_wanted, n, finds_carrier) < most))
         return false;
-    std::copy_n(d_training.begin(), d_trained, d_labels.begin() + (end - d_trained));
+    relabel(end - d_trained, d_training.data(), d_trained);
     start_over();
     // Whatever is needed of the filtered stream from here on is filtered again.
     d_position = d_update = 0;

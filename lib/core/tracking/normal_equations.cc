@@ -161,13 +161,15 @@ aligned_floats normal_equations::noise(const std::vector<float>& correlation) co
     return found;
 }
 
-void normal_equations::want(const aligned_floats& noise)
+void normal_equations::want(const aligned_floats& noise, float times)
 {
     float* const p = d_sums.data() + d_planes * matrix();
+    if (times == 0)
+        return;
     const float rms = std::sqrt(*row(0) / count());
     for (std::size_t k = 0; k < noise.size(); ++k)
-        p[k] += count() * rms * noise[k];
-    p[vector_floats()] += 2 * count() * noise[d_taps / 2];
+        p[k] += times * count() * rms * noise[k];
+    p[vector_floats()] += 2 * times * count() * noise[d_taps / 2];
 }
 
 void normal_equations::turn_wanted(float by)

@@ -29,7 +29,8 @@ soft_decisions::soft_decisions(const expected_waveform& waveform,
       d_pulse(d_dimensions * d_pitch),
       d_energy(0)
 {
-    d_window = std::min(d_reach, (std::max(most_floats / d_stride, std::size_t{ 1 }) - 1) / 2);
+    d_window =
+        std::min(d_reach, (std::max(most_floats / d_stride, std::size_t{ 1 }) - 1) / 2);
     float power = 0;
     for (const auto& point : d_points)
         power += std::norm(point) / static_cast<float>(d_points.size());
@@ -78,7 +79,9 @@ soft_decisions::part soft_decisions::estimator(const expected_waveform& waveform
             return 0.0;
         const float* const at = &correlation[(lag + most_lag) * d_planes];
         const std::size_t p = i % d_planes, q = j % d_planes;
-        return double{ p == q ? at[0] : p ? at[1] : -at[1] } /
+        return double{ p == q ? at[0]
+                       : p    ? at[1]
+                              : -at[1] } /
                static_cast<double>(d_planes);
     };
     std::vector<double> signal(floats * floats), wanted(floats * d_dimensions);
@@ -91,7 +94,7 @@ soft_decisions::part soft_decisions::estimator(const expected_waveform& waveform
             for (std::size_t i = 0; symbol == 0 && i < floats; ++i)
                 wanted[i * d_dimensions + d] = power * values[i];
         }
-    part found{ aligned_floats(floats * d_dimensions), {}, 0, 0 };
+    part found{ aligned_floats(floats * d_dimensions), {} };
     // What the samples have in common with the noise is no covariance where a nonlinear waveform
     // leaves something of the signal: then more of it counts as white.
     std::vector<double> taps;
@@ -116,7 +119,6 @@ soft_decisions::part soft_decisions::estimator(const expected_waveform& waveform
     gain = std::clamp(gain, 1e-6, 1 - 1e-9);
     for (float& tap : found.filter) // unbiased
         tap /= static_cast<float>(gain);
-    found.gain = static_cast<float>(gain);
     found.variance = static_cast<float>((1 - gain) / gain);
     for (std::ptrdiff_t symbol = -reach - window; symbol <= reach + window; ++symbol)
         for (std::size_t d = 0; d < d_dimensions; ++d)
@@ -146,24 +148,26 @@ void soft_decisions::find(const std::uint8_t* labels,
             z[d] = d_kernels->dot(&of.filter[d * floats], window, floats);
         // The affine part of the decisions, which the residual lacks.
         const float* by = of.by.data();
-        const auto last = static_cast<std::ptrdiff_t>(n) - 1 - static_cast<std::ptrdiff_t>(i) +
+        const auto last = static_cast<std::ptrdiff_t>(n) - 1 -
+                          static_cast<std::ptrdiff_t>(i) +
                           static_cast<std::ptrdiff_t>(d_reach);
-        for (std::ptrdiff_t k = -around; k <= around; ++k, by += d_dimensions * d_dimensions) {
+        for (std::ptrdiff_t k = -around; k <= around;
+             ++k, by += d_dimensions * d_dimensions) {
             if (k > last)
                 break;
             const auto& point = d_points[labels[static_cast<std::ptrdiff_t>(i) + k]];
             for (std::size_t d = 0; d < d_dimensions; ++d)
-                z[d] += by[d * d_dimensions] * point.real() +
-                        (d_dimensions == 2 ? by[d * d_dimensions + 1] * point.imag() : 0.0f);
+                z[d] +=
+                    by[d * d_dimensions] * point.real() +
+                    (d_dimensions == 2 ? by[d * d_dimensions + 1] * point.imag() : 0.0f);
         }
         found[i] = posterior(labels[i], { z[0], z[1] }, of.variance);
     }
 }
 
 // \param variance of z, of all dimensions
-soft_decision soft_decisions::posterior(std::uint8_t label,
-                                        std::complex<float> z,
-                                        float variance) const
+soft_decision
+soft_decisions::posterior(std::uint8_t label, std::complex<float> z, float variance) const
 {
     const float scale = d_dimensions == 2 ? variance : 2 * variance; // |z - P|² over it
     const std::complex<float> decided = d_points[label], off = z - decided;
@@ -211,17 +215,32 @@ void soft_decisions::add(deviation of, std::size_t n, float* expected) const
     }
 }
 
-void soft_decisions::add_means(const soft_decision* decisions,
-                               std::size_t n,
-                               float* expected) const
+float soft_decisions::aim(const soft_decision* decisions,
+                          std::size_t n,
+                          float slope,
+                          const float* samples,
+                          float* expected) const
 {
     add([&](std::ptrdiff_t k) { return decisions[k].mean; }, n, expected);
+    float left = 0;
+    for (std::size_t i = 0; i < n * d_stride; ++i)
+        left += (samples[i] - expected[i]) * (samples[i] - expected[i]);
+    for (std::size_t k = 0; k < n; ++k)
+        left += decisions[k].variance * d_energy;
+    const float beyond = slope / (1 - slope);
+    add(
+        [&](std::ptrdiff_t k) {
+            return beyond * (decisions[k].mean - decisions[k].received);
+        },
+        n,
+        expected);
+    return left;
 }
 
-void soft_decisions::add_targets(const soft_decision* decisions,
-                                 std::size_t n,
-                                 float slope,
-                                 float* expected) const
+void soft_decisions::aim(const soft_decision* decisions,
+                         std::size_t n,
+                         float slope,
+                         float* expected) const
 {
     add(
         [&](std::ptrdiff_t k) {

@@ -61,32 +61,48 @@ public:
               std::size_t n,
               soft_decision* found) const;
 
-    /*! Adds to what decisions make expect what their means do.
+    /*! Turns what decisions make expect into what least squares aim at.
+     *
+     * A mean follows the estimate that it was made from by `slope`, so taps that aim at means agree
+     * with themselves to that part, and little is left that corrects them where decisions are
+     * uncertain. Aimed at is (mean - slope · z) / (1 - slope), which on average does not follow z: it
+     * tells what the samples say beyond the taps in use. (The extrinsic, or divergence-free, estimate
+     * of Ma and Ping, "Orthogonal AMP", IEEE Access 5, 2017.)
      * \param decisions of the first of n symbols; reach() more before it, and behind the last
-     * \param expected n · stride floats */
-    void add_means(const soft_decision* decisions, std::size_t n, float* expected) const;
-    void add_targets(const soft_decision* decisions,
-                     std::size_t n,
-                     float slope,
-                     float* expected) const;
+     * \param samples that were received, n symbols
+     * \param expected of the decisions, n symbols; afterwards what is aimed at
+     * \return E[Σ |samples - what was sent|²] over the posteriors */
+    float aim(const soft_decision* decisions,
+              std::size_t n,
+              float slope,
+              const float* samples,
+              float* expected) const;
+    //! The same without samples to compare with.
+    void aim(const soft_decision* decisions,
+             std::size_t n,
+             float slope,
+             float* expected) const;
+    //! Mean slope of posterior means over estimates: variance of the former over that of the latter.
+    float slope(const soft_decision* decisions, std::size_t n) const;
+
     /*! E[x̄(i + d) (p (z - P))(i)] of the samples x, as expected_waveform::noise_correlation(): what
      * the error of the estimates, by their pulses, has in common with the samples. By the principle
      * of orthogonality it is the pulse's autocorrelation times variance(). */
     std::vector<float> error_correlation(const expected_waveform& waveform) const;
-    //! Mean slope of a posterior mean over what was received.
-    float slope(const soft_decision* decisions, std::size_t n) const;
 
 private:
     // A linear estimator, of which the last symbols are not received yet.
     struct part {
-        aligned_floats filter;  // (dimensions, floats)
-        std::vector<float> by;  // (symbols, dimensions, dimensions): estimates, by their points
-        float gain, variance;   // of the estimate; of the unbiased one
+        aligned_floats filter; // (dimensions, floats)
+        std::vector<float>
+            by; // (symbols, dimensions, dimensions): estimates, by their points
+        float variance = 0; // of an unbiased estimate
     };
     template <typename deviation>
     void add(deviation of, std::size_t n, float* expected) const;
     part estimator(const expected_waveform& waveform, std::size_t missing) const;
-    soft_decision posterior(std::uint8_t label, std::complex<float> z, float variance) const;
+    soft_decision
+    posterior(std::uint8_t label, std::complex<float> z, float variance) const;
 
     std::size_t d_reach, d_window, d_stride, d_planes, d_dimensions;
     const simd::kernels* d_kernels;

@@ -187,7 +187,8 @@ loss_value loss_gradient::compute(const network& net,
                                         n,
                                         d_error.data());
         if (given && refined && doubts)
-            soften(labels, doubts + first, d_reference.passed, d_classes, n, d_error.data());
+            soften(
+                labels, doubts + first, d_reference.passed, d_classes, n, d_error.data());
         if (weighted)
             weight_by_confidence(labels, trained.passed, d_classes, n, d_error.data());
         if (balances) {

@@ -105,8 +105,8 @@ void bind_training(py::module& m)
            const py::array_t<float>& features,
            const floats& noise,
            const std::optional<labels_array>& labels,
-           const std::optional<py::array_t<float, py::array::c_style | py::array::forcecast>>&
-               doubts,
+           const std::optional<
+               py::array_t<float, py::array::c_style | py::array::forcecast>>& doubts,
            const py::kwargs& given) {
             const auto view = view_of(features, net.inputs());
             if (doubts && static_cast<std::size_t>(doubts->size()) != view.count)
