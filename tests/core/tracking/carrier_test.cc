@@ -76,4 +76,23 @@ BOOST_AUTO_TEST_CASE(samples_are_turned_to_the_phase_that_was_measured)
     BOOST_TEST(worst_foretold > 0.1); // the prediction is another phase
 }
 
+// Loops that follow noise lead now and then by chance; used, they would turn the signal. A phase that
+// surely moves is followed within the steps that its evidence takes.
+BOOST_AUTO_TEST_CASE(noise_is_no_phase_that_moves)
+{
+    std::mt19937 random(2);
+    std::normal_distribution<float> normal(0, 0.1f); // radians, of QPSK at 5 dB
+    phase_bank bank(2);
+    std::size_t used = 0;
+    for (int step = 0; step < 100'000; ++step) {
+        bank.measure(normal(random));
+        used += !bank.idle();
+    }
+    BOOST_TEST(used == 0u); // expected: 0.1 times in all, at odds of a million to one
+    int steps = 0;
+    for (float phase = 0; bank.idle() && steps < 1000; ++steps)
+        bank.measure(wrapped(phase += 0.05f));
+    BOOST_TEST(steps < 16);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

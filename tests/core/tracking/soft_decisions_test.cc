@@ -1,0 +1,194 @@
+/* Posterior means of symbols, and what least squares aim at, against closed forms and told symbols.
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "core/tracking/soft_decisions.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+using namespace gr::adann::core;
+
+namespace {
+
+constexpr std::size_t reach = 1, margin = 4 * reach;
+
+//! QPSK, two complex samples a symbol, of which the neighbours' pulses are part.
+struct qpsk_link {
+    explicit qpsk_link(float deviation) : noise(deviation), waveform(made(deviation)) {}
+
+    static expected_waveform made(float noise)
+    {
+        const constellation qpsk("qpsk");
+        expected_waveform waveform(qpsk, 2, true, reach, 0);
+        const std::complex<float> pulse[3][2] = { { { 0.1f, 0.05f }, { 0.3f, 0 } },
+                                                  { { 0.6f, -0.1f }, { 1, 0 } },
+                                                  { { 0.4f, 0.2f }, {} } };
+        std::vector<float> affine(waveform.rows() * waveform.stride());
+        for (std::size_t place = 0; place < 3; ++place)
+            for (std::size_t i = 0; i < 2; ++i) {
+                const auto re = pulse[place][i], im = re * std::complex<float>(0, 1);
+                float* const row = &affine[(1 + 2 * place) * waveform.stride() + 2 * i];
+                row[0] = re.real(), row[1] = re.imag();
+                row[waveform.stride()] = im.real(),
+                row[waveform.stride() + 1] = im.imag();
+            }
+        waveform.set(affine, std::vector<float>(waveform.table().size()), noise);
+        return waveform;
+    }
+
+    //! Residuals of what a slicer of each symbol's second sample decides.
+    void receive(std::size_t n, float part = 0, const std::uint8_t* other = nullptr)
+    {
+        std::uniform_int_distribution<int> any(0, 3);
+        std::normal_distribution<float> normal(0, noise);
+        sent.resize(n + 2 * margin);
+        for (auto& label : sent)
+            label = static_cast<std::uint8_t>(any(random));
+        samples.resize((n + 2 * reach) * waveform.stride());
+        waveform.expect(&sent[margin - reach], n + 2 * reach, samples.data());
+        for (float& each : samples)
+            each += normal(random);
+        if (other) {
+            std::vector<float> more(samples.size());
+            waveform.expect(&other[margin - reach], n + 2 * reach, more.data());
+            for (std::size_t i = 0; i < samples.size(); ++i)
+                samples[i] += part * more[i];
+        }
+        decided = sent;
+        for (std::size_t k = 0; k < n + 2 * reach; ++k) {
+            const float* const y = &samples[k * waveform.stride() + 2];
+            std::size_t best = 0;
+            for (std::size_t m = 1; m < 4; ++m)
+                if (std::norm(std::complex<float>(y[0], y[1]) - qpsk.points()[m]) <
+                    std::norm(std::complex<float>(y[0], y[1]) - qpsk.points()[best]))
+                    best = m;
+            decided[margin - reach + k] = static_cast<std::uint8_t>(best);
+        }
+        residual.resize((n + reach) * waveform.stride());
+        waveform.expect(&decided[margin - reach], n + reach, residual.data());
+        for (std::size_t i = 0; i < residual.size(); ++i)
+            residual[i] = samples[i] - residual[i];
+        found.assign(n + 2 * margin, {});
+        soft.find(&decided[margin], residual.data(), n, &found[margin]);
+    }
+
+    float noise;
+    std::mt19937 random{ 5 };
+    const constellation qpsk{ "qpsk" };
+    expected_waveform waveform;
+    std::vector<std::uint8_t> sent, decided;
+    std::vector<float> samples, residual;
+    std::vector<soft_decision> found;
+    soft_decisions soft{ waveform, qpsk };
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(soft_deciding)
+
+// Without interference the posterior mean of QPSK is a hyperbolic tangent in each dimension.
+BOOST_AUTO_TEST_CASE(posterior_means_are_those_of_the_closed_form)
+{
+    const constellation qpsk("qpsk");
+    expected_waveform waveform(qpsk, 1, true, 0, 0);
+    constexpr float deviation = 0.5f; // of a float
+    waveform.set({ 0, 0, 1, 0, 0, 1 }, { 0, 0 }, deviation);
+    const soft_decisions soft(waveform, qpsk);
+    BOOST_TEST(soft.variance() == 2 * deviation * deviation,
+               boost::test_tools::tolerance(1e-4f));
+    const float a = std::sqrt(0.5f);
+    for (const float re : { -1.3f, -0.4f, 0.0f, 0.2f, 0.9f })
+        for (const float im : { -0.7f, 0.1f, 1.1f }) {
+            const std::uint8_t label = 2;
+            const auto point = qpsk.points()[label] / std::abs(qpsk.points()[label]);
+            const float residual[] = { re - point.real(), im - point.imag() };
+            soft_decision found;
+            soft.find(&label, residual, 1, &found);
+            const auto tanh = [&](float y) {
+                return a * std::tanh(y * a / (deviation * deviation));
+            };
+            const std::complex<float> mean(tanh(re), tanh(im));
+            BOOST_TEST(std::abs(point + found.mean - mean) < 1e-4f);
+            BOOST_TEST(std::abs(found.variance - (1 - std::norm(mean))) < 1e-4f);
+        }
+}
+
+// E[x̄ (mean - sent)] = 0 for all samples x, where hard decisions are wrong in one of five: 50,000
+// symbols, five standard deviations, so wrongly in one of 10^5 sets.
+BOOST_AUTO_TEST_CASE(means_are_wrong_by_nothing_that_samples_explain)
+{
+    qpsk_link it(0.45f);
+    constexpr std::size_t n = 50'000;
+    it.receive(n);
+    const auto unit = [&](std::uint8_t label) {
+        return it.qpsk.points()[label] / std::abs(it.qpsk.points()[label]);
+    };
+    std::size_t errors = 0;
+    double hard_worst = 0;
+    for (std::ptrdiff_t lag = -2; lag <= 3; ++lag) {
+        std::complex<double> hard = 0, soft = 0;
+        double squares = 0;
+        for (std::size_t k = 2; k + 3 < n; ++k) {
+            const std::size_t i =
+                (k + reach) * 4 + 2 * static_cast<std::size_t>(lag + 2) - 4;
+            const std::complex<double> x(it.samples[i], -it.samples[i + 1]);
+            const std::uint8_t decided = it.decided[margin + k],
+                               sent = it.sent[margin + k];
+            const std::complex<double> off(unit(decided) - unit(sent));
+            const auto wrong = off + std::complex<double>(it.found[margin + k].mean);
+            errors += lag == 0 && decided != sent;
+            hard += x * off;
+            soft += x * wrong;
+            squares += std::norm(x * wrong);
+        }
+        BOOST_TEST(std::abs(soft) < 5 * std::sqrt(squares));
+        hard_worst = std::max(hard_worst, std::abs(hard) / std::sqrt(squares));
+    }
+    BOOST_TEST(errors > n / 7);
+    BOOST_TEST(hard_worst > 20); // which the test would see
+}
+
+// Taps that let something in that has nothing to do with the symbols, as one that came before: means
+// follow it in part, what is aimed at does not.
+BOOST_AUTO_TEST_CASE(what_is_aimed_at_does_not_follow_the_taps)
+{
+    constexpr std::size_t n = 50'000;
+    constexpr float part = 0.2f;
+    qpsk_link it(0.45f), other(0.45f);
+    other.random.seed(6);
+    other.receive(n);
+    it.receive(n, part, other.sent.data());
+    std::vector<float> foreign(n * it.waveform.stride());
+    it.waveform.expect(&other.sent[margin], n, foreign.data());
+    const auto along = [&](float slope) { // of what is aimed at, in parts of the taps'
+        std::vector<float> target(n * it.waveform.stride());
+        it.waveform.expect(&it.decided[margin], n, target.data());
+        it.soft.aim(&it.found[margin], n, slope, target.data());
+        double sum = 0, power = 0;
+        for (std::size_t i = 0; i < target.size(); ++i) {
+            sum += double{ target[i] } * foreign[i];
+            power += double{ foreign[i] } * foreign[i];
+        }
+        return sum / power / part;
+    };
+    const float slope = it.soft.slope(&it.found[margin], n);
+    BOOST_TEST(slope > 0.2f);
+    BOOST_TEST(along(0) > 0.7 * slope);
+    BOOST_TEST(std::abs(along(slope)) < slope / 4);
+}
+
+BOOST_AUTO_TEST_CASE(sure_decisions_stay_as_they_are)
+{
+    qpsk_link it(0.02f);
+    it.receive(1000);
+    std::vector<float> target(1000 * it.waveform.stride());
+    it.waveform.expect(&it.decided[margin], 1000, target.data());
+    const auto before = target;
+    it.soft.aim(&it.found[margin], 1000, 0, target.data());
+    BOOST_TEST((target == before));
+    BOOST_TEST(it.soft.slope(&it.found[margin], 1000) == 0);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
