@@ -272,9 +272,10 @@ ber_estimate equalizer_impl::estimated_ber() const
 front_filter_state equalizer_impl::front_filter() const
 {
     const auto found = d_core.front_status();
-    return { d_core.taps(), found.memory, decibels(found.residual),
-             found.resets,  found.slips,  found.frequency,
-             found.offset };
+    return { d_core.taps(),   adann::name(found.state),
+             found.memory,    decibels(found.residual),
+             found.resets,    found.slips,
+             found.frequency, found.offset };
 }
 
 std::string equalizer_impl::network() const

@@ -160,6 +160,7 @@ void equalizer_impl::publish(const core::adaptation_event& event)
     add("rollbacks", pmt::from_uint64(event.rollbacks));
     add("queued", pmt::from_uint64(event.queued));
     if (d_core.has_front_filter()) {
+        add("tracking", pmt::mp(adann::name(event.front.state)));
         add("memory", pmt::from_uint64(event.front.memory));
         if (!std::isnan(event.front.residual)) {
             const double residual = decibels(event.front.residual);

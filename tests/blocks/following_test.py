@@ -71,6 +71,7 @@ def test_decides_as_the_core_does_whatever_the_scheduler_hands_over(received):
     assert last["mer"] == -last["residual"] and last["evm"] == pytest.approx(10 ** (last["residual"] / 20))
     assert last["memory"] > 0 and last["residual"] < -8 and last["filter_resets"] == 0
     state = equalizer.front_filter()
+    assert state.state == last["tracking"] == "following"
     assert state.memory > 0 and len(state.taps) == 2 * reach + 1
     assert abs(state.taps[reach] - 1) < 0.5
 

@@ -19,6 +19,7 @@ namespace gr::adann {
 //! What the front filter of an equalizer is doing.
 struct front_filter_state {
     std::vector<std::complex<float>> taps; //!< the earliest sample's first; none without
+    std::string state;    //!< following, doubtful (after a loss), lost or trained (in a burst)
     std::size_t memory;   //!< forgetting time constant, symbols; 0: the identity
     double residual;      //!< dB, relative to the expected waveform; or NaN
     std::uint64_t resets; //!< times that it was worse than nothing, and started over
@@ -132,7 +133,8 @@ struct ber_estimate {
  * ber_low, ber_high and trustworthy (estimated without labels, from the first 4096 symbols
  * on), network (offline, adaptive or last good: the one that decides), updates, dropped,
  * rejected, rollbacks and queued (batches not yet trained on, that of this step included);
- * with a front filter also memory (symbols, 0: it does nothing), residual (dB), mer
+ * with a front filter also tracking (following, doubtful, lost or trained, see
+ * front_filter_state), memory (symbols, 0: it does nothing), residual (dB), mer
  * (modulation error ratio, dB: -residual), evm (error vector magnitude: rms error over
  * the rms of the signal), filter_resets, cycle_slips, frequency (cycles per symbol) and
  * bursts. In the mode "live"

@@ -406,15 +406,18 @@ void front_filter::update(std::size_t blocks)
     if (d_planes == 1) // of complex samples the carrier's steps have done so
         soften(symbol, block);
     d_waveform->expect(&d_labels[symbol], block, d_expected.data());
-    follow_slope(d_soft.slope(&d_decisions[symbol], block));
-    std::optional<float> left;
-    if (d_slope > 0)
-        left = d_soft.aim(&d_decisions[symbol],
-                          block,
-                          d_slope,
-                          &d_filtered[(first + reach()) * d_planes],
-                          d_expected.data()) /
-               static_cast<float>(sample(block));
+    const float latest = d_soft.slope(&d_decisions[symbol], block);
+    follow_slope(latest);
+    tap_bank::measured known{};
+    if (d_slope > 0) {
+        known.left = d_soft.aim(&d_decisions[symbol],
+                                block,
+                                d_slope,
+                                &d_filtered[(first + reach()) * d_planes],
+                                d_expected.data()) /
+                     static_cast<float>(sample(block));
+        known.scatter = known.left / (1 - std::clamp(latest, d_slope, most_slope));
+    }
     if (d_searching)
         turn_to(&d_filtered[2 * (first + reach())],
                 sample(carrier::step),
@@ -426,7 +429,7 @@ void front_filter::update(std::size_t blocks)
     d_sums.set(d_samples + static_cast<std::ptrdiff_t>(first), d_wanted, sample(block));
     d_sums.want(d_wanted_noise);
     d_sums.want(d_error, d_slope / (1 - d_slope));
-    d_bank.learn(d_sums, blocks, left);
+    d_bank.learn(d_sums, blocks, d_slope > 0 ? &known : nullptr);
     if (d_carrier)
         hold_phase();
 }

@@ -23,6 +23,9 @@
 #include "core/tracking/soft_decisions.h"
 #include "core/tracking/tap_bank.h"
 
+#include <gnuradio/adann/words.h>
+
+#include <array>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -39,8 +42,24 @@ struct front_filter_settings {
     void check() const;
 };
 
+//! What a front filter knows of its own signal.
+enum class tracking_state {
+    following, //!< its decisions explain the samples
+    doubtful,  //!< so they do again, but after a loss they may be late or rotated
+    lost,      //!< they do not; the network decides the samples as they come in
+    trained, //!< started by a training sequence: nothing supervises it until the burst's end
+};
+constexpr std::array<word<tracking_state>, 4> words(tracking_state)
+{
+    return { { { tracking_state::following, "following" },
+               { tracking_state::doubtful, "doubtful" },
+               { tracking_state::lost, "lost" },
+               { tracking_state::trained, "trained" } } };
+}
+
 //! What a front filter is doing.
 struct front_filter_status {
+    tracking_state state = tracking_state::following;
     std::size_t memory = 0; //!< of the taps in use, in symbols; 0: they do nothing
     /*! Mean square of what the expected waveform leaves of a filtered sample, predicted,
      * over the latest few blocks; samples have unit power. NaN before the first block. */
@@ -194,9 +213,18 @@ public:
         const float* taps = d_in_use ? d_bank.taps() : d_nothing.data();
         return { taps, d_planes == 2 ? taps + d_sums.pitch() : nullptr };
     }
+    tracking_state state() const
+    {
+        if (d_acquired)
+            return tracking_state::trained;
+        if (!d_in_use || is_lost())
+            return tracking_state::lost;
+        return d_was_lost ? tracking_state::doubtful : tracking_state::following;
+    }
     front_filter_status status() const
     {
-        return { d_in_use ? d_bank.memory() : 0,
+        return { state(),
+                 d_in_use ? d_bank.memory() : 0,
                  std::max(d_bank.residual(), 0.0f),
                  d_resets,
                  d_slips,

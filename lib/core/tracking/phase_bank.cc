@@ -10,10 +10,9 @@ namespace gr::adann::core {
 
 namespace {
 constexpr float score_keep = 0.94f;
-/* Log-likelihood by which a loop has to be better before the phase is taken for one that moves:
- * odds of a million to one, summed over the steps that a score remembers. Noise alone has each
- * loop lead now and then. */
-constexpr float evidence = 14;
+// Log-likelihood ratio, of odds of ten thousand to one, for a phase that begins to move.
+constexpr float evidence = 9;
+constexpr std::size_t least_steps = 8; // that tell a variance
 } // namespace
 
 float wrapped(float angle)
@@ -79,15 +78,24 @@ void phase_bank::measure(float phase)
         each.before[d_steps % most_ahead] = each.line;
     }
     ++d_steps;
-    const std::size_t best =
-        std::min_element(d_loops.begin(),
-                         d_loops.end(),
-                         [](const auto& a, const auto& b) { return a.score < b.score; }) -
-        d_loops.begin();
-    // Errors of variance s² over n steps: n (e₀² - e²) / 2s², s² the best loop's.
-    constexpr float least = 1 + 2 * evidence * (1 - score_keep);
-    if (!idle() || least * d_loops[best].score < d_loops[0].score)
-        d_used = best;
+    const loop &rest = d_loops[0], &best = d_loops[best_of(1)];
+    // Errors of variance s² over n steps: n (e₀² - e²) / 2s², s² the best loop's, which few tell.
+    const float n = 1 / (1 - score_keep);
+    const bool moves =
+        d_steps >= least_steps && (1 + 2 * evidence / n) * best.score < rest.score;
+    if (idle() && !moves)
+        return;
+    d_used = best_of(0);
+}
+
+// Of the loops from `first` on, the one that has predicted best.
+std::size_t phase_bank::best_of(std::size_t first) const
+{
+    return std::min_element(
+               d_loops.begin() + first,
+               d_loops.end(),
+               [](const auto& a, const auto& b) { return a.score < b.score; }) -
+           d_loops.begin();
 }
 
 void phase_bank::skip()

@@ -27,7 +27,8 @@ struct phase_line {
  * straight line, α = 1 - θ², β = (1 - θ)²) for a steady carrier, overdamped ones for
  * phase noise, and one that leaves the phase at zero, for a link without a carrier. The
  * one whose predictions, `ahead` steps before the measurement, were best over about the
- * last 16 steps is in use.
+ * last 16 steps is in use. From a phase that rests to one that moves it takes odds of ten thousand
+ * to one: noise alone has each loop lead now and then.
  *
  * Source: Brookner, Tracking and Kalman Filtering Made Easy, chapter 4 and 7. */
 class phase_bank
@@ -70,6 +71,7 @@ private:
         std::array<phase_line, most_ahead> before; // of the latest steps, in turn
         float score;
     };
+    std::size_t best_of(std::size_t first) const;
 
     std::array<loop, 10> d_loops;
     std::size_t d_ahead;

@@ -20,8 +20,9 @@ constexpr float spread_keep = 0.95f;
 constexpr float surprise = 2;     // standard deviations of what blocks leave
 constexpr float most_more = 1000; // times as much: a signal at 30 dB, if nothing fits
 constexpr int few_steps = 4, many_steps = 12;
-// Standard deviations of a mean, by which taps have to be better than doing nothing.
-constexpr float significance = 3;
+// Of d_leads: what a block has no part in is kept.
+constexpr std::array<float, 2> lead_keep{ 0.8f, 0.98f };
+constexpr float significance = 3;  // standard deviations
 constexpr float small_gain = 0.1f; // of what noise makes of an unknown
 
 } // namespace
@@ -96,8 +97,7 @@ void tap_bank::reset()
     }
     d_used = 0;
     d_rival = 1;
-    for (lead& each : d_leads)
-        each.mean = each.square = 0;
+    d_leads = {};
     d_latest = d_spread = 0;
     d_blocks = d_scores = 0;
     d_apart = 1;
@@ -121,8 +121,7 @@ void tap_bank::start_from(const normal_equations& sums, const float* taps)
             d_solver.find_gradient(sums, each.taps.data(), each.gradient.data());
     }
     d_used = 1;
-    for (lead& each : d_leads) // as if surely needed, until blocks tell
-        each.mean = each.square = 1;
+    d_leads.fill({ 1, 0 }); // surely needed, until blocks tell
 }
 
 std::size_t tap_bank::memory() const
@@ -163,10 +162,10 @@ void tap_bank::turn(float by)
 
 void tap_bank::learn(const normal_equations& block,
                      std::size_t blocks,
-                     std::optional<float> left)
+                     const measured* known)
 {
     const float before = residual();
-    score(block, left);
+    score(block, known);
     d_latest = d_candidates[d_used].latest;
     d_blocks += blocks;
     ++d_scores;
@@ -202,7 +201,7 @@ bool tap_bank::rests(const candidate& each) const
 }
 
 // How well each candidate would have predicted the block: Σ |z|² - w·p - w·(p - R w) is left.
-void tap_bank::score(const normal_equations& block, std::optional<float> left_in_use)
+void tap_bank::score(const normal_equations& block, const measured* known)
 {
     const std::size_t together = block.is_complex() ? 2 : 4;
     candidate* some[4];
@@ -243,34 +242,53 @@ void tap_bank::score(const normal_equations& block, std::optional<float> left_in
                 dot(each.taps, d_candidates[each.farther].of_block.data());
             rate(each, nearer + slope(each) * (nearer - farther));
         }
-    const float offset = left_in_use ? *left_in_use - d_candidates[d_used].latest : 0;
+    const float offset = known ? known->left - d_candidates[d_used].latest : 0;
     for (auto& each : d_candidates)
         if (!rests(each)) {
             each.latest += offset;
             each.score = score_keep * each.score + (1 - score_keep) * each.latest;
         }
+    compare(block, known ? known->scatter : d_candidates[d_used].latest);
 }
 
-// The mean is over (1 + keep) / (1 - keep) blocks.
-bool tap_bank::lead::is_significant() const
+/* How much more doing nothing leaves of the block than the rival.
+ *
+ * Let their outputs differ by a power D. What is aimed at scatters by s around the right one; that
+ * makes 2 D s / n of the variance of the difference for n symbols, 4 D s / n for real ones. */
+void tap_bank::compare(const normal_equations& block, float scatter)
 {
-    const float variance = (square - mean * mean) * (1 - keep) / (1 + keep);
-    return mean > 0 && mean * mean > significance * significance * variance;
+    const candidate &nothing = d_candidates[0], &rival = d_candidates[d_rival];
+    if (rests(rival))
+        return;
+    const auto gradient = [&](std::size_t i) { // p - R w, linear in w
+        if (rival.kind != candidate::line)
+            return rival.of_block[i];
+        const float nearer = d_candidates[rival.nearer].of_block[i];
+        return nearer + slope(rival) * (nearer - d_candidates[rival.farther].of_block[i]);
+    };
+    float power = 0;
+    for (std::size_t i = 0; i < nothing.taps.size(); ++i)
+        power += (rival.taps[i] - nothing.taps[i]) * (nothing.of_block[i] - gradient(i));
+    power /= block.count();
+    const float variance = (block.is_complex() ? 2.0f : 4.0f) * power * scatter /
+                           static_cast<float>(d_block);
+    for (std::size_t i = 0; i < d_leads.size(); ++i) {
+        const float part = 1 - lead_keep[i];
+        d_leads[i].mean += part * (nothing.latest - rival.latest - d_leads[i].mean);
+        d_leads[i].variance += part * (variance - d_leads[i].variance);
+    }
 }
 
-/* Doing nothing is given up only for taps that are surely better: what they gain by chance they
- * lose on the next block. */
+// Doing nothing is given up only for taps that are surely better: what they gain by chance they lose
+// on the next block.
 void tap_bank::choose()
 {
     bool needed = false;
-    const bool known = !rests(d_candidates[d_rival]);
-    for (lead& each : d_leads) {
-        if (known) {
-            const float more = d_candidates[0].latest - d_candidates[d_rival].latest;
-            each.mean += (1 - each.keep) * (more - each.mean);
-            each.square += (1 - each.keep) * (more * more - each.square);
-        }
-        needed = needed || each.is_significant();
+    for (std::size_t i = 0; i < d_leads.size(); ++i) {
+        const auto [mean, variance] = d_leads[i];
+        const float blocks = (1 + lead_keep[i]) / (1 - lead_keep[i]);
+        needed = needed || (mean > 0 && mean * mean > significance * significance *
+                                                          variance / blocks);
     }
     std::size_t best = 0;
     for (std::size_t c = 1; c < d_candidates.size(); ++c)
@@ -420,10 +438,7 @@ void tap_bank::state(archive& members)
     }
     members("used", d_used);
     members("rival", d_rival);
-    for (std::size_t i = 0; i < d_leads.size(); ++i) {
-        members("lead" + std::to_string(i) + ".mean", d_leads[i].mean);
-        members("lead" + std::to_string(i) + ".square", d_leads[i].square);
-    }
+    members.numbers("leads", &d_leads[0].mean, { d_leads.size(), 2 });
     members("latest", d_latest);
     members("spread", d_spread, 0.0f, most_more * most_more);
     members("blocks", d_blocks);

@@ -10,7 +10,6 @@
 #include "core/tracking/least_squares.h"
 
 #include <array>
-#include <optional>
 #include <vector>
 
 namespace gr::adann::core {
@@ -23,7 +22,8 @@ namespace gr::adann::core {
  * length too, which follow with less noise. Two neighbouring memories look back
  * differently far; the straight line through their taps, followed to the present, is a
  * candidate as well. Candidates compete by how well they would have predicted each block
- * before they learnt from it, averaged over about five blocks.
+ * before they learnt from it, averaged over about five blocks. Doing nothing is given up only
+ * for taps that are surely better.
  *
  * The least squares are solved by conjugate gradients from the taps before, until a step
  * gains less than noise makes of an unknown; long memories, which change slowly, take in
@@ -54,12 +54,16 @@ public:
              const simd::kernels& kernels = simd::active(),
              std::size_t channels = 1);
 
+    //! Mean squares of a block, where the energy of its sums is not that of what was sent.
+    struct measured {
+        float left;    //!< that the taps in use left of a sample
+        float scatter; //!< of what was aimed at, around what these put out
+    };
     /*! Takes in the sums of the latest of so many blocks.
-     * \param left mean square that the taps in use left of a sample, where the sums' energy is not
-     * that of what was sent: it counts for the differences between taps alone */
+     * \param known null: both are what the sums leave */
     void learn(const normal_equations& block,
                std::size_t blocks = 1,
-               std::optional<float> left = {});
+               const measured* known = nullptr);
     //! So many blocks further lies the next one that is wanted: a power of two.
     std::size_t apart() const { return d_apart; }
     //! Forgets all: doing nothing is in use.
@@ -107,8 +111,8 @@ private:
 
     bool is_surprising(float before);
     bool rests(const candidate& each) const;
-    void score(const normal_equations& block, std::optional<float> left);
-    bool is_needed();
+    void score(const normal_equations& block, const measured* known);
+    void compare(const normal_equations& block, float scatter);
     void choose();
     void pace(bool has_changed, const normal_equations& block);
     void take_in(const normal_equations& block);
@@ -127,13 +131,12 @@ private:
     std::vector<candidate> d_candidates;
     std::size_t d_used = 0;
     std::size_t d_rival = 1; // the best candidate but doing nothing
-    // How much more doing nothing leaves than the rival, over few blocks and over many.
+    // How much more doing nothing leaves than the rival, on average over few blocks and over many.
     struct lead {
-        float keep;
-        float mean = 0, square = 0;
-        bool is_significant() const;
+        float mean = 0;
+        float variance = 0; // of a block's
     };
-    std::array<lead, 2> d_leads{ lead{ 0.8f }, lead{ 0.98f } };
+    std::array<lead, 2> d_leads;
     float d_latest = 0;
     float d_spread = 0; // mean square of how much more a block left than those before it
     std::size_t d_blocks = 0; // since the start or a reset

@@ -56,11 +56,11 @@ struct loss_value {
  * cross-entropy the generalised one of Zhang and Sabuncu (2018), (1 - p^q) / q with
  * q = 1/4, which is more robust to wrong labels: the gradient of plain cross-entropy is
  * largest where the posterior of the label is lowest.
- * - pseudo_label "refined": takes the labels that it is given, at g(v + r), unweighted and
- * without pattern_balance; as "confidence_weighted" where it is given none, as by a model
- * whose own signal says that they are worse than the network's. With error probabilities
- * beside them the target is no single label: the label has the rest of its own, the others share it as
- * the posteriors at v do. So what is learnt from uncertain labels stays as uncertain as they are.
+ * - pseudo_label "refined": as "confidence_weighted", with the labels that it is given; where it
+ * is given none, as by a model whose own signal says that they are worse than the network's, with
+ * the decisions. With error probabilities d the target is no single label: 1 - d is the given one's,
+ * and d is shared by the others as the posteriors at v have it. So what is learnt from uncertain
+ * labels stays as uncertain as they are.
  * - pseudo_label "perturbed": the label is the decision at g(v + r); the loss is taken at
  * g(v). This is Algorithm 2 as printed. It is unstable: decision boundaries move into
  * dense regions (docs/results/paper.md).

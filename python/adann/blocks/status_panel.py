@@ -83,8 +83,8 @@ class StatusWidget(QtWidgets.QWidget):
             known = "mer" in status
             self._set("MER", f"{status['mer']:.1f} dB" if known else _BEFORE)
             self._set("EVM", f"{100 * status['evm']:.1f} %" if known else _BEFORE)
-            self._set("front filter", f"memory {status['memory']} symbols" if status["memory"]
-                      else "does nothing")
+            doing = f"memory {status['memory']} symbols" if status["memory"] else "does nothing"
+            self._set("front filter", f"{status['tracking']}, {doing}")
             self._set("carrier", f"{status['frequency']:.1e} turns a symbol")
         self._set("trained", f"{status.get('updates', 0)} batches")
         self._set("dropped", f"{status.get('dropped', 0)} batches")

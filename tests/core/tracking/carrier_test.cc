@@ -88,7 +88,7 @@ BOOST_AUTO_TEST_CASE(noise_is_no_phase_that_moves)
         bank.measure(normal(random));
         used += !bank.idle();
     }
-    BOOST_TEST(used == 0u); // expected: 0.1 times in all, at odds of a million to one
+    BOOST_TEST(used == 0u); // where neighbours in time are nearly one look
     int steps = 0;
     for (float phase = 0; bank.idle() && steps < 1000; ++steps)
         bank.measure(wrapped(phase += 0.05f));
