@@ -135,6 +135,18 @@ Enum word_to(const std::string& parameter, const std::string& word)
     throw py::value_error(parameter + " is '" + word + "', allowed: " + allowed);
 }
 
+/*! Text or a path, in the bytes that the system has it in.
+ * \throws py::cast_error for what is neither */
+inline std::string system_text(const py::object& text)
+{
+    PyObject* bytes = nullptr;
+    if (!PyUnicode_FSConverter(text.ptr(), &bytes)) {
+        PyErr_Clear();
+        throw py::cast_error("no text");
+    }
+    return py::reinterpret_steal<py::bytes>(bytes);
+}
+
 //! Visits settings, and sets those that are given.
 struct taking {
     py::dict& given;
@@ -149,6 +161,8 @@ struct taking {
         try {
             if constexpr (std::is_enum_v<T>)
                 member = word_to<T>(name, value.template cast<std::string>());
+            else if constexpr (std::is_same_v<T, std::string>)
+                member = system_text(value);
             else
                 member = value.template cast<T>();
         } catch (const py::cast_error&) {

@@ -45,11 +45,18 @@ class _Program(click.Group):
         except (click.Abort, click.exceptions.Exit, BrokenPipeError):
             raise  # click's own ways out; some are RuntimeErrors
         except (ValueError, RuntimeError, OSError, ImportError) as error:
-            click.echo(f"adann: {printable(' '.join(str(error).split()))}", err=True)
+            click.echo(f"adann: {printable(' '.join(_reason(error).split()))}", err=True)
             ctx.exit(1)
         except MemoryError:
             click.echo("adann: not enough memory", err=True)
             ctx.exit(1)
+
+
+def _reason(error: Exception) -> str:
+    """What an exception says, of one of the system the file and the reason."""
+    if isinstance(error, OSError) and error.filename and error.strerror:
+        return f"{error.filename}: {error.strerror}"
+    return str(error)
 
 
 @click.group(cls=_Program, context_settings={"help_option_names": ["-h", "--help"],

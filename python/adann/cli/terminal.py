@@ -4,14 +4,17 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import click
 
 from .. import core
 from . import interrupts
+
+_POINTS = "gnuradio.adann.points"  # in click's context: the file of --constellation
 
 
 class ProgressLines:
@@ -94,6 +97,8 @@ def constellation_option(required: bool = True) -> Callable:
     """--constellation, as core.constellation; None where it is not required and not given."""
     def made(context: click.Context, parameter: click.Parameter,
              value: str | None) -> core.constellation | None:
+        if value and Path(value).is_file():
+            context.meta[_POINTS] = [value]
         try:
             return core.constellation(value) if value else None
         except ValueError as error:
@@ -122,10 +127,60 @@ def printable(text: object) -> str:
                    for each in str(text))
 
 
-def check_outputs(*paths: str | Path | None) -> None:
-    """Refuse before hours of work what could not be written after them; None is skipped."""
-    for path in (path for path in paths if path):
-        if not Path(path).parent.is_dir():
-            raise ValueError(f"{path}: its folder does not exist")
-        if Path(path).is_dir():
+def check_outputs(*paths: str | Path | None, inputs: Iterable[str | Path | None] = ()) -> None:
+    """Refuse before hours of work what could not be written after them, what is read as well, and two outputs in
+    one file; None is skipped.
+
+    inputs: what the command reads, captures as they are named.
+    """
+    from ..captures import sigmf
+    from ..captures.outputs import is_stream
+
+    taken = {}
+    for given in (Path(path) for path in (*inputs, *_points_read()) if path):
+        is_pair = given.suffix in sigmf.SUFFIXES or not given.exists()
+        for file in sigmf.pair(given) if is_pair else [given]:
+            taken[_identity(file)] = f"the same file as {given}, which is read; allowed: another one"
+    for path in (Path(path) for path in paths if path):
+        if path.is_dir():
             raise ValueError(f"{path}: a folder")
+        if is_stream(path):
+            continue
+        if not Path(os.path.realpath(path)).parent.is_dir():
+            raise ValueError(f"{path}: its folder does not exist")
+        if reason := taken.get(_identity(path)):
+            raise ValueError(f"{path}: {reason}")
+        taken[_identity(path)] = "given for two outputs; allowed: a file for each"
+
+
+def capture_files(path: str | Path) -> Sequence[str | Path]:
+    """What captures.files.write_capture writes."""
+    from ..captures import sigmf
+    from ..captures.outputs import is_stream
+
+    return [path] if is_stream(path) else sigmf.pair(Path(path))
+
+
+def check_folder(path: Path, *files: str | Path, inputs: Iterable[str | Path | None] = (),
+                 parents: bool = False) -> None:
+    """check_outputs of the files in a folder, which itself need not be there, nor with `parents` the folder around
+    it."""
+    if path.is_dir():
+        check_outputs(*files, inputs=inputs)
+    elif path.exists():
+        raise ValueError(f"{path}: not a folder")
+    elif not parents and not path.absolute().parent.is_dir():
+        raise ValueError(f"{path}: its folder does not exist")
+
+
+def _points_read() -> list[str]:
+    context = click.get_current_context(silent=True)
+    return context.meta.get(_POINTS, []) if context else []
+
+
+def _identity(path: Path) -> object:
+    try:
+        about = os.stat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return os.path.realpath(path)
+    return about.st_dev, about.st_ino

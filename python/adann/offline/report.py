@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..captures.files import atomic_output
+from ..captures.outputs import atomic_output
 from .evaluate import CONVERGED, LATEST, Errors
 
 
