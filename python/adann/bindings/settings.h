@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "system_text.h"
 #include <gnuradio/adann/words.h>
 
 #include <pybind11/pybind11.h>
@@ -133,18 +134,6 @@ Enum word_to(const std::string& parameter, const std::string& word)
         allowed += (allowed.empty() ? "" : ", ") + std::string(each.name);
     }
     throw py::value_error(parameter + " is '" + word + "', allowed: " + allowed);
-}
-
-/*! Text or a path, in the bytes that the system has it in.
- * \throws py::cast_error for what is neither */
-inline std::string system_text(const py::object& text)
-{
-    PyObject* bytes = nullptr;
-    if (!PyUnicode_FSConverter(text.ptr(), &bytes)) {
-        PyErr_Clear();
-        throw py::cast_error("no text");
-    }
-    return py::reinterpret_steal<py::bytes>(bytes);
 }
 
 //! Visits settings, and sets those that are given.

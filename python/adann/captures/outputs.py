@@ -66,7 +66,7 @@ def write_files(folder: Path, files: Mapping[str, str | bytes]) -> None:
     with contextlib.ExitStack() as outputs:
         for name, contents in files.items():
             path = outputs.enter_context(atomic_output(folder / name))
-            path.write_bytes(contents.encode() if isinstance(contents, str) else contents)
+            path.write_bytes(contents.encode(errors="surrogateescape") if isinstance(contents, str) else contents)
 
 
 def _target(path):

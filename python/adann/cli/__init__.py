@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The command `adann`."""
 
+import os
+
 import click
 
 from .. import core
@@ -17,7 +19,7 @@ from .reproduce import reproduce
 from .resample import resample
 from .separate import separate
 from .simulate import simulate
-from .terminal import printable
+from .terminal import printable, show_all_names
 from .train import train
 from .try_capture import try_capture
 
@@ -29,6 +31,7 @@ class _Program(click.Group):
     """
 
     def invoke(self, ctx: click.Context) -> None:
+        show_all_names()
         with interrupts.answered():
             try:
                 self._told(ctx)
@@ -54,8 +57,8 @@ class _Program(click.Group):
 
 def _reason(error: Exception) -> str:
     """What an exception says, of one of the system the file and the reason."""
-    if isinstance(error, OSError) and error.filename and error.strerror:
-        return f"{error.filename}: {error.strerror}"
+    if isinstance(error, OSError) and error.strerror:
+        return ": ".join(map(os.fsdecode, filter(None, (error.filename, error.strerror))))
     return str(error)
 
 

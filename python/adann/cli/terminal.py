@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
+import io
 import os
+import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -14,6 +17,7 @@ import click
 from .. import core
 from . import interrupts
 
+_BYTE = 0xdc00  # os.fsdecode makes this and the byte of what is no UTF-8 (PEP 383)
 _POINTS = "gnuradio.adann.points"  # in click's context: the file of --constellation
 
 
@@ -122,9 +126,30 @@ def about(*paths: object) -> Iterator[None]:
 
 
 def printable(text: object) -> str:
-    """Text from files of strangers, its control characters escaped: they command no terminal."""
-    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode()
-                   for each in str(text))
+    """Text from files of strangers, its control characters escaped: they command no terminal. So are bytes of a path
+    that are no UTF-8."""
+    return "".join(each if each.isprintable() else rf"\x{ord(each) - _BYTE:02x}" if _is_byte(each)
+                   else each.encode("unicode_escape").decode() for each in str(text))
+
+
+def show_all_names() -> None:
+    """Standard output and standard error take any name of a file: its own bytes where they are no UTF-8; and ? for a
+    character that the terminal has not."""
+    codecs.register_error(__name__, _encoded)
+    for stream in sys.stdout, sys.stderr:
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors=__name__)
+
+
+def _is_byte(character: str) -> bool:
+    """Whether os.fsdecode makes it of a byte that is no UTF-8."""
+    return _BYTE + 0x80 <= ord(character) <= _BYTE + 0xff
+
+
+def _encoded(error: UnicodeError) -> tuple[bytes, int]:
+    assert isinstance(error, UnicodeEncodeError)
+    character = error.object[error.start]
+    return bytes([ord(character) - _BYTE]) if _is_byte(character) else b"?", error.start + 1
 
 
 def check_outputs(*paths: str | Path | None, inputs: Iterable[str | Path | None] = ()) -> None:
