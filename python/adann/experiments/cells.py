@@ -107,7 +107,8 @@ def _why_alone() -> str | None:
     try:
         multiprocessing.get_context("spawn").Semaphore()
     except (OSError, ImportError) as error:
-        return f"no workers: {error}; cells run in this process, one after the other (is /dev/shm there?)"
+        reason = getattr(error, "strerror", None) or error
+        return f"no workers: {reason}; cells run in this process, one after the other (is /dev/shm there?)"
     return None
 
 
