@@ -20,6 +20,9 @@ from gnuradio.adann.experiments import cells
 from gnuradio.adann.experiments.cells import cluster, run_cells
 from gnuradio.adann.experiments.vcsel import DEFAULTS, Size, run_equalizer
 
+#: Elsewhere cells run in this process, and what kills a worker would kill it.
+with_workers = pytest.mark.skipif(cells._why_alone() is not None, reason="processes cannot share memory here")
+
 
 def this_process(_):
     return os.getpid()
@@ -42,6 +45,7 @@ def first_one_is_killed(folder, cell):
     return cell, os.getpid()
 
 
+@with_workers
 def test_cells_come_back_in_order_whatever_the_workers():
     numbers = [(n,) for n in range(-3, 4)]
     counts = []
@@ -58,6 +62,7 @@ def test_cells_come_back_in_order_whatever_the_workers():
     assert counts == [1, 2, 3, 4, 5, 6, 7]
 
 
+@with_workers
 def test_the_cell_of_a_killed_worker_is_run_again(tmp_path):
     with cluster(workers=2):
         results = run_cells(first_one_is_killed, [(tmp_path, cell) for cell in range(4)])
@@ -66,6 +71,7 @@ def test_the_cell_of_a_killed_worker_is_run_again(tmp_path):
     assert len(tried) == 2 and results[0][1] in tried
 
 
+@with_workers
 def test_a_cell_that_kills_its_workers_is_given_up():
     with cluster(workers=2), pytest.raises(RuntimeError, match="_exit: four workers died"):
         run_cells(os._exit, [(1,)])
@@ -90,6 +96,7 @@ def while_workers_start(tmp_path_factory, code):
     return dask.config.set({"distributed.worker.preload": [str(path)]})
 
 
+@with_workers
 @pytest.mark.parametrize("code, said", [
     ("import os; os._exit(3)", "workers did not come within 4 s; --scheduler takes"),
     ("import time; time.sleep(600)", "workers did not come within 4 s; --scheduler takes"),
@@ -103,11 +110,13 @@ def test_workers_that_do_not_come_are_not_waited_for(monkeypatch, tmp_path_facto
     assert str(error.value).startswith(said)
 
 
+@with_workers
 def test_workers_that_come_late_are_waited_for(tmp_path_factory, leaves_nothing):
     with while_workers_start(tmp_path_factory, "import time; time.sleep(5)"), cluster(workers=2):
         assert run_cells(abs, [(-3,)]) == [3]
 
 
+@with_workers
 def test_a_scheduler_that_is_lost_is_told(tmp_path):
     there = subprocess.Popen([sys.executable, "-c", """if True:
         from distributed import LocalCluster
@@ -140,6 +149,7 @@ def test_without_shared_memory_cells_run_here(monkeypatch):
         assert run_cells(this_process, [(0,), (1,)]) == 2 * [os.getpid()]
 
 
+@with_workers
 def test_an_interrupt_while_workers_start_is_answered_when_they_have_come(monkeypatch, leaves_nothing):
     """And is never their own to answer, nor of those that come in the place of one that was killed."""
     begin = distributed.LocalCluster.__init__
@@ -158,6 +168,7 @@ def test_an_interrupt_while_workers_start_is_answered_when_they_have_come(monkey
         pytest.fail("it was lost")
 
 
+@with_workers
 def test_an_equalizer_does_the_same_on_the_workers_of_another_scheduler(tmp_path):
     network = core.network([44, 10, 4])
     network.initialize(3)
@@ -176,6 +187,7 @@ def reproduce(tmp_path, scheduler):
                            "--scheduler", scheduler], capture_output=True, text=True, timeout=600)
 
 
+@with_workers
 def test_a_scheduler_without_workers_is_refused(tmp_path):
     with LocalCluster(n_workers=0, dashboard_address=None, local_directory=tmp_path) as other:
         address = other.scheduler_address
@@ -189,6 +201,7 @@ def test_a_scheduler_that_does_not_answer_costs_one_line(tmp_path):
     assert done.stderr.count("\n") == 1 and "tcp://127.0.0.1:1" in done.stderr
 
 
+@with_workers
 def test_an_interrupt_ends_all_processes_quietly(tmp_path):
     program = subprocess.Popen(
         ["adann", "reproduce", "frozen", "-o", "frozen"], cwd=tmp_path, text=True,

@@ -2,6 +2,7 @@
 """adann reproduce, the paper's experiments: the claims that hold do so in the quick form too."""
 
 import json
+import re
 import subprocess
 
 import numpy as np
@@ -23,7 +24,7 @@ def quick(tmp_path_factory):
     folder = tmp_path_factory.mktemp("paper")
     done = subprocess.run(["adann", "reproduce", "all", "--quick", "-o", "."],
                           cwd=folder, capture_output=True, text=True, timeout=6000)
-    assert (done.returncode, but_progress(done.stderr)) == (0, "")
+    assert (done.returncode, re.sub("^adann: no workers: .*\n", "", but_progress(done.stderr))) == (0, "")
     assert {*PAPER, "summary.md"} == {path.name for path in folder.iterdir()}
     return {name: json.loads((folder / name / "results.json").read_text())
             for name in PAPER}, folder
