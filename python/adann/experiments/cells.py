@@ -8,6 +8,7 @@ import signal
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
+from typing import Any
 
 from gnuradio import gr
 
@@ -33,17 +34,19 @@ def cluster(scheduler: str | None = None, workers: int | None = None) -> Iterato
     os.environ.setdefault("DASK_LOGGING",
                           "{'distributed': 'critical', 'distributed.client': 'critical', 'asyncio': 'critical', "
                           "'tornado.application': 'critical'}")
+    import dask
     from distributed import Client, LocalCluster
 
     with contextlib.ExitStack() as stack:
         if scheduler is None:
-            folder = stack.enter_context(tempfile.TemporaryDirectory())
-            with _interrupts_held(), _named_failure():
+            folder = stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True))
+            stack.enter_context(dask.config.set({"temporary-directory": folder}))
+            with _interrupts_held():
                 # No dashboard; its server, which there is nevertheless, takes any free port.
                 scheduler = stack.enter_context(LocalCluster(
-                    n_workers=workers, threads_per_worker=1, death_timeout=LONGEST_START,
-                    memory_limit=None, local_directory=folder, silence_logs=False,
+                    n_workers=0, threads_per_worker=1, memory_limit=None, local_directory=folder, silence_logs=False,
                     dashboard_address=None, scheduler_kwargs={"dashboard_address": "127.0.0.1:0"}))
+                _start_workers(scheduler, workers)
         client = stack.enter_context(Client(scheduler, timeout="5s"))
         if not client.scheduler_info()["workers"]:
             raise ValueError(f"the scheduler {scheduler} has no workers")
@@ -112,17 +115,37 @@ def _why_alone() -> str | None:
     return None
 
 
-@contextlib.contextmanager
-def _named_failure() -> Iterator[None]:
-    """What keeps workers from coming, in one sentence that says what to do."""
+def _start_workers(local: Any, count: int) -> None:
+    """Raises RuntimeError, one sentence that says what to do, if they do not come; no process is left then.
+
+    local: a LocalCluster.
+    """
+    async def come() -> None:
+        local.scale(count)
+        await local
+
     try:
-        yield
-    except (OSError, ImportError, RuntimeError) as error:
+        local.sync(come, callback_timeout=LONGEST_START)
+    except Exception as error:
+        _give_up_workers()
         reason: BaseException = error
-        while reason.__cause__:
+        while reason.__cause__ and not isinstance(reason, TimeoutError):
             reason = reason.__cause__
-        said = f": {reason}" if str(reason) else f" within {LONGEST_START} s"
+        said = f" within {LONGEST_START} s" if isinstance(reason, TimeoutError) else f": {reason}"
         raise RuntimeError(f"workers did not come{said}; --scheduler takes those of a dask scheduler") from error
+
+
+def _give_up_workers() -> None:
+    """Else dask starts workers that die again and again, and cannot close a cluster while one is starting."""
+    from distributed import Nanny
+    from distributed.core import Status
+
+    for nanny in list(Nanny._instances):
+        nanny.status = Status.failed
+    for process in multiprocessing.active_children():
+        if process.name.startswith("Dask Worker process"):
+            process.kill()
+            process.join()
 
 
 @contextlib.contextmanager
