@@ -131,6 +131,7 @@ def main():
     reader, writer = os.pipe()
     server = subprocess.Popen(["Xvfb", "-displayfd", str(writer), "-screen", "0", "1600x1200x24"],
                               pass_fds=[writer], stderr=subprocess.DEVNULL)
+    os.close(writer)  # a server that does not start is noticed, not waited for
     try:
         os.environ.update(DISPLAY=f":{os.read(reader, 16).decode().strip()}",
                           QT_QPA_PLATFORM="xcb")

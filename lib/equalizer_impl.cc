@@ -161,6 +161,10 @@ bool equalizer_impl::start()
 bool equalizer_impl::stop()
 {
     d_core.stop();
+    if (const std::string more = d_refusals.left_out(); !more.empty())
+        d_logger->warn("control messages were refused{:s}", more);
+    if (const std::string more = d_errors.left_out(); !more.empty())
+        d_logger->error("adaptation: errors{:s}", more);
     return true;
 }
 

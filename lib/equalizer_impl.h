@@ -5,12 +5,16 @@
 #pragma once
 
 #include "core/adaptation/adaptive_equalizer.h"
+#include "log_limit.h"
 #include <gnuradio/adann/equalizer.h>
 
 #include <atomic>
 #include <chrono>
 #include <cmath>
 #include <limits>
+#include <mutex>
+#include <set>
+#include <string>
 
 namespace gr::adann {
 
@@ -69,6 +73,7 @@ private:
     void register_ports();
     void control(const pmt::pmt_t& message);
     bool obey(const std::string& word, const pmt::pmt_t& value);
+    void save(const std::string& path);
     void log(const core::adaptation_event& event);
     auto publisher()
     {
@@ -108,7 +113,12 @@ private:
     // Of the network in use, NaN if unknown: work() takes no lock to read it.
     std::atomic<float> d_estimated{ std::numeric_limits<float>::quiet_NaN() };
 
+    log_limit d_refusals; // of control messages
+    std::mutex d_asking;
+    std::set<std::string> d_asked; // paths that are still to be saved to
+
     // The adapter's.
+    log_limit d_errors;
     using clock = std::chrono::steady_clock;
     const bool d_live;
     clock::time_point d_told_step, d_told_drops, d_told_pause;

@@ -25,9 +25,11 @@ void equalizer_impl::register_ports()
 void equalizer_impl::control(const pmt::pmt_t& message)
 {
     const auto refuse = [&](const pmt::pmt_t& what, const std::string& why) {
-        d_logger->warn("control message is {:s}, {:s}",
-                       core::printable(pmt::write_string(what)),
-                       why);
+        if (d_refusals.allows())
+            d_logger->warn("control message is {:s}, {:s}{:s}",
+                           core::printable(pmt::write_string(what)),
+                           why,
+                           d_refusals.left_out());
     };
     pmt::pmt_t commands = message;
     if (pmt::is_dict(message))
@@ -68,7 +70,7 @@ bool equalizer_impl::obey(const std::string& word, const pmt::pmt_t& value)
     else if (word == "reset" && pmt::is_bool(value)) // a button's release changes nothing
         is_true ? d_core.request_reset() : void();
     else if (word == "save" && pmt::is_symbol(value))
-        d_core.request_save(pmt::symbol_to_string(value));
+        save(pmt::symbol_to_string(value));
     else if (word == "learning_rate" && is_number)
         set_learning_rate(number);
     else if (word == "sigma" && is_number)
@@ -78,6 +80,17 @@ bool equalizer_impl::obey(const std::string& word, const pmt::pmt_t& value)
     else
         return false;
     return true;
+}
+
+// Asked for again before it is done, it is done once.
+void equalizer_impl::save(const std::string& path)
+{
+    {
+        const std::lock_guard<std::mutex> lock(d_asking);
+        if (!d_asked.insert(path).second)
+            return;
+    }
+    d_core.request_save(path);
 }
 
 // Of the adapter. What is told again and again is told once a minute.
@@ -93,7 +106,8 @@ void equalizer_impl::log(const core::adaptation_event& event)
     };
     switch (event.what) {
     case event_kind::error:
-        d_logger->error("adaptation: {:s}", event.detail);
+        if (d_errors.allows())
+            d_logger->error("adaptation: {:s}{:s}", event.detail, d_errors.left_out());
         break;
     case event_kind::start:
         d_drops_at_start = event.dropped;
@@ -124,6 +138,11 @@ void equalizer_impl::publish(const core::adaptation_event& event)
 {
     using core::event_kind;
     log(event);
+    if (event.what == event_kind::saved || event.what == event_kind::error) {
+        const std::lock_guard<std::mutex> lock(d_asking);
+        event.what == event_kind::saved ? d_asked.erase(event.detail)
+                                        : (d_asked.clear(), 0);
+    }
     d_estimated = static_cast<float>(event.estimated.ber);
     if (pmt::is_null(message_subscribers(status_port)))
         return;
@@ -139,7 +158,7 @@ void equalizer_impl::publish(const core::adaptation_event& event)
     };
     add("event", pmt::mp(adann::name(event.what)));
     if (!event.detail.empty())
-        add("detail", pmt::mp(event.detail));
+        add("detail", pmt::mp(core::printable(event.detail)));
     if (event.what == event_kind::step) {
         add("loss", pmt::from_double(event.step.loss));
         add("confidence", pmt::from_double(event.step.confidence));

@@ -27,7 +27,7 @@ def subscribe(address):
     socket = zmq.Context.instance().socket(zmq.SUB)
     socket.connect(address)
     socket.subscribe("")
-    socket.rcvtimeo = 10_000  # ms
+    socket.rcvtimeo = 120_000  # ms, which no machine takes
     return socket
 
 
@@ -58,7 +58,7 @@ def joined(address):
             break
         except zmq.Again:
             pass
-    socket.rcvtimeo = 10_000
+    socket.rcvtimeo = 120_000
     return monitor, socket
 
 

@@ -5,7 +5,7 @@ import json
 
 import numpy as np
 import pytest
-from gnuradio.adann.captures.files import atomic_output, read_capture, read_reference, write_capture
+from gnuradio.adann.captures.files import read_capture, read_reference, write_capture
 from gnuradio.adann.captures.statistics import normalized
 
 RANDOM = np.random.default_rng(1)
@@ -148,14 +148,3 @@ def test_normalisation_ignores_samples_that_are_not_finite(samples):
     assert not scaled[~finite].any()
     assert abs(scaled[finite].mean()) < 1e-6
     assert np.var(scaled[finite]) == pytest.approx(1, 1e-5)
-
-
-def test_a_failed_write_leaves_the_old_file(tmp_path):
-    path = tmp_path / "out"
-    path.write_text("old")
-    with pytest.raises(KeyError):
-        with atomic_output(path) as temporary:
-            temporary.write_text("half")
-            raise KeyError
-    assert path.read_text() == "old"
-    assert list(tmp_path.iterdir()) == [path]

@@ -147,6 +147,20 @@ def test_a_keyboard_interrupt_that_was_lost_is_raised_again():
     assert signal.getsignal(signal.SIGINT) == before
 
 
+def test_a_second_interrupt_ends_the_wait_for_a_reader(capture, tmp_path):
+    """Of a FIFO that nobody reads: the first one ends the work, whose result cannot be written."""
+    os.mkfifo(tmp_path / "fifo")
+    program = start(["adann", "equalize", "--model", MODEL, "--capture", capture, "-o", tmp_path / "fifo"])
+    for _ in range(100):
+        try:
+            program.wait(1.5 * interrupts._SAME)
+        except subprocess.TimeoutExpired:
+            program.send_signal(signal.SIGINT)
+    said = program.communicate()[1]
+    assert (program.returncode, but_progress(said.decode())) == (interrupts.STATUS, "adann: interrupted\n")
+    assert [path.name for path in tmp_path.iterdir()] == ["fifo"]
+
+
 def test_a_held_interrupt_comes_at_the_end():
     done = False
     with interrupts.answered(), pytest.raises(KeyboardInterrupt):

@@ -175,8 +175,8 @@ def test_labels_and_report_are_there_before_the_end(tmp_path, monkeypatch):
     monkeypatch.setattr(command, "REPORT_INTERVAL", 0.0)
     write = command.write_results
 
-    def watched(runs, decided, outputs, report):
-        write(runs, decided, outputs, report)
+    def watched(runs, report, *outputs):
+        write(runs, report, *outputs)
         reports.append(json.loads((tmp_path / "it.json").read_text()))
         if not report["complete"]:
             part = (tmp_path / "it.out.part").stat().st_size

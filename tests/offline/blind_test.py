@@ -85,18 +85,20 @@ def test_pam_in_complex_samples_is_found_at_any_phase(sps, phase):
 @pytest.mark.parametrize("name, simulate, bits", [("pam4", simulate_vcsel, 2),
                                                   ("16qam", simulate_coherent, 4)])
 def test_a_blindly_started_network_is_near_one_that_was_told(name, simulate, bits):
-    sent = random_labels(40_000, 1, bits)
+    """Four of each: one of either differs from the next by up to a factor of two, as its rounding has it."""
+    sent = random_labels(80_000, 1, bits)
     samples = simulate(sent, "reference", seed=2)
-    settings = TrainingSettings(epochs=20, batch=256, optimizer="adam", fraction=0.75)
-    blind, told = (train(samples, labels, name, 4, HALF_WINDOW, settings)
-                   for labels in (None, sent))
-    assert blind.delay == 0 and blind.blind_ratio > 15 and told.blind_ratio is None
-    rest = slice(30_000, -HALF_WINDOW)
-    decided = blind.model.network.decide(
-        feature_view(normalized(samples), 4, HALF_WINDOW)[rest])[0]
-    ser = error_rate(decided, sent[rest], core.constellation(name))
-    low, high = core.clopper_pearson(told.test.symbol_errors, told.test.symbols)
-    assert ser < 2 * high
+    rest, wrong = slice(30_000, -HALF_WINDOW), np.zeros(2)
+    for seed in range(4):
+        settings = TrainingSettings(epochs=20, batch=256, optimizer="adam", fraction=0.375, seed=seed)
+        blind, told = (train(samples, labels, name, 4, HALF_WINDOW, settings)
+                       for labels in (None, sent))
+        assert blind.delay == 0 and blind.blind_ratio > 15 and told.blind_ratio is None
+        decided = blind.model.network.decide(
+            feature_view(normalized(samples), 4, HALF_WINDOW)[rest])[0]
+        wrong += (error_rate(decided, sent[rest], core.constellation(name)),
+                  told.test.symbol_errors / told.test.symbols)
+    assert wrong[0] < 2.4 * wrong[1]
     assert blind.model.training == f"{settings}, blind"
     assert blind.model.temperature == core.model(blind.model.network, 4, HALF_WINDOW, bits == 4,
                                                   name).temperature  # not calibrated

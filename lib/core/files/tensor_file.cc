@@ -1,24 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "core/files/tensor_file.h"
 
+#include "core/files/write_file.h"
+
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <cmath>
 #include <cstdint>
-#include <cstdio>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
-#include <string_view>
 #include <system_error>
 
-#include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 // The file holds little-endian numbers and they are copied as they are.
 static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "needs a little-endian machine");
@@ -52,57 +47,6 @@ std::size_t item_size(const std::string& dtype)
 {
     const std::string bits = dtype.substr(std::min<std::size_t>(1, dtype.size()));
     return bits == "64" ? 8 : bits == "32" ? 4 : 1;
-}
-
-bool write_all(int descriptor, const std::string& bytes)
-{
-    for (std::size_t done = 0; done < bytes.size();) {
-        const ssize_t n = write(descriptor, bytes.data() + done, bytes.size() - done);
-        if (n <= 0 && errno != EINTR)
-            return false;
-        done += n > 0 ? n : 0;
-    }
-    return true;
-}
-
-bool is_number(std::string_view text)
-{
-    return !text.empty() && text.find_first_not_of("0123456789") == text.npos;
-}
-
-// Whether a file's name ends as writers name temporary files: their process, a count of them.
-bool is_temporary(std::string_view ending)
-{
-    const std::size_t hyphen = ending.find('-');
-    return hyphen != ending.npos && is_number(ending.substr(0, hyphen)) &&
-           is_number(ending.substr(hyphen + 1));
-}
-
-// Has the rename last, and removes the temporary files that killed writers left: a file's
-// writer holds a lock on it as long as it lives.
-void finish_rename(const std::filesystem::path& target)
-{
-    const std::filesystem::path folder =
-        target.has_parent_path() ? target.parent_path() : ".";
-    if (const int d = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); d >= 0) {
-        fsync(d);
-        close(d);
-    }
-    const std::string start = target.filename().string() + ".";
-    std::error_code none;
-    for (auto each = std::filesystem::directory_iterator(folder, none);
-         !none && each != std::filesystem::directory_iterator();
-         each.increment(none)) {
-        const std::string name = each->path().filename().string();
-        if (name.compare(0, start.size(), start) != 0 ||
-            !is_temporary(name.substr(start.size())))
-            continue;
-        const int d = open(each->path().c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
-        if (d >= 0 && flock(d, LOCK_EX | LOCK_NB) == 0)
-            unlink(each->path().c_str());
-        if (d >= 0)
-            close(d);
-    }
 }
 
 } // namespace
@@ -199,44 +143,11 @@ std::string tensor_file::contents() const
 
 void tensor_file::save(const std::string& target) const
 {
-    const auto refuse = [&](const std::string& file) {
-        const std::string reason = std::generic_category().message(errno);
-        if (!file.empty())
-            unlink(file.c_str());
-        throw model_file_error(target, "cannot be written: " + reason);
-    };
-    // Not mkstemp(): that makes files for their owner only, and the process's umask
-    // cannot be read without changing it under other threads' feet.
-    static std::atomic<unsigned> files{ 0 };
-    std::string temporary;
-    int descriptor = -1;
-    for (bool ours = false; !ours;) {
-        temporary =
-            target + "." + std::to_string(getpid()) + "-" + std::to_string(files++);
-        descriptor =
-            open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (descriptor < 0 && errno != EEXIST)
-            refuse("");
-        if (descriptor < 0)
-            continue;
-        // Where another writer took it for a stale one, before the lock said that it is
-        // not, it is no more.
-        flock(descriptor, LOCK_EX);
-        struct stat about;
-        ours = fstat(descriptor, &about) == 0 && about.st_nlink > 0;
-        if (!ours)
-            close(descriptor);
+    try {
+        write_file(target, contents());
+    } catch (const std::runtime_error& error) {
+        throw model_file_error(target, std::string("cannot be written: ") + error.what());
     }
-    const bool written = write_all(descriptor, contents()) && fsync(descriptor) == 0 &&
-                         std::rename(temporary.c_str(), target.c_str()) == 0;
-    if (!written) {
-        const int reason = errno;
-        close(descriptor);
-        errno = reason;
-        refuse(temporary);
-    }
-    close(descriptor);
-    finish_rename(target);
 }
 
 const tensor_file::tensor* tensor_file::find(const std::string& name) const

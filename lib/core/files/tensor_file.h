@@ -47,9 +47,7 @@ struct tensor_file {
     //! The contents of a file with all of this. Wide numbers come first, so that all are
     //! aligned as other readers need it.
     std::string contents() const;
-    //! Writes contents() to a temporary file, then renames it: a reader never sees half a
-    //! file, also after the machine failed. Temporary files of writers that were killed
-    //! are removed.
+    //! Writes contents() as write_file() does.
     //! \throws model_file_error
     void save(const std::string& path) const;
 

@@ -12,6 +12,7 @@
 #include "core/network/decider.h"
 
 #include <pybind11/stl.h>
+#include <pybind11/stl/filesystem.h>
 
 using namespace gr::adann;
 using namespace gr::adann::core;
@@ -105,7 +106,7 @@ whose weights decide. None while a pause goes on.)")
 
     m.def(
         "replay",
-        [](const std::string& path) {
+        [](const std::filesystem::path& path) {
             std::vector<replayed_event> told;
             {
                 const py::gil_scoped_release unlocked;

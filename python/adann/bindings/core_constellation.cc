@@ -4,8 +4,10 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 #include "core_python.h"
+#include "system_text.h"
 
 #include "core/common/checks.h"
+#include "core/common/printable.h"
 
 #include <pybind11/complex.h>
 #include <pybind11/numpy.h>
@@ -75,7 +77,7 @@ constellation from_file(const std::string& path)
     std::ifstream file(path);
     std::ostringstream text;
     if (!file || !(text << file.rdbuf()))
-        refuse("constellation", "'" + path + "'", "a file that can be read");
+        refuse("constellation", "'" + printable(path) + "'", "a file that can be read");
     return constellation(text.str());
 }
 
@@ -84,7 +86,7 @@ constellation from_any(const py::object& given)
     if (py::isinstance<constellation>(given))
         return given.cast<constellation>();
     if (py::isinstance<py::str>(given)) {
-        const auto text = given.cast<std::string>();
+        const auto text = gr::adann::system_text(given);
         if (text.rfind(in_tree, 0) == 0)
             return from_gnuradio(text);
         return ends_with(text, file_ending) ? from_file(text) : constellation(text);

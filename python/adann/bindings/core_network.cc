@@ -12,6 +12,7 @@
 #include "core/training/initialize.h"
 
 #include <pybind11/stl.h>
+#include <pybind11/stl/filesystem.h>
 
 using namespace gr::adann::core;
 
@@ -272,12 +273,18 @@ void bind_model(py::module& m)
                         [](const py::bytes& contents) { return parse_model(contents); }));
     m.def(
         "load_model",
-        &load_model,
+        [](const std::filesystem::path& path) { return load_model(path); },
         py::arg("path"),
         "Reads a model file (safetensors, adann/1 to /4). Raises ModelFileError, a ValueError.");
-    m.def("save_model",
-          &save_model,
-          py::arg("path"),
-          py::arg("model"),
-          "Writes a model file; never half of one. Raises ModelFileError.");
+    m.def(
+        "save_model",
+        [](const std::filesystem::path& path, const model& saved) {
+            const py::gil_scoped_release unlocked; // a FIFO's reader may need it
+            save_model(path, saved);
+        },
+        py::arg("path"),
+        py::arg("model"),
+        R"(Writes a model file; never half of one. Raises ModelFileError.
+
+A symbolic link is followed. A device or a FIFO is written into, and who reads a FIFO is not waited for.)");
 }

@@ -64,8 +64,7 @@ equalizer::sptr make(const py::object& model,
     if (py::isinstance(model, py::module_::import("gnuradio.adann.core").attr("model")))
         return equalizer::make_from_memory(model.attr("to_bytes")().cast<std::string>(),
                                            settings);
-    return equalizer::make(
-        py::module_::import("os").attr("fspath")(model).cast<std::string>(), settings);
+    return equalizer::make(system_text(model), settings);
 }
 
 } // namespace

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "system_text.h"
 #include <gnuradio/adann/words.h>
 
 #include <pybind11/pybind11.h>
@@ -149,6 +150,8 @@ struct taking {
         try {
             if constexpr (std::is_enum_v<T>)
                 member = word_to<T>(name, value.template cast<std::string>());
+            else if constexpr (std::is_same_v<T, std::string>)
+                member = system_text(value);
             else
                 member = value.template cast<T>();
         } catch (const py::cast_error&) {

@@ -6,10 +6,7 @@ Whatever is wrong with a file is a ValueError of one line that names it.
 
 from __future__ import annotations
 
-import contextlib
-import os
-import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -143,8 +140,7 @@ def stored_capture(path: str | Path) -> sigmf.StoredCapture:
 
 
 def _find_meta(path):
-    meta = path.with_suffix(".sigmf-meta") if path.suffix in sigmf.SUFFIXES else Path(
-        f"{path}.sigmf-meta")
+    meta = sigmf.pair(path)[0]
     if meta.is_file():
         return meta
     if path.is_file() and path.suffix not in sigmf.SUFFIXES:
@@ -179,49 +175,14 @@ def write_capture(meta_path: str | Path, samples: npt.NDArray | Sequence[npt.NDA
                   symbol_rate: float | None = None, bursts: Sequence[sigmf.Burst] = ()) -> Path:
     """Write a SigMF pair, rf32_le or cf32_le; nothing half-written is ever seen under its name.
 
-    meta_path: the .sigmf-meta or the stem; samples: (n,), or (channels, n) of channels that were sampled together, an
-    array or a list; written as float32 or complex64, complex if any of them is;
+    meta_path: the .sigmf-meta or the stem, or a device or a FIFO, which gets the samples alone; samples: (n,), or
+    (channels, n) of channels that were sampled together, an array or a list; written as float32 or complex64, complex
+    if any of them is;
     sample_rate, symbol_rate: per second, None leaves them out; extra: further fields of the
     metadata's global object, e.g. {"core:hw": "DSA91604A"}; bursts: noted as annotations.
-    Returns the path of the .sigmf-meta.
+    Returns the path of the .sigmf-meta, or of what got the samples.
     """
-    meta_path = Path(meta_path)
-    stem = meta_path.with_suffix("") if meta_path.suffix in sigmf.SUFFIXES else meta_path
-    return sigmf.write(stem, samples, sample_rate, description, extra or {}, symbol_rate, bursts)
-
-
-@contextlib.contextmanager
-def atomic_output(path: str | Path) -> Iterator[Path]:
-    """Yield a temporary path next to `path` that becomes `path` if the block ends well."""
-    path = Path(path)
-    with tempfile.TemporaryDirectory(dir=path.parent, prefix=".adann-") as scratch:
-        temporary = Path(scratch, path.name)
-        yield temporary
-        os.replace(temporary, path)
-
-
-@contextlib.contextmanager
-def growing_output(path: str | Path | None) -> Iterator[Path]:
-    """Yield the path of a file that grows for a long time: `path` and .part, which becomes `path` if the block ends
-    well; None: a temporary one."""
-    if path is None:
-        with tempfile.TemporaryDirectory(prefix=".adann-") as scratch:
-            yield Path(scratch, "part")
-        return
-    part = Path(f"{path}.part")
-    try:
-        yield part
-        os.replace(part, path)
-    finally:
-        part.unlink(missing_ok=True)
-
-
-def write_files(folder: Path, files: Mapping[str, str | bytes]) -> None:
-    """Write texts or bytes into a folder by name: first all of them, then each takes its name's place."""
-    with contextlib.ExitStack() as outputs:
-        for name, contents in files.items():
-            path = outputs.enter_context(atomic_output(folder / name))
-            path.write_bytes(contents.encode() if isinstance(contents, str) else contents)
+    return sigmf.write(Path(meta_path), samples, sample_rate, description, extra or {}, symbol_rate, bursts)
 
 
 def check_file(path: Path) -> int:
@@ -243,7 +204,7 @@ def _map_raw(path, dtype):
 
 
 def _read_sigmf(meta):
-    check_file(meta.with_suffix(".sigmf-data"))
+    check_file(sigmf.pair(meta)[1])
     try:
         return sigmf.read(meta)
     except OSError as error:

@@ -12,10 +12,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
 import sys
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,6 +22,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .outputs import atomic_output, is_stream
 from .statistics import portions
 
 VERSION = "1.2.5"
@@ -158,11 +157,11 @@ def described(text: bytes, data: Path, size: int) -> StoredCapture:
     return stored
 
 
-def write(stem: Path, samples: npt.NDArray | Sequence[npt.NDArray], sample_rate: float | None, description: str,
+def write(path: Path, samples: npt.NDArray | Sequence[npt.NDArray], sample_rate: float | None, description: str,
           extra: dict, symbol_rate: float | None = None, bursts: Sequence[Burst] = ()) -> Path:
-    """Write stem.sigmf-data and stem.sigmf-meta; arguments as for files.write_capture.
+    """Write the pair that `path` names; arguments and result as for files.write_capture.
 
-    Neither is ever seen half-written. Returns the path of the .sigmf-meta.
+    Neither file is ever seen half-written.
     """
     channels: list[Any] = [samples] if getattr(samples, "ndim", 2) == 1 else list(samples)
     if not 1 <= len(channels) <= _MOST_CHANNELS:
@@ -185,18 +184,29 @@ def write(stem: Path, samples: npt.NDArray | Sequence[npt.NDArray], sample_rate:
                     **({} if burst.level is None else {"adann:level_db": burst.level})} for burst in bursts]
     if description:
         fields["core:description"] = description
-    with tempfile.TemporaryDirectory(dir=stem.parent, prefix=".adann-") as scratch:
-        data = Path(scratch, f"{stem.name}.sigmf-data")
-        with open(data, "wb") as file:
-            for parts in zip(*map(portions, channels)):
-                np.stack(parts, axis=1).astype("<c8" if is_complex else "<f4").tofile(file)
+    if is_stream(path):
+        with atomic_output(path) as data:
+            _write_samples(data, channels, is_complex)
+        return path
+    names = pair(path)
+    with atomic_output(names[0]) as meta, atomic_output(names[1]) as data:
+        _write_samples(data, channels, is_complex)
         fields["core:sha512"] = _hash(data)
-        meta = data.with_suffix(".sigmf-meta")
         meta.write_text(json.dumps({"global": fields, "captures": [{"core:sample_start": 0}],
                                     "annotations": annotations}, indent=4) + "\n", encoding="utf-8")
-        for written in (data, meta):
-            os.replace(written, f"{stem}{written.suffix}")
-    return Path(f"{stem}.sigmf-meta")
+    return names[0]
+
+
+def pair(path: Path) -> tuple[Path, Path]:
+    """The .sigmf-meta and the .sigmf-data of a capture that is named by one of them or by their stem."""
+    stem = path.with_suffix("") if path.suffix in SUFFIXES else path
+    return Path(f"{stem}.sigmf-meta"), Path(f"{stem}.sigmf-data")
+
+
+def _write_samples(path, channels, is_complex):
+    with open(path, "wb") as file:
+        for parts in zip(*map(portions, channels)):
+            file.write(np.stack(parts, axis=1).astype("<c8" if is_complex else "<f4").data)
 
 
 def _object(record, name):

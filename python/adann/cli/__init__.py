@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The command `adann`."""
 
+import os
+
 import click
 
 from .. import core
@@ -17,7 +19,7 @@ from .reproduce import reproduce
 from .resample import resample
 from .separate import separate
 from .simulate import simulate
-from .terminal import printable
+from .terminal import printable, show_all_names
 from .train import train
 from .try_capture import try_capture
 
@@ -29,6 +31,7 @@ class _Program(click.Group):
     """
 
     def invoke(self, ctx: click.Context) -> None:
+        show_all_names()
         with interrupts.answered():
             try:
                 self._told(ctx)
@@ -45,11 +48,18 @@ class _Program(click.Group):
         except (click.Abort, click.exceptions.Exit, BrokenPipeError):
             raise  # click's own ways out; some are RuntimeErrors
         except (ValueError, RuntimeError, OSError, ImportError) as error:
-            click.echo(f"adann: {printable(' '.join(str(error).split()))}", err=True)
+            click.echo(f"adann: {printable(' '.join(_reason(error).split()))}", err=True)
             ctx.exit(1)
         except MemoryError:
             click.echo("adann: not enough memory", err=True)
             ctx.exit(1)
+
+
+def _reason(error: Exception) -> str:
+    """What an exception says, of one of the system the file and the reason."""
+    if isinstance(error, OSError) and error.strerror:
+        return ": ".join(map(os.fsdecode, filter(None, (error.filename, error.strerror))))
+    return str(error)
 
 
 @click.group(cls=_Program, context_settings={"help_option_names": ["-h", "--help"],

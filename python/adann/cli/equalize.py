@@ -12,7 +12,7 @@ import numpy as np
 from .. import core
 from ..offline.presets import PRESETS, WARNINGS
 from . import interrupts
-from .results import Outputs, evaluate, print_table, write_results
+from .results import evaluate, print_table, write_results
 from .settings import AUTOMATIC, setting_options
 from .terminal import about, check_outputs, part_options
 from .watch import watch
@@ -48,8 +48,8 @@ def equalize(model: str, captures: tuple[str, ...], references: tuple[str, ...],
     """Decide the symbols of captures while the network adapts to them.
 
     Memory does not grow with the captures. Labels are written as they are decided, to the output's name and .part
-    until all are; the report is written each minute. Between the bursts of a capture (adann resample
-    --bursts) labels are 255.
+    until all are, into a device or a FIFO when all are; the report is written each minute. Between the bursts of a
+    capture (adann resample --bursts) labels are 255.
 
     The table: blocks to 1e-3 is how many blocks pass until the mean BER of the latest 8 and that of all that follows
     is below 1e-3; final BER, the mean of the last 8 blocks. Intervals are 95 % (Clopper-Pearson).
@@ -60,7 +60,8 @@ def equalize(model: str, captures: tuple[str, ...], references: tuple[str, ...],
     Ctrl-C stops it: what has been decided is counted and written, and the report says
     "complete": false.
     """
-    from ..captures.files import cut, growing_output, read_captures
+    from ..captures.files import cut, read_captures
+    from ..captures.outputs import growing_output, is_stream
     from ..captures.statistics import error_vector_magnitude
     from ..offline.equalize import equalize_captures, prepare_capture
     from ..offline.evaluate import RunningErrors, all_known
@@ -79,9 +80,8 @@ def equalize(model: str, captures: tuple[str, ...], references: tuple[str, ...],
         raise click.UsageError("--plot needs --reference")
     if plot and Path(plot).suffix not in (".png", ".pdf", ".svg"):
         raise click.UsageError(f"--plot {plot}: allowed: .png, .pdf, .svg")
-    outputs = Outputs(output, report_path, plot)
-    outputs.check()
-    check_outputs(settings["checkpoint"])
+    check_outputs(output, report_path, plot, settings["checkpoint"], inputs=(*captures, *references))
+    check_outputs(output, report_path, plot, inputs=[model])  # a checkpoint may be the model that it goes on from
     if preset in WARNINGS:
         click.echo(f"warning: --preset {preset}: {WARNINGS[preset]}", err=True)
     trained = core.load_model(model)
@@ -98,15 +98,15 @@ def equalize(model: str, captures: tuple[str, ...], references: tuple[str, ...],
     if references and all(all_known(trained.constellation.size, capture.reference) and not capture.bursts
                           for capture in prepared):
         errors = RunningErrors(trained.constellation, sizes, [capture.reference for capture in prepared], block)
-    reported = time.monotonic()
+    grows, reported = report_path and not is_stream(report_path), time.monotonic()
     with growing_output(output) as part, watch(sum(sizes), block, errors, monitor) as watching:
         def progress(labels: dict) -> None:
             nonlocal reported
             watching.progress(labels["equalizer"])
-            if report_path and time.monotonic() - reported > REPORT_INTERVAL:
+            if grows and time.monotonic() - reported > REPORT_INTERVAL:
                 decided = np.split(labels["equalizer"], np.cumsum(sizes)[:-1])
                 runs = evaluate(prepared, decided, trained.constellation, trained.sps, block, quiet=True)
-                write_results(runs, decided, Outputs(None, report_path), report)
+                write_results(runs, report, report_path)
                 reported = time.monotonic()
 
         by_name, seconds = equalize_captures(
@@ -118,10 +118,11 @@ def equalize(model: str, captures: tuple[str, ...], references: tuple[str, ...],
         runs = [replace(run, gmi=gmi) for run, gmi in zip(runs, errors.gmis())]
     rate = sum(map(len, received.labels)) / seconds / 1e6
     report["adaptation"] |= {"steps": received.steps, "dropped": received.dropped, "rejected": received.rejected}
-    write_results(runs, received.labels, Outputs(None, report_path, plot), {
+    write_results(runs, {
         **report, "complete": received.complete, "rollbacks": received.rollbacks,
         "estimated_ber": received.estimated_ber, "mer": received.mer,
-        "evm": None if received.mer is None else error_vector_magnitude(received.mer), "msymbols_per_second": rate})
+        "evm": None if received.mer is None else error_vector_magnitude(received.mer),
+        "msymbols_per_second": rate}, report_path, plot)
     print_table(runs)
     click.echo(f"{mode}, {settings['loss']}: {received.steps} steps of {settings['batch']} symbols, "
                f"{received.dropped} dropped, {received.rejected} rejected, "

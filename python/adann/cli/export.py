@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from .. import core
-from .terminal import about, check_outputs
+from .terminal import about, check_folder, check_outputs
 
 if TYPE_CHECKING:
     from ..export.frozen import Frozen
@@ -41,7 +41,8 @@ def export(paths: tuple[str, ...], form: str, front_filter: bool, matrix: str | 
 
     The network is exported as it is in the file, with its windows. It does not adapt there.
     """
-    from ..captures.files import read_channels, write_files
+    from ..captures.files import read_channels
+    from ..captures.outputs import write_files
     from ..export.c_source import c_source
     from ..export.fold import fold_matrix, read_matrix
     from ..export.frozen import Frozen
@@ -52,7 +53,10 @@ def export(paths: tuple[str, ...], form: str, front_filter: bool, matrix: str | 
         raise click.BadParameter(f"{output}, allowed for --format {form}: a name that ends in "
                                  f"{_SUFFIXES[form] or 'no suffix'}", param_hint="--output")
     is_folder = form == "hls"
-    check_outputs(output / "README.md" if is_folder and output.is_dir() else output)
+    if is_folder:
+        check_folder(output)
+    else:
+        check_outputs(output, *([output.with_suffix(".h")] if form == "c" else []), inputs=(*paths, matrix, *captures))
     if len(paths) > 1 and not matrix:
         raise click.UsageError("several models need --matrix")
     models = [core.load_model(path) for path in paths]

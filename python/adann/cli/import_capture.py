@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from . import interrupts
-from .terminal import check_outputs, recording_options
+from .terminal import capture_files, check_outputs, recording_options
 
 
 @click.command("import")
@@ -31,7 +31,7 @@ def import_capture(files: tuple[str, ...], output: str, channel: str | None, kin
     from ..captures.files import write_capture
     from ..captures.recordings import recorded_channels
 
-    check_outputs(output)
+    check_outputs(*capture_files(output), inputs=files)
     records, instrument = recorded_channels(files, channel, kind, sample_rate)
     samples, rate, baud = records[0].samples, records[0].sample_rate, baud or records[0].symbol_rate
     names = ", ".join(Path(file).name for file in files)

@@ -30,18 +30,20 @@ def import_network(network: str, constellation: core.constellation, sps: int, ha
     waveform, as adann train finds them: the guard and the front filter need them.
     """
     from ..captures.files import read_capture, read_reference
+    from ..captures.outputs import atomic_output
     from ..export.network_file import import_network, read_network
 
     if bool(capture) != bool(reference):
         raise click.UsageError("give --capture and --reference, or neither")
-    check_outputs(output)
+    check_outputs(output, inputs=(network, capture, reference))
     read = read_network(network)
     samples, labels = (read_capture(capture).samples, read_reference(reference, constellation.size)) if (
         capture) else (None, None)
     with about(*filter(None, (network, capture, reference))):
         imported = import_network(read, constellation, sps, half_window, f"imported from {Path(network).name}",
                                   samples, labels)
-    core.save_model(output, imported.model)
+    with atomic_output(output) as path:
+        core.save_model(path, imported.model)
     if imported.symbols:
         click.echo(f"reference found at a delay of {imported.delay} symbols; {imported.errors} errors in "
                    f"{imported.symbols} symbols")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Ctrl-C and SIGTERM in every command: what is done is kept, and the exit status is 130."""
+"""Ctrl-C and SIGTERM in every command: what is done is kept, and the exit status is 130; a second one ends at once."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from collections.abc import Iterator
 
 STATUS = 130
 _SIGNALS = signal.SIGINT, signal.SIGTERM
-_SAME = 1.0  # s: a further one so soon is the same one; timeout(1), for example, sends two
+_SAME = 1.0  # s: what comes so soon after one is the same one; timeout(1), for example, sends two
 
 
 class _State:
     """The handler runs between any two instructions of the main thread."""
 
     come = False           # since the program began
-    last = -float("inf")   # when one was last raised
-    held = 0               # above 0, one is noted and not raised
+    last = -float("inf")   # when one that was not the same came
+    held = 0               # above 0, the first one is noted and not raised
 
 
 def come() -> bool:
@@ -36,9 +36,11 @@ def check() -> None:
 
 @contextlib.contextmanager
 def held() -> Iterator[None]:
-    """Inside, a signal is noted, for come() to tell, and raised at the end as KeyboardInterrupt.
+    """Inside, the first signal is noted, for come() to tell, and raised at the end as KeyboardInterrupt; the second
+    is raised at once.
 
-    For what must not be cut in two: a running flowgraph, files that belong together.
+    For what is best not cut in two: a running flowgraph, files that belong together. What it waits for, as the reader
+    of a FIFO, may never come.
     """
     _State.held += 1
     try:
@@ -69,8 +71,9 @@ def answered() -> Iterator[None]:
 
 
 def _note(number: int, frame: object) -> None:
-    _State.come = True
+    first, _State.come = not _State.come, True
     now = time.monotonic()
-    if not _State.held and now - _State.last > _SAME:
+    if now - _State.last > _SAME:
         _State.last = now
-        raise KeyboardInterrupt
+        if not (first and _State.held):
+            raise KeyboardInterrupt

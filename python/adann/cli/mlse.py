@@ -11,9 +11,9 @@ import numpy as np
 
 from .. import core
 from . import interrupts
-from .results import Outputs, evaluate, print_table, write_results
+from .results import evaluate, print_table, write_results
 from .settings import setting_options
-from .terminal import about, constellation_option, part_options, progress_bar
+from .terminal import about, check_outputs, constellation_option, part_options, progress_bar
 
 if TYPE_CHECKING:
     from ..captures.files import Capture
@@ -47,15 +47,15 @@ def mlse(constellation: core.constellation, sps: int, memory: int, captures: tup
     "complete": false.
     """
     from ..captures.alignment import known_labels
-    from ..captures.files import cut, growing_output, read_captures
+    from ..captures.files import cut, read_captures
     from ..captures.labels import UNKNOWN
+    from ..captures.outputs import growing_output
     from ..offline.mlse import SymbolRows, decide
 
     if len(references) != len(captures):
         raise click.UsageError(f"{len(references)} --reference for {len(captures)} --capture; "
                                "give one for each")
-    outputs = Outputs(output, report_path)
-    outputs.check()
+    check_outputs(output, report_path, inputs=(*captures, *references))
     prepared, rows, known = [], [], []
     for capture in read_captures(captures, references, constellation.size):
         with about(capture.path):
@@ -86,13 +86,13 @@ def mlse(constellation: core.constellation, sps: int, memory: int, captures: tup
                                   stop=interrupts.come, path=store)
         runs = evaluate(prepared, decided, constellation, sps, block)
     rate = total / seconds / 1e6
-    write_results(runs, decided, Outputs(None, report_path), {
+    write_results(runs, {
         "complete": sum(map(len, decided)) == total,
         "adaptation": {"mode": adaptation, "batch": update_interval, "steps": estimator.updates,
                        "dropped": 0, "rejected": 0},
         "msymbols_per_second": rate, "settings": {**settings, "training": training},
         "response": {"first": _numbers(first_response), "last": _numbers(estimator.response)},
-        "block": block})
+        "block": block}, report_path)
     print_table(runs)
     click.echo(f"memory {memory}, {adaptation}: {estimator.updates} updates of the response, every "
                f"{update_interval} symbols; {rate:.2f} Msymbols/s")

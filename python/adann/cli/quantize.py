@@ -23,12 +23,13 @@ def quantize(model: str, capture: str, reference: str | None, bits: int, output:
     """
     from ..captures.alignment import UNKNOWN, known_labels
     from ..captures.files import read_capture, read_reference
+    from ..captures.outputs import atomic_output
     from ..export.quantize import SYMBOLS, quantize
     from ..offline.equalize import prepare_capture
     from ..offline.evaluate import count, rate
     from ..offline.training import feature_view
 
-    check_outputs(output)
+    check_outputs(output, inputs=(model, capture, reference))
     trained = core.load_model(model)
     constellation = trained.constellation
     labels = read_reference(reference, constellation.size) if reference else None
@@ -40,7 +41,8 @@ def quantize(model: str, capture: str, reference: str | None, bits: int, output:
     decided = trained.network.decide(windows)[0]
     trained.formats = quantize(trained.network, windows[:SYMBOLS], bits)
     quantized = core.quantized_network(trained.network, trained.formats).decide(windows)[0]
-    core.save_model(output, trained)
+    with atomic_output(output) as path:
+        core.save_model(path, trained)
     click.echo(f"{(quantized != decided).sum()} of {decided.size} symbols are decided in another way than by the "
                "network in float")
     if known is not None:

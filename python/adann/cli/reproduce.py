@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from .. import experiments
-from .terminal import progress_bar
+from .terminal import check_folder, progress_bar
 
 
 @click.command()
@@ -56,7 +56,10 @@ def reproduce(experiment: str, output: Path, scale: str | None, scheduler: str |
     from ..experiments.cells import cluster
     from ..experiments.page import write_summary
 
-    with cluster(scheduler):
+    check_folder(output, parents=True)
+    with cluster(scheduler) as alone:
+        if alone:
+            click.echo(f"adann: {alone}", err=True)
         for name in experiments.PAPER if experiment == "all" else [experiment]:
             folder = output / name if experiment == "all" else output
             folder.mkdir(parents=True, exist_ok=True)

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """adann resample"""
 
-import tempfile
 from pathlib import Path
 
 import click
 
 from . import interrupts
-from .terminal import about, check_outputs, part_options, recording_options
+from .terminal import about, capture_files, check_outputs, part_options, recording_options
 
 
 @click.command()
@@ -44,13 +43,14 @@ def resample(capture: str, sps: int, baud: float | None, sample_rate: float | No
     or of the clearest one.
     """
     from ..captures.files import cut, write_capture
+    from ..captures.outputs import scratch_folder
     from ..captures.recordings import recorded_channels
     from ..offline.resample import find_rate, resample_channels, without_carrier
     from ..offline.resample import resample as resample_record
 
     if threshold is not None and not bursts:
         raise click.UsageError("--threshold is of --bursts")
-    check_outputs(output)
+    check_outputs(*capture_files(output), inputs=[capture])
     records, _ = recorded_channels([capture], channel, kind, sample_rate)
     if len(records) > 1 and (clock_recovery or carrier or bursts):
         raise click.UsageError(f"{capture} has {len(records)} channels; --clock-recovery, --carrier and --bursts are "
@@ -58,7 +58,7 @@ def resample(capture: str, sps: int, baud: float | None, sample_rate: float | No
     record = records[0]
     rate = record.sample_rate or 1.0
     said: list[str] = []
-    with about(capture), tempfile.TemporaryDirectory(dir=Path(output).parent, prefix=".adann-") as folder:
+    with about(capture), scratch_folder(capture_files(output)[0]) as folder:
         scratch = Path(folder)
         if carrier:
             record.samples, said = without_carrier(record.samples, rate, scratch)

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,27 +11,13 @@ import click
 import numpy as np
 
 from .. import core
-from .terminal import about, check_outputs
+from .terminal import about
 
 _HARDLY = 0.3  # of the symbols wrong: hardly an equalizer's
 
 if TYPE_CHECKING:
     from ..captures.files import Capture
     from ..offline.report import Run
-
-
-@dataclass
-class Outputs:
-    """The files that a command writes, None where one is not wanted: the decided labels (.u8), the
-    report (.json) and the picture."""
-
-    labels: str | None
-    report: str | None
-    plot: str | None = None
-
-    def check(self) -> None:
-        """Raises ValueError for a path that cannot be written."""
-        check_outputs(self.labels, self.report, self.plot)
 
 
 def evaluate(captures: Sequence[Capture], decided: Sequence[np.ndarray],
@@ -106,25 +91,19 @@ def _bursts(capture: Capture, labels: np.ndarray, constellation: core.constellat
     return entries
 
 
-def write_results(runs: Sequence[Run], decided: Sequence[np.ndarray], outputs: Outputs,
-                  report: dict) -> None:
-    """The labels, the report and the picture.
+def write_results(runs: Sequence[Run], report: dict, report_path: str | None, plot: str | None = None) -> None:
+    """The report and the picture, where they are wanted.
 
     report: what report.json has beside blocks and captures.
     """
-    from ..captures.files import atomic_output
     from ..offline.report import write_plot, write_report
 
     entries = [run.entry() for run in runs]
-    if outputs.labels:
-        with atomic_output(outputs.labels) as temporary, open(temporary, "wb") as file:
-            for labels in decided:
-                labels.tofile(file)
-    if outputs.report:
-        write_report(outputs.report, {"captures": entries, **report},
+    if report_path:
+        write_report(report_path, {"captures": entries, **report},
                      (row for number, run in enumerate(runs) for row in run.rows(number)))
-    if outputs.plot and runs:
-        write_plot(outputs.plot, {report["adaptation"]["mode"]: runs}, report["block"])
+    if plot and runs:
+        write_plot(plot, {report["adaptation"]["mode"]: runs}, report["block"])
 
 
 def print_table(runs: Sequence[Run]) -> None:

@@ -10,7 +10,7 @@ import click
 
 from .. import core
 from . import interrupts
-from .terminal import about, check_outputs, constellation_option
+from .terminal import about, capture_files, check_outputs, constellation_option
 
 
 @click.command()
@@ -49,7 +49,8 @@ def separate(captures: tuple[str, ...], model: str | None, references: tuple[str
     """
     import numpy as np
 
-    from ..captures.files import check_rates, read_channels, read_reference, write_capture, write_files
+    from ..captures.files import check_rates, read_channels, read_reference, write_capture
+    from ..captures.outputs import write_files
     from ..offline.evaluate import count
     from ..offline.report import write_report
     from ..offline.separate import channel_labels, nearest_points, prepare_channels, separate_known
@@ -59,7 +60,8 @@ def separate(captures: tuple[str, ...], model: str | None, references: tuple[str
         raise click.UsageError("give --model or --reference, and not both")
     if matrix and not matrix.endswith(".npy"):
         raise click.BadParameter(f"{matrix}, allowed: a name that ends in .npy", param_hint="--matrix")
-    check_outputs(*paths, matrix, report_path)
+    check_outputs(*(file for path in paths for file in capture_files(path)), matrix, report_path,
+                  inputs=(*captures, model, *references))
     trained = core.load_model(model) if model else None
     if trained:
         sps = trained.sps

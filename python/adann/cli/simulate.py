@@ -7,11 +7,13 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from ..captures.files import atomic_output, write_capture
+from ..captures.files import write_capture
+from ..captures.outputs import atomic_output
 from ..links.coherent_link import BAUD_RATE as COHERENT_BAUD_RATE
 from ..links.simulation import COHERENT_DRIFTS, VCSEL_DRIFTS, random_labels, simulate_coherent, simulate_vcsel
 from ..links.vcsel_mmf_link import BAUD_RATE as VCSEL_BAUD_RATE
 from . import interrupts
+from .terminal import check_folder
 
 
 @click.group()
@@ -72,6 +74,7 @@ def coherent(output: Path, symbols: int, sps: int, drift: str, seed: int) -> Non
 
 def _write_sets(output: Path, symbols: int, sps: int, drift: str, seed: int, bits: int,
                 simulate_link: Callable, baud_rate: float, link: str) -> None:
+    check_folder(output, parents=True)
     output.mkdir(parents=True, exist_ok=True)
     console = Console(stderr=True)
     sets = []
@@ -82,7 +85,7 @@ def _write_sets(output: Path, symbols: int, sps: int, drift: str, seed: int, bit
     with interrupts.held():
         for number, (name, labels, samples) in enumerate(sets, 1):
             with atomic_output(output / f"set{number}.u8") as path:
-                labels.tofile(path)
+                path.write_bytes(labels.tobytes())
             meta = write_capture(
                 output / f"set{number}.sigmf-meta", samples, sps * baud_rate,
                 f"simulated {link}, {sps} samples/symbol, drift {name}, seed {seed}",

@@ -3,15 +3,22 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
+import io
+import os
+import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import click
 
 from .. import core
 from . import interrupts
+
+_BYTE = 0xdc00  # os.fsdecode makes this and the byte of what is no UTF-8 (PEP 383)
+_POINTS = "gnuradio.adann.points"  # in click's context: the file of --constellation
 
 
 class ProgressLines:
@@ -94,6 +101,8 @@ def constellation_option(required: bool = True) -> Callable:
     """--constellation, as core.constellation; None where it is not required and not given."""
     def made(context: click.Context, parameter: click.Parameter,
              value: str | None) -> core.constellation | None:
+        if value and Path(value).is_file():
+            context.meta[_POINTS] = [value]
         try:
             return core.constellation(value) if value else None
         except ValueError as error:
@@ -117,15 +126,86 @@ def about(*paths: object) -> Iterator[None]:
 
 
 def printable(text: object) -> str:
-    """Text from files of strangers, its control characters escaped: they command no terminal."""
-    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode()
-                   for each in str(text))
+    """Text from files of strangers, its control characters escaped: they command no terminal. So are bytes of a path
+    that are no UTF-8."""
+    return "".join(each if each.isprintable() else rf"\x{ord(each) - _BYTE:02x}" if _is_byte(each)
+                   else each.encode("unicode_escape").decode() for each in str(text))
 
 
-def check_outputs(*paths: str | Path | None) -> None:
-    """Refuse before hours of work what could not be written after them; None is skipped."""
-    for path in (path for path in paths if path):
-        if not Path(path).parent.is_dir():
-            raise ValueError(f"{path}: its folder does not exist")
-        if Path(path).is_dir():
+def show_all_names() -> None:
+    """Standard output and standard error take any name of a file: its own bytes where they are no UTF-8; and ? for a
+    character that the terminal has not."""
+    codecs.register_error(__name__, _encoded)
+    for stream in sys.stdout, sys.stderr:
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors=__name__)
+
+
+def _is_byte(character: str) -> bool:
+    """Whether os.fsdecode makes it of a byte that is no UTF-8."""
+    return _BYTE + 0x80 <= ord(character) <= _BYTE + 0xff
+
+
+def _encoded(error: UnicodeError) -> tuple[bytes, int]:
+    assert isinstance(error, UnicodeEncodeError)
+    character = error.object[error.start]
+    return bytes([ord(character) - _BYTE]) if _is_byte(character) else b"?", error.start + 1
+
+
+def check_outputs(*paths: str | Path | None, inputs: Iterable[str | Path | None] = ()) -> None:
+    """Refuse before hours of work what could not be written after them, what is read as well, and two outputs in
+    one file; None is skipped.
+
+    inputs: what the command reads, captures as they are named.
+    """
+    from ..captures import sigmf
+    from ..captures.outputs import is_stream
+
+    taken = {}
+    for given in (Path(path) for path in (*inputs, *_points_read()) if path):
+        is_pair = given.suffix in sigmf.SUFFIXES or not given.exists()
+        for file in sigmf.pair(given) if is_pair else [given]:
+            taken[_identity(file)] = f"the same file as {given}, which is read; allowed: another one"
+    for path in (Path(path) for path in paths if path):
+        if path.is_dir():
             raise ValueError(f"{path}: a folder")
+        if is_stream(path):
+            continue
+        if not Path(os.path.realpath(path)).parent.is_dir():
+            raise ValueError(f"{path}: its folder does not exist")
+        if reason := taken.get(_identity(path)):
+            raise ValueError(f"{path}: {reason}")
+        taken[_identity(path)] = "given for two outputs; allowed: a file for each"
+
+
+def capture_files(path: str | Path) -> Sequence[str | Path]:
+    """What captures.files.write_capture writes."""
+    from ..captures import sigmf
+    from ..captures.outputs import is_stream
+
+    return [path] if is_stream(path) else sigmf.pair(Path(path))
+
+
+def check_folder(path: Path, *files: str | Path, inputs: Iterable[str | Path | None] = (),
+                 parents: bool = False) -> None:
+    """check_outputs of the files in a folder, which itself need not be there, nor with `parents` the folder around
+    it."""
+    if path.is_dir():
+        check_outputs(*files, inputs=inputs)
+    elif path.exists():
+        raise ValueError(f"{path}: not a folder")
+    elif not parents and not path.absolute().parent.is_dir():
+        raise ValueError(f"{path}: its folder does not exist")
+
+
+def _points_read() -> list[str]:
+    context = click.get_current_context(silent=True)
+    return context.meta.get(_POINTS, []) if context else []
+
+
+def _identity(path: Path) -> object:
+    try:
+        about = os.stat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return os.path.realpath(path)
+    return about.st_dev, about.st_ino

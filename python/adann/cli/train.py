@@ -79,6 +79,7 @@ def train(capture: str, reference: str | None, blind: bool, constellation: core.
     """
     from ..captures.files import check_rates, cut, read_capture, read_reference
     from ..captures.labels import known
+    from ..captures.outputs import atomic_output
     from ..captures.statistics import error_vector_magnitude
     from ..offline.blind import wrong_decisions
     from ..offline.doubts import data_doubts, doubts
@@ -87,7 +88,7 @@ def train(capture: str, reference: str | None, blind: bool, constellation: core.
 
     if blind == bool(reference):
         raise click.UsageError("give --reference or --blind, and not both")
-    check_outputs(output)
+    check_outputs(output, inputs=(capture, reference))
     record = read_capture(capture)
     if reference:
         record.reference = read_reference(reference, constellation.size)
@@ -120,7 +121,8 @@ def train(capture: str, reference: str | None, blind: bool, constellation: core.
         trained = train_network(record.samples, labels, constellation, sps, half_window, settings,
                                 lambda epoch, loss: update(epoch, f"loss {loss:.2e}"),
                                 stop=interrupts.come, bursts=record.bursts)
-    core.save_model(output, trained.model)
+    with atomic_output(output) as path:
+        core.save_model(path, trained.model)
     if not trained.complete:
         click.echo(f"stopped after {trained.epochs} of {settings.epochs} epochs")
     if trained.blind_ratio is not None:

@@ -10,7 +10,8 @@ from .. import core
 from . import interrupts
 from .terminal import (
     about,
-    check_outputs,
+    capture_files,
+    check_folder,
     constellation_option,
     part_options,
     progress_bar,
@@ -58,7 +59,8 @@ def try_capture(files: tuple[str, ...], reference: str | None, constellation: co
     from ..offline.trial import draw
     from ..offline.trial import try_capture as run
 
-    check_outputs(output / "x" if output.is_dir() else output)
+    model, picture = output / "model.safetensors", output / "try.png"
+    check_folder(output, *capture_files(output / "capture"), model, picture, inputs=(*files, reference))
     record, _ = read_recording(files, channel, kind, sample_rate)
     if reference:
         if constellation is None:
@@ -72,9 +74,8 @@ def try_capture(files: tuple[str, ...], reference: str | None, constellation: co
     meta = write_capture(output / "capture", trial.samples, trial.symbol_rate * sps if told else None,
                          f"{Path(files[0]).name}, resampled to {sps} a symbol",
                          {"core:recorder": "adann try"}, trial.symbol_rate if told else None, trial.bursts)
-    model = output / "model.safetensors"
-    core.save_model(str(model), trial.model)
-    draw(output / "try.png", trial)
+    core.save_model(model, trial.model)
+    draw(picture, trial)
 
     for sentence in trial.said:
         click.echo(sentence)
@@ -95,4 +96,4 @@ def try_capture(files: tuple[str, ...], reference: str | None, constellation: co
                     ["equalize", "--model", model, "--capture", meta,
                      *(["--reference", reference] if reference else []), "-o", output / "labels.u8"]):
         click.echo(f"  adann {shlex.join(map(str, command))}")
-    click.echo(f"picture: {output / 'try.png'}")
+    click.echo(f"picture: {picture}")

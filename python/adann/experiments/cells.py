@@ -1,42 +1,56 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""An experiment is many independent cells: they run here, on the workers of a dask cluster."""
+"""An experiment is many independent cells: they run here, on the workers of a dask cluster or in this process."""
 
 import contextlib
+import multiprocessing
 import os
 import signal
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
+from typing import Any
 
 from gnuradio import gr
 
+LONGEST_START = 120  # s, for workers to come; 3 s on two cores that are idle, 30 s on two that are not
+
 
 @contextlib.contextmanager
-def cluster(scheduler: str | None = None, workers: int | None = None) -> Iterator[None]:
+def cluster(scheduler: str | None = None, workers: int | None = None) -> Iterator[str | None]:
     """Where run_cells runs its cells inside of this context.
 
     scheduler: the address of a dask scheduler whose workers can import gnuradio.adann, for example
     tcp://host:8786, or None for processes of this machine: `workers` of them, by default one for
-    each core. Raises OSError or ValueError if the scheduler is not reached or has no workers.
+    each core. Of one there is none: cells run in this process, with the same results, and so they do where processes
+    cannot share memory. Yields that reason, or None.
+    Raises OSError or ValueError if the scheduler is not reached or has no workers, RuntimeError if processes do not
+    come within LONGEST_START.
     """
+    workers = workers or len(os.sched_getaffinity(0))
+    if scheduler is None and (workers == 1 or (reason := _why_alone())):
+        yield None if workers == 1 else reason
+        return
     # For dask's import, here and in the workers; what goes wrong is raised in run_cells.
     os.environ.setdefault("DASK_LOGGING",
-                          "{'distributed': 'critical', 'distributed.client': 'critical'}")
+                          "{'distributed': 'critical', 'distributed.client': 'critical', 'asyncio': 'critical', "
+                          "'tornado.application': 'critical'}")
+    import dask
     from distributed import Client, LocalCluster
 
     with contextlib.ExitStack() as stack:
         if scheduler is None:
-            folder = stack.enter_context(tempfile.TemporaryDirectory())
-            with _interrupts_ignored():
+            folder = stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True))
+            stack.enter_context(dask.config.set({"temporary-directory": folder}))
+            with _interrupts_held():
                 # No dashboard; its server, which there is nevertheless, takes any free port.
                 scheduler = stack.enter_context(LocalCluster(
-                    n_workers=workers or len(os.sched_getaffinity(0)), threads_per_worker=1,
-                    memory_limit=None, local_directory=folder, silence_logs=False,
+                    n_workers=0, threads_per_worker=1, memory_limit=None, local_directory=folder, silence_logs=False,
                     dashboard_address=None, scheduler_kwargs={"dashboard_address": "127.0.0.1:0"}))
+                _start_workers(scheduler, workers)
         client = stack.enter_context(Client(scheduler, timeout="5s"))
         if not client.scheduler_info()["workers"]:
             raise ValueError(f"the scheduler {scheduler} has no workers")
-        yield
+        yield None
 
 
 Progress = Callable[[int, int], None]  # progress(cells done, all cells)
@@ -50,7 +64,8 @@ def at_cell(progress: Progress | None, total: int,
 
 def run_cells(function: Callable, cells: Sequence[tuple],
               progress: Callable[[int], None] | None = None) -> list:
-    """Call function(*cell) for each cell, and return the results in the order of the cells.
+    """Call function(*cell) for each cell, on the workers of the cluster() around or in this process, and return the
+    results in the order of the cells.
 
     function: of a module, not a closure; it gets all that it needs from the cell and depends on
     nothing else, so that neither their order nor the number of workers changes a result. The cell
@@ -59,7 +74,18 @@ def run_cells(function: Callable, cells: Sequence[tuple],
     """
     from distributed import KilledWorker, as_completed, default_client
 
-    futures = [default_client().submit(_call, function, *cell, pure=False) for cell in cells]
+    try:
+        client = default_client()
+    except ValueError:  # there is none
+        client = None
+    if client is None:
+        here = []
+        for cell in cells:
+            here.append(_call(function, *cell))
+            if progress:
+                progress(len(here))
+        return here
+    futures = [client.submit(_call, function, *cell, pure=False) for cell in cells]
     results = {}
     try:
         for future in as_completed(futures):
@@ -79,11 +105,60 @@ def _call(function: Callable, *cell: object) -> object:
     return function(*cell)
 
 
+def _why_alone() -> str | None:
+    """Why processes cannot hand each other anything here; None: they can."""
+    try:
+        multiprocessing.get_context("spawn").Semaphore()
+    except (OSError, ImportError) as error:
+        reason = getattr(error, "strerror", None) or error
+        return f"no workers: {reason}; cells run in this process, one after the other (is /dev/shm there?)"
+    return None
+
+
+def _start_workers(local: Any, count: int) -> None:
+    """Raises RuntimeError, one sentence that says what to do, if they do not come; no process is left then.
+
+    local: a LocalCluster.
+    """
+    async def come() -> None:
+        local.scale(count)
+        await local
+
+    try:
+        local.sync(come, callback_timeout=LONGEST_START)
+    except Exception as error:
+        _give_up_workers()
+        reason: BaseException = error
+        while reason.__cause__ and not isinstance(reason, TimeoutError):
+            reason = reason.__cause__
+        said = f" within {LONGEST_START} s" if isinstance(reason, TimeoutError) else f": {reason}"
+        raise RuntimeError(f"workers did not come{said}; --scheduler takes those of a dask scheduler") from error
+
+
+def _give_up_workers() -> None:
+    """Else dask starts workers that die again and again, and cannot close a cluster while one is starting."""
+    from distributed import Nanny
+    from distributed.core import Status
+
+    for nanny in list(Nanny._instances):
+        nanny.status = Status.failed
+    for process in multiprocessing.active_children():
+        if process.name.startswith("Dask Worker process"):
+            process.kill()
+            process.join()
+
+
 @contextlib.contextmanager
-def _interrupts_ignored() -> Iterator[None]:
-    """Also by the processes started meanwhile, for good: Ctrl-C is their master's to answer."""
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+def _interrupts_held() -> Iterator[None]:
+    """A SIGINT that comes inside is answered at the end. It is blocked for good in threads and processes that start
+    meanwhile, and in those that they start: Ctrl-C is their master's to answer."""
+    come = []
+    before = signal.signal(signal.SIGINT, lambda *_: come.append(True))  # of threads in which it is not blocked
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
         signal.signal(signal.SIGINT, before)
+        if come:
+            signal.raise_signal(signal.SIGINT)

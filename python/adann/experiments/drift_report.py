@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..captures.files import atomic_output
+from ..captures.outputs import atomic_output
 from ..offline.evaluate import CONVERGED, LATEST, Errors
 from ..offline.report import draw_bers, new_figure, save_figure, write_report
 from .drift_signals import MOVING

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import core
-from ..captures.files import atomic_output
+from ..captures.outputs import atomic_output
 from ..offline.report import write_report
 from .page import markdown, plot
 

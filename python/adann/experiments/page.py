@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..captures.files import atomic_output
+from ..captures.outputs import atomic_output
 from ..offline.evaluate import CONVERGED, LATEST, Errors
 from ..offline.report import draw_bers, new_figure, save_figure, write_report
 

@@ -19,7 +19,8 @@ from pathlib import Path
 import numpy as np
 
 from .. import core
-from ..captures.files import Capture, atomic_output, read_channels
+from ..captures.files import Capture, read_channels
+from ..captures.outputs import atomic_output
 from ..captures.statistics import normalized
 from ..links.dual_polarization_link import SPS, DualPolarizationLink
 from ..links.radio_link import RadioLink

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from .. import core
-from ..captures.files import atomic_output
+from ..captures.outputs import atomic_output
 from ..captures.statistics import normalized
 from ..export.quantize import BITS, SYMBOLS, quantize
 from ..links.radio_link import RadioLink

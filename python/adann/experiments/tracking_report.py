@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from .. import core
-from ..captures.files import atomic_output
+from ..captures.outputs import atomic_output
 from ..offline.report import new_figure, save_figure, write_report
 from .comparators import LINEAR
 from .page import markdown

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import core
-from ..captures.files import atomic_output
+from ..captures.outputs import atomic_output
 from .evaluate import CONVERGED, LATEST, Errors
 
 

@@ -1,5 +1,6 @@
 /* Model files: a round trip, and every way in which one can be damaged.
  * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "core/common/printable.h"
 #include "core/network/model.h"
 #include "core/training/initialize.h"
 
@@ -284,6 +285,39 @@ BOOST_AUTO_TEST_CASE(a_failed_save_leaves_the_old_file_and_nothing_else)
     std::ifstream file(path, std::ios::binary);
     const std::string again(std::istreambuf_iterator<char>(file), {});
     BOOST_TEST((again == bytes));
+}
+
+BOOST_AUTO_TEST_CASE(a_save_follows_links_and_leaves_what_is_no_file)
+{
+    const model saved = load_model(path);
+    const std::string link = "model_test.link", fifo = "model_test.fifo";
+    BOOST_REQUIRE(symlink(path.c_str(), link.c_str()) == 0);
+    for (int times = 0; times < 2; ++times) { // also to what is not there yet
+        std::remove(path.c_str());
+        save_model(link, saved);
+        std::ifstream file(path, std::ios::binary);
+        const std::string again(std::istreambuf_iterator<char>(file), {});
+        BOOST_TEST((again == bytes));
+    }
+    std::remove(link.c_str());
+    BOOST_REQUIRE(mkfifo(fifo.c_str(), 0600) == 0);
+    BOOST_CHECK_THROW(save_model(fifo, saved), model_file_error); // nobody reads from it
+    struct stat about;
+    BOOST_TEST((lstat(fifo.c_str(), &about) == 0 && S_ISFIFO(about.st_mode)));
+    std::remove(fifo.c_str());
+}
+
+BOOST_AUTO_TEST_CASE(what_is_no_utf8_is_shown_as_bytes)
+{
+    const std::string good = "\xc3\xa4 \xe2\x82\xac \xf0\x9f\x93\xbb \xf4\x8f\xbf\xbf";
+    BOOST_TEST(printable(good) == good);
+    BOOST_TEST(printable("\xb5m \xc3") == "\\xb5m \\xc3");
+    BOOST_TEST(printable("\xc0\x80") == "\\xc0\\x80");                 // overlong
+    BOOST_TEST(printable("\xed\xa0\x80") == "\\xed\\xa0\\x80");        // a surrogate
+    BOOST_TEST(printable("\xf4\x90\x80\x80").substr(0, 4) == "\\xf4"); // beyond Unicode
+    BOOST_TEST(printable("\xc2\x9b\x1b") == "\\x9b\\x1b"); // control characters
+    BOOST_TEST(printable(std::string(399, 'a') + "\xe2\x82\xac b") ==
+               std::string(399, 'a') + "\xe2\x82\xac...");
 }
 
 BOOST_AUTO_TEST_SUITE_END()
