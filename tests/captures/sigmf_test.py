@@ -130,7 +130,7 @@ def test_numbers_of_channels_that_make_no_sense_are_refused(tmp_path, channels, 
     ({"core:trailing_bytes": -4}, "core:trailing_bytes is -4, allowed: whole numbers"),
     ({"core:trailing_bytes": 64}, "no samples"), ({"core:trailing_bytes": 2}, "truncated"),
     ({"core:trailing_bytes": 2**70}, "core:trailing_bytes is"), ({"core:num_channels": 2}, "2 channels"),
-    ({"core:dataset": "../other.bin"}, "names another file of samples, allowed: a.sigmf-data"),
+    ({"core:dataset": "../other.bin"}, "core:dataset is '../other.bin', allowed: the name of a file"),
     ({"core:datatype": "rf32_le; import os"}, "core:datatype is 'rf32_le; import os'"),
     ({"core:datatype": 7}, "core:datatype is 7"), ({"core:datatype": "x\x1b[31m"}, r"'x\\x1b\[31m'")])
 def test_fields_that_make_no_sense_are_refused_by_name(tmp_path, fields, said):

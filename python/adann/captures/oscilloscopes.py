@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Oscilloscope files of many makers and forms, read as channels that a capture is made of.
 
-Whatever is wrong with a file is a ValueError of one line that names it. RigolWFM, h5py and scipy
-are imported only by the formats that need them.
+Whatever is wrong with a file is a ValueError of one line that names it. RigolWFM, h5py, scipy
+and soundfile are imported only by the formats that need them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import importlib
 import io
 import math
 import re
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,11 +20,15 @@ import numpy as np
 import numpy.typing as npt
 
 from .files import check_file, first_line
+from .sounds import read_wav
+from .tables import is_index, read_table, rises_evenly, without_times
 
 #: Names of a scalar in .mat files that is the time between two samples, in lower case.
 _INTERVALS = ("tinterval", "increment", "xinc", "dt")
-#: How the header of a column of times begins in .csv files.
-_TIME_HEADER = re.compile(r"(x|t|time|seconds?|in s)\b", re.IGNORECASE)
+#: How the title of a column of times begins, and what looks like a unit at its end.
+_TIME_TITLE = re.compile(r"(?i)(t|time|zeit|temps|tiempo|tempo|tid)\b")
+_NUMBERED = re.compile(r"[^\W\d]*\W?(\d+)\b\D*")
+_BRACKETED = re.compile(r"[(\[].+[)\]]$|\bin\s+\S+$")
 
 
 @dataclass
@@ -45,8 +48,9 @@ def read_scope_files(paths: Sequence[str | Path]) -> ScopeFile:
     Formats: those of RigolWFM (Rigol, Agilent/Keysight .bin, LeCroy .trc, Tektronix .wfm and .isf,
     Rohde & Schwarz .bin with its .Wfm.bin, ...), Infiniium .h5, .csv and .txt, .mat, .npy, .wav.
     Channels have the oscilloscope's numbers where the file tells them, the names of the variables
-    in a .mat, else 1, 2, ...; .wav integers are scaled to ±1, other values are kept.
-    Raises ValueError for a file that is missing, truncated, segmented or of an unknown format.
+    in a .mat, else 1, 2, ...; .wav integers are scaled to ±1, mV and the like in the title of a table to volts, other
+    values are kept. Raises ValueError for a file that is missing, truncated, segmented or of an unknown format, and
+    warns (CaptureWarning) of a .wav whose header tells a length that is not there.
 
     Scale and offset of a Rigol DS1000Z's .wfm are rough, as that file does not tell them rightly.
     """
@@ -226,69 +230,40 @@ def _read_infiniium(path):
 
 
 def _read_table(path):
-    """A table of numbers, one row per sample, below any header; times may stand first."""
-    lines = path.read_text(errors="replace").splitlines()
-    while lines and not lines[-1].strip(",;\t "):
-        lines.pop()
-    # What a row is like is seen in the last but one: the last may be truncated.
-    row = lines[-min(2, len(lines))] if lines else ""
-    delimiter = next((mark for mark in ",;\t" if mark in row), None)
-    columns = _numbers(row, delimiter)
-    if not columns:
-        raise ValueError("no table of numbers")
-    start = next(number for number, line in enumerate(lines)
-                 if columns.keys() <= _numbers(line, delimiter).keys())
-    try:
-        values = np.loadtxt(lines[start:], delimiter=delimiter, usecols=list(columns),
-                            comments=None, ndmin=2)
-    except ValueError as error:
-        raise ValueError(f"truncated or segmented: below the header, {error}") from error
-    header = [[field.strip('" ') for field in line.split(delimiter)] for line in lines[:start]]
-    names = next((fields for fields in reversed(header) if len(fields) > max(columns)
-                  and _TIME_HEADER.match(fields[min(columns)])), None)
-    if names and not _rises_evenly(values[:, 0]):
-        raise ValueError("segmented: its times do not rise evenly, allowed: 1 segment")
-    signals, interval = _without_times(dict(zip(columns, values.T)))
-    interval = _rigol_interval(header) or interval
-    numbers = [re.sub(r"\D*", "", names[column]) if names else "" for column in signals]
+    """A table of numbers, one row per sample, below any header; times, and numbers of the samples, may stand first.
+
+    What has millivolts or so in its title is scaled to volts."""
+    table = read_table(path.read_bytes())
+    units = {column: table.unit(column) for column in table.columns}
+    kinds, channels = {}, {}
+    for column, values in table.columns.items():
+        title, (kind, scale) = " ".join(table.title(column)), units[column] or (None, 1)
+        if kind is None and _TIME_TITLE.match(title):
+            kind = "time"
+        if kind == "time" or kind is None and title.lower().startswith("x"):
+            if not rises_evenly(values):
+                raise ValueError("segmented: its times do not rise evenly, allowed: 1 segment")
+        if kind == "frequency" and rises_evenly(values):
+            raise ValueError(f"a spectrum, over {title}, allowed: samples over time")
+        kinds[column] = kind
+        channels[column] = values * scale if kind == "value" else values
+    signals, interval = without_times(channels, list(kinds.values()))
+    if interval is not None:
+        times = next(column for column in channels if column not in signals
+                     and (kinds[column] == "time" or not is_index(channels[column])))
+        if units[times]:
+            interval *= units[times][1]
+        elif table.interval():
+            interval = table.interval()
+        elif _BRACKETED.search(" ".join(table.title(times))) or table.has_unplaced_times():
+            interval = None  # in units that are not known
+    else:
+        interval = table.interval()
+    numbers = [next((told[1] for told in map(_NUMBERED.fullmatch, table.title(column)) if told), "")
+               for column in signals]
     if "" in numbers or len(set(numbers)) < len(numbers):  # the header does not number them
-        numbers = map(str, range(1, len(signals) + 1))
+        numbers = list(map(str, range(1, len(signals) + 1)))
     return ScopeFile(dict(zip(numbers, signals.values())), interval and _rate(interval))
-
-
-def _numbers(line, delimiter):
-    """{column: number} of the fields of a line that are numbers."""
-    found = {}
-    for column, field in enumerate(line.split(delimiter)):
-        with contextlib.suppress(ValueError):
-            found[column] = float(field)
-    return found
-
-
-def _rigol_interval(header):
-    """Seconds per sample where a column of its own, Increment, gives it; None elsewhere."""
-    for names, values in zip(header, header[1:]):
-        if "Increment" in names and len(values) > names.index("Increment"):
-            return float(values[names.index("Increment")])
-    return None
-
-
-def _rises_evenly(values):
-    """Whether values are times: nowhere more than an interval off, which printing may round."""
-    if values.size < 3 or np.iscomplexobj(values) or not np.isfinite(values).all():
-        return False
-    interval = (values[-1] - values[0]) / (values.size - 1)
-    off = abs(values - (values[0] + interval * np.arange(values.size)))
-    return interval > 0 and off.max() <= interval and (np.diff(values) >= 0).all()
-
-
-def _without_times(columns):
-    """The columns without the one of times, and the interval that it tells; else all and None."""
-    for name, values in columns.items():
-        if len(columns) > 1 and _rises_evenly(values):
-            rest = {other: samples for other, samples in columns.items() if other != name}
-            return rest, (values[-1] - values[0]) / (values.size - 1)
-    return columns, None
 
 
 def _columns(array):
@@ -302,7 +277,7 @@ def _columns(array):
 
 
 def _read_npy(path):
-    channels, interval = _without_times(_columns(np.load(path, allow_pickle=False)))
+    channels, interval = without_times(_columns(np.load(path, allow_pickle=False)))
     return ScopeFile(channels, interval and _rate(interval))
 
 
@@ -327,7 +302,7 @@ def _read_mat(path):
         columns = _columns(array)
         channels |= {name if len(columns) == 1 else f"{name} {number}": samples
                      for number, samples in columns.items()}
-    channels, found = _without_times(channels)
+    channels, found = without_times(channels)
     interval = interval or found
     return ScopeFile(channels, interval and _rate(interval))
 
@@ -343,13 +318,5 @@ def _read_mat73(path):
 
 
 def _read_wav(path):
-    import scipy.io.wavfile
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", scipy.io.wavfile.WavFileWarning)  # chunks it skips
-        warnings.filterwarnings("error", "Reached EOF", scipy.io.wavfile.WavFileWarning)
-        rate, samples = scipy.io.wavfile.read(path)
-    if samples.dtype.kind in "iu":
-        full_scale = 2.0 ** (8 * samples.dtype.itemsize - 1)
-        samples = samples / full_scale - (samples.dtype.kind == "u")
-    return ScopeFile(_columns(samples), float(rate))
+    channels, rate = read_wav(path)
+    return ScopeFile(channels, rate)

@@ -5,12 +5,15 @@ from __future__ import annotations
 
 import contextlib
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TextIO
 
 import click
 
 from .. import core
+from ..captures.notes import CaptureWarning
 from . import interrupts
 
 
@@ -105,6 +108,27 @@ def constellation_option(required: bool = True) -> Callable:
         help=f"{names}; gr:bpsk, gr:qpsk, gr:dqpsk, gr:8psk, gr:16qam: labels as in GNU Radio's own "
              "constellation objects; or points in label order: a .json file with a list of "
              "[re, im].")
+
+
+@contextlib.contextmanager
+def notes_told() -> Iterator[None]:
+    """Tell in a line each what is noted of a capture, once; NumPy's doubts about a capture's numbers are not told."""
+    told: set[str] = set()
+
+    def show(message: Warning | str, category: type[Warning], filename: str, lineno: int, file: TextIO | None = None,
+             line: str | None = None) -> None:
+        if not issubclass(category, CaptureWarning):
+            others(message, category, filename, lineno, file, line)
+        elif str(message) not in told:
+            told.add(str(message))
+            click.echo(f"adann: note: {printable(message)}", err=True)
+
+    with warnings.catch_warnings():
+        others = warnings.showwarning
+        warnings.simplefilter("ignore", RuntimeWarning)
+        warnings.simplefilter("always", CaptureWarning)
+        warnings.showwarning = show
+        yield
 
 
 @contextlib.contextmanager
