@@ -74,6 +74,64 @@ def test_a_small_file_cannot_ask_for_much_memory(tmp_path, form):
         read_scope_files([path])
 
 
+@pytest.mark.parametrize("suffix", ["h5", "mat"])
+def test_groups_that_are_linked_often_are_looked_at_once(tmp_path, suffix):
+    """2^40 paths lead to the innermost one: this would never end."""
+    with h5py.File(tmp_path / f"a.{suffix}", "w", userblock_size=512 if suffix == "mat" else 0) as file:
+        at = file.create_group("Waveforms")
+        for _ in range(40):
+            inner = at.create_group("a")
+            at["b"] = inner
+            at = inner
+        at["round"] = file["Waveforms"]
+        at["nowhere"] = h5py.SoftLink("/nowhere")
+    if suffix == "mat":
+        as_mat(tmp_path / "a.mat")
+    with pytest.raises(ValueError, match="is segmented|no samples"):
+        read_scope_files([tmp_path / f"a.{suffix}"])
+
+
+def as_mat(path):
+    """The head of a .mat of version 7.3 before an HDF5 file."""
+    content = path.read_bytes()
+    head = b"MATLAB 7.3 MAT-file".ljust(124) + b"\x00\x02IM"
+    path.write_bytes(head + content[len(head):])
+
+
+@pytest.mark.parametrize("link", ["hard", "soft"])
+def test_samples_that_have_many_names_count_as_often(tmp_path, link):
+    with h5py.File(tmp_path / "a.mat", "w", userblock_size=512) as file:
+        file.create_dataset("x", data=np.zeros(5 << 20), compression="gzip")
+        for k in range(3):
+            file[f"x{k}"] = file["x"] if link == "hard" else h5py.SoftLink("/x")
+    as_mat(tmp_path / "a.mat")
+    with pytest.raises(ValueError, match="MiB of samples in a file of .* allowed: 64 MiB"):
+        read_scope_files([tmp_path / "a.mat"])
+
+
+def cell(*arrays):
+    made = np.empty(len(arrays), object)
+    made[:] = arrays
+    return made
+
+
+@pytest.mark.parametrize("variables, said", [
+    ({"s": {"x": np.zeros(12 << 20)}}, r"no samples: its variables are s \(struct\), allowed: vectors and matrices"),
+    ({"s": cell(np.zeros(12 << 20), np.zeros(3))}, r"no samples: its variables are s \(cell\), allowed"),
+    ({"x": np.zeros(9 << 20)}, "72 MiB of samples in a file of .* bytes, allowed: 64 MiB")])
+def test_a_small_mat_cannot_ask_for_much_memory(tmp_path, variables, said):
+    scipy.io.savemat(tmp_path / "a.mat", variables, do_compression=True)
+    with pytest.raises(ValueError, match=f"a.mat: {said}"):  # before anything is loaded
+        read_scope_files([tmp_path / "a.mat"])
+
+
+def test_vectors_beside_a_struct_are_read(tmp_path):
+    scipy.io.savemat(tmp_path / "a.mat", {"s": {"x": np.zeros(3)}, "x": np.arange(64.0), "dt": 1e-9})
+    file = read_scope_files([tmp_path / "a.mat"])
+    np.testing.assert_array_equal(file.channels["x"], np.arange(64))
+    assert file.sample_rate == 1e9
+
+
 def test_control_characters_of_a_model_do_not_reach_the_terminal(tmp_path):
     bad = tmp_path / "bad.safetensors"
     content = MODEL.read_bytes().replace(b'"adann/2"', b'"\\u001bA"')

@@ -25,6 +25,9 @@ from .tables import is_index, read_table, rises_evenly, without_times
 
 #: Names of a scalar in .mat files that is the time between two samples, in lower case.
 _INTERVALS = ("tinterval", "increment", "xinc", "dt")
+#: Bytes of a number of those classes of a .mat that can be samples.
+_MAT_SIZES = {"double": 8, "single": 4, "logical": 1, **{f"{sign}int{8 * size}": size for sign in ("", "u")
+                                                        for size in (1, 2, 4, 8)}}
 #: How the title of a column of times begins, and what looks like a unit at its end.
 _TIME_TITLE = re.compile(r"(?i)(t|time|zeit|temps|tiempo|tempo|tid)\b")
 _NUMBERED = re.compile(r"[^\W\d]*\W?(\d+)\b\D*")
@@ -131,10 +134,13 @@ def _without_path(error, path):
 
 def _rate(interval):
     """Samples per second from seconds per sample, freed of the rounding of single precision."""
-    if not interval > 0:
+    if not 0 < interval < math.inf:
         raise ValueError(f"{interval} seconds between samples, allowed: above 0")
     single = np.float32(interval)
-    return float(f"{1 / float(str(single) if single == interval else interval):.12g}")
+    rate = float(f"{1 / float(str(single) if single == interval else interval):.12g}")
+    if not math.isfinite(rate):
+        raise ValueError(f"{interval} seconds between samples, allowed: as many as make a rate")
+    return rate
 
 
 def _read_rigolwfm(path):
@@ -177,7 +183,7 @@ def _check_size(size, path):
     """Refuse what takes far more memory than its file: no record is compressed as well."""
     allowed = max(64 << 20, 64 * path.stat().st_size)
     if size > allowed:
-        raise ValueError(f"{size >> 20} MiB of samples in a file of {path.stat().st_size} bytes, "
+        raise ValueError(f"{-(-size >> 20)} MiB of samples in a file of {path.stat().st_size} bytes, "
                          f"allowed: {allowed >> 20} MiB")
 
 
@@ -185,21 +191,22 @@ def _check_hdf5(group, path):
     """Refuse an HDF5 file that is to open others, or that holds far more than its size."""
     import h5py
 
-    def check(group, above):
+    seen, todo, size = {group}, [group], 0
+    while todo:
+        group = todo.pop()
         for name in group:
-            if isinstance(group.get(name, getlink=True), h5py.ExternalLink):
+            link, item = group.get(name, getlink=True), None
+            if not isinstance(link, h5py.ExternalLink):
+                item = group.get(name)  # None behind a soft link to nowhere
+            if isinstance(link, h5py.ExternalLink) or isinstance(item, h5py.Dataset) and (
+                    item.external or item.is_virtual):
                 raise ValueError(f"{name} lies in another file, allowed: samples in this one")
-            if isinstance(group.get(name, getlink=True), h5py.SoftLink):
-                continue
-            item = group[name]
-            if isinstance(item, h5py.Dataset):
-                if item.external or item.is_virtual:
-                    raise ValueError(f"{name} lies in another file, allowed: samples in this one")
-                _check_size(item.size * item.dtype.itemsize, path)
-            elif isinstance(item, h5py.Group) and item not in above:
-                check(item, [*above, item])
-
-    check(group, [group])
+            if isinstance(item, h5py.Dataset):  # one that has two names is read twice
+                size += item.size * item.dtype.itemsize
+                _check_size(size, path)
+            elif isinstance(item, h5py.Group) and isinstance(link, h5py.HardLink) and item not in seen:
+                seen.add(item)
+                todo.append(item)
 
 
 def _read_infiniium(path):
@@ -222,6 +229,8 @@ def _read_infiniium(path):
                 data = data * float(group.attrs["YInc"]) + float(group.attrs["YOrg"])
             channels[name.removeprefix("Channel ")] = data
             intervals.add(float(group.attrs["XInc"]))
+        if not channels:
+            raise ValueError("no samples: its group Waveforms is empty")
         if len(intervals) != 1:
             raise ValueError(f"{len(intervals)} different sample rates, allowed: 1")
         frame = file.get("Frame/TheFrame")
@@ -286,9 +295,14 @@ def _read_mat(path):
     import scipy.io
 
     try:
-        sizes = [math.prod(shape) for _, shape, kind in scipy.io.whosmat(path) if kind != "cell"]
-        _check_size(sum(sizes), path)
-        variables = scipy.io.loadmat(path)
+        found = scipy.io.whosmat(path)
+        numbers = [(name, shape, kind) for name, shape, kind in found if kind in _MAT_SIZES]
+        if not numbers:
+            others = ", ".join(f"{name} ({kind})" for name, _, kind in found) or "none"
+            raise ValueError(f"no samples: its variables are {others:.200}, allowed: vectors and matrices of numbers, "
+                             "as save a.mat x writes them")
+        _check_size(sum(math.prod(shape) * _MAT_SIZES[kind] for _, shape, kind in numbers), path)
+        variables = scipy.io.loadmat(path, variable_names=[name for name, _, _ in numbers])
     except NotImplementedError:  # version 7.3 is HDF5
         variables = _read_mat73(path)
     channels, interval = {}, None

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import re
 import sys
@@ -205,6 +206,9 @@ def write(stem: Path, samples: npt.NDArray | Sequence[npt.NDArray], sample_rate:
     channels: list[Any] = [samples] if getattr(samples, "ndim", 2) == 1 else list(samples)
     if not 1 <= len(channels) <= _MOST_CHANNELS:
         raise ValueError(f"{len(channels)} channels, allowed: 1 to {_MOST_CHANNELS}")
+    for name, rate in ("sample_rate", sample_rate), ("symbol_rate", symbol_rate):
+        if rate is not None and not 0 < rate < math.inf:
+            raise ValueError(f"{name} is {rate}, allowed: above 0 and finite")
     sizes = {channel.size for channel in channels}
     if len(sizes) != 1:
         raise ValueError(f"channels are of {', '.join(map(str, sorted(sizes)))} samples, allowed: of as many each")
