@@ -330,6 +330,8 @@ BAD_FILES = {
     "a .bin of nobody": (lambda t: [text(t / "a.bin", "something else")], "a.bin: unknown format"),
     "text": (lambda t: [text(t / "a.csv", "no\nnumbers\n")], "no table of numbers"),
     "a short last row": (lambda t: [text(t / "a.csv", RAMP + "1e-7")], "truncated or segmented"),
+    "times too near for a rate": (lambda t: [npy(t / "a.npy", np.stack([np.arange(500) * 1e-320, VOLTS[0]]))],
+                                  "a.npy: 1e-320 seconds between samples, allowed: as many as make a rate"),
     "times that start again": (lambda t: [text(t / "a.csv", "Time,Ampl\n" + 2 * RAMP)],
                                "a.csv: segmented: its times"),
     "several heads": (lambda t: [text(t / "a.csv", 2 * ("Time,Ampl\n" + RAMP))],

@@ -152,6 +152,15 @@ def test_metadata_of_another_form_are_refused(tmp_path, meta, said):
         read_capture(tmp_path / "a")
 
 
+@pytest.mark.parametrize("rate", [0, -1, float("nan"), float("inf")])
+def test_rates_that_make_no_sense_are_not_written(tmp_path, rate):
+    """JSON has none of them, and no command would read the capture."""
+    for given in dict(sample_rate=rate), dict(symbol_rate=rate):
+        with pytest.raises(ValueError, match=f"_rate is {rate}, allowed: above 0 and finite"):
+            write_capture(tmp_path / "a", np.ones(8, np.float32), **given)
+    assert not list(tmp_path.iterdir())
+
+
 def test_text_that_is_not_utf8_is_refused(tmp_path):
     (tmp_path / "a.sigmf-data").write_bytes(bytes(64))
     (tmp_path / "a.sigmf-meta").write_bytes(b'{"global": "\xff"}')

@@ -96,6 +96,9 @@ def cut(capture: Capture, skip: int, symbols: int | None, samples_per_symbol: fl
 
     Raises ValueError where nothing is left.
     """
+    if not samples_per_symbol <= capture.samples.size:
+        raise ValueError(f"a symbol is {samples_per_symbol:.6g} samples long, allowed: up to the "
+                         f"{capture.samples.size} of the capture")
     first = round(skip * samples_per_symbol)
     end = capture.samples.size if symbols is None else min(
         capture.samples.size, first + round(symbols * samples_per_symbol))

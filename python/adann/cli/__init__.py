@@ -43,6 +43,9 @@ class _Program(click.Group):
         try:
             with notes_told():
                 super().invoke(ctx)
+        except click.UsageError as error:
+            error.message = printable(error.message)
+            raise
         except (click.Abort, click.exceptions.Exit, BrokenPipeError):
             raise  # click's own ways out; some are RuntimeErrors
         except (ValueError, RuntimeError, OSError, ImportError) as error:

@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import time
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 import click
 
@@ -70,10 +71,34 @@ def progress_bar(description: str, total: int | None) -> Iterator[Callable]:
         yield update
 
 
+class Finite(click.FloatRange):
+    """A number in a range, which infinity and nan are not."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        number = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{number} is not finite.", param, ctx)
+        return number
+
+
+class Whole(click.IntRange):
+    """A whole number in a range, of 64 bits at most."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        number = super().convert(value, param, ctx)
+        if number >= 2**63:
+            self.fail(f"{str(number):.30} is above 2^63 - 1.", param, ctx)
+        return number
+
+
+#: Rates, for options.
+POSITIVE = Finite(0, min_open=True)
+
+
 def recording_options(command: Callable) -> Callable:
     """--channel, --type and --sample-rate: what captures.recordings.recorded_channels asks for."""
     for option in (
-            click.option("--sample-rate", "--rate", type=click.FloatRange(0, min_open=True),
+            click.option("--sample-rate", "--rate", type=POSITIVE,
                          help="Samples per second, where the file does not tell or tells it wrongly."),
             click.option("--type", "kind", metavar="TYPE",
                          help="Of raw numbers: i16, f32, u8 ..., ci16 where I and Q come in turn, i16be."),
@@ -87,9 +112,9 @@ def recording_options(command: Callable) -> Callable:
 
 def part_options(command: Callable) -> Callable:
     """--skip and --symbols: the part of a capture that is used."""
-    command = click.option("--symbols", type=click.IntRange(1), metavar="N",
+    command = click.option("--symbols", type=Whole(1), metavar="N",
                            help="Use so many symbols of a capture; if not given, all.")(command)
-    return click.option("--skip", default=0, type=click.IntRange(0), metavar="N",
+    return click.option("--skip", default=0, type=Whole(0), metavar="N",
                         help="Begin so many symbols after the start of a capture, and of its reference.")(command)
 
 
@@ -98,7 +123,7 @@ def constellation_option(required: bool = True) -> Callable:
     def made(context: click.Context, parameter: click.Parameter,
              value: str | None) -> core.constellation | None:
         try:
-            return core.constellation(value) if value else None
+            return None if value is None else core.constellation(value)
         except ValueError as error:
             raise click.BadParameter(str(error)) from None
 
