@@ -80,6 +80,12 @@ READ = {
                             {"1": ONE, "2": VOLTS[1]}),
     "Excel's sep=": (comma(table("sep=;\nt/ns;U/mV\n", TIMES * 1e9, ONE * 1e3, between=";")), {"1": ONE}),
     "picoseconds by name": (table("picoseconds,volts\n", TIMES * 1e12, ONE), {"1": ONE}),
+    "units in lines of their own": (table("Horizontal Units,us,\nVertical Units,mV,\nTIME,CH1\n", TIMES * 1e6,
+                                          ONE * 1e3), {"1": ONE}),
+    "Rigol's tInc": (table("CH1V,CH2V,t0 = -7.5e-08, tInc = 5e-10,\n", ONE, VOLTS[1]).replace("\n", ",,\n"),
+                     {"1": ONE, "2": VOLTS[1]}),
+    "a date beside the times": ("Date,Time (us),CH1 (V)\n" + "".join(
+        f"2026-01-02 03:04:05,{time:.9f},{value}\n" for time, value in zip(TIMES * 1e6, ONE)), {"1": ONE}),
     "quotes around all": (table('"Time (ms)","CH1 (V)"\n', TIMES * 1e3, ONE, form="{:.12f}", quoted=True), {"1": ONE}),
 }
 ENCODINGS = {"utf-16": "utf-16", "utf-16 without a mark": "utf-16-le", "utf-16 be without a mark": "utf-16-be",

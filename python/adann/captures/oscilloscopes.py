@@ -244,30 +244,31 @@ def _read_table(path):
     What has millivolts or so in its title is scaled to volts."""
     table = read_table(path.read_bytes())
     units = {column: table.unit(column) for column in table.columns}
-    kinds, channels = {}, {}
+    kinds = {}
     for column, values in table.columns.items():
-        title, (kind, scale) = " ".join(table.title(column)), units[column] or (None, 1)
-        if kind is None and _TIME_TITLE.match(title):
-            kind = "time"
-        if kind == "time" or kind is None and title.lower().startswith("x"):
-            if not rises_evenly(values):
-                raise ValueError("segmented: its times do not rise evenly, allowed: 1 segment")
+        title, kind = " ".join(table.title(column)), units[column][0] if units[column] else None
+        kinds[column] = "time" if kind is None and _TIME_TITLE.match(title) else kind
+        if (kinds[column] == "time" or kind is None and title.lower().startswith("x")) and not rises_evenly(values):
+            raise ValueError("segmented: its times do not rise evenly, allowed: 1 segment")
         if kind == "frequency" and rises_evenly(values):
             raise ValueError(f"a spectrum, over {title}, allowed: samples over time")
-        kinds[column] = kind
-        channels[column] = values * scale if kind == "value" else values
-    signals, interval = without_times(channels, list(kinds.values()))
-    if interval is not None:
-        times = next(column for column in channels if column not in signals
-                     and (kinds[column] == "time" or not is_index(channels[column])))
-        if units[times]:
-            interval *= units[times][1]
+    signals, interval = without_times(table.columns, list(kinds.values()))
+    if interval is None:
+        interval = table.interval()
+    else:
+        times = next(column for column in table.columns if column not in signals
+                     and (kinds[column] == "time" or not is_index(table.columns[column])))
+        unit = units[times][1] if units[times] else table.common_unit("time")
+        if unit:
+            interval *= unit
         elif table.interval():
             interval = table.interval()
         elif _BRACKETED.search(" ".join(table.title(times))) or table.has_unplaced_times():
             interval = None  # in units that are not known
-    else:
-        interval = table.interval()
+    volts = table.common_unit("value") or 1
+    for column in signals:
+        scale = volts if units[column] is None else units[column][1] if kinds[column] == "value" else 1
+        signals[column] = signals[column] * scale
     numbers = [next((told[1] for told in map(_NUMBERED.fullmatch, table.title(column)) if told), "")
                for column in signals]
     if "" in numbers or len(set(numbers)) < len(numbers):  # the header does not number them

@@ -26,6 +26,7 @@ _NUMBER = re.compile(r"(?i)[+-]?(\d[\d.,]*([ ']\d{3}[\d.,]*)*|[.,]\d+)(e[+-]?\d+
 #: Numbers by their decimal mark, whose thousands may be divided.
 _GROUPED = {mark: re.compile(rf"(?i)[+-]?((\d{{1,3}}([{other}' ]\d{{3}})+|\d*)(\{mark}\d*)?(e[+-]?\d+)?|nan|"
                              r"inf(inity)?)") for mark, other in ((".", ","), (",", "."))}
+_MOMENT = re.compile(r"\d+[:/.-]\d+[:/.-]\d+")  # a date, or the time of a day
 #: One comma or point that may be a decimal mark or divide thousands.
 _EITHER = re.compile(r"[+-]?[1-9]\d{0,2}([.,])\d{3}")
 _PREFIXES = {"f": 1e-15, "femto": 1e-15, "p": 1e-12, "pico": 1e-12, "n": 1e-9, "nano": 1e-9, "u": 1e-6, "µ": 1e-6,
@@ -37,6 +38,9 @@ _UNIT = re.compile(r"(?i)(?:^|\bin\s+|[(\[/_]\s*)(femto|pico|nano|micro|milli|ki
                    r"(s|sec|seconds?|sekunden?|v|volts?|a|amp|amperes?|hz|hertz|sa/s|s/s)\s*[)\]]?$")
 #: A title between blanks, with its unit.
 _BLANKS = re.compile(r"\S+(?:\s+(?:[(\[][^)\]]*[)\]]|in \S+))?")
+_RIGOL = re.compile(r"\btInc ?= ?(\S+?),?(?:\s|$)")
+_UNITS = {kind: re.compile(rf"(?i)\W*(?:{names})[ _-]?(?:axis )?units?\W+(\S+)\W*$")
+          for kind, names in (("time", "time|horizontal|x"), ("value", "voltage|vertical|y"))}
 _SAMPLING = re.compile(r"(?i)\W*sampl(?:e|ing)[ _]?(interval|period|rate|frequency)\b([^\d.]*)"
                        r"(\d[\d.]*(?:e[+-]?\d+)?)\s*([^\d\s]*)\W*")
 
@@ -60,6 +64,12 @@ class Table:
                 return _unit(line[column])
         return None
 
+    def common_unit(self, kind: str) -> float | None:
+        """Seconds ("time") or volts ("value") of a number, where a line as "Horizontal Units,ms" tells them of all."""
+        units = [_unit(told[1]) for line in self.header
+                 if (told := _UNITS[kind].match(" ".join(filter(None, line))))]
+        return next((unit[1] for unit in units if unit and unit[0] == kind), None)
+
     def has_unplaced_times(self) -> bool:
         """Whether the header tells a unit of times other than seconds, but not of which column."""
         units = [_unit(text) for line in self._last() if len(line) <= max(self.columns) for field in line
@@ -67,7 +77,9 @@ class Table:
         return any(unit and unit[0] == "time" and unit[1] != 1 for unit in units)
 
     def _last(self):
-        return [line for line in self.header if any(line) and not _SAMPLING.match(" ".join(line))][-2:]
+        about_all = _SAMPLING, *_UNITS.values()
+        return [line for line in self.header if any(line) and not any(
+            each.match(" ".join(filter(None, line))) for each in about_all)][-2:]
 
     def interval(self) -> float | None:
         """Seconds per sample, where a line or a column of the header tells the interval or the rate."""
@@ -75,6 +87,8 @@ class Table:
             if "Increment" in names and len(values) > names.index("Increment"):
                 return _positive(values[names.index("Increment")])  # Rigol
         for line in self.header:
+            if told := _RIGOL.search(" ".join(line)):
+                return _positive(told[1])
             if not (told := _SAMPLING.fullmatch(" ".join(filter(None, line)))):
                 continue
             kind = "frequency" if told[1].lower() in ("rate", "frequency") else "time"
@@ -148,9 +162,10 @@ def _titles(line, delimiter, width):
     """The fields of a line of the header, which may be a comment and divided otherwise than the rows are."""
     line = re.sub(r"^[#%;!/ ]+", "", line)
     found = _fields(line, delimiter)
+    if delimiter is not None and len(found) > 1:
+        return found
     others = [_fields(line, mark) for mark in ",;\t" if mark != delimiter]
-    alike = (fields for fields in (found, *others, _BLANKS.findall(line)) if len(fields) == width)
-    return next(alike, [line] if delimiter is None else found)
+    return next((fields for fields in (*others, _BLANKS.findall(line)) if len(fields) == width), [line])
 
 
 def _numbers(line, delimiter):
@@ -164,7 +179,8 @@ def _is_row(line, delimiter):
     others = [text for column, text in enumerate(fields) if column not in numbers]
     if delimiter is None:
         return bool(fields) and not others
-    return bool(numbers) and len(fields) > 1 and not any(re.match(r"[-+]?[.,]?\d", text) for text in others)
+    return bool(numbers) and len(fields) > 1 and not any(
+        re.match(r"[-+]?[.,]?\d", text) and not _MOMENT.match(text) for text in others)
 
 
 def _decimal_mark(numbers):
