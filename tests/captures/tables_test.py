@@ -158,3 +158,59 @@ def test_what_may_be_read_in_two_ways_is_refused(tmp_path, case):
     with pytest.raises(ValueError, match=f"a.csv: {said}") as error:
         read_scope_files([written(tmp_path, content)])
     assert "\n" not in str(error.value)
+
+
+UNITS = {"fs": 1e-15, "ps": 1e-12, "ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1}
+VALUES = {"V": 1, "mV": 1e-3, "uV": 1e-6, "kV": 1e3}
+
+
+def drawn_table(dice):
+    """The content of a table in a random dialect, its rate, its channels, and how finely each is written."""
+    between = dice.choice([",", ";", "\t", " "])
+    mark = dice.choice([".", ","])
+    digits, scientific = int(dice.integers(2, 9)), dice.random() < 0.3
+    quoted = bool(between == "," and mark == "," or dice.random() < 0.2) and between != " "
+    divided = dice.choice(["", "", "", "'" if between != " " or quoted else "", "," if mark == "." else "."])
+    if divided == between and not quoted or scientific:
+        divided = ""
+    unit, volts = dice.choice(list(UNITS)), [dice.choice(list(VALUES)) for _ in range(dice.integers(1, 4))]
+    rate = float(f"{10 ** dice.uniform(0, 4):.3g}") / UNITS[unit]
+    channels = dice.standard_normal((len(volts), 60)) * 10.0 ** dice.integers(-1, 5)
+
+    def number(value, exact=False):
+        text = f"{value:.{12 if exact else digits}e}" if scientific else f"{value:,.{9 if exact else digits}f}"
+        text = text.translate(str.maketrans({",": divided, ".": mark}))
+        return f'"{text}"' if quoted else text
+
+    columns = [(np.arange(60) + int(dice.integers(-50, 50))) / rate / UNITS[unit], *channels]
+    names = ["Time", *(f"CH{k}" for k in range(1, len(volts) + 1))]
+    index, style = dice.random() < 0.3, dice.choice(["{} ({})", "{} [{}]", "{} in {}", "{}/{}", "{}_{}", "lines"])
+    if style == "lines" and between != " ":
+        titles = [["No", *names], ["", *(f"({each})" for each in (unit, *volts))]]
+    else:
+        style = "{} ({})" if style == "lines" else style
+        titles = [["Index", *(style.format(name, each) for name, each in zip(names, (unit, *volts)))]]
+    head = "\n".join(between.join(line[not index:]) for line in titles)
+    lines = [between.join([*([str(k)] if index else []), number(row[0], True), *map(number, row[1:])])
+             for k, row in enumerate(zip(*columns))]
+    content = dice.choice(["", "A recorder\n", "Model,X1\nSerial,7\n"]) + "\n".join([head, *lines, ""])
+    scales = [VALUES[each] for each in volts]
+    steps = [(10.0 ** -digits * (1 + abs(each) * scientific)).max() * scale for each, scale in zip(channels, scales)]
+    return content, rate, [each * scale for each, scale in zip(channels, scales)], steps
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_tables_of_random_dialects_are_right_or_refused(tmp_path, seed):
+    for number in range(3):
+        dice = np.random.default_rng([seed, number])
+        content, rate, channels, steps = drawn_table(dice)
+        path = written(tmp_path, content, dice.choice(["utf-8", "utf-16", "utf-8-sig"]))
+        try:
+            file = read_scope_files([path])
+        except ValueError as error:
+            assert "\n" not in str(error)
+            continue
+        assert file.sample_rate == pytest.approx(rate, rel=1e-4), content[:300]
+        assert len(file.channels) == len(channels), content[:300]
+        for found, expected, wrong in zip(file.channels.values(), channels, steps):
+            assert abs(found - expected).max() <= wrong, content[:300]

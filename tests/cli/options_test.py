@@ -143,6 +143,8 @@ def values_of(folder, key, parameter):
         return [None]
     if key == "--monitor":  # a right one opens a port
         return [each for each in NUMBERS if not each.isdigit() or int(each) in (0, 10**20 - 1)]
+    if key == "--epochs":  # so many are trained
+        return [each for each in NUMBERS if not each.isdigit() or len(each) < 3]
     if key == "--constellation":
         return [*core.constellation.names(), "points.json", "alike.json", "text.json", "folder.f32", *TEXTS]
     if key in OUTPUTS:

@@ -116,7 +116,8 @@ def read_table(content: bytes) -> Table:
     if not delimiters:
         raise ValueError("no table of numbers, allowed: rows of numbers without units, between commas, semicolons, "
                          "tabs or blanks")
-    delimiter = delimiters[0]
+    tail = lines[-50:-1]
+    delimiter = max(delimiters, key=lambda mark: sum(_numbers(row, mark) <= _numbers(line, mark) for line in tail))
     columns = _numbers(row, delimiter)
     start = next(number for number, line in enumerate(lines) if columns <= _numbers(line, delimiter))
     rows = [line for line in lines[start:] if line.strip()]
@@ -160,7 +161,7 @@ def _fields(line, delimiter):
 
 def _titles(line, delimiter, width):
     """The fields of a line of the header, which may be a comment and divided otherwise than the rows are."""
-    line = re.sub(r"^[#%;!/ ]+", "", line)
+    line = line.lstrip("#%;!/ ".replace(delimiter or " ", ""))
     found = _fields(line, delimiter)
     if delimiter is not None and len(found) > 1:
         return found
