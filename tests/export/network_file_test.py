@@ -142,11 +142,31 @@ def changed(module, case):
             shape.dim.add().dim_value = size
         del shape.dim[:-2]
         return made
+    elif case == "reshaped":
+        constants["s"] = np.array([7, 2])
+        nodes.insert(0, helper.make_node("Reshape", ["x", "s"], ["x2"]))
+        nodes[1].input[0] = "x2"
+    elif case == "negative":
+        made = graph(nodes, constants)
+        made.graph.initializer[0].dims[0] = -1
+        return made
     elif case == "none":
         return graph([helper.make_node("Softmax", ["x"], ["y"])], {})
     elif case == "two":
         return graph(nodes, constants, ("x", "z"))
     return graph(nodes, constants)
+
+
+@pytest.mark.parametrize("shapes", [[[-1, 14]], [[1, 14]], [[0, -1]], [[-1, 7, 2], [-1, 14]]])
+def test_shapes_that_keep_the_windows_are_passed_over(module, windows, tmp_path, shapes):
+    nodes, constants = chain(module, "transB")
+    for k, shape in enumerate(shapes):
+        constants[f"s{k}"] = np.array(shape)
+        nodes.insert(k, helper.make_node("Reshape", [f"x{k}" if k else "x", f"s{k}"], [f"x{k + 1}"]))
+    nodes[len(shapes)].input[0] = f"x{len(shapes)}"
+    onnx.save(graph(nodes, constants), str(tmp_path / "net.onnx"))
+    np.testing.assert_allclose(read_network(tmp_path / "net.onnx").decide(windows)[1],
+                               decided_by_torch(module, windows), atol=1e-6)
 
 
 @pytest.mark.parametrize("case, said", [
@@ -157,7 +177,9 @@ def changed(module, case):
     ("twice itself", "Add y is not part of a chain"), ("own bias", "Gemm l0 is not part of a chain"),
     ("swapped", "Gemm l0, allowed: what comes, times constant weights"),
     ("upright bias", "6 outputs and biases of shape (6, 1)"), ("other axis", "allowed: Gemm, MatMul"),
-    ("wide input", "its input has 15 values, its first layer 14 inputs"),
+    ("wide input", "layer l0 has 14 inputs where 15 values come"),
+    ("reshaped", "layer l0 has 14 inputs where 2 values come"),
+    ("negative", "tensor w0 has the shape [-1, 14], allowed: 0 and above"),
     ("narrow", "has 5 inputs where 6 values come"), ("none", "no fully-connected layer"), ("two", "has 2 inputs")])
 def test_other_graphs_are_refused_by_one_sentence(module, tmp_path, case, said):
     (tmp_path / "net.onnx").write_bytes(changed(module, case).SerializeToString())

@@ -86,6 +86,8 @@ def _read_onnx(path):
     if len(streams) != 1:
         raise ValueError(f"has {len(streams)} inputs, allowed: 1")
     stream, layers, ended, rectified = streams[0].name, [], False, True
+    dimensions = [each.dim_value for each in streams[0].type.tensor_type.shape.dim][1:]  # 0: not told
+    width = math.prod(dimensions) if dimensions and all(dimensions) else None  # values that come, where it is told
     for node in graph.node:
         if node.domain not in ("", "ai.onnx"):
             raise ValueError(f"{node.op_type} {_named(node)} is of the domain {node.domain!r:.60}, allowed: ONNX's own")
@@ -101,7 +103,9 @@ def _read_onnx(path):
             if not rectified:
                 raise ValueError(f"no Relu before {kind} {_named(node)}")
             layers.append([_named(node), *_layer(node, stream, constants, attributes)])
-            rectified = False
+            if width not in (None, layers[-1][1].shape[1]):
+                raise ValueError(f"layer {_named(node)} has {layers[-1][1].shape[1]} inputs where {width} values come")
+            rectified, width = False, None
         elif kind == "Add" and len(constants) == 1 and layers and layers[-1][2] is None and not rectified:
             layers[-1][2] = constants[0]
         elif kind == "Relu" and layers and not rectified:
@@ -110,15 +114,23 @@ def _read_onnx(path):
             ended = True
         elif kind not in _IDLE:
             raise ValueError(f"{kind} {_named(node)}, allowed: Gemm, MatMul, Add, Relu, Softmax over the last axis")
+        elif kind == "Reshape":
+            width = _row(constants[0])
+        elif kind == "Flatten":
+            width = None
         stream = node.output[0]
     if rectified and layers:
         raise ValueError("ends with a Relu, allowed: a fully-connected layer or a Softmax")
     if [each.name for each in graph.output] != [stream]:
         raise ValueError(f"has {len(graph.output)} outputs that are not those of its last node")
-    shape = [each.dim_value for each in streams[0].type.tensor_type.shape.dim][1:]  # 0: not told
-    if layers and all(shape) and shape and math.prod(shape) != layers[0][1].shape[1]:
-        raise ValueError(f"its input has {math.prod(shape)} values, its first layer {layers[0][1].shape[1]} inputs")
     return layers
+
+
+def _row(shape):
+    """How long rows of this constant shape are; None: it is not told, or as long as what comes."""
+    if shape is None or not shape.size or shape[-1] <= 0 and all(each in (-1, 0, 1) for each in shape[:-1]):
+        return None
+    return max(0, int(shape[-1]))
 
 
 def _named(node):
@@ -133,6 +145,8 @@ def _constants(onnx, graph):
     for name, tensor in tensors:
         if tensor.data_location == onnx.TensorProto.EXTERNAL:
             raise ValueError(f"tensor {name} lies in another file, allowed: all in one")
+        if any(size < 0 for size in tensor.dims):
+            raise ValueError(f"tensor {name} has the shape {list(tensor.dims)}, allowed: 0 and above")
         try:
             values[name] = onnx.numpy_helper.to_array(tensor)
         except Exception as error:  # TypeError, ValueError, struct.error, ... of what is damaged
