@@ -117,6 +117,17 @@ def test_encodings_are_told_apart(tmp_path, encoding):
     right(read_scope_files([written(tmp_path, content, ENCODINGS[encoding])]), {"1": ONE}, RATE)
 
 
+@pytest.mark.parametrize("place", [0, 1500, 2999])
+def test_thousands_are_seen_wherever_they_are(tmp_path, place):
+    """1.234 among decimal commas, and 1,234 among decimal points."""
+    volts = np.full(3000, 0.5)
+    volts[place] = 1234
+    for mark, divided in (",", "1.234"), (".", "1,234"):
+        lines = [f"0{mark}5" if k != place else divided for k in range(3000)]
+        content = "Zeit (ms);U (V)\n" + "".join(f"{k};{text}\n" for k, text in enumerate(lines))
+        right(read_scope_files([written(tmp_path, content)]), {"1": volts}, 1000)
+
+
 def test_lines_may_end_as_on_an_old_macintosh(tmp_path):
     content = table("Time (us),CH1 (V)\n", TIMES * 1e6, ONE).replace("\n", "\r")
     right(read_scope_files([written(tmp_path, content)]), {"1": ONE}, RATE)

@@ -100,6 +100,7 @@ def run(folder, *arguments):
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
+            warnings.simplefilter("error", RuntimeWarning)  # NumPy's, which no command may tell
             return CliRunner(mix_stderr=False).invoke(main, list(map(str, arguments)), prog_name="adann")
     finally:
         os.chdir(before)

@@ -30,6 +30,7 @@ _MAT_SIZES = {"double": 8, "single": 4, "logical": 1, **{f"{sign}int{8 * size}":
                                                         for size in (1, 2, 4, 8)}}
 #: How the title of a column of times begins, and what looks like a unit at its end.
 _TIME_TITLE = re.compile(r"(?i)(t|time|zeit|temps|tiempo|tempo|tid)\b")
+_X = re.compile(r"(?i)x\b")
 _NUMBERED = re.compile(r"[^\W\d]*\W?(\d+)\b\D*")
 _BRACKETED = re.compile(r"[(\[].+[)\]]$|\bin\s+\S+$")
 
@@ -248,7 +249,8 @@ def _read_table(path):
     for column, values in table.columns.items():
         title, kind = " ".join(table.title(column)), units[column][0] if units[column] else None
         kinds[column] = "time" if kind is None and _TIME_TITLE.match(title) else kind
-        if (kinds[column] == "time" or kind is None and title.lower().startswith("x")) and not rises_evenly(values):
+        is_time = kinds[column] == "time" or column == min(table.columns) and kind is None and _X.match(title)
+        if is_time and not rises_evenly(values):
             raise ValueError("segmented: its times do not rise evenly, allowed: 1 segment")
         if kind == "frequency" and rises_evenly(values):
             raise ValueError(f"a spectrum, over {title}, allowed: samples over time")

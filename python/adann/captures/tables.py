@@ -124,7 +124,7 @@ def read_table(content: bytes) -> Table:
     width = len(_fields(row, delimiter))
     header = [_titles(line, delimiter, width) for line in lines[:start]]
     sample = [_fields(line, delimiter) for line in dict.fromkeys(itertools.chain(rows[:_SAMPLE], rows[-_SAMPLE:]))]
-    numbers = [fields[column] for fields in sample for column in columns if len(fields) > column]
+    numbers = [fields[column] for fields in sample for column in sorted(columns) if len(fields) > column]
     mark = _decimal_mark(numbers)
     if delimiter == "," and '"' not in rows[0]:
         _check_commas(numbers, columns, header)
@@ -222,8 +222,9 @@ def _check_commas(numbers, columns, header):
 def _values(rows, delimiter, columns, mark, numbers):
     """(columns, n)."""
     other = "," if mark == "." else "."
-    grouped = any(each in text for text in numbers for each in (other, " ", "'"))
-    if grouped or mark == delimiter:
+    dividers = "'" + other.replace(delimiter or " ", "") + (" " if delimiter else "")
+    divided = re.compile(rf"\d[{dividers}]\d")
+    if mark == delimiter or any(map(divided.search, rows)) or any(other in text for text in numbers):
         pattern = _GROUPED[mark]
         values = np.empty((len(columns), len(rows)))
         for number, line in enumerate(rows):
