@@ -27,7 +27,7 @@ def _sizes(ctx: click.Context, parameter: click.Parameter, value: str) -> tuple[
 
 @click.command()
 @click.option("--capture", required=True, metavar="FILE",
-              help="Received samples: SigMF pair, .f32, .c64 or .cfile.")
+              help="Received samples: SigMF (a pair or an archive), .f32, .c64 or .cfile.")
 @click.option("--reference", metavar="FILE", help="The labels sent: .u8.")
 @click.option("--blind", is_flag=True,
               help="No labels are known: train on the decisions of a blind linear equalizer.")
