@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
+import soundfile
 from click.testing import CliRunner
 from gnuradio.adann.captures.notes import CaptureWarning
 from gnuradio.adann.captures.oscilloscopes import read_scope_files
@@ -117,11 +118,17 @@ def test_a_truncated_file_is_read_to_its_last_whole_sample_and_noted(tmp_path):
 @pytest.mark.parametrize("content, said", [
     (riff(b""), "no samples"), (b"RIFFabcd" + bytes(40), "type, as --type ci16 --sample-rate 48000"),
     (riff(I16)[:40], "type, as --type ci16"), (riff(I16, fmt=kind(7777)), "type, as --type ci16"),
-    (riff(I16, 0, kind(17, 4, 1, extra=struct.pack("<HH", 2, 1017))), "")])
+    (b"ID3\3" + bytes(200), "not a .wav; of raw numbers tell the type"), (b"OggS" + bytes(200), "not a .wav")])
 def test_what_is_no_samples_is_refused(tmp_path, content, said):
     with pytest.raises(ValueError, match=f"a.wav: .*{said}") as error:
         read(tmp_path, content)
     assert "\n" not in str(error.value)
+
+
+def test_sound_that_is_coded_is_refused(tmp_path):
+    soundfile.write(tmp_path / "a.wav", CODES / 2**15, 48000, subtype="IMA_ADPCM")
+    with pytest.raises(ValueError, match="a.wav: sound coded as IMA_ADPCM, allowed: samples"):
+        read_scope_files([tmp_path / "a.wav"])
 
 
 def test_the_command_line_tells_a_note_in_a_line(tmp_path):

@@ -10,6 +10,7 @@ import pytest
 import scipy.io
 from click.testing import CliRunner
 from gnuradio.adann.captures.oscilloscopes import read_scope_files
+from gnuradio.adann.captures.recordings import recorded_channels
 from gnuradio.adann.cli import main
 from gnuradio.adann.cli.terminal import printable
 
@@ -123,6 +124,18 @@ def test_a_small_mat_cannot_ask_for_much_memory(tmp_path, variables, said):
     scipy.io.savemat(tmp_path / "a.mat", variables, do_compression=True)
     with pytest.raises(ValueError, match=f"a.mat: {said}"):  # before anything is loaded
         read_scope_files([tmp_path / "a.mat"])
+
+
+def test_what_is_said_of_a_damaged_file_is_short(tmp_path):
+    """The libraries tell the bytes that they stumble on, and attributes that they miss."""
+    scipy.io.savemat(tmp_path / "a.mat", {"x": np.arange(9999.0)}, format="4")
+    (tmp_path / "a.mat").write_bytes((tmp_path / "a.mat").read_bytes()[:60_000])
+    infiniium(tmp_path / "b.h5", lambda group: group.attrs.__delitem__("XInc"))
+    np.save(tmp_path / "c.npy", np.zeros((2000, 3000), np.int8))
+    for name, said in ("a.mat", "a.mat: "), ("b.h5", "b.h5: damaged, or of another kind"), ("c.npy", "15, 16, ..., a"):
+        with pytest.raises(ValueError, match=said) as error:
+            recorded_channels([tmp_path / name])
+        assert "\n" not in str(error.value) and len(str(error.value)) < 700
 
 
 def test_vectors_beside_a_struct_are_read(tmp_path):

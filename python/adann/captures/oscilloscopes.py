@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import io
+import itertools
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -81,7 +82,7 @@ def select_channels(channels: Mapping[str, npt.NDArray],
     difference, or several complex channels as I and Q of each in turn, "1,2,3,4"; None for the only channel.
     Raises ValueError if it is none of these, and for channels that differ in length.
     """
-    names = ", ".join(channels)
+    names = ", ".join([*itertools.islice(channels, 16), *["..."] * (len(channels) > 16)])
     if expression is None:
         if len(channels) != 1:
             raise ValueError(f"there are several channels, choose one of {names}, a difference "
@@ -118,8 +119,10 @@ def _read(path):
         raise
     except OSError as error:
         raise ValueError(f"{path}: {error.strerror or first_line(error)}") from error
-    except Exception as error:  # the libraries let anything through
+    except ValueError as error:
         raise ValueError(f"{path}: {_without_path(error, path)}") from error
+    except Exception as error:  # the libraries let anything through
+        raise ValueError(f"{path}: damaged, or of another kind: {_without_path(error, path)}") from error
     if not file.channels or not all(samples.size for samples in file.channels.values()):
         raise ValueError(f"{path}: no samples")
     return file
@@ -127,7 +130,7 @@ def _read(path):
 
 def _without_path(error, path):
     """What a library says, without the file's name, which is put before it anyway."""
-    said = first_line(error)
+    said = f"{first_line(error):.400}"
     for name in (str(path), path.name):
         said = re.sub(rf" (in|file) '?{re.escape(name)}'?", "", said)
     return said

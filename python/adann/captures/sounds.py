@@ -17,6 +17,8 @@ import numpy.typing as npt
 from .notes import note
 
 _ORDERS = {b"RIFF": "little", b"RF64": "little", b"RIFX": "big"}
+_SAMPLES = ("PCM", "FLOAT", "DOUBLE", "ULAW", "ALAW")  # how libsndfile's names of them begin
+_RAW = "of raw numbers tell the type, as --type ci16 --sample-rate 48000"
 _NO_LENGTH = 0x7FFF0000  # bytes from which on a length is what programs write that do not know it
 _REST = 0.01  # of the samples: what may lie behind them and be nothing
 
@@ -29,9 +31,14 @@ def read_wav(path: Path) -> tuple[dict[str, npt.NDArray], float]:
     """
     import soundfile
 
+    with open(path, "rb") as head:
+        if head.read(4) not in (*_ORDERS, b"riff"):  # what else has the name .wav no radio program has written
+            raise ValueError(f"not a .wav; {_RAW}")
     with contextlib.ExitStack() as opened:
         try:
             file = opened.enter_context(soundfile.SoundFile(path))
+            if not file.subtype.startswith(_SAMPLES):
+                raise ValueError(f"sound coded as {file.subtype}, allowed: samples, as PCM and floats are")
             start, told = _samples_told(path)
             there = path.stat().st_size - start
             if start and _lost(path, start, told, there):
@@ -40,8 +47,7 @@ def read_wav(path: Path) -> tuple[dict[str, npt.NDArray], float]:
                     channels=file.channels, samplerate=file.samplerate))
             samples = file.read(dtype="float32", always_2d=True)
         except soundfile.LibsndfileError as error:
-            raise ValueError(f"{error.error_string.rstrip('.')}; of raw numbers tell the type, as --type ci16 "
-                             "--sample-rate 48000") from error
+            raise ValueError(f"{error.error_string.rstrip('.')}; {_RAW}") from error
     if start and told != there and (told > there or _lost(path, start, told, there)):
         known = 0 < told < _NO_LENGTH or told > 0xFFFFFFFF
         note(path, f"its header tells {f'{told} bytes' if known else 'no length'} of samples, all {there} up to its "
