@@ -3,6 +3,8 @@
 terminal commanded."""
 
 import pathlib
+import struct
+import zlib
 
 import h5py
 import numpy as np
@@ -136,6 +138,33 @@ def test_what_is_said_of_a_damaged_file_is_short(tmp_path):
         with pytest.raises(ValueError, match=said) as error:
             recorded_channels([tmp_path / name])
         assert "\n" not in str(error.value) and len(str(error.value)) < 700
+
+
+@pytest.mark.parametrize("compressed", [False, True])
+@pytest.mark.parametrize("part", ["real", "imaginary"])
+def test_numbers_of_a_type_that_there_is_not_do_not_crash(tmp_path, compressed, part):
+    """SciPy's reader does."""
+    scipy.io.savemat(tmp_path / "a.mat", {"x": np.arange(200) * (1 + 1j)})
+    content = bytearray((tmp_path / "a.mat").read_bytes())
+    numbers = struct.pack("<II", 9, 1600)  # type and size
+    at = content.index(numbers) if part == "real" else content.rindex(numbers)
+    for kind in 0, 8, 10, 11, 14, 16, 200:
+        changed = content[:at] + struct.pack("<I", kind) + content[at + 4:]
+        if compressed:
+            packed = zlib.compress(bytes(changed[128:]))
+            changed = changed[:128] + struct.pack("<II", 15, len(packed)) + packed
+        (tmp_path / "a.mat").write_bytes(changed)
+        with pytest.raises(ValueError, match=f"a.mat: damaged: numbers of type {kind}, allowed: those of MATLAB"):
+            read_scope_files([tmp_path / "a.mat"])
+
+
+def test_a_complex_array_without_imaginary_parts_does_not_crash(tmp_path):
+    scipy.io.savemat(tmp_path / "a.mat", {"x": np.arange(200.0), "y": np.arange(200.0)})
+    content = bytearray((tmp_path / "a.mat").read_bytes())
+    content[128 + 8 + 8 + 1] |= 8  # of the flags of the first one
+    (tmp_path / "a.mat").write_bytes(content)
+    with pytest.raises(ValueError, match="a.mat: damaged: an array without its numbers"):
+        read_scope_files([tmp_path / "a.mat"])
 
 
 def test_vectors_beside_a_struct_are_read(tmp_path):

@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .files import check_file, first_line
+from .matlab import check_mat
 from .sounds import read_wav
 from .tables import is_index, read_table, rises_evenly, without_times
 
@@ -183,9 +184,13 @@ def _lecroy_segments(path):
     return parser.from_bytes(block).wavedesc.subarray_count
 
 
+def _most_bytes(path):
+    return max(64 << 20, 64 * path.stat().st_size)
+
+
 def _check_size(size, path):
     """Refuse what takes far more memory than its file: no record is compressed as well."""
-    allowed = max(64 << 20, 64 * path.stat().st_size)
+    allowed = _most_bytes(path)
     if size > allowed:
         raise ValueError(f"{-(-size >> 20)} MiB of samples in a file of {path.stat().st_size} bytes, "
                          f"allowed: {allowed >> 20} MiB")
@@ -308,6 +313,7 @@ def _read_mat(path):
             raise ValueError(f"no samples: its variables are {others:.200}, allowed: vectors and matrices of numbers, "
                              "as save a.mat x writes them")
         _check_size(sum(math.prod(shape) * _MAT_SIZES[kind] for _, shape, kind in numbers), path)
+        check_mat(path.read_bytes(), _most_bytes(path))
         variables = scipy.io.loadmat(path, variable_names=[name for name, _, _ in numbers])
     except NotImplementedError:  # version 7.3 is HDF5
         variables = _read_mat73(path)
