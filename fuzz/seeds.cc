@@ -132,6 +132,8 @@ int main(int, char** argv)
     for (const char* target : { "checkpoint",
                                 "replays",
                                 "front_filter",
+                                "mimo_filter",
+                                "refined_stream",
                                 "mlse",
                                 "equalizer",
                                 "error_counter",

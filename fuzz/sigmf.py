@@ -10,18 +10,22 @@ import resource
 import sys
 import tempfile
 import time
+import warnings
 from pathlib import Path
 
 import numpy as np
 from gnuradio.adann.captures import sigmf
 from gnuradio.adann.captures.files import read_capture, read_channels, stored_capture, write_capture
+from gnuradio.adann.captures.notes import CaptureWarning
 
 SIZE = 256  # bytes of samples
 FROM_FILES = 64  # one of so many is written to a file, the others stay in memory
 NUMBERS = [0, 1, -1, 3, 4, 8, 63, 64, 2**31, 2**63, 2**64, -2**63, 0.5, 1e308, float("inf"), float("nan"), 10**400]
-OTHERS = [None, True, [], {}, "", "rf32_le", "cf64_be", "ci8", "ru16_be", "\x1b[31m", "../a", "/etc/passwd", [[]], [{}]]
+OTHERS = [None, True, [], {}, "", "rf32_le", "cf64_be", "ci8", "ru16_be", "burst", "\x1b[31m", "../a",
+          "/etc/passwd", [[]], [{}]]
 KEYS = ["core:datatype", "core:sample_rate", "core:num_channels", "core:header_bytes", "core:trailing_bytes",
-        "core:dataset", "core:sha512", "core:offset", "core:metadata_only", "global", "captures", "annotations"]
+        "core:dataset", "core:sha512", "core:offset", "core:metadata_only", "core:sample_start", "core:sample_count",
+        "core:label", "core:frequency", "global", "captures", "annotations"]
 
 
 def mutate(value: object, dice: random.Random) -> object:
@@ -55,10 +59,13 @@ def examine(capture: sigmf.StoredCapture) -> None:
     assert capture.size > 0 and capture.offset >= 0
     item = capture.component.itemsize * (1 + capture.is_complex) * capture.channels
     assert capture.offset + capture.size * item <= SIZE
+    assert all(0 <= burst.first < burst.end <= capture.size for burst in capture.bursts)
+    assert all(len(note) < 400 and note.isprintable() for note in capture.notes)
 
 
 def main(seconds: float, seed: int) -> None:
     dice = random.Random(seed)
+    warnings.simplefilter("ignore", CaptureWarning)
     resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
     runs = loaded = opened = 0
     with tempfile.TemporaryDirectory() as folder:
@@ -76,7 +83,7 @@ def main(seconds: float, seed: int) -> None:
             runs += 1
             try:
                 if runs % FROM_FILES:
-                    examine(sigmf.described(stored, data, SIZE))
+                    examine(sigmf.described(sigmf.parsed(stored), data, SIZE))
                 else:
                     meta.write_bytes(stored)
                     opened += 1

@@ -259,7 +259,7 @@ def test_wrong_arrays_are_named():
     for reason, call in (
             (r"samples' shape is \(1000,\)", lambda: link.fit(labels, samples.ravel())),
             (r"labels' shape is \(499,\)", lambda: link.fit(labels[1:], samples)),
-            (r"a label is 4, allowed: 0 to 3", lambda: link.fit(labels + 1, samples)),
+            (r"labels\[9\] is 4, allowed: 0 to 3", lambda: link.fit(labels + 1, samples)),
             (r"real one for float samples", lambda: link.fit(labels, samples.real)),
             (r"usable samples and neighbours is 2", lambda: link.fit(labels[:30], samples[:30])),
             (r"a label is 4, allowed: 0 to 3", lambda: waveform.expect(labels + 1)),

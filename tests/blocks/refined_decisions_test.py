@@ -187,5 +187,5 @@ def test_labels_of_a_record_are_refined(signal):
     # Their sum is the expected count, up to the factor that `adann train` finds.
     found = np.count_nonzero(refined[:sent.size][~unknown] != sent[:refined.size][~unknown])
     assert np.nansum(doubts) / 3 < found < 3 * np.nansum(doubts)
-    with pytest.raises(ValueError, match="a label is 4, allowed: 0 to 3"):
+    with pytest.raises(ValueError, match=r"labels\[[0-9]+\] is 4, allowed: 0 to 3"):
         core.refine_labels(of, features, np.full_like(decided, 4))

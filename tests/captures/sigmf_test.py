@@ -130,7 +130,7 @@ def test_numbers_of_channels_that_make_no_sense_are_refused(tmp_path, channels, 
     ({"core:trailing_bytes": -4}, "core:trailing_bytes is -4, allowed: whole numbers"),
     ({"core:trailing_bytes": 64}, "no samples"), ({"core:trailing_bytes": 2}, "truncated"),
     ({"core:trailing_bytes": 2**70}, "core:trailing_bytes is"), ({"core:num_channels": 2}, "2 channels"),
-    ({"core:dataset": "../other.bin"}, "names another file of samples, allowed: a.sigmf-data"),
+    ({"core:dataset": "../other.bin"}, "core:dataset is '../other.bin', allowed: the name of a file"),
     ({"core:datatype": "rf32_le; import os"}, "core:datatype is 'rf32_le; import os'"),
     ({"core:datatype": 7}, "core:datatype is 7"), ({"core:datatype": "x\x1b[31m"}, r"'x\\x1b\[31m'")])
 def test_fields_that_make_no_sense_are_refused_by_name(tmp_path, fields, said):
@@ -150,6 +150,15 @@ def test_metadata_of_another_form_are_refused(tmp_path, meta, said):
     (tmp_path / "a.sigmf-meta").write_text(meta)
     with pytest.raises(ValueError, match=said):
         read_capture(tmp_path / "a")
+
+
+@pytest.mark.parametrize("rate", [0, -1, float("nan"), float("inf")])
+def test_rates_that_make_no_sense_are_not_written(tmp_path, rate):
+    """JSON has none of them, and no command would read the capture."""
+    for given in dict(sample_rate=rate), dict(symbol_rate=rate):
+        with pytest.raises(ValueError, match=f"_rate is {rate}, allowed: above 0 and finite"):
+            write_capture(tmp_path / "a", np.ones(8, np.float32), **given)
+    assert not list(tmp_path.iterdir())
 
 
 def test_text_that_is_not_utf8_is_refused(tmp_path):

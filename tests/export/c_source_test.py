@@ -94,6 +94,15 @@ def test_golden_windows_pass_and_a_changed_weight_fails(link, tmp_path, compiler
                           capture_output=True).returncode == 1
 
 
+@pytest.mark.parametrize("bits", [None, 8])
+def test_a_network_that_decides_nothing_is_refused(bits):
+    model = core.model(core.network([14, 4, 4]), 2, 3, False, "pam4")
+    if bits:
+        model.formats = core.quantization(bits, [8, 8], [[8] * 4, [8] * 4])
+    with pytest.raises(ValueError, match="the network decides nothing: its outputs are alike for every window"):
+        Frozen(model).golden_windows()
+
+
 def test_golden_windows_show_every_class(link):
     labels = link.model.network.decide(Frozen(link.model).golden_windows())[0]
     assert set(labels) == set(range(link.constellation.size))

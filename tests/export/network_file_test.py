@@ -3,6 +3,7 @@
 
 import json
 import struct
+import tracemalloc
 
 import numpy as np
 import onnx
@@ -119,6 +120,36 @@ def changed(module, case):
         constants["b1"] = np.full(6, np.inf, np.float32)
     elif case == "narrow":
         constants["w1"] = np.ones((6, 5), np.float32)
+    elif case == "huge":
+        constants["w1"] = np.full((6, 6), 1e300)
+    elif case == "domain":
+        nodes[0].domain = "com.example"
+    elif case == "twice itself":
+        nodes[-2:] = [helper.make_node("MatMul", ["r1", "m"], ["h"]), helper.make_node("Add", ["h", "h"], ["y"])]
+        constants["m"] = np.ones((6, 4), np.float32)
+    elif case == "own bias":
+        nodes[0].input[2] = "x"
+    elif case == "swapped":
+        nodes[0].input[:2] = [nodes[0].input[1], "x"]
+    elif case == "upright bias":
+        constants["b1"] = np.ones((6, 1), np.float32)
+    elif case == "other axis":
+        nodes[-1].attribute.append(helper.make_attribute("axis", 0))
+    elif case == "wide input":
+        made = graph(nodes, constants)
+        shape = made.graph.input[0].type.tensor_type.shape
+        for size in 1, 15:
+            shape.dim.add().dim_value = size
+        del shape.dim[:-2]
+        return made
+    elif case == "reshaped":
+        constants["s"] = np.array([7, 2])
+        nodes.insert(0, helper.make_node("Reshape", ["x", "s"], ["x2"]))
+        nodes[1].input[0] = "x2"
+    elif case == "negative":
+        made = graph(nodes, constants)
+        made.graph.initializer[0].dims[0] = -1
+        return made
     elif case == "none":
         return graph([helper.make_node("Softmax", ["x"], ["y"])], {})
     elif case == "two":
@@ -126,10 +157,29 @@ def changed(module, case):
     return graph(nodes, constants)
 
 
+@pytest.mark.parametrize("shapes", [[[-1, 14]], [[1, 14]], [[0, -1]], [[-1, 7, 2], [-1, 14]]])
+def test_shapes_that_keep_the_windows_are_passed_over(module, windows, tmp_path, shapes):
+    nodes, constants = chain(module, "transB")
+    for k, shape in enumerate(shapes):
+        constants[f"s{k}"] = np.array(shape)
+        nodes.insert(k, helper.make_node("Reshape", [f"x{k}" if k else "x", f"s{k}"], [f"x{k + 1}"]))
+    nodes[len(shapes)].input[0] = f"x{len(shapes)}"
+    onnx.save(graph(nodes, constants), str(tmp_path / "net.onnx"))
+    np.testing.assert_allclose(read_network(tmp_path / "net.onnx").decide(windows)[1],
+                               decided_by_torch(module, windows), atol=1e-6)
+
+
 @pytest.mark.parametrize("case, said", [
     ("no Relu", "no Relu before Gemm"), ("Sigmoid", "Sigmoid r0, allowed: Gemm, MatMul, Add, Relu, Softmax"),
     ("residual", "Add sum is not part of a chain"), ("computed", "RandomNormal w1 is not part of a chain"),
     ("scaled", "is scaled"), ("behind", "behind a Softmax"), ("infinite", "not finite"),
+    ("huge", "not finite as float32"), ("domain", "Gemm l0 is of the domain 'com.example', allowed: ONNX's own"),
+    ("twice itself", "Add y is not part of a chain"), ("own bias", "Gemm l0 is not part of a chain"),
+    ("swapped", "Gemm l0, allowed: what comes, times constant weights"),
+    ("upright bias", "6 outputs and biases of shape (6, 1)"), ("other axis", "allowed: Gemm, MatMul"),
+    ("wide input", "layer l0 has 14 inputs where 15 values come"),
+    ("reshaped", "layer l0 has 14 inputs where 2 values come"),
+    ("negative", "tensor w0 has the shape [-1, 14], allowed: 0 and above"),
     ("narrow", "has 5 inputs where 6 values come"), ("none", "no fully-connected layer"), ("two", "has 2 inputs")])
 def test_other_graphs_are_refused_by_one_sentence(module, tmp_path, case, said):
     (tmp_path / "net.onnx").write_bytes(changed(module, case).SerializeToString())
@@ -177,6 +227,33 @@ def test_damaged_state_dicts_are_refused_by_one_sentence(tmp_path, contents, sai
     with pytest.raises(ValueError) as told:
         read_network(path)
     assert said in str(told.value) and str(told.value).startswith(f"{path}: ") and "\n" not in str(told.value)
+
+
+def tensor(shape, first=0):
+    return {"dtype": "F32", "shape": shape, "data_offsets": [first, first + 4 * int(np.prod(shape))]}
+
+
+def test_a_state_dict_is_not_copied_for_each_of_its_tensors(tmp_path):
+    """16 MiB that belong to no tensor, 50 layers: 1.6 GB of copies before."""
+    header, place = {}, 0
+    for layer, (inputs, outputs) in enumerate(zip([14] + 49 * [2], 49 * [2] + [4])):
+        for name, shape in ("weight", [outputs, inputs]), ("bias", [outputs]):
+            header[f"{layer}.{name}"] = tensor(shape, place)
+            place = header[f"{layer}.{name}"]["data_offsets"][1]
+    (tmp_path / "net.safetensors").write_bytes(safetensors(header, bytes(place + (16 << 20))))
+    tracemalloc.start()
+    assert len(read_network(tmp_path / "net.safetensors").sizes) == 51
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 32 << 20
+
+
+def test_weights_that_are_used_twice_are_refused(tmp_path):
+    """A small file cannot ask for much memory."""
+    path = tmp_path / "net.safetensors"
+    path.write_bytes(safetensors({f"{k}.weight": tensor([100, 100]) for k in range(60)}, bytes(40_000)))
+    with pytest.raises(ValueError, match="net.safetensors: uses weights twice, allowed: a layer's own ones"):
+        read_network(path)
 
 
 @pytest.mark.parametrize("seed", range(40))

@@ -11,14 +11,19 @@
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <string>
 
 namespace py = pybind11;
 
 namespace gr::adann::core {
 
 using floats = py::array_t<float, py::array::c_style | py::array::forcecast>;
+// A size for labels of which those beyond the constellation are not known.
+inline constexpr std::size_t any_label = 256;
+
 using labels_array = py::array_t<std::uint8_t, py::array::c_style | py::array::forcecast>;
 
 // Rows of a (N, dimension) array, which may be a strided (sliding window) view: not
@@ -41,8 +46,10 @@ inline feature_view view_of(const py::array_t<float>& features, std::size_t dime
              static_cast<std::size_t>(features.shape(0)) };
 }
 
-inline const std::uint8_t* labels_for(const std::optional<labels_array>& labels,
-                                      std::size_t count)
+// Of `count` symbols, one each of 0 to size - 1, for what indexes by them; nullptr where
+// there are none.
+inline const std::uint8_t*
+labels_for(const std::optional<labels_array>& labels, std::size_t count, std::size_t size)
 {
     if (!labels)
         return nullptr;
@@ -50,7 +57,13 @@ inline const std::uint8_t* labels_for(const std::optional<labels_array>& labels,
         refuse("labels' shape",
                py::str(labels->attr("shape")).cast<std::string>(),
                "(" + std::to_string(count) + ",)");
-    return labels->data();
+    const std::uint8_t* const first = labels->data();
+    const auto* const wrong = std::find_if(
+        first, first + count, [size](std::uint8_t label) { return label >= size; });
+    if (wrong != first + count)
+        check_range<std::size_t>(
+            "labels[" + std::to_string(wrong - first) + "]", *wrong, 0, size - 1);
+    return first;
 }
 
 } // namespace gr::adann::core

@@ -64,7 +64,8 @@ Raises ValueError naming the setting that is out of range.)")
                const py::array_t<float>& features,
                const std::optional<labels_array>& labels) {
                 const auto view = view_of(features, self.in_use().inputs());
-                const auto* given = labels_for(labels, view.count);
+                const auto* given =
+                    labels_for(labels, view.count, self.in_use().outputs());
                 if (!given && row(self.settings().loss).supervised())
                     refuse("labels", "missing", "known ones for the loss 'supervised'");
                 std::vector<learner_event> events;

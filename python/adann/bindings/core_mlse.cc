@@ -67,7 +67,7 @@ struct bound_mlse {
     py::array process(const py::array& samples, const std::optional<labels_array>& known)
     {
         const symbol_rows rows(channel, samples);
-        const std::uint8_t* labels = labels_for(known, rows.symbols);
+        const std::uint8_t* labels = labels_for(known, rows.symbols, any_label);
         std::vector<std::uint8_t> decided(rows.symbols + core.latency());
         mlse::progress done;
         {
@@ -99,9 +99,10 @@ void bind_mlse(py::module& m)
                                         complex);
             const symbol_rows rows(channel, samples);
             return taps_to(channel,
-                           channel.least_squares(rows.data(),
-                                                 labels_for(labels, rows.symbols),
-                                                 rows.symbols));
+                           channel.least_squares(
+                               rows.data(),
+                               labels_for(labels, rows.symbols, channel.alphabet.size()),
+                               rows.symbols));
         },
         py::arg("samples"),
         py::arg("labels"),

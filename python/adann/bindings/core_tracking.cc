@@ -38,7 +38,7 @@ public:
         feature_view view = view_of(windows, d_filter.dimension());
         if (view.stride != d_window.stride())
             refuse("windows' stride", view.stride, std::to_string(d_window.stride()));
-        const auto* truth = labels_for(known, view.count);
+        const auto* truth = labels_for(known, view.count, d_net.outputs());
         labels_array labels(view.count);
         floats filtered({ view.count, d_window.stride() });
         for (std::size_t done = 0; done < view.count;) {
@@ -63,7 +63,7 @@ public:
 
     void train(const labels_array& labels)
     {
-        d_filter.train(labels_for(labels, labels.size()), labels.size());
+        d_filter.train(labels_for(labels, labels.size(), d_net.outputs()), labels.size());
     }
 
     py::array_t<std::complex<float>> taps() const

@@ -24,8 +24,10 @@ class given_noise : public noise_source
 public:
     explicit given_noise(const floats& noise) : d_noise(noise)
     {
-        if (noise.ndim() != 3)
-            refuse("noise dimensions", noise.ndim(), "3: (uses, N, dimension)");
+        if (noise.ndim() != 3 || noise.shape(1) < 1)
+            refuse("noise's shape",
+                   py::str(noise.attr("shape")).cast<std::string>(),
+                   "(uses, N, dimension), N above 0");
     }
     void add(unsigned use,
              std::size_t first_symbol,
@@ -118,7 +120,7 @@ void bind_training(py::module& m)
             const auto value = loss_gradient(net, label_parts{}, noise_kind::full)
                                    .compute(net,
                                             view,
-                                            labels_for(labels, view.count),
+                                            labels_for(labels, view.count, net.outputs()),
                                             doubts ? doubts->data() : nullptr,
                                             settings,
                                             drawn,
@@ -207,7 +209,7 @@ above all, are not counted.)");
                const py::array_t<float>& features,
                const std::optional<labels_array>& labels) {
                 const auto view = view_of(features, self.net().inputs());
-                const auto* known = labels_for(labels, view.count);
+                const auto* known = labels_for(labels, view.count, self.net().outputs());
                 const py::gil_scoped_release unlocked;
                 const auto result = self.step(view, known);
                 return std::make_tuple(result.loss, result.confidence, result.accepted);

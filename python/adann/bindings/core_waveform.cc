@@ -125,7 +125,8 @@ All zero until set(). Raises ValueError naming the parameter that is out of rang
                const labels_array& labels,
                unsigned most_reach) {
                 const symbol_samples given(samples);
-                const std::uint8_t* known = labels_for(labels, given.symbols);
+                const std::uint8_t* known =
+                    labels_for(labels, given.symbols, symbols.size());
                 const py::gil_scoped_release unlocked;
                 return fit_waveform(symbols,
                                     given.sps,

@@ -18,7 +18,7 @@ _INTEGERS = {8: (blocks.add_const_bb, blocks.char_to_float),
 
 
 class capture_source(gr.hier_block2):
-    """The samples of a capture: a SigMF pair, or raw .f32, .c64 or .cfile.
+    """The samples of a capture: a SigMF pair or archive, or raw .f32, .c64 or .cfile.
 
     path: as for `captures.read_capture`; integers are scaled to ±1 as there, float64 is refused.
     complex: whether the samples are complex; the file must agree.

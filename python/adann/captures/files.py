@@ -15,11 +15,12 @@ import numpy.typing as npt
 
 from . import sigmf
 from .labels import UNKNOWN
+from .notes import note
 from .statistics import PORTION, portions
 
 _SAME_RATE = 1e-3  # relative: what a clock may be off
 RAW_TYPES = {".f32": np.dtype("<f4"), ".c64": np.dtype("<c8"), ".cfile": np.dtype("<c8")}
-CAPTURES = *sigmf.SUFFIXES, *RAW_TYPES  # suffixes of what read_capture and read_channels take
+CAPTURES = *sigmf.SUFFIXES, sigmf.ARCHIVE, *RAW_TYPES  # suffixes of what read_capture and read_channels take
 
 
 @dataclass
@@ -44,8 +45,8 @@ class Capture:
 def read_capture(path: str | Path) -> Capture:
     """Open a capture.
 
-    path: a SigMF pair (its .sigmf-meta, its .sigmf-data or their common stem; float and integer
-    types, integers scaled to ±1), or raw little-endian float32 (.f32) or complex64 (.c64, .cfile).
+    path: a SigMF pair (its .sigmf-meta, its .sigmf-data or their common stem) or an archive of one (.sigmf), of float
+    and integer types, integers scaled to ±1; or raw little-endian float32 (.f32) or complex64 (.c64, .cfile).
     Raises ValueError for a file that is missing, empty, truncated, of another kind or of several channels.
     """
     return only_channel(read_channels(path))
@@ -59,7 +60,7 @@ def read_channels(path: str | Path) -> list[Capture]:
     suffix = Path(path).suffix
     if suffix in RAW_TYPES:
         return [Capture(_map_raw(Path(path), RAW_TYPES[suffix]), None, path)]
-    stored = _read_sigmf(_find_meta(Path(path)))
+    stored = _read_sigmf(Path(path))
     return [Capture(samples, stored.sample_rate, path, symbol_rate=stored.symbol_rate, bursts=stored.bursts)
             for samples in stored.samples()]
 
@@ -92,6 +93,9 @@ def cut(capture: Capture, skip: int, symbols: int | None, samples_per_symbol: fl
 
     Raises ValueError where nothing is left.
     """
+    if not samples_per_symbol <= capture.samples.size:
+        raise ValueError(f"a symbol is {samples_per_symbol:.6g} samples long, allowed: up to the "
+                         f"{capture.samples.size} of the capture")
     first = round(skip * samples_per_symbol)
     end = capture.samples.size if symbols is None else min(
         capture.samples.size, first + round(symbols * samples_per_symbol))
@@ -134,7 +138,7 @@ def stored_capture(path: str | Path) -> sigmf.StoredCapture:
         dtype = RAW_TYPES[path.suffix]
         return sigmf.StoredCapture(path, "cf32_le" if dtype.kind == "c" else "rf32_le", 0,
                                    _map_raw(path, dtype).size, None)
-    stored = _read_sigmf(_find_meta(path))
+    stored = _read_sigmf(path)
     _check_one(path, stored.channels)
     return stored
 
@@ -144,7 +148,7 @@ def _find_meta(path):
     if meta.is_file():
         return meta
     if path.is_file() and path.suffix not in sigmf.SUFFIXES:
-        raise ValueError(f"{path}: not a capture; allowed: .sigmf-meta, .f32, .c64, .cfile; "
+        raise ValueError(f"{path}: not a capture; allowed: .sigmf-meta, .sigmf, .f32, .c64, .cfile; "
                          "adann import makes one of other files")
     raise ValueError(f"{meta if path.suffix in sigmf.SUFFIXES else path}: no such file")
 
@@ -203,14 +207,34 @@ def _map_raw(path, dtype):
     return np.memmap(path, dtype, "r")
 
 
-def _read_sigmf(meta):
-    check_file(sigmf.pair(meta)[1])
+def _read_sigmf(path):
+    is_archive = path.suffix == sigmf.ARCHIVE and path.is_file()
+    meta = path if is_archive else _find_meta(path)
+    check_file(meta)
+    with _named(meta):
+        if is_archive:
+            stored = sigmf.read_archive(path)
+        else:
+            record = sigmf.read_record(meta)
+            data = sigmf.dataset(record, meta)
+    if not is_archive:
+        size = check_file(data)
+        with _named(meta):
+            stored = sigmf.described(record, data, size)
+    for sentence in stored.notes:
+        note(meta, sentence)
+    return stored
+
+
+@contextlib.contextmanager
+def _named(path):
+    """Puts a file's name before what is wrong with it."""
     try:
-        return sigmf.read(meta)
+        yield
     except OSError as error:
-        raise ValueError(f"{meta}: {error.strerror}") from error
+        raise ValueError(f"{path}: {error.strerror}") from error
     except ValueError as error:
-        raise ValueError(f"{meta}: {first_line(error)}") from error
+        raise ValueError(f"{path}: {first_line(error)}") from error
 
 
 def first_line(error: BaseException) -> str:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Oscilloscope files of many makers and forms, read as channels that a capture is made of.
 
-Whatever is wrong with a file is a ValueError of one line that names it. RigolWFM, h5py and scipy
-are imported only by the formats that need them.
+Whatever is wrong with a file is a ValueError of one line that names it. RigolWFM, h5py, scipy
+and soundfile are imported only by the formats that need them.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from __future__ import annotations
 import contextlib
 import importlib
 import io
+import itertools
 import math
 import re
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,11 +21,20 @@ import numpy as np
 import numpy.typing as npt
 
 from .files import check_file, first_line
+from .matlab import check_mat
+from .sounds import read_wav
+from .tables import is_index, read_table, rises_evenly, without_times
 
 #: Names of a scalar in .mat files that is the time between two samples, in lower case.
 _INTERVALS = ("tinterval", "increment", "xinc", "dt")
-#: How the header of a column of times begins in .csv files.
-_TIME_HEADER = re.compile(r"(x|t|time|seconds?|in s)\b", re.IGNORECASE)
+#: Bytes of a number of those classes of a .mat that can be samples.
+_MAT_SIZES = {"double": 8, "single": 4, "logical": 1, **{f"{sign}int{8 * size}": size for sign in ("", "u")
+                                                        for size in (1, 2, 4, 8)}}
+#: How the title of a column of times begins, and what looks like a unit at its end.
+_TIME_TITLE = re.compile(r"(?i)(t|time|zeit|temps|tiempo|tempo|tid)\b")
+_X = re.compile(r"(?i)x\b")
+_NUMBERED = re.compile(r"[^\W\d]*\W?(\d+)\b\D*")
+_BRACKETED = re.compile(r"[(\[].+[)\]]$|\bin\s+\S+$")
 
 
 @dataclass
@@ -45,8 +54,9 @@ def read_scope_files(paths: Sequence[str | Path]) -> ScopeFile:
     Formats: those of RigolWFM (Rigol, Agilent/Keysight .bin, LeCroy .trc, Tektronix .wfm and .isf,
     Rohde & Schwarz .bin with its .Wfm.bin, ...), Infiniium .h5, .csv and .txt, .mat, .npy, .wav.
     Channels have the oscilloscope's numbers where the file tells them, the names of the variables
-    in a .mat, else 1, 2, ...; .wav integers are scaled to ±1, other values are kept.
-    Raises ValueError for a file that is missing, truncated, segmented or of an unknown format.
+    in a .mat, else 1, 2, ...; .wav integers are scaled to ±1, mV and the like in the title of a table to volts, other
+    values are kept. Raises ValueError for a file that is missing, truncated, segmented or of an unknown format, and
+    warns (CaptureWarning) of a .wav whose header tells a length that is not there.
 
     Scale and offset of a Rigol DS1000Z's .wfm are rough, as that file does not tell them rightly.
     """
@@ -73,7 +83,7 @@ def select_channels(channels: Mapping[str, npt.NDArray],
     difference, or several complex channels as I and Q of each in turn, "1,2,3,4"; None for the only channel.
     Raises ValueError if it is none of these, and for channels that differ in length.
     """
-    names = ", ".join(channels)
+    names = ", ".join([*itertools.islice(channels, 16), *["..."] * (len(channels) > 16)])
     if expression is None:
         if len(channels) != 1:
             raise ValueError(f"there are several channels, choose one of {names}, a difference "
@@ -110,8 +120,10 @@ def _read(path):
         raise
     except OSError as error:
         raise ValueError(f"{path}: {error.strerror or first_line(error)}") from error
-    except Exception as error:  # the libraries let anything through
+    except ValueError as error:
         raise ValueError(f"{path}: {_without_path(error, path)}") from error
+    except Exception as error:  # the libraries let anything through
+        raise ValueError(f"{path}: damaged, or of another kind: {_without_path(error, path)}") from error
     if not file.channels or not all(samples.size for samples in file.channels.values()):
         raise ValueError(f"{path}: no samples")
     return file
@@ -119,7 +131,7 @@ def _read(path):
 
 def _without_path(error, path):
     """What a library says, without the file's name, which is put before it anyway."""
-    said = first_line(error)
+    said = f"{first_line(error):.400}"
     for name in (str(path), path.name):
         said = re.sub(rf" (in|file) '?{re.escape(name)}'?", "", said)
     return said
@@ -127,10 +139,13 @@ def _without_path(error, path):
 
 def _rate(interval):
     """Samples per second from seconds per sample, freed of the rounding of single precision."""
-    if not interval > 0:
+    if not 0 < interval < math.inf:
         raise ValueError(f"{interval} seconds between samples, allowed: above 0")
     single = np.float32(interval)
-    return float(f"{1 / float(str(single) if single == interval else interval):.12g}")
+    rate = float(f"{1 / float(str(single) if single == interval else interval):.12g}")
+    if not math.isfinite(rate):
+        raise ValueError(f"{interval} seconds between samples, allowed: as many as make a rate")
+    return rate
 
 
 def _read_rigolwfm(path):
@@ -169,11 +184,15 @@ def _lecroy_segments(path):
     return parser.from_bytes(block).wavedesc.subarray_count
 
 
+def _most_bytes(path):
+    return max(64 << 20, 64 * path.stat().st_size)
+
+
 def _check_size(size, path):
     """Refuse what takes far more memory than its file: no record is compressed as well."""
-    allowed = max(64 << 20, 64 * path.stat().st_size)
+    allowed = _most_bytes(path)
     if size > allowed:
-        raise ValueError(f"{size >> 20} MiB of samples in a file of {path.stat().st_size} bytes, "
+        raise ValueError(f"{-(-size >> 20)} MiB of samples in a file of {path.stat().st_size} bytes, "
                          f"allowed: {allowed >> 20} MiB")
 
 
@@ -181,21 +200,22 @@ def _check_hdf5(group, path):
     """Refuse an HDF5 file that is to open others, or that holds far more than its size."""
     import h5py
 
-    def check(group, above):
+    seen, todo, size = {group}, [group], 0
+    while todo:
+        group = todo.pop()
         for name in group:
-            if isinstance(group.get(name, getlink=True), h5py.ExternalLink):
+            link, item = group.get(name, getlink=True), None
+            if not isinstance(link, h5py.ExternalLink):
+                item = group.get(name)  # None behind a soft link to nowhere
+            if isinstance(link, h5py.ExternalLink) or isinstance(item, h5py.Dataset) and (
+                    item.external or item.is_virtual):
                 raise ValueError(f"{name} lies in another file, allowed: samples in this one")
-            if isinstance(group.get(name, getlink=True), h5py.SoftLink):
-                continue
-            item = group[name]
-            if isinstance(item, h5py.Dataset):
-                if item.external or item.is_virtual:
-                    raise ValueError(f"{name} lies in another file, allowed: samples in this one")
-                _check_size(item.size * item.dtype.itemsize, path)
-            elif isinstance(item, h5py.Group) and item not in above:
-                check(item, [*above, item])
-
-    check(group, [group])
+            if isinstance(item, h5py.Dataset):  # one that has two names is read twice
+                size += item.size * item.dtype.itemsize
+                _check_size(size, path)
+            elif isinstance(item, h5py.Group) and isinstance(link, h5py.HardLink) and item not in seen:
+                seen.add(item)
+                todo.append(item)
 
 
 def _read_infiniium(path):
@@ -218,6 +238,8 @@ def _read_infiniium(path):
                 data = data * float(group.attrs["YInc"]) + float(group.attrs["YOrg"])
             channels[name.removeprefix("Channel ")] = data
             intervals.add(float(group.attrs["XInc"]))
+        if not channels:
+            raise ValueError("no samples: its group Waveforms is empty")
         if len(intervals) != 1:
             raise ValueError(f"{len(intervals)} different sample rates, allowed: 1")
         frame = file.get("Frame/TheFrame")
@@ -226,69 +248,42 @@ def _read_infiniium(path):
 
 
 def _read_table(path):
-    """A table of numbers, one row per sample, below any header; times may stand first."""
-    lines = path.read_text(errors="replace").splitlines()
-    while lines and not lines[-1].strip(",;\t "):
-        lines.pop()
-    # What a row is like is seen in the last but one: the last may be truncated.
-    row = lines[-min(2, len(lines))] if lines else ""
-    delimiter = next((mark for mark in ",;\t" if mark in row), None)
-    columns = _numbers(row, delimiter)
-    if not columns:
-        raise ValueError("no table of numbers")
-    start = next(number for number, line in enumerate(lines)
-                 if columns.keys() <= _numbers(line, delimiter).keys())
-    try:
-        values = np.loadtxt(lines[start:], delimiter=delimiter, usecols=list(columns),
-                            comments=None, ndmin=2)
-    except ValueError as error:
-        raise ValueError(f"truncated or segmented: below the header, {error}") from error
-    header = [[field.strip('" ') for field in line.split(delimiter)] for line in lines[:start]]
-    names = next((fields for fields in reversed(header) if len(fields) > max(columns)
-                  and _TIME_HEADER.match(fields[min(columns)])), None)
-    if names and not _rises_evenly(values[:, 0]):
-        raise ValueError("segmented: its times do not rise evenly, allowed: 1 segment")
-    signals, interval = _without_times(dict(zip(columns, values.T)))
-    interval = _rigol_interval(header) or interval
-    numbers = [re.sub(r"\D*", "", names[column]) if names else "" for column in signals]
+    """A table of numbers, one row per sample, below any header; times, and numbers of the samples, may stand first.
+
+    What has millivolts or so in its title is scaled to volts."""
+    table = read_table(path.read_bytes())
+    units = {column: table.unit(column) for column in table.columns}
+    kinds = {}
+    for column, values in table.columns.items():
+        title, kind = " ".join(table.title(column)), units[column][0] if units[column] else None
+        kinds[column] = "time" if kind is None and _TIME_TITLE.match(title) else kind
+        is_time = kinds[column] == "time" or column == min(table.columns) and kind is None and _X.match(title)
+        if is_time and not rises_evenly(values):
+            raise ValueError("segmented: its times do not rise evenly, allowed: 1 segment")
+        if kind == "frequency" and rises_evenly(values):
+            raise ValueError(f"a spectrum, over {title}, allowed: samples over time")
+    signals, interval = without_times(table.columns, list(kinds.values()))
+    if interval is None:
+        interval = table.interval()
+    else:
+        times = next(column for column in table.columns if column not in signals
+                     and (kinds[column] == "time" or not is_index(table.columns[column])))
+        unit = units[times][1] if units[times] else table.common_unit("time")
+        if unit:
+            interval *= unit
+        elif table.interval():
+            interval = table.interval()
+        elif _BRACKETED.search(" ".join(table.title(times))) or table.has_unplaced_times():
+            interval = None  # in units that are not known
+    volts = table.common_unit("value") or 1
+    for column in signals:
+        scale = volts if units[column] is None else units[column][1] if kinds[column] == "value" else 1
+        signals[column] = signals[column] * scale
+    numbers = [next((told[1] for told in map(_NUMBERED.fullmatch, table.title(column)) if told), "")
+               for column in signals]
     if "" in numbers or len(set(numbers)) < len(numbers):  # the header does not number them
-        numbers = map(str, range(1, len(signals) + 1))
+        numbers = list(map(str, range(1, len(signals) + 1)))
     return ScopeFile(dict(zip(numbers, signals.values())), interval and _rate(interval))
-
-
-def _numbers(line, delimiter):
-    """{column: number} of the fields of a line that are numbers."""
-    found = {}
-    for column, field in enumerate(line.split(delimiter)):
-        with contextlib.suppress(ValueError):
-            found[column] = float(field)
-    return found
-
-
-def _rigol_interval(header):
-    """Seconds per sample where a column of its own, Increment, gives it; None elsewhere."""
-    for names, values in zip(header, header[1:]):
-        if "Increment" in names and len(values) > names.index("Increment"):
-            return float(values[names.index("Increment")])
-    return None
-
-
-def _rises_evenly(values):
-    """Whether values are times: nowhere more than an interval off, which printing may round."""
-    if values.size < 3 or np.iscomplexobj(values) or not np.isfinite(values).all():
-        return False
-    interval = (values[-1] - values[0]) / (values.size - 1)
-    off = abs(values - (values[0] + interval * np.arange(values.size)))
-    return interval > 0 and off.max() <= interval and (np.diff(values) >= 0).all()
-
-
-def _without_times(columns):
-    """The columns without the one of times, and the interval that it tells; else all and None."""
-    for name, values in columns.items():
-        if len(columns) > 1 and _rises_evenly(values):
-            rest = {other: samples for other, samples in columns.items() if other != name}
-            return rest, (values[-1] - values[0]) / (values.size - 1)
-    return columns, None
 
 
 def _columns(array):
@@ -302,7 +297,7 @@ def _columns(array):
 
 
 def _read_npy(path):
-    channels, interval = _without_times(_columns(np.load(path, allow_pickle=False)))
+    channels, interval = without_times(_columns(np.load(path, allow_pickle=False)))
     return ScopeFile(channels, interval and _rate(interval))
 
 
@@ -311,9 +306,15 @@ def _read_mat(path):
     import scipy.io
 
     try:
-        sizes = [math.prod(shape) for _, shape, kind in scipy.io.whosmat(path) if kind != "cell"]
-        _check_size(sum(sizes), path)
-        variables = scipy.io.loadmat(path)
+        found = scipy.io.whosmat(path)
+        numbers = [(name, shape, kind) for name, shape, kind in found if kind in _MAT_SIZES]
+        if not numbers:
+            others = ", ".join(f"{name} ({kind})" for name, _, kind in found) or "none"
+            raise ValueError(f"no samples: its variables are {others:.200}, allowed: vectors and matrices of numbers, "
+                             "as save a.mat x writes them")
+        _check_size(sum(math.prod(shape) * _MAT_SIZES[kind] for _, shape, kind in numbers), path)
+        check_mat(path.read_bytes(), _most_bytes(path))
+        variables = scipy.io.loadmat(path, variable_names=[name for name, _, _ in numbers])
     except NotImplementedError:  # version 7.3 is HDF5
         variables = _read_mat73(path)
     channels, interval = {}, None
@@ -327,7 +328,7 @@ def _read_mat(path):
         columns = _columns(array)
         channels |= {name if len(columns) == 1 else f"{name} {number}": samples
                      for number, samples in columns.items()}
-    channels, found = _without_times(channels)
+    channels, found = without_times(channels)
     interval = interval or found
     return ScopeFile(channels, interval and _rate(interval))
 
@@ -343,13 +344,5 @@ def _read_mat73(path):
 
 
 def _read_wav(path):
-    import scipy.io.wavfile
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", scipy.io.wavfile.WavFileWarning)  # chunks it skips
-        warnings.filterwarnings("error", "Reached EOF", scipy.io.wavfile.WavFileWarning)
-        rate, samples = scipy.io.wavfile.read(path)
-    if samples.dtype.kind in "iu":
-        full_scale = 2.0 ** (8 * samples.dtype.itemsize - 1)
-        samples = samples / full_scale - (samples.dtype.kind == "u")
-    return ScopeFile(_columns(samples), float(rate))
+    channels, rate = read_wav(path)
+    return ScopeFile(channels, rate)

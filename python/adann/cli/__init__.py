@@ -19,7 +19,7 @@ from .reproduce import reproduce
 from .resample import resample
 from .separate import separate
 from .simulate import simulate
-from .terminal import printable, show_all_names
+from .terminal import notes_told, printable, show_all_names
 from .train import train
 from .try_capture import try_capture
 
@@ -44,7 +44,11 @@ class _Program(click.Group):
 
     def _told(self, ctx: click.Context) -> None:
         try:
-            super().invoke(ctx)
+            with notes_told():
+                super().invoke(ctx)
+        except click.UsageError as error:
+            error.message = printable(error.message)
+            raise
         except (click.Abort, click.exceptions.Exit, BrokenPipeError):
             raise  # click's own ways out; some are RuntimeErrors
         except (ValueError, RuntimeError, OSError, ImportError) as error:

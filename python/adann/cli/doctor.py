@@ -171,6 +171,7 @@ CHECKS = (
     ("RigolWFM, for adann import", True,
      _module("RigolWFM", _pip("RigolWFM"))),
     ("h5py, for adann import", True, _module("h5py", "sudo apt-get install python3-h5py")),
+    ("soundfile, for adann import", True, _module("soundfile", "sudo apt-get install python3-soundfile")),
     ("zmq, for adann equalize --monitor", True,
      _module("zmq", "sudo apt-get install python3-zmq")),
     ("torch, for adann train --backend torch", True,

@@ -14,7 +14,7 @@ from ..offline.presets import PRESETS, WARNINGS
 from . import interrupts
 from .results import evaluate, print_table, write_results
 from .settings import AUTOMATIC, setting_options
-from .terminal import about, check_outputs, part_options
+from .terminal import Whole, about, check_outputs, part_options
 from .watch import watch
 
 _OF_STREAMS = {"input", "soft_symbol", "training_sequence", "training_start_tag", "burst_end_tag", "after_burst"}
@@ -34,7 +34,7 @@ OWN_DEFAULTS = {"mode": "lockstep"}  # a file has all the time
               help="The settings that the options below do not give.")
 @setting_options(*OPTIONS, of=core.equalizer_settings(), **OWN_DEFAULTS)
 @part_options
-@click.option("--block", default=8192, type=click.IntRange(1),
+@click.option("--block", default=8192, type=Whole(1),
               help="Symbols of one reported block.")
 @click.option("--monitor", metavar="PORT", type=click.IntRange(1, 65535),
               help="Publish the status as JSON over ZeroMQ PUB on this port of 127.0.0.1.")

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from . import interrupts
-from .terminal import capture_files, check_outputs, recording_options
+from .terminal import POSITIVE, capture_files, check_outputs, recording_options
 
 
 @click.command("import")
@@ -14,7 +14,7 @@ from .terminal import capture_files, check_outputs, recording_options
 @click.option("-o", "--output", metavar="FILE", required=True,
               help="The capture: .sigmf-meta; the .sigmf-data is written next to it.")
 @recording_options
-@click.option("--baud", type=click.FloatRange(0, min_open=True),
+@click.option("--baud", type=POSITIVE,
               help="Symbols per second, noted in the capture as adann:symbol_rate.")
 def import_capture(files: tuple[str, ...], output: str, channel: str | None, kind: str | None,
                    sample_rate: float | None, baud: float | None) -> None:

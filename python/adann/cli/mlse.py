@@ -13,7 +13,7 @@ from .. import core
 from . import interrupts
 from .results import evaluate, print_table, write_results
 from .settings import setting_options
-from .terminal import about, check_outputs, constellation_option, part_options, progress_bar
+from .terminal import Whole, about, check_outputs, constellation_option, part_options, progress_bar
 
 if TYPE_CHECKING:
     from ..captures.files import Capture
@@ -22,16 +22,17 @@ if TYPE_CHECKING:
 @click.command()
 @constellation_option()
 @click.option("--sps", required=True, type=click.IntRange(1, 64), help="Samples per symbol.")
-@click.option("--memory", default=5, help="Symbols that a sample depends on: 1, 3, 5, 7 ...")
+@click.option("--memory", default=5, type=click.IntRange(1, 64),
+              help="Symbols that a sample depends on: 1, 3, 5, 7 ...")
 @click.option("--capture", "captures", required=True, multiple=True, metavar="FILE",
               help="Received samples; several are decided one after the other.")
 @click.option("--reference", "references", required=True, multiple=True, metavar="FILE",
               help="The labels sent, one file per capture.")
-@click.option("--training", default=8192, type=click.IntRange(0),
+@click.option("--training", default=8192, type=Whole(0),
               help="Symbols, from the start, that the first response is fitted to.")
 @setting_options("adaptation", "update_interval", "step", of=core.mlse_settings())
 @part_options
-@click.option("--block", default=8192, type=click.IntRange(1),
+@click.option("--block", default=8192, type=Whole(1),
               help="Symbols of one reported block.")
 @click.option("-o", "--output", metavar="FILE", help="The decided labels of all captures: .u8.")
 @click.option("--report", "report_path", metavar="FILE", help="Everything counted: .json.")

@@ -6,13 +6,13 @@ from pathlib import Path
 import click
 
 from . import interrupts
-from .terminal import about, capture_files, check_outputs, part_options, recording_options
+from .terminal import POSITIVE, Finite, about, capture_files, check_outputs, part_options, recording_options
 
 
 @click.command()
 @click.argument("capture")
 @click.option("--sps", default=4, type=click.IntRange(1, 64), help="Samples per symbol wanted.")
-@click.option("--baud", type=click.FloatRange(0, min_open=True),
+@click.option("--baud", type=POSITIVE,
               help="Symbols per second; found if the capture has none either.")
 @recording_options
 @part_options
@@ -23,7 +23,7 @@ from .terminal import about, capture_files, check_outputs, part_options, recordi
 @click.option("--bursts", is_flag=True,
               help="Find bursts by their power, and give each its own power, phase and carrier; they are noted in the "
                    "capture, and pauses between them are not learnt from and not decided.")
-@click.option("--threshold", type=float, metavar="DB",
+@click.option("--threshold", type=Finite(), metavar="DB",
               help="Of --bursts, over the pauses, the quietest tenth of the record or less; if not given, halfway "
                    "between bursts and pauses.")
 @click.option("-o", "--output", metavar="FILE", required=True,

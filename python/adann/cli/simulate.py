@@ -13,7 +13,7 @@ from ..links.coherent_link import BAUD_RATE as COHERENT_BAUD_RATE
 from ..links.simulation import COHERENT_DRIFTS, VCSEL_DRIFTS, random_labels, simulate_coherent, simulate_vcsel
 from ..links.vcsel_mmf_link import BAUD_RATE as VCSEL_BAUD_RATE
 from . import interrupts
-from .terminal import check_folder
+from .terminal import Whole, check_folder
 
 
 @click.group()
@@ -27,7 +27,7 @@ def _link_options(drifts: dict) -> Callable:
         click.option("-o", "--output", metavar="DIR", required=True,
                      type=click.Path(file_okay=False, path_type=Path),
                      help="Folder for set1 and set2: .sigmf-meta, .sigmf-data and .u8 of each."),
-        click.option("--symbols", default=2**20, show_default=True, type=click.IntRange(1),
+        click.option("--symbols", default=2**20, show_default=True, type=Whole(1),
                      help="Symbols in each of the two sets."),
         click.option("--sps", default=4, show_default=True, type=click.IntRange(2, 16),
                      help="Samples per symbol."),

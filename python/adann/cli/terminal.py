@@ -6,15 +6,19 @@ from __future__ import annotations
 import codecs
 import contextlib
 import io
+import math
 import os
 import sys
 import time
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any, TextIO
 
 import click
 
 from .. import core
+from ..captures.notes import CaptureWarning
 from . import interrupts
 
 _BYTE = 0xdc00  # os.fsdecode makes this and the byte of what is no UTF-8 (PEP 383)
@@ -74,10 +78,34 @@ def progress_bar(description: str, total: int | None) -> Iterator[Callable]:
         yield update
 
 
+class Finite(click.FloatRange):
+    """A number in a range, which infinity and nan are not."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        number = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{number} is not finite.", param, ctx)
+        return number
+
+
+class Whole(click.IntRange):
+    """A whole number in a range, of 64 bits at most."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        number = super().convert(value, param, ctx)
+        if number >= 2**63:
+            self.fail(f"{str(number):.30} is above 2^63 - 1.", param, ctx)
+        return number
+
+
+#: Rates, for options.
+POSITIVE = Finite(0, min_open=True)
+
+
 def recording_options(command: Callable) -> Callable:
     """--channel, --type and --sample-rate: what captures.recordings.recorded_channels asks for."""
     for option in (
-            click.option("--sample-rate", "--rate", type=click.FloatRange(0, min_open=True),
+            click.option("--sample-rate", "--rate", type=POSITIVE,
                          help="Samples per second, where the file has none or a wrong one."),
             click.option("--type", "kind", metavar="TYPE",
                          help="Of raw numbers: i16, f32, u8 ..., ci16 where I and Q come in turn, i16be."),
@@ -91,9 +119,9 @@ def recording_options(command: Callable) -> Callable:
 
 def part_options(command: Callable) -> Callable:
     """--skip and --symbols: the part of a capture that is used."""
-    command = click.option("--symbols", type=click.IntRange(1), metavar="N",
+    command = click.option("--symbols", type=Whole(1), metavar="N",
                            help="Use so many symbols of a capture; if not given, all.")(command)
-    return click.option("--skip", default=0, type=click.IntRange(0), metavar="N",
+    return click.option("--skip", default=0, type=Whole(0), metavar="N",
                         help="Begin so many symbols after the start of a capture, and of its reference.")(command)
 
 
@@ -104,7 +132,7 @@ def constellation_option(required: bool = True) -> Callable:
         if value and Path(value).is_file():
             context.meta[_POINTS] = [value]
         try:
-            return core.constellation(value) if value else None
+            return None if value is None else core.constellation(value)
         except ValueError as error:
             raise click.BadParameter(str(error)) from None
 
@@ -114,6 +142,27 @@ def constellation_option(required: bool = True) -> Callable:
         help=f"{names}; gr:bpsk, gr:qpsk, gr:dqpsk, gr:8psk, gr:16qam: labels as in GNU Radio's own "
              "constellation objects; or points in label order: a .json file with a list of "
              "[re, im].")
+
+
+@contextlib.contextmanager
+def notes_told() -> Iterator[None]:
+    """Tell in a line each what is noted of a capture, once; NumPy's doubts about a capture's numbers are not told."""
+    told: set[str] = set()
+
+    def show(message: Warning | str, category: type[Warning], filename: str, lineno: int, file: TextIO | None = None,
+             line: str | None = None) -> None:
+        if not issubclass(category, CaptureWarning):
+            others(message, category, filename, lineno, file, line)
+        elif str(message) not in told:
+            told.add(str(message))
+            click.echo(f"adann: note: {printable(message)}", err=True)
+
+    with warnings.catch_warnings():
+        others = warnings.showwarning
+        warnings.simplefilter("ignore", RuntimeWarning)
+        warnings.simplefilter("always", CaptureWarning)
+        warnings.showwarning = show
+        yield
 
 
 @contextlib.contextmanager

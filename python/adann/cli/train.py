@@ -8,7 +8,7 @@ import click
 
 from .. import core
 from . import interrupts
-from .terminal import about, check_outputs, constellation_option, part_options, progress_bar
+from .terminal import Finite, about, check_outputs, constellation_option, part_options, progress_bar
 
 _FAR = 10  # times what wrong labels may account for, as estimated
 _FEW = 1000  # symbols to train on
@@ -17,14 +17,17 @@ _MOST = 1 << 19  # symbols that are used by default
 
 def _sizes(ctx: click.Context, parameter: click.Parameter, value: str) -> tuple[int, ...]:
     try:
-        return tuple(int(size) for size in value.split(","))
+        sizes = tuple(int(size) for size in value.split(","))
     except ValueError:
-        raise click.BadParameter(f"{value!r} is not a list of numbers such as 10,10") from None
+        sizes = ()
+    if not sizes or not all(1 <= size <= 65536 for size in sizes):
+        raise click.BadParameter(f"{value!r:.60} is not a list of numbers such as 10,10, each 1 to 65536")
+    return sizes
 
 
 @click.command()
 @click.option("--capture", required=True, metavar="FILE",
-              help="Received samples: SigMF pair, .f32, .c64 or .cfile.")
+              help="Received samples: SigMF (a pair or an archive), .f32, .c64 or .cfile.")
 @click.option("--reference", metavar="FILE", help="The labels sent: .u8.")
 @click.option("--blind", is_flag=True,
               help="No labels are known: train on the decisions of a blind linear equalizer.")
@@ -34,7 +37,7 @@ def _sizes(ctx: click.Context, parameter: click.Parameter, value: str) -> tuple[
               help="Symbols on each side of the one decided.")
 @click.option("--hidden", default="10,10,10,10", callback=_sizes, metavar="N,N,...",
               help="Neurons of the hidden layers.")
-@click.option("--fraction", default=0.25,
+@click.option("--fraction", default=0.25, type=Finite(),
               help="Part of the capture, from its start, that is trained on; the rest tests.")
 @part_options
 @click.option("--preset", default="default", type=click.Choice(["default", "paper"]),
@@ -111,7 +114,7 @@ def train(capture: str, reference: str | None, blind: bool, constellation: core.
                 there = min(there, int(known(labels, constellation.size).sum()))
             if blind:  # noise would keep it from undoing what its labels' equalizer undid
                 given["noise"] = 0.0
-            settings = TrainingSettings.fitted(max(1, int(options["fraction"] * there)), constellation,
+            settings = TrainingSettings.fitted(max(1, int(min(options["fraction"], 1) * there)), constellation,
                                                **given)
         doubtful = doubts(record.samples, constellation, sps, half_window, record.bursts) if blind else []
     for sentence in doubtful:

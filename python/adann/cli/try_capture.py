@@ -9,6 +9,9 @@ import click
 from .. import core
 from . import interrupts
 from .terminal import (
+    POSITIVE,
+    Finite,
+    Whole,
     about,
     capture_files,
     check_folder,
@@ -23,15 +26,15 @@ from .terminal import (
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @click.option("--reference", metavar="FILE", help="The labels sent, 255 where not known: .u8.")
 @constellation_option(required=False)
-@click.option("--baud", type=click.FloatRange(0, min_open=True), help="Symbols per second, if known.")
+@click.option("--baud", type=POSITIVE, help="Symbols per second, if known.")
 @recording_options
 @part_options
 @click.option("--sps", default=4, type=click.IntRange(1, 64), help="Samples per symbol to work with.")
 @click.option("--half-window", default=5, type=click.IntRange(0, 255),
               help="Symbols on each side of the one decided.")
-@click.option("--fraction", default=0.25, type=click.FloatRange(0, 0.9, min_open=True),
+@click.option("--fraction", default=0.25, type=Finite(0, 0.9, min_open=True),
               help="Part, from the start, that everything is fitted to; the rest tests.")
-@click.option("--seed", default=0, type=click.IntRange(0))
+@click.option("--seed", default=0, type=Whole(0))
 @click.option("-o", "--output", metavar="DIR", default="adann-try",
               type=click.Path(file_okay=False, path_type=Path),
               help="Folder for the resampled capture, the model and the picture.")

@@ -113,13 +113,16 @@ class Frozen:
 
     def golden_windows(self) -> npt.NDArray[np.float32]:
         """Normalised windows (n, inputs) that each class is decided in, if the network ever does, none of them
-        close to another."""
+        close to another. Raises ValueError where it decides none clearly."""
         record = self.golden_record(512 + 2 * self.model.half_window)
         windows = self.windows(record.ravel())
         logits = self._float_logits(windows).reshape(len(windows), self.outputs, -1)
         labels = logits.argmax(2)[:, 0]
         second, first = np.moveaxis(np.sort(logits)[..., -2:], 2, 0)
         clear = np.flatnonzero((first - second).min(1) > _CLEAR)
+        if not clear.size:
+            raise ValueError("the network decides nothing: its outputs are alike for every window, allowed: a trained "
+                             "one")
         rank = np.zeros(labels.size, int)  # how many of its class came before
         for label in np.unique(labels[clear]):
             own = clear[labels[clear] == label]

@@ -46,6 +46,8 @@ def read_network(path: str | Path) -> core.network:
         raise ValueError(f"{path}: larger than {_MOST_BYTES >> 20} MiB")
     try:
         layers = _read_onnx(path) if path.suffix == ".onnx" else _read_state_dict(path)
+        if sum(weights.nbytes for _, weights, _ in layers) > path.stat().st_size:
+            raise ValueError("uses weights twice, allowed: a layer's own ones")
         return _network(layers)
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from error
@@ -59,15 +61,17 @@ def _network(layers):
     for name, weights, biases in layers:
         if weights.shape[1] != sizes[-1]:
             raise ValueError(f"layer {name} has {weights.shape[1]} inputs where {sizes[-1]} values come")
-        if biases is not None and biases.size not in (1, len(weights)):
-            raise ValueError(f"layer {name} has {len(weights)} outputs and {biases.size} biases")
-        if not all(np.isfinite(each).all() for each in (weights, biases) if each is not None):
-            raise ValueError(f"layer {name} has weights that are not finite")
+        if biases is not None and (biases.size not in (1, len(weights))
+                                   or biases.shape[-1:] not in ((biases.size,), ())):
+            raise ValueError(f"layer {name} has {len(weights)} outputs and biases of shape {biases.shape}")
         sizes.append(len(weights))
     network = core.network(sizes)
-    for k, (_, weights, biases) in enumerate(layers):
-        network.weight(k)[:] = weights
-        network.bias(k)[:] = 0 if biases is None else biases.ravel()
+    for k, (name, weights, biases) in enumerate(layers):
+        with np.errstate(over="ignore"):
+            network.weight(k)[:] = weights
+            network.bias(k)[:] = 0 if biases is None else biases.ravel()
+        if not (np.isfinite(network.weight(k)).all() and np.isfinite(network.bias(k)).all()):
+            raise ValueError(f"layer {name} has weights that are not finite as float32")
     return network
 
 
@@ -78,15 +82,19 @@ def _read_onnx(path):
     except Exception as error:  # protobuf's own exceptions, of several kinds
         raise ValueError(f"no ONNX file: {first_line(error)}") from error
     values = _constants(onnx, graph)
-    streams = [each.name for each in graph.input if each.name not in values]
+    streams = [each for each in graph.input if each.name not in values]
     if len(streams) != 1:
         raise ValueError(f"has {len(streams)} inputs, allowed: 1")
-    stream, layers, ended, rectified = streams[0], [], False, True
+    stream, layers, ended, rectified = streams[0].name, [], False, True
+    dimensions = [each.dim_value for each in streams[0].type.tensor_type.shape.dim][1:]  # 0: not told
+    width = math.prod(dimensions) if dimensions and all(dimensions) else None  # values that come, where it is told
     for node in graph.node:
+        if node.domain not in ("", "ai.onnx"):
+            raise ValueError(f"{node.op_type} {_named(node)} is of the domain {node.domain!r:.60}, allowed: ONNX's own")
         kind, constants = node.op_type, [values.get(name) for name in node.input if name != stream]
         if kind == "Constant":
             continue
-        if stream not in node.input or (kind not in _IDLE and any(each is None for each in constants)):
+        if list(node.input).count(stream) != 1 or (kind not in _IDLE and any(each is None for each in constants)):
             raise ValueError(f"{kind} {_named(node)} is not part of a chain of fully-connected layers")
         if ended and kind not in _IDLE:
             raise ValueError(f"{kind} {_named(node)} behind a Softmax, which only the end may be")
@@ -95,21 +103,34 @@ def _read_onnx(path):
             if not rectified:
                 raise ValueError(f"no Relu before {kind} {_named(node)}")
             layers.append([_named(node), *_layer(node, stream, constants, attributes)])
-            rectified = False
-        elif kind == "Add" and layers and layers[-1][2] is None and not rectified:
+            if width not in (None, layers[-1][1].shape[1]):
+                raise ValueError(f"layer {_named(node)} has {layers[-1][1].shape[1]} inputs where {width} values come")
+            rectified, width = False, None
+        elif kind == "Add" and len(constants) == 1 and layers and layers[-1][2] is None and not rectified:
             layers[-1][2] = constants[0]
         elif kind == "Relu" and layers and not rectified:
             rectified = True
-        elif kind in ("Softmax", "LogSoftmax"):
+        elif kind in ("Softmax", "LogSoftmax") and attributes.get("axis", -1) in (1, -1):
             ended = True
         elif kind not in _IDLE:
-            raise ValueError(f"{kind} {_named(node)}, allowed: Gemm, MatMul, Add, Relu, Softmax")
+            raise ValueError(f"{kind} {_named(node)}, allowed: Gemm, MatMul, Add, Relu, Softmax over the last axis")
+        elif kind == "Reshape":
+            width = _row(constants[0])
+        elif kind == "Flatten":
+            width = None
         stream = node.output[0]
     if rectified and layers:
         raise ValueError("ends with a Relu, allowed: a fully-connected layer or a Softmax")
     if [each.name for each in graph.output] != [stream]:
         raise ValueError(f"has {len(graph.output)} outputs that are not those of its last node")
     return layers
+
+
+def _row(shape):
+    """How long rows of this constant shape are; None: it is not told, or as long as what comes."""
+    if shape is None or not shape.size or shape[-1] <= 0 and all(each in (-1, 0, 1) for each in shape[:-1]):
+        return None
+    return max(0, int(shape[-1]))
 
 
 def _named(node):
@@ -124,6 +145,8 @@ def _constants(onnx, graph):
     for name, tensor in tensors:
         if tensor.data_location == onnx.TensorProto.EXTERNAL:
             raise ValueError(f"tensor {name} lies in another file, allowed: all in one")
+        if any(size < 0 for size in tensor.dims):
+            raise ValueError(f"tensor {name} has the shape {list(tensor.dims)}, allowed: 0 and above")
         try:
             values[name] = onnx.numpy_helper.to_array(tensor)
         except Exception as error:  # TypeError, ValueError, struct.error, ... of what is damaged
@@ -133,16 +156,16 @@ def _constants(onnx, graph):
 
 def _layer(node, stream, constants, attributes):
     """Weights (outputs, inputs) and biases, or None, of a node."""
-    if not constants:
-        raise ValueError(f"{node.op_type} {_named(node)} has no weights")
+    if not constants or node.input[0] != stream:
+        raise ValueError(f"{node.op_type} {_named(node)}, allowed: what comes, times constant weights")
     weights, biases = constants[0], constants[1] if len(constants) > 1 else None
     if weights.dtype.kind != "f":
         raise ValueError(f"weights of {_named(node)} are {weights.dtype}, allowed: floats")
     if weights.ndim != 2:
         raise ValueError(f"weights of {_named(node)} have {weights.ndim} dimensions, allowed: 2")
     if node.op_type == "MatMul":
-        if len(constants) != 1 or node.input[1] == stream:
-            raise ValueError(f"MatMul {_named(node)}, allowed: one of what comes with constant weights")
+        if len(constants) != 1:
+            raise ValueError(f"MatMul {_named(node)} of {len(node.input)} inputs, allowed: 2")
         return weights.T, None
     alike = {"alpha": 1.0, "beta": 1.0, "transA": 0}
     if any(attributes.get(each, value) != value for each, value in alike.items()):
@@ -151,10 +174,10 @@ def _layer(node, stream, constants, attributes):
 
 
 def _read_state_dict(path):
-    contents = path.read_bytes()
+    contents = memoryview(path.read_bytes())
     length = int.from_bytes(contents[:8], "little")
     try:
-        header = json.loads(contents[8:8 + length])
+        header = json.loads(bytes(contents[8:8 + length]))
         tensors = {name: _tensor(each, contents[8 + length:]) for name, each in header.items()
                    if name != "__metadata__"}
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:

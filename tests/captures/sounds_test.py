@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+""".wav files as recorders, streams and interrupted programs leave them: all samples, or a sentence says why not."""
+
+import struct
+import warnings
+
+import numpy as np
+import pytest
+import soundfile
+from click.testing import CliRunner
+from gnuradio.adann.captures.notes import CaptureWarning
+from gnuradio.adann.captures.oscilloscopes import read_scope_files
+from gnuradio.adann.cli import main
+
+CODES = np.random.default_rng(4).integers(-2**15, 2**15, (1001, 2))  # an odd number, which chunks are padded after
+UNSET, WHOLE = 0xFFFFFFFF, 4 * len(CODES)
+LIST = b"LIST" + struct.pack("<I", 26) + b"INFOISFT\x0d\0\0\0a recorder 1\0\0"
+
+
+def kind(tag=1, bits=16, channels=2, rate=48000, order="<", extra=b""):
+    """The body of a fmt chunk."""
+    frame = channels * bits // 8
+    return struct.pack(f"{order}HHIIHH", tag, channels, rate, rate * frame, frame, bits) + extra
+
+
+def extensible(tag, bits):
+    return kind(0xFFFE, bits, extra=struct.pack("<HHIH", 22, bits, 3, tag)
+                + bytes.fromhex("000000001000800000AA00389B71"))
+
+
+def stored(form):
+    """The bytes of CODES / 2**15."""
+    if form == "i24":
+        return (CODES << 8).astype("<i4").reshape(-1, 1).view(np.uint8)[:, :3].tobytes()
+    if form == "u8":
+        return ((CODES >> 8) + 128).astype("u1").tobytes()
+    return (CODES / 2**15 if form[1] == "f" else CODES << 16 if form[-1] == "4" else CODES).astype(form).tobytes()
+
+
+def riff(data, size=None, fmt=None, magic=b"RIFF", between=b"", behind=b"", order="<"):
+    """size: told of the data, None: the right one."""
+    told = len(data) if size is None else size
+    fmt = kind() if fmt is None else fmt
+    body = b"WAVE" + between + b"fmt " + struct.pack(f"{order}I", len(fmt)) + fmt
+    body += b"data" + struct.pack(f"{order}I", told) + data + b"\0" * (len(data) % 2) + behind
+    whole = len(body) if told == len(data) else min(told + 36, UNSET)
+    return magic + struct.pack(f"{order}I", whole) + body
+
+
+def ds64(size):
+    return b"ds64" + struct.pack("<IQQQI", 28, size + 72, size, size // 4, 0)
+
+
+I16 = stored("<i2")
+READ = {
+    "RF64": riff(I16, UNSET, magic=b"RF64", between=ds64(WHOLE)),
+    "room for RF64": riff(I16, between=b"JUNK" + struct.pack("<I", 28) + bytes(28)),
+    "big-endian": riff(stored(">i2"), magic=b"RIFX", order=">", fmt=kind(order=">")),
+    "float64": riff(stored("<f8"), fmt=kind(3, 64)),
+    "32 bits": riff(stored("<i4"), fmt=kind(1, 32)),
+    "24 bits, extensible": riff(stored("i24"), fmt=extensible(1, 24)),
+    "chunks around": riff(I16, between=LIST, behind=LIST + b"id3 " + struct.pack("<I", 10) + b"ID3\3\0\0\0\0\0\0"),
+    "a few zeros behind": riff(I16) + bytes(32),
+}
+NO_LENGTH = "its header tells no length of samples"
+NOTED = {
+    "killed": (riff(I16, 0), NO_LENGTH),
+    "killed, a chunk before": (riff(I16, 0, between=LIST), NO_LENGTH),
+    "killed, 24 bits, extensible": (riff(stored("i24"), 0, extensible(1, 24)), NO_LENGTH),
+    "killed, float64": (riff(stored("<f8"), 0, kind(3, 64)), NO_LENGTH),
+    "killed, big-endian": (riff(stored(">i2"), 0, magic=b"RIFX", order=">", fmt=kind(order=">")), NO_LENGTH),
+    "killed, RF64": (riff(I16, UNSET, magic=b"RF64", between=ds64(0)), NO_LENGTH),
+    "killed behind a save": (riff(I16, WHOLE // 4), f"its header tells {WHOLE // 4} bytes of samples, all {WHOLE}"),
+    "a stream": (riff(I16, UNSET), NO_LENGTH),
+    "a stream of SoX": (riff(I16, 0x7FFFF000), NO_LENGTH),
+    "a stream with a chunk": (riff(I16, UNSET, between=LIST), NO_LENGTH),
+    "a stream of floats": (riff(stored("<f4"), UNSET, kind(3, 32)), NO_LENGTH),
+}
+
+
+def read(folder, content):
+    (folder / "a.wav").write_bytes(content)
+    return read_scope_files([folder / "a.wav"])
+
+
+def right(file, frames=len(CODES), step=2.0**-15):
+    assert file.sample_rate == 48000 and list(file.channels) == ["1", "2"]
+    for samples, codes in zip(file.channels.values(), CODES[:frames].T):
+        assert samples.dtype == np.float32
+        np.testing.assert_allclose(samples, codes / 2**15, rtol=0, atol=1.01 * step if step > 2**-15 else 0)
+
+
+@pytest.mark.parametrize("case", READ)
+def test_all_samples_are_read(tmp_path, case):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        right(read(tmp_path, READ[case]))
+
+
+@pytest.mark.parametrize("case", NOTED)
+def test_samples_that_the_header_does_not_tell_are_read_and_noted(tmp_path, case):
+    content, said = NOTED[case]
+    with pytest.warns(CaptureWarning, match=f"a.wav: {said}.* up to its end are taken, 1001 samples of each channel"):
+        right(read(tmp_path, content))
+
+
+def test_eight_bits_of_a_killed_recorder_are_read(tmp_path):
+    with pytest.warns(CaptureWarning, match=NO_LENGTH):
+        right(read(tmp_path, riff(stored("u8"), 0, kind(1, 8))), step=2.0**-7)
+
+
+def test_a_truncated_file_is_read_to_its_last_whole_sample_and_noted(tmp_path):
+    with pytest.warns(CaptureWarning, match="its header tells 4004 bytes of samples, all 1999 up to its end are taken, "
+                                            "499 samples of each channel"):
+        right(read(tmp_path, riff(I16)[:44 + 1999]), 499)
+
+
+@pytest.mark.parametrize("content, said", [
+    (riff(b""), "no samples"), (b"RIFFabcd" + bytes(40), "type, as --type ci16 --sample-rate 48000"),
+    (riff(I16)[:40], "type, as --type ci16"), (riff(I16, fmt=kind(7777)), "type, as --type ci16"),
+    (b"ID3\3" + bytes(200), "not a .wav; of raw numbers tell the type"), (b"OggS" + bytes(200), "not a .wav")])
+def test_what_is_no_samples_is_refused(tmp_path, content, said):
+    with pytest.raises(ValueError, match=f"a.wav: .*{said}") as error:
+        read(tmp_path, content)
+    assert "\n" not in str(error.value)
+
+
+def test_sound_that_is_coded_is_refused(tmp_path):
+    soundfile.write(tmp_path / "a.wav", CODES / 2**15, 48000, subtype="IMA_ADPCM")
+    with pytest.raises(ValueError, match="a.wav: sound coded as IMA_ADPCM, allowed: samples"):
+        read_scope_files([tmp_path / "a.wav"])
+
+
+def test_the_command_line_tells_a_note_in_a_line(tmp_path):
+    (tmp_path / "a.wav").write_bytes(riff(I16, 0))
+    result = CliRunner(mix_stderr=False).invoke(main, [
+        "import", str(tmp_path / "a.wav"), "--channel", "1,2", "-o", str(tmp_path / "a")])
+    assert result.exit_code == 0 and "1001 complex samples at 48000 per second" in result.stdout
+    assert result.stderr == (f"adann: note: {tmp_path}/a.wav: its header tells no length of samples, all {WHOLE} up to "
+                             "its end are taken, 1001 samples of each channel\n")
