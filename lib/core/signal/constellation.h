@@ -30,6 +30,9 @@ struct label_parts {
 
 /*! Any 2, 4, 8 … 256 points in label order.
  *
+ * Points with a mean, such as those of on-off keying, [0, 1], are centred: samples have
+ * zero mean, as a normalizer or an AC-coupled receiver leaves them.
+ *
  * As in GNU Radio, a label *is* its packed bits, most significant first, and the order of
  * the points carries the bit mapping. The named ones are Gray-coded: `pam4` is 0→-3,
  * 1→-1, 3→+1, 2→+3. A square QAM label holds the bits of I and then those of Q, each
@@ -59,7 +62,7 @@ public:
     unsigned bits_per_symbol() const { return d_bits; }  //!< log2 M
     //! Whether a point has an imaginary part.
     bool is_complex() const { return d_complex; }
-    //! M points; point l belongs to label l.
+    //! M points, centred; point l belongs to label l.
     const std::vector<std::complex<float>>& points() const { return d_points; }
 
     //! 1 for real points, 2 for complex ones: I and Q.
