@@ -77,7 +77,7 @@ std::string constellation::text() const
     if (d_named)
         return d_name;
     json list = json::array();
-    for (const auto& each : d_points)
+    for (const auto& each : d_given)
         list.push_back({ each.real(), each.imag() });
     return list.dump();
 }
@@ -116,6 +116,7 @@ void constellation::find_structure()
                 d_neighbours[a].push_back(static_cast<std::uint8_t>(b));
         d_distance = std::min(d_distance, nearest);
     }
+    d_given = d_points;
     if (const point mean = mean_of(d_points); std::abs(mean) > rounding * d_distance)
         for (auto& each : d_points)
             each -= mean;

@@ -64,6 +64,8 @@ public:
     bool is_complex() const { return d_complex; }
     //! M points, centred; point l belongs to label l.
     const std::vector<std::complex<float>>& points() const { return d_points; }
+    //! The same as they were given, with their mean.
+    const std::vector<std::complex<float>>& given_points() const { return d_given; }
 
     //! 1 for real points, 2 for complex ones: I and Q.
     std::size_t dimensions() const { return d_complex ? 2 : 1; }
@@ -121,7 +123,7 @@ private:
     bool d_named = false;
     unsigned d_bits = 0;
     bool d_complex = false;
-    std::vector<std::complex<float>> d_points;
+    std::vector<std::complex<float>> d_points, d_given;
     float d_distance = 0; // smallest of two points
     std::array<std::size_t, 2> d_levels{};
     std::array<std::array<std::uint8_t, 256>, 2> d_level{};

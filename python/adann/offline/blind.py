@@ -61,8 +61,8 @@ def blind_labels(features: npt.NDArray[np.float32], constellation: core.constell
     if sliced is not None:
         there = sliced[picked[::2]]
         soft = linear_equalizer(features[picked[::2]], there, there.size, constellation)
-        scale = np.mean(abs(constellation.points) ** 2)
-        return _found(sliced, np.mean(abs(soft - constellation.points[there]) ** 2) / scale)
+        scale = np.mean(abs(constellation.centred) ** 2)
+        return _found(sliced, np.mean(abs(soft - constellation.centred[there]) ** 2) / scale)
     fitted = _taps_inputs(features[picked[::2]], constellation)
     whitening = _whitening(fitted)
     parts = 2 if is_complex and not constellation.is_complex else 1
@@ -132,7 +132,7 @@ def _explained(y, sent, points):
 
 
 def _unit_points(constellation):
-    points = constellation.points if constellation.is_complex else constellation.points.real
+    points = constellation.centred if constellation.is_complex else constellation.centred.real
     return points / np.sqrt(np.mean(abs(points) ** 2))
 
 
@@ -150,7 +150,7 @@ def _found(labels, error):
 def wrong_decisions(constellation: core.constellation, ratio: float, symbols: int) -> int:
     """How many of so many decisions are wrong at a modulation error ratio in dB, if the error is Gaussian noise and
     each neighbour as far away as the nearest."""
-    points = constellation.points / np.sqrt(np.mean(abs(constellation.points) ** 2))
+    points = constellation.centred / np.sqrt(np.mean(abs(constellation.centred) ** 2))
     distances = abs(points[:, None] - points)
     apart = distances[distances > 1e-6].min()
     neighbours = (distances < 1.01 * apart).sum() / points.size - 1

@@ -123,7 +123,7 @@ def filtered_apart(features: npt.NDArray[np.float32], labels: npt.NDArray[np.uin
     """A sentence if least squares to the labels, uint8 (n,), from complex windows (n, dimension) leave much less with
     taps of their own for I and Q than with complex ones."""
     features, labels = features[:_EQUALIZED], labels[:_EQUALIZED]
-    x, sent = np.ascontiguousarray(features).view(np.complex64), constellation.points[labels]
+    x, sent = np.ascontiguousarray(features).view(np.complex64), constellation.centred[labels]
     linear = x @ np.linalg.lstsq(x, sent, rcond=1e-6)[0]
     left = [np.mean(abs(soft - sent) ** 2)
             for soft in (linear, linear_equalizer(features, labels, len(labels), constellation))]

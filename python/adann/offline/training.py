@@ -69,7 +69,7 @@ class TrainingSettings:
         seen in all, or 16 times, at most 4 million; twice as often of 16 points and more. Noise of a third of
         the distance between the points, 0.3 at most.
         """
-        points = constellation.points / np.sqrt(np.mean(abs(constellation.points) ** 2))
+        points = constellation.centred / np.sqrt(np.mean(abs(constellation.centred) ** 2))
         apart = abs(points[:, None] - points)[~np.eye(points.size, dtype=bool)].min()
         seen = min(max(640_000, 16 * symbols), 4_000_000) * (1 + (points.size >= 16))
         return cls(**{"optimizer": "adam", "batch": 2 ** min(10, max(6, round(math.log2(symbols / 128)))),
@@ -171,7 +171,7 @@ def train(samples: npt.NDArray, labels: npt.NDArray[np.uint8] | None,
     delay, blind_ratio, teacher, disagreement = 0, None, "", ""
     blind = labels is None
     if labels is not None:
-        delay = find_delay(samples, labels, symbols.points, sps)
+        delay = find_delay(samples, labels, symbols.centred, sps)
         disagreement = _disagreement(samples, labels, symbols, sps, delay)
     end = len(features) if labels is None else min(len(features), labels.size + delay)
     here = within(bursts, end, sps, max(0, delay))
@@ -218,13 +218,13 @@ def within(bursts: Sequence[Burst], count: int, sps: int, first: int = 0) -> sli
 
 
 def _disagreement(samples, labels, constellation, sps, delay):
-    found = agreement(samples, labels, constellation.points, sps, delay)
+    found = agreement(samples, labels, constellation.centred, sps, delay)
     if found > DOUBTFUL_AGREEMENT:
         return ""
-    candidates = {f"those of --constellation {name}": core.constellation(name).points
+    candidates = {f"those of --constellation {name}": core.constellation(name).centred
                   for name in (*core.constellation.names(), *core.constellation.in_tree())
                   if core.constellation(name).size == constellation.size}
-    candidates["mirrored ones (inverted spectrum)"] = constellation.points.conj()
+    candidates["mirrored ones (inverted spectrum)"] = constellation.centred.conj()
     fitting = [name for name, points in candidates.items()
                if agreement(samples, labels, points, sps, delay) > CLEAR_AGREEMENT]
     hint = f"; they lie as {' or '.join(fitting)}" if fitting else ""

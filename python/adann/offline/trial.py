@@ -120,7 +120,7 @@ def try_capture(capture: Capture, symbol_rate: float | None, constellation: core
     if constellation is None:
         constellation = _found(samples, bursts, sps, half_window, fraction, said, doubtful)
     if reference is not None and constellation.is_complex and is_conjugated(
-            samples, reference, constellation.points, sps):
+            samples, reference, constellation.centred, sps):
         said.append("the capture is conjugated (its spectrum inverted, or I and Q exchanged): taken as it was sent")
         samples = samples.conj()
     told = count if reference is None else min(count, int(known(reference, constellation.size).sum()))
@@ -181,7 +181,7 @@ def _blind_doubts(trained, features, soft, wrong):
     """What may be wrong about a blind start's labels, in phrases, and a sentence on them. soft: of a linear equalizer;
     wrong: bool (n,) of its labels, see refuted."""
     constellation, labels, ratio = trained.model.constellation, trained.labels, trained.blind_ratio
-    points = constellation.points if constellation.is_complex else constellation.points.real
+    points = constellation.centred if constellation.is_complex else constellation.centred.real
     is_open = trained.teacher == "slicer"
     expected, of = wrong_decisions(constellation, ratio, labels.size), labels.size
     estimate, tells, doubts = f"about {expected} of {of} wrong, if what is left is noise", _TELLS, []
