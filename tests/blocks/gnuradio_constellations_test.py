@@ -83,6 +83,27 @@ def test_the_equalizer_learns_the_object_and_adapts_without_errors(kind):
     assert equalizer.updates() > 50
 
 
+@pytest.mark.parametrize("levels", [[0, 1], [0.2, 1]])
+@pytest.mark.parametrize("is_complex", [False, True])
+def test_on_off_keying_starts_blindly(levels, is_complex):
+    """Points as users draw them; the samples have zero mean, as a receiver leaves them."""
+    there = digital.constellation_calcdist(levels, [], 1, 1, digital.constellation.NO_NORMALIZATION)
+    labels = sent_labels(2, 60_000)
+    symbols = 2.0 * labels - 1
+    samples = np.repeat(symbols, 2)
+    samples[1::2] = (symbols + np.roll(symbols, -1)) / 2
+    noise = 0.02 * np.random.default_rng(1).standard_normal((2, samples.size))
+    samples = samples + 0.15 * np.roll(samples, 2) + noise[0] + 1j * noise[1] * is_complex
+    equalizer = adann.equalizer("", constellation=there, sps=2, half_window=3, mode="lockstep", complex=is_complex)
+    source = blocks.vector_source_c(samples.tolist()) if is_complex else blocks.vector_source_f(samples.real.tolist())
+    sink, top = blocks.vector_sink_b(), gr.top_block()
+    top.connect(source, equalizer, sink)
+    top.run()
+    decided = np.array(sink.data(), np.uint8)[40_000:55_000]
+    assert min(np.mean(decided ^ turned != labels[40_000 + late:55_000 + late])
+               for turned in (0, 1) for late in range(-3, 4)) == 0
+
+
 def test_labels_of_another_order_are_told_and_not_called_locked(capfd):
     """The newcomer's flowgraph: GNU Radio's QPSK at the sender, ours at the receiver."""
     there = digital.constellation_qpsk()

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from captures.timing_test import PAM4, QPSK, modulated
 from gnuradio.adann import core
-from gnuradio.adann.captures.baseband import middle_frequency, to_baseband
+from gnuradio.adann.captures.baseband import Band, find_band, to_baseband
 from gnuradio.adann.captures.bursts import BLOCK, find_bursts
 from gnuradio.adann.captures.carrier import find_carrier, moving_phase, steady_phase
 from gnuradio.adann.captures.files import cut, read_capture, write_capture
@@ -143,12 +143,12 @@ def test_a_carrier_under_real_samples(frequency):
     sps = 40
     samples, sent = modulated(np.array([-1.0, 1]), sps, noise=0)
     samples = samples[:60_000]
-    assert middle_frequency(samples) is None
+    assert find_band(samples) is None
     modulating = np.cos(2 * np.pi * frequency * np.arange(samples.size) + 0.3)
     random = np.random.default_rng(1)
-    found = middle_frequency(samples * modulating + 0.1 * random.standard_normal(samples.size))
-    assert found == pytest.approx(frequency, abs=0.005)
-    baseband = to_baseband(samples * modulating, frequency)
+    found = find_band(samples * modulating + 0.1 * random.standard_normal(samples.size))
+    assert found.carrier == pytest.approx(frequency, abs=0.005)
+    baseband = to_baseband(samples * modulating, Band(frequency, 0.03))
     np.testing.assert_allclose(baseband[2000:-2000], (samples * np.exp(0.3j))[2000:-2000], atol=0.02)
 
 

@@ -3,6 +3,7 @@
 
 import re
 
+import made_records
 import numpy as np
 import pytest
 from captures.timing_test import QPSK, modulated
@@ -132,3 +133,93 @@ def test_a_measured_record_without_a_flag_but_its_sample_rate(
     assert f"constellation found: {constellation};" in result.stdout
     assert read_capture(tmp_path / "out/capture").symbol_rate == pytest.approx(symbol_rate, rel=1e-5)
     assert table(result.stdout)["network, frozen"][1] <= 3
+
+
+def tried(tmp_path, samples, *arguments):
+    """The command's output, and what it decides with its model."""
+    path = tmp_path / ("a.c64" if np.iscomplexobj(samples) else "a.f32")
+    samples.tofile(path)
+    result = adann("try", path, "--sample-rate", made_records.FS, "-o", tmp_path / "out", *arguments)
+    assert result.exit_code == 0, result.stderr
+    done = adann("equalize", "--model", tmp_path / "out/model.safetensors", "--capture", tmp_path / "out/capture",
+                 "-o", tmp_path / "out/labels.u8")
+    assert done.exit_code == 0, done.stderr
+    return result.stdout, np.fromfile(tmp_path / "out/labels.u8", np.uint8)
+
+
+def errors(decided, sent, points):
+    """The part of a packet's symbols that is wrong, but for its edges, at the best of its delays and turns."""
+    spectrum = np.fft.fft(np.where(decided < points.size, points[decided % points.size], 0), 2**18)
+    delay = int(abs(np.fft.ifft(spectrum * np.fft.fft(points[sent], 2**18).conj())).argmax())
+    here = decided[delay:][:sent.size]
+    return min(np.mean((abs(points[here % points.size] * turn - points[sent]) > 1e-3)[25:-25] | (here == 255)[25:-25])
+               for turn in (1, 1j, -1, -1j))
+
+
+@pytest.mark.parametrize("record_of, name, baud, packets", [
+    (lambda: made_records.at_carrier("pam2", 3000, 1, 12, 7000, 9600), "pam2", 9600, 1),
+    (lambda: made_records.at_carrier("qpsk", 4000, 0.4, 15, 1700, 2400), "qpsk", 2400, 1),
+    (lambda: made_records.behind_discriminator("pam2", 1500, 4, 8, 9600)[:2], "pam2", 9600, 4),
+    (lambda: made_records.behind_discriminator("pam4", 3000, 2, 4, 4800, pause=20_000)[:2], "pam4", 4800, 2)],
+    ids=["bpsk", "qpsk", "2fsk", "4fsk"])
+def test_a_hard_record_without_a_flag_but_its_sample_rate(tmp_path, record_of, name, baud, packets):
+    samples, labels = record_of()
+    said, decided = tried(tmp_path, samples)
+    assert f"constellation found: {name};" in said and not said.startswith("doubtful")
+    capture = read_capture(tmp_path / "out/capture")
+    assert capture.symbol_rate == pytest.approx(baud, rel=2e-4)
+    assert len(capture.bursts) == (packets if packets > 1 or name == "qpsk" else 0)
+    assert np.count_nonzero(decided != 255) < 1.05 * sum(map(len, labels)) + 50
+    points = core.constellation(name).points
+    sent = [made_records.POINTS[name][each] for each in labels]
+    numbers = [abs(each[:, None] - points / np.sqrt(np.mean(abs(points) ** 2))).argmin(axis=1) for each in sent]
+    assert all(errors(decided, each, points) < 2e-3 for each in numbers)
+
+
+def test_an_idling_line_code_is_decided_by_a_slicer(tmp_path):
+    samples, sent = made_records.idling("00111110101001000101", 3)
+    said, decided = tried(tmp_path, samples)
+    assert "a slicer, whose eye is open, taught the network" in said
+    rows = table(said)
+    assert rows["slicer"][1] == 0
+    # What the samples refute is what is wrong.
+    first = decided.size - rows["AdaNN"][0]
+    wrong = min(np.count_nonzero(decided[first:-50] ^ turned != sent[first + late:][:decided.size - first - 50])
+                for turned in (0, 1) for late in (-1, 0, 1))
+    assert rows["AdaNN"][1] == pytest.approx(wrong, rel=0.02, abs=20)
+    assert wrong < 100 or said.startswith("doubtful: the network,")
+
+
+def idling_behind_echoes():
+    samples, _ = made_records.idling("00111110101001000101", 3)
+    return samples + np.float32(0.9) * np.roll(samples, 4) - np.float32(0.3) * np.roll(samples, 8)
+
+
+@pytest.mark.parametrize("made, doubt, settles", [
+    (lambda: made_records.at_carrier("pam2", 6000, 1, 4, 9000, 4800)[0], "of the decisions of the blind start",
+     "--reference with known symbols"),
+    (idling_behind_echoes, "what recurs after", "--reference with known symbols")], ids=["noise", "closed idle"])
+def test_what_is_doubtful_is_the_first_line(tmp_path, made, doubt, settles):
+    said, _ = tried(tmp_path, made(), "--constellation", "pam2")
+    first = said.splitlines()[0]
+    assert first.startswith("doubtful: ") and doubt in first and settles in first
+
+
+def test_too_few_symbols_are_told(tmp_path):
+    made_records.at_carrier("pam2", 700, 0.02, 12, 11_967, 9570)[0].tofile(tmp_path / "a.f32")
+    result = adann("try", tmp_path / "a.f32", "--sample-rate", made_records.FS, "-o", tmp_path / "out")
+    assert result.exit_code == 1 and result.stderr.count("\n") == 1
+    assert re.search(r"too few symbols \(7\d\d of at least 2000 where none is known\): .* at 95[67]\d", result.stderr)
+
+
+def test_points_with_a_mean_are_tried(tmp_path):
+    sent = random_labels(20_000, 5)
+    levels = np.array([0.0, 1, 2, 3])[sent]
+    samples = np.convolve(np.repeat(levels, 4), [0.25, 0.5, 0.25], "same")
+    samples += 0.05 * np.random.default_rng(1).standard_normal(samples.size)
+    (tmp_path / "uni.json").write_text("[[0, 0], [1, 0], [2, 0], [3, 0]]")
+    said, decided = tried(tmp_path, samples.astype(np.float32), "--baud", 12_000, "--constellation",
+                          tmp_path / "uni.json")
+    assert "modulation error ratio inf" not in said and not said.startswith("doubtful")
+    assert min(np.mean(decided[50:-50] != turned[50 + late:][:decided.size - 100])
+               for turned in (sent, 3 - sent) for late in (-1, 0, 1)) == 0

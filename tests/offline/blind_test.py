@@ -6,8 +6,10 @@ import pytest
 from gnuradio.adann import core
 from gnuradio.adann.captures.statistics import normalized
 from gnuradio.adann.links.simulation import random_labels, simulate_coherent, simulate_vcsel
-from gnuradio.adann.offline.blind import blind_labels
+from gnuradio.adann.offline import blind
+from gnuradio.adann.offline.blind import blind_labels, open_eye
 from gnuradio.adann.offline.training import TrainingSettings, feature_view, train
+from made_records import idling
 
 HALF_WINDOW, SYMBOLS = 5, 20_000
 # Echoes, symbols after the direct path: the eye of each alphabet is closed by them.
@@ -121,3 +123,59 @@ def test_noise_is_refused(name, symbols):
 def test_too_few_symbols_are_refused():
     with pytest.raises(ValueError, match="999 symbols are too few for a blind start"):
         blind_labels(np.ones((999, 11), np.float32), core.constellation("pam2"), False)
+
+
+@pytest.mark.parametrize("word, frames", [("00111110101001000101", 3), ("01111110", 5), ("10", 3)])
+def test_a_slicer_with_an_open_eye_teaches_whatever_idles(word, frames, monkeypatch):
+    """An equalizer that is told nothing takes what recurs for interference, and decides frames by the idle word."""
+    samples, sent = idling(word, frames)
+    features = feature_view(normalized(samples[1:]), 4, HALF_WINDOW)  # the middle of a symbol
+    labels, ratio = blind_labels(features, core.constellation("pam2"), False, 16_000)
+    np.testing.assert_array_equal(labels[10:-10], sent[10:labels.size - 10])
+    assert ratio > 20
+    monkeypatch.setattr(blind, "open_eye", lambda *_: None)
+    try:
+        alone, _ = blind_labels(features, core.constellation("pam2"), False, 16_000)
+    except ValueError:
+        return
+    assert word == "10" or error_rate(alone, sent[:alone.size], core.constellation("pam2")) > 0.01
+
+
+@pytest.mark.parametrize("name", ECHOES)
+def test_a_closed_eye_and_noise_are_not_open(name):
+    constellation = core.constellation(name)
+    _, samples = received(name, 2, constellation.is_complex)
+    assert open_eye(feature_view(samples, 2, HALF_WINDOW), constellation, constellation.is_complex) is None
+    noise = np.random.default_rng(3).standard_normal(samples.size * (1 + constellation.is_complex))
+    features = feature_view(noise.astype(np.float32).view(samples.dtype), 2, HALF_WINDOW)
+    assert open_eye(features, constellation, constellation.is_complex) is None
+
+
+@pytest.mark.parametrize("points", [[0, 1], [0.2, 1], [0, 1, 2, 3], [1 + 1j, 2 + 1j, 2 + 2j, 1 + 2j]],
+                         ids=["ook", "ook with a rest", "unipolar pam4", "qpsk with a carrier"])
+@pytest.mark.parametrize("echo", [0.0, 0.4])
+def test_points_with_a_mean_are_found_in_samples_without(points, echo):
+    constellation, points = core.constellation(np.array(points, complex)), np.array(points)
+    sent = np.random.default_rng(5).integers(0, points.size, SYMBOLS).astype(np.uint8)
+    symbols = points[sent] + echo * np.roll(points[sent], 1)
+    noise = 0.05 * np.random.default_rng(6).standard_normal(2 * SYMBOLS)
+    is_complex = np.iscomplexobj(points)
+    samples = normalized((np.repeat(symbols, 2) + noise).astype(np.complex64 if is_complex else np.float32))
+    labels, ratio = blind_labels(feature_view(samples, 2, HALF_WINDOW), constellation, is_complex)
+    assert error_rate(labels, sent, constellation) < 1e-3 and 15 < ratio < 60
+
+
+def test_symbols_that_are_all_decided_alike_are_none(monkeypatch):
+    samples, _ = idling("10", 1)
+    monkeypatch.setattr(blind, "open_eye", lambda features, *_: np.zeros(len(features), np.uint8))
+    with pytest.raises(ValueError, match="no symbols are found: all .* are decided alike"):
+        blind_labels(feature_view(normalized(samples), 4, HALF_WINDOW), core.constellation("pam2"), False)
+
+
+def test_gaps_between_the_echoes_of_idle_words_are_no_open_eye():
+    """Behind these echoes the levels that an idle word reaches are few, and all of them are far from each other."""
+    samples, sent = idling("00111110101001000101", 3)
+    for echo in 0.5, 0.7, 0.9, 1.1:
+        closed = samples + echo * np.roll(samples, 4) - 0.3 * np.roll(samples, 8)
+        features = feature_view(normalized(closed[1:].astype(np.float32)), 4, HALF_WINDOW)
+        assert open_eye(features, core.constellation("pam2"), False) is None

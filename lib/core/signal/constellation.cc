@@ -36,6 +36,9 @@ std::vector<point> points_from(const std::string& text)
     return points;
 }
 
+//! Of the distance between neighbours: a mean below it is rounding, and stays as it is.
+constexpr float rounding = 1e-3f;
+
 point mean_of(const std::vector<point>& points)
 {
     return std::accumulate(points.begin(), points.end(), point()) /
@@ -74,7 +77,7 @@ std::string constellation::text() const
     if (d_named)
         return d_name;
     json list = json::array();
-    for (const auto& each : d_points)
+    for (const auto& each : d_given)
         list.push_back({ each.real(), each.imag() });
     return list.dump();
 }
@@ -93,8 +96,6 @@ void constellation::find_structure()
     for (const auto& each : d_points)
         if (!std::isfinite(std::norm(each)))
             refuse("constellation", "a point that is not finite", "finite points");
-    d_complex = std::any_of(
-        d_points.begin(), d_points.end(), [](point each) { return each.imag() != 0; });
 
     const auto distance = [&](std::size_t a, std::size_t b) {
         return std::abs(d_points[a] - d_points[b]);
@@ -115,6 +116,12 @@ void constellation::find_structure()
                 d_neighbours[a].push_back(static_cast<std::uint8_t>(b));
         d_distance = std::min(d_distance, nearest);
     }
+    d_given = d_points;
+    if (const point mean = mean_of(d_points); std::abs(mean) > rounding * d_distance)
+        for (auto& each : d_points)
+            each -= mean;
+    d_complex = std::any_of(
+        d_points.begin(), d_points.end(), [](point each) { return each.imag() != 0; });
     find_levels(0);
     find_levels(1);
     find_symmetries();

@@ -30,6 +30,9 @@ struct label_parts {
 
 /*! Any 2, 4, 8 … 256 points in label order.
  *
+ * Points with a mean, such as those of on-off keying, [0, 1], are centred: samples have
+ * zero mean, as a normalizer or an AC-coupled receiver leaves them.
+ *
  * As in GNU Radio, a label *is* its packed bits, most significant first, and the order of
  * the points carries the bit mapping. The named ones are Gray-coded: `pam4` is 0→-3,
  * 1→-1, 3→+1, 2→+3. A square QAM label holds the bits of I and then those of Q, each
@@ -59,8 +62,10 @@ public:
     unsigned bits_per_symbol() const { return d_bits; }  //!< log2 M
     //! Whether a point has an imaginary part.
     bool is_complex() const { return d_complex; }
-    //! M points; point l belongs to label l.
+    //! M points, centred; point l belongs to label l.
     const std::vector<std::complex<float>>& points() const { return d_points; }
+    //! The same as they were given, with their mean.
+    const std::vector<std::complex<float>>& given_points() const { return d_given; }
 
     //! 1 for real points, 2 for complex ones: I and Q.
     std::size_t dimensions() const { return d_complex ? 2 : 1; }
@@ -118,7 +123,7 @@ private:
     bool d_named = false;
     unsigned d_bits = 0;
     bool d_complex = false;
-    std::vector<std::complex<float>> d_points;
+    std::vector<std::complex<float>> d_points, d_given;
     float d_distance = 0; // smallest of two points
     std::array<std::size_t, 2> d_levels{};
     std::array<std::array<std::uint8_t, 256>, 2> d_level{};

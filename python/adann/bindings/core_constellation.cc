@@ -128,10 +128,17 @@ Raises ValueError naming what is allowed.)")
         .def_property_readonly(
             "points",
             [](const constellation& c) {
+                return py::array_t<std::complex<float>>(c.size(),
+                                                        c.given_points().data());
+            },
+            "complex64 (M,): point l belongs to label l, as they were given; neighbouring "
+            "levels of the named ones are 2 apart")
+        .def_property_readonly(
+            "centred",
+            [](const constellation& c) {
                 return py::array_t<std::complex<float>>(c.size(), c.points().data());
             },
-            "complex64 (M,): point l belongs to label l; neighbouring levels of the named "
-            "ones differ by 2")
+            "complex64 (M,): the points without their mean, as samples are")
         .def_property_readonly(
             "symmetries",
             &constellation::symmetries,

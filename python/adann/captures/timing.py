@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 import scipy.fft
+import scipy.ndimage
 
 from .statistics import release
 
@@ -20,15 +21,38 @@ _LONGEST = 1 << 20        # samples that a rate is looked for in
 _AT_ONCE = 1 << 16        # of them: the rate is found in little memory
 _LAGS = 1, 2, 4, 8        # samples; of many a symbol, neighbours differ by noise alone
 _FEWEST = 4096            # samples
-_NEIGHBOURS = 301         # frequencies whose median is the noise around a line
+_WINDOWS = 1 << 17, 1 << 15, 1 << 13  # samples, of which some may hold a packet that drowns in the record's noise
+_SEARCHED = 1 << 23       # samples at most that windows are laid in
+_NEIGHBOURS = 31, 301     # frequencies, at least and at most, whose median is the noise around a line
+_PIECES = 128             # of the spectrum that these are, between
+_LOWEST = 100             # of the highest frequency: what a packet's edges reach
+_LEAST = 1e-8             # of the highest power: what lies around is no less, as where a filter left nothing
+_REPEATED = 1 << 18       # samples in which it is looked for what repeats
+_FEWEST_REPEATED = 1024   # samples after which a record may repeat itself
+_ALIKE = 0.5              # of their power, of samples that repeat those before
+_CLEARER = 20             # times as clear a line of what does not repeat is as that of what does
+_NEAR = 3                 # frequencies of its resolution within which a line is the same
 _DIVISORS = range(8, 1, -1)
 _AS_CLEAR = 0.5           # relative: a line that is clear by itself, and not jitter's
-_CLEAR = 200              # power of a line over that of the noise: chance gives about 20 in 10^6
+CLEAR = 200               # power of a line over that of the noise: none that is clearer is looked for
+_LEAST_CLEAR = 60         # of a line: chance gives about 20 in 10^6
 _BLOCK = 64               # symbols that are summed before a clock offset is looked for
 _BLOCKS = 1 << 16         # of them at most: of longer records several are summed once more
 _TOGETHER = 1 << 10       # blocks that are read at once
 _CLEAR_POWER = 300        # of the power's line: then the slope's is not asked
+_CLEAR_PHASE = 12         # of a line at a known frequency: chance gives as much in 10^5
 _CLEAR_CLOCK = 30         # likewise, among up to 10^5 frequencies: chance gives about 15
+
+
+@dataclass
+class Line:
+    """Of a record's slope's power. frequency: cycles per sample; clearness: its power over the median of those near it;
+    first, end: the samples that it was found in."""
+
+    frequency: float
+    clearness: float
+    first: int
+    end: int
 
 
 def find_symbol_rate(samples: npt.NDArray) -> tuple[float, float]:
@@ -37,32 +61,88 @@ def find_symbol_rate(samples: npt.NDArray) -> tuple[float, float]:
     samples: float or complex (n,), from 4096 on; those that are not finite count as 0. It is the strongest line in
     the spectrum of the slope's power, or the one half as clear that it is a harmonic of, of the shortest slope that
     has one; its power is given relative to the median of
-    those near it. Raises ValueError where no line stands out.
+    those near it. Where the record as a whole has none it is looked for in shorter and shorter windows, as of a packet
+    in noise. What repeats, as idle words do, has lines of its own: there the rate is that of what does not. Raises
+    ValueError where no line stands out.
     """
+    line = find_line(samples)
+    fresh = _without_repeats(samples)
+    if fresh is not None:
+        same, other = (_line(fresh, 0, fresh.size, near) for near in (line.frequency, None))
+        line = other if other.clearness > max(CLEAR, _CLEARER * same.clearness) else line
+    return line.frequency, line.clearness
+
+
+def telling_part(samples: npt.NDArray, line: Line) -> npt.NDArray:
+    """The samples (n,) that a line of find_line was found in, or, if there is that line in it, what the record has
+    beyond what it repeats: the spectrum of idle words is none of the signal's."""
+    fresh = _without_repeats(samples)
+    if fresh is not None and _line(fresh, 0, fresh.size, line.frequency).clearness > _LEAST_CLEAR:
+        return fresh
+    return samples[line.first:line.end]
+
+
+def find_line(samples: npt.NDArray) -> Line:
+    """The line of find_symbol_rate, whatever it is of; arguments and errors as of that."""
     if samples.size < _FEWEST:
         raise ValueError(f"{samples.size} samples are too few to find the symbol rate in, allowed: "
                          f"from {_FEWEST} on")
-    part = np.asarray(samples[:_LONGEST + _LAGS[-1]])
+    clearest = _line(samples, 0, min(samples.size, _LONGEST + _LAGS[-1]))
+    for length in _WINDOWS:
+        if clearest.clearness > CLEAR:
+            break
+        ends = range(length, min(samples.size, _SEARCHED) + 1, length // 2) if length < samples.size else ()
+        clearest = max((clearest, *(_line(samples, end - length, end) for end in ends)),
+                       key=lambda line: line.clearness)
+    if not clearest.clearness > _LEAST_CLEAR:
+        raise ValueError("no symbol rate stands out: the clearest line in the slope's power is "
+                         f"{clearest.clearness:.0f} times what is around it (needed: {_LEAST_CLEAR})")
+    return clearest
+
+
+def _without_repeats(samples):
+    """What the start of a record has beyond what it repeats; None where it does not repeat itself."""
+    part = np.asarray(samples[:_REPEATED])
     part = np.where(np.isfinite(part), part, 0)
     release(samples)
-    clearest = 0.0
+    spectrum = abs(scipy.fft.fft(part, scipy.fft.next_fast_len(2 * part.size))) ** 2
+    lags = np.arange(_FEWEST_REPEATED, part.size // 4)
+    if not lags.size:
+        return None
+    alike = scipy.fft.ifft(spectrum)[lags] * part.size / (part.size - lags)
+    best = int(abs(alike).argmax())
+    if not abs(alike[best]) > _ALIKE * np.sum(abs(part) ** 2):
+        return None
+    turn = alike[best] / abs(alike[best])
+    return part[lags[best]:] - (turn if np.iscomplexobj(part) else turn.real) * part[:-lags[best]]
+
+
+def _line(samples, first, end, near=None):
+    """Of the samples from `first` to before `end`: of the shortest slope that has a clear one, or the clearest; near:
+    the frequency that it has, None: any."""
+    part = np.asarray(samples[first:end])
+    part = np.where(np.isfinite(part), part, 0)
+    release(samples)
+    best, sums = Line(0.0, 0.0, first, end), part
     for lag in _LAGS:
-        size = min(part.size - lag, _LONGEST)
+        if lag > 1:  # sums of as many samples: the longer the slope, the less noise in it
+            sums = sums[:-lag // 2] + sums[lag // 2:]
+        size = min(sums.size - lag, _LONGEST)
         while scipy.fft.next_fast_len(size) > size:  # 2^19 - 1, say, is prime: four times the memory
             size -= 1
         power = np.empty(size)
         for at in range(0, power.size, _AT_ONCE):
             here = power[at:at + _AT_ONCE]
-            here[:] = abs(part[at + lag:][:here.size] - part[at:][:here.size])
-        rate, clearness = _clearest_line(np.square(power, out=power))
-        if clearness > _CLEAR:
-            return rate, clearness
-        clearest = max(clearest, clearness)
-    raise ValueError("no symbol rate stands out: the clearest line in the slope's power is "
-                     f"{clearest:.0f} times what is around it (needed: {_CLEAR})")
+            here[:] = abs(sums[at + lag:][:here.size] - sums[at:][:here.size])
+        rate, clearness = _clearest_line(np.square(power, out=power), near)
+        if clearness > best.clearness:
+            best = Line(rate, clearness, first, end)
+        if clearness > CLEAR:
+            break
+    return best
 
 
-def _clearest_line(power):
+def _clearest_line(power, near):
     """Its frequency in cycles per sample, and its power relative to what is around it. power, (n,), is overwritten."""
     power -= power.mean()
     last = max(power.size - 1, 1)
@@ -70,15 +150,22 @@ def _clearest_line(power):
         here = power[at:at + _AT_ONCE]
         here *= 0.5 - 0.5 * np.cos(2 * np.pi / last * np.arange(at, at + here.size))
     spectrum = abs(np.fft.rfft(power)) ** 2  # scipy's would keep its tables
-    clearness, least = spectrum.copy(), 1e-12 * spectrum.max() + 1e-300
-    for piece in np.array_split(clearness, spectrum.size // _NEIGHBOURS):
-        piece /= max(np.median(piece), least)
-    clearness[:_NEIGHBOURS // 2] = 0
+    clearness, least = spectrum.copy(), _LEAST * spectrum.max() + 1e-300
+    width = min(max(_NEIGHBOURS[0], spectrum.size // _PIECES), _NEIGHBOURS[1])
+    pieces = spectrum.size // width
+    around = np.maximum(np.median(spectrum[:pieces * width].reshape(pieces, width), axis=1), least)
+    around = scipy.ndimage.maximum_filter1d(around, 3)  # a filter's edge is no line
+    clearness /= np.concatenate([np.repeat(around, width), np.full(spectrum.size - pieces * width, around[-1])])
+    clearness[:min(_NEIGHBOURS[1] // 2, clearness.size // _LOWEST)] = 0
+    if near:
+        clearness[:max(0, round(near * power.size) - _NEAR)] = clearness[round(near * power.size) + _NEAR:] = 0
     peak = int(clearness.argmax())
     for divisor in _DIVISORS:
         first = max(1, peak // divisor - 1)
         lower = first + int(clearness[first:first + 4].argmax())
-        if clearness[lower] > _AS_CLEAR * clearness[peak]:  # of sharp edges a harmonic may be the clearest
+        # Of sharp edges a harmonic may be the clearest; in noise without high frequencies one that is weaker, too.
+        if clearness[lower] > _AS_CLEAR * clearness[peak] or (
+                clearness[lower] > CLEAR and spectrum[lower] > spectrum[peak]):
             peak = lower
             break
     # Between the bins of a Hann window, by the ratio of two neighbours.
@@ -142,6 +229,21 @@ def find_clock(samples: npt.NDArray | list[npt.NDArray], sps: int, longest: int 
     phase = start + np.angle(sums.sum()) / (2 * np.pi)
     return Clock(float(-phase % 1), float(rough + offset + slope),
                  float(np.sqrt(np.average(wander**2, weights=abs(sums) ** 2))), float(clearness))
+
+
+def find_phase(samples: npt.NDArray, sps: int, offset: float) -> float | None:
+    """The phase, as of Clock, of few symbols whose clock is `offset` off; None if it does not stand out.
+
+    samples: (n,) of at least 64 symbols, sps a symbol; offset: of the symbol rate, relative."""
+    at = np.arange(samples.size - 1) / sps
+    clearest = 0.0, 0.0
+    for values, late in ((samples[:-1], 0.0), (np.diff(samples), 0.5 / sps + 0.5)):
+        power = abs(values).astype(np.float64) ** 2
+        power -= power.mean()
+        line = np.sum(power * np.exp(-2j * np.pi * ((at + late) * (1 + offset))))
+        clearness = abs(line) ** 2 / max(np.sum(power**2), 1e-300)
+        clearest = max(clearest, (float(clearness), float(-np.angle(line) / (2 * np.pi) % 1)))
+    return clearest[1] if samples.size >= _BLOCK * sps and clearest[0] > _CLEAR_PHASE else None
 
 
 def _found(lines, length):

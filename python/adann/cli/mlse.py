@@ -65,7 +65,7 @@ def mlse(constellation: core.constellation, sps: int, memory: int, captures: tup
             # Samples that were not finite tell nothing.
             rows.append(SymbolRows(prepared[-1].samples.marked(), sps))
         with about(capture.reference_path, capture.path):
-            known.append(known_labels(prepared[-1].samples, capture.reference, constellation.points,
+            known.append(known_labels(prepared[-1].samples, capture.reference, constellation.centred,
                                       sps))
 
     known_settings = core.mlse_settings()

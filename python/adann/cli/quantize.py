@@ -36,7 +36,7 @@ def quantize(model: str, capture: str, reference: str | None, bits: int, output:
     received = read_capture(capture)
     with about(*filter(None, (capture, reference))):
         samples = prepare_capture(received, trained).samples[:]
-        known = None if labels is None else known_labels(samples, labels, constellation.points, trained.sps)[:]
+        known = None if labels is None else known_labels(samples, labels, constellation.centred, trained.sps)[:]
     windows = feature_view(samples, trained.sps, trained.half_window)
     decided = trained.network.decide(windows)[0]
     trained.formats = quantize(trained.network, windows[:SYMBOLS], bits)

@@ -21,8 +21,9 @@ from .terminal import POSITIVE, Finite, about, capture_files, check_outputs, par
               help="Remove a carrier, found from a power of the symbols, and track one that moves; real samples "
                    "around a carrier become complex ones.")
 @click.option("--bursts", is_flag=True,
-              help="Find bursts by their power, and give each its own power, phase and carrier; they are noted in the "
-                   "capture, and pauses between them are not learnt from and not decided.")
+              help="Find bursts by their power, or where pauses are as loud by the noise beside the signal or the "
+                   "symbol clock, and give each its own power, phase and carrier; they are noted in the capture, and "
+                   "what lies between them is not learnt from and not decided.")
 @click.option("--threshold", type=Finite(), metavar="DB",
               help="Of --bursts, over the pauses, the quietest tenth of the record or less; if not given, halfway "
                    "between bursts and pauses.")
@@ -64,8 +65,8 @@ def resample(capture: str, sps: int, baud: float | None, sample_rate: float | No
             record.samples, said = without_carrier(record.samples, rate, scratch)
         baud = baud or record.symbol_rate
         if not baud:
-            baud, sentence = find_rate(record.samples, rate)
-            said.append(sentence)
+            baud, sentence, doubt = find_rate(record.samples, rate)
+            said += [f"doubtful: {doubt}"] * bool(doubt) + [sentence]
         parts = [cut(each, skip, symbols, rate / baud).samples for each in records]
         channels = resample_channels(parts, rate, baud, sps, scratch) if len(parts) > 1 else [
             resample_record(parts[0], rate, baud, sps, clock_recovery, carrier, bursts, threshold, scratch)]

@@ -60,10 +60,10 @@ def _why_not_counted(capture: Any, labels: np.ndarray, constellation: core.const
 
     samples, reference = capture.samples[:CORRELATED * sps], capture.reference[:CORRELATED]
     with about(capture.reference_path, capture.path):
-        delay = find_delay(samples, reference, constellation.points, sps)
+        delay = find_delay(samples, reference, constellation.centred, sps)
     if abs(delay) > SEARCH:
         return f"the reference begins {delay} symbols after it, allowed: up to {SEARCH} either way"
-    if constellation.is_complex and is_conjugated(samples, reference, constellation.points, sps):
+    if constellation.is_complex and is_conjugated(samples, reference, constellation.centred, sps):
         return ("the samples of the labels sent lie as mirrored points do: the capture is conjugated (its spectrum "
                 "inverted, or I and Q exchanged)")
     if permuted := permutation(labels, reference, constellation):

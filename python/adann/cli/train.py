@@ -30,7 +30,8 @@ def _sizes(ctx: click.Context, parameter: click.Parameter, value: str) -> tuple[
               help="Received samples: SigMF (a pair or an archive), .f32, .c64 or .cfile.")
 @click.option("--reference", metavar="FILE", help="The labels sent: .u8.")
 @click.option("--blind", is_flag=True,
-              help="No labels are known: train on the decisions of a blind linear equalizer.")
+              help="No labels are known: train on the decisions of a slicer, if its eye is open, or else of a blind "
+                   "linear equalizer.")
 @constellation_option()
 @click.option("--sps", required=True, type=click.IntRange(1, 64), help="Samples per symbol.")
 @click.option("--half-window", required=True, type=click.IntRange(0, 255),
@@ -85,7 +86,7 @@ def train(capture: str, reference: str | None, blind: bool, constellation: core.
     from ..captures.outputs import atomic_output
     from ..captures.statistics import error_vector_magnitude
     from ..offline.blind import wrong_decisions
-    from ..offline.doubts import data_doubts, doubts
+    from ..offline.doubts import data_doubts, doubts, recurrence
     from ..offline.training import TrainingSettings
     from ..offline.training import train as train_network
 
@@ -129,12 +130,17 @@ def train(capture: str, reference: str | None, blind: bool, constellation: core.
     if not trained.complete:
         click.echo(f"stopped after {trained.epochs} of {settings.epochs} epochs")
     if trained.blind_ratio is not None:
-        wrong = wrong_decisions(constellation, trained.blind_ratio, trained.labels.size)
-        click.echo("labels are a linear equalizer's decisions, modulation error ratio "
+        estimate = (f"about {wrong_decisions(constellation, trained.blind_ratio, trained.labels.size)} of "
+                    f"{trained.labels.size} wrong, if what is left is noise")
+        recurs = recurrence(trained.labels, constellation.size)
+        if trained.teacher != "slicer" and recurs and recurs.mostly:
+            estimate = "how many of them wrong the signal does not tell"
+            click.echo(f"warning: the eye is closed, and all but a few symbols recur after {recurs.lag}: the equalizer "
+                       "may have learnt what recurs; --reference with known symbols tells")
+        click.echo(f"labels are a {trained.teacher}'s decisions, modulation error ratio "
                    f"{trained.blind_ratio:.1f} dB (error vector magnitude "
-                   f"{100 * error_vector_magnitude(trained.blind_ratio):.1f} %), about {wrong} of "
-                   f"{trained.labels.size} wrong, if what is left is noise; what follows are differences from them, "
-                   "their own errors included")
+                   f"{100 * error_vector_magnitude(trained.blind_ratio):.1f} %), {estimate}; what follows are "
+                   "differences from them, their own errors included")
     else:
         click.echo(f"reference found at a delay of {trained.delay} symbols")
         if trained.disagreement:

@@ -49,9 +49,11 @@ def try_capture(files: tuple[str, ...], reference: str | None, constellation: co
     --reference or blindly. The rest is decided by a slicer, a linear equalizer (least squares, the network's window),
     the network frozen, and AdaNN.
 
+    What is doubtful, and what would settle it, is the first line.
+
     The table: symbols that nothing was fitted to; errors among them; the bit error rate with its 95 %
-    interval (Clopper-Pearson). Without a reference, errors are differences from a blind linear
-    equalizer's decisions, and who is right is not known.
+    interval (Clopper-Pearson). Without a reference who is right is not known: where the four decide differently, those
+    decisions count for refuted that leave more of the samples unexplained than another one's.
     """
     from rich.console import Console
     from rich.table import Column, Table
@@ -80,14 +82,18 @@ def try_capture(files: tuple[str, ...], reference: str | None, constellation: co
     core.save_model(model, trial.model)
     draw(picture, trial)
 
+    if trial.doubtful:
+        click.echo(f"doubtful: {'; '.join(trial.doubtful)}")
     for sentence in trial.said:
         click.echo(sentence)
-    table = Table("", *(Column(name, justify="right") for name in (
-        "symbols", "differences" if trial.blind else "symbol errors", "BER", "95 % interval")))
+    columns = ["refuted by the samples"] if trial.blind else ["symbol errors", "BER", "95 % interval"]
+    table = Table("", *(Column(name, justify="right") for name in ("symbols", *columns)))
     for row in trial.rows:
-        low, high = core.clopper_pearson(row.bit_errors, row.bits)
-        table.add_row(row.name, f"{row.symbols:,}", f"{row.errors:,}", f"{row.bit_errors / row.bits:.2e}",
-                      f"{low:.1e} to {high:.1e}")
+        cells = [row.name, f"{row.symbols:,}", f"{row.errors:,}"]
+        if not trial.blind:
+            low, high = core.clopper_pearson(row.bit_errors, row.bits)
+            cells += [f"{row.bit_errors / row.bits:.2e}", f"{low:.1e} to {high:.1e}"]
+        table.add_row(*cells)
     console = Console()
     Console(width=None if console.is_terminal else 120).print(table)
     click.echo(trial.verdict)

@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Labels for a capture whose symbols nobody knows: the decisions of a blind linear equalizer.
+"""Labels for a capture whose symbols nobody knows: the decisions of a slicer, or of a blind linear equalizer.
 
-Its taps minimise Godard's constant-modulus cost, which opens the eye, and then the squared error
-of the decisions. Source: Godard, "Self-recovering equalization and carrier tracking in
-two-dimensional data communication systems", IEEE Trans. Commun., 1980.
+Where the eye is open the slicer's are right whatever the data; an equalizer that knows no symbols takes what recurs,
+as an idle word does, for interference. Where it is closed, its taps minimise Godard's constant-modulus cost, which
+opens the eye, and then the squared error of the decisions. Source: Godard, "Self-recovering equalization and carrier
+tracking in two-dimensional data communication systems", IEEE Trans. Commun., 1980.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +17,7 @@ import scipy.optimize
 import scipy.special
 
 from .. import core
+from .conventional import linear_equalizer
 
 FEWEST = 1000          # symbols
 _FITTED = 65536         # symbols at most: plenty for the taps of one window
@@ -23,31 +27,42 @@ _PHASES = 64            # that are tried within one symmetry of the constellatio
 _ROUNDS = 20            # of decisions and least squares
 _LEAST_KURTOSIS = 0.5   # of the decided symbols, relative to the constellation's
 APART = 2.0             # dB less that taps of their own for I and Q leave: these were filtered apart
+_BORDERS = 1e-3         # of the symbols, that may lie near the border of two points in an open eye
+_ECHOES = 5             # symbols on either side that are looked for in it
+_EXPLAINED = 16384      # symbols at most that these are found from
+_OPENING = 0.25         # of the distance between two points: how much farther the second nearest is than the nearest
+_LEAST_ERROR = 1e-12    # mean squared: float32's rounding
 _LEAST_VARIANCE = 1e-6  # relative: directions below it are float32's rounding
 
 
 def blind_labels(features: npt.NDArray[np.float32], constellation: core.constellation,
                  is_complex: bool, part: int | None = None) -> tuple[npt.NDArray[np.uint8], float]:
-    """Decide every window with one linear equalizer as long as the windows.
+    """Decide every window by its middle sample, or with one linear equalizer as long as the windows.
 
     features: float32 (n, dimension), as training.feature_view gives them; constellation:
     core.constellation; is_complex: whether the samples are; part: windows, from the first on, that the
-    equalizer is fitted to; None: all. The symbols must be uniform and
-    independent and the carrier recovered, but for a constant phase. Complex points get a complex
+    equalizer is fitted to; None: all. The carrier must be recovered, but for a constant phase, and where open_eye()
+    finds no open eye, the symbols must be uniform and independent. Complex points get a complex
     tap for each sample, and where that leaves 2 dB less, I and Q taps of their own (widely linear: Picinbono and
     Chevalier, "Widely linear estimation with complex data", IEEE Trans. Signal Process., 1995); real points a real tap
     for each of its parts.
-    Returns (labels, ratio): uint8 (n,), and the modulation error ratio in dB that the decisions
-    have by themselves. Labels are right up to one of the constellation's symmetries, which the
-    signal does not tell. Raises ValueError where no such equalizer finds the constellation.
+    Returns (labels, ratio): uint8 (n,), and the modulation error ratio in dB that the equalizer's decisions
+    have by themselves, of an open eye that of an equalizer taught by the slicer's. Labels are right up to one of the
+    constellation's symmetries, which the signal does not tell. Raises ValueError where no such equalizer finds the
+    constellation.
     """
     part = len(features) if part is None else part
     if part < FEWEST:
         raise ValueError(f"{part} symbols are too few for a blind start, allowed: from "
                          f"{FEWEST} on")
-    points = constellation.points if constellation.is_complex else constellation.points.real
-    points = points / np.sqrt(np.mean(abs(points) ** 2))
+    points = _unit_points(constellation)
     picked = np.unique(np.linspace(0, part - 1, 2 * _FITTED).astype(int))
+    sliced = open_eye(features, constellation, is_complex)
+    if sliced is not None:
+        there = sliced[picked[::2]]
+        soft = linear_equalizer(features[picked[::2]], there, there.size, constellation)
+        scale = np.mean(abs(constellation.centred) ** 2)
+        return _found(sliced, np.mean(abs(soft - constellation.centred[there]) ** 2) / scale)
     fitted = _taps_inputs(features[picked[::2]], constellation)
     whitening = _whitening(fitted)
     parts = 2 if is_complex and not constellation.is_complex else 1
@@ -70,13 +85,72 @@ def blind_labels(features: npt.NDArray[np.float32], constellation: core.constell
     y = _filtered(features, whole, whitening @ taps, constellation)
     if conjugate is not None:
         y += _filtered(features, whole, whitening @ conjugate, constellation).conj()
-    return _nearest(y, points), -10 * np.log10(error)
+    return _found(_nearest(y, points), error)
+
+
+def open_eye(features: npt.NDArray[np.float32], constellation: core.constellation,
+             is_complex: bool) -> npt.NDArray[np.uint8] | None:
+    """The labels, uint8 (n,), that a slicer decides of the windows' middle samples, if their eye is open: if all but
+    one in 1000 lie clearly nearer to their point than to any other. Else None. Arguments as of blind_labels."""
+    points: Any = _unit_points(constellation).astype(np.complex64 if constellation.is_complex else np.float32)
+    parts = 1 + is_complex
+    middle = features.shape[1] // parts // 2 * parts
+    y: Any = np.ascontiguousarray(features[:, middle:middle + parts])
+    y = y.view(np.complex64 if is_complex else np.float32)[:, 0]
+    y = y / max(np.sqrt(np.mean(abs(y) ** 2)), np.float32(1e-30))
+    if constellation.is_complex:
+        y *= _rotation(y[:_TURNED], points, len(constellation.symmetries))
+    elif is_complex:
+        y = np.ascontiguousarray((y * np.exp(-0.5j * np.angle(np.mean(y**2)))).real, np.float32)
+    labels = _nearest(y, points)
+    for _ in range(_ROUNDS):  # gain and offset: the mean of symbols that are not alike often was taken out
+        sent = points[labels]
+        y -= y.mean(dtype=np.complex128 if constellation.is_complex else np.float64)
+        y *= np.vdot(y, sent) / max(np.vdot(y, y).real, np.float32(1e-30))
+        y += sent.mean()
+        before, labels = labels, _nearest(y, points)
+        if np.array_equal(before, labels):
+            break
+    margins = np.concatenate([np.diff(np.partition(abs(part[:, None] - points), 1, axis=1)[:, :2])[:, 0]
+                              for part in np.array_split(y, -(-y.size // _DECIDED))])
+    is_open = np.quantile(margins, _BORDERS) > _OPENING * _apart(points)
+    return labels if is_open and _explained(y, points[labels], points) > _OPENING else None
+
+
+def _explained(y, sent, points):
+    """How far all but few of y lie from the border to another point where decided symbols, themselves and as echoes,
+    explain them; of the distance between two points, below 0 beyond it. Between the levels that echoes of idle words
+    make, there are gaps, too, but symbols that are decided at these explain no other ones."""
+    columns = np.lib.stride_tricks.sliding_window_view(np.pad(sent, _ECHOES), 2 * _ECHOES + 1)
+    picked = np.unique(np.linspace(0, y.size - 1, _EXPLAINED).astype(int))
+    taps, *_ = np.linalg.lstsq(np.column_stack([columns[picked], np.ones(picked.size, y.dtype)]), y[picked], rcond=1e-4)
+    left = np.concatenate([abs(columns[first:first + _DECIDED] @ taps[:-1] + taps[-1] - y[first:first + _DECIDED])
+                           for first in range(0, y.size, _DECIDED)])
+    if abs(taps[_ECHOES]) < abs(taps[:-1]).max():
+        return 0.0
+    return 1 - 2 * np.quantile(left, 1 - _BORDERS) / (abs(taps[_ECHOES]) * _apart(points))
+
+
+def _unit_points(constellation):
+    points = constellation.centred if constellation.is_complex else constellation.centred.real
+    return points / np.sqrt(np.mean(abs(points) ** 2))
+
+
+def _apart(points):
+    return abs(points[:, None] - points)[~np.eye(points.size, dtype=bool)].min()
+
+
+def _found(labels, error):
+    """Labels (n,) and their modulation error ratio in dB, from the mean squared error."""
+    if np.all(labels == labels[0]):
+        raise ValueError(f"no symbols are found: all {labels.size} are decided alike")
+    return labels, float(-10 * np.log10(max(error, _LEAST_ERROR)))
 
 
 def wrong_decisions(constellation: core.constellation, ratio: float, symbols: int) -> int:
     """How many of so many decisions are wrong at a modulation error ratio in dB, if the error is Gaussian noise and
     each neighbour as far away as the nearest."""
-    points = constellation.points / np.sqrt(np.mean(abs(constellation.points) ** 2))
+    points = constellation.centred / np.sqrt(np.mean(abs(constellation.centred) ** 2))
     distances = abs(points[:, None] - points)
     apart = distances[distances > 1e-6].min()
     neighbours = (distances < 1.01 * apart).sum() / points.size - 1

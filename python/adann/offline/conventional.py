@@ -36,7 +36,7 @@ def linear_equalizer(features: npt.NDArray[np.float32], labels: Labels, part: in
     features: float32 (n, dimension); labels: as for slicer. Least squares to the first `part` symbols'
     points; of complex samples I and Q have taps of their own (widely linear).
     """
-    points = constellation.points if constellation.is_complex else constellation.points.real
+    points = constellation.centred if constellation.is_complex else constellation.centred.real
     dimension = features.shape[1] + 1
     power, cross = np.zeros((dimension, dimension)), np.zeros(dimension, points.dtype)
 
@@ -58,6 +58,6 @@ def linear_equalizer(features: npt.NDArray[np.float32], labels: Labels, part: in
 
 def nearest(soft: npt.NDArray, constellation: core.constellation) -> Labels:
     """The label of the point nearest to each soft symbol (n,)."""
-    points = constellation.points if constellation.is_complex else constellation.points.real
+    points = constellation.centred if constellation.is_complex else constellation.centred.real
     return np.concatenate([abs(part[:, None] - points).argmin(axis=1).astype(np.uint8)
                            for part in np.array_split(soft, max(1, soft.size // _PORTION))])

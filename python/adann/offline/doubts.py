@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +19,7 @@ from ..captures.statistics import normalized
 from ..captures.timing import find_symbol_rate
 from .blind import APART
 from .conventional import linear_equalizer
-from .guess import COMPLEX, REAL, candidates, name_of
+from .guess import COMPLEX, REAL, Candidate, candidates, name_of
 from .training import feature_view
 
 _LONGEST = 1 << 17    # symbols that are looked at
@@ -27,8 +28,13 @@ _ROOM = 3.0           # dB that another constellation has more
 _KURTOSIS_OFF = 0.25  # relative, from what the constellation would have
 _SHORTEST_LAG = 16    # symbols: line codes have patterns of their own
 _CLEAR = 8            # standard deviations of how many agree by chance
+_FRESH = 0.25         # of the symbols that chance alone would make differ: fewer, and they are idle
 _OFTEN = 32           # times that each pattern occurs on average in random data
 _NEW = 0.005          # of the rest
+_STRETCH = 128        # symbols whose error is looked at together
+_LESS = 4             # times the error's median power: such stretches are not of the same signal
+_UNDECIDED = 10       # of the squared half distance: more error, and some 10^-3 of the decisions are wrong
+_FEW_STRETCHES = 0.02 # of all: an edge or two
 _EQUALIZED = 16384    # symbols that linear equalizers are fitted to
 
 
@@ -86,21 +92,27 @@ def _constellation(samples, constellation, sps, half_window):
         tried = candidates(features, np.iscomplexobj(samples), also=() if name in usual else (constellation,))
     except ValueError:
         return  # the training says so itself
+    yield from doubts_of(tried, constellation)
     believed = next((each for each in tried if each.name == name), None)
-    best = tried[0]
+    if believed and constellation.is_complex:
+        yield from filtered_apart(features, believed.labels, constellation)
+
+
+def doubts_of(tried: Sequence[Candidate], constellation: core.constellation) -> Iterator[str]:
+    """A sentence for each thing that what guess.candidates() has found tells against a constellation."""
+    name, best = name_of(constellation), tried[0]
+    believed = next((each for each in tried if each.name == name), None)
     if believed is None:
         yield f"the symbols look like {best.name}, and not like {name}"
         return
     if believed.missing:
         yield (f"{constellation.size - len(believed.missing)} of the {constellation.size} points of "
                f"{name} occur")
-    if constellation.is_complex:
-        yield from filtered_apart(features, believed.labels, constellation)
     if best.room > believed.room + _ROOM:
         yield (f"decided as {best.name} the symbols have {best.room:.0f} dB of room between the points, as "
                f"{name} {believed.room:.0f} dB: {best.name}?")
-    nearest = min(tried, key=_kurtosis_off)
-    if _kurtosis_off(believed) > _KURTOSIS_OFF and 2 * _kurtosis_off(nearest) < _kurtosis_off(believed):
+    nearest = min(tried, key=kurtosis_off)
+    if kurtosis_off(believed) > _KURTOSIS_OFF and 2 * kurtosis_off(nearest) < kurtosis_off(believed):
         yield (f"the excess kurtosis of the symbols is {believed.kurtosis:.2f}, where {name} has "
                f"{believed.expected:.2f}; "
                f"{nearest.name} has {nearest.expected:.2f}: {nearest.name}?")
@@ -111,7 +123,7 @@ def filtered_apart(features: npt.NDArray[np.float32], labels: npt.NDArray[np.uin
     """A sentence if least squares to the labels, uint8 (n,), from complex windows (n, dimension) leave much less with
     taps of their own for I and Q than with complex ones."""
     features, labels = features[:_EQUALIZED], labels[:_EQUALIZED]
-    x, sent = np.ascontiguousarray(features).view(np.complex64), constellation.points[labels]
+    x, sent = np.ascontiguousarray(features).view(np.complex64), constellation.centred[labels]
     linear = x @ np.linalg.lstsq(x, sent, rcond=1e-6)[0]
     left = [np.mean(abs(soft - sent) ** 2)
             for soft in (linear, linear_equalizer(features, labels, len(labels), constellation))]
@@ -121,7 +133,22 @@ def filtered_apart(features: npt.NDArray[np.float32], labels: npt.NDArray[np.uin
                f"linear equalizer is {less:.1f} dB smaller. I/Q pairing and signs then need known symbols")
 
 
-def _kurtosis_off(candidate):
+def uneven(errors: npt.NDArray, half_distance: float) -> Iterator[str]:
+    """A sentence if parts of a record fit much less than others, and too little to be decided.
+
+    errors: (n,), of the soft symbols in order; half_distance: between two points, in their unit."""
+    # The medians: of a burst's edges few symbols are noise.
+    power = np.median((abs(errors[:errors.size // _STRETCH * _STRETCH]) ** 2).reshape(-1, _STRETCH), axis=1)
+    if not power.size:
+        return
+    less = np.mean(power > max(_LESS * np.median(power), half_distance**2 / _UNDECIDED))
+    if less > _FEW_STRETCHES:
+        yield (f"{100 * less:.0f} % of the symbols leave {_LESS} times the error of the others (pauses, a fade, "
+               "another signal?): --skip and --symbols choose a part")
+
+
+def kurtosis_off(candidate: Candidate) -> float:
+    """How far the symbols' excess kurtosis is from that of a candidate, relative to that."""
     return abs(candidate.kurtosis / candidate.expected - 1)
 
 
@@ -132,10 +159,34 @@ def data_doubts(labels: npt.NDArray[np.uint8], part: int, size: int) -> list[str
     Looked at: labels that recur at a fixed distance, and patterns in the rest that the part does not hold.
     """
     labels = np.where(known(labels, size), labels, 0)
-    return [*_recurs(labels[:_LONGEST], size), *_unseen(labels, part, size)]
+    return [*_recurs(labels, size), *_unseen(labels, part, size)]
 
 
 def _recurs(labels, size):
+    found = recurrence(labels, size)
+    if found:
+        yield (f"the symbols recur after {found.lag}: {100 * found.same:.0f} % are the same then, "
+               f"{100 * found.chance:.0f} % by chance (headers, idle words?); a network learns by heart what recurs, "
+               "and these symbols do not show how it does on other data")
+
+
+@dataclass
+class Recurrence:
+    """Of labels that recur after `lag` symbols: the part that is the same then, and would be by chance."""
+
+    lag: int
+    same: float
+    chance: float
+
+    @property
+    def mostly(self) -> bool:
+        """Whether they are idle words but for a few: no blind equalizer can be believed then."""
+        return 1 - self.same < _FRESH * (1 - self.chance)
+
+
+def recurrence(labels: npt.NDArray[np.uint8], size: int) -> Recurrence | None:
+    """How labels (n,) of a constellation of `size` points recur at a fixed distance; None if they do not."""
+    labels = labels[:_LONGEST]
     length = scipy.fft.next_fast_len(2 * labels.size)
     shares = np.bincount(labels, minlength=size) / labels.size
     equal = np.zeros(length)
@@ -144,15 +195,12 @@ def _recurs(labels, size):
         equal += scipy.fft.irfft(abs(spectrum) ** 2, length)
     lags = np.arange(_SHORTEST_LAG, labels.size // 4)
     if not lags.size:
-        return
+        return None
     chance = float(np.sum(shares**2))
     agree = equal[lags] / (labels.size - lags)
     deviations = agree / np.sqrt(max(chance * (1 - chance), 1e-12) / (labels.size - lags))
     best = int(deviations.argmax())
-    if deviations[best] > _CLEAR:
-        yield (f"the symbols recur after {lags[best]}: {100 * (agree[best] + chance):.0f} % are the same then, "
-               f"{100 * chance:.0f} % by chance (headers, idle words?); a network learns by heart what recurs, and "
-               "these symbols do not show how it does on other data")
+    return Recurrence(int(lags[best]), float(agree[best] + chance), chance) if deviations[best] > _CLEAR else None
 
 
 def _unseen(labels, part, size):

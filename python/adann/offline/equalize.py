@@ -178,7 +178,7 @@ def _known_labels(captures, model):
     for capture in captures:
         if capture.reference is None:
             raise ValueError("loss supervised needs a reference for each capture")
-        known.append(known_labels(capture.samples, capture.reference, model.constellation.points, model.sps))
+        known.append(known_labels(capture.samples, capture.reference, model.constellation.centred, model.sps))
 
     def told():
         for labels, capture in zip(known, captures):

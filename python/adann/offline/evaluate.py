@@ -194,8 +194,8 @@ def align(decided: Labels, sent: Labels, constellation: core.constellation, bloc
 
 def _align_known(decided, sent, constellation, block):
     try:
-        delay = find_delay(points_of(decided[:CORRELATED], constellation.points), sent[:CORRELATED],
-                           constellation.points, 1)
+        delay = find_delay(points_of(decided[:CORRELATED], constellation.centred), sent[:CORRELATED],
+                           constellation.centred, 1)
     except ValueError:
         return None
     tried = [Alignment(delay, symmetry) for symmetry in range(len(constellation.symmetries))]

@@ -45,7 +45,7 @@ def name_of(constellation: core.constellation) -> str:
     """Its name as --constellation takes it, GNU Radio's own (gr:8psk) among them; of other points what they are."""
     for name in (*REAL, *COMPLEX, *core.constellation.names(), *core.constellation.in_tree()):
         other = core.constellation(name)
-        if other.size == constellation.size and np.allclose(other.points, constellation.points):
+        if other.size == constellation.size and np.allclose(other.centred, constellation.centred):
             return name
     return constellation.name
 
@@ -70,7 +70,7 @@ def candidates(features: npt.NDArray[np.float32], is_complex: bool,
         except ValueError as error:
             refused = str(error)
             continue
-        points = constellation.points / np.sqrt(np.mean(abs(constellation.points) ** 2))
+        points = constellation.centred / np.sqrt(np.mean(abs(constellation.centred) ** 2))
         apart = abs(points[:, None] - points)[~np.eye(points.size, dtype=bool)].min()
         shares = np.bincount(labels, minlength=points.size) / labels.size
         part = features[:_MEASURED]

@@ -18,12 +18,12 @@ from gnuradio import gr
 
 from ..blocks.flowgraphs import run_flowgraph
 from ..blocks.resampler import resampler
-from ..captures.baseband import middle_frequency, to_baseband
+from ..captures.baseband import find_band, to_baseband
 from ..captures.bursts import Gated, find_bursts
 from ..captures.carrier import find_carrier, moving_phase, steady_phase
 from ..captures.sigmf import Burst
 from ..captures.statistics import Normalized, portions, release
-from ..captures.timing import find_clock, find_symbol_rate
+from ..captures.timing import CLEAR, find_clock, find_phase, find_symbol_rate
 from .arrays import array_sink, array_source
 
 _LEAST = 4            # samples a symbol at which the clock is looked for
@@ -56,11 +56,12 @@ def without_carrier(samples: npt.NDArray, sample_rate: float,
     if np.iscomplexobj(samples):
         return samples, []
     scaled: Any = Normalized(samples)
-    frequency = middle_frequency(scaled)
-    if frequency is None:
+    band = find_band(scaled)
+    if band is None:
         return samples, []
-    return to_baseband(scaled, frequency, _room(scratch, "baseband", samples.size, np.complex64)), [
-        *_lost(samples), f"a carrier: real samples around {frequency * sample_rate:.4g}, brought to complex baseband"]
+    return to_baseband(scaled, band, _room(scratch, "baseband", samples.size, np.complex64)), [
+        *_lost(samples),
+        f"a carrier: real samples around {band.carrier * sample_rate:.6g}, brought to complex baseband"]
 
 
 def _lost(samples):
@@ -68,14 +69,14 @@ def _lost(samples):
     return [f"{lost} of {samples.size} samples are not finite: taken as 0"] if lost else []
 
 
-def find_rate(samples: npt.NDArray, sample_rate: float) -> tuple[float, str]:
-    """The symbol rate in the unit of the sample rate (1: not known), and a sentence. Raises ValueError where no
-    rate stands out."""
+def find_rate(samples: npt.NDArray, sample_rate: float) -> tuple[float, str, str]:
+    """The symbol rate in the unit of the sample rate (1: not known), a sentence, and another one on what is doubtful
+    about it, "" if nothing is. Raises ValueError where no rate stands out."""
     found, clearness = find_symbol_rate(samples)
     told = f"{found * sample_rate:.9g} a second, " if sample_rate != 1 else ""
-    return found * sample_rate, (f"symbol rate found: {told}{1 / found:.6g} samples a symbol (line "
-                                 f"{clearness:.0f} times "
-                                 "what is around it)")
+    line = f"{1 / found:.6g} samples a symbol (line {clearness:.0f} times what is around it)"
+    return found * sample_rate, f"symbol rate found: {told}{line}", (
+        "" if clearness > CLEAR else f"the symbol rate, {told}{line}: --baud tells it")
 
 
 def resample(samples: npt.NDArray, sample_rate: float, symbol_rate: float, sps: int = 4,
@@ -98,13 +99,7 @@ def resample(samples: npt.NDArray, sample_rate: float, symbol_rate: float, sps: 
     there: list[Burst] = []
     if bursts:
         there, over = find_bursts(done, inner, threshold)
-        if over is None:
-            said.append("no bursts: the power is that of one signal throughout")
-        else:
-            said.append(f"{len(there)} burst{'s' * (len(there) != 1)}, where the power is {over:.1f} dB or more "
-                        f"over that "
-                        f"of the pauses: {100 * sum(each.size for each in there) / max(1, done.size):.0f} % of "
-                        f"the record")
+        said.append(_bursts_said(there, over, done.size))
     if clock_recovery:
         nominal = symbol_rate * samples.size / sample_rate
         found = symbol_rate * (done.size / sps) / nominal
@@ -163,6 +158,19 @@ def resample_channels(channels: Sequence[npt.NDArray], sample_rate: float, symbo
                for each, room in zip(done, rooms)]
     return [_finished(each, found, [] if number else said, [], sps, False, None)
             for number, each in enumerate(middles)]
+
+
+def _bursts_said(bursts, over, size):
+    if over is not None:
+        where = f"where the power is {over:.1f} dB or more over that of the pauses"
+    elif bursts:
+        levels = [burst.level for burst in bursts]
+        where = (f"told by the symbol clock and the noise beside the signal: the power there is {min(levels):+.1f} to "
+                 f"{max(levels):+.1f} dB over that of the pauses")
+    else:
+        return "no bursts: power and symbol clock are those of one signal throughout"
+    return (f"{len(bursts)} burst{'s' * (len(bursts) != 1)}, {where}: "
+            f"{100 * sum(each.size for each in bursts) / max(1, size):.0f} % of the record")
 
 
 def _drifts(clock, size, inner):
@@ -264,9 +272,10 @@ def _extents(bursts, size):
 def _phase(piece, inner, clock):
     """A burst's own, within half a symbol of the record's, which is taken where the burst is too short to tell."""
     try:
-        return clock.phase + (find_clock(piece, inner).phase - clock.phase + 0.5) % 1 - 0.5
+        phase = find_clock(piece, inner).phase
     except ValueError:
-        return clock.phase
+        phase = find_phase(piece, inner, clock.offset)
+    return clock.phase if phase is None else clock.phase + (phase - clock.phase + 0.5) % 1 - 0.5
 
 
 def _finished(done, found, said, bursts, sps, carrier, scratch):

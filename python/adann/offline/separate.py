@@ -53,7 +53,7 @@ def channel_labels(channels: npt.NDArray[np.complex64], reference: npt.NDArray[n
     for find in find_delay, find_delay_of_turning:
         for channel in channels:
             try:
-                delay = find(channel, reference, constellation.points, sps)
+                delay = find(channel, reference, constellation.centred, sps)
                 return AlignedLabels(reference, delay, channel.size // sps)[:]
             except ValueError as error:
                 failure = failure or error
@@ -91,7 +91,7 @@ def separate_known(channels: npt.NDArray[np.complex64],
     symbols are known.
     """
     reach = length * sps // 2
-    points = constellation.points / np.sqrt(np.mean(abs(constellation.points) ** 2))
+    points = constellation.centred / np.sqrt(np.mean(abs(constellation.centred) ** 2))
     padded = np.pad(channels, ((0, 0), (reach, reach)))
     windows = [np.lib.stride_tricks.sliding_window_view(each, 2 * reach + 1) for each in padded]
     streams, matrix, frequencies = [], [], []
@@ -122,7 +122,7 @@ def nearest_points(stream: npt.NDArray[np.complex64], constellation: core.conste
 
     stream: complex64 (n,), sample i*sps the middle of symbol i, its carrier taken out.
     """
-    points = constellation.points / np.sqrt(np.mean(abs(constellation.points) ** 2))
+    points = constellation.centred / np.sqrt(np.mean(abs(constellation.centred) ** 2))
     symbols = stream[::sps] / np.std(stream[::sps])
     labels = np.concatenate([abs(part[:, None] - points).argmin(1).astype(np.uint8)
                              for part in portions(symbols, size=_AT_ONCE)])

@@ -22,7 +22,7 @@ from ..captures.alignment import CLEAR_AGREEMENT, DOUBTFUL_AGREEMENT, agreement,
 from ..captures.labels import known
 from ..captures.sigmf import Burst
 from ..captures.statistics import normalized
-from .blind import blind_labels
+from .blind import blind_labels, open_eye
 from .calibration import calibrate, decide_portions, weigh_doubts
 from .conventional import linear_equalizer, nearest, slicer
 from .evaluate import count
@@ -69,7 +69,7 @@ class TrainingSettings:
         seen in all, or 16 times, at most 4 million; twice as often of 16 points and more. Noise of a third of
         the distance between the points, 0.3 at most.
         """
-        points = constellation.points / np.sqrt(np.mean(abs(constellation.points) ** 2))
+        points = constellation.centred / np.sqrt(np.mean(abs(constellation.centred) ** 2))
         apart = abs(points[:, None] - points)[~np.eye(points.size, dtype=bool)].min()
         seen = min(max(640_000, 16 * symbols), 4_000_000) * (1 + (points.size >= 16))
         return cls(**{"optimizer": "adam", "batch": 2 ** min(10, max(6, round(math.log2(symbols / 128)))),
@@ -119,7 +119,8 @@ class Trained:
     delay: see alignment.find_delay; 0 of a blind start. train, test: Score of the known symbols of the part trained
     on and of the rest; test is None if there is no rest. conventional: {"slicer", "linear equalizer": Score} of the
     same rest, fitted to the same part, see conventional.py; {} without a rest. blind_ratio: the blind equalizer's
-    modulation error ratio in dB, None if the labels were given. disagreement: a sentence if the
+    modulation error ratio in dB, None if the labels were given; teacher: whose decisions are its labels, a slicer (see
+    blind.open_eye) or a linear equalizer, "" if they were given. disagreement: a sentence if the
     samples of the labels given do not lie as the constellation has them, else "". epochs: that were
     trained; complete: whether it was not stopped. symbols: of the capture, those that have labels and lie within its
     bursts: a slice, or numbers (n,); labels: theirs, uint8 (n,), given or blindly found; part: how many of them, from
@@ -131,6 +132,7 @@ class Trained:
     test: Score | None
     conventional: dict
     blind_ratio: float | None
+    teacher: str
     disagreement: str
     epochs: int
     complete: bool
@@ -166,10 +168,10 @@ def train(samples: npt.NDArray, labels: npt.NDArray[np.uint8] | None,
                        f"{settings}{', blind' * (labels is None)}")
     samples = normalized(samples, [(burst.first, burst.end) for burst in bursts] or None)
     features = feature_view(samples, sps, half_window)
-    delay, blind_ratio, disagreement = 0, None, ""
+    delay, blind_ratio, teacher, disagreement = 0, None, "", ""
     blind = labels is None
     if labels is not None:
-        delay = find_delay(samples, labels, symbols.points, sps)
+        delay = find_delay(samples, labels, symbols.centred, sps)
         disagreement = _disagreement(samples, labels, symbols, sps, delay)
     end = len(features) if labels is None else min(len(features), labels.size + delay)
     here = within(bursts, end, sps, max(0, delay))
@@ -177,6 +179,7 @@ def train(samples: npt.NDArray, labels: npt.NDArray[np.uint8] | None,
     del samples  # the windows have their own
     if labels is None:
         labels, blind_ratio = blind_labels(features, symbols, is_complex, round(settings.fraction * len(features)))
+        teacher = "linear equalizer" if open_eye(features, symbols, is_complex) is None else "slicer"
     else:
         labels = labels[here.start - delay:here.stop - delay] if isinstance(here, slice) else labels[here - delay]
     part = max(1, round(settings.fraction * labels.size))
@@ -202,7 +205,7 @@ def train(samples: npt.NDArray, labels: npt.NDArray[np.uint8] | None,
             weigh_doubts(model, features, labels)
     scores = _scores(model, features, labels, part, middles)
     return Trained(model, delay, _score(model, features, labels, told), scores.pop("network", None),
-                   scores, blind_ratio, disagreement, epochs, complete, here, labels, part)
+                   scores, blind_ratio, teacher, disagreement, epochs, complete, here, labels, part)
 
 
 def within(bursts: Sequence[Burst], count: int, sps: int, first: int = 0) -> slice | npt.NDArray[np.int64]:
@@ -215,13 +218,13 @@ def within(bursts: Sequence[Burst], count: int, sps: int, first: int = 0) -> sli
 
 
 def _disagreement(samples, labels, constellation, sps, delay):
-    found = agreement(samples, labels, constellation.points, sps, delay)
+    found = agreement(samples, labels, constellation.centred, sps, delay)
     if found > DOUBTFUL_AGREEMENT:
         return ""
-    candidates = {f"those of --constellation {name}": core.constellation(name).points
+    candidates = {f"those of --constellation {name}": core.constellation(name).centred
                   for name in (*core.constellation.names(), *core.constellation.in_tree())
                   if core.constellation(name).size == constellation.size}
-    candidates["mirrored ones (inverted spectrum)"] = constellation.points.conj()
+    candidates["mirrored ones (inverted spectrum)"] = constellation.centred.conj()
     fitting = [name for name, points in candidates.items()
                if agreement(samples, labels, points, sps, delay) > CLEAR_AGREEMENT]
     hint = f"; they lie as {' or '.join(fitting)}" if fitting else ""
@@ -245,6 +248,13 @@ def feature_view(samples: npt.NDArray, sps: int, half_window: int) -> npt.NDArra
     return windows[::sps * floats][:samples.size // sps]
 
 
+def own_samples(features: npt.NDArray[np.float32], sps: int, half_window: int, is_complex: bool) -> npt.NDArray:
+    """Of windows (n, dimension) the samples (n, sps) around the middle of each one's own symbol."""
+    floats = sps * (1 + is_complex)
+    own = np.ascontiguousarray(features[:, half_window * floats:][:, :floats])
+    return own.view(np.complex64) if is_complex else own
+
+
 def fit_waveform(model: core.model, features: npt.NDArray[np.float32],
                  labels: npt.NDArray[np.uint8]) -> core.expected_waveform:
     """The core.expected_waveform of a core.model's signal.
@@ -252,10 +262,7 @@ def fit_waveform(model: core.model, features: npt.NDArray[np.float32],
     features: the windows (n, dimension) around consecutive symbols; labels: uint8 (n,), theirs.
     Raises ValueError for fewer than some 100 symbols.
     """
-    floats = model.sps * (1 + model.complex)
-    own = np.ascontiguousarray(features[:, model.half_window * floats:][:, :floats])
-    if model.complex:
-        own = own.view(np.complex64)
+    own = own_samples(features, model.sps, model.half_window, model.complex)
     return core.expected_waveform.fit(model.constellation, own, labels)
 
 

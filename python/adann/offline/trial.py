@@ -13,27 +13,37 @@ import numpy.typing as npt
 from .. import core
 from ..captures.alignment import is_conjugated
 from ..captures.files import Capture, cut
-from ..captures.labels import known
+from ..captures.labels import UNKNOWN, known
 from ..captures.statistics import error_vector_magnitude
-from .blind import wrong_decisions
+from .blind import FEWEST, wrong_decisions
 from .conventional import linear_equalizer, nearest, slicer
-from .doubts import data_doubts, filtered_apart
+from .disputes import refuted
+from .doubts import data_doubts, doubts_of, filtered_apart, kurtosis_off, recurrence, uneven
 from .equalize import equalize_captures, prepare_capture
 from .guess import candidates
 from .report import new_figure, save_figure
 from .resample import find_rate, resample, without_carrier
-from .training import TrainingSettings, feature_view, train, within
+from .training import TrainingSettings, feature_view, own_samples, train, within
 
 _BLIND = 2000    # symbols that a blind start is given, where the record has them
 _LARGEST_FRACTION = 0.5
 _DEVIATIONS = 3  # of a difference of counts that is no chance
+_FAR = 10        # times a slicer's or linear equalizer's count
+_LEAST_KNOWN = 100  # symbols, where some are known
+_ROOM = 3.0      # dB that the constellation found has more than any other whose excess kurtosis the symbols have,
+_OFF = 0.2       # relative
+_WRONG = 1e-3    # of a blind start's decisions: more are told first
+_TELLS = "--reference with known symbols tells"
+_REFUTED = 3     # times as many as are expected to be wrong, and _MANY of all, that the samples refute: likewise
+_MANY = 0.01
 _TRACES = 300    # of the eye
 _BLOCKS = 50     # of the picture's errors
 
 
 @dataclass
 class Row:
-    """name: who decided; symbols: of them; errors, bits, bit_errors: counted against the labels."""
+    """name: who decided; symbols: of them; errors, bits, bit_errors: counted against the labels; of a blind trial
+    errors are what the samples refute, see disputes.refuted, and there are no bits."""
 
     name: str
     symbols: int
@@ -44,12 +54,14 @@ class Row:
 
 @dataclass
 class Trial:
-    """What try_capture has found. said: sentences; samples: at sps a symbol; bursts: of them; symbol_rate: in the
+    """What try_capture has found. doubtful: phrases on what may be wrong and what would settle it; said: sentences;
+    samples: at sps a symbol; bursts: of them; symbol_rate: in the
     unit of the sample rate; constellation; fraction: that everything was fitted to; model: core.model; rows: slicer,
-    linear equalizer, frozen network, AdaNN, of the symbols that nothing was fitted to; blind: whether the rows'
-    errors are differences from the blind equalizer's decisions; verdict: a sentence; curves: {name: errors of
+    linear equalizer, frozen network, AdaNN, of the symbols that nothing was fitted to; blind: whether no labels were
+    given; verdict: a sentence; curves: {name: errors of
     blocks}; soft: {name: soft symbols} for the picture."""
 
+    doubtful: list
     said: list
     samples: npt.NDArray
     bursts: list
@@ -73,7 +85,7 @@ def try_capture(capture: Capture, symbol_rate: float | None, constellation: core
     capture: at any rate (of no sample rate: 1), with its reference or without; symbol_rate, constellation: None where
     not known; skip, symbols: see files.cut.
     progress: called as progress(text, part done from 0 to 1). stop: see training.train; asked between the stages, too.
-    Raises ValueError where something is not found, KeyboardInterrupt if it was stopped.
+    Raises ValueError where something is not found or too few symbols are, KeyboardInterrupt if it was stopped.
     """
     tell = progress or (lambda text, part: None)
 
@@ -85,10 +97,11 @@ def try_capture(capture: Capture, symbol_rate: float | None, constellation: core
     sample_rate = capture.sample_rate or 1.0
     begin("symbol rate", 0)
     capture.samples, said = without_carrier(capture.samples, sample_rate)
-    symbol_rate = symbol_rate or capture.symbol_rate
+    symbol_rate, doubtful = symbol_rate or capture.symbol_rate, []
     if not symbol_rate:
-        symbol_rate, sentence = find_rate(capture.samples, sample_rate)
+        symbol_rate, sentence, doubt = find_rate(capture.samples, sample_rate)
         said.append(sentence)
+        doubtful += [doubt] * bool(doubt)
     capture = cut(capture, skip, symbols, sample_rate / symbol_rate)
     begin("resampling", 0.05)
     done = resample(np.asarray(capture.samples), sample_rate, symbol_rate, sps, carrier=True, bursts=True)
@@ -96,13 +109,18 @@ def try_capture(capture: Capture, symbol_rate: float | None, constellation: core
     samples, bursts = done.samples, done.bursts
     reference = capture.reference
     count = sum(burst.size for burst in bursts) // sps or samples.size // sps
+    told = count if reference is None else min(count, int(np.count_nonzero(np.asarray(reference) != UNKNOWN)))
+    least = int(FEWEST / _LARGEST_FRACTION) if reference is None else _LEAST_KNOWN
+    if told < least:
+        raise ValueError(f"too few symbols ({told} of at least {least}{' where none is known' * (reference is None)}): "
+                         f"{count} at {symbol_rate:.6g} a second")
     if reference is None:  # a blind start wants so many
         fraction = max(fraction, min(_LARGEST_FRACTION, _BLIND / count))
     begin("constellation", 0.1)
     if constellation is None:
-        constellation = _found(samples, bursts, sps, half_window, fraction, said)
+        constellation = _found(samples, bursts, sps, half_window, fraction, said, doubtful)
     if reference is not None and constellation.is_complex and is_conjugated(
-            samples, reference, constellation.points, sps):
+            samples, reference, constellation.centred, sps):
         said.append("the capture is conjugated (its spectrum inverted, or I and Q exchanged): taken as it was sent")
         samples = samples.conj()
     told = count if reference is None else min(count, int(known(reference, constellation.size).sum()))
@@ -126,63 +144,101 @@ def try_capture(capture: Capture, symbol_rate: float | None, constellation: core
     decided = {"slicer": slicer(middles, labels, part, constellation),
                "linear equalizer": nearest(soft, constellation),
                **{name: run.labels[0][here] for name, run in received.items()}}
-    there = known(labels, constellation.size)
-    rows = [_row(name, each[part:], labels[part:], there[part:], constellation.bits_per_symbol)
-            for name, each in decided.items()]
-    curves = {name: [int(np.sum((each != labels)[block] & there[block]))
-                     for block in np.array_split(np.arange(labels.size), _BLOCKS)]
-              for name, each in decided.items()}
     said += data_doubts(labels, part, constellation.size)
+    there = known(labels, constellation.size)
     if trained.blind_ratio is not None:
-        said += filtered_apart(features, labels, constellation) if constellation.is_complex else []
-        said.append("no labels were given: errors are differences from the decisions of a blind linear equalizer "
-                    f"(modulation error ratio {trained.blind_ratio:.1f} dB, error vector magnitude "
-                    f"{100 * error_vector_magnitude(trained.blind_ratio):.1f} %, about "
-                    f"{wrong_decisions(constellation, trained.blind_ratio, labels.size)} of {labels.size} wrong, if "
-                    "what is left is noise)")
-    return Trial(said, samples, bursts, sps, done.symbol_rate, constellation, fraction, trained.model, rows, blind,
-                 _verdict(rows, blind), curves, {"middle samples": middles, "linear equalizer": soft})
+        wrong = refuted(own_samples(features, sps, half_window, np.iscomplexobj(samples)),
+                        {**decided, "": labels}, constellation)
+        doubts, sentence = _blind_doubts(trained, features, soft, wrong.pop("", np.zeros(0)))
+        doubtful += doubts + _network_doubts({name: int(np.sum(each[part:])) for name, each in wrong.items()})
+        said.append(sentence)
+    else:
+        wrong = {name: (each != labels) & there for name, each in decided.items()}
+    rows = [_row(name, each, decided[name], labels, there, part, 0 if blind else constellation.bits_per_symbol)
+            for name, each in wrong.items()]
+    curves = {name: [int(np.sum(block)) for block in np.array_split(each, _BLOCKS)]
+              for name, each in wrong.items()}
+    return Trial(doubtful, said, samples, bursts, sps, done.symbol_rate, constellation, fraction, trained.model, rows,
+                 blind, _verdict(rows, blind), curves, {"middle samples": middles, "linear equalizer": soft})
 
 
-def _found(samples, bursts, sps, half_window, fraction, said):
+def _found(samples, bursts, sps, half_window, fraction, said, doubtful):
     """The constellation in the part that is trained on, and what that was told by."""
     features = feature_view(samples, sps, half_window)[within(bursts, samples.size // sps, sps)]
     part = max(_BLIND, round(fraction * len(features)))
     tried = candidates(features[:part], np.iscomplexobj(samples))
+    constellation = core.constellation(tried[0].name)
     said.append(f"constellation found: {tried[0].name}; room between its points, over the error of a "
                 "blind equalizer: " + ", ".join(f"{each.name} {each.room:.1f} dB" for each in tried))
-    return core.constellation(tried[0].name)
+    near = [each.name for each in tried if each.room > tried[0].room - _ROOM
+            and (each is tried[0] or not each.missing and kurtosis_off(each) < _OFF)]
+    doubtful += [f"the constellation, {' or '.join(near)}: --constellation tells it"] * (len(near) > 1)
+    doubtful += doubts_of(tried, constellation)
+    return constellation
 
 
-def _row(name, decided, labels, there, bits):
-    wrong = (decided ^ labels)[there]
-    ones = np.unpackbits(wrong[:, None], axis=1).sum() if wrong.size else 0
-    return Row(name, int(wrong.size), int(np.count_nonzero(wrong)), int(wrong.size * bits), int(ones))
+def _blind_doubts(trained, features, soft, wrong):
+    """What may be wrong about a blind start's labels, in phrases, and a sentence on them. soft: of a linear equalizer;
+    wrong: bool (n,) of its labels, see refuted."""
+    constellation, labels, ratio = trained.model.constellation, trained.labels, trained.blind_ratio
+    points = constellation.centred if constellation.is_complex else constellation.centred.real
+    is_open = trained.teacher == "slicer"
+    expected, of = wrong_decisions(constellation, ratio, labels.size), labels.size
+    estimate, tells, doubts = f"about {expected} of {of} wrong, if what is left is noise", _TELLS, []
+    if not is_open and (found := recurrence(labels, constellation.size)) and found.mostly:
+        doubts.append(f"the decisions of the blind start, which may have learnt what recurs after {found.lag} symbols, "
+                      f"for the eye is closed: {tells}")
+        estimate = f"how many of {of} are wrong the signal does not tell"
+    elif expected > _WRONG * of:
+        doubts.append(f"some {100 * expected / of:.2g} % of the decisions of the blind start: {tells}")
+    if (refused := np.count_nonzero(wrong)) > max(_REFUTED * expected, _MANY * of):
+        doubts.append(f"{refused} of {of} decisions of the blind start, which the samples refute: {tells}")
+    if constellation.is_complex:
+        doubts += filtered_apart(features, labels, constellation)
+    half_distance = constellation.half_distance * float(np.std(points))
+    return [*doubts, *uneven(soft - points[labels], half_distance)], (
+        f"no labels were given: a {trained.teacher}{', whose eye is open,' * is_open} taught the network (modulation "
+        f"error ratio {ratio:.1f} dB, error vector magnitude {100 * error_vector_magnitude(ratio):.1f} %, {estimate})")
+
+
+def _network_doubts(refused):
+    """A phrase if the samples refute many more of the network's decisions than of simpler ones."""
+    if not refused:
+        return []
+    *simple, frozen, adaptive = refused.items()
+    name, best = min(simple, key=lambda item: item[1])
+    network = min(frozen[1], adaptive[1])
+    return [f"the network, {network} of whose decisions the samples refute: a {name}, with {best}, serves better, or "
+            "more symbols to train on (--fraction)"] * (network > _FAR * (best + 1))
+
+
+def _row(name, wrong, decided, labels, there, part, bits):
+    errors, tested = wrong[part:], int(np.count_nonzero(there[part:]))
+    ones = np.unpackbits((decided ^ labels)[part:][errors][:, None], axis=1).sum() if bits else 0
+    return Row(name, tested, int(np.count_nonzero(errors)), tested * bits, int(ones))
 
 
 def _verdict(rows, blind):
     counts = {row.name: row.errors for row in rows}
+    if not counts:
+        return "who is right, only labels tell: those of sync words are enough, 255 where not known"
     frozen, adaptive, linear = (counts[name] for name in (
         "network, frozen", "AdaNN", "linear equalizer"))
     chance = _DEVIATIONS * np.sqrt(frozen + adaptive + 1)
-    what = "differences" if blind else "errors"
+    what = "decisions that the samples refute" if blind else "errors"
     if not any(counts.values()):
         return f"adaptation changes nothing here: no {what} in any row: nothing to equalize"
     counted = f"{adaptive} {what} for {frozen} of the frozen network"
     if abs(adaptive - frozen) <= chance:
         verdict = f"adaptation changes nothing here that is more than chance: {counted}"
-    elif blind:
-        verdict = f"adaptation changes what is decided here: {counted}"
     else:
         verdict = f"adaptation {'hurts' if adaptive > frozen else 'helps'} here: {counted}"
     best = min(frozen, adaptive)
-    if blind:
-        return verdict + "; who is right, only labels tell: those of sync words are enough, 255 where not known"
     if best > linear + _DEVIATIONS * np.sqrt(best + linear + 1):
-        return verdict + f"; a linear equalizer is better, with {linear}"
-    if counts["slicer"] <= best:
-        return verdict + f"; a slicer alone makes {counts['slicer']}: nothing to equalize"
-    return verdict
+        verdict += f"; a linear equalizer is better, with {linear}"
+    elif counts["slicer"] <= best:
+        verdict += f"; a slicer alone makes {counts['slicer']}: nothing to equalize"
+    return verdict + "; what all decide wrongly alike, only labels tell" * blind
 
 
 def draw(path: str | Path, trial: Trial) -> None:
@@ -205,7 +261,7 @@ def draw(path: str | Path, trial: Trial) -> None:
     points.legend(fontsize="small")
     for name, counts in trial.curves.items():
         errors.plot(np.linspace(0, 1, len(counts)), counts, label=name)
-    errors.set(title="differences" if trial.blind else "symbol errors", xlabel="part of the record",
+    errors.set(title="refuted by the samples" if trial.blind else "symbol errors", xlabel="part of the record",
                yscale="symlog", ylim=(0, None) if any(map(any, trial.curves.values())) else (0, 1))
     errors.legend(fontsize="small")
     save_figure(path, figure)

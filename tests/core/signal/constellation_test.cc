@@ -101,6 +101,23 @@ BOOST_AUTO_TEST_CASE(the_structure_of_a_named_one_is_its_grid)
         }
 }
 
+BOOST_AUTO_TEST_CASE(points_with_a_mean_are_centred)
+{
+    const constellation ook("[[0, 0], [1, 0]]"),
+        offset("[[1, 1], [3, 1], [1, 3], [3, 3]]");
+    BOOST_TEST(ook.points()[0] == -0.5f);
+    BOOST_TEST(ook.points()[1] == 0.5f);
+    BOOST_TEST(!ook.is_complex());
+    BOOST_TEST(offset.points()[0] == std::complex<float>(-1, -1));
+    BOOST_TEST(constellation("[[1, 5], [3, 5]]").dimensions() == 1u); // on a line
+    // What was given is kept.
+    BOOST_TEST(ook.given_points()[1] == 1.0f);
+    BOOST_TEST(constellation(ook.text()).given_points() == ook.given_points());
+    // Rounding, as of GNU Radio's own points, is no mean.
+    const auto psk = ring(8, 1, 0.1f);
+    BOOST_TEST(constellation(psk).points() == psk);
+}
+
 BOOST_AUTO_TEST_CASE(crosses_are_squares_without_their_corners)
 {
     for (const auto& [name, width, corner] :

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Carriers in noise wider than the signal, packets no louder than their pauses, idle words: what a record tells."""
+
+import numpy as np
+import pytest
+from captures.timing_test import QPSK, modulated
+from gnuradio.adann.captures.baseband import find_band, to_baseband
+from gnuradio.adann.captures.bursts import find_bursts
+from gnuradio.adann.captures.timing import find_phase, find_symbol_rate
+from made_records import FS, at_carrier, behind_discriminator, idling
+
+IDLE = "00111110101001000101"  # K28.5 and D16.2
+
+
+@pytest.mark.parametrize("name, symbols, share, snr, carrier, baud", [
+    ("pam2", 8000, 1, 12, 7000, 9600), ("pam2", 2000, 0.25, 12, 11_970, 9600), ("pam2", 4000, 0.6, 15, 1500, 1200),
+    ("pam2", 700, 0.02, 12, 11_967, 9570), ("pam2", 6000, 0.5, 13, 16_000, 4800), ("pam2", 8000, 1, 5, 9000, 4800),
+    ("qpsk", 8000, 1, 14, 1700, 2400), ("qpsk", 5000, 0.3, 15, 12_000, 9600), ("qpsk", 8000, 1, 8, 9000, 4800)])
+def test_a_carrier_in_noise_wider_than_the_signal(name, symbols, share, snr, carrier, baud):
+    samples, _ = at_carrier(name, symbols, share, snr, carrier, baud)
+    band = find_band(samples)
+    # BPSK has a line at twice the carrier, other signals only the middle of their power.
+    assert band.carrier * FS == pytest.approx(carrier, abs=20 if name == "pam2" else 0.05 * baud)
+    assert 0.5 * baud < band.half_width * FS < 1.2 * baud
+    assert find_symbol_rate(to_baseband(samples, band))[0] * FS == pytest.approx(baud, rel=1e-3)
+
+
+@pytest.mark.parametrize("name, symbols, packets, louder, baud, noise", [
+    ("pam2", 6000, 1, 6, 9600, "white"), ("pam2", 4000, 3, 0, 9600, "white"), ("pam2", 1500, 4, 8, 9600, "parabolic"),
+    ("pam2", 350, 14, 5, 9600, "parabolic"), ("pam4", 5000, 3, 7, 4800, "parabolic"),
+    ("pam2", 4000, 3, 3, 9600, "narrow"), ("pam2", 4000, 3, -20, 9600, "white")])
+def test_packets_that_are_no_louder_than_the_pauses(name, symbols, packets, louder, baud, noise):
+    samples, _, starts = behind_discriminator(name, symbols, packets, louder, baud, noise)
+    assert find_band(samples) is None
+    rate, _ = find_symbol_rate(samples)
+    assert rate * FS == pytest.approx(baud, rel=1e-3)
+    sps = FS // baud
+    found, over = find_bursts(samples, sps)
+    assert (over is None) == (louder > -6)
+    within = 100 if noise == "narrow" else 24  # symbols: by the clock over 144 of them, or by blocks of 16
+    assert [(each.first / sps, each.end / sps) for each in found] == [
+        (pytest.approx(start / sps, abs=within), pytest.approx(start / sps + symbols, abs=within)) for start in starts]
+    if noise != "narrow":
+        assert {round(each.level + louder) for each in found} <= {-1, 0, 1}
+
+
+@pytest.mark.parametrize("word, frames", [(IDLE, 3), ("01111110", 6), ("10", 5), ("01", 2)])
+def test_idle_words_are_neither_a_carrier_nor_another_rate(word, frames):
+    samples, _ = idling(word, frames)
+    assert find_band(samples) is None
+    assert find_symbol_rate(samples)[0] == pytest.approx(0.25, rel=1e-4)
+    assert find_bursts(samples, 4) == ([], None)
+
+
+def test_noise_behind_a_filter_has_no_symbol_rate():
+    """Where a filter left nothing, any line would be clear."""
+    for seed in range(10):
+        noise = np.random.default_rng(seed).standard_normal(60_000)
+        spectrum = np.fft.rfft(noise)
+        spectrum[spectrum.size // 3:] *= 1e-7
+        with pytest.raises(ValueError, match="no symbol rate stands out"):
+            find_symbol_rate(np.fft.irfft(spectrum).astype(np.float32))
+
+
+@pytest.mark.parametrize("phase", [0.1, 0.45, 0.8])
+def test_a_short_burst_has_a_phase_of_its_own(phase):
+    samples, _ = modulated(QPSK, 4, phase, offset=1e-4)
+    found = find_phase(samples[4000:4000 + 4 * 400], 4, 1e-4)
+    assert (found - (phase - 1000 * 1e-4) + 0.5) % 1 == pytest.approx(0.5, abs=0.04)
+    noise = np.random.default_rng(2).standard_normal((200, 1600))
+    assert all(find_phase(each, 4, 0.0) is None for each in noise)
