@@ -19,7 +19,8 @@ namespace gr::adann {
 //! What the front filter of an equalizer is doing.
 struct front_filter_state {
     std::vector<std::complex<float>> taps; //!< the earliest sample's first; none without
-    std::string state;    //!< following, doubtful (after a loss), lost or trained (in a burst)
+    std::string
+        state; //!< following, doubtful (after a loss), lost or trained (in a burst)
     std::size_t memory;   //!< forgetting time constant, symbols; 0: the identity
     double residual;      //!< dB, relative to the expected waveform; or NaN
     std::uint64_t resets; //!< times that it was worse than nothing, and started over

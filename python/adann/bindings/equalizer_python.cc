@@ -87,9 +87,10 @@ void bind_equalizer(py::module& m)
                                                         state.taps.data());
             },
             "complex64 (taps,), the earliest sample's first; empty without a filter")
-        .def_readonly("state",
-                      &front_filter_state::state,
-                      "following, doubtful (after a loss), lost, or trained (in a burst).")
+        .def_readonly(
+            "state",
+            &front_filter_state::state,
+            "following, doubtful (after a loss), lost, or trained (in a burst).")
         .def_readonly("memory",
                       &front_filter_state::memory,
                       "Forgetting time constant in symbols; 0: the identity.")

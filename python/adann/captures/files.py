@@ -6,6 +6,7 @@ Whatever is wrong with a file is a ValueError of one line that names it.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path

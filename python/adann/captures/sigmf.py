@@ -14,11 +14,9 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import os
 import re
 import sys
 import tarfile
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
