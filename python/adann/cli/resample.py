@@ -21,7 +21,7 @@ from .terminal import POSITIVE, Finite, about, capture_files, check_outputs, par
               help="Remove a carrier, found from a power of the symbols, and track one that moves; real samples "
                    "around a carrier become complex ones.")
 @click.option("--bursts", is_flag=True,
-              help="Find bursts by their power, or where pauses are as loud by the noise beside the signal or the "
+              help="Find bursts by their power, or where pauses are as loud by the noise next to the signal or the "
                    "symbol clock, and give each its own power, phase and carrier; they are noted in the capture, and "
                    "what lies between them is not learnt from and not decided.")
 @click.option("--threshold", type=Finite(), metavar="DB",

@@ -53,7 +53,7 @@ def try_capture(files: tuple[str, ...], reference: str | None, constellation: co
 
     The table: symbols that nothing was fitted to; errors among them; the bit error rate with its 95 %
     interval (Clopper-Pearson). Without a reference who is right is not known: where the four decide differently, those
-    decisions count for refuted that leave more of the samples unexplained than another one's.
+    decisions count as refuted whose residual is larger than another one's.
     """
     from rich.console import Console
     from rich.table import Column, Table
