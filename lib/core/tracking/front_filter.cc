@@ -369,14 +369,14 @@ const float* front_filter::interleaved(std::size_t first, std::size_t n)
     return d_interleaved.data();
 }
 
-// Posterior means of n symbols whose neighbours are decided, unless they are known.
+// Posterior means of n symbols whose neighbours are decided: neither known ones, nor those of a filter
+// that is lost, whose samples are not the model's with its noise.
 void front_filter::soften(std::size_t symbol, std::size_t n)
 {
     const std::size_t before = d_soft.window(), first = symbol - before;
     const std::size_t start = sample(first) - d_window.sps() / 2;
     const std::size_t floats = (before + n) * d_waveform->stride();
-    if (d_data_aided || d_known < before + n + 2 * d_waveform->reach() ||
-        d_unusable > start)
+    if (is_hard() || d_known < before + n + 2 * d_waveform->reach() || d_unusable > start)
         return;
     d_waveform->expect(&d_labels[first], before + n, d_rest.data());
     const float* const samples = &d_filtered[start * d_planes];
@@ -386,11 +386,12 @@ void front_filter::soften(std::size_t symbol, std::size_t n)
 }
 
 // The slope of posterior means, over some 16 blocks.
-void front_filter::follow_slope(float latest)
+float front_filter::follow_slope(float latest)
 {
     constexpr float least = 1e-4f; // what decisions leave open changes no taps
     d_slope += (latest - d_slope) / 16;
     d_slope = d_slope < least ? 0 : std::min(d_slope, most_slope);
+    return d_slope;
 }
 
 // Learns from the latest block whose symbols' neighbours are decided.
@@ -407,16 +408,18 @@ void front_filter::update(std::size_t blocks)
         soften(symbol, block);
     d_waveform->expect(&d_labels[symbol], block, d_expected.data());
     const float latest = d_soft.slope(&d_decisions[symbol], block);
-    follow_slope(latest);
+    const float slope = is_hard() ? 0 : follow_slope(latest);
     tap_bank::measured known{};
-    if (d_slope > 0) {
-        known.left = d_soft.aim(&d_decisions[symbol],
-                                block,
-                                d_slope,
-                                &d_filtered[(first + reach()) * d_planes],
-                                d_expected.data()) /
-                     static_cast<float>(sample(block));
-        known.scatter = known.left / (1 - std::clamp(latest, d_slope, most_slope));
+    if (slope > 0) {
+        const float* const samples = &d_filtered[(first + reach()) * d_planes];
+        const auto count = static_cast<float>(sample(block));
+        for (std::size_t i = 0; i < sample(block) * d_planes; ++i) {
+            const float left = samples[i] - d_expected[i];
+            known.left += left * left / count;
+        }
+        const float left =
+            d_soft.aim(&d_decisions[symbol], block, slope, samples, d_expected.data());
+        known.scatter = left / count / (1 - std::clamp(latest, slope, most_slope));
     }
     if (d_searching)
         turn_to(&d_filtered[2 * (first + reach())],
@@ -428,8 +431,8 @@ void front_filter::update(std::size_t blocks)
         d_carrier->rotate(d_wanted, first + reach(), sample(block));
     d_sums.set(d_samples + static_cast<std::ptrdiff_t>(first), d_wanted, sample(block));
     d_sums.want(d_wanted_noise);
-    d_sums.want(d_error, d_slope / (1 - d_slope));
-    d_bank.learn(d_sums, blocks, d_slope > 0 ? &known : nullptr);
+    d_sums.want(d_error, slope / (1 - slope));
+    d_bank.learn(d_sums, blocks, slope > 0 ? &known : nullptr);
     if (d_carrier)
         hold_phase();
 }

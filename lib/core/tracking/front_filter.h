@@ -264,7 +264,8 @@ private:
     void begin_search(std::size_t middle);
     void decide_at_angles(decider& decides, const prepared_network& net, float later);
     void measure_phases();
-    void follow_slope(float latest);
+    bool is_hard() const { return d_data_aided || !d_in_use || is_lost(); }
+    float follow_slope(float latest);
     void soften(std::size_t symbol, std::size_t n);
     void look_back(decider& decides, const prepared_network& net);
     feature_view turned(std::size_t n) const;
@@ -327,11 +328,10 @@ private:
 
     aligned_floats d_expected, d_rest;
     soft_decisions d_soft;
-    std::vector<soft_decision> d_decisions; // of d_labels
-    static constexpr float most_slope =
-        0.98f;                 // beyond it there is next to nothing to learn
-    float d_slope = 0;         // of their means: 0 where all is sure
-    bool d_data_aided = false; // whether the latest labels are known ones
+    std::vector<soft_decision> d_decisions;   // of d_labels
+    static constexpr float most_slope = 0.8f; // more would make too much of the noise
+    float d_slope = 0;                        // of their means: 0 where all is sure
+    bool d_data_aided = false;                // whether the latest labels are known ones
     planes d_wanted, d_output;
     std::optional<carrier> d_carrier;     // of complex samples
     std::optional<carrier_line> d_line;   // the same

@@ -150,7 +150,7 @@ void front_filter::measure_phases()
         if (!d_searching)
             soften(symbol, carrier::step);
         d_waveform->expect(&d_labels[symbol], carrier::step, d_expected.data());
-        if (d_slope > 0)
+        if (d_slope > 0 && !is_hard())
             d_soft.aim(&d_decisions[symbol], carrier::step, d_slope, d_expected.data());
         d_carrier->measure(d_expected.data(), &d_filtered[2 * first], first);
     }

@@ -81,11 +81,11 @@ void phase_bank::measure(float phase)
     const loop &rest = d_loops[0], &best = d_loops[best_of(1)];
     // Errors of variance s² over n steps: n (e₀² - e²) / 2s², s² the best loop's, which few tell.
     const float n = 1 / (1 - score_keep);
-    const bool moves =
-        d_steps >= least_steps && (1 + 2 * evidence / n) * best.score < rest.score;
-    if (idle() && !moves)
-        return;
-    d_used = best_of(0);
+    const bool moves = (1 + 2 * evidence / n) * best.score < rest.score;
+    if (d_steps < least_steps) // it goes on as it began
+        d_used = idle() ? 0 : best_of(1);
+    else if (!idle() || moves)
+        d_used = best_of(0);
 }
 
 // Of the loops from `first` on, the one that has predicted best.

@@ -99,6 +99,7 @@ void tap_bank::reset()
     d_rival = 1;
     d_leads = {};
     d_latest = d_spread = 0;
+    d_measured = -1;
     d_blocks = d_scores = 0;
     d_apart = 1;
 }
@@ -132,6 +133,8 @@ std::size_t tap_bank::memory() const
 
 float tap_bank::residual() const
 {
+    if (d_measured >= 0)
+        return d_measured;
     return d_scores ? d_candidates[d_used].score /
                           (1 - std::pow(score_keep, static_cast<float>(d_scores)))
                     : std::numeric_limits<float>::quiet_NaN();
@@ -167,6 +170,12 @@ void tap_bank::learn(const normal_equations& block,
     const float before = residual();
     score(block, known);
     d_latest = d_candidates[d_used].latest;
+    if (!known)
+        d_measured = -1;
+    else // of what was in use, not of what will be
+        d_measured =
+            (d_measured < 0 ? known->left
+                            : score_keep * d_measured + (1 - score_keep) * known->left);
     d_blocks += blocks;
     ++d_scores;
     for (auto& memory : d_memories)
@@ -175,10 +184,16 @@ void tap_bank::learn(const normal_equations& block,
     pace(is_surprising(before), block);
     take_in(block);
     // Beyond the floats: sums, scores and taps would stay what they are.
-    if (!std::all_of(d_candidates.begin(), d_candidates.end(), [this](const auto& each) {
-            return std::isfinite(each.score) &&
-                   std::isfinite(dot(each.taps, each.taps.data()));
-        }))
+    const auto finite_lead = [](const lead& each) {
+        return std::isfinite(each.mean) && std::isfinite(each.variance);
+    };
+    if (!std::all_of(d_candidates.begin(),
+                     d_candidates.end(),
+                     [this](const auto& each) {
+                         return std::isfinite(each.score) &&
+                                std::isfinite(dot(each.taps, each.taps.data()));
+                     }) ||
+        !std::all_of(d_leads.begin(), d_leads.end(), finite_lead))
         reset();
 }
 
@@ -439,6 +454,7 @@ void tap_bank::state(archive& members)
     members("used", d_used);
     members("rival", d_rival);
     members.numbers("leads", &d_leads[0].mean, { d_leads.size(), 2 });
+    members("measured", d_measured);
     members("latest", d_latest);
     members("spread", d_spread, 0.0f, most_more * most_more);
     members("blocks", d_blocks);

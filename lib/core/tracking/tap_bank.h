@@ -56,7 +56,7 @@ public:
 
     //! Mean squares of a block, where the energy of its sums is not that of what was sent.
     struct measured {
-        float left;    //!< that the taps in use left of a sample
+        float left;    //!< that the taps in use left of a sample, beside what was decided
         float scatter; //!< of what was aimed at, around what these put out
     };
     /*! Takes in the sums of the latest of so many blocks.
@@ -138,6 +138,8 @@ private:
     };
     std::array<lead, 2> d_leads;
     float d_latest = 0;
+    // Of measured::left over the latest blocks; below 0: the sums tell.
+    float d_measured = -1;
     float d_spread = 0; // mean square of how much more a block left than those before it
     std::size_t d_blocks = 0; // since the start or a reset
     std::size_t d_scores = 0; // that were learnt from

@@ -139,7 +139,7 @@ loss_value loss_gradient::compute(const network& net,
     around->begin_step(d_net);
     std::fill(d_sums.begin(), d_sums.end(), 0.0f);
     double loss = 0, confidence = 0;
-    const bool balances = settings.balance > 0 && !supervised;
+    const bool balances = settings.balance > 0 && !given;
     if (balances) {
         d_balance.begin_step(batch.count);
         d_missing.begin_step();

@@ -277,7 +277,9 @@ def _count(fields, name, default):
 
 
 def _dataset_name(fields, default):
-    name = fields.get("core:dataset", default)
+    if "core:dataset" not in fields:
+        return default
+    name = fields["core:dataset"]
     if not (isinstance(name, str) and name.isprintable() and len(name.encode()) < 256
             and Path(name).name == name and name not in ("", "..")):
         raise ValueError(f"core:dataset is {name!r:.60}, allowed: the name of a file beside the .sigmf-meta")
