@@ -369,8 +369,7 @@ const float* front_filter::interleaved(std::size_t first, std::size_t n)
     return d_interleaved.data();
 }
 
-// Posterior means of n symbols whose neighbours are decided: neither known ones, nor those of a filter
-// that is lost, whose samples are not the model's with its noise.
+// Posterior means of n symbols whose neighbours are decided.
 void front_filter::soften(std::size_t symbol, std::size_t n)
 {
     const std::size_t before = d_soft.window(), first = symbol - before;
@@ -408,7 +407,8 @@ void front_filter::update(std::size_t blocks)
         soften(symbol, block);
     d_waveform->expect(&d_labels[symbol], block, d_expected.data());
     const float latest = d_soft.slope(&d_decisions[symbol], block);
-    const float slope = is_hard() ? 0 : follow_slope(latest);
+    // Beyond 1 they vary more than estimates do: silence, or another signal.
+    const float slope = is_hard() || latest > 1 ? 0 : follow_slope(latest);
     tap_bank::measured known{};
     if (slope > 0) {
         const float* const samples = &d_filtered[(first + reach()) * d_planes];

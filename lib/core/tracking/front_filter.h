@@ -264,7 +264,9 @@ private:
     void begin_search(std::size_t middle);
     void decide_at_angles(decider& decides, const prepared_network& net, float later);
     void measure_phases();
-    bool is_hard() const { return d_data_aided || !d_in_use || is_lost(); }
+    //! Whether decisions count as sure: known ones, in bursts, whose taps are rougher than the model's
+    //! noise, and of a filter that is lost.
+    bool is_hard() const { return d_data_aided || d_acquired || !d_in_use || is_lost(); }
     float follow_slope(float latest);
     void soften(std::size_t symbol, std::size_t n);
     void look_back(decider& decides, const prepared_network& net);
