@@ -63,6 +63,7 @@ LABELED = {
     "waveform_judge.compare": lambda labels: judge().compare(labels, OWN),
     "waveform_judge.compare, second": lambda labels: judge().compare(OWN, labels),
     "waveform_judge.look": lambda labels: judge().look(FEATURES, labels),
+    "soft_bits.gmi": lambda labels: core.soft_bits(SIZE).gmi(np.zeros(2 * len(labels), np.float32), labels),
 }
 ANY_LABEL = {"mlse.process", "error_counter.push"}  # M and more: not known; of which the low bits count
 

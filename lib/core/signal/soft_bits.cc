@@ -33,7 +33,7 @@ void check(const soft_bit_convention& convention)
 soft_bits::soft_bits(std::size_t size, const soft_bit_convention& convention)
     : d_size(size), d_convention(convention)
 {
-    while (d_size >> (d_bits + 1))
+    while (d_bits < 8 && d_size >> (d_bits + 1))
         ++d_bits;
     if (d_size < 2 || d_size > 256 || d_size != std::size_t(1) << d_bits)
         refuse("size", size, "powers of two from 2 to 256");

@@ -50,8 +50,9 @@ public:
      * log2(1 + exp(-ratio)) of each 1 and log2(1 + exp(ratio)) of each 0 in it. The mean
      * over symbols that are equally likely is the generalized mutual information of these
      * ratios, as they are (s = 1): the bits a symbol that an ideal code carries which is
-     * decoded from soft bits. Negative where they are confidently wrong. Source: Alvarado et al., "Replacing the Soft-Decision FEC
-     * Limit Paradigm in the Design of Optical Communication Systems", JLT 33(20), 2015.
+     * decoded from soft bits. Negative where they are confidently wrong. Source: Alvarado et al.,
+     * "Replacing the Soft-Decision FEC Limit Paradigm in the Design of Optical Communication
+     * Systems", JLT 33(20), 2015.
      * \param ratios bits_per_symbol() ones
      * \param label that was sent */
     double information(const float* ratios, std::uint8_t label) const;

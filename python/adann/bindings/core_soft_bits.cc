@@ -64,6 +64,7 @@ struct described_soft_bits : soft_bits {
                    py::str(given.attr("shape")).cast<std::string>(),
                    "(" + std::to_string(symbols * bits_per_symbol()) +
                        ",), those of the labels sent");
+        labels_for(sent, symbols, size); // checked
         std::vector<float> ratios(bits_per_symbol());
         double sum = 0;
         for (std::size_t i = 0; i < symbols; ++i) {
