@@ -94,6 +94,10 @@ struct front_filter_status {
  * far the line's frequency takes it, and undoes cycle slips, where that foretells it.
  * Without a carrier its phase is measured as rarely as the taps are updated.
  *
+ * Where decisions are uncertain the taps and the carrier aim at posterior means in their place
+ * (soft_decisions.h), so that links with raw error rates of 1 to 20 % are followed too. Decisions of a
+ * filter that is lost, or of a burst, count as sure.
+ *
  * What is wanted is the waveform with the noise that was in the samples the model was
  * trained on (normal_equations::want()): on such a link the taps do nothing, where
  * plain least squares would shrink and smooth.

@@ -56,8 +56,8 @@ struct loss_value {
  * cross-entropy the generalised one of Zhang and Sabuncu (2018), (1 - p^q) / q with
  * q = 1/4, which is more robust to wrong labels: the gradient of plain cross-entropy is
  * largest where the posterior of the label is lowest.
- * - pseudo_label "refined": as "confidence_weighted", with the labels that it is given; where it
- * is given none, as by a model whose own signal says that they are worse than the network's, with
+ * - pseudo_label "refined": as "confidence_weighted", with the labels that it is given and without
+ * pattern_balance, which needs scrambled data; where it is given none, as by a model whose own signal says that they are worse than the network's, with
  * the decisions. With error probabilities d the target is no single label: 1 - d is the given one's,
  * and d is shared by the others as the posteriors at v have it. So what is learnt from uncertain
  * labels stays as uncertain as they are.
