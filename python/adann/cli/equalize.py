@@ -54,8 +54,9 @@ def equalize(model: str, captures: tuple[str, ...], references: tuple[str, ...],
     The table: blocks to 1e-3 is how many blocks pass until the mean BER of the latest 8 and that of all that follows
     is below 1e-3; final BER, the mean of the last 8 blocks. Intervals are 95 % (Clopper-Pearson).
     NGMI is the generalized mutual information of the soft bits per bit, the rate of an ideal code; code rate, the
-    highest one of DVB-S2 whose pre-FEC limit it meets. They are given where all references are wholly known and no capture
-    has bursts; the report has GMI, bits a symbol, too. MER and EVM are those at the end, of what the network sees.
+    highest one of DVB-S2 whose pre-FEC limit it meets. They are given where all references are wholly known and no
+    capture has bursts; the report has GMI, bits a symbol, too. MER and EVM are those at the end, of what the network
+    sees.
 
     Ctrl-C stops it: what has been decided is counted and written, and the report says
     "complete": false.
