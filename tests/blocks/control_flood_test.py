@@ -39,6 +39,7 @@ def test_a_flood_is_bounded_in_the_log_and_in_work(tmp_path, capfd, mode):
     assert 1 <= len(failed) <= LINES + 1
     assert len(lines) < 4 * LINES
     events = [pmt.to_python(told.get_message(i)) for i in range(told.num_messages())]
+    assert (tmp_path / "file").is_file()
     for kind in "saved", "error":
-        assert 1 <= sum(event["event"] == kind for event in events) < MESSAGES / 100
+        assert sum(event["event"] == kind for event in events) < MESSAGES / 100  # the last ones may be on their way
     assert core.load_model(tmp_path / "file").sps == 4

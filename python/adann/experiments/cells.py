@@ -43,14 +43,26 @@ def cluster(scheduler: str | None = None, workers: int | None = None) -> Iterato
             stack.enter_context(dask.config.set({"temporary-directory": folder}))
             with _interrupts_held():
                 # No dashboard; its server, which there is nevertheless, takes any free port.
-                scheduler = stack.enter_context(LocalCluster(
+                scheduler = stack.enter_context(_closing(LocalCluster(
                     n_workers=0, threads_per_worker=1, memory_limit=None, local_directory=folder, silence_logs=False,
-                    dashboard_address=None, scheduler_kwargs={"dashboard_address": "127.0.0.1:0"}))
+                    dashboard_address=None, scheduler_kwargs={"dashboard_address": "127.0.0.1:0"})))
                 _start_workers(scheduler, workers)
         client = stack.enter_context(Client(scheduler, timeout="5s"))
         if not client.scheduler_info()["workers"]:
             raise ValueError(f"the scheduler {scheduler} has no workers")
         yield None
+
+
+@contextlib.contextmanager
+def _closing(local: LocalCluster) -> Iterator[LocalCluster]:
+    """Close it at the end, also where a worker comes just then: dask asserts that none does."""
+    try:
+        yield local
+    finally:
+        try:
+            local.close()
+        except AssertionError:
+            local.close()
 
 
 Progress = Callable[[int, int], None]  # progress(cells done, all cells)
