@@ -10,8 +10,8 @@ import pytest
 from gnuradio import adann, blocks, gr
 from PyQt5 import QtWidgets
 
-STEP = {"event": "step", "loss": 0.1, "confidence": 0.9, "network": "adaptive", "refined": True, "step": 9, "updates": 8,
-        "dropped": 3, "rejected": 1, "rollbacks": 0, "queued": 2, "ber": 3e-4, "ber_low": 1e-4,
+STEP = {"event": "step", "loss": 0.1, "confidence": 0.9, "network": "adaptive", "refined": True, "step": 9,
+        "updates": 8, "dropped": 3, "rejected": 1, "rollbacks": 0, "queued": 2, "ber": 3e-4, "ber_low": 1e-4,
         "ber_high": 6e-4, "trustworthy": True, "tracking": "following", "memory": 512,
         "residual": -17.3, "filter_resets": 0, "frequency": 2e-6, "mer": 17.3, "evm": 0.1365}
 BATCH = {"batch": 3, "ber": 2e-3, "symbols": 8192}  # of a BER counter

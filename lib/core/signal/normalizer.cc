@@ -158,7 +158,7 @@ bool normalizer::start_over_if_risen(const float* samples)
     if (d_gain == 0 || square < risen * n * d_variance || beyond < beyond_all * n)
         return false;
     d_variance = square / n;
-    d_weight = n;
+    d_weight = 1; // of the run before it was limited nothing stays
     apply();
     return true;
 }
