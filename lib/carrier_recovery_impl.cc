@@ -92,8 +92,8 @@ void carrier_recovery_impl::take(gr_complex middle)
     d_powers[d_taken++ % symbols] = gr_complex(own);
     d_turned += d_offset;
     const auto order = static_cast<double>(d_order);
-    d_average += static_cast<double>(d_fading) *
-                 (own * turned(-order * d_turned) - d_average);
+    d_average +=
+        static_cast<double>(d_fading) * (own * turned(-order * d_turned) - d_average);
     // Of all phases that have this power the nearest.
     const double now = std::arg(d_average * std::conj(d_own)) / (2 * M_PI);
     d_phase += std::remainder(now - order * d_phase, 1.0) / order;
@@ -126,9 +126,10 @@ std::optional<double> carrier_recovery_impl::find_line()
         in[i] = d_powers[(d_taken - there + i) % symbols];
     d_fft.execute();
     const gr_complex* const spectrum = d_fft.get_outbuf();
-    std::transform(spectrum, spectrum + bins, d_periodogram.begin(), [](gr_complex value) {
-        return std::norm(value);
-    });
+    std::transform(spectrum,
+                   spectrum + bins,
+                   d_periodogram.begin(),
+                   [](gr_complex value) { return std::norm(value); });
     const auto peak = static_cast<std::size_t>(
         std::max_element(d_periodogram.begin(), d_periodogram.end()) -
         d_periodogram.begin());

@@ -19,7 +19,9 @@ namespace gr::adann {
 class carrier_recovery_impl : public carrier_recovery
 {
 public:
-    carrier_recovery_impl(const core::constellation& alphabet, unsigned sps, float bandwidth);
+    carrier_recovery_impl(const core::constellation& alphabet,
+                          unsigned sps,
+                          float bandwidth);
 
     void set_bandwidth(float bandwidth) override;
     float frequency() const override { return d_frequency; }
@@ -30,7 +32,8 @@ public:
 
 private:
     static constexpr std::size_t symbols = 4096; // of the periodogram
-    static constexpr std::size_t apart = 1024; // from one look to the next, and before the first
+    static constexpr std::size_t apart =
+        1024; // from one look to the next, and before the first
     static constexpr std::size_t bins = 2 * symbols;
 
     std::complex<double> power(std::complex<double> value) const;
@@ -47,9 +50,9 @@ private:
     fft::fft_complex_fwd d_fft;
     std::vector<float> d_periodogram;
     std::atomic<float> d_frequency{ 0 };
-    double d_offset = 0;  // the same, in cycles a symbol
-    double d_turned = 0;  // by the offset so far, in turns
-    double d_phase = 0;   // beyond that, in turns
+    double d_offset = 0;                // the same, in cycles a symbol
+    double d_turned = 0;                // by the offset so far, in turns
+    double d_phase = 0;                 // beyond that, in turns
     std::complex<double> d_average = 0; // of powers without the offset
     std::size_t d_sample = 0;           // of a symbol
     gr_complex d_turn = 1, d_step = 1;  // of the samples

@@ -13,9 +13,11 @@ namespace {
 
 constexpr float largest = std::numeric_limits<float>::max();
 constexpr double strays = 1.0 / 64; // of a block, at most; more of them are a new level
-constexpr double risen = 16;        // times the variance: noise and pulses reach half of that in no run
-constexpr double beyond_all = 0.75; // of a run's samples beyond two deviations: no impulse lasts as long
-constexpr float most = 16;          // deviations that come out
+constexpr double risen =
+    16; // times the variance: noise and pulses reach half of that in no run
+constexpr double beyond_all =
+    0.75; // of a run's samples beyond two deviations: no impulse lasts as long
+constexpr float most = 16; // deviations that come out
 
 } // namespace
 

@@ -26,11 +26,10 @@ first of 1024), looked for every 1024. It counts from 40 times the median on, re
 symbol either way, and is followed as it drifts. The phase is that of the power's average over
 1/(2*bandwidth) symbols, for points of several amplitudes longer; it is right up to a multiple of
 2*pi/M. Raises ValueError for a parameter out of range.)")
-        .def(py::init(
-                 [](const py::object& constellation, unsigned sps, float bandwidth) {
-                     return carrier_recovery::make(
-                         constellation_text(constellation), sps, bandwidth);
-                 }),
+        .def(py::init([](const py::object& constellation, unsigned sps, float bandwidth) {
+                 return carrier_recovery::make(
+                     constellation_text(constellation), sps, bandwidth);
+             }),
              py::arg("constellation") = "qpsk",
              py::arg("sps") = 2,
              py::arg("bandwidth") = 0.005f)
@@ -38,7 +37,8 @@ symbol either way, and is followed as it drifts. The phase is that of the power'
              &carrier_recovery::set_bandwidth,
              py::arg("bandwidth"),
              "Of the phase. Raises ValueError if it is out of range.")
-        .def("frequency",
-             &carrier_recovery::frequency,
-             "The offset that is removed, in cycles a symbol; 0 before a line was found.");
+        .def(
+            "frequency",
+            &carrier_recovery::frequency,
+            "The offset that is removed, in cycles a symbol; 0 before a line was found.");
 }

@@ -8,12 +8,9 @@ import signal
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gnuradio import gr
-
-if TYPE_CHECKING:
-    from distributed import LocalCluster
 
 LONGEST_START = 120  # s, for workers to come; 3 s on two cores that are idle, 30 s on two that are not
 
@@ -57,7 +54,7 @@ def cluster(scheduler: str | None = None, workers: int | None = None) -> Iterato
 
 
 @contextlib.contextmanager
-def _closing(local: "LocalCluster") -> "Iterator[LocalCluster]":
+def _closing(local: Any) -> Iterator[Any]:
     """Close it at the end, also where a worker comes just then: dask asserts that none does."""
     try:
         yield local
