@@ -122,6 +122,7 @@ front_filter::front_filter(const expected_waveform& waveform,
       d_interleaved(d_planes == 2 ? 2 * (sample(d_plain.size() + blind_symbols) +
                                          window.samples() + d_taps)
                                   : 0),
+      d_unfiltered(d_planes == 2 ? d_output.re.size() * 2 : 0),
       d_acquisition(d_sums, window.sps()),
       d_training(most_training)
 {
@@ -180,8 +181,14 @@ feature_view front_filter::filter(const feature_view& windows)
         sample(d_next + windows.count - 1) + d_window.samples_after() + 1;
     run(d_ready, end - d_ready);
     feature_view seen = own_windows(windows.count);
-    if (!d_in_use)
-        seen.data = interleaved(first, end - first);
+    if (!d_in_use && d_planes == 1)
+        seen.data = &d_samples.re[first];
+    if (!d_in_use && d_planes == 2) { // decided() looks at others
+        std::copy_n(interleaved(first, end - first),
+                    2 * (end - first),
+                    d_unfiltered.begin());
+        seen.data = d_unfiltered.data();
+    }
     return seen;
 }
 

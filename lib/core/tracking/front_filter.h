@@ -366,6 +366,7 @@ private:
     std::vector<std::uint8_t> d_at_level; // labels at the constellation's power
     planes d_still;                       // complex samples without their carrier
     aligned_floats d_interleaved;         // of complex samples
+    aligned_floats d_unfiltered;          // the windows of filter() while it is lost, the same
     aligned_floats d_nothing;             // taps that do nothing
     bool d_starts = false;
     bool d_in_use = true;
