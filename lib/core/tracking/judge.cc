@@ -97,8 +97,8 @@ judge::verdict judge::compare(const signal_planes& samples,
         reset();
         return verdict::worse;
     }
-    return d_left[0][symbols] < 0.5f * d_left[1][symbols] ? verdict::clear
-                                                          : verdict::open;
+    return clearly_less(d_left[0][symbols], d_left[1][symbols]) ? verdict::clear
+                                                                : verdict::open;
 }
 
 // What the waveform of the labels, through the fitted filter, leaves of the samples: sums

@@ -8,6 +8,7 @@
 
 #include "core/files/archive.h"
 #include "core/signal/expected_waveform.h"
+#include "core/tracking/belief.h"
 #include "core/tracking/least_squares.h"
 
 #include <cstdint>
@@ -70,6 +71,7 @@ public:
         return d_left[0][symbols];
     }
     const float* channel() const { return d_channel.data(); } //!< of normal_equations
+    const normal_equations& shape() const { return d_sums; }  //!< of the channel
 
     void reset() { d_lost = d_bouts = 0; }
     void state(archive& members)

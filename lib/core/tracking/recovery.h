@@ -1,0 +1,197 @@
+/* -*- c++ -*- */
+/*
+ * How a stream that is lost finds back, and how it is seen to be.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+#pragma once
+
+#include "core/signal/blind_decisions.h"
+#include "core/tracking/belief.h"
+#include "core/tracking/judge.h"
+#include "core/tracking/label_power.h"
+#include "core/tracking/last_channel.h"
+#include "core/tracking/tracked_stream.h"
+
+#include <optional>
+
+namespace gr::adann::core {
+
+//! What a recovery knows of its stream.
+enum class recovery_state {
+    following,   //!< its decisions explain the samples
+    doubtful,    //!< so they do again, but after a loss they may be late or rotated
+    interrupted, //!< the residual exceeds the limit, which no look has confirmed yet
+    lost,        //!< it still does at a look
+    poor,        //!< it does, but leaves clearly less than decisions without the filter
+    trained      //!< started by a training sequence: nothing is looked at until a reset
+};
+constexpr std::size_t recovery_states = 6;
+
+//! What may happen to it.
+enum class recovery_event {
+    exceeds,     //!< the residual exceeds the limit after an update
+    explains,    //!< a look: it does not
+    unexplained, //!< the same, but few different labels explain the samples badly
+    settles,     //!< the same, and the labels are surely neither late nor rotated
+    fails,       //!< a look: the residual exceeds the limit
+    leads, //!< the same, but it is clearly less than what decisions without the filter leave
+    starts, //!< the taps start: over, or from a hypothesis
+    told,   //!< labels are known
+    trains, //!< a training sequence has set the taps
+    resets  //!< by the owner
+};
+
+//! The state after an event.
+recovery_state after(recovery_state before, recovery_event event);
+
+//! Labels that may be those of the latest symbols.
+struct hypothesis {
+    enum class source {
+        present, //!< the stream's own, which may be displaced
+        level,   //!< decided at the constellation's power
+        blind    //!< by an equalizer that needs no decision
+    };
+    source from;
+    const std::uint8_t* labels; //!< of the latest n symbols
+    std::size_t n;
+    signal_planes
+        samples; //!< of judge::symbols that they are to explain, without their carrier
+    float most;  //!< residual, mean square, that taps which start from them may leave
+};
+
+/*! Supervises a stream behind a filter.
+ *
+ * The limit of the residual is what the model learnt as noise and three quarters of what decisions
+ * at random leave. Beyond it decisions are not used. Every judge::symbols symbols while the stream
+ * is not following, else more rarely, look() compares its labels with those that the network makes
+ * of the samples as they came in (judge.h):
+ *
+ * | | residual exceeds the limit | a look: it does not | … and settles | a look: it does | … clearly less than unfiltered | taps start | known labels | training sequence |
+ * |---|---|---|---|---|---|---|---|---|
+ * | following   | interrupted | following | following | lost | poor | doubtful | following | trained |
+ * | doubtful    | lost        | doubtful  | following | lost | poor | doubtful | following | trained |
+ * | interrupted | interrupted | following | following | lost | poor | doubtful | following | trained |
+ * | lost        | lost        | doubtful  | following | lost | poor | doubtful | following | trained |
+ * | poor        | poor        | doubtful  | following | lost | poor | doubtful | following | trained |
+ * | trained     | trained     |           |           |      |      |          | trained   | trained |
+ *
+ * Few different labels that explain the samples badly, as the inner points of a signal that became
+ * fainter, make a stream doubtful. Decisions are used unless it is interrupted or lost.
+ *
+ * Every way back is a hypothesis: labels for the latest symbols. By one rule it is believed if it
+ * leaves clearly less, under half, of what is left by the present labels and by those of the
+ * unfiltered samples. Each residual is what a fitted channel behind the expected waveform leaves of
+ * the received samples (judge.h). Taps and carrier then start from the labels. What is proposed:
+ *
+ * - level: the latest symbols decided at the constellation's power, where the power of the labels
+ *   is surely another one (label_power.h); behind the taps in use, or those when it settled.
+ * - blind: after a loss, ever more rarely, a linear equalizer from the latest samples alone
+ *   (blind_decisions.h).
+ * - present: labels may be late or rotated after a loss. The displacement that brings their channel
+ *   nearest to the one before the loss (last_channel.h) is believed if two looks find the same.
+ *
+ * Labels of the other two are displaced by the channel as well. Where nothing is believed for
+ * judged_every symbols, or the judge finds the filter to be the worse one, the taps start over:
+ * from a carrier's line if there is one (carrier_follower.h), else from doing nothing. */
+class recovery
+{
+public:
+    //! Symbols between two looks while it is following, and until a lost one starts over.
+    static constexpr std::size_t judged_every = 1024;
+    static constexpr std::size_t blind_symbols =
+        512; //!< that are decided without a model
+    /*! \param stream that is supervised: it keeps symbols_needed() symbols, and the taps' and a
+     * window's samples before them */
+    recovery(const tracked_stream& stream,
+             std::shared_ptr<const expected_waveform> waveform,
+             const constellation& alphabet);
+    static std::size_t symbols_needed(const expected_waveform& waveform)
+    {
+        return blind_symbols + tracked_stream::block + 4 * waveform.reach();
+    }
+
+    recovery_state state() const { return d_state; }
+    //! Whether decisions behind the filter are used.
+    bool is_used() const
+    {
+        return d_state != recovery_state::interrupted && d_state != recovery_state::lost;
+    }
+    //! Whether the residual exceeds the limit; not before the first block is learnt from.
+    bool is_lost(const tracked_stream& stream) const;
+    /*! Mean square of a sample beyond which a stream is lost: the learnt noise, and three quarters of
+     * what decisions at random leave; but more than the noise itself scatters: over the nine blocks
+     * that a residual is averaged over by 1/24, or 1/17 of float samples. A third is 8 or 6 of these. */
+    float limit() const { return d_noise + std::max(lost_part * d_chance, d_noise / 3); }
+    std::uint64_t resets() const { return d_resets; } //!< starts of the taps
+
+    /*! Looks at the latest symbols if it is time.
+     * \param blocks of decided symbols since the latest call
+     * \param may_start whether taps may start from labels: not while a training sequence is to come */
+    void supervise(tracked_stream& stream,
+                   const network_decider& decides,
+                   std::size_t blocks,
+                   bool may_start);
+    //! After an update of the taps.
+    void check(const tracked_stream& stream);
+    //! Labels are known.
+    void tell();
+    //! A training sequence has set the taps.
+    void train();
+    //! Back to taps that do nothing, of a link that nothing is known of.
+    void reset(tracked_stream& stream);
+    //! Another stream comes: none of its samples has been tried blindly.
+    void forget_tries() { d_tries = 0; }
+
+    void state(archive& members);
+
+private:
+    void happens(recovery_event event) { d_state = after(d_state, event); }
+    bool was_lost() const;
+    bool is_due(const tracked_stream& stream, std::size_t blocks);
+    void look(tracked_stream& stream, const network_decider& decides, bool may_start);
+    judge::verdict compare(tracked_stream& stream, const network_decider& decides);
+    bool settle(tracked_stream& stream, bool may_start);
+    void forget_loss();
+
+    bool propose_at_level(tracked_stream& stream,
+                          const network_decider& decides,
+                          bool may_start);
+    feature_view at_level(tracked_stream& stream, const float* taps);
+    bool propose_blindly(tracked_stream& stream, bool may_start);
+    bool is_believed(const tracked_stream& stream, const hypothesis& proposed);
+    bool
+    start(tracked_stream& stream, const hypothesis& proposed, const displacement& by);
+    void start_from(tracked_stream& stream, const carrier_line::line& found);
+    void start_over(tracked_stream& stream);
+
+    signal_planes still(const tracked_stream& stream) const;
+    bool has_unusual_power(const tracked_stream& stream) const;
+    displacement displaced(const tracked_stream& stream) const;
+
+    std::vector<std::vector<std::uint8_t>> d_symmetries;
+    float d_noise,
+        d_chance; // mean squares that the waveform leaves: as trained, at random
+    judge d_judge;
+    last_channel d_channel; // when it was last settled
+    label_power d_power;
+    std::shared_ptr<blind_decisions> d_blind; // copies share it: it keeps nothing
+    std::size_t d_blind_taps;
+
+    recovery_state d_state = recovery_state::following;
+    std::size_t d_unjudged = 0;   // blocks since the latest look
+    std::size_t d_vain_looks = 0; // since it is not used, or the taps started
+    std::size_t d_tries = 0;      // looks since it was lost, of which few are blind tries
+    std::size_t d_next_try = 0;   // at this one
+    displacement d_displaced;     // of its labels at the latest look since it was lost
+    aligned_floats d_settled;     // the taps when it last settled
+    float d_usual = 0;            // what the judge then left; 0: never yet
+    std::uint64_t d_resets = 0;
+
+    // Nothing outlives a look in these.
+    planes d_blind_samples, d_still;                           // without their carrier
+    std::vector<std::uint8_t> d_plain, d_at_level, d_proposed; // labels
+    aligned_floats d_windows;
+};
+
+} // namespace gr::adann::core
