@@ -23,7 +23,9 @@ carrier_follower::carrier_follower(const expected_waveform& waveform,
                                    const sample_history& history)
     : d_window(history.window()),
       d_reach(waveform.reach()),
-      d_loop(history.most_samples(), d_window.sps()),
+      d_loop(history.most_samples(),
+             d_window.sps(),
+             d_reach + d_window.samples_before() / d_window.sps()),
       d_line(waveform, alphabet),
       d_again(step + 2 * d_reach)
 {

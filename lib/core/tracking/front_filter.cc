@@ -11,23 +11,6 @@ namespace gr::adann::core {
 
 namespace {
 
-std::size_t odd_taps(unsigned length, std::size_t sps)
-{
-    return 2 * front_filter::reach(length, sps) + 1;
-}
-
-std::size_t whole(std::size_t samples, std::size_t sps)
-{
-    return (samples + sps - 1) / sps;
-}
-
-std::shared_ptr<const expected_waveform> waveform_of(const model& behind)
-{
-    if (!behind.waveform)
-        refuse("model", "without an expected waveform", "one that has it");
-    return std::make_shared<const expected_waveform>(*behind.waveform);
-}
-
 tracked_stream make_stream(const std::shared_ptr<const expected_waveform>& waveform,
                            const window_geometry& window,
                            const constellation& symbols,
@@ -36,8 +19,8 @@ tracked_stream make_stream(const std::shared_ptr<const expected_waveform>& wavef
     settings.check();
     const std::size_t taps = odd_taps(settings.length, window.sps());
     const std::size_t past = recovery::symbols_needed(*waveform) +
-                             whole(taps, window.sps()) +
-                             whole(window.samples(), window.sps()) + 2;
+                             whole_symbols(taps, window.sps()) +
+                             whole_symbols(window.samples(), window.sps()) + 2;
     const sample_history history(window,
                                  taps / 2,
                                  waveform->reach(),
@@ -74,7 +57,10 @@ void front_filter_settings::check() const
 }
 
 front_filter::front_filter(const model& behind, const front_filter_settings& settings)
-    : front_filter(waveform_of(behind), behind.window, behind.symbols, settings)
+    : front_filter(std::make_shared<const expected_waveform>(waveform_of(behind)),
+                   behind.window,
+                   behind.symbols,
+                   settings)
 {
 }
 

@@ -26,7 +26,7 @@ namespace gr::adann::core {
 struct front_filter_settings {
     unsigned length = 12; //!< symbols that the taps span, 1 to 64
     //! Symbols that least squares look back, increasing, 64 to 10^7; 1 to 8 of them.
-    std::vector<std::size_t> memories{ 128, 256, 512, 2048, 8192, 65536 };
+    std::vector<std::size_t> memories = usual_memories;
 
     //! \throws std::invalid_argument naming the setting that is out of range
     void check() const;
@@ -97,7 +97,6 @@ class front_filter
 public:
     static constexpr std::size_t block = tracked_stream::block;
     static constexpr std::size_t most_apart = 4; //!< blocks from an update to the next
-    static constexpr std::size_t judged_every = recovery::judged_every;
     //! Symbols of a training sequence at most.
     static constexpr std::size_t most_training = tracked_stream::most_known;
     //! … and at least: those at its ends, whose neighbours are not known, serve these only.

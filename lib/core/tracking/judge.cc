@@ -8,8 +8,10 @@ namespace gr::adann::core {
 
 namespace {
 constexpr float bouts_keep = 63.0f / 64;
+constexpr float ridge = 1e-3f;     // of the mean power
 constexpr float deviations = 4;    // of a fair coin's
 constexpr float small_gain = 0.1f; // of what noise makes of a tap
+constexpr std::size_t most_late = displacement::most_late;
 } // namespace
 
 judge::judge(std::shared_ptr<const expected_waveform> waveform,
@@ -46,9 +48,10 @@ judge::align(const std::uint8_t* labels, const std::uint8_t* others, float turne
         const bool carrier_explains =
             std::abs(std::remainder(angle, whole_turn)) < 0.75 * step;
         for (std::size_t late = 0; late <= 2 * most_late; ++late) {
-            std::size_t alike = 0;
-            for (std::size_t k = most_late; k + most_late < symbols; ++k)
-                alike += d_symmetries[s][others[k]] == labels[k + late - most_late];
+            const std::size_t alike = count_alike(labels + late,
+                                                  others + most_late,
+                                                  symbols - 2 * most_late,
+                                                  d_symmetries[s]);
             most = std::max(most, alike);
             if (carrier_explains && late == most_late && alike > most_explained) {
                 most_explained = alike;
@@ -111,13 +114,10 @@ void judge::leaves(const signal_planes& samples,
     const std::size_t all = symbols * d_sps, n = all - (taps - 1);
     d_wave.assign(d_expected.data(), all);
     d_sums.set(d_wave, samples + taps / 2, n);
-    float trace = 0;
-    for (std::size_t k = 0; k < taps; ++k)
-        trace += d_sums.row(k)[k];
     std::fill(d_channel.begin(), d_channel.end(), 0.0f);
     std::copy_n(d_sums.correlation(), d_gradient.size(), d_gradient.begin());
     d_solver.approach(d_sums,
-                      1e-3f * trace / taps,
+                      d_sums.ridge(ridge),
                       0,
                       taps,
                       taps,

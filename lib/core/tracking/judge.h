@@ -9,6 +9,7 @@
 #include "core/files/archive.h"
 #include "core/signal/expected_waveform.h"
 #include "core/tracking/belief.h"
+#include "core/tracking/displacement.h"
 #include "core/tracking/least_squares.h"
 
 #include <cstdint>
@@ -82,7 +83,6 @@ public:
 
 private:
     static constexpr std::size_t around = 4; //!< symbols on each side that are compared
-    static constexpr std::size_t most_late = 4;
 
     //! The symmetry that makes the others most alike, or none that the carrier explains.
     const std::vector<std::uint8_t>*

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "core/tracking/learning_target.h"
 
+#include "core/common/checks.h"
+
 #include <algorithm>
 
 namespace gr::adann::core {
@@ -9,6 +11,13 @@ namespace {
 constexpr float blocks_of_slope = 16;
 constexpr float least_slope = 1e-4f; // what decisions leave open changes no taps
 } // namespace
+
+const expected_waveform& waveform_of(const model& behind)
+{
+    if (!behind.waveform)
+        refuse("model", "without an expected waveform", "one that has it");
+    return *behind.waveform;
+}
 
 learning_target::learning_target(std::shared_ptr<const expected_waveform> waveform,
                                  const constellation& alphabet,

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "core/network/model.h"
 #include "core/tracking/sample_history.h"
 #include "core/tracking/soft_decisions.h"
 #include "core/tracking/tap_bank.h"
@@ -15,6 +16,9 @@
 #include <vector>
 
 namespace gr::adann::core {
+
+//! \throws std::invalid_argument if the model has no expected waveform
+const expected_waveform& waveform_of(const model& behind);
 
 /*! The expected waveform of a stream's labels, by posterior means where they are uncertain
  * (soft_decisions.h).

@@ -18,10 +18,10 @@ constexpr float far_more = 2; // power: no block leaves so much by chance
 constexpr float as_before = 1.25f;
 // A least squares fit to labels has nearly eight equations for each unknown, or more.
 constexpr std::size_t most_blind_taps = recovery::blind_symbols / 8 + 1;
-// Looks: the first try when all its symbols came after the loss, then ever more rarely.
+// Tests: the first try when all its symbols came after the loss, then ever more rarely.
 constexpr std::size_t first_try = 1 + recovery::blind_symbols / judge::symbols;
-constexpr std::size_t most_looks_apart = 4096 / judge::symbols;
-constexpr std::size_t most_vain_looks = recovery::judged_every / judge::symbols;
+constexpr std::size_t most_tests_apart = 4096 / judge::symbols;
+constexpr std::size_t most_vain_tests = recovery::tested_every / judge::symbols;
 
 /* Whether labels tell a channel: half as many different pairs follow each other as in random data,
  * or more. Idle words are explained by many a channel. */
@@ -137,7 +137,7 @@ void recovery::train()
 {
     d_judge.reset();
     d_displaced = {};
-    d_vain_looks = 0;
+    d_vain_tests = 0;
     happens(recovery_event::trains);
 }
 
@@ -168,7 +168,7 @@ void recovery::supervise(tracked_stream& stream,
     if (!is_due(stream, blocks))
         return;
     d_unjudged = 0;
-    look(stream, decides, may_start);
+    test(stream, decides, may_start);
 }
 
 // Where there is no carrier that may slip, every four updates are enough.
@@ -177,13 +177,13 @@ bool recovery::is_due(const tracked_stream& stream, std::size_t blocks)
     std::size_t between = judge::symbols;
     if (d_state == recovery_state::following && !is_lost(stream)) {
         const bool is_still = !stream.carrier || stream.carrier->idle();
-        between = is_still ? std::max(judged_every, 4 * blocks * tracked_stream::block)
-                           : judged_every;
+        between = is_still ? std::max(tested_every, 4 * blocks * tracked_stream::block)
+                           : tested_every;
     }
     return d_unjudged >= between / tracked_stream::block;
 }
 
-void recovery::look(tracked_stream& stream,
+void recovery::test(tracked_stream& stream,
                     const network_decider& decides,
                     bool may_start)
 {
@@ -215,8 +215,8 @@ void recovery::look(tracked_stream& stream,
         propose_blindly(stream, may_start);
     if (d_resets != before)
         return;
-    d_vain_looks = was_used || leads ? 0 : d_vain_looks + 1;
-    if (is_worse || d_vain_looks == most_vain_looks) {
+    d_vain_tests = was_used || leads ? 0 : d_vain_tests + 1;
+    if (is_worse || d_vain_tests == most_vain_tests) {
         if (const auto line = stream.carrier ? stream.carrier->find_line() : std::nullopt)
             return start_from(stream, *line);
         start_over(stream);
@@ -308,7 +308,7 @@ bool recovery::propose_at_level(tracked_stream& stream,
     return false;
 }
 
-// The windows of the latest symbols behind these taps, with unit power; valid until the next look.
+// The windows of the latest symbols behind these taps, with unit power; valid until the next test.
 feature_view recovery::at_level(tracked_stream& stream, const float* taps)
 {
     const sample_history& history = stream.history;
@@ -334,7 +334,7 @@ bool recovery::propose_blindly(tracked_stream& stream, bool may_start)
         d_next_try = first_try;
     if (++d_tries < d_next_try)
         return false;
-    d_next_try += std::clamp(d_tries / 2, first_try, most_looks_apart);
+    d_next_try += std::clamp(d_tries / 2, first_try, most_tests_apart);
     const sample_history& history = stream.history;
     const std::size_t first =
         history.sample(history.next() - blind_symbols) - d_blind_taps / 2;
@@ -449,7 +449,7 @@ bool recovery::start(tracked_stream& stream,
     const std::size_t n = proposed.n;
     if (n < judge::symbols)
         return false;
-    const std::size_t count = std::min(d_proposed.size(), n - last_channel::most_late);
+    const std::size_t count = std::min(d_proposed.size(), n - displacement::most_late);
     const std::size_t last = n - static_cast<std::size_t>(std::max(by.later, 0));
     for (std::size_t k = 0; k < count; ++k)
         d_proposed[k] =
@@ -474,7 +474,7 @@ bool recovery::start(tracked_stream& stream,
     stream.history.forget_labels(); // others lie behind those of the samples
     d_judge.reset();
     d_displaced = {};
-    d_vain_looks = 0;
+    d_vain_tests = 0;
     ++d_resets;
     happens(recovery_event::starts);
     return true;
@@ -493,7 +493,7 @@ void recovery::start_over(tracked_stream& stream)
     stream.start_over();
     d_judge.reset();
     d_displaced = {};
-    d_vain_looks = 0;
+    d_vain_tests = 0;
     happens(recovery_event::starts);
 }
 
@@ -507,11 +507,11 @@ void recovery::state(archive& members)
         static_cast<recovery_state>(state)) // a reader that saves changes nothing
         d_state = static_cast<recovery_state>(state);
     members("unjudged", d_unjudged);
-    members("vain_looks", d_vain_looks, std::size_t{ 0 }, most_vain_looks);
+    members("vain_tests", d_vain_tests, std::size_t{ 0 }, most_vain_tests);
     members("tries", d_tries);
     members("next_try", d_next_try);
     members(
-        "later", d_displaced.later, -last_channel::most_late, last_channel::most_late);
+        "later", d_displaced.later, -displacement::most_late, displacement::most_late);
     members("turned", d_displaced.turned, std::size_t{ 0 }, d_symmetries.size() - 1);
     members.numbers("settled", d_settled.data(), { d_settled.size() }, -1e6f, 1e6f);
     members("usual", d_usual, 0.0f, 1e12f);

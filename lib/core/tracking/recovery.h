@@ -21,20 +21,20 @@ namespace gr::adann::core {
 enum class recovery_state {
     following,   //!< its decisions explain the samples
     doubtful,    //!< so they do again, but after a loss they may be late or rotated
-    interrupted, //!< the residual exceeds the limit, which no look has confirmed yet
-    lost,        //!< it still does at a look
+    interrupted, //!< the residual exceeds the limit, which no test has confirmed yet
+    lost,        //!< it still does at a test
     poor,        //!< it does, but leaves clearly less than decisions without the filter
-    trained      //!< started by a training sequence: nothing is looked at until a reset
+    trained      //!< started by a training sequence: nothing is tested until a reset
 };
 constexpr std::size_t recovery_states = 6;
 
 //! What may happen to it.
 enum class recovery_event {
     exceeds,     //!< the residual exceeds the limit after an update
-    explains,    //!< a look: it does not
+    explains,    //!< a test: it does not
     unexplained, //!< the same, but few different labels explain the samples badly
     settles,     //!< the same, and the labels are surely neither late nor rotated
-    fails,       //!< a look: the residual exceeds the limit
+    fails,       //!< a test: the residual exceeds the limit
     leads, //!< the same, but it is clearly less than what decisions without the filter leave
     starts, //!< the taps start: over, or from a hypothesis
     told,   //!< labels are known
@@ -64,10 +64,10 @@ struct hypothesis {
  *
  * The limit of the residual is what the model learnt as noise and three quarters of what decisions
  * at random leave. Beyond it decisions are not used. Every judge::symbols symbols while the stream
- * is not following, else more rarely, look() compares its labels with those that the network makes
+ * is not following, else more rarely, test() compares its labels with those that the network makes
  * of the samples as they came in (judge.h):
  *
- * | | residual exceeds the limit | a look: it does not | … and settles | a look: it does | … clearly less than unfiltered | taps start | known labels | training sequence |
+ * | | residual exceeds the limit | a test: it does not | … and settles | a test: it does | … clearly less than unfiltered | taps start | known labels | training sequence |
  * |---|---|---|---|---|---|---|---|---|
  * | following   | interrupted | following | following | lost | poor | doubtful | following | trained |
  * | doubtful    | lost        | doubtful  | following | lost | poor | doubtful | following | trained |
@@ -89,16 +89,16 @@ struct hypothesis {
  * - blind: after a loss, ever more rarely, a linear equalizer from the latest samples alone
  *   (blind_decisions.h).
  * - present: labels may be late or rotated after a loss. The displacement that brings their channel
- *   nearest to the one before the loss (last_channel.h) is believed if two looks find the same.
+ *   nearest to the one before the loss (last_channel.h) is believed if two tests find the same.
  *
  * Labels of the other two are displaced by the channel as well. Where nothing is believed for
- * judged_every symbols, or the judge finds the filter to be the worse one, the taps start over:
+ * tested_every symbols, or the judge finds the filter to be the worse one, the taps start over:
  * from a carrier's line if there is one (carrier_follower.h), else from doing nothing. */
 class recovery
 {
 public:
-    //! Symbols between two looks while it is following, and until a lost one starts over.
-    static constexpr std::size_t judged_every = 1024;
+    //! Symbols between two tests while it is following, and until a lost one starts over.
+    static constexpr std::size_t tested_every = 1024;
     static constexpr std::size_t blind_symbols =
         512; //!< that are decided without a model
     /*! \param stream that is supervised: it keeps symbols_needed() symbols, and the taps' and a
@@ -125,7 +125,7 @@ public:
     float limit() const { return d_noise + std::max(lost_part * d_chance, d_noise / 3); }
     std::uint64_t resets() const { return d_resets; } //!< starts of the taps
 
-    /*! Looks at the latest symbols if it is time.
+    /*! Tests the latest symbols if it is time.
      * \param blocks of decided symbols since the latest call
      * \param may_start whether taps may start from labels: not while a training sequence is to come */
     void supervise(tracked_stream& stream,
@@ -149,7 +149,7 @@ private:
     void happens(recovery_event event) { d_state = after(d_state, event); }
     bool was_lost() const;
     bool is_due(const tracked_stream& stream, std::size_t blocks);
-    void look(tracked_stream& stream, const network_decider& decides, bool may_start);
+    void test(tracked_stream& stream, const network_decider& decides, bool may_start);
     judge::verdict compare(tracked_stream& stream, const network_decider& decides);
     bool settle(tracked_stream& stream, bool may_start);
     void forget_loss();
@@ -179,16 +179,16 @@ private:
     std::size_t d_blind_taps;
 
     recovery_state d_state = recovery_state::following;
-    std::size_t d_unjudged = 0;   // blocks since the latest look
-    std::size_t d_vain_looks = 0; // since it is not used, or the taps started
-    std::size_t d_tries = 0;      // looks since it was lost, of which few are blind tries
+    std::size_t d_unjudged = 0;   // blocks since the latest test
+    std::size_t d_vain_tests = 0; // since it is not used, or the taps started
+    std::size_t d_tries = 0;      // tests since it was lost, of which few are blind tries
     std::size_t d_next_try = 0;   // at this one
-    displacement d_displaced;     // of its labels at the latest look since it was lost
+    displacement d_displaced;     // of its labels at the latest test since it was lost
     aligned_floats d_settled;     // the taps when it last settled
     float d_usual = 0;            // what the judge then left; 0: never yet
     std::uint64_t d_resets = 0;
 
-    // Nothing outlives a look in these.
+    // Nothing outlives a test in these.
     planes d_blind_samples, d_still;                           // without their carrier
     std::vector<std::uint8_t> d_plain, d_at_level, d_proposed; // labels
     aligned_floats d_windows;

@@ -6,11 +6,6 @@
 
 namespace gr::adann::core {
 
-namespace {
-constexpr std::size_t room =
-    4096; // symbols until the buffers are moved back: a cost of 1/8
-} // namespace
-
 sample_history::sample_history(const window_geometry& window,
                                std::size_t reach,
                                std::size_t around,

@@ -33,6 +33,9 @@ namespace gr::adann::core {
 class sample_history
 {
 public:
+    static constexpr std::size_t room =
+        4096; //!< symbols until the buffers are moved back
+
     /*! \param reach samples that the filter looks at on each side of one
      * \param around symbols on each side that the expected waveform depends on
      * \param classes labels are less
