@@ -30,10 +30,9 @@ carrier_follower::carrier_follower(const expected_waveform& waveform,
       d_again(step + 2 * d_reach)
 {
     d_turned.resize(turned(d_again.size()).floats());
-    if (phase_search search(alphabet); search.angles().size() > 1) {
-        d_labelled.assign(search.angles().size(),
-                          std::vector<std::uint8_t>(history.most_symbols()));
-        d_told.resize(search.angles().size());
+    phase_decisions search(alphabet, d_window, d_reach, history.most_symbols());
+    if (search.angles() > 1) {
+        d_told.resize(search.angles());
         d_search = std::move(search);
     }
 }
@@ -51,8 +50,8 @@ void carrier_follower::note(const sample_history& history,
 
 void carrier_follower::move_back(const sample_history& history, std::size_t symbols)
 {
-    for (auto& labels : d_labelled)
-        std::copy(labels.begin() + symbols, labels.end(), labels.begin());
+    if (d_search)
+        d_search->move_back(symbols);
     d_loop.move_back(history.sample(symbols));
 }
 
@@ -63,7 +62,7 @@ bool carrier_follower::has_carrier(const learning_target& target) const
     // Of a step's phase, by the learnt noise alone; its mean over some 16 steps is not twice as much.
     const float measured_variance = target.variance() / (2 * step);
     return d_turning || std::abs(d_settled.frequency) > slowest_line ||
-           d_search->is_worth(d_loop.spread() - 2 * measured_variance);
+           d_search->search().is_worth(d_loop.spread() - 2 * measured_variance);
 }
 
 void carrier_follower::search(sample_history& history,
@@ -82,25 +81,29 @@ void carrier_follower::search(sample_history& history,
         begin_search(history, first - n / 2, residual);
     if (!searches)
         return;
-    decide_at_angles(history, decides);
+    const std::size_t newest = history.next() - step;
     const bool known = history.knows(step) && history.is_usable(first);
-    for (std::size_t a = 0; a < d_labelled.size(); ++a) {
-        phase_search::told told;
-        if (known) {
-            const float* const expected = target.expect(&d_labelled[a][symbol], step);
-            told = { d_loop.compare(expected, samples, first),
-                     power + power_of(expected, n) };
-        }
-        d_search->take(a, told);
-        d_told[a] = d_search->together(a);
-    }
-    const std::size_t believed = d_search->believe(d_told, step);
+    d_search->decide(history.filtered(history.window_begin(newest)),
+                     d_loop.rotation(history.owned(newest + step / 2)),
+                     decides,
+                     newest);
+    d_search->take(
+        known,
+        [&](const auto* labels, std::size_t n) { return target.expect(labels, n); },
+        d_loop,
+        samples,
+        power,
+        first,
+        symbol);
+    for (std::size_t a = 0; a < d_told.size(); ++a)
+        d_told[a] = d_search->search().together(a);
+    const std::size_t believed = d_search->search().believe(d_told, step);
     if (!known)
         return;
-    std::copy(&d_labelled[believed][symbol],
-              d_labelled[believed].data() + history.next(),
-              history.labels(symbol));
-    const float left = d_search->left(believed) / static_cast<float>(n);
+    std::copy_n(d_search->labels(believed, symbol),
+                history.next() - symbol,
+                history.labels(symbol));
+    const float left = d_search->search().left(believed) / static_cast<float>(n);
     d_left_latest += (left - d_left_latest) * step / residual_block;
     d_left += (left - d_left) * step / (residual_blocks * residual_block);
 }
@@ -110,29 +113,11 @@ void carrier_follower::begin_search(const sample_history& history,
                                     std::size_t middle,
                                     float residual)
 {
-    for (auto& labels : d_labelled)
-        std::copy_n(history.labels(0), history.next(), labels.begin());
-    d_search->begin({ wrapped(static_cast<float>(d_loop.phase_at(middle))),
-                      static_cast<float>(whole_turn * step) * d_loop.frequency() });
+    d_search->set_labels(history.labels(0), history.next());
+    d_search->search().begin(
+        { wrapped(static_cast<float>(d_loop.phase_at(middle))),
+          static_cast<float>(whole_turn * step) * d_loop.frequency() });
     d_left = d_left_latest = residual;
-}
-
-// The latest step, turned to where the search expects its phase.
-void carrier_follower::decide_at_angles(const sample_history& history,
-                                        const network_decider& decides)
-{
-    const std::size_t symbol = history.next() - step;
-    const std::size_t middle = history.owned(symbol + step / 2);
-    const float later = 1 + static_cast<float>(d_reach) / step;
-    const std::complex<float> back =
-        d_loop.rotation(middle) * std::polar(1.0f, -d_search->expected(later));
-    for (std::size_t a = 0; a < d_labelled.size(); ++a) {
-        rotate(history.filtered(history.window_begin(symbol)),
-               back * std::polar(1.0f, -d_search->angles()[a]),
-               turned(step).floats() / 2,
-               d_turned.data());
-        decides(turned(step), &d_labelled[a][symbol]);
-    }
 }
 
 // Of the steps of a block at most: the others before are passed over.
@@ -199,7 +184,7 @@ void carrier_follower::take_phase(const sample_history& history, float ahead)
 {
     d_loop.turn(-ahead, history.first_sample(), history.ready());
     if (d_search)
-        d_search->turn(-ahead);
+        d_search->search().turn(-ahead);
 }
 
 // Taps that lie half a symmetry aside, or more, do not explain that labels are turned.
@@ -375,15 +360,10 @@ void carrier_follower::state(archive& members, const sample_history& history)
     members("left", d_left);
     members("left_latest", d_left_latest);
     if (d_search)
-        members("search", *d_search);
+        d_search->state(
+            members, history.first_symbol(), history.kept_symbols(), history.classes());
     else if (d_searching)
         members.refuse("searching", "is true without a search");
-    for (std::size_t a = 0; a < d_labelled.size(); ++a)
-        members.numbers("labelled" + std::to_string(a),
-                        &d_labelled[a][history.first_symbol()],
-                        { history.kept_symbols() },
-                        std::uint8_t{ 0 },
-                        static_cast<std::uint8_t>(history.classes() - 1));
 }
 
 } // namespace gr::adann::core

@@ -11,7 +11,7 @@
 #include "core/tracking/carrier_line.h"
 #include "core/tracking/hindsight.h"
 #include "core/tracking/learning_target.h"
-#include "core/tracking/phase_search.h"
+#include "core/tracking/phase_decisions.h"
 
 #include <optional>
 #include <vector>
@@ -166,7 +166,6 @@ public:
 private:
     bool has_carrier(const learning_target& target) const;
     void begin_search(const sample_history& history, std::size_t middle, float residual);
-    void decide_at_angles(const sample_history& history, const network_decider& decides);
     bool predicts(double beside);
     feature_view turned(std::size_t n) const
     {
@@ -177,9 +176,8 @@ private:
     std::size_t d_reach; // of the expected waveform
     carrier d_loop;
     carrier_line d_line;
-    std::optional<phase_search> d_search; // if decisions do not tolerate any phase
-    std::vector<std::vector<std::uint8_t>> d_labelled; // at each of its angles
-    std::vector<phase_search::told> d_told;            // the same
+    std::optional<phase_decisions> d_search; // if decisions do not tolerate any phase
+    std::vector<phase_search::told> d_told;  // at each of its angles
     bool d_searching = false;
     float d_left = 0, d_left_latest = 0;
 

@@ -80,7 +80,6 @@ mimo_filter::mimo_filter(const model& behind, const mimo_filter_settings& settin
       d_start(behind, d_sums),
       d_output(sample(step) + lanes, true),
       d_wanted(sample(block), true),
-      d_turned(2 * (sample(step) + d_window.dimension())),
       d_windows(settings.channels, d_in.front()),
       d_expected(2 * sample(block)),
       d_told(phase_search(d_symbols).angles().size())
@@ -95,8 +94,8 @@ mimo_filter::mimo_filter(const model& behind, const mimo_filter_settings& settin
                                 settings.channels),
                        carrier(d_in[0].re.size(), behind.sps, decided_later()),
                        aligned_floats(2 * d_in[0].re.size()),
-                       phase_search(d_symbols),
-                       { d_told.size(), std::vector<std::uint8_t>(d_capacity + step) },
+                       phase_decisions(
+                           d_symbols, d_window, d_waveform.reach(), d_capacity + step),
                        std::vector<std::uint8_t>(d_capacity + step) };
     d_outputs.assign(settings.outputs, each);
     for (std::size_t o = 0; o < outputs(); ++o) { // channel o
@@ -166,20 +165,10 @@ void mimo_filter::decide(output& each)
 {
     const std::size_t symbol = decided() - step;
     const std::size_t from = sample(symbol) - d_window.samples_before();
-    const float ahead = 1 + static_cast<float>(d_waveform.reach()) / step;
-    const float expected = each.search.expected(ahead);
-    const std::complex<float> was =
-        each.turn.rotation(sample(symbol + step / 2) - d_window.sps() / 2);
-    for (std::size_t a = 0; a < each.labelled.size(); ++a) {
-        rotate(&each.filtered[2 * from],
-               was * std::polar(1.0f, -expected - each.search.angles()[a]),
-               d_turned.size() / 2,
-               d_turned.data());
-        d_decider.decide(
-            d_prepared,
-            { d_turned.data(), d_window.stride(), d_window.dimension(), step },
-            &each.labelled[a][symbol]);
-    }
+    each.phases.decide(&each.filtered[2 * from],
+                       each.turn.rotation(sample(symbol + step / 2) - d_window.sps() / 2),
+                       { d_decider, d_prepared },
+                       symbol);
 }
 
 // Whether an output can learn from symbols, and the samples of their windows.
@@ -199,15 +188,11 @@ void mimo_filter::search(output& each)
     const bool is_heard =
         usable(each, symbol) && phase_search::is_heard(power, sample(step));
     each.heard = is_heard ? each.heard + 1 : 0;
-    for (std::size_t a = 0; a < each.labelled.size(); ++a) {
-        phase_search::told told;
-        if (is_heard) {
-            d_waveform.expect(&each.labelled[a][symbol], step, d_expected.data());
-            told = { each.turn.compare(d_expected.data(), samples, first),
-                     power + power_of(d_expected.data(), sample(step)) };
-        }
-        each.search.take(a, told);
-    }
+    const auto expect = [&](const std::uint8_t* labels, std::size_t n) {
+        d_waveform.expect(labels, n, d_expected.data());
+        return d_expected.data();
+    };
+    each.phases.take(is_heard, expect, each.turn, samples, power, first, symbol);
 }
 
 // The labels of the angle that all outputs with the carrier believe.
@@ -219,12 +204,12 @@ void mimo_filter::believe(output& each)
         if (&beside == &each || (d_one_carrier && beside.found)) {
             symbols += step;
             for (std::size_t a = 0; a < d_told.size(); ++a)
-                d_told[a].add(beside.search.together(a));
+                d_told[a].add(beside.phases.search().together(a));
         }
-    const auto& labels = each.labelled[each.search.believe(d_told, symbols)];
-    std::copy(labels.begin() + latest(step),
-              labels.begin() + decided(),
-              each.labels.begin() + latest(step));
+    const std::size_t believed = each.phases.search().believe(d_told, symbols);
+    std::copy_n(each.phases.labels(believed, latest(step)),
+                decided() - latest(step),
+                each.labels.begin() + static_cast<std::ptrdiff_t>(latest(step)));
 }
 
 void mimo_filter::measure_phases()
@@ -316,8 +301,7 @@ void mimo_filter::make_room()
     for (auto& each : d_outputs) {
         move_back(each.filtered, 2 * from);
         move_back(each.labels, symbols);
-        for (auto& labels : each.labelled)
-            move_back(labels, symbols);
+        each.phases.move_back(symbols);
         each.turn.move_back(from);
         each.known -= std::min(each.known, symbols);
     }
@@ -346,7 +330,7 @@ void mimo_filter::begin(output& each,
     each.bank.reset(each.settled);
     if (beside) {
         each.turn = beside->turn;
-        each.search.begin(beside->search.line());
+        each.phases.search().begin(beside->phases.search().line());
     } else {
         each.turn.reset();
         if (sent.carrier.turns()) {
@@ -354,7 +338,7 @@ void mimo_filter::begin(output& each,
             each.turn.begin(sent.carrier.frequency, 0, sample(symbol));
         }
         const std::size_t middle = sample(latest(step) + step / 2) - d_window.sps() / 2;
-        each.search.begin(
+        each.phases.search().begin(
             { wrapped(static_cast<float>(each.turn.phase_at(middle))),
               static_cast<float>(2 * M_PI * step) * each.turn.frequency() });
     }

@@ -11,7 +11,7 @@
 #include "core/tracking/carrier.h"
 #include "core/tracking/label_power.h"
 #include "core/tracking/mimo_start.h"
-#include "core/tracking/phase_search.h"
+#include "core/tracking/phase_decisions.h"
 #include "core/tracking/recovery.h"
 #include "core/tracking/tap_bank.h"
 
@@ -130,9 +130,8 @@ private:
         tap_bank bank;
         carrier turn;
         aligned_floats filtered; // interleaved
-        phase_search search;
-        std::vector<std::vector<std::uint8_t>> labelled; // at each of its angles
-        std::vector<std::uint8_t> labels;                // of the angle that was believed
+        phase_decisions phases;
+        std::vector<std::uint8_t> labels; // of the angle that was believed
         std::size_t known = 0; // labels from here on are behind the present taps
         std::array<std::complex<double>, 3> left{}; // see remaining()
         std::size_t heard = 0;                      // steps in a row that were not silent
@@ -208,7 +207,6 @@ private:
     normal_equations d_sums;
     mimo_start d_start;
     planes d_output, d_wanted;
-    aligned_floats d_turned;              // the windows of a step
     std::vector<signal_planes> d_windows; // of each channel
     aligned_floats d_expected;
     std::vector<phase_search::told> d_told; // of all streams, at each angle

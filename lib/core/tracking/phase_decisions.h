@@ -63,8 +63,7 @@ public:
 
     /*! \param first,n symbols of the buffer that are still needed
      * \param classes labels are less */
-    void
-    state(archive& members, std::size_t first, std::size_t n, std::size_t classes);
+    void state(archive& members, std::size_t first, std::size_t n, std::size_t classes);
 
 private:
     window_geometry d_window;
