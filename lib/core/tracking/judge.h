@@ -34,7 +34,7 @@ class judge
 {
 public:
     static constexpr std::size_t symbols = 128; //!< of a comparison
-    static constexpr std::size_t taps = 25;     //!< of a fitted filter
+    static constexpr std::size_t reach = 3;     //!< of a fitted filter, to either side
 
     enum class verdict {
         open,
@@ -93,7 +93,7 @@ private:
 
     std::shared_ptr<const expected_waveform> d_waveform;
     std::vector<std::vector<std::uint8_t>> d_symmetries;
-    std::size_t d_sps, d_planes;
+    std::size_t d_sps, d_taps, d_planes;
     normal_equations d_sums;
     least_squares d_solver;
     linear_filter d_filter;
