@@ -10,7 +10,7 @@ import pytest
 from gnuradio import adann, blocks, gr
 from PyQt5 import QtWidgets
 
-STEP = {"event": "step", "loss": 0.1, "confidence": 0.9, "network": "adaptive", "step": 9, "updates": 8,
+STEP = {"event": "step", "loss": 0.1, "confidence": 0.9, "network": "adaptive", "refined": True, "step": 9, "updates": 8,
         "dropped": 3, "rejected": 1, "rollbacks": 0, "queued": 2, "ber": 3e-4, "ber_low": 1e-4,
         "ber_high": 6e-4, "trustworthy": True, "tracking": "following", "memory": 512,
         "residual": -17.3, "filter_resets": 0, "frequency": 2e-6, "mer": 17.3, "evm": 0.1365}
@@ -35,6 +35,7 @@ def test_it_shows_what_an_equalizer_tells(application):
     assert panel.widget.text("estimated BER") == "3.0e-04"
     assert panel.widget.text("95 % interval") == "1.0e-04 to 6.0e-04"
     assert panel.widget.text("network in use") == "adaptive"
+    assert panel.widget.text("decisions") == "refined"
     assert panel.widget.text("MER") == "17.3 dB"
     assert panel.widget.text("EVM") == "13.7 %"
     assert panel.widget.text("front filter") == "following, memory 512 symbols"

@@ -36,8 +36,8 @@ class StatusWidget(QtWidgets.QWidget):
         form = QtWidgets.QFormLayout()
         if title:
             form.addRow(QtWidgets.QLabel(f"<b>{title}</b>"))
-        for name in ("estimated BER", "95 % interval", "network in use", "MER", "EVM", "front filter", "carrier",
-                     "trained", "dropped", "lag", *_COUNTED, "latest event"):
+        for name in ("estimated BER", "95 % interval", "network in use", "decisions", "MER", "EVM", "front filter",
+                     "carrier", "trained", "dropped", "lag", *_COUNTED, "latest event"):
             self._fields[name] = QtWidgets.QLabel(_BEFORE)
             self._fields[name].setMinimumWidth(210)
             form.addRow(name, self._fields[name])
@@ -79,6 +79,8 @@ class StatusWidget(QtWidgets.QWidget):
             self._set("estimated BER", f"{rate:.1e}" + ("" if status["trustworthy"] else " (uncalibrated)"))
             self._set("95 % interval", f"{low:.1e} to {high:.1e}")
         self._set("network in use", status.get("network", _BEFORE))
+        if "refined" in status:
+            self._set("decisions", "refined" if status["refined"] else "the network's")
         if "memory" in status:
             known = "mer" in status
             self._set("MER", f"{status['mer']:.1f} dB" if known else _BEFORE)

@@ -277,6 +277,7 @@ BOOST_AUTO_TEST_CASE(numbers_of_a_carriers_phase_that_make_no_sense_are_refused)
 BOOST_AUTO_TEST_CASE(a_stream_that_starts_anew_keeps_the_taps_and_no_sample)
 {
     settings.batch = 64;
+    settings.decisions = decision_kind::network; // symbol for symbol
     adaptive_equalizer equalizer(initial, 4, settings);
     equalizer.start();
     decide(equalizer, 0, 20 * batch);
