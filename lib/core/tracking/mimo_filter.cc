@@ -63,8 +63,7 @@ mimo_filter::mimo_filter(const model& behind, const mimo_filter_settings& settin
       d_chance(left_at_random(d_symbols, 2)),
       d_power(d_symbols),
       d_taps(odd_taps(checked(settings, behind).length, behind.sps)),
-      d_reach(d_taps / 2),
-      d_delay(whole_symbols(d_reach, behind.sps)),
+      d_delay(whole_symbols(reach(), behind.sps)),
       d_past(start_symbols + d_delay + 2 * (d_half_window + d_waveform.reach()) +
              whole_symbols(d_taps, behind.sps) + step),
       d_capacity(d_past + room),
@@ -100,7 +99,7 @@ mimo_filter::mimo_filter(const model& behind, const mimo_filter_settings& settin
     d_outputs.assign(settings.outputs, each);
     for (std::size_t o = 0; o < outputs(); ++o) { // channel o
         aligned_floats nothing(d_sums.vector_floats());
-        nothing[o * d_taps + d_reach] = 1;
+        nothing[o * d_taps + reach()] = 1;
         d_outputs[o].bank.reset(nothing);
     }
 }
@@ -152,7 +151,7 @@ void mimo_filter::filter(output& each)
     for (std::size_t c = 0; c < channels(); ++c)
         d_filter.run(each.bank.taps() + c * d_taps,
                      d_sums.pitch(),
-                     d_in[c] + static_cast<std::ptrdiff_t>(first - d_reach),
+                     d_in[c] + static_cast<std::ptrdiff_t>(first - reach()),
                      n,
                      d_output.re.data(),
                      d_output.im.data(),
@@ -175,7 +174,7 @@ void mimo_filter::decide(output& each)
 bool mimo_filter::usable(const output& each, std::size_t first) const
 {
     return each.starts > 0 && first >= each.known + d_waveform.reach() &&
-           d_unusable + d_reach + d_window.sps() <= sample(first);
+           d_unusable + reach() + d_window.sps() <= sample(first);
 }
 
 // What the step that is measured next tells of the phase.
@@ -269,7 +268,7 @@ void mimo_filter::update(output& each)
     d_wanted.assign(d_expected.data(), sample(block));
     each.turn.rotate(d_wanted, first, sample(block));
     for (std::size_t c = 0; c < channels(); ++c)
-        d_windows[c] = d_in[c] + static_cast<std::ptrdiff_t>(first - d_reach);
+        d_windows[c] = d_in[c] + static_cast<std::ptrdiff_t>(first - reach());
     d_sums.set(d_windows.data(), d_wanted, sample(block));
     each.bank.learn(d_sums);
 }
@@ -366,7 +365,7 @@ void mimo_filter::start(const float* const* samples,
                         std::size_t{ 0 },
                         d_symbols.size() - 1);
     const std::size_t n = symbols - 2, owned = d_window.sps() - d_window.sps() / 2;
-    const std::size_t margin = d_reach + d_taps + 2 * simd::lanes + 16;
+    const std::size_t margin = reach() + d_taps + 2 * simd::lanes + 16;
     std::vector<planes> stretch(channels(), planes(sample(symbols) + 2 * margin, true));
     std::vector<signal_planes> x;
     for (std::size_t c = 0; c < channels(); ++c) {
@@ -558,7 +557,7 @@ bool mimo_filter::begin_at_level(output& each)
         d_filter.run(each.settled.data() + c * d_taps,
                      d_sums.pitch(),
                      d_in[c] + (static_cast<std::ptrdiff_t>(from) -
-                                static_cast<std::ptrdiff_t>(d_reach)),
+                                static_cast<std::ptrdiff_t>(d_taps / 2)),
                      count,
                      output.re.data(),
                      output.im.data(),

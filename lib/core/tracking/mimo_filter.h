@@ -145,6 +145,10 @@ private:
     };
 
     std::size_t sample(std::size_t symbol) const { return symbol * d_window.sps(); }
+    std::size_t reach() const
+    {
+        return d_taps / 2;
+    } // samples that taps look at on each side
     //! Symbols up to here are filtered; decided.
     std::size_t ready() const { return d_filled - d_delay; }
     std::size_t decided() const { return ready() - d_half_window; }
@@ -189,7 +193,7 @@ private:
     const unsigned d_half_window;
     const float d_chance;      // mean square that decisions at random leave
     const label_power d_power; // of labels
-    const std::size_t d_taps, d_reach, d_delay, d_past, d_capacity;
+    const std::size_t d_taps, d_delay, d_past, d_capacity;
 
     // Symbol k's middle is sample k·sps of these.
     std::vector<planes> d_in;   // unusable samples are zero

@@ -20,78 +20,76 @@ namespace gr::adann::core {
 //! What a recovery knows of its stream.
 enum class recovery_state {
     following,   //!< its decisions explain the samples
-    doubtful,    //!< so they do again, but after a loss they may be late or rotated
-    interrupted, //!< the residual exceeds the limit, which no test has confirmed yet
-    lost,        //!< it still does at a test
-    poor,        //!< it does, but leaves clearly less than decisions without the filter
-    trained      //!< started by a training sequence: nothing is tested until a reset
+    doubtful,    //!< they do so again after a loss, but may be late or rotated
+    interrupted, //!< its residual exceeds the limit, which no test has confirmed yet
+    lost,        //!< a test has confirmed it
+    poor,        //!< a test has, but decisions without the filter explain clearly less
+    trained //!< a training sequence has set the taps: nothing is tested until a reset
 };
 constexpr std::size_t recovery_states = 6;
 
 //! What may happen to it.
 enum class recovery_event {
-    exceeds,     //!< the residual exceeds the limit after an update
-    explains,    //!< a test: it does not
-    unexplained, //!< the same, but few different labels explain the samples badly
-    settles,     //!< the same, and the labels are surely neither late nor rotated
+    exceeds,     //!< an update: the residual exceeds the limit
+    explains,    //!< a test: the residual is below the limit
+    unexplained, //!< a test: it is, but few different labels explain the samples badly
+    settles,     //!< a test: it is, and labels are neither late nor rotated
     fails,       //!< a test: the residual exceeds the limit
-    leads, //!< the same, but it is clearly less than what decisions without the filter leave
-    starts, //!< the taps start: over, or from a hypothesis
-    told,   //!< labels are known
-    trains, //!< a training sequence has set the taps
-    resets  //!< by the owner
+    leads,       //!< a test: it does, but that without the filter is clearly larger
+    starts,      //!< the taps start over, or from a hypothesis
+    told,        //!< labels are known
+    trains,      //!< a training sequence has set the taps
+    resets       //!< the owner wants it
 };
 
-//! The state after an event.
+//! The state after an event: the table at recovery.
 recovery_state after(recovery_state before, recovery_event event);
 
 //! Labels that may be those of the latest symbols.
 struct hypothesis {
     enum class source {
-        present, //!< the stream's own, which may be displaced
+        present, //!< the stream's own, which may be late or rotated
         level,   //!< decided at the constellation's power
         blind    //!< by an equalizer that needs no decision
     };
     source from;
     const std::uint8_t* labels; //!< of the latest n symbols
     std::size_t n;
-    signal_planes
-        samples; //!< of judge::symbols that they are to explain, without their carrier
-    float most;  //!< residual, mean square, that taps which start from them may leave
+    signal_planes samples; //!< of judge::symbols, without their carrier
+    float most;            //!< residual that taps which start from them may leave
 };
 
 /*! Supervises a stream behind a filter.
  *
  * The limit of the residual is what the model learnt as noise and three quarters of what decisions
  * at random leave. Beyond it decisions are not used. Every judge::symbols symbols while the stream
- * is not following, else more rarely, test() compares its labels with those that the network makes
- * of the samples as they came in (judge.h):
+ * is not following, else every tested_every, a test compares its labels with those that the network
+ * makes of the samples as they came in (judge.h). After an event the state is:
  *
- * | | residual exceeds the limit | a test: it does not | … and settles | a test: it does | … clearly less than unfiltered | taps start | known labels | training sequence |
- * |---|---|---|---|---|---|---|---|---|
- * | following   | interrupted | following | following | lost | poor | doubtful | following | trained |
- * | doubtful    | lost        | doubtful  | following | lost | poor | doubtful | following | trained |
- * | interrupted | interrupted | following | following | lost | poor | doubtful | following | trained |
- * | lost        | lost        | doubtful  | following | lost | poor | doubtful | following | trained |
- * | poor        | poor        | doubtful  | following | lost | poor | doubtful | following | trained |
- * | trained     | trained     |           |           |      |      |          | trained   | trained |
+ *     before       exceeds      explains   unexplained  settles, told  fails  leads  starts
+ *     following    interrupted  following  doubtful     following      lost   poor   doubtful
+ *     doubtful     lost         doubtful   doubtful     following      lost   poor   doubtful
+ *     interrupted  interrupted  following  doubtful     following      lost   poor   doubtful
+ *     lost         lost         doubtful   doubtful     following      lost   poor   doubtful
+ *     poor         poor         doubtful   doubtful     following      lost   poor   doubtful
  *
- * Few different labels that explain the samples badly, as the inner points of a signal that became
- * fainter, make a stream doubtful. Decisions are used unless it is interrupted or lost.
+ * `trains` leads from each to trained, which only `resets` ends; that leads from each to following.
+ * Decisions are used unless the state is interrupted or lost.
  *
- * Every way back is a hypothesis: labels for the latest symbols. By one rule it is believed if it
- * leaves clearly less, under half, of what is left by the present labels and by those of the
- * unfiltered samples. Each residual is what a fitted channel behind the expected waveform leaves of
- * the received samples (judge.h). Taps and carrier then start from the labels. What is proposed:
+ * Every way back is a hypothesis: labels for the latest symbols. By one rule it is believed if its
+ * residual is clearly less, under half, than that of the present labels and that of the unfiltered
+ * samples' labels (belief.h). Each residual is what a fitted channel behind the expected waveform
+ * leaves of the received samples. Taps and carrier then start from the labels. What is proposed:
  *
  * - level: the latest symbols decided at the constellation's power, where the power of the labels
  *   is surely another one (label_power.h); behind the taps in use, or those when it settled.
- * - blind: after a loss, ever more rarely, a linear equalizer from the latest samples alone
- *   (blind_decisions.h).
- * - present: labels may be late or rotated after a loss. The displacement that brings their channel
- *   nearest to the one before the loss (last_channel.h) is believed if two tests find the same.
+ * - blind: after a loss, ever more rarely, what a linear equalizer makes of the latest samples
+ *   alone (blind_decisions.h).
+ * - present: the stream's own labels, of which a loss may have left some late or rotated. The
+ *   displacement that brings their channel nearest to the one before the loss (last_channel.h) is
+ *   believed if two tests find the same.
  *
- * Labels of the other two are displaced by the channel as well. Where nothing is believed for
+ * Labels of the former two are displaced by the channel as well. Where nothing is believed for
  * tested_every symbols, or the judge finds the filter to be the worse one, the taps start over:
  * from a carrier's line if there is one (carrier_follower.h), else from doing nothing. */
 class recovery
