@@ -14,8 +14,10 @@ constexpr double steady = 0.95; // coherence of a line that phase noise does not
 constexpr double slowest_line = 0.125 / carrier_follower::checked_every;
 // The line's frequency comes from checked_every symbols, and predicts no phase beyond as many more.
 constexpr std::uint64_t predicted_for = 2 * carrier_follower::checked_every;
-constexpr float residual_block = 64; // symbols of latest_residual(), as of the taps'
-constexpr float residual_blocks = 4; // of residual()
+static_assert(block_symbols % carrier_follower::step == 0);
+// Symbols that latest_residual() and residual() look back, as the taps' do.
+constexpr auto latest_symbols = static_cast<float>(block_symbols);
+constexpr float residual_symbols = 4 * latest_symbols;
 } // namespace
 
 carrier_follower::carrier_follower(const expected_waveform& waveform,
@@ -104,8 +106,8 @@ void carrier_follower::search(sample_history& history,
                 history.next() - symbol,
                 history.labels(symbol));
     const float left = d_search->search().left(believed) / static_cast<float>(n);
-    d_left_latest += (left - d_left_latest) * step / residual_block;
-    d_left += (left - d_left) * step / (residual_blocks * residual_block);
+    d_left_latest += (left - d_left_latest) * step / latest_symbols;
+    d_left += (left - d_left) * step / residual_symbols;
 }
 
 // From the loop's line, in the step that was measured last.
@@ -126,10 +128,9 @@ void carrier_follower::measure(sample_history& history,
                                std::size_t taken,
                                bool hard)
 {
-    constexpr std::size_t most = 4 * step;
     for (std::size_t left = taken; left > 0; left -= step) {
         const std::size_t symbol = history.latest(left), first = history.owned(symbol);
-        if (left > most || !history.knows(left) || !history.is_usable(first)) {
+        if (left > block_symbols || !history.knows(left) || !history.is_usable(first)) {
             d_loop.skip(first);
             continue;
         }

@@ -17,6 +17,9 @@
 
 namespace gr::adann::core {
 
+//! Symbols between two updates of taps.
+constexpr std::size_t block_symbols = 64;
+
 //! \throws std::invalid_argument if the model has no expected waveform
 const expected_waveform& waveform_of(const model& behind);
 

@@ -21,6 +21,8 @@ constexpr std::size_t most_blind_taps = recovery::blind_symbols / 8 + 1;
 // Tests: the first try when all its symbols came after the loss, then ever more rarely.
 constexpr std::size_t first_try = 1 + recovery::blind_symbols / judge::symbols;
 constexpr std::size_t most_tests_apart = 4096 / judge::symbols;
+// Of a carrier's line it is what one test knows, and the next one compares with.
+static_assert(recovery::tested_every == carrier_follower::checked_every);
 constexpr std::size_t most_vain_tests = recovery::tested_every / judge::symbols;
 
 /* Whether labels tell a channel: half as many different pairs follow each other as in random data,

@@ -17,7 +17,7 @@ namespace gr::adann::core {
 
 //! What follows a stream; a front_filter decides when, a recovery whether it does so rightly.
 struct tracked_stream {
-    static constexpr std::size_t block = 64; //!< symbols between two updates of the taps
+    static constexpr std::size_t block = block_symbols;
     //! Symbols of a sequence that the taps start from, at most.
     static constexpr std::size_t most_known = 192;
 
