@@ -2,6 +2,7 @@
 #include "core/signal/expected_waveform.h"
 
 #include "core/common/checks.h"
+#include "core/common/split_mix.h"
 #include "core/signal/windows.h"
 
 #include <algorithm>
@@ -236,6 +237,21 @@ void expected_waveform::expect(const std::uint8_t* labels,
                 sum[i * stride() + j] += row[j];
         }
     }
+}
+
+float expected_waveform::power() const
+{
+    constexpr std::size_t drawn = 4096;
+    std::vector<std::uint8_t> labels(drawn + 2 * reach());
+    std::uint64_t random = 1;
+    for (auto& label : labels)
+        label = static_cast<std::uint8_t>((split_mix(random) >> 32) % d_classes);
+    std::vector<float> samples(drawn * stride());
+    expect(&labels[reach()], drawn, samples.data());
+    double sum = 0;
+    for (const float value : samples)
+        sum += double{ value } * value;
+    return static_cast<float>(sum / static_cast<double>(drawn * sps()));
 }
 
 double expected_waveform::residual(const std::uint8_t* labels,

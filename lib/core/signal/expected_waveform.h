@@ -76,6 +76,8 @@ public:
     std::size_t rows() const { return d_shape.rows; }
     //! The rms that it leaves of each float, of symbols that it was not learnt from.
     float noise() const { return d_noise; }
+    //! Mean square of a sample for uniform labels, estimated from 4096 symbols.
+    float power() const;
     //! Values of noise_correlation().
     std::size_t lags() const { return std::size_t{ 2 } * noise_reach * sps() + 1; }
     /*! (lags(), 2 for complex samples, else 1): what that noise v has in common with the

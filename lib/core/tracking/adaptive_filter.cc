@@ -2,6 +2,7 @@
 #include "core/tracking/adaptive_filter.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace gr::adann::core {
 
@@ -17,6 +18,8 @@ adaptive_filter::adaptive_filter(const learning_target& target,
       d_sums(taps, history.is_complex()),
       d_wanted_noise(d_sums.noise(target.waveform().noise_correlation())),
       d_error(d_sums.noise(target.error_correlation())),
+      d_power(target.waveform().power()),
+      d_level(std::sqrt(d_power + d_wanted_noise[taps / 2])), // at lag 0: the noise's power
       d_filter(taps, history.is_complex(), simd::active()),
       d_bank(taps, short_taps, history.is_complex(), block, memories, most_apart),
       d_acquisition(d_sums, history.window().sps()),
@@ -76,8 +79,8 @@ void adaptive_filter::learn(sample_history& history,
     if (carrier)
         carrier->loop().rotate(d_wanted, owned, n);
     d_sums.set(history.received(first), d_wanted, n);
-    d_sums.want(d_wanted_noise);
-    d_sums.want(d_error, aim.slope / (1 - aim.slope));
+    d_sums.want(d_wanted_noise, 1, d_level);
+    d_sums.want(d_error, aim.slope / (1 - aim.slope), d_level);
     d_bank.learn(d_sums, blocks, aim.measured ? &*aim.measured : nullptr);
     if (carrier && carrier->takes_phase()) {
         const float ahead = phase();
@@ -106,7 +109,7 @@ bool adaptive_filter::start(sample_history& history,
         carrier->turn_settled(history, d_wanted, owned, samples, 1);
     const auto sum = [&] {
         d_sums.set(x, d_wanted, samples);
-        d_sums.want(d_wanted_noise);
+        d_sums.want(d_wanted_noise, 1, d_level);
     };
     sum();
     if (!(d_acquisition.find(d_sums, x, d_wanted, samples, finds_carrier) < most))

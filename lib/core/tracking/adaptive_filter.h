@@ -11,6 +11,8 @@
 #include "core/tracking/learning_target.h"
 #include "core/tracking/tap_bank.h"
 
+#include <algorithm>
+
 namespace gr::adann::core {
 
 /*! A filter over the samples of a history, whose taps are least squares (tap_bank.h) towards the
@@ -44,6 +46,8 @@ public:
     const aligned_floats& identity() const { return d_identity; }
     tap_bank& bank() { return d_bank; }
     const tap_bank& bank() const { return d_bank; }
+    //! Mean square of what the waveform leaves of a filtered sample, over the waveform's own.
+    float residual() const { return std::max(d_bank.residual(), 0.0f) / d_power; }
     //! The phase that the taps turn the trained noise by, radians.
     float phase() const { return d_bank.phase(d_wanted_noise.data()); }
 
@@ -87,6 +91,8 @@ private:
     normal_equations d_sums; // of a block
     // normal_equations::noise(): of the learnt noise, of what soft_decisions estimate wrongly.
     aligned_floats d_wanted_noise, d_error;
+    float d_power; // of the waveform
+    float d_level; // rms of the samples that the model was trained on
     linear_filter d_filter;
     tap_bank d_bank;
     acquisition d_acquisition;

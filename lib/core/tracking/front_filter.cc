@@ -279,7 +279,7 @@ front_filter_status front_filter::status() const
     const auto& carrier = d_stream.carrier;
     return { state(),
              d_recovery.is_used() ? bank.memory() : 0,
-             std::max(bank.residual(), 0.0f),
+             d_stream.filter.residual(),
              d_recovery.resets(),
              carrier ? carrier->slips() : 0,
              carrier ? carrier->loop().phase() : 0,

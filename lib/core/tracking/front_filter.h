@@ -51,8 +51,8 @@ constexpr std::array<word<tracking_state>, 4> words(tracking_state)
 struct front_filter_status {
     tracking_state state = tracking_state::following;
     std::size_t memory = 0; //!< of the taps in use, in symbols; 0: they do nothing
-    /*! Mean square of what the expected waveform leaves of a filtered sample, predicted,
-     * over the latest few blocks; samples have unit power. NaN before the first block. */
+    /*! Mean square of what the expected waveform leaves of a filtered sample over that of the
+     * waveform, predicted, of the latest few blocks. NaN before the first block. */
     float residual = std::numeric_limits<float>::quiet_NaN();
     std::uint64_t resets = 0; //!< times that it started over
     std::uint64_t slips = 0;  //!< cycle slips of the carrier that were seen, and undone

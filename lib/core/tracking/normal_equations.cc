@@ -161,12 +161,12 @@ aligned_floats normal_equations::noise(const std::vector<float>& correlation) co
     return found;
 }
 
-void normal_equations::want(const aligned_floats& noise, float times)
+void normal_equations::want(const aligned_floats& noise, float times, float level)
 {
     float* const p = d_sums.data() + d_planes * matrix();
     if (times == 0)
         return;
-    const float rms = std::sqrt(*row(0) / count());
+    const float rms = std::sqrt(*row(0) / count()) / level;
     for (std::size_t k = 0; k < noise.size(); ++k)
         p[k] += times * count() * rms * noise[k];
     p[vector_floats()] += 2 * times * count() * noise[d_taps / 2];

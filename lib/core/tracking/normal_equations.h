@@ -68,9 +68,10 @@ public:
      * expected_waveform::noise_correlation(): of lags beyond the taps nothing is used */
     aligned_floats noise(const std::vector<float>& correlation) const;
     /*! As if that noise had been in the samples z, and had come with the samples x at their
-     * present level: those it was measured in have unit power. What the sums leave stays as it
-     * was for taps that bring x back to that power. */
-    void want(const aligned_floats& noise, float times = 1);
+     * present level. What the sums leave stays as it was for taps that bring x back to the level it
+     * was measured at.
+     * \param level rms of the samples it was measured in */
+    void want(const aligned_floats& noise, float times = 1, float level = 1);
     //! As if the complex samples z had been turned by so many radians.
     void turn_wanted(float by);
     //! Weights these sums with `keep` and adds others.
