@@ -67,7 +67,8 @@ struct learner_status {
     //! from a checkpoint.
     error_rate estimated;
     std::uint64_t estimates = 0; //!< how many were made
-    bool refined = false; //!< whether decisions are refined: asked for, and the signal is known
+    bool refined =
+        false; //!< whether decisions are refined: asked for, and the signal is known
 
     std::uint64_t rejected() const { return steps - updates; }
 };
