@@ -60,7 +60,7 @@ def test_decides_as_the_core_does_whatever_the_scheduler_hands_over(received):
     windows = np.lib.stride_tricks.sliding_window_view(padded, size * floats)[::SPS * floats]
     expected = core.tracked_network(model, length=LENGTH).decide(windows)[0]
     for items in (8192, 1000):
-        equalizer = adann.equalizer(model, mode="lockstep", learning_rate=0,
+        equalizer = adann.equalizer(model, mode="lockstep", learning_rate=0, decisions="network",
                                     front_filter_length=LENGTH)
         found, _, told = run(equalizer, samples, items=items)
         assert np.array_equal(found, expected)

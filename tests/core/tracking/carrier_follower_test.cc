@@ -37,12 +37,8 @@ struct turning_link {
                  unsigned seed)
         : receiver(make_slicer(name, sps, 1, 0.1f)),
           waveform(std::make_shared<const expected_waveform>(*receiver.waveform)),
-          history(receiver.window,
-                  0,
-                  waveform->reach(),
-                  receiver.symbols.size(),
-                  past,
-                  step),
+          history(
+              receiver.window, 0, waveform->reach(), receiver.symbols.size(), past, step),
           target(waveform, receiver.symbols, 192),
           carrier(*waveform, receiver.symbols, history),
           decides(receiver.net),
@@ -92,8 +88,7 @@ struct turning_link {
     }
     double phase_error() const
     {
-        const double now =
-            carrier.loop().phase_at(history.sample(history.next()));
+        const double now = carrier.loop().phase_at(history.sample(history.next()));
         return std::remainder(now - phases[decided.size() * receiver.sps], whole_turn);
     }
     double errors_in_latest(std::size_t n) const
@@ -120,9 +115,9 @@ BOOST_DATA_TEST_CASE(the_phase_is_the_carriers,
         BOOST_TEST(!link.run(1024, true));
     BOOST_TEST(std::abs(link.carrier.loop().frequency() - 1e-4) < 1e-5);
     BOOST_TEST(std::abs(link.phase_error()) < 0.1);
-    BOOST_TEST(std::abs(std::remainder(link.carrier.settled_phase() -
-                                           link.phases[4096 * sps],
-                                       whole_turn)) < 0.1);
+    BOOST_TEST(
+        std::abs(std::remainder(link.carrier.settled_phase() - link.phases[4096 * sps],
+                                whole_turn)) < 0.1);
     BOOST_TEST(link.carrier.slips() == 0u);
 }
 

