@@ -54,7 +54,7 @@ def test_the_eye_height_of_gaussian_noise(deviation, error_rate):
     labels = random_labels()
     heights = scope.eye_heights(POINTS[labels] + noise(SYMBOLS, deviation), labels, POINTS, error_rate)
     lost = -scipy.special.ndtri(error_rate) * deviation  # the spacing is 2
-    assert heights == pytest.approx(np.full(3, 1 - lost), abs=0.1 * lost)
+    assert heights == pytest.approx(np.full(3, max(0, 1 - lost)), abs=0.1 * lost)
 
 
 def test_the_eye_height_of_bounded_interference_and_noise():
@@ -195,6 +195,15 @@ def test_what_has_no_meaning_is_left_out_with_a_reason():
 
     unknown = np.full(SYMBOLS, 255, np.uint8)
     assert list(scope.measure(values, values, labels, unknown, PAM4, 1).left_out) == ["all"]
+
+
+def test_bpsk_of_complex_samples_has_no_levels():
+    pam2 = core.constellation("pam2")
+    labels = random_labels(2)
+    values = pam2.centred[labels] * 1j ** 0.5 + noise(SYMBOLS, 0.1) + 1j * noise(SYMBOLS, 0.1, 3)
+    found = scope.measure(values, values, labels, labels, pam2, 1)
+    assert left_out(found, "eye_height_after", "sndr")
+    assert found.figures["mer_after"] == pytest.approx(10 * np.log10(1 / 0.02), abs=0.1)
 
 
 @pytest.mark.parametrize("name", ["pam2", "pam4", "pam8", "qpsk", "16qam"])

@@ -125,9 +125,10 @@ def equalize(model: str, captures: tuple[str, ...], references: tuple[str, ...],
     if errors:
         runs = [replace(run, gmi=gmi) for run, gmi in zip(runs, errors.gmis())]
     if report_path or page:
+        constellation, sps = trained.constellation, trained.sps
         runs = [replace(run, scope=measure_capture(
-            capture, soft, labels, aligned_reference(labels, capture.reference, trained.constellation, block), trained.constellation,
-            trained.sps)) for run, capture, soft, labels in zip(runs, prepared, received.soft, received.labels)]
+            capture, soft, labels, aligned_reference(labels, capture.reference, constellation, block), constellation,
+            sps)) for run, capture, soft, labels in zip(runs, prepared, received.soft, received.labels)]
     rate = sum(map(len, received.labels)) / seconds / 1e6
     report["adaptation"] |= {"steps": received.steps, "dropped": received.dropped, "rejected": received.rejected}
     write_results(runs, {

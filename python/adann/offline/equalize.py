@@ -137,7 +137,7 @@ def equalize_captures(model: core.model | str | Path, captures: Sequence[Capture
             top.connect((equalizers[name], 1), (rates, 1))
             counters.append(rates)  # GNU Radio keeps no Python block
         if name in soft:
-            kind = np.complex64 if model.constellation.is_complex else np.float32
+            kind = np.complex64 if model.complex else np.float32
             parts[name] = part_sink(_measured_items(captures, model.sps), kind)
             if not counter:
                 top.connect((equalizers[name], 1), blocks.null_sink(4 * model.constellation.size))
@@ -155,7 +155,8 @@ def equalize_captures(model: core.model | str | Path, captures: Sequence[Capture
 
     return {name: Received(np.split(sinks[name].items, starts[1:-1]), sinks[name].full, block.steps(),
                            block.dropped(), block.rejected(), block.rollbacks(), _known(block.modulation_error_ratio()),
-                           _estimate(block.estimated_ber()), parts[name].parts if name in soft else [], _messages(stores.get(name)))
+                           _estimate(block.estimated_ber()), parts[name].parts if name in soft else [],
+                           _messages(stores.get(name)))
             for name, block in equalizers.items()}, seconds
 
 

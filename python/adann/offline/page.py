@@ -106,7 +106,8 @@ def _page(name: str, scope: Measured, rates: npt.ArrayLike, entry: Mapping) -> A
     if np.any(rates > 0):
         errors.set_yscale("log")
     else:
-        errors.text(0.5, 0.5, "no error" if np.any(rates == 0) else "not known", ha="center", transform=errors.transAxes)
+        errors.text(0.5, 0.5, "no error" if np.any(rates == 0) else "not known", ha="center",
+                    transform=errors.transAxes)
     errors.set(title="error rate over time", xlabel="blocks")
     table.axis("off")
     text = [f"{name:<31}{value}" for name, value in table_of(scope, entry)]
@@ -114,7 +115,8 @@ def _page(name: str, scope: Measured, rates: npt.ArrayLike, entry: Mapping) -> A
     figure.text(0.01, 0.005, "\n".join([
         f"labels: {scope.figures.get('labels', 'none')}, {scope.figures.get('symbols', 0)} symbols; docs/scope.md "
         "defines the figures", *reasons_of(scope)]), fontsize=6, va="bottom")
-    figure.get_layout_engine().set(rect=(0, 0.03 + 0.014 * len(reasons_of(scope)), 1, 0.97 - 0.014 * len(reasons_of(scope))))
+    notes = 0.03 + 0.014 * len(reasons_of(scope))
+    figure.get_layout_engine().set(rect=(0, notes, 1, 1 - notes))
     return figure
 
 

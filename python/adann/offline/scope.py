@@ -17,7 +17,7 @@ import scipy.signal
 import scipy.special
 
 from .. import core
-from ..captures.labels import UNKNOWN, known
+from ..captures.labels import known
 from ..captures.statistics import error_vector_magnitude, modulation_error_ratio
 from .blind import wrong_decisions
 from .conventional import slicer
@@ -84,10 +84,10 @@ def eye_edges(values: npt.NDArray, labels: Labels, points: npt.NDArray, error_ra
 
 
 def eye_heights(values: npt.NDArray, labels: Labels, points: npt.NDArray, error_rate: float) -> Reals:
-    """(M-1,): the height of each eye over the mean spacing of the levels; negative: closed. Of Gaussian noise
+    """(M-1,): the height of each eye over the mean spacing of the levels; 0: closed. Of Gaussian noise
     1 - 2 Q^-1(error_rate) deviation / spacing. Arguments as of levels_of."""
     spacing = np.ptp(levels_of(values, labels, points)) / (len(points) - 1)
-    return np.asarray(np.diff(eye_edges(values, labels, points, error_rate))[:, 0] / spacing)
+    return np.maximum(0, np.diff(eye_edges(values, labels, points, error_rate))[:, 0] / spacing)
 
 
 def interpolated(samples: npt.NDArray, sps: int) -> Reals:
@@ -100,10 +100,14 @@ def interpolated(samples: npt.NDArray, sps: int) -> Reals:
 def eye_widths(waveform: Reals, labels: Labels, points: npt.NDArray, error_rate: float) -> tuple[Reals, int]:
     """(M-1,): of each eye, in symbols, how long both edges are on their sides of the threshold; and the best phase.
 
-    waveform: (n, PHASES); the threshold of an eye is the middle of its edges where the smallest eye is highest.
+    waveform: (n, PHASES); the best phase is that of which the levels explain most; the threshold of an eye is the
+    middle of its edges there.
     """
     edges = np.array([eye_edges(column, labels, points, error_rate) for column in waveform.T])
-    best = int(np.diff(edges).min(axis=(1, 2)).argmax())
+    shares = np.bincount(labels, minlength=len(points))[np.argsort(points)] / labels.size
+    means = np.array([levels_of(column, labels, points) for column in waveform.T])
+    between = (means ** 2) @ shares - (means @ shares) ** 2
+    best = int((between / waveform.var(axis=0)).argmax())
     thresholds = edges[best].mean(axis=1)
     margins = np.minimum(thresholds - edges[:, :, 0], edges[:, :, 1] - thresholds)
     return np.array([_opening(margin, best) for margin in margins.T]), best
@@ -296,15 +300,13 @@ class Measured:
     labels: Labels = field(default_factory=lambda: np.zeros(0, np.uint8))
     sps: int = 1
 
-    def take(self, measure: Callable[[], Any], *keys: str) -> Any:
-        """Note what a measure gives under its keys, or why there is nothing."""
+    def take(self, measured: Callable[[], Any], key: str) -> Any:
+        """What a measure gives; None where it has no meaning, and the reason is noted under its key."""
         try:
-            value = measure()
+            return measured()
         except ValueError as error:
-            self.left_out.update(dict.fromkeys(keys, str(error)))
+            self.left_out[key] = str(error)
             return None
-        self.figures.update(zip(keys, value if len(keys) > 1 else [value]))
-        return value
 
     def entry(self) -> dict:
         """Its entry of a report."""
@@ -319,13 +321,14 @@ def measure(samples: npt.NDArray, soft: npt.NDArray, decided: Labels, sent: Labe
     (n,) each; sent: labels (n,), UNKNOWN where not known, or None: then the decisions stand for them.
     """
     result = Measured(samples=np.asarray(samples), soft=np.asarray(soft), sps=sps)
-    points = constellation.centred if constellation.is_complex else constellation.centred.real
+    is_complex = np.iscomplexobj(samples)  # BPSK has real points all the same
+    points = constellation.centred if is_complex else constellation.centred.real
     labels = decided if sent is None else sent
     result.labels = labels
     figures = result.figures
     told = known(labels, constellation.size)
     figures.update(labels="decided" if sent is None else "sent", symbols=int(np.count_nonzero(told)))
-    if not told.any() or sent is None and not _trusted(soft[told], labels[told], constellation):
+    if not told.any() or sent is None and not _trusted(soft[told], points[labels[told]], constellation):
         result.left_out["all"] = ("no symbol is known" if not told.any() else
                                   "the labels are decisions, of which more than 1 % may be wrong")
         return result
@@ -340,17 +343,15 @@ def measure(samples: npt.NDArray, soft: npt.NDArray, decided: Labels, sent: Labe
     else:
         result.left_out.update(dict.fromkeys(("ber_before", "ber_after"), "the labels sent are not known"))
     for name, values in (("before", middles), ("after", soft)):
-        ratio = result.take(lambda values=values: modulation_error_ratio(values[told], points[labels[told]]),
-                            f"mer_{name}")
-        if ratio is not None:
-            figures[f"evm_{name}"] = error_vector_magnitude(ratio)
+        figures[f"mer_{name}"] = modulation_error_ratio(values[told], points[labels[told]])
+        figures[f"evm_{name}"] = error_vector_magnitude(figures[f"mer_{name}"])
     pulse = result.pulse = result.take(lambda: fit_pulse(result.samples, labels, points, sps), "pulse_response")
     if pulse:
         figures.update(pulse_response=[[float(each.real), float(each.imag)] if np.iscomplexobj(each) else float(each)
                                        for each in pulse.response], pulse_length=pulse.length)
     else:
         result.left_out["pulse_length"] = result.left_out["pulse_response"]
-    if constellation.is_complex:
+    if is_complex:
         result.left_out.update(dict.fromkeys(_OF_LEVELS, "complex samples have no levels"))
         return result
     if pulse:
@@ -365,10 +366,9 @@ _OF_LEVELS = ("sndr", "levels_before", "levels_after", "rlm_before", "rlm_after"
               "eye_height_after", "eye_width_before", "tdecq")
 
 
-def _trusted(soft, labels, constellation):
-    points = constellation.centred if constellation.is_complex else constellation.centred.real
-    ratio = modulation_error_ratio(soft, points[labels])
-    return wrong_decisions(constellation, ratio, labels.size) <= _MOSTLY_RIGHT * labels.size
+def _trusted(soft, decided, constellation):
+    ratio = modulation_error_ratio(soft, decided)
+    return wrong_decisions(constellation, ratio, soft.size) <= _MOSTLY_RIGHT * soft.size
 
 
 def _measure_levels(result, middles, told, points):
