@@ -55,7 +55,7 @@ def try_capture(files: tuple[str, ...], reference: str | None, constellation: co
     interval (Clopper-Pearson). Without a reference who is right is not known: where the four decide differently, those
     decisions count as refuted whose residual is larger than another one's.
 
-    What a scope shows follows, of the last 32768 symbols or of the longest burst, with reasons for what is left out;
+    What a scope shows follows, of the last 32768 symbols or of the longest burst, with reasons for what is missing;
     report.json and report.pdf have it, too.
     """
     from rich.console import Console

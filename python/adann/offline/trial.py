@@ -63,8 +63,8 @@ class Trial:
     linear equalizer, frozen network, AdaNN, of the symbols that nothing was fitted to; blind: whether no labels were
     given; verdict: a sentence; curves: {name: errors of
     blocks}; soft: {name: soft symbols} for the picture; scope: what was measured before and after AdaNN; scored: gmi
-    and ngmi of AdaNN's posteriors over the symbols of the rows, {} where not all labels are known; rates: bit error rate of
-    AdaNN in 50 blocks, [] of a blind trial."""
+    and ngmi of AdaNN's posteriors over the symbols of the rows, {} where not all labels are known; rates: bit error
+    rate of AdaNN in 50 blocks, [] of a blind trial."""
 
     doubtful: list
     said: list
