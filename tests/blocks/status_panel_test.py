@@ -42,7 +42,8 @@ def test_it_shows_what_an_equalizer_tells(application):
     assert panel.widget.text("trained") == "8 batches" and panel.widget.text("dropped") == "3 batches"
     assert not np.array_equal(picture(panel), empty)
     panel.widget.told.emit({**STEP, "trustworthy": False, "event": "rollback", "detail": "why"})
-    assert panel.widget.text("estimated BER") == "3.0e-04 (uncalibrated)"
+    assert panel.widget.text("estimated BER") == "at least 3e-04, not calibrated"
+    assert panel.widget.text("95 % interval") == "–"
     assert panel.widget.text("latest event") == "rollback why"
     panel.widget.told.emit({"event": "start", "detail": "a stage", "network": "linear"})
     assert panel.widget.text("network in use") == "linear"
