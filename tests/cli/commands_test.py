@@ -111,7 +111,8 @@ def gmi_of_pam4(model, samples, sent):
 
 def test_two_captures_are_equalized_and_reported(sets, tmp_path):
     result = equalize_two(sets, "--mode", "off", "-o", tmp_path / "out.u8", "--report",
-                          tmp_path / "report.json", "--plot", tmp_path / "ber.png", "--block", 4096)
+                          tmp_path / "report.json", "--plot", tmp_path / "ber.png", "--block", 4096,
+                          "--page", tmp_path / "page.pdf")
     assert result.exit_code == 0, result.stderr
     assert result.stderr == ""
     labels = np.fromfile(tmp_path / "out.u8", np.uint8)
@@ -127,6 +128,13 @@ def test_two_captures_are_equalized_and_reported(sets, tmp_path):
                                                          np.fromfile(sets / f"{name}.u8", np.uint8)), abs=1e-3)
         assert entry["ngmi"] == entry["gmi"] / 2 and entry["code_rate"] == core.highest_code_rate(entry["ngmi"])
         assert f"{entry['ngmi']:.3f}" in result.stdout
+        scope = entry["scope"]
+        assert scope["labels"] == "sent" and scope["symbols"] > 29_000  # the last have no soft symbol
+        assert scope["ber_after"] == pytest.approx(entry["ber"], rel=0.05)
+        if name == "set1":  # one symbol of interference: two values a level, and noise
+            assert scope["sndr"] == pytest.approx(20 * np.log10(3 / 0.4), abs=0.3)
+            assert scope["rlm_before"] == pytest.approx(1, abs=0.05)
+    assert (tmp_path / "page.pdf").read_bytes().count(b"/Count 2") == 1
     assert report["mer"] is report["evm"] is None  # without adaptation there is no front filter
     assert [row["index"] for row in report["blocks"]] == 2 * list(range(8))
     assert report["blocks"][7]["symbols"] == 30_000 - 7 * 4096

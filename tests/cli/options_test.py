@@ -128,7 +128,7 @@ RIGHT = {
 NAMES = ["missing", "missing/a", "two.sigmf-meta", "qpsk.sigmf-data", "", ".", "..", "/", "a\x1b.f32", "ä.f32",
          "x" * 300, "out"]
 FILES = ("--capture", "--reference", "--model", "files", "file", "capture", "network", "model", "paths")
-OUTPUTS = ("--matrix", "--report", "--plot", "--checkpoint", "-o")
+OUTPUTS = ("--matrix", "--report", "--page", "--plot", "--checkpoint", "-o")
 
 
 def parameters(name):

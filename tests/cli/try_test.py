@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """adann try: from a file at any rate to a verdict, on signals whose truth is known."""
 
+import json
 import re
 
 import made_records
@@ -47,6 +48,12 @@ def test_with_labels_errors_are_counted_and_the_next_lines_work(tmp_path, monkey
     assert rows["slicer"][1] > 10 * rows["network, frozen"][1]
     assert "changes nothing here" in result.stdout
     assert (tmp_path / "out/try.png").stat().st_size > 10_000
+    report = json.loads((tmp_path / "out/report.json").read_text())
+    assert [row["errors"] for row in report["rows"]] == [errors for _, errors in rows.values()]
+    assert report["scope"]["labels"] == "sent" and report["scope"]["left_out"]["tdecq"]  # two of three are not known
+    assert report["scope"]["mer_after"] > report["scope"]["mer_before"] + 3
+    assert f"{report['scope']['mer_after']:.1f} dB" in result.stdout
+    assert (tmp_path / "out/report.pdf").read_bytes().startswith(b"%PDF")
     commands = re.findall(r"^  adann (.*)$", result.stdout, re.MULTILINE)
     assert [command.split()[0] for command in commands] == ["train", "equalize"]
     for command in commands:

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 PORTION = 1 << 18  # samples that are in memory at once
+_LEAST = 1e-15     # of a power
 
 
 def record_statistics(samples: npt.ArrayLike, first: int = 0, end: int | None = None) -> tuple[complex, float]:
@@ -38,6 +39,19 @@ def record_statistics(samples: npt.ArrayLike, first: int = 0, end: int | None = 
     if variance == 0:
         raise ValueError(f"samples is {mean} throughout, allowed: a record with a signal")
     return np.asarray(mean).item(), float(np.sqrt(variance))
+
+
+def modulation_error_ratio(values: npt.NDArray, sent: npt.NDArray) -> float:
+    """MER in dB: power of the points over that of their errors, after the best gain; ETSI TR 101 290.
+
+    values, sent: received values and points sent, (n,) each. Raises ValueError where all points are 0.
+    """
+    power = np.vdot(sent, sent).real
+    if not power:
+        raise ValueError("no symbol but 0")
+    gained = np.vdot(sent, values) / power * sent
+    signal, error = np.vdot(gained, gained).real, np.sum(abs(values - gained) ** 2)
+    return float(10 * np.log10(max(signal, _LEAST) / max(error, _LEAST)))
 
 
 def error_vector_magnitude(ratio: float) -> float:

@@ -40,11 +40,12 @@ OWN_DEFAULTS = {"mode": "lockstep"}  # a file has all the time
               help="Publish the status as JSON over ZeroMQ PUB on this port of 127.0.0.1.")
 @click.option("-o", "--output", metavar="FILE", help="The decided labels of all captures: .u8.")
 @click.option("--report", "report_path", metavar="FILE", help="Everything counted: .json.")
+@click.option("--page", metavar="FILE", help="What a scope shows, on one page: .pdf, .png or .svg.")
 @click.option("--plot", metavar="FILE", help="BER over blocks: .png, .pdf or .svg.")
 @interrupts.held()
 def equalize(model: str, captures: tuple[str, ...], references: tuple[str, ...], preset: str,
              skip: int, symbols: int | None, block: int, monitor: int | None, output: str | None,
-             report_path: str | None, plot: str | None, **options: object) -> None:
+             report_path: str | None, page: str | None, plot: str | None, **options: object) -> None:
     """Decide the symbols of captures while the network adapts to them.
 
     Memory does not grow with the captures. Labels are written as they are decided, to the output's name and .part
@@ -58,14 +59,18 @@ def equalize(model: str, captures: tuple[str, ...], references: tuple[str, ...],
     capture has bursts; the report has GMI, bits a symbol, too. MER and EVM are those at the end, of what the network
     sees.
 
+    The report's "scope" has what a sampling oscilloscope shows of each capture's last 32768 symbols, or of its longest
+    burst: eye, levels, RLM, SNDR, TDECQ, pulse response, MER. It also says what has no meaning, and why.
+
     Ctrl-C stops it: what has been decided is counted and written, and the report says
     "complete": false.
     """
     from ..captures.files import cut, read_captures
     from ..captures.outputs import growing_output, is_stream
     from ..captures.statistics import error_vector_magnitude
-    from ..offline.equalize import equalize_captures, prepare_capture
-    from ..offline.evaluate import RunningErrors, all_known
+    from ..offline.equalize import equalize_captures, measure_capture, prepare_capture
+    from ..offline.evaluate import RunningErrors, aligned_reference, all_known
+    from ..offline.page import write_page
 
     if references and len(references) != len(captures):
         raise click.UsageError(f"{len(references)} --reference for {len(captures)} --capture; "
@@ -79,10 +84,11 @@ def equalize(model: str, captures: tuple[str, ...], references: tuple[str, ...],
         raise click.UsageError("--checkpoint needs --mode lockstep or live")
     if plot and not references:
         raise click.UsageError("--plot needs --reference")
-    if plot and Path(plot).suffix not in (".png", ".pdf", ".svg"):
-        raise click.UsageError(f"--plot {plot}: allowed: .png, .pdf, .svg")
-    check_outputs(output, report_path, plot, settings["checkpoint"], inputs=(*captures, *references))
-    check_outputs(output, report_path, plot, inputs=[model])  # a checkpoint may be the model that it goes on from
+    for name, picture in (("--plot", plot), ("--page", page)):
+        if picture and Path(picture).suffix not in (".png", ".pdf", ".svg"):
+            raise click.UsageError(f"{name} {picture}: allowed: .png, .pdf, .svg")
+    check_outputs(output, report_path, page, plot, settings["checkpoint"], inputs=(*captures, *references))
+    check_outputs(output, report_path, page, plot, inputs=[model])  # a checkpoint may be the model that it goes on from
     if preset in WARNINGS:
         click.echo(f"warning: --preset {preset}: {WARNINGS[preset]}", err=True)
     trained = core.load_model(model)
@@ -112,11 +118,17 @@ def equalize(model: str, captures: tuple[str, ...], references: tuple[str, ...],
 
         by_name, seconds = equalize_captures(
             model, prepared, {"equalizer": settings}, progress, watching.status if watching.wanted else None,
-            stop=interrupts.come, files={"equalizer": part}, counted={"equalizer": errors} if errors else None)
+            stop=interrupts.come, files={"equalizer": part}, counted={"equalizer": errors} if errors else None,
+            soft=["equalizer"] if report_path or page else [])
         received = by_name["equalizer"]
         runs = evaluate(prepared, received.labels, trained.constellation, trained.sps, block)
     if errors:
         runs = [replace(run, gmi=gmi) for run, gmi in zip(runs, errors.gmis())]
+    if report_path or page:
+        constellation, sps = trained.constellation, trained.sps
+        runs = [replace(run, scope=measure_capture(
+            capture, soft, labels, aligned_reference(labels, capture.reference, constellation, block), constellation,
+            sps)) for run, capture, soft, labels in zip(runs, prepared, received.soft, received.labels)]
     rate = sum(map(len, received.labels)) / seconds / 1e6
     report["adaptation"] |= {"steps": received.steps, "dropped": received.dropped, "rejected": received.rejected}
     write_results(runs, {
@@ -124,6 +136,8 @@ def equalize(model: str, captures: tuple[str, ...], references: tuple[str, ...],
         "estimated_ber": received.estimated_ber, "mer": received.mer,
         "evm": None if received.mer is None else error_vector_magnitude(received.mer),
         "msymbols_per_second": rate}, report_path, plot)
+    if page and runs:
+        write_page(page, [(Path(run.file).name, run.scope, run.latest(), run.entry()) for run in runs])
     print_table(runs)
     click.echo(f"{mode}, {settings['loss']}: {received.steps} steps of {settings['batch']} symbols, "
                f"{received.dropped} dropped, {received.rejected} rejected, "

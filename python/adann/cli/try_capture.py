@@ -37,7 +37,7 @@ from .terminal import (
 @click.option("--seed", default=0, type=Whole(0))
 @click.option("-o", "--output", metavar="DIR", default="adann-try",
               type=click.Path(file_okay=False, path_type=Path),
-              help="Folder for the resampled capture, the model and the picture.")
+              help="Folder for the resampled capture, the model, the report and the pictures.")
 @interrupts.held()
 def try_capture(files: tuple[str, ...], reference: str | None, constellation: core.constellation | None,
                 baud: float | None, sample_rate: float | None, channel: str | None, kind: str | None, skip: int,
@@ -54,6 +54,9 @@ def try_capture(files: tuple[str, ...], reference: str | None, constellation: co
     The table: symbols that nothing was fitted to; errors among them; the bit error rate with its 95 %
     interval (Clopper-Pearson). Without a reference who is right is not known: where the four decide differently, those
     decisions count as refuted whose residual is larger than another one's.
+
+    What a scope shows follows, of the last 32768 symbols or of the longest burst, with reasons for what is missing;
+    report.json and report.pdf have it, too.
     """
     from rich.console import Console
     from rich.table import Column, Table
@@ -61,11 +64,15 @@ def try_capture(files: tuple[str, ...], reference: str | None, constellation: co
     from ..captures.files import read_reference, write_capture
     from ..captures.recordings import read_recording
     from ..offline.guess import name_of
+    from ..offline.page import reasons_of, table_of, write_page
+    from ..offline.report import write_report
     from ..offline.trial import draw
     from ..offline.trial import try_capture as run
 
     model, picture = output / "model.safetensors", output / "try.png"
-    check_folder(output, *capture_files(output / "capture"), model, picture, inputs=(*files, reference))
+    report, page = output / "report.json", output / "report.pdf"
+    check_folder(output, *capture_files(output / "capture"), model, picture, report, page,
+                 inputs=(*files, reference))
     record, _ = read_recording(files, channel, kind, sample_rate)
     if reference:
         if constellation is None:
@@ -81,6 +88,9 @@ def try_capture(files: tuple[str, ...], reference: str | None, constellation: co
                          {"core:recorder": "adann try"}, trial.symbol_rate if told else None, trial.bursts)
     core.save_model(model, trial.model)
     draw(picture, trial)
+    write_report(report, {"symbol_rate": trial.symbol_rate, "constellation": name_of(trial.constellation),
+                          "rows": [vars(row) for row in trial.rows], **trial.scored, "scope": trial.scope.entry()})
+    write_page(page, [(Path(files[0]).name, trial.scope, trial.rates, trial.scored)])
 
     if trial.doubtful:
         click.echo(f"doubtful: {'; '.join(trial.doubtful)}")
@@ -96,6 +106,11 @@ def try_capture(files: tuple[str, ...], reference: str | None, constellation: co
         table.add_row(*cells)
     console = Console()
     Console(width=None if console.is_terminal else 120).print(table)
+    for name, value in table_of(trial.scope, trial.scored):
+        if value != "–":
+            click.echo(f"{name}: {value}")
+    for sentence in reasons_of(trial.scope):
+        click.echo(sentence)
     click.echo(trial.verdict)
     training = ["--reference", reference] if reference else ["--blind"]
     click.echo("Next, with other settings of training or of adaptation:")
@@ -105,4 +120,4 @@ def try_capture(files: tuple[str, ...], reference: str | None, constellation: co
                     ["equalize", "--model", model, "--capture", meta,
                      *(["--reference", reference] if reference else []), "-o", output / "labels.u8"]):
         click.echo(f"  adann {shlex.join(map(str, command))}")
-    click.echo(f"picture: {picture}")
+    click.echo(f"picture: {picture}; what a scope shows: {page}, {report}")

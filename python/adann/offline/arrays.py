@@ -126,6 +126,29 @@ class label_sink(gr.sync_block):
         self._size += labels.size
 
 
+class part_sink(gr.sync_block):
+    """The items of parts of a stream, of numpy's type `dtype`; spans: [(first, end)] of the parts, rising."""
+
+    def __init__(self, spans: Sequence[tuple[int, int]], dtype: npt.DTypeLike) -> None:
+        gr.sync_block.__init__(self, "part sink", [dtype], None)
+        self._spans, self._position = spans, 0
+        self._parts = [np.empty(end - first, dtype) for first, end in spans]
+
+    @property
+    def parts(self) -> list[npt.NDArray]:
+        """Of each part the items that have come."""
+        return [part[:max(0, self._position - first)] for part, (first, _) in zip(self._parts, self._spans)]
+
+    def work(self, inputs: list, _: Any) -> int:
+        begin, size = self._position, len(inputs[0])
+        for part, (first, end) in zip(self._parts, self._spans):
+            here = slice(max(first, begin), min(end, begin + size))
+            if here.start < here.stop:
+                part[here.start - first:here.stop - first] = inputs[0][here.start - begin:here.stop - begin]
+        self._position += size
+        return size
+
+
 class counting_sink(gr.sync_block):
     """Decided labels and their posteriors, `size` floats each, for `errors` to count."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -20,8 +20,9 @@ from ..blocks.status_monitor import status_listener
 from ..captures.alignment import known_labels
 from ..captures.files import Capture, check_rates
 from ..captures.statistics import Normalized, portions
-from .arrays import array_source, counting_sink, label_sink
+from .arrays import array_source, counting_sink, label_sink, part_sink
 from .evaluate import RunningErrors
+from .scope import MEASURED, Measured, measure
 
 
 @dataclass
@@ -40,6 +41,7 @@ class Received:
     rollbacks: int
     mer: float | None
     estimated_ber: dict | None
+    soft: list
     events: list | None
 
 
@@ -69,12 +71,35 @@ def spans(capture: Capture, sps: int) -> list[tuple[int, int]]:
             if burst.first < burst.end // sps * sps]
 
 
+def measured_span(capture: Capture, sps: int) -> tuple[int, int]:
+    """(first, end) of the symbols whose waveform is measured: the last of a capture, or of its longest burst."""
+    first, end = max(spans(capture, sps), key=lambda span: span[1] - span[0])
+    return max(first, end - MEASURED), end
+
+
+def measure_capture(capture: Capture, soft: np.ndarray, decided: np.ndarray, sent: np.ndarray | None,
+                    constellation: core.constellation, sps: int) -> Measured:
+    """Scope figures of its measured_span.
+
+    capture: as prepared; soft: of the span, as many as there are (of the last labels there are none); decided, sent:
+    labels of the whole capture, see scope.measure. A capture that was stopped before the span has no figures.
+    """
+    first, end = measured_span(capture, sps)
+    end = min(first + len(soft), len(decided))
+    if end <= first:
+        return Measured(left_out={"all": "it was stopped before the symbols that are measured"})
+    soft = soft[:end - first]
+    return measure(capture.samples[first * sps:end * sps], soft, decided[first:end],
+                   None if sent is None else sent[first:end], constellation, sps)
+
+
 def equalize_captures(model: core.model | str | Path, captures: Sequence[Capture],
                       receivers: Mapping[str, dict], progress: Callable | None = None,
                       on_status: Callable[[dict], None] | None = None, events: bool = False,
                       stop: Callable[[], bool] | None = None,
                       files: Mapping[str, Path] | None = None,
-                      counted: Mapping[str, RunningErrors] | None = None) -> tuple[dict[str, Received], float]:
+                      counted: Mapping[str, RunningErrors] | None = None,
+                      soft: Collection[str] = ()) -> tuple[dict[str, Received], float]:
     """Run captures, one after the other, through equalizers that work side by side.
 
     model: core.model, or the path of a model file. captures: what prepare_capture made of each;
@@ -86,6 +111,7 @@ def equalize_captures(model: core.model | str | Path, captures: Sequence[Capture
     events: whether Received.events is wanted. stop: asked every 0.1 s; True ends it early. files: where labels are
     written as they are decided, {name: path}; those not named stay in memory.
     counted: what counts labels and posteriors of receivers as they come, {name: RunningErrors}.
+    soft: names of receivers whose soft symbols are kept, of what is measured.
     Returns ({name: Received}, seconds). Raises ValueError for settings that are out of range.
     """
     given, model = model, model if isinstance(model, core.model) else core.load_model(str(model))
@@ -96,7 +122,7 @@ def equalize_captures(model: core.model | str | Path, captures: Sequence[Capture
     top = gr.top_block("adann equalize")
     known = None
     listener = status_listener(on_status) if on_status else None
-    sinks, equalizers, stores, counters = {}, {}, {}, []
+    sinks, equalizers, stores, counters, parts = {}, {}, {}, [], {}
     for name, settings in receivers.items():
         equalizers[name] = equalizer(model=given, **settings)
     # The last symbols come out when the rest of their windows has come in.
@@ -110,6 +136,12 @@ def equalize_captures(model: core.model | str | Path, captures: Sequence[Capture
             top.connect(equalizers[name], (rates, 0))
             top.connect((equalizers[name], 1), (rates, 1))
             counters.append(rates)  # GNU Radio keeps no Python block
+        if name in soft:
+            kind = np.complex64 if model.complex else np.float32
+            parts[name] = part_sink(_measured_items(captures, model.sps), kind)
+            if not counter:
+                top.connect((equalizers[name], 1), blocks.null_sink(4 * model.constellation.size))
+            top.connect((equalizers[name], 2), parts[name])
         if listener:
             top.msg_connect(equalizers[name], "status", listener, "status")
         if events:
@@ -123,8 +155,21 @@ def equalize_captures(model: core.model | str | Path, captures: Sequence[Capture
 
     return {name: Received(np.split(sinks[name].items, starts[1:-1]), sinks[name].full, block.steps(),
                            block.dropped(), block.rejected(), block.rollbacks(), _known(block.modulation_error_ratio()),
-                           _estimate(block.estimated_ber()), _messages(stores.get(name)))
+                           _estimate(block.estimated_ber()), parts[name].parts if name in soft else [],
+                           _messages(stores.get(name)))
             for name, block in equalizers.items()}, seconds
+
+
+def _measured_items(captures: Sequence[Capture], sps: int) -> list[tuple[int, int]]:
+    """[(first, end)] of each measured_span among the symbols that are equalized, without the pauses."""
+    items, passed = [], 0
+    for capture in captures:
+        first, end = measured_span(capture, sps)
+        for begin, until in spans(capture, sps):
+            if begin <= first and end <= until:
+                items.append((passed + first - begin, passed + end - begin))
+            passed += until - begin
+    return items
 
 
 def _samples(captures: Sequence[Capture], sps: int, past: int) -> Iterator[np.ndarray]:

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from .. import core
 from ..captures.alignment import find_delay, points_of
-from ..captures.labels import known
+from ..captures.labels import UNKNOWN, known
 from ..captures.statistics import portions, release
 
 LATEST = 8  # blocks that a running BER is the mean of, as in the paper's figures
@@ -226,6 +226,21 @@ def count_at(decided: Labels, sent: Labels, alignment: Alignment, constellation:
     errors = count(decided[first:last], sent[first - alignment.delay:last - alignment.delay],
                    constellation.bits_per_symbol, block, start, undo)
     return replace(errors, slips=alignment.slips)
+
+
+def aligned_reference(decided: Labels, sent: Labels | None, constellation: core.constellation,
+                      block: int) -> Labels | None:
+    """The label sent of each decided one (n,), UNKNOWN where none is known, rotated as the decisions are; None where
+    there is no reference or align finds nothing."""
+    alignment = None if sent is None or not len(decided) else align(decided, sent, constellation, block)
+    if sent is None or alignment is None:
+        return None
+    rotated = np.full(256, UNKNOWN, np.uint8)
+    rotated[:constellation.size] = constellation.symmetries[alignment.symmetry]
+    aligned = np.full(decided.size, UNKNOWN, np.uint8)
+    first, last = max(0, alignment.delay), min(decided.size, sent.size + alignment.delay)
+    aligned[first:last] = rotated[np.asarray(sent[first - alignment.delay:last - alignment.delay])]
+    return aligned
 
 
 def count_aligned(decided: Labels, sent: Labels, constellation: core.constellation,

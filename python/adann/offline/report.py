@@ -15,6 +15,7 @@ import numpy.typing as npt
 from .. import core
 from ..captures.outputs import atomic_output
 from .evaluate import CONVERGED, LATEST, Errors
+from .scope import Measured
 
 
 @dataclass(frozen=True)
@@ -22,7 +23,8 @@ class Run:
     """One capture after an equalizer. file: its name; symbols: decided ones, with the pauses between bursts;
     bits_per_symbol: of the constellation; block: symbols of a reported block; errors: None without a reference;
     gmi: generalized mutual information of the soft bits, bits a symbol, where the decisions lie beside the reference,
-    None if it is not known; bursts: an entry of the report for each, [] where the capture is continuous."""
+    None if it is not known; bursts: an entry of the report for each, [] where the capture is continuous;
+    scope: what was measured of its waveform, None if it was not wanted."""
 
     file: str
     symbols: int
@@ -31,6 +33,7 @@ class Run:
     errors: Errors | None = None
     gmi: float | None = None
     bursts: list[dict] = field(default_factory=list)
+    scope: Measured | None = None
 
     def entry(self) -> dict:
         """Its entry of report.json's "captures".
@@ -49,6 +52,8 @@ class Run:
             entry.update(gmi=self.gmi, ngmi=ngmi, code_rate=core.highest_code_rate(ngmi) or None)
         if self.bursts:
             entry["bursts"] = self.bursts
+        if self.scope:
+            entry["scope"] = self.scope.entry()
         return entry
 
     def latest(self) -> npt.NDArray[np.float64]:

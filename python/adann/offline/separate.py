@@ -12,7 +12,7 @@ import numpy.typing as npt
 from .. import core
 from ..captures.alignment import AlignedLabels, find_delay, find_delay_of_turning, points_of
 from ..captures.labels import UNKNOWN
-from ..captures.statistics import normalized, portions
+from ..captures.statistics import modulation_error_ratio, normalized, portions
 
 _FITTED = 2**16  # symbols at most that the least squares take
 _START = 4096    # symbols that a start looks at
@@ -127,9 +127,7 @@ def nearest_points(stream: npt.NDArray[np.complex64], constellation: core.conste
     labels = np.concatenate([abs(part[:, None] - points).argmin(1).astype(np.uint8)
                              for part in portions(symbols, size=_AT_ONCE)])
     decided = points[labels]
-    gain = np.vdot(decided, symbols) / np.vdot(decided, decided)
-    ratio = np.mean(abs(gain * decided) ** 2) / np.mean(abs(symbols - gain * decided) ** 2)
-    return labels, float(10 * np.log10(ratio))
+    return labels, modulation_error_ratio(symbols, decided)
 
 
 def separate(model: core.model, channels: npt.NDArray[np.complex64], outputs: int,

@@ -19,10 +19,12 @@ from .blind import FEWEST, wrong_decisions
 from .conventional import linear_equalizer, nearest, slicer
 from .disputes import refuted
 from .doubts import data_doubts, doubts_of, filtered_apart, kurtosis_off, recurrence, uneven
-from .equalize import equalize_captures, prepare_capture
+from .equalize import equalize_captures, measure_capture, prepare_capture
+from .evaluate import RunningErrors, all_known
 from .guess import candidates
 from .report import new_figure, save_figure
 from .resample import find_rate, resample, without_carrier
+from .scope import Measured
 from .training import TrainingSettings, feature_view, own_samples, train, within
 
 _BLIND = 2000    # symbols that a blind start is given, where the record has them
@@ -38,6 +40,7 @@ _REFUTED = 3     # times as many as are expected to be wrong, and _MANY of all, 
 _MANY = 0.01
 _TRACES = 300    # of the eye
 _BLOCKS = 50     # of the picture's errors
+_BLOCK = 8192    # symbols that posteriors are scored over
 
 
 @dataclass
@@ -59,7 +62,9 @@ class Trial:
     unit of the sample rate; constellation; fraction: that everything was fitted to; model: core.model; rows: slicer,
     linear equalizer, frozen network, AdaNN, of the symbols that nothing was fitted to; blind: whether no labels were
     given; verdict: a sentence; curves: {name: errors of
-    blocks}; soft: {name: soft symbols} for the picture."""
+    blocks}; soft: {name: soft symbols} for the picture; scope: what was measured before and after AdaNN; scored: gmi
+    and ngmi of AdaNN's posteriors over the symbols of the rows, {} where not all labels are known; rates: bit error
+    rate of AdaNN in 50 blocks, [] of a blind trial."""
 
     doubtful: list
     said: list
@@ -75,6 +80,9 @@ class Trial:
     verdict: str
     curves: dict
     soft: dict
+    scope: Measured
+    scored: dict
+    rates: list
 
 
 def try_capture(capture: Capture, symbol_rate: float | None, constellation: core.constellation | None, sps: int,
@@ -133,9 +141,13 @@ def try_capture(capture: Capture, symbol_rate: float | None, constellation: core
     begin("adapting", 0.7)
     blind, here, part, labels = reference is None, trained.symbols, trained.part, trained.labels
     prepared = prepare_capture(Capture(samples, bursts=bursts), trained.model)
+    counted = None
+    if not blind and not bursts and all_known(constellation.size, labels):
+        counted = RunningErrors(constellation, [part, labels.size - part], [labels[:part], labels[part:]], _BLOCK)
     received, _ = equalize_captures(trained.model, [prepared], {
         "network, frozen": {"mode": "off", "front_filter": False}, "AdaNN": {"mode": "lockstep"}},
-        lambda decided: tell("adapting", 0.7 + 0.3 * len(decided["AdaNN"]) / (samples.size // sps)), stop=stop)
+        lambda decided: tell("adapting", 0.7 + 0.3 * len(decided["AdaNN"]) / (samples.size // sps)), stop=stop,
+        counted={"AdaNN": counted} if counted else None, soft=["AdaNN"])
     if stop and stop():
         raise KeyboardInterrupt
     features = feature_view(samples, sps, half_window)[here]
@@ -158,8 +170,22 @@ def try_capture(capture: Capture, symbol_rate: float | None, constellation: core
             for name, each in wrong.items()]
     curves = {name: [int(np.sum(block)) for block in np.array_split(each, _BLOCKS)]
               for name, each in wrong.items()}
+    sent = None
+    if not blind:
+        sent = np.full(samples.size // sps, UNKNOWN, np.uint8)
+        sent[here] = labels
+    scope = measure_capture(prepared, received["AdaNN"].soft[0], received["AdaNN"].labels[0], sent, constellation, sps)
+    gmi = counted.gmis()[1] if counted else None
     return Trial(doubtful, said, samples, bursts, sps, done.symbol_rate, constellation, fraction, trained.model, rows,
-                 blind, _verdict(rows, blind), curves, {"middle samples": middles, "linear equalizer": soft})
+                 blind, _verdict(rows, blind), curves, {"middle samples": middles, "linear equalizer": soft}, scope,
+                 {} if gmi is None else {"gmi": gmi, "ngmi": gmi / constellation.bits_per_symbol},
+                 [] if blind else _rates(decided["AdaNN"], labels, there, constellation.bits_per_symbol))
+
+
+def _rates(decided, labels, there, bits):
+    wrong = np.where(there, np.unpackbits((decided ^ labels)[:, None], axis=1).sum(axis=1), 0)
+    return [float(np.sum(errors) / max(1, bits * np.count_nonzero(of)))
+            for errors, of in zip(np.array_split(wrong, _BLOCKS), np.array_split(there, _BLOCKS))]
 
 
 def _found(samples, bursts, sps, half_window, fraction, said, doubtful):
