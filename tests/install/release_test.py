@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""./dev release makes an archive that builds without git; the version stands in one place; the conda recipe."""
+"""./dev release fills a folder with an archive that builds without git, packages, and the sums of all of it."""
 
+import hashlib
 import os
 import pathlib
 import re
@@ -8,7 +9,6 @@ import subprocess
 import tarfile
 
 import pytest
-import yaml
 
 ROOT = pathlib.Path(__file__).parents[2]
 VERSION = re.search(r"^project\(gr-adann VERSION ([\d.]+)", (ROOT / "CMakeLists.txt").read_text(), re.MULTILINE)[1]
@@ -29,56 +29,66 @@ def clone(tmp_path_factory):
     return clone
 
 
+def summed(folder):
+    """Names in SHA256SUMS, whose sums are right."""
+    found = dict(reversed(line.split("  ", 1)) for line in (folder / "SHA256SUMS").read_text().splitlines())
+    assert found == {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in found}
+    run("sha256sum", "-c", "SHA256SUMS", cwd=folder)
+    return set(found)
+
+
 def test_the_archive_is_configured_without_git(clone, tmp_path):
+    folder = clone / f"build/release-{VERSION}"
     made = []
     for _ in range(2):
-        run("./dev", "release", cwd=clone, env=OWN_BUILD)
-        made.append((clone / f"build/gr-adann-{VERSION}.tar.gz").read_bytes())
+        said = run("./dev", "release", "--source", cwd=clone, env=OWN_BUILD)
+        assert summed(folder) == {f"gr-adann-{VERSION}.tar.gz"}
+        made.append((folder / f"gr-adann-{VERSION}.tar.gz").read_bytes())
     assert made[0] == made[1]
-    run("sha256sum", "-c", f"gr-adann-{VERSION}.tar.gz.sha256", cwd=clone / "build")
-    with tarfile.open(clone / f"build/gr-adann-{VERSION}.tar.gz") as archive:
+    assert "no packages, as --source asks\n" in said
+    assert run("git", "rev-parse", "HEAD", cwd=clone).strip() in said
+    with tarfile.open(folder / f"gr-adann-{VERSION}.tar.gz") as archive:
         archive.extractall(tmp_path)
     tree, = tmp_path.iterdir()
     assert tree.name == f"gr-adann-{VERSION}"
-    assert {path.name for path in tree.iterdir()} >= {"LICENSE", "CHANGELOG.md", "MANIFEST.yml", "dev", "packaging"}
+    files = {str(path.relative_to(tree)) for path in tree.rglob("*") if path.is_file()}
+    assert files == set(run("git", "ls-files", cwd=clone).splitlines())
     run("cmake", "-G", "Ninja", "-S", str(tree), "-B", str(tmp_path / "build"), "-Wno-dev",
         env={"PATH": "/usr/bin:/bin", "GIT_DIR": "/nowhere"})
     assert f"CMAKE_PROJECT_VERSION:STATIC={VERSION}" in (tmp_path / "build/CMakeCache.txt").read_text()
 
 
+# Stands for packaging/in-suite: Debian 12 gives packages, and on Debian 13 no root can be made.
+SUITES = """#!/bin/sh
+[ "$4" = debian12 ] || { echo "$4: skipped: no root" >&2; exit 77; }
+[ "$5" != packaging/build-deb ] || touch "$3/gr-adann_1_all.deb" "$3/gr-adann-dbgsym_1_all.deb" "$3/lintian.txt"
+"""
+
+
+def test_packages_lie_beside_the_archive_and_what_is_skipped_is_said(clone, tmp_path):
+    (clone / "packaging/in-suite").write_text(SUITES)
+    run("git", "-c", "user.name=a", "-c", "user.email=a", "commit", "-qam", "suites", cwd=clone)
+    query = tmp_path / "dpkg-query"  # nothing is to be installed
+    query.write_text("#!/bin/sh\necho install ok installed\n")
+    query.chmod(0o755)
+    stale = clone / "build/packages/debian13/gr-adann_0_all.deb"
+    stale.parent.mkdir(parents=True)
+    stale.touch()
+    done = subprocess.run(["./dev", "release"], cwd=clone, capture_output=True, text=True,
+                          env=OWN_BUILD | {"PATH": f"{tmp_path}:{os.environ['PATH']}"})
+    run("git", "reset", "-q", "--hard", "HEAD~", cwd=clone)
+    assert done.returncode == 0
+    assert set(done.stderr.splitlines()) == {"debian13: skipped: no root"}
+    assert "release: no packages for debian13\n" in done.stdout
+    folder = clone / f"build/release-{VERSION}"
+    assert summed(folder) == {f"gr-adann-{VERSION}.tar.gz", "debian12/gr-adann_1_all.deb"}
+    assert {path.name for path in folder.iterdir()} == {"SHA256SUMS", "debian12", f"gr-adann-{VERSION}.tar.gz"}
+
+
 def test_what_is_not_committed_is_not_released(clone):
-    (clone / "README.md").write_text("changed")
-    refused = subprocess.run(["./dev", "release"], cwd=clone, capture_output=True, text=True, env=OWN_BUILD)
-    run("git", "checkout", "-q", "README.md", cwd=clone)
-    assert refused.returncode == 1
-    assert refused.stderr == "release: there are changes that are not committed\n"
-
-
-def test_the_version_stands_in_one_place():
-    assert run(ROOT / "packaging/version") == f"{VERSION}\n"
-    for name in ("MANIFEST.yml", "CITATION.cff", "packaging/debian/control", "packaging/debian/changelog.in",
-                 "packaging/conda/meta.yaml", "docs/site/conf.py"):
-        assert VERSION not in (ROOT / name).read_text().replace("libgnuradio-adann0.1", ""), name
-
-
-def test_the_conda_recipe_is_rendered():
-    """As conda build would for Linux: without conda, by its template language."""
-    jinja2 = pytest.importorskip("jinja2")
-    recipe = ROOT / "packaging/conda/meta.yaml"
-
-    def load_file_regex(load_file, regex_pattern, from_recipe_dir):
-        assert from_recipe_dir
-        return re.search(regex_pattern, (recipe.parent / load_file).read_text())
-
-    text = jinja2.Environment(undefined=jinja2.StrictUndefined).from_string(recipe.read_text()).render(
-        load_file_regex=load_file_regex, compiler="{}_compiler".format, stdlib="{}_stdlib".format,
-        target_platform="linux-64")
-    selected = [line for line in text.splitlines() if not re.search(r"# \[(win|build_platform)", line)]
-    read = yaml.safe_load("\n".join(selected))
-    assert read["package"] == {"name": "gnuradio-adann", "version": VERSION}
-    assert (recipe.parent / read["source"]["path"]).resolve() == ROOT
-    script, = re.findall(r"bash (\S+)", read["build"]["script"])
-    assert (ROOT / script).is_file()
-    for command in read["test"]["commands"]:  # what it looks for, is there in the tree
-        if name := re.search(r"/([\w.]+\.(?:yml|grc|h))$", command):
-            assert list(ROOT.glob(f"*/**/{name[1]}")), command
+    for name, undo in ("README.md", ("checkout", "-q")), ("new.txt", ("clean", "-fq")):
+        (clone / name).write_text("changed")
+        refused = subprocess.run(["./dev", "release"], cwd=clone, capture_output=True, text=True, env=OWN_BUILD)
+        run("git", *undo, name, cwd=clone)
+        assert refused.returncode == 1
+        assert refused.stderr == "release: there are changes that are not committed\n"

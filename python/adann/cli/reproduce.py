@@ -52,15 +52,19 @@ def reproduce(experiment: str, output: Path, scale: str | None, scheduler: str |
 
     generality: randomly drawn links, each with a drift of drawn size: the defaults against the
     frozen network and one trained with labels. --long takes the held-out set.
+
+    coherent and polarisations read captures that are in the source archive, not in a package.
     """
     from ..experiments.cells import cluster
     from ..experiments.page import write_summary
 
+    names = list(experiments.PAPER) if experiment == "all" else [experiment]
+    experiments.check_captures(names)
     check_folder(output, parents=True)
     with cluster(scheduler) as alone:
         if alone:
             click.echo(f"adann: {alone}", err=True)
-        for name in experiments.PAPER if experiment == "all" else [experiment]:
+        for name in names:
             folder = output / name if experiment == "all" else output
             folder.mkdir(parents=True, exist_ok=True)
             with progress_bar(name, None) as update:

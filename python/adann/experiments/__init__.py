@@ -7,7 +7,8 @@ with what takes longest. progress: called as progress(cells done, all cells).
 """
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from pathlib import Path
 
 # name: module and function. They are imported when they are run: the command line starts at once.
 PAPER = {
@@ -18,6 +19,18 @@ PAPER = {
 EXPERIMENTS = {**PAPER, "drift": "drift.run", "generality": "generality.run",
                "tracking": "tracking.run", "polarisations": "polarisations.run",
                "quantization": "quantization.run"}
+
+# Captures of 960 km of fibre, and the script that made them. Source and build tree have them; they are not installed.
+COHERENT_SETS = Path(__file__).parent / "coherent_sets"
+_READ_THEM = {"coherent", "polarisations"}
+
+
+def check_captures(names: Iterable[str]) -> None:
+    """FileNotFoundError where an experiment of these names reads captures that are not here."""
+    if not COHERENT_SETS.exists() and (them := sorted(_READ_THEM.intersection(names))):
+        raise FileNotFoundError(
+            f"the captures that {' and '.join(them)} reads are not installed; the source archive has them: "
+            "./dev build there, then ./dev run adann reproduce")
 
 
 def experiment(name: str) -> Callable:

@@ -14,11 +14,11 @@ from ..captures.statistics import normalized
 from ..offline.equalize import equalize_captures
 from ..offline.evaluate import Errors, count
 from ..offline.training import TrainingSettings, train
+from . import COHERENT_SETS
 from .cells import Progress, at_cell, run_cells
 from .page import claim, plot_runs, write_page
 from .vcsel import AUG_VAT, DEFAULTS, DEFAULTS_NAME, FROZEN, PAPER_STEP, SELF_TRAINING, STEP
 
-FOLDER = Path(__file__).parent / "coherent_sets"  # with the script that made them
 CONSTELLATION, SPS, HALF_WINDOW, BITS = "16qam", 4, 5, 4
 BLOCK = 1260  # symbols, the paper's batch: what errors are counted over
 LIMIT = 3.8e-3  # BER that the hard-decision code of 7 % overhead corrects
@@ -73,7 +73,7 @@ def run(directory: Path, scale: str = "full", progress: Progress | None = None) 
 @functools.lru_cache(maxsize=1)
 def sets() -> list[Capture]:
     """Capture of set1 and of set2, normalised."""
-    paths = [FOLDER / name for name in ("set1", "set2")]
+    paths = [COHERENT_SETS / name for name in ("set1", "set2")]
     captures = read_captures(paths, [path.with_suffix(".u8") for path in paths],
                              core.constellation(CONSTELLATION).size)
     return [replace(capture, samples=normalized(capture.samples)) for capture in captures]

@@ -30,8 +30,8 @@ from ..offline.evaluate import Errors, count, count_aligned
 from ..offline.report import write_report
 from ..offline.separate import prepare_channels, separate, separate_known
 from ..offline.training import TrainingSettings, train
+from . import COHERENT_SETS
 from .cells import Progress, at_cell, run_cells
-from .coherent import FOLDER
 from .page import markdown
 
 BAUD = 32e9
@@ -121,8 +121,8 @@ def received_of(link: str, rate: float, seed: list[int], symbols: int) -> tuple[
 
 def fibre_set(name: str) -> tuple[np.ndarray, np.ndarray]:
     """The same of a set of the 960 km link."""
-    channels = prepare_channels([channel.samples for channel in read_channels(FOLDER / name)], SPS)
-    return channels, np.stack([np.fromfile(FOLDER / f"{name}_{axis}.u8", np.uint8) for axis in "xy"])
+    channels = prepare_channels([channel.samples for channel in read_channels(COHERENT_SETS / name)], SPS)
+    return channels, np.stack([np.fromfile(COHERENT_SETS / f"{name}_{axis}.u8", np.uint8) for axis in "xy"])
 
 
 def run_row(model: core.model, link: str, rate: float, row: str, size: Size) -> Errors:
