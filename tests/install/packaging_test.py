@@ -191,3 +191,11 @@ def test_the_manifest_is_whole():
     supported, = manifest["gr_supported_version"]
     assert oldest.startswith(f"{supported}.")
     assert f'find_package(Gnuradio "{supported}" ' in CMAKE
+
+
+def test_the_wiki_page_lists_every_block():
+    page = (ROOT / "packaging/wiki.mediawiki").read_text()
+    blocks = {read(file)["label"] for file in (ROOT / "grc").glob("*.block.yml")}
+    assert set(re.findall(r"^\| (AdaNN .*?) \|\|", page, re.MULTILINE)) == blocks
+    oldest, = re.findall(r"GNU Radio:''' ([\d.]+) or", page)
+    assert f"gnuradio (>= {oldest})" in read("MANIFEST.yml")["dependencies"]
