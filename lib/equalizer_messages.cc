@@ -171,6 +171,7 @@ void equalizer_impl::publish(const core::adaptation_event& event)
     }
     add("network",
         pmt::mp(d_core.started() ? core::guard::name(event.in_use) : "linear"));
+    add("refined", pmt::from_bool(event.refined));
     add("decided", pmt::from_uint64(event.symbols));
     add("step", pmt::from_uint64(event.steps));
     add("updates", pmt::from_uint64(event.updates));

@@ -164,11 +164,17 @@ def test_a_bursts_last_labels_do_not_wait_for_the_next_burst(after_burst, early)
     assert labels.size == received.samples.size // of.sps - of.half_window - 6
 
 
-@pytest.mark.parametrize("rate", [1.5, 1.05, np.nan])
-def test_they_are_the_networks_unless_refining_is_known_to_help(signal, rate):
+@pytest.mark.parametrize("rate", [1.5, 1.05])
+def test_they_are_the_networks_where_refining_had_more_errors(signal, rate):
     samples = signal[0][:4 * 2**14]
     found, network = (decide(model(rate), samples, decisions=kind) for kind in ("refined", "network"))
     np.testing.assert_array_equal(found, network)
+
+
+def test_they_are_refined_where_nobody_counted(signal):
+    samples = signal[0][:4 * 2**14]
+    unknown, known = (decide(model(rate), samples) for rate in (np.nan, 0.5))
+    np.testing.assert_array_equal(unknown, known)
 
 
 def test_labels_of_a_record_are_refined(signal):

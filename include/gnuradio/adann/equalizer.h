@@ -132,7 +132,8 @@ struct ber_estimate {
  * "error"), detail (the reason), decided (symbols since the start, up to the end of the
  * batch), step, loss, confidence (mean largest posterior), ber,
  * ber_low, ber_high and trustworthy (estimated without labels, from the first 4096 symbols
- * on), network (offline, adaptive or last good: the one that decides), updates, dropped,
+ * on), network (offline, adaptive or last good: the one that decides), refined (whether its
+ * decisions are, by the expected waveform), updates, dropped,
  * rejected, rollbacks and queued (batches not yet trained on, that of this step included);
  * with a front filter also tracking (following, doubtful, lost or trained, see
  * front_filter_state), memory (symbols, 0: it does nothing), residual (dB), mer

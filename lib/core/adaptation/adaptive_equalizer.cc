@@ -179,11 +179,11 @@ void adaptive_equalizer::make_soft(const model& learnt)
     d_showing = d_soft.get();
 }
 
-// Where the learner can say how, and that helped on the signal that the model learnt from.
+// Where the learner can say how, unless that was seen to harm on the signal that the model learnt from.
 void adaptive_equalizer::make_refining(const model& learnt)
 {
     if (d_settings.decisions != decision_kind::refined || !d_learner->can_refine() ||
-        !learnt.refined_is_better())
+        learnt.refined_has_more_errors())
         return;
     d_learner->decide_refined();
     d_refined = std::make_unique<refined_stream>(learnt.symbols, *learnt.waveform);

@@ -52,7 +52,7 @@ learner::learner(const model& initial, const learner_settings& settings)
         const bool scrambled = settings.balance > 0;
         d_signal.emplace(d_offline.symbols, scrambled);
         d_guard.emplace(d_offline, scrambled, settings.seed, judged ? settings.batch : 0);
-        d_status.in_use = d_guard->in_use();
+        take_status();
     }
     d_events.reserve(4);
     if (!initial.state.tensors.empty()) {
@@ -106,7 +106,7 @@ bool learner::watch(const feature_view& batch,
         if (!d_paused) {
             // The adapting network may be what makes good samples look useless.
             d_guard->restart_estimates();
-            d_status.in_use = d_guard->in_use();
+            take_status();
             forget_estimate();
             d_paused = true;
             d_events.push_back(event(event_kind::paused, problem));
@@ -118,7 +118,7 @@ bool learner::watch(const feature_view& batch,
         d_events.push_back(event(event_kind::resumed));
     }
     const bool rolls_back = d_guard->judge(batch, d_average, apart);
-    d_status.in_use = d_guard->in_use();
+    take_status();
     if (d_guard->changed()) { // it is of another signal
         forget_estimate();
         d_explained = 0;
@@ -127,6 +127,13 @@ bool learner::watch(const feature_view& batch,
         roll_back("");
     estimate_errors(batch.count);
     return true;
+}
+
+// Of the guard, whenever it has looked or started over.
+void learner::take_status()
+{
+    d_status.in_use = d_guard->in_use();
+    d_status.refined = d_decides_refined && d_guard->refined();
 }
 
 void learner::forget_estimate()
@@ -200,7 +207,7 @@ learner_event learner::reset()
     if (d_guard) {
         d_guard->reset();
         d_signal->reset();
-        d_status.in_use = d_guard->in_use();
+        take_status();
         d_paused = false;
         forget_estimate();
     }
@@ -265,7 +272,7 @@ void learner::state(archive& members)
     if (guarded && d_guard) {
         members("signal", *d_signal);
         members("guard", *d_guard);
-        d_status.in_use = d_guard->in_use();
+        take_status();
     }
 }
 

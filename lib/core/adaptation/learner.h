@@ -67,6 +67,8 @@ struct learner_status {
     //! from a checkpoint.
     error_rate estimated;
     std::uint64_t estimates = 0; //!< how many were made
+    bool refined =
+        false; //!< whether decisions are refined: asked for, and the signal is known
 
     std::uint64_t rejected() const { return steps - updates; }
 };
@@ -158,6 +160,7 @@ private:
     void state(archive& members);
     bool watch(const feature_view& batch, const std::uint8_t* decided, std::size_t apart);
     void estimate_errors(std::size_t more_symbols);
+    void take_status();
     void forget_estimate();
     void roll_back(const std::string& reason);
     void start_over_from(const std::vector<float>& parameters);

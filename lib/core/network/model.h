@@ -46,10 +46,12 @@ struct model {
     //! Of its labels, refined by the expected waveform, counted on the same symbols; NaN if
     //! unknown.
     float refined_symbol_error_rate = std::numeric_limits<float>::quiet_NaN();
-    //! Whether those are known to have no more errors than the network's own: to decide by.
-    bool refined_is_better() const
+    /*! Whether more of those than of the network's own were counted to be wrong: not to decide by. Where
+     * nobody counted, as after a start without labels, refined ones are the better ones: they explain the
+     * samples best. */
+    bool refined_has_more_errors() const
     {
-        return refined_symbol_error_rate <= symbol_error_rate;
+        return refined_symbol_error_rate > symbol_error_rate;
     }
     //! Whether they are known to have more, beyond a count's chance: not to be learnt.
     bool refined_is_worse() const

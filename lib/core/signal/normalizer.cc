@@ -13,6 +13,11 @@ namespace {
 
 constexpr float largest = std::numeric_limits<float>::max();
 constexpr double strays = 1.0 / 64; // of a block, at most; more of them are a new level
+constexpr double risen =
+    16; // times the variance: noise and pulses reach half of that in no run
+constexpr double beyond_all =
+    0.75; // of a run's samples beyond two deviations: no impulse lasts as long
+constexpr float most = 16; // deviations that come out
 
 } // namespace
 
@@ -21,7 +26,7 @@ normalizer::normalizer(bool complex, std::size_t window)
       d_window(window),
       // One of these adds a 64th of the variance, or a 16th to that of a short window.
       d_stray(std::sqrt(std::max(64.0, d_window / 64))),
-      d_limit(1000)
+      d_limit(most)
 {
     check_range<std::size_t>("window", window, block, std::size_t{ 1 } << 30);
 }
@@ -54,24 +59,25 @@ void normalizer::process(const float* in, float* out, std::size_t samples)
 template <std::size_t parts>
 void normalizer::process_running(const float* in, float* out, std::size_t samples)
 {
-    // Too little is known at first to wait for a whole block.
-    for (; samples > 0 && d_weight < block; --samples, in += parts, out += parts) {
-        update<parts>(in, 1);
-        scale<parts>(in, out, 1);
-    }
-    // Blocks are gathered before they are measured: one order of summation for any cut.
-    while (samples > 0) {
-        const std::size_t n = std::min(samples, block - d_filled);
+    for (std::size_t n; samples > 0; samples -= n, in += parts * n, out += parts * n) {
+        if (d_weight < block) { // too little is known to wait for a whole block
+            n = 1;
+            update<parts>(in, n);
+            scale<parts>(in, out, n);
+            continue;
+        }
+        // Blocks are gathered before they are measured: one order of summation for any cut.
+        n = std::min(samples, run - d_filled % run);
         scale<parts>(in, out, n);
         std::copy_n(in, parts * n, d_recent.data() + parts * d_filled);
         d_filled += n;
-        if (d_filled == block) {
+        if (d_filled % run == 0 &&
+            start_over_if_risen<parts>(d_recent.data() + parts * (d_filled - run))) {
+            d_filled = 0;
+        } else if (d_filled == block) {
             update<parts>(d_recent.data(), block);
             d_filled = 0;
         }
-        samples -= n;
-        in += parts * n;
-        out += parts * n;
     }
 }
 
@@ -136,6 +142,29 @@ normalizer::add_up(const float* samples, std::size_t count, double limit) const
     return result;
 }
 
+// Of a run: whether the level has risen; then the variance is that of the run.
+template <std::size_t parts>
+bool normalizer::start_over_if_risen(const float* samples)
+{
+    double square = 0, beyond = 0;
+    for (std::size_t i = 0; i < parts * run; i += parts) {
+        double own = 0;
+        for (std::size_t p = 0; p < parts; ++p)
+            own += (samples[i + p] - d_mean[p]) * (samples[i + p] - d_mean[p]);
+        if (!std::isfinite(own))
+            return false;
+        square += own;
+        beyond += own > 4 * d_variance ? 1.0 : 0.0;
+    }
+    constexpr auto n = static_cast<double>(run);
+    if (d_gain == 0 || square < risen * n * d_variance || beyond < beyond_all * n)
+        return false;
+    d_variance = square / n;
+    d_weight = 1; // of the run before it was limited nothing stays
+    apply();
+    return true;
+}
+
 template <std::size_t parts>
 void normalizer::update(const float* samples, std::size_t count)
 {
@@ -151,11 +180,19 @@ void normalizer::update(const float* samples, std::size_t count)
         return;
     d_weight = std::min(d_weight + n, d_window);
     d_variance += (found.squares - n * d_variance) / d_weight;
-    double mean_square = 0;
     for (std::size_t p = 0; p < parts; ++p) {
         const double step = found.deviations[p] / d_weight;
         d_mean[p] += step;
         d_variance -= step * step;
+    }
+    apply();
+}
+
+// The running statistics, to the samples to come.
+void normalizer::apply()
+{
+    double mean_square = 0;
+    for (std::size_t p = 0; p < d_mean.size(); ++p) {
         mean_square += d_mean[p] * d_mean[p];
         d_offset[p] = static_cast<float>(d_mean[p]);
     }

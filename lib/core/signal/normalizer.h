@@ -25,9 +25,11 @@ namespace gr::adann::core {
  * count as 8 deviations at most, or as sqrt(window) / 8 if that is more: a single one of
  * any size raises the power by a 64th, or by a 16th with the shortest window. (Among the
  * first 1024 samples nobody knows what is stray: a huge one there fades as a level does.) After n < window samples of noise the scale is
- * right to about 1/sqrt(2n); a step in level is forgotten to 5 % after 3 windows. What
+ * right to about 1/sqrt(2n); a fall in level is forgotten to 5 % after 3 windows. A rise is
+ * followed at once: when three quarters of 32 samples lie beyond two deviations and their power is
+ * 16 times the variance, as when a sender is switched on, the statistics start over from these. What
  * has no power (rms below 1.2e-7·|mean|, the resolution of a float) comes out as 0, and
- * what follows silence is limited to ±1000.
+ * what comes out is limited to ±16: loops behind it are not thrown off in the 32 samples.
  *
  * The output does not depend on how the stream is cut into calls, to the bit. Nothing is
  * allocated after construction.
@@ -37,6 +39,8 @@ class normalizer
 public:
     //! Samples between two updates of the running statistics, and the shortest window.
     static constexpr std::size_t block = 1024;
+    //! … between two looks for a rise in level.
+    static constexpr std::size_t run = 32;
 
     /*! Running statistics over `window` samples, 1024 to 2^30.
      * \throws std::invalid_argument if it is out of range */
@@ -63,6 +67,9 @@ private:
     sums add_up(const float* samples, std::size_t count, double limit) const;
     template <std::size_t parts>
     void update(const float* samples, std::size_t count);
+    template <std::size_t parts>
+    bool start_over_if_risen(const float* samples);
+    void apply();
 
     const bool d_complex;
     const double d_window; // 0: the statistics are given

@@ -111,6 +111,26 @@ BOOST_AUTO_TEST_CASE(a_step_in_level_is_forgotten_after_a_few_windows)
     BOOST_TEST(std::abs(settled.power - 1) < 0.05);
 }
 
+BOOST_AUTO_TEST_CASE(a_rise_in_level_is_followed_at_once)
+{
+    for (const unsigned parts : { 1u, 2u })
+        for (const float gain : { 10.0f, 100.0f, 1e4f }) {
+            const std::size_t quiet = 100'000;
+            auto in = noise(2 * parts * quiet, 0, 1);
+            for (std::size_t i = parts * (quiet + 17); i < in.size(); ++i)
+                in[i] *= gain;
+            const auto out = run({ parts == 2, 65536 }, parts == 2, in);
+            for (const float y : out)
+                BOOST_TEST(std::abs(y) <= 16);
+            // 64 samples later the power of the next 1000 is known to 1/sqrt(64), and falls to one.
+            const std::size_t from = quiet + 17 + 64;
+            const std::vector<float> next(out.begin() + parts * from,
+                                          out.begin() + parts * (from + 1000));
+            BOOST_TEST(measure(next, parts, 0).power == 1,
+                       boost::test_tools::tolerance(0.2));
+        }
+}
+
 BOOST_AUTO_TEST_CASE(given_statistics_are_applied_as_they_are)
 {
     const std::vector<float> in{ 3, 4, -1, 0 };
@@ -189,6 +209,8 @@ BOOST_AUTO_TEST_CASE(the_output_does_not_depend_on_how_the_stream_is_cut)
         auto in = noise(parts * 50'000, 1, 2);
         for (const std::size_t i : { 0, 3, 900, 5000, 30'001 })
             in[i] = not_a_number;
+        for (std::size_t i = in.size() / 2; i < in.size(); ++i) // a rise in level
+            in[i] *= 30;
         normalizer whole(parts == 2, 4096), cut(parts == 2, 4096);
         std::vector<float> expected(in.size()), out(in.size());
         whole.process(in.data(), expected.data(), in.size() / parts);
