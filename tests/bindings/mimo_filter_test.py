@@ -234,7 +234,8 @@ def test_a_signal_that_was_away_comes_back_as_it_was():
 
 
 @pytest.mark.parametrize("name, snr, level, starts", [
-    ("16qam", 25, 0.05, 2), ("16qam", 25, 0.25, 1), ("16qam", 25, 0.5, 1), ("16qam", 17, 0.5, 0), ("16qam", 17, 4, 0),
+    ("16qam", 25, 0.05, 2), ("16qam", 25, 0.25, 1), ("16qam", 25, 0.5, 1),
+    ("16qam", 17, 0.5, 0), ("16qam", 17, 4, 0),
     ("64qam", 27, 0.5, 1), ("64qam", 27, 0.7, 1), ("64qam", 27, 2, 1)])
 def test_a_signal_whose_level_steps_is_found_again(name, snr, level, starts):
     """26 dB less is silence to taps of the signal before, and not learnt from: it starts anew. Less of a step leaves
@@ -272,8 +273,8 @@ def quadrants(filtered, delay, sent):
 
 @pytest.mark.parametrize("snr, linewidth", [(13, 2e-5), (16, 1e-4)])
 def test_no_cycle_slips(snr, linewidth):
-    """Decisions at the predicted phase alone slip some 50 times in each of 49,152 symbols at 1e-4. At 13 dB one link in four
-    starts over, and may turn. That fewer than 4 of 20 do not has a probability of 5e-7."""
+    """Decisions at the predicted phase alone slip some 50 times in each of 49,152 symbols at 1e-4. At 13 dB
+    one link in four starts over, and may turn. That fewer than 4 of 20 do not has a probability of 5e-7."""
     calm = 0
     for seed in range(14, 34):
         labels = labels_for("16qam", 49152, seed)
@@ -281,7 +282,8 @@ def test_no_cycle_slips(snr, linewidth):
         filter = core.mimo_filter(model_of("16qam"))
         filter.start(samples[:, :8192], labels[:, :4096])
         turned = quadrants(filter.run(samples), filter.delay, labels)
-        calm += all((each[1:] == each[1]).all() for each in turned) and [each.starts for each in filter.status] == [1, 1]
+        calm += (all((each[1:] == each[1]).all() for each in turned)
+                 and [each.starts for each in filter.status] == [1, 1])
     assert calm >= 4
 
 

@@ -51,7 +51,7 @@ def check_results(folder, complete=None):
 
 
 def begun(command):
-    """A program that has decided something, as --monitor tells: it is neither starting nor, of many captures, done."""
+    """A program that has decided something, as --monitor tells: neither starting nor, of many files, done."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -156,7 +156,8 @@ def test_a_keyboard_interrupt_that_was_lost_is_raised_again():
 def test_a_second_interrupt_ends_the_wait_for_a_reader(capture, tmp_path):
     """Of a FIFO that nobody reads: the first one ends the work, whose result cannot be written."""
     os.mkfifo(tmp_path / "fifo")
-    program = begun(["adann", "equalize", "--model", MODEL, *64 * ["--capture", capture], "-o", tmp_path / "fifo"])
+    captures = 64 * ["--capture", capture]
+    program = begun(["adann", "equalize", "--model", MODEL, *captures, "-o", tmp_path / "fifo"])
     while program.poll() is None:
         program.send_signal(signal.SIGINT)
         time.sleep(1.5 * interrupts._SAME)

@@ -17,8 +17,8 @@ SMALL = Size(symbols=2**15, event=2**13)
 
 
 def test_adann_follows_what_outruns_the_network_alone(tmp_path):
-    """Of 49,152 and 98,304 bits, with seeds that are fixed: all bounds are 4.9 deviations of the counts and more away, which
-    other seeds pass in one of 10^6."""
+    """Of 49,152 and 98,304 bits, with seeds that are fixed: bounds are 4.9 deviations of the counts and more
+    away, which other seeds pass in one of 10^6."""
     done = subprocess.run(["adann", "reproduce", "tracking", "--quick", "-o", tmp_path / "a"],
                           capture_output=True, text=True, timeout=6000)
     assert done.returncode == 0, done.stderr

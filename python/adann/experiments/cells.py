@@ -64,7 +64,7 @@ def _closing(local: Any) -> Iterator[Any]:
 
 
 def _close(local: Any) -> None:
-    """Also where workers fail or come just then, of which dask says so and leaves the rest open. local: a LocalCluster."""
+    """Close a LocalCluster, also where workers fail or come just then: dask says so and leaves it open."""
     from distributed.core import Status
 
     for _ in range(3):
@@ -169,17 +169,19 @@ def _workers_given_up() -> Iterator[None]:
     from distributed import Nanny
     from distributed.core import Status
 
+    closing = Status.closing, Status.closed, Status.closing_gracefully
     ended = threading.Event()
 
     def kill() -> None:
         while not ended.wait(0.05):
             for nanny in list(Nanny._instances):
-                if nanny.process and nanny.status not in (Status.closing, Status.closed, Status.closing_gracefully):
+                if nanny.process and nanny.status not in closing:
                     nanny.status = Status.failed
             kill_all()
 
     def kill_all() -> list:
-        processes = [each for each in multiprocessing.active_children() if each.name.startswith("Dask Worker process")]
+        processes = [each for each in multiprocessing.active_children()
+                     if each.name.startswith("Dask Worker process")]
         for each in processes:
             each.kill()
         return processes

@@ -133,8 +133,8 @@ BOOST_DATA_TEST_CASE(a_change_is_found_but_for_chance, data::make(all_bent), kin
     BOOST_TEST(differs < 5 * by_chance * noise * noise);
 }
 
-/* Of noise alone the part that is taken on is what chance does not explain: mostly nothing, now and then half of it.
- * On the average of 96 draws a third is six standard deviations off. */
+/* Of noise alone the part that is taken on is what chance does not explain: mostly nothing, now and then
+ * all of it. On the average of 96 draws a third is five standard deviations off. */
 BOOST_DATA_TEST_CASE(of_noise_next_to_nothing_is_taken_on, data::make(all_bent), kind)
 {
     constexpr float noise = 0.05f;

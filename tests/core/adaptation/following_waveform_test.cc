@@ -120,8 +120,8 @@ BOOST_AUTO_TEST_CASE(where_nothing_has_changed_next_to_nothing_is_added)
     BOOST_TEST(added < of_means / 2);
 }
 
-/* Senders that have changed, behind an echo: of what their changes leave beyond the noise of 0.05, a third of which
- * some draws of PAM2 leave, a tenth on average. */
+/* Senders that have changed, behind an echo: what is left of their changes beyond the noise of 0.05. Some
+ * draws of PAM2 leave a third of it, a tenth on average. */
 BOOST_DATA_TEST_CASE(a_sender_that_changes_is_followed_through_a_filter,
                      data::make(kinds),
                      kind)
