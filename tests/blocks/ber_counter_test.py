@@ -134,12 +134,12 @@ def test_an_idle_counter_waits_without_working():
     top.connect(counter, blocks.null_sink(gr.sizeof_float))
     top.start()
     time.sleep(0.3)
-    before = time.process_time()
+    begin, before = time.monotonic(), time.process_time()
     time.sleep(0.5)
-    used = time.process_time() - before
+    used = (time.process_time() - before) / (time.monotonic() - begin)
     top.stop()
     top.wait()
-    assert used < 0.1  # s of this process's own, which other programs do not add to
+    assert used < 0.2  # of a core, by this process itself; one that spins takes all that it gets
 
 
 def test_getters_and_reset_while_running_and_a_restart():

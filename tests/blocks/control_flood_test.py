@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Messages at the equalizer's port `control`, faster than they can be answered."""
 
+import re
+import time
+
 import numpy as np
 import pmt
 import pytest
@@ -8,7 +11,7 @@ from gnuradio import adann, blocks, gr
 from gnuradio.adann import core
 
 MESSAGES = 20_000  # of each kind
-LINES = 10         # a minute, of each kind; the last line has the count of the others
+LINES = 10         # a minute, of each kind; the next line has the count of the others
 
 
 def save(path):
@@ -29,15 +32,18 @@ def test_a_flood_is_bounded_in_the_log_and_in_work(tmp_path, capfd, mode):
                     save(tmp_path / "no" / "folder"), save(tmp_path / "file")):
         for _ in range(MESSAGES):
             equalizer.to_basic_block()._post(pmt.intern("control"), message)
+    begin = time.monotonic()
     top.run()
+    most = LINES * (1 + int((time.monotonic() - begin) / 60)) + 1
     log = capfd.readouterr()
     lines = (log.out + log.err).splitlines()
     refused = [line for line in lines if "control message" in line]
-    assert len(refused) == LINES + 1
-    assert f"control messages were refused (and {2 * MESSAGES - LINES} that were not written)" in refused[-1]
+    assert LINES < len(refused) <= most
+    unwritten = sum(map(int, re.findall(r"\(and (\d+) that were not written\)", "".join(refused))))
+    assert len(refused) - 1 + unwritten == 2 * MESSAGES and "messages were refused (and " in refused[-1]
     failed = [line for line in lines if "folder" in line or "adaptation: errors" in line]
-    assert 1 <= len(failed) <= LINES + 1
-    assert len(lines) < 4 * LINES
+    assert 1 <= len(failed) <= most
+    assert len(lines) < 4 * most
     events = [pmt.to_python(told.get_message(i)) for i in range(told.num_messages())]
     assert (tmp_path / "file").is_file()
     for kind in "saved", "error":

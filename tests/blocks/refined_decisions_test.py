@@ -119,7 +119,7 @@ class held_back(gr.sync_block):
     def work(self, input_items, output_items):
         left = self.first - self.nitems_written(0)
         if left <= 0 and self.in_time is None:
-            self.in_time = self.released.wait(60)
+            self.in_time = self.released.wait(600)
         n = len(input_items[0]) if left <= 0 else min(left, len(input_items[0]))
         output_items[0][:n] = input_items[0][:n]
         return n

@@ -51,7 +51,7 @@ def joined(address):
     """A monitor and a subscriber that it knows."""
     monitor, socket = adann.status_monitor(address), subscribe(address)
     socket.rcvtimeo = 10
-    for attempt in range(1000):  # a subscription takes a while to arrive
+    for attempt in range(30_000):  # a subscription takes a while to arrive
         handle(monitor, event="hello", attempt=attempt)
         try:
             published(socket, lambda message: message["attempt"] == attempt)
@@ -78,13 +78,14 @@ def test_an_equalizer_and_a_counter_are_heard_while_they_run(address):
     sent_by = blocks.message_debug()
     top.msg_connect(equalizer, "status", sent_by, "store")
     socket = subscribe(address)
+    begin = time.time()
     top.start()
     messages = published(socket, lambda message: message.get("batch", 0) > 40)
     top.stop()
     top.wait()
     steps = [message for message in messages if message.get("event") == "step"]
     batches = [message for message in messages if "ber" in message and "batch" in message]
-    assert abs(steps[-1]["time"] - time.time()) < 60
+    assert begin <= steps[-1]["time"] <= time.time()
     for step in steps:
         del step["time"]
         assert step == pmt.to_python(sent_by.get_message(step["step"] - 1))
@@ -136,8 +137,8 @@ def test_an_address_that_cannot_be_bound_is_named():
 
 
 def monitor_of(address):
-    """ZeroMQ's own thread closes the one before, and tells nobody when: two seconds are waited at most."""
-    for _ in range(100):
+    """ZeroMQ's own thread closes the one before, and tells nobody when: five minutes are waited at most."""
+    for _ in range(15_000):
         try:
             return adann.status_monitor(address)
         except ValueError:
@@ -171,7 +172,7 @@ def test_garbage_sent_to_the_port_is_no_command():
     speaker.linger = 0
     speaker.connect(address)
     listener = subscribe(address)
-    for attempt in range(500):
+    for attempt in range(30_000):
         handle(monitor, event="alive", attempt=attempt)
         listener.rcvtimeo = 10
         try:

@@ -50,9 +50,8 @@ def check_results(folder, complete=None):
     return symbols
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_what_was_decided_is_written(capture, tmp_path, number):
-    times = 64
+def begun(command):
+    """A program that has decided something, as --monitor tells: neither starting nor, of many files, done."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -61,12 +60,19 @@ def test_what_was_decided_is_written(capture, tmp_path, number):
         subscriber.connect(f"tcp://127.0.0.1:{port}")
         subscriber.subscribe("")
         subscriber.rcvtimeo = 600_000
-        program = start([*equalize(capture, times, tmp_path), "--monitor", port])
+        program = start([*command, "--monitor", port])
         while subscriber.recv_json().get("symbols", 0) < 8192:
             pass
-        program.send_signal(number)
-        program.send_signal(number)  # as timeout(1) does
-        said = program.communicate(timeout=600)[1]
+    return program
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_what_was_decided_is_written(capture, tmp_path, number):
+    times = 64
+    program = begun(equalize(capture, times, tmp_path))
+    program.send_signal(number)
+    program.send_signal(number)  # as timeout(1) does
+    said = program.communicate(timeout=600)[1]
     assert (program.returncode, but_progress(said.decode())) == (interrupts.STATUS, "adann: interrupted\n")
     assert 8192 <= check_results(tmp_path, False) < times * SYMBOLS
     assert (tmp_path / "ber.png").stat().st_size > 1000
@@ -150,12 +156,11 @@ def test_a_keyboard_interrupt_that_was_lost_is_raised_again():
 def test_a_second_interrupt_ends_the_wait_for_a_reader(capture, tmp_path):
     """Of a FIFO that nobody reads: the first one ends the work, whose result cannot be written."""
     os.mkfifo(tmp_path / "fifo")
-    program = start(["adann", "equalize", "--model", MODEL, "--capture", capture, "-o", tmp_path / "fifo"])
-    for _ in range(100):
-        try:
-            program.wait(1.5 * interrupts._SAME)
-        except subprocess.TimeoutExpired:
-            program.send_signal(signal.SIGINT)
+    captures = 64 * ["--capture", capture]
+    program = begun(["adann", "equalize", "--model", MODEL, *captures, "-o", tmp_path / "fifo"])
+    while program.poll() is None:
+        program.send_signal(signal.SIGINT)
+        time.sleep(1.5 * interrupts._SAME)
     said = program.communicate()[1]
     assert (program.returncode, but_progress(said.decode())) == (interrupts.STATUS, "adann: interrupted\n")
     assert [path.name for path in tmp_path.iterdir()] == ["fifo"]

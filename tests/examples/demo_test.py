@@ -13,7 +13,7 @@ PNG = b"\x89PNG\r\n\x1a\n"
 
 def run_demo(*arguments):
     return subprocess.run([sys.executable, ROOT / "examples/demo.py", *map(str, arguments)],
-                          capture_output=True, text=True, timeout=120,
+                          capture_output=True, text=True, timeout=600,
                           env={**os.environ, "COLUMNS": "80"})
 
 

@@ -18,7 +18,7 @@ EQUALIZERS = {"frozen network", "AdaNN", "MLSE at 4 sps", "MLSE at 1 sps", "line
 
 def run_script(*arguments):
     return subprocess.run([sys.executable, SCRIPT, *map(str, arguments)], capture_output=True,
-                          text=True, timeout=120, env={**os.environ, "COLUMNS": "80"})
+                          text=True, timeout=600, env={**os.environ, "COLUMNS": "80"})
 
 
 @pytest.fixture(scope="module")

@@ -85,7 +85,7 @@ def leaves_nothing(tmp_path, monkeypatch):
     before = psutil.Process().children(recursive=True)
     yield
     left = [each for each in psutil.Process().children(recursive=True) if each not in before]
-    assert not psutil.wait_procs(left, timeout=60)[1]
+    assert not psutil.wait_procs(left, timeout=600)[1]
     assert not list(tmp_path.iterdir())
 
 
@@ -97,18 +97,25 @@ def while_workers_start(tmp_path_factory, code):
 
 
 @with_workers
-@pytest.mark.parametrize("code, said", [
-    ("import os; os._exit(3)", "workers did not come"),  # dask may notice, or begin them again until the time is over
-    ("import time; time.sleep(600)", "workers did not come within 4 s; --scheduler takes"),
-    ("raise ImportError('nothing here')", "workers did not come: nothing here; --scheduler takes")],
-    ids=["die", "hang", "tell"])
-def test_workers_that_do_not_come_are_not_waited_for(monkeypatch, tmp_path_factory, leaves_nothing, code, said):
-    if "nothing here" not in said:
-        monkeypatch.setattr(cells, "LONGEST_START", 4)
+@pytest.mark.parametrize("limit", [0, 0.3, 1, 4])
+@pytest.mark.parametrize("code", ["import os; os._exit(3)", "import time; time.sleep(600)"],
+                         ids=["die", "hang"])
+def test_workers_that_do_not_come_are_not_waited_for(
+        monkeypatch, tmp_path_factory, leaves_nothing, code, limit):
+    """However far dask has come in starting them: on a busy machine not even their processes are there."""
+    monkeypatch.setattr(cells, "LONGEST_START", limit)
     with while_workers_start(tmp_path_factory, code), pytest.raises(RuntimeError) as error:
         with cluster(workers=2):
             pass
-    assert str(error.value).startswith(said)
+    assert str(error.value).startswith("workers did not come")  # of those that die dask may say more
+
+
+@with_workers
+def test_workers_that_tell_what_is_wrong_are_heard(tmp_path_factory, leaves_nothing):
+    with while_workers_start(tmp_path_factory, "raise ImportError('nothing here')"), \
+            pytest.raises(RuntimeError, match="^workers did not come: nothing here; --scheduler takes"):
+        with cluster(workers=2):
+            pass
 
 
 @with_workers
@@ -216,5 +223,5 @@ def test_an_interrupt_ends_all_processes_quietly(tmp_path):
     os.killpg(program.pid, signal.SIGINT)  # as a terminal does
     _, said = program.communicate(timeout=600)
     assert (program.returncode, said) == (130, "adann: interrupted\n")
-    assert not psutil.wait_procs(processes, timeout=120)[1]
+    assert not psutil.wait_procs(processes, timeout=600)[1]
     assert {path.name for path in tmp_path.iterdir()} == {"frozen"}

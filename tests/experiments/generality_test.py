@@ -74,9 +74,10 @@ def test_the_quick_form_runs(tmp_path):
 
 def test_a_sender_that_bends_is_followed():
     """PAM8 whose polynomial changes: no linear filter, and no network that learns its own labels, comes
-    near the oracle (5 times its errors). Both have hundreds of errors: 1.2 is three deviations off."""
+    near the oracle (5 times its errors). Both have hundreds of errors: 1.4 is five deviations off, which other
+    seeds pass in one of 10^6."""
     size = Size(before=2**13, after=2**18, seeds=1)
     one = summarize(run_draw("development", 6, size), "ours", BLOCK)
     print(one)
     assert one["frozen"] > 50 * one["oracle"]
-    assert one["over_oracle"] < 1.2
+    assert one["over_oracle"] < 1.4

@@ -17,6 +17,8 @@ SMALL = Size(symbols=2**15, event=2**13)
 
 
 def test_adann_follows_what_outruns_the_network_alone(tmp_path):
+    """Of 49,152 and 98,304 bits, with seeds that are fixed: bounds are 4.9 deviations of the counts and more
+    away, which other seeds pass in one of 10^6."""
     done = subprocess.run(["adann", "reproduce", "tracking", "--quick", "-o", tmp_path / "a"],
                           capture_output=True, text=True, timeout=6000)
     assert done.returncode == 0, done.stderr
@@ -27,12 +29,13 @@ def test_adann_follows_what_outruns_the_network_alone(tmp_path):
             for entry in results["summary"]}
     assert len(rows) == 6
     for (link, turns), ber in rows.items():
-        most = 1e-4 if link == "QPSK" else 1e-3
-        assert all(ber[row] < most for row in ("AdaNN", "linear, LMS", "feedback, LMS"))
-        assert ber["AdaNN, network alone"] <= 1.1 * ber["frozen"]
+        most = 3e-4 if link == "QPSK" else 2e-3
+        assert ber["AdaNN"] < most / 2 and all(ber[row] < most for row in ("linear, LMS", "feedback, LMS"))
+        assert ber["AdaNN, network alone"] <= 1.1 * ber["frozen"] + 3e-4
         assert (ber["frozen"] > 0.03) == (ber["AdaNN, network alone"] > 1e-3) == (turns > 0)
-        if "amplifier" in link and turns < 1e-4:
-            assert ber["Volterra, order 3, RLS"] < 0.5 * ber["linear, LMS"]
+    bent, linear = (sum(rows["16QAM, amplifier", turns][row] for turns in (0, 1e-5))
+                    for row in ("Volterra, order 3, RLS", "linear, LMS"))
+    assert bent < 0.8 * linear
 
 
 @pytest.fixture(scope="module")

