@@ -154,6 +154,7 @@ void adaptive_equalizer::learn(const batch& filled)
     if (d_recorder && !attempt([&] {
             d_recorder->add(filled.samples.data(),
                             filled.labels.data(),
+                            filled.tells ? filled.truth.data() : nullptr,
                             filled.apart,
                             [this] { return d_learner->checkpoint(); });
         }))
@@ -161,7 +162,10 @@ void adaptive_equalizer::learn(const batch& filled)
     const feature_view view{
         filled.samples.data(), d_stride, d_initial.window.dimension(), d_batch
     };
-    const auto& events = d_learner->step(view, filled.labels.data(), filled.apart);
+    const auto& events = d_learner->step(view,
+                                         filled.labels.data(),
+                                         filled.apart,
+                                         filled.tells ? filled.truth.data() : nullptr);
     share_status();
     if (!events.empty())
         publish();

@@ -81,9 +81,10 @@ adaptive_equalizer::adaptive_equalizer(
                       initial.window.floats_per_sample()),
       d_floats((d_batch - 1) * stride + initial.window.dimension()),
       d_decided(d_batch),
-      d_taught(d_supervised ? d_batch : 0),
       d_queue(d_adapts ? queue_slots(d_batch, d_floats) : 0,
-              { std::vector<float>(d_floats), std::vector<std::uint8_t>(d_batch) }),
+              { std::vector<float>(d_floats),
+                std::vector<std::uint8_t>(d_batch),
+                std::vector<std::uint8_t>(d_batch) }),
       d_weights(prepared_network(
           initial.net, stride, initial.formats ? &*initial.formats : nullptr)),
       d_refinement(initial.waveform ? refinement(*initial.waveform) : refinement()),

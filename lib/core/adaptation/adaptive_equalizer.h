@@ -121,8 +121,10 @@ public:
         std::size_t points = 0; //!< soft ones
     };
     /*! Decides every vector of `view`, which has this dimension() and the stride given.
-     * \param known_labels view.count labels 0 … M-1 for the loss "supervised", M or more where
-     * not known (the decision takes its place), else null
+     * \param known_labels null, or view.count labels 0 … M-1, not_known or M and more where one is not
+     * known. The front filter and the network learn them as the truth, and decisions elsewhere; with
+     * the loss "supervised", which needs them, the network learns no others. Labels are handed
+     * out as decided, known or not
      * \param labels room for view.count decisions
      * \param posteriors null, or view.count × M floats
      * \param soft null, or room for view.count points, of the samples' type; needs posteriors
@@ -201,7 +203,9 @@ private:
     };
     struct batch {
         std::vector<float> samples;
-        std::vector<std::uint8_t> labels; // known ones for "supervised", else decided
+        std::vector<std::uint8_t> labels; // decided
+        std::vector<std::uint8_t> truth;  // known ones, not_known elsewhere
+        bool tells = false;               // whether there are any known ones
         bool follows = false;             // directly the one handed over before it
         bool starts = false;              // of labels only those known are there:
         std::size_t first = 0, known = 0; // the first, and how many
@@ -211,6 +215,7 @@ private:
         void begin(bool directly, bool without_model)
         {
             follows = directly;
+            tells = false;
             starts = without_model;
             first = known = 0;
         }
@@ -229,8 +234,6 @@ private:
                              const std::uint8_t* known_labels,
                              std::uint8_t* labels,
                              float* posteriors);
-    const std::uint8_t*
-    taught(const std::uint8_t* known_labels, const std::uint8_t* labels, std::size_t n);
     std::size_t show(const feature_view& view,
                      const std::uint8_t* labels,
                      const float* posteriors,
@@ -288,7 +291,6 @@ private:
     const std::size_t d_floats;          // of a batch
     std::vector<std::uint8_t> d_decided; // by the network
     hindsight d_latest;                  // up to the last of them
-    std::vector<std::uint8_t> d_taught;  // known labels, and decisions where they are not
     batch* d_filling = nullptr;  // null while the current batch is not learnt from
     std::size_t d_position = 0;  // in the current batch
     std::uint64_t d_symbols = 0; // since the start

@@ -33,10 +33,11 @@ public:
                    std::size_t half);
 
     /*! Takes a batch that is about to be learnt from.
-     * \param apart as learner::step() has it
+     * \param known,apart as learner::step() has them
      * \param checkpoint called where one is needed */
     void add(const float* samples,
              const std::uint8_t* labels,
+             const std::uint8_t* known,
              std::size_t apart,
              const std::function<model()>& checkpoint);
 
@@ -52,7 +53,8 @@ private:
     const std::size_t d_floats, d_symbols; // of one batch
     const std::size_t d_half;              // batches
     std::vector<float> d_samples;          // (2 d_half, d_floats)
-    std::vector<std::uint8_t> d_labels;    // (2 d_half, d_symbols)
+    // (2 d_half, d_symbols): decided; known, not_known elsewhere
+    std::vector<std::uint8_t> d_labels, d_known;
     std::vector<std::uint8_t> d_apart;     // (2 d_half)
     std::size_t d_batches = 0;
     std::optional<model> d_before[2]; // the batches of each half

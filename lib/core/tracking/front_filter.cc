@@ -87,10 +87,15 @@ front_filter::front_filter(const expected_waveform& waveform,
       d_filtered(d_samples.re.size() * d_planes),
       d_bad(d_samples.re.size()),
       d_labels(d_capacity + most_apart * block),
+      d_truth(d_labels.size(), not_known),
+      d_decided(d_labels.size()),
       d_expected(most_training * waveform.stride()),
       d_rest((block + 2 * waveform.reach()) * waveform.stride()),
       d_soft(waveform, symbols),
       d_decisions(d_labels.size()),
+      d_estimates(d_labels.size()),
+      d_points(symbols.points()),
+      d_ambiguity(symbols, d_soft.variance()),
       d_wanted(sample(most_training), d_planes == 2),
       d_output(sample(most_apart * block + 2 * waveform.reach() + 1) + window.samples() +
                    lanes,
@@ -125,6 +130,11 @@ front_filter::front_filter(const expected_waveform& waveform,
       d_acquisition(d_sums, window.sps()),
       d_training(most_training)
 {
+    float power = 0;
+    for (const auto& point : d_points)
+        power += std::norm(point) / static_cast<float>(d_points.size());
+    for (auto& point : d_points)
+        point /= std::sqrt(power);
     if (d_planes == 2) {
         d_carrier.emplace(d_samples.re.size(), window.sps());
         d_line.emplace(waveform, symbols);
@@ -217,6 +227,9 @@ void front_filter::make_room()
     move_back(d_filtered, from * d_planes);
     move_back(d_bad, from);
     move_back(d_labels, symbols);
+    move_back(d_truth, symbols);
+    move_back(d_decided, symbols);
+    move_back(d_estimates, symbols);
     move_back(d_decisions, symbols);
     for (auto& labels : d_labelled)
         move_back(labels, symbols);
@@ -277,23 +290,29 @@ void front_filter::run(std::size_t first, std::size_t n)
 }
 
 void front_filter::decided(const std::uint8_t* labels,
+                           const std::uint8_t* known,
                            std::size_t n,
                            decider& decides,
                            const prepared_network& net)
 {
-    d_data_aided = false;
     if (!d_in_use) {
         decides.decide(net, own_windows(n), d_own.data(), nullptr, d_position);
         labels = d_own.data();
     }
     const bool awaits = d_untrained;
-    if (note(labels, n))
+    if (note(labels, known, n))
         follow_carrier(decides, net);
     const std::size_t blocks = due();
     if ((awaits && !d_untrained && acquire()) || !blocks)
         return;
     if (d_acquired)
         return update(blocks);
+    if (!not_known_in(d_next - blocks * block, blocks * block)) {
+        d_in_use = true;
+        forget_loss();
+        return update(blocks);
+    }
+    resolve(blocks);
     d_unjudged += blocks;
     const bool is_still = !d_carrier || d_carrier->idle();
     std::size_t between = judge::symbols;
@@ -308,35 +327,47 @@ void front_filter::decided(const std::uint8_t* labels,
         d_in_use = false;
 }
 
-void front_filter::known(const std::uint8_t* labels, std::size_t n)
-{
-    d_in_use = d_data_aided = true;
-    forget_loss();
-    if (const std::size_t blocks = take(labels, n))
-        update(blocks);
-}
-
-// Labels that nothing is searched beside.
-std::size_t front_filter::take(const std::uint8_t* labels, std::size_t n)
+// Nothing is searched beside these.
+void front_filter::hold(const std::uint8_t* labels, std::size_t n)
 {
     d_searching = false;
-    if (note(labels, n))
+    if (note(labels, nullptr, n))
         measure_phases();
-    return due();
+    due();
 }
 
-// Labels of n symbols, as far as is known sure ones.
+// Decisions of n symbols, taken for sure.
 void front_filter::relabel(std::size_t symbol, const std::uint8_t* labels, std::size_t n)
 {
     std::copy_n(labels, n, d_labels.begin() + symbol);
+    std::copy_n(labels, n, d_decided.begin() + symbol);
     std::fill_n(d_decisions.begin() + symbol, n, soft_decision{});
+    for (std::size_t k = symbol; k < symbol + n; ++k) {
+        d_estimates[k] = d_points[d_decided[k]];
+        if (knows(k))
+            d_labels[k] = d_truth[k];
+    }
+}
+
+std::size_t front_filter::not_known_in(std::size_t symbol, std::size_t n) const
+{
+    std::size_t found = 0;
+    for (std::size_t k = symbol; k < symbol + n; ++k)
+        found += !knows(k);
+    return found;
 }
 
 // Returns whether a step of the carrier has ended.
-bool front_filter::note(const std::uint8_t* labels, std::size_t n)
+bool front_filter::note(const std::uint8_t* labels,
+                        const std::uint8_t* known,
+                        std::size_t n)
 {
     d_looks_back = false;
     d_untrained -= std::min(d_untrained, n);
+    if (known)
+        std::copy_n(known, n, d_truth.begin() + d_next);
+    else
+        std::fill_n(d_truth.begin() + d_next, n, not_known);
     relabel(d_next, labels, n);
     for (std::size_t k = d_next; d_line && k < d_next + n; ++k)
         d_line->take({ d_samples.re[sample(k)], d_samples.im[sample(k)] });
@@ -382,6 +413,11 @@ void front_filter::soften(std::size_t symbol, std::size_t n)
     for (std::size_t i = 0; i < floats; ++i)
         d_rest[i] = samples[i] - d_rest[i];
     d_soft.find(&d_labels[symbol], d_rest.data(), n, &d_decisions[symbol]);
+    for (std::size_t k = symbol; k < symbol + n; ++k) {
+        d_estimates[k] = d_points[d_labels[k]] + d_decisions[k].received;
+        if (knows(k))
+            d_decisions[k] = {};
+    }
 }
 
 // The slope of posterior means, over some 16 blocks.
@@ -406,9 +442,13 @@ void front_filter::update(std::size_t blocks)
     if (d_planes == 1) // of complex samples the carrier's steps have done so
         soften(symbol, block);
     d_waveform->expect(&d_labels[symbol], block, d_expected.data());
-    const float latest = d_soft.slope(&d_decisions[symbol], block);
+    // Of the symbols that are not known; the others do not follow any estimate.
+    const float part = static_cast<float>(not_known_in(symbol, block)) / block;
+    const float latest =
+        part > 0 ? d_soft.slope(&d_decisions[symbol], block) / part : 0.0f;
     // Beyond 1 they vary more than estimates do: silence, or another signal.
-    const float slope = is_hard() || latest > 1 ? 0 : follow_slope(latest);
+    const float slope =
+        is_hard() || latest > 1 || !(part > 0) ? 0 : follow_slope(latest);
     tap_bank::measured known{};
     if (slope > 0) {
         const float* const samples = &d_filtered[(first + reach()) * d_planes];
@@ -419,7 +459,8 @@ void front_filter::update(std::size_t blocks)
         }
         const float left =
             d_soft.aim(&d_decisions[symbol], block, slope, samples, d_expected.data());
-        known.scatter = left / count / (1 - std::clamp(latest, slope, most_slope));
+        known.scatter =
+            left / count / (1 - part * std::clamp(latest, slope, most_slope));
     }
     if (d_searching)
         turn_to(&d_filtered[2 * (first + reach())],
@@ -431,7 +472,7 @@ void front_filter::update(std::size_t blocks)
         d_carrier->rotate(d_wanted, first + reach(), sample(block));
     d_sums.set(d_samples + static_cast<std::ptrdiff_t>(first), d_wanted, sample(block));
     d_sums.want(d_wanted_noise);
-    d_sums.want(d_error, slope / (1 - slope));
+    d_sums.want(d_error, part * slope / (1 - slope));
     d_bank.learn(d_sums, blocks, slope > 0 ? &known : nullptr);
     if (d_carrier)
         hold_phase();

@@ -11,8 +11,10 @@
 #include "core/network/model.h"
 #include "core/signal/blind_decisions.h"
 #include "core/signal/expected_waveform.h"
+#include "core/signal/known_symbols.h"
 #include "core/signal/windows.h"
 #include "core/tracking/acquisition.h"
+#include "core/tracking/ambiguity.h"
 #include "core/tracking/carrier.h"
 #include "core/tracking/carrier_line.h"
 #include "core/tracking/hindsight.h"
@@ -182,20 +184,17 @@ public:
     feature_view filter(const feature_view& windows);
 
     /*! Takes the labels of filter()'s symbols, all of them, as they were decided.
+     * \param known null, or of each symbol what it is known to be, not_known where it is not. What is
+     * learnt from is that; blocks that are known wholly need no judge
      * \param decides,net the network behind it: the judge has some symbols decided without
      * the filter, and while the filter is lost it has its own decided */
     void decided(const std::uint8_t* labels,
+                 const std::uint8_t* known,
                  std::size_t n,
                  decider& decides,
                  const prepared_network& net);
-    //! The same with known labels, which need no judge.
-    void known(const std::uint8_t* labels, std::size_t n);
     //! The same with labels that nothing is learnt from.
-    void hold(const std::uint8_t* labels, std::size_t n)
-    {
-        d_data_aided = false;
-        take(labels, n);
-    }
+    void hold(const std::uint8_t* labels, std::size_t n);
     /*! Behind decided(): the symbols of a step that has ended, and twice the waveform's reach
      * before; of the latest, as many as it reaches, the phase is foretold. */
     hindsight latest() const;
@@ -258,8 +257,13 @@ private:
     void forget_samples();
     void run(std::size_t first, std::size_t n);
     void make_room();
-    std::size_t take(const std::uint8_t* labels, std::size_t n);
-    bool note(const std::uint8_t* labels, std::size_t n);
+    bool note(const std::uint8_t* labels, const std::uint8_t* known, std::size_t n);
+    bool knows(std::size_t symbol) const
+    {
+        return is_known(d_truth[symbol], d_waveform->classes());
+    }
+    std::size_t not_known_in(std::size_t symbol, std::size_t n) const;
+    bool resolve(std::size_t blocks);
     void relabel(std::size_t symbol, const std::uint8_t* labels, std::size_t n);
     std::size_t due();
     void follow_carrier(decider& decides, const prepared_network& net);
@@ -268,9 +272,9 @@ private:
     void begin_search(std::size_t middle);
     void decide_at_angles(decider& decides, const prepared_network& net, float later);
     void measure_phases();
-    //! Whether decisions count as sure: known ones, in bursts, whose taps are rougher than the model's
-    //! noise, and of a filter that is lost.
-    bool is_hard() const { return d_data_aided || d_acquired || !d_in_use || is_lost(); }
+    //! Whether decisions count as sure: in bursts, whose taps are rougher than the model's noise, and of
+    //! a filter that is lost.
+    bool is_hard() const { return d_acquired || !d_in_use || is_lost(); }
     float follow_slope(float latest);
     void soften(std::size_t symbol, std::size_t n);
     void look_back(decider& decides, const prepared_network& net);
@@ -323,7 +327,10 @@ private:
     // Symbol k's middle is sample k·sps of these.
     planes d_samples;          // unusable ones are zero
     aligned_floats d_filtered; // interleaved
-    std::vector<std::uint8_t> d_bad, d_labels;
+    std::vector<std::uint8_t> d_bad;
+    std::vector<std::uint8_t> d_labels;  // decided, and known ones in their place
+    std::vector<std::uint8_t> d_truth;   // known ones, not_known elsewhere
+    std::vector<std::uint8_t> d_decided; // whatever is known
     std::size_t d_next;                       // the symbol to be decided
     std::size_t d_loaded;                     // samples up to here have come in
     std::size_t d_ready;                      // … and have been filtered
@@ -337,7 +344,10 @@ private:
     std::vector<soft_decision> d_decisions;   // of d_labels
     static constexpr float most_slope = 0.8f; // more would make too much of the noise
     float d_slope = 0;                        // of their means: 0 where all is sure
-    bool d_data_aided = false;                // whether the latest labels are known ones
+    // Of d_labels, points of unit power, whatever is known; of decisions that are sure their points.
+    std::vector<std::complex<float>> d_estimates;
+    std::vector<std::complex<float>> d_points; // of labels
+    ambiguity d_ambiguity;
     planes d_wanted, d_output;
     std::optional<carrier> d_carrier;     // of complex samples
     std::optional<carrier_line> d_line;   // the same

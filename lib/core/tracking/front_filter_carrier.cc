@@ -99,6 +99,9 @@ void front_filter::decide_at_angles(decider& decides,
                turned(step).floats() / 2,
                d_turned.data());
         decides.decide(net, turned(step), &d_labelled[a][d_next - step]);
+        for (std::size_t k = d_next - step; k < d_next; ++k)
+            if (knows(k))
+                d_labelled[a][k] = d_truth[k];
     }
 }
 
@@ -120,7 +123,8 @@ void front_filter::look_back(decider& decides, const prepared_network& net)
     if (d_searching)
         decides.decide(net, turned(n), d_again.data());
     else
-        std::copy_n(&d_labels[d_next - n], n, d_again.begin());
+        for (std::size_t i = 0, k = d_next - n; i < n; ++i, ++k)
+            d_again[i] = knows(k) ? d_decided[k] : d_labels[k];
 }
 
 hindsight front_filter::latest() const
@@ -233,6 +237,44 @@ void front_filter::mind_carrier(bool settled)
     d_good_frequency = d_carrier->idle() ? 0 : of_line.value_or(other);
     if (d_line->is_ready() || !d_line->is_usable())
         d_good_at = d_blocks * block;
+}
+
+/* Undoes a rotation or a delay that known symbols show. Such labels tell what they are once those
+ * around them are estimated: of float samples with the next update. Returns whether there was one. */
+bool front_filter::resolve(std::size_t blocks)
+{
+    const std::size_t n = blocks * block;
+    const std::size_t behind = d_waveform->reach() + ambiguity::around +
+                               (d_planes == 1 ? n : std::size_t{ 0 });
+    if (d_known < n + behind + ambiguity::around || is_hard())
+        return false;
+    for (std::size_t k = d_next - behind - n; k < d_next - behind; ++k)
+        if (knows(k))
+            d_ambiguity.take(d_truth[k], &d_estimates[k]);
+    const displacement by = d_ambiguity.found();
+    if (by.none())
+        return false;
+    d_ambiguity.reset();
+    const std::size_t turns = d_symmetries.size();
+    if (by.later == 0 && d_carrier) {
+        d_carrier->turn(whole_turn * static_cast<double>(by.turned) /
+                        static_cast<double>(turns));
+        d_searching = false;
+        d_known = 0; // labels that were decided a part of a turn aside
+        d_good_phase = d_carrier->phase_at(sample(d_next));
+        d_good_at = std::max<std::uint64_t>(d_blocks * block, 1);
+        ++d_slips;
+    } else {
+        const std::size_t from = std::min(d_known, blind_symbols);
+        if (!begin_in_phase(&d_decided[d_next - from],
+                            from,
+                            { by.later, (turns - by.turned) % turns },
+                            lost()))
+            return false;
+        forget_loss();
+    }
+    d_channel.reset();
+    return true;
 }
 
 /* Starts over if the samples have a carrier that decisions cannot pull in. Which of the

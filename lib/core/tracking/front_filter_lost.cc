@@ -94,6 +94,7 @@ void front_filter::start_over()
     d_clear = d_acquired = d_searching = false;
     d_was_lost = true;
     d_displaced = {};
+    d_ambiguity.reset();
     d_vain_looks = 0;
     d_reference = 0;
     d_turning = false;

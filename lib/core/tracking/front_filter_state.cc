@@ -77,6 +77,15 @@ void front_filter::state(archive& members)
         d_carrier->state(
             members, from, sample(d_past + most_apart * block) + d_window.samples());
     members.numbers("labels", &d_labels[symbol], { d_past });
+    members.numbers("truth", &d_truth[symbol], { d_past });
+    members.numbers("decided", &d_decided[symbol], { d_past });
+    static_assert(sizeof(std::complex<float>) == 2 * sizeof(float));
+    members.numbers("estimates",
+                    reinterpret_cast<float*>(&d_estimates[symbol]),
+                    { d_past, 2 },
+                    -largest_sample,
+                    largest_sample);
+    members("ambiguity", d_ambiguity);
     members("slope", d_slope, 0.0f, most_slope);
     static_assert(sizeof(soft_decision) == 5 * sizeof(float));
     members.numbers("decisions",
@@ -105,7 +114,8 @@ void front_filter::state(archive& members)
         "filtered", &d_filtered[from * d_planes], { ready * d_planes }, archive::any);
     members.numbers("bad", &d_bad[from], { loaded });
     for (std::size_t i = 0; i < d_past; ++i)
-        if (d_labels[symbol + i] >= d_waveform->classes())
+        if (std::max(d_labels[symbol + i], d_decided[symbol + i]) >=
+            d_waveform->classes())
             members.refuse("labels", "are not all of the constellation");
 }
 
