@@ -154,9 +154,9 @@ void adaptive_equalizer::learn(const batch& filled)
     if (d_recorder && !attempt([&] {
             d_recorder->add(filled.samples.data(),
                             filled.labels.data(),
-                            filled.tells ? filled.truth.data() : nullptr,
                             filled.apart,
-                            [this] { return d_learner->checkpoint(); });
+                            [this] { return d_learner->checkpoint(); },
+                            filled.tells ? filled.truth.data() : nullptr);
         }))
         d_recorder->clear();
     const feature_view view{

@@ -15,6 +15,7 @@
 #include "core/adaptation/replay.h"
 #include "core/network/decider.h"
 #include "core/network/model.h"
+#include "core/signal/known_frame.h"
 #include "core/signal/soft_symbols.h"
 #include "core/tracking/front_filter.h"
 
@@ -122,7 +123,7 @@ public:
     };
     /*! Decides every vector of `view`, which has this dimension() and the stride given.
      * \param known_labels null, or view.count labels 0 … M-1, not_known or M and more where one is not
-     * known. The front filter and the network learn them as the truth, and decisions elsewhere; with
+     * known; null: the known frame's. The front filter and the network learn them as the truth, and decisions elsewhere; with
      * the loss "supervised", which needs them, the network learns no others. Labels are handed
      * out as decided, known or not
      * \param labels room for view.count decisions
@@ -137,6 +138,12 @@ public:
                    float* posteriors = nullptr,
                    float* soft = nullptr,
                    soft_symbol_kind kind = soft_symbol_kind::received);
+
+    /*! Has what decide() is not told taken from a frame that repeats, once it is found. Before start().
+     * \param labels of the frame, see frame_of() */
+    void set_known_frame(std::vector<std::uint8_t> labels);
+    //! Where that starts, see known_frame::position(); none: not found, or there is none.
+    std::optional<std::size_t> known_position() const;
 
     /*! Hands out labels that are still to come, at the end of a stream or of a burst.
      * \param room for that many
@@ -290,6 +297,8 @@ private:
     const std::size_t d_dimension;
     const std::size_t d_floats;          // of a batch
     std::vector<std::uint8_t> d_decided; // by the network
+    std::optional<known_frame> d_frame;  // of what nobody tells
+    std::atomic<std::size_t> d_known_position{ 0 }; // its, and one
     hindsight d_latest;                  // up to the last of them
     batch* d_filling = nullptr;  // null while the current batch is not learnt from
     std::size_t d_position = 0;  // in the current batch

@@ -19,7 +19,7 @@ adaptive_equalizer::written adaptive_equalizer::decide(const feature_view& view,
 {
     written all;
     std::uint8_t* const decided = d_decided.data();
-    if (d_supervised && !known_labels)
+    if (d_supervised && !known_labels && !d_frame)
         refuse("known labels",
                "missing",
                "one per feature vector for the loss 'supervised'");
@@ -27,9 +27,14 @@ adaptive_equalizer::written adaptive_equalizer::decide(const feature_view& view,
         std::size_t n = std::min(view.count - done, d_batch - d_position);
         for (const std::size_t left : { d_untrained, d_sequence })
             n = left ? std::min(n, left) : n;
+        const std::uint8_t* known = known_labels ? known_labels + done : nullptr;
+        if (!known && d_frame) {
+            n = std::min(n, d_frame->left());
+            known = d_frame->next();
+        }
         const feature_view part = decide_some(
             view.from(done, n),
-            known_labels ? known_labels + done : nullptr,
+            known,
             decided,
             posteriors ? posteriors + done * d_initial.net.outputs() : nullptr);
         all.labels += hand_out(part, labels + all.labels);
@@ -41,7 +46,12 @@ adaptive_equalizer::written adaptive_equalizer::decide(const feature_view& view,
                                kind);
         d_symbols += part.count;
         if (d_adapts && d_thread.joinable())
-            collect(part, decided, known_labels ? known_labels + done : nullptr);
+            collect(part, decided, known);
+        if (!known_labels && d_frame) {
+            d_frame->take(decided, part.count);
+            const auto position = d_frame->position();
+            d_known_position = position ? *position + 1 : 0;
+        }
         d_position = (d_position + part.count) % d_batch;
         done += part.count;
         d_sequence -= std::min(d_sequence, part.count);

@@ -70,9 +70,9 @@ batch_recorder::batch_recorder(std::size_t stride,
 
 void batch_recorder::add(const float* samples,
                          const std::uint8_t* labels,
-                         const std::uint8_t* known,
                          std::size_t apart,
-                         const std::function<model()>& checkpoint)
+                         const std::function<model()>& checkpoint,
+                         const std::uint8_t* known)
 {
     if (d_batches == 2 * d_half) {
         std::copy_n(&d_samples[d_half * d_floats], d_half * d_floats, d_samples.begin());

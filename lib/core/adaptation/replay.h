@@ -37,9 +37,9 @@ public:
      * \param checkpoint called where one is needed */
     void add(const float* samples,
              const std::uint8_t* labels,
-             const std::uint8_t* known,
              std::size_t apart,
-             const std::function<model()>& checkpoint);
+             const std::function<model()>& checkpoint,
+             const std::uint8_t* known = nullptr);
 
     //! Forgets all: what comes next does not go on from it.
     void clear() { d_batches = 0; }

@@ -11,7 +11,7 @@ constexpr float sure = 16;        // 10^7 known symbols from one false alarm to 
 constexpr float memory = 256;     // known symbols
 constexpr float least = 1e-3f;    // of the variance: beyond, one symbol would tell
 constexpr float most = 1000;      // of a sum
-constexpr float most_ratio = 8;   // of one symbol: an impulse tells nothing
+constexpr float most_ratio = 2;   // of one symbol: one in ten may be known wrongly
 } // namespace
 
 ambiguity::ambiguity(const constellation& symbols, float variance)

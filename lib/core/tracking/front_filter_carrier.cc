@@ -257,8 +257,8 @@ bool front_filter::resolve(std::size_t blocks)
     d_ambiguity.reset();
     const std::size_t turns = d_symmetries.size();
     if (by.later == 0 && d_carrier) {
-        d_carrier->turn(whole_turn * static_cast<double>(by.turned) /
-                        static_cast<double>(turns));
+        d_carrier->turn_aside(whole_turn * static_cast<double>(by.turned) /
+                              static_cast<double>(turns));
         d_searching = false;
         d_known = 0; // labels that were decided a part of a turn aside
         d_good_phase = d_carrier->phase_at(sample(d_next));
