@@ -11,7 +11,8 @@ constexpr float sure = 16;        // 10^7 known symbols from one false alarm to 
 constexpr float memory = 256;     // known symbols
 constexpr float least = 1e-3f;    // of the variance: beyond, one symbol would tell
 constexpr float most = 1000;      // of a sum
-constexpr float most_ratio = 2;   // of one symbol: one in ten may be known wrongly
+constexpr float false_part = 0.1f; // of known symbols may be known wrongly
+constexpr float most_ratio = 2;    // of one symbol: two false ones tell nothing
 } // namespace
 
 ambiguity::ambiguity(const constellation& symbols, float variance)
@@ -46,9 +47,10 @@ void ambiguity::take(std::uint8_t known, const std::complex<float>* estimate)
 {
     const std::complex<float> point = d_points[known];
     const float v = d_variance;
-    // log p(z | P) - log p(z).
-    const auto speaks_for = [v](std::complex<float> z, std::complex<float> wanted) {
-        return std::norm(z) / (1 + v) - std::norm(z - wanted) / v + std::log1p(1 / v);
+    const float unlike = std::log1p(1 / v);
+    const auto speaks_for = [=](std::complex<float> z, std::complex<float> wanted) {
+        const float ratio = std::norm(z) / (1 + v) - std::norm(z - wanted) / v + unlike;
+        return std::log((1 - false_part) * std::exp(ratio) + false_part);
     };
     const float against = speaks_for(*estimate, point);
     if (!std::isfinite(against))

@@ -129,7 +129,7 @@ bool front_filter::believe(const signal_planes& samples,
     const std::size_t owned = sample(d_next - behind) - d_window.sps() / 2;
     const float others = std::min(
         d_judge.left(d_samples + static_cast<std::ptrdiff_t>(owned), &d_plain[around]),
-        d_judge.left(still(owned), &d_labels[d_next - behind]));
+        d_judge.left(still(owned), &d_decided[d_next - behind]));
     return d_judge.left(samples, labels + n - behind) < 0.5f * others;
 }
 
@@ -153,7 +153,7 @@ bool front_filter::begin_at_level(decider& decides, const prepared_network& net)
             begin_in_phase(d_at_level.data(), n, displaced(), d_chance + d_noise))
             return true;
     }
-    d_judge.left(still(owned), &d_labels[d_next - judge::symbols - d_waveform->reach()]);
+    d_judge.left(still(owned), &d_decided[d_next - judge::symbols - d_waveform->reach()]);
     return false; // and the judge is as it was
 }
 
@@ -180,7 +180,7 @@ feature_view front_filter::at_level(const float* taps, std::size_t first, std::s
 bool front_filter::has_unusual_power() const
 {
     const std::size_t n = d_plain.size();
-    return d_power.is_unusual(&d_labels[d_next - n], n);
+    return d_power.is_unusual(&d_decided[d_next - n], n);
 }
 
 /* Remembers the channel of the latest labels, if they tell it, and explain the samples well, or as
@@ -195,7 +195,7 @@ bool front_filter::settle()
     const float most = lost() * static_cast<float>(sample(judge::symbols));
     const bool as_usual = d_usual > 0 ? left < as_before * d_usual : !d_was_lost;
     const bool well = 2 * left < most;
-    if (!are_rich(&d_labels[first], d_waveform->classes())) {
+    if (!are_rich(&d_decided[first], d_waveform->classes())) {
         d_was_lost |= !well && d_usual > 0;
         return false;
     }
@@ -208,7 +208,7 @@ bool front_filter::settle()
             return false;
         if (!by.none()) {
             const std::size_t n = std::min(d_known, blind_symbols);
-            if (begin_in_phase(&d_labels[d_next - n], n, by, lost()))
+            if (begin_in_phase(&d_decided[d_next - n], n, by, lost()))
                 forget_loss();
             return false;
         }

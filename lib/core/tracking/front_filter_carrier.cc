@@ -66,6 +66,9 @@ void front_filter::search(decider& decides, const prepared_network& net)
         return;
     const auto labels = d_labelled[believed].begin();
     std::copy(labels + symbol, labels + d_next, d_labels.begin() + symbol);
+    for (std::size_t k = symbol; k < d_next; ++k)
+        if (!knows(k))
+            d_decided[k] = d_labels[k];
     const float left = d_search->left(believed) / static_cast<float>(sample(step));
     d_left_latest += (left - d_left_latest) * step / block;
     d_left += (left - d_left) * step / (4 * block);
@@ -123,8 +126,7 @@ void front_filter::look_back(decider& decides, const prepared_network& net)
     if (d_searching)
         decides.decide(net, turned(n), d_again.data());
     else
-        for (std::size_t i = 0, k = d_next - n; i < n; ++i, ++k)
-            d_again[i] = knows(k) ? d_decided[k] : d_labels[k];
+        std::copy_n(&d_decided[d_next - n], n, d_again.begin());
 }
 
 hindsight front_filter::latest() const

@@ -2,7 +2,6 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "core/tracking/front_filter.h"
 
-#include <cstdio>
 #include <algorithm>
 #include <cmath>
 
@@ -46,7 +45,6 @@ void front_filter::look(decider& decides, const prepared_network& net)
         return;
     d_clear = is_lost() && found == judge::verdict::clear;
     d_vain_looks = d_in_use || d_clear ? 0 : d_vain_looks + 1;
-    if (is_worse) fprintf(stderr,"judge block %lu verdict %d\n",(unsigned long)d_blocks,(int)found);
     if (is_worse || d_vain_looks == judged_every / judge::symbols) {
         if (!d_line || !begin_with_carrier()) {
             start_over();
@@ -84,7 +82,7 @@ judge::verdict front_filter::compare(decider& decides, const prepared_network& n
         turned = turned_by(d_next - d_plain.size() / 2);
     }
     return d_judge.compare(
-        still, &d_labels[first + around], samples, &d_plain[around], turned);
+        still, &d_decided[first + around], samples, &d_plain[around], turned);
 }
 
 void front_filter::start_over()
