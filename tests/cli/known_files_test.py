@@ -26,6 +26,11 @@ def folder(tmp_path_factory):
     net = core.network([SPS * 3, 8, 4])
     net.initialize(1)
     core.save_model(str(made / "m.safetensors"), core.model(net, SPS, 1, False, "pam4"))
+    trainer = core.trainer(net, loss="supervised", learning_rate=0.02)
+    windows = np.lib.stride_tricks.sliding_window_view(samples.astype(np.float32), SPS * 3)[1::SPS]
+    for _ in range(300):
+        trainer.step(windows, labels[2:2 + len(windows)])
+    core.save_model(str(made / "trained.safetensors"), core.model(trainer.network, SPS, 1, False, "pam4"))
     known = np.where(np.arange(SYMBOLS) % 40 < 20, labels, UNKNOWN).astype(np.uint8)
     known.tofile(made / "known.u8")
     known[:-1].tofile(made / "short.u8")
@@ -34,8 +39,8 @@ def folder(tmp_path_factory):
     return made
 
 
-def equalize(folder, *arguments):
-    found = CliRunner().invoke(main, ["equalize", "--model", str(folder / "m.safetensors"), "--capture",
+def equalize(folder, *arguments, model="m"):
+    found = CliRunner().invoke(main, ["equalize", "--model", str(folder / f"{model}.safetensors"), "--capture",
                                       str(folder / "x.f32"), *arguments])
     assert found.exception is None or isinstance(found.exception, SystemExit), found.exception
     return found
@@ -63,16 +68,17 @@ def test_a_network_learns_from_half_of_the_labels(folder):
     rates = {}
     for name, options in (("known", ["--known", str(folder / "known.u8"), "--loss", "supervised"]), ("none", [])):
         report = folder / f"{name}.json"
-        found = equalize(folder, "--reference", str(folder / "x.u8"), "--report", str(report), "--batch", "128",
+        found = equalize(folder, "--reference", str(folder / "x.u8"), "--report", str(report), "--batch", "32",
                          "--lr", "0.03", "--average", "0", "--block", "1000", *options)
         assert found.exit_code == 0, found.output
         rates[name] = json.loads(report.read_text())["blocks"][-1]["ber"]
-    assert rates["known"] < 0.02 < rates["none"]
+    assert rates["known"] < 0.02
+    assert rates["none"] is None or rates["none"] > 0.2  # not aligned
 
 
-def test_a_pattern_teaches_once_it_is_found(folder):
+def test_the_position_of_a_pattern_is_said(folder):
     report = folder / "pattern.json"
-    found = equalize(folder, "--known-pattern", "0,3,1,1,2,0,3,2:40:0", "--report", str(report))
+    found = equalize(folder, "--known-pattern", "0,3,1,1,2,0,3,2:40:0", "--report", str(report), model="trained")
     assert found.exit_code == 0, found.output
-    assert "known symbols:" in found.output
-    assert json.loads(report.read_text())["known_position"] in (None, 17)
+    assert "known symbols: frames start at symbol 17" in found.output
+    assert json.loads(report.read_text())["known_position"] == 17
