@@ -283,10 +283,11 @@ struct equalizer_settings : adaptation_settings {
     {
         visit("input", self.input, "Samples, or the vectors of a feature windower.");
         adaptation_settings::visit(self, visit);
-        visit("known_symbols",
-              self.known_symbols,
-              "Patterns of known symbols that repeat: a list of (labels, period, offset), a label "
-              "255 where one is not known. Where their frame begins is found.");
+        visit(
+            "known_symbols",
+            self.known_symbols,
+            "Patterns of known symbols that repeat: a list of (labels, period, offset), a label "
+            "255 where one is not known. Where their frame begins is found.");
         visit("training_sequence",
               self.training_sequence,
               "Labels that each burst begins with, from which the front filter takes its "

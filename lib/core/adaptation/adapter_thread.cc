@@ -152,11 +152,12 @@ void adaptive_equalizer::begin_with(const batch& filled)
 void adaptive_equalizer::learn(const batch& filled)
 {
     if (d_recorder && !attempt([&] {
-            d_recorder->add(filled.samples.data(),
-                            filled.labels.data(),
-                            filled.apart,
-                            [this] { return d_learner->checkpoint(); },
-                            filled.tells ? filled.truth.data() : nullptr);
+            d_recorder->add(
+                filled.samples.data(),
+                filled.labels.data(),
+                filled.apart,
+                [this] { return d_learner->checkpoint(); },
+                filled.tells ? filled.truth.data() : nullptr);
         }))
         d_recorder->clear();
     const feature_view view{

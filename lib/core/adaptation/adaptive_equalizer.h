@@ -295,11 +295,11 @@ private:
     std::unique_ptr<refined_stream> d_refined;          // the same, and if not wanted
     std::atomic<refined_stream*> d_refining{ nullptr }; // d_refined
     const std::size_t d_dimension;
-    const std::size_t d_floats;          // of a batch
-    std::vector<std::uint8_t> d_decided; // by the network
-    std::optional<known_frame> d_frame;  // of what nobody tells
+    const std::size_t d_floats;                     // of a batch
+    std::vector<std::uint8_t> d_decided;            // by the network
+    std::optional<known_frame> d_frame;             // of what nobody tells
     std::atomic<std::size_t> d_known_position{ 0 }; // its, and one
-    hindsight d_latest;                  // up to the last of them
+    hindsight d_latest;                             // up to the last of them
     batch* d_filling = nullptr;  // null while the current batch is not learnt from
     std::size_t d_position = 0;  // in the current batch
     std::uint64_t d_symbols = 0; // since the start

@@ -67,7 +67,8 @@ struct learner_status {
     //! from a checkpoint.
     error_rate estimated;
     std::uint64_t estimates = 0; //!< how many were made
-    bool refined = false; //!< whether decisions are refined: asked for, and the signal is known
+    bool refined =
+        false; //!< whether decisions are refined: asked for, and the signal is known
 
     std::uint64_t rejected() const { return steps - updates; }
 };
@@ -120,11 +121,10 @@ public:
      * \param apart how many batches there were since the one before, this one included
      * \returns what happened, in order, valid until the next call; nothing, and nothing
      * has changed, while a pause goes on */
-    const std::vector<learner_event>&
-    step(const feature_view& batch,
-         const std::uint8_t* labels,
-         std::size_t apart = 1,
-         const std::uint8_t* known = nullptr);
+    const std::vector<learner_event>& step(const feature_view& batch,
+                                           const std::uint8_t* labels,
+                                           std::size_t apart = 1,
+                                           const std::uint8_t* known = nullptr);
 
     //! Back to the offline weights and an empty optimizer.
     learner_event reset();

@@ -146,11 +146,10 @@ std::vector<replayed_event> replay(const model& recorded)
             const feature_view batch{
                 &samples[i * floats], stride, dimension, settings.batch
             };
-            for (const auto& event :
-                 learning.step(batch,
-                               &labels[i * settings.batch],
-                               apart[i],
-                               &known[i * settings.batch]))
+            for (const auto& event : learning.step(batch,
+                                                   &labels[i * settings.batch],
+                                                   apart[i],
+                                                   &known[i * settings.batch]))
                 told.push_back({ event, learning.guard_estimates() });
         }
         return told;

@@ -55,7 +55,7 @@ private:
     std::vector<float> d_samples;          // (2 d_half, d_floats)
     // (2 d_half, d_symbols): decided; known, not_known elsewhere
     std::vector<std::uint8_t> d_labels, d_known;
-    std::vector<std::uint8_t> d_apart;     // (2 d_half)
+    std::vector<std::uint8_t> d_apart; // (2 d_half)
     std::size_t d_batches = 0;
     std::optional<model> d_before[2]; // the batches of each half
 };

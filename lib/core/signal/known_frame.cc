@@ -11,9 +11,9 @@
 namespace gr::adann::core {
 
 namespace {
-constexpr double sure = 16;       // of |C|² / n: 10^-7 of the positions by chance
-constexpr double gone = 8;        // … which one in 3000 exceeds
-constexpr double looked_at = 64;  // known symbols, from one check to the next
+constexpr double sure = 16;      // of |C|² / n: 10^-7 of the positions by chance
+constexpr double gone = 8;       // … which one in 3000 exceeds
+constexpr double looked_at = 64; // known symbols, from one check to the next
 constexpr std::size_t most_period = std::size_t{ 1 } << 20;
 } // namespace
 
@@ -31,7 +31,8 @@ std::vector<std::uint8_t> frame_of(const std::vector<known_pattern>& patterns,
             refuse("known_symbols' period",
                    period,
                    "one that divides the longest, " + std::to_string(longest));
-        check_range<std::size_t>("known_symbols' number of labels", labels.size(), 1, period);
+        check_range<std::size_t>(
+            "known_symbols' number of labels", labels.size(), 1, period);
         check_range<std::size_t>("known_symbols' offset", offset, 0, period - 1);
         for (std::size_t i = 0; i < labels.size(); ++i) {
             if (labels[i] == not_known)
@@ -106,16 +107,15 @@ void known_frame::take(const std::uint8_t* decided, std::size_t n)
         d_received += std::norm(point);
         ++d_symbols;
         if (d_position) {
-            const std::size_t place =
-                (d_in_period + period() - *d_position) % period();
+            const std::size_t place = (d_in_period + period() - *d_position) % period();
             if (is_known(d_labels[place], d_points.size()))
                 d_sums[0] += point * std::conj(sent(place));
             continue;
         }
         for (const auto& known : d_known) {
-            const std::size_t position =
-                d_in_period >= known.place ? d_in_period - known.place
-                                           : d_in_period + period() - known.place;
+            const std::size_t position = d_in_period >= known.place
+                                             ? d_in_period - known.place
+                                             : d_in_period + period() - known.place;
             d_sums[position] += point * std::conj(known.point);
         }
     }
@@ -129,11 +129,14 @@ void known_frame::take(const std::uint8_t* decided, std::size_t n)
 // A frame has ended.
 void known_frame::search()
 {
-    const auto largest = std::max_element(
-        d_sums.begin(), d_sums.end(), [](auto a, auto b) { return std::norm(a) < std::norm(b); });
-    const double by_chance =
-        d_sent * static_cast<double>(d_frames) * d_received / static_cast<double>(d_symbols);
-    if (std::norm(*largest) > (sure + std::log(static_cast<double>(period()))) * by_chance) {
+    const auto largest =
+        std::max_element(d_sums.begin(), d_sums.end(), [](auto a, auto b) {
+            return std::norm(a) < std::norm(b);
+        });
+    const double by_chance = d_sent * static_cast<double>(d_frames) * d_received /
+                             static_cast<double>(d_symbols);
+    if (std::norm(*largest) >
+        (sure + std::log(static_cast<double>(period()))) * by_chance) {
         d_position = largest - d_sums.begin();
         forget();
     } else if (d_frames == most_frames) {
@@ -146,7 +149,8 @@ void known_frame::check()
     const double frames = static_cast<double>(d_frames);
     if (static_cast<double>(d_known.size()) * frames < looked_at)
         return;
-    const double by_chance = d_sent * frames * d_received / static_cast<double>(d_symbols);
+    const double by_chance =
+        d_sent * frames * d_received / static_cast<double>(d_symbols);
     const bool explains = std::norm(d_sums[0]) > gone * by_chance;
     if (!explains && d_doubtful)
         d_position = {};

@@ -60,7 +60,10 @@ private:
         std::complex<float> point;
     };
 
-    std::complex<float> sent(std::size_t place) const { return d_points[d_labels[place]]; }
+    std::complex<float> sent(std::size_t place) const
+    {
+        return d_points[d_labels[place]];
+    }
     void search();
     void check();
     void forget();
@@ -68,11 +71,12 @@ private:
     std::vector<std::complex<float>> d_points; // of labels, of unit power
     std::vector<std::uint8_t> d_labels, d_next;
     std::vector<known_point> d_known;
-    std::vector<std::complex<float>> d_sums; // of each position; while it is found, of that
-    double d_sent = 0;                       // Σ |point|² of a frame
-    double d_received = 0;                   // Σ |decision|²
-    std::size_t d_symbols = 0;               // that d_received has
-    std::size_t d_frames = 0;                // that the sums have
+    std::vector<std::complex<float>>
+        d_sums;                // of each position; while it is found, of that
+    double d_sent = 0;         // Σ |point|² of a frame
+    double d_received = 0;     // Σ |decision|²
+    std::size_t d_symbols = 0; // that d_received has
+    std::size_t d_frames = 0;  // that the sums have
     std::size_t d_in_period = 0;
     bool d_doubtful = false;
     std::optional<std::size_t> d_position;

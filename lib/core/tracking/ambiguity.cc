@@ -7,10 +7,10 @@
 namespace gr::adann::core {
 
 namespace {
-constexpr float sure = 16;        // 10^7 known symbols from one false alarm to the next
-constexpr float memory = 256;     // known symbols
-constexpr float least = 1e-3f;    // of the variance: beyond, one symbol would tell
-constexpr float most = 1000;      // of a sum
+constexpr float sure = 16;         // 10^7 known symbols from one false alarm to the next
+constexpr float memory = 256;      // known symbols
+constexpr float least = 1e-3f;     // of the variance: beyond, one symbol would tell
+constexpr float most = 1000;       // of a sum
 constexpr float false_part = 0.1f; // of known symbols may be known wrongly
 constexpr float most_ratio = 2;    // of one symbol: two false ones tell nothing
 } // namespace
@@ -29,8 +29,8 @@ ambiguity::ambiguity(const constellation& symbols, float variance)
     for (int later = -around; later <= around; ++later)
         for (std::size_t turned = 0; turned < turns; ++turned)
             if (const displacement by{ later, turned }; !by.none()) {
-                const double angle = 2 * M_PI * static_cast<double>(turned) /
-                                     static_cast<double>(turns);
+                const double angle =
+                    2 * M_PI * static_cast<double>(turned) / static_cast<double>(turns);
                 d_tested.push_back({ by, std::complex<float>(std::polar(1.0, angle)) });
             }
 }

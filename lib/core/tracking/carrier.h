@@ -74,7 +74,9 @@ public:
     {
         const auto aside = static_cast<float>(d_aside);
         const phase_line line = d_phases.in_use();
-        return { d_phases.before() + aside, { line.phase + aside, line.growth }, d_middle };
+        return { d_phases.before() + aside,
+                 { line.phase + aside, line.growth },
+                 d_middle };
     }
     //! n samples from `first` on that were rotated back, as if by this phase instead.
     void turn_to(const phase_path& path,

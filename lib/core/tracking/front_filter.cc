@@ -447,8 +447,7 @@ void front_filter::update(std::size_t blocks)
     const float latest =
         part > 0 ? d_soft.slope(&d_decisions[symbol], block) / part : 0.0f;
     // Beyond 1 they vary more than estimates do: silence, or another signal.
-    const float slope =
-        is_hard() || latest > 1 || !(part > 0) ? 0 : follow_slope(latest);
+    const float slope = is_hard() || latest > 1 || !(part > 0) ? 0 : follow_slope(latest);
     tap_bank::measured known{};
     if (slope > 0) {
         const float* const samples = &d_filtered[(first + reach()) * d_planes];
@@ -459,8 +458,7 @@ void front_filter::update(std::size_t blocks)
         }
         const float left =
             d_soft.aim(&d_decisions[symbol], block, slope, samples, d_expected.data());
-        known.scatter =
-            left / count / (1 - part * std::clamp(latest, slope, most_slope));
+        known.scatter = left / count / (1 - part * std::clamp(latest, slope, most_slope));
     }
     if (d_searching)
         turn_to(&d_filtered[2 * (first + reach())],

@@ -328,9 +328,9 @@ private:
     planes d_samples;          // unusable ones are zero
     aligned_floats d_filtered; // interleaved
     std::vector<std::uint8_t> d_bad;
-    std::vector<std::uint8_t> d_labels;  // decided, and known ones in their place
-    std::vector<std::uint8_t> d_truth;   // known ones, not_known elsewhere
-    std::vector<std::uint8_t> d_decided; // whatever is known
+    std::vector<std::uint8_t> d_labels;       // decided, and known ones in their place
+    std::vector<std::uint8_t> d_truth;        // known ones, not_known elsewhere
+    std::vector<std::uint8_t> d_decided;      // whatever is known
     std::size_t d_next;                       // the symbol to be decided
     std::size_t d_loaded;                     // samples up to here have come in
     std::size_t d_ready;                      // … and have been filtered

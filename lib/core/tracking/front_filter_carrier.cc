@@ -246,8 +246,8 @@ void front_filter::mind_carrier(bool settled)
 bool front_filter::resolve(std::size_t blocks)
 {
     const std::size_t n = blocks * block;
-    const std::size_t behind = d_waveform->reach() + ambiguity::around +
-                               (d_planes == 1 ? n : std::size_t{ 0 });
+    const std::size_t behind =
+        d_waveform->reach() + ambiguity::around + (d_planes == 1 ? n : std::size_t{ 0 });
     if (d_known < n + behind + ambiguity::around || is_hard())
         return false;
     for (std::size_t k = d_next - behind - n; k < d_next - behind; ++k)

@@ -60,8 +60,8 @@ double leave_out(const std::uint8_t* given,
     for (std::size_t t = 0; t < n; ++t) {
         if (is_known(given[t], classes))
             continue;
-        loss += std::log(std::max(passed.posteriors[t],
-                                  std::numeric_limits<float>::min()));
+        loss +=
+            std::log(std::max(passed.posteriors[t], std::numeric_limits<float>::min()));
         for (std::size_t k = 0; k < classes; ++k)
             error[k * tile + t] = 0;
     }
@@ -215,11 +215,11 @@ loss_value loss_gradient::compute(const network& net,
             else if (supervised && !is_known(labels[t], d_classes))
                 labels[t] = 0;
         double of_tile = d_kernels.cross_entropy(trained.passed.logits(),
-                                        trained.passed.posteriors.data(),
-                                        d_classes,
-                                        labels,
-                                        n,
-                                        d_error.data());
+                                                 trained.passed.posteriors.data(),
+                                                 d_classes,
+                                                 labels,
+                                                 n,
+                                                 d_error.data());
         if (supervised)
             of_tile = leave_out(given_labels + first,
                                 trained.passed,

@@ -72,7 +72,8 @@ Raises ValueError naming the setting that is out of range.)")
                 if (row(self.settings().loss).supervised()) {
                     truth = truth ? truth : given;
                     if (!truth)
-                        refuse("labels", "missing", "known ones for the loss 'supervised'");
+                        refuse(
+                            "labels", "missing", "known ones for the loss 'supervised'");
                 }
                 std::vector<learner_event> events;
                 {

@@ -118,21 +118,19 @@ void bind_training(py::module& m)
             loss_settings::visit(settings, setting_checks{});
             std::vector<float> gradient(net.parameters().size());
             given_noise drawn(noise);
-            const auto value = loss_gradient(net, label_parts{}, noise_kind::full)
-                                   .compute(net,
-                                            view,
-                                            labels_for(labels,
-                                                       view.count,
-                                                       net.outputs(),
-                                                       !row(settings.loss).supervised()),
-                                            doubts ? doubts->data() : nullptr,
-                                            labels_for(known,
-                                                       view.count,
-                                                       net.outputs(),
-                                                       false),
-                                            settings,
-                                            drawn,
-                                            gradient);
+            const auto value =
+                loss_gradient(net, label_parts{}, noise_kind::full)
+                    .compute(net,
+                             view,
+                             labels_for(labels,
+                                        view.count,
+                                        net.outputs(),
+                                        !row(settings.loss).supervised()),
+                             doubts ? doubts->data() : nullptr,
+                             labels_for(known, view.count, net.outputs(), false),
+                             settings,
+                             drawn,
+                             gradient);
             return py::make_tuple(value.loss, floats(gradient.size(), gradient.data()));
         },
         py::arg("network"),

@@ -213,10 +213,11 @@ ValueError) if the model file cannot be read.)")
         .def("bursts",
              &equalizer::bursts,
              "Bursts whose training sequence the front filter took its taps from.")
-        .def("known_position",
-             &equalizer::known_position,
-             "Symbol, below the longest period of known_symbols and counted from the stream's "
-             "first, at which their frames start; -1: not found.")
+        .def(
+            "known_position",
+            &equalizer::known_position,
+            "Symbol, below the longest period of known_symbols and counted from the stream's "
+            "first, at which their frames start; -1: not found.")
         .def("frequency",
              &equalizer::frequency,
              "Of the carrier that the front filter takes out, turns a symbol.")

@@ -21,7 +21,8 @@ from .settings import AUTOMATIC, setting_options
 from .terminal import Whole, about, check_outputs, part_options
 from .watch import watch
 
-_OF_STREAMS = {"input", "soft_symbol", "known_symbols", "training_sequence", "training_start_tag", "burst_end_tag", "after_burst"}
+_OF_STREAMS = {"input", "soft_symbol", "known_symbols", "training_sequence", "training_start_tag", "burst_end_tag",
+               "after_burst"}
 OPTIONS = [name for name in core.equalizer_settings() if name not in _OF_STREAMS]  # files have no tags
 if TYPE_CHECKING:
     from ..captures.files import Capture

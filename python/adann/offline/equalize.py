@@ -128,7 +128,8 @@ def equalize_captures(model: core.model | str | Path, captures: Sequence[Capture
 
     return {name: Received(np.split(sinks[name].items, starts[1:-1]), sinks[name].full, block.steps(),
                            block.dropped(), block.rejected(), block.rollbacks(), _known(block.modulation_error_ratio()),
-                           _estimate(block.estimated_ber()), _position(block.known_position()), _messages(stores.get(name)))
+                           _estimate(block.estimated_ber()), _position(block.known_position()),
+                           _messages(stores.get(name)))
             for name, block in equalizers.items()}, seconds
 
 

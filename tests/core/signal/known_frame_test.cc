@@ -75,10 +75,12 @@ BOOST_AUTO_TEST_CASE(what_does_not_fit_is_refused_by_name)
         { { { { 255 }, 8, 0 } }, "all 255" },
     };
     for (const auto& [patterns, message] : wrong)
-        BOOST_CHECK_EXCEPTION(
-            frame_of(patterns, 4), std::invalid_argument, [message = message](const auto& e) {
-                return std::string(e.what()).find(message) != std::string::npos;
-            });
+        BOOST_CHECK_EXCEPTION(frame_of(patterns, 4),
+                              std::invalid_argument,
+                              [message = message](const auto& e) {
+                                  return std::string(e.what()).find(message) !=
+                                         std::string::npos;
+                              });
 }
 
 // Each within the frames that ln T + 16 needs of pilots of which one in five is anything.

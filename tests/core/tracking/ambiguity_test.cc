@@ -74,7 +74,8 @@ BOOST_DATA_TEST_CASE(known_symbols_tell_a_rotation_within_two_runs,
     const std::size_t turns = drawn.symbols.symmetries().size();
     for (std::size_t turned = 1; turned < turns; ++turned) {
         ambiguity test(drawn.symbols, noise);
-        const double angle = 2 * M_PI * static_cast<double>(turned) / static_cast<double>(turns);
+        const double angle =
+            2 * M_PI * static_cast<double>(turned) / static_cast<double>(turns);
         BOOST_TEST(drawn.until(test, 0, complex(std::polar(1.0, angle))) < 2 * 64);
         BOOST_TEST((test.found() == displacement{ 0, turned }));
     }
