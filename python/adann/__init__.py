@@ -5,7 +5,16 @@
 from gnuradio import gr  # noqa: F401
 
 from . import core
-from .adann_python import ber_counter, equalizer, feature_windower, mimo_filter, mlse, normalizer, soft_bits
+from .adann_python import (
+    ber_counter,
+    carrier_recovery,
+    equalizer,
+    feature_windower,
+    mimo_filter,
+    mlse,
+    normalizer,
+    soft_bits,
+)
 from .blocks.capture_source import capture_source
 from .blocks.receiver import receiver
 from .blocks.resampler import resampler
@@ -15,7 +24,7 @@ from .links.coherent_link import coherent_link
 from .links.polarization_mixer import polarization_mixer
 from .links.vcsel_mmf_link import vcsel_mmf_link
 
-__all__ = ["ber_counter", "capture_source", "coherent_link", "core", "equalizer",
+__all__ = ["ber_counter", "capture_source", "carrier_recovery", "coherent_link", "core", "equalizer",
            "feature_windower", "mimo_filter", "mlse", "normalizer", "polarization_mixer", "receiver",
            "record_statistics", "resampler", "soft_bits", "status_monitor", "status_panel", "vcsel_mmf_link"]
 

@@ -93,6 +93,16 @@ def test_constellations_as_gnuradio_has_them(points):
     assert errors(decided, sent, points, STARTED) <= 3
 
 
+@pytest.mark.parametrize("offset", [0.04, 0.004])
+def test_a_carrier_that_turns_too_fast_is_named(offset):
+    _, samples = two_rays("qpsk", 1, 20, 2**13)
+    turns = np.exp(1j * np.pi * offset * np.arange(samples.size))
+    _, events = run(adann.equalizer(**QPSK), (samples * turns).astype(np.complex64))
+    said = "; ".join(event["detail"] for event in events)
+    assert ("carrier turns by 0.04 cycles a symbol, up to 0.0125 are followed: put AdaNN Carrier Recovery before"
+            in said) == (offset == 0.04)
+
+
 def test_real_samples():
     sent = random_labels(STARTED + 8192, 7)
     held = np.repeat(core.constellation("pam4").points.real[sent] / np.sqrt(5), 2)

@@ -152,7 +152,7 @@ def test_tags_go_to_their_symbols(link, clock_recovery):
     assert abs(late + 0.5).max() <= (1.5 if clock_recovery else 0.75)
 
 
-@pytest.mark.parametrize("offset", [1e-4, 1e-3, 1e-2])
+@pytest.mark.parametrize("offset", [1e-4, 1e-2, -0.1])
 def test_a_radios_samples_with_a_carrier_offset_become_labels_with_nothing_known(offset):
     """QPSK in GNU Radio's labels at 15 dB, 4.17 samples a symbol, a second ray, offset in cycles a
     symbol. A slip of a quarter turn would lose lock, and cost hundreds of errors."""
@@ -178,6 +178,62 @@ def test_a_radios_samples_with_a_carrier_offset_become_labels_with_nothing_known
     assert receiver.network() in ("offline", "adaptive", "last good")
     assert receiver.steps() == receiver.equalizer.steps() > 0
     assert receiver.front_filter().memory == receiver.equalizer.front_filter().memory
+    assert abs(receiver.carrier.frequency() - offset) < 1e-4
+
+
+def radio_channel(seed):
+    """Labels and samples, 4 a symbol, of a sender that is switched on: a second ray, carrier off by up to 0.8 of the
+    reach and drifting, clock off by up to 300 ppm, level, noise 20 to 60 dB below before the first symbol."""
+    random = np.random.default_rng([seed, 77])
+    name, least = [("qpsk", 14), ("16qam", 21), ("8psk", 19), ("bpsk", 10)][seed % 4]
+    alphabet = core.constellation(name)
+    sent = random_labels(120_000, seed, alphabet.bits_per_symbol)
+    samples = np.zeros(4 * sent.size, complex)
+    samples[::4] = alphabet.points[sent] / np.sqrt(np.mean(abs(alphabet.points) ** 2))
+    pulse = np.array(firdes.root_raised_cosine(1, 4, 1, 0.35, 89))
+    samples = fftconvolve(samples, 2 * pulse / np.linalg.norm(pulse), "same")
+    samples += random.uniform(0, 0.25) * np.exp(2j * np.pi * random.uniform()) * np.roll(samples, 5)
+    samples /= np.sqrt(np.mean(abs(samples) ** 2))
+    time = np.arange(samples.size - 8) * (1 + random.uniform(-3e-4, 3e-4))
+    whole = np.clip(time.astype(int), 2, samples.size - 3)
+    part = time - whole
+    samples = (-part * (part - 1) * (part - 2) / 6 * samples[whole - 1]
+               + (part + 1) * (part - 1) * (part - 2) / 2 * samples[whole]
+               - (part + 1) * part * (part - 2) / 2 * samples[whole + 1]
+               + (part + 1) * part * (part - 1) / 6 * samples[whole + 2])
+    symbols = np.arange(samples.size) / 4
+    reach = 0.4 / len(alphabet.symmetries)
+    samples *= np.exp(2j * np.pi * (random.uniform(-reach, reach) + 5e-10 * symbols) * symbols)
+    ratio = least + random.uniform(0, 4)
+    quiet = np.full(int(4 * 10 ** random.uniform(3, 4.5)), 10 ** (-max(0, random.uniform(20, 60) - ratio) / 20))
+    noise = random.standard_normal((quiet.size + samples.size, 2)) @ [1, 1j] * np.sqrt(2 * 10 ** (-ratio / 10))
+    noise[:quiet.size] *= quiet
+    noise[quiet.size:] += samples
+    return name, sent, quiet.size // 4, (10 ** random.uniform(-1.5, 1.5) * noise).astype(np.complex64)
+
+
+def wrong(decided, sent, alphabet):
+    """Symbol errors at any delay and rotation of the constellation."""
+    points = alphabet.points / abs(alphabet.points).max()
+    size = 2 * len(sent)
+    alike = np.fft.ifft(np.fft.fft(points[decided], size) * np.conj(np.fft.fft(points[sent], size)))
+    late = int(abs(alike).argmax())
+    late -= size * (late > size // 2)
+    here = np.arange(max(0, late), min(len(decided), len(sent) + late))
+    return min(np.mean(np.array(symmetry)[sent[here - late]] != decided[here]) for symmetry in alphabet.symmetries)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_it_starts_with_nothing_known_whatever_the_carrier_clock_and_level(seed):
+    """Before the sender is switched on there is noise. Errors are counted from 80,000 symbols of signal on; all of
+    these draws end below 5e-4, a start that failed has 0.5 and more."""
+    name, sent, before, samples = radio_channel(seed)
+    receiver = adann.receiver("", 4, 1, constellation=name, carrier_recovery=True, mode="lockstep")
+    sink, top = blocks.vector_sink_b(), gr.top_block()
+    top.connect(blocks.vector_source_c(samples), receiver, sink)
+    top.run()
+    decided = np.array(sink.data(), np.uint8)[before + 80_000:before + 110_000]
+    assert wrong(decided, sent[70_000:], core.constellation(name)) < 5e-3
 
 
 @pytest.mark.parametrize("changed, said", [
@@ -186,6 +242,8 @@ def test_a_radios_samples_with_a_carrier_offset_become_labels_with_nothing_known
      "sample_rate is 1.0, allowed: 2 to 64 times symbol_rate"),
     (dict(model="", constellation="qpsk", carrier_recovery=True, roll_off=2),
      "roll_off is 2, allowed: 0.05 to 1"),
+    (dict(model="", constellation="qpsk", carrier_recovery=True, carrier_bandwidth=0.5),
+     "carrier_bandwidth is 0.5, allowed: above 0, below 0.5"),
     (dict(loss="supervised"), "loss is 'supervised', allowed: self_training, pi_model, vat, aug_vat"),
     (dict(sample_rate=0), "sample_rate is 0, allowed: above 0"),
     (dict(batch=1), "batch is 1, allowed: 16 to"),
@@ -196,7 +254,7 @@ def test_a_parameter_out_of_range_is_named(changed, said):
 
 
 @pytest.mark.parametrize("offset", [0, 1e-3])
-def test_16qam_behind_a_costas_loop_keeps_its_rotation(offset):
+def test_16qam_keeps_its_rotation(offset):
     """10^6 symbols at 25 dB, with a carrier offset in cycles a symbol; from the first ones on, whatever decides."""
     count, sps = 10**6, 4
     random = np.random.default_rng(1)
@@ -218,4 +276,3 @@ def test_16qam_behind_a_costas_loop_keeps_its_rotation(offset):
     top.run()
     assert receiver.counter.locked() and receiver.counter.relocks() == 0
     assert receiver.counter.errors() / receiver.counter.bits() < 1e-3
-    assert receiver.front_filter().taps.size == 0  # unless it is asked for

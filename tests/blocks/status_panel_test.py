@@ -10,8 +10,8 @@ import pytest
 from gnuradio import adann, blocks, gr
 from PyQt5 import QtWidgets
 
-STEP = {"event": "step", "loss": 0.1, "confidence": 0.9, "network": "adaptive", "refined": True, "step": 9, "updates": 8,
-        "dropped": 3, "rejected": 1, "rollbacks": 0, "queued": 2, "ber": 3e-4, "ber_low": 1e-4,
+STEP = {"event": "step", "loss": 0.1, "confidence": 0.9, "network": "adaptive", "refined": True, "step": 9,
+        "updates": 8, "dropped": 3, "rejected": 1, "rollbacks": 0, "queued": 2, "ber": 3e-4, "ber_low": 1e-4,
         "ber_high": 6e-4, "trustworthy": True, "tracking": "following", "memory": 512,
         "residual": -17.3, "filter_resets": 0, "frequency": 2e-6, "mer": 17.3, "evm": 0.1365}
 BATCH = {"batch": 3, "ber": 2e-3, "symbols": 8192}  # of a BER counter
@@ -42,7 +42,8 @@ def test_it_shows_what_an_equalizer_tells(application):
     assert panel.widget.text("trained") == "8 batches" and panel.widget.text("dropped") == "3 batches"
     assert not np.array_equal(picture(panel), empty)
     panel.widget.told.emit({**STEP, "trustworthy": False, "event": "rollback", "detail": "why"})
-    assert panel.widget.text("estimated BER") == "3.0e-04 (uncalibrated)"
+    assert panel.widget.text("estimated BER") == "at least 3e-04, not calibrated"
+    assert panel.widget.text("95 % interval") == "–"
     assert panel.widget.text("latest event") == "rollback why"
     panel.widget.told.emit({"event": "start", "detail": "a stage", "network": "linear"})
     assert panel.widget.text("network in use") == "linear"

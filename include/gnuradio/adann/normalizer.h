@@ -19,9 +19,10 @@ namespace gr::adann {
  * Running statistics weigh all samples since the first alike until `window` of them have
  * come; then older ones fade exponentially with `window` samples as time constant. They
  * change with every one of the first 1024 samples, then after every 1024. After n <
- * window samples of noise the scale is right to about 1/sqrt(2n); a step in level is
- * forgotten to 5 % after 3 windows. What has no power comes out as 0, and what follows
- * silence is limited to ±1000. The output does not depend on the buffers' sizes. Tags
+ * window samples of noise the scale is right to about 1/sqrt(2n); a fall in level is
+ * forgotten to 5 % after 3 windows. A rise by 12 dB or more, as when a sender is switched
+ * on, is followed within 32 samples: the statistics start over. What has no power comes
+ * out as 0, and what comes out is limited to ±16. The output does not depend on the buffers' sizes. Tags
  * keep their samples.
  */
 class ADANN_API normalizer : virtual public gr::sync_block

@@ -5,7 +5,9 @@
 #include "core/common/checks.h"
 #include "core/common/split_mix.h"
 #include "core/network/decider.h"
+#include "core/signal/carrier_track.h"
 #include "core/signal/fit_waveform.h"
+#include "core/tracking/carrier_line.h"
 #include "core/training/initialize.h"
 #include "core/training/trainer.h"
 
@@ -203,7 +205,25 @@ std::string blind_start::look()
                "a linear equalizer decides, modulation error ratio %.1f dB; a network is "
                "trained after ",
                -10 * std::log10(fitted.error)) +
-           std::to_string(symbols) + " symbols";
+           std::to_string(symbols) + " symbols" + carrier_said();
+}
+
+// What there is to say of a carrier that turns; of real samples nothing.
+std::string blind_start::carrier_said() const
+{
+    if (!d_model.complex)
+        return "";
+    const feature_view all = view();
+    const std::size_t middle = d_model.window.samples_before() * 2;
+    std::vector<std::complex<double>> middles(d_count);
+    for (std::size_t i = 0; i < d_count; ++i)
+        middles[i] = { all[i][middle], all[i][middle + 1] };
+    const double turns = std::abs(track_power(middles, d_model.symbols).frequency);
+    if (turns <= carrier_line::fastest)
+        return "";
+    return text("; the carrier turns by %.3g cycles a symbol", turns) +
+           text(", up to %.3g are followed: put AdaNN Carrier Recovery before this block",
+                carrier_line::fastest);
 }
 
 // The linear equalizer, as the network to come.

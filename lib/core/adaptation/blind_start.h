@@ -71,6 +71,7 @@ public:
 private:
     feature_view view() const;
     std::string look();
+    std::string carrier_said() const;
     std::string train(const std::function<bool()>& goes_on);
     std::vector<std::uint8_t> decided() const;
     std::vector<std::uint8_t> best_labels() const;

@@ -78,4 +78,18 @@ private:
     aligned_floats d_posteriors;
 };
 
+//! A network, and what runs it.
+struct network_decider {
+    decider& runs;
+    const prepared_network& net;
+
+    //! decider::decide() without posteriors.
+    void operator()(const feature_view& view,
+                    std::uint8_t* labels,
+                    std::size_t position = 0) const
+    {
+        runs.decide(net, view, labels, nullptr, position);
+    }
+};
+
 } // namespace gr::adann::core

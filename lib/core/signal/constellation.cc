@@ -210,6 +210,23 @@ double constellation::bits_per_error() const
     return sum / static_cast<double>(size());
 }
 
+float constellation::power() const
+{
+    float power = 0;
+    for (const auto& each : d_points)
+        power += std::norm(each) / static_cast<float>(size());
+    return power;
+}
+
+std::vector<std::complex<float>> constellation::unit_points() const
+{
+    std::vector<std::complex<float>> points = d_points;
+    const float rms = std::sqrt(power());
+    for (auto& each : points)
+        each /= rms;
+    return points;
+}
+
 float constellation::half_distance() const
 {
     const point centre = mean_of(d_points);

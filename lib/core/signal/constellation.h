@@ -64,6 +64,9 @@ public:
     bool is_complex() const { return d_complex; }
     //! M points, centred; point l belongs to label l.
     const std::vector<std::complex<float>>& points() const { return d_points; }
+    float power() const; //!< mean |point|²
+    //! The points of unit power.
+    std::vector<std::complex<float>> unit_points() const;
     //! The same as they were given, with their mean.
     const std::vector<std::complex<float>>& given_points() const { return d_given; }
 

@@ -46,13 +46,10 @@ expected_waveform::expected_waveform(const constellation& symbols,
       d_context(context),
       d_polynomial(sps, complex, memory)
 {
-    float power = 0;
-    for (const auto& point : symbols.points())
-        power += std::norm(point) / static_cast<float>(d_classes);
-    for (const auto& point : symbols.points()) {
-        d_points.push_back(point.real() / std::sqrt(power));
+    for (const auto& point : symbols.unit_points()) {
+        d_points.push_back(point.real());
         if (d_dimensions == 2)
-            d_points.push_back(point.imag() / std::sqrt(power));
+            d_points.push_back(point.imag());
     }
     d_affine.resize(rows() * stride());
     d_table.resize(patterns() * stride());

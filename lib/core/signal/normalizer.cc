@@ -13,9 +13,11 @@ namespace {
 
 constexpr float largest = std::numeric_limits<float>::max();
 constexpr double strays = 1.0 / 64; // of a block, at most; more of them are a new level
-constexpr double risen = 16;        // times the variance: noise and pulses reach half of that in no run
-constexpr double beyond_all = 0.75; // of a run's samples beyond two deviations: no impulse lasts as long
-constexpr float most = 16;          // deviations that come out
+constexpr double risen =
+    16; // times the variance: noise and pulses reach half of that in no run
+constexpr double beyond_all =
+    0.75; // of a run's samples beyond two deviations: no impulse lasts as long
+constexpr float most = 16; // deviations that come out
 
 } // namespace
 
@@ -158,7 +160,7 @@ bool normalizer::start_over_if_risen(const float* samples)
     if (d_gain == 0 || square < risen * n * d_variance || beyond < beyond_all * n)
         return false;
     d_variance = square / n;
-    d_weight = n;
+    d_weight = 1; // of the run before it was limited nothing stays
     apply();
     return true;
 }

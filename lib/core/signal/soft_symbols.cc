@@ -19,10 +19,7 @@ soft_symbols::soft_symbols(const expected_waveform& waveform,
       d_rest((d_past + most) * waveform.stride()),
       d_expected(most * waveform.stride())
 {
-    float power = 0;
-    for (const auto& point : d_points)
-        power += std::norm(point) / static_cast<float>(d_points.size());
-    d_scale = std::sqrt(power);
+    d_scale = std::sqrt(alphabet.power());
 
     const std::size_t stride = waveform.stride(), reach = waveform.affine_reach();
     const std::size_t dimensions = alphabet.dimensions();

@@ -38,15 +38,7 @@ float acquisition::find(const normal_equations& sums,
                         std::size_t n,
                         bool turns)
 {
-    for (std::size_t k = 0; k < d_unknowns; ++k)
-        for (std::size_t j = 0; j < d_unknowns; ++j)
-            d_matrix[k * d_unknowns + j] = { sums.row(k)[j],
-                                             d_complex ? sums.row(k, true)[j] : 0.0f };
-    number trace = 0;
-    for (std::size_t k = 0; k < d_unknowns; ++k)
-        trace += d_matrix[k * d_unknowns + k];
-    for (std::size_t k = 0; k < d_unknowns; ++k)
-        d_matrix[k * d_unknowns + k] += load * trace / static_cast<double>(d_unknowns);
+    sums.matrix(load, d_matrix);
     double growth = 0;
     if (d_complex && turns)
         for (double apart : { widest, widest / finer }) {

@@ -43,8 +43,13 @@ void ambiguity::reset()
     d_found = {};
 }
 
-void ambiguity::take(std::uint8_t known, const std::complex<float>* estimate)
+void ambiguity::take(std::uint8_t known,
+                     const std::complex<float>* estimate,
+                     const std::uint8_t* decided)
 {
+    const auto seen = [&](int at) {
+        return std::isnan(estimate[at].real()) ? d_points[decided[at]] : estimate[at];
+    };
     const std::complex<float> point = d_points[known];
     const float v = d_variance;
     const float unlike = std::log1p(1 / v);
@@ -52,12 +57,12 @@ void ambiguity::take(std::uint8_t known, const std::complex<float>* estimate)
         const float ratio = std::norm(z) / (1 + v) - std::norm(z - wanted) / v + unlike;
         return std::log((1 - false_part) * std::exp(ratio) + false_part);
     };
-    const float against = speaks_for(*estimate, point);
+    const float against = speaks_for(seen(0), point);
     if (!std::isfinite(against))
         return;
     float best = sure;
     for (auto& each : d_tested) {
-        const float ratio = speaks_for(estimate[each.by.later], each.turn * point);
+        const float ratio = speaks_for(seen(each.by.later), each.turn * point);
         if (!std::isfinite(ratio))
             continue;
         each.sum += std::clamp(ratio - against, -most_ratio, most_ratio);
@@ -67,7 +72,7 @@ void ambiguity::take(std::uint8_t known, const std::complex<float>* estimate)
             d_found = each.by;
         }
     }
-    const float left = std::min(std::norm(*estimate - point), 2 + v);
+    const float left = std::min(std::norm(seen(0) - point), 2 + v);
     d_variance = std::max(d_variance + (left - d_variance) / memory, d_trained);
 }
 

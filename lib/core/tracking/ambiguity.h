@@ -32,14 +32,17 @@ class ambiguity
 {
 public:
     //! Symbols around the known one whose estimates are looked at, on each side.
-    static constexpr int around = last_channel::most_late;
+    static constexpr int around = displacement::most_late;
 
     //! \param variance of an estimate, as trained
     ambiguity(const constellation& symbols, float variance);
 
     /*! \param known label of a symbol
-     * \param estimate of it; those of `around` symbols lie on each side. Points of unit power */
-    void take(std::uint8_t known, const std::complex<float>* estimate);
+     * \param estimate of it; those of `around` symbols lie on each side. Points of unit power
+     * \param decided label of it, and around: its point is the estimate where that is NaN */
+    void take(std::uint8_t known,
+              const std::complex<float>* estimate,
+              const std::uint8_t* decided);
 
     //! What the known symbols taken since reset() say.
     displacement found() const { return d_found; }

@@ -9,9 +9,13 @@
 namespace gr::adann::core {
 
 namespace {
-// From the middle of a step that is measured to that of what is rotated next there are
-// about 25 symbols: the waveform's reach, half a window, and two halves of a step.
-constexpr std::size_t steps_ahead = 2;
+// From the middle of a step that is measured to that of what is rotated next, two halves of a step
+// further than these symbols.
+std::size_t steps_ahead(std::size_t behind)
+{
+    const std::size_t steps = 1 + (behind + carrier::step - 1) / carrier::step;
+    return std::min(steps, phase_bank::most_ahead);
+}
 } // namespace
 
 void rotate(const float* samples, std::complex<float> by, std::size_t n, float* to)
@@ -56,8 +60,8 @@ double power_of(const float* samples, std::size_t n)
     return std::inner_product(samples, samples + 2 * n, samples, 0.0);
 }
 
-carrier::carrier(std::size_t samples, std::size_t sps)
-    : d_sps(sps), d_rotation(samples, true), d_phases(steps_ahead)
+carrier::carrier(std::size_t samples, std::size_t sps, std::size_t behind)
+    : d_sps(sps), d_rotation(samples, true), d_phases(steps_ahead(behind))
 {
 }
 

@@ -42,8 +42,10 @@ public:
     static constexpr std::size_t step = 16; //!< symbols
 
     /*! \param samples of the buffer
-     * \param sps samples of a symbol */
-    carrier(std::size_t samples, std::size_t sps);
+     * \param sps samples of a symbol
+     * \param behind symbols from the end of a step that is measured to the samples that are rotated
+     * next: what a decision and its neighbours wait for */
+    carrier(std::size_t samples, std::size_t sps, std::size_t behind);
 
     //! Sets the rotation of the buffer's samples from `first` up to `end`.
     void prepare(std::size_t first, std::size_t end);

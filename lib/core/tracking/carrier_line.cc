@@ -14,7 +14,6 @@ constexpr double whole_turn = 2 * M_PI;
 constexpr double most_turned = 0.4; // turns of the power's line in a group
 constexpr double chance = 1e-6;     // of a line in noise
 constexpr float largest = 10;       // sample, of unit power, that is no impulse
-constexpr std::size_t highest = 8;  // power whose line noise does not bury
 
 template <typename T>
 std::complex<T> power(std::complex<T> x, std::size_t order)

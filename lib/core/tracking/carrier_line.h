@@ -33,6 +33,7 @@ class carrier_line
 public:
     static constexpr std::size_t symbols = 1024;
     static constexpr double fastest = 0.0125; //!< turns of the carrier a symbol
+    static constexpr std::size_t highest = 8; //!< power whose line noise does not bury
 
     //! What is found: at the middle of the latest symbol that was taken.
     struct line {

@@ -8,8 +8,10 @@ namespace gr::adann::core {
 
 namespace {
 constexpr float bouts_keep = 63.0f / 64;
+constexpr float ridge = 1e-3f;     // of the mean power
 constexpr float deviations = 4;    // of a fair coin's
 constexpr float small_gain = 0.1f; // of what noise makes of a tap
+constexpr std::size_t most_late = displacement::most_late;
 } // namespace
 
 judge::judge(std::shared_ptr<const expected_waveform> waveform,
@@ -17,10 +19,11 @@ judge::judge(std::shared_ptr<const expected_waveform> waveform,
     : d_waveform(std::move(waveform)),
       d_symmetries(symmetries),
       d_sps(d_waveform->sps()),
+      d_taps(2 * reach * d_sps + 1),
       d_planes(d_waveform->is_complex() ? 2 : 1),
-      d_sums(taps, d_planes == 2),
+      d_sums(d_taps, d_planes == 2),
       d_solver(d_sums),
-      d_filter(taps, d_planes == 2, simd::active()),
+      d_filter(d_taps, d_planes == 2, simd::active()),
       d_expected(symbols * d_waveform->stride()),
       d_enough(small_gain * d_waveform->noise() * d_waveform->noise()),
       d_channel(d_sums.vector_floats()),
@@ -46,9 +49,10 @@ judge::align(const std::uint8_t* labels, const std::uint8_t* others, float turne
         const bool carrier_explains =
             std::abs(std::remainder(angle, whole_turn)) < 0.75 * step;
         for (std::size_t late = 0; late <= 2 * most_late; ++late) {
-            std::size_t alike = 0;
-            for (std::size_t k = most_late; k + most_late < symbols; ++k)
-                alike += d_symmetries[s][others[k]] == labels[k + late - most_late];
+            const std::size_t alike = count_alike(labels + late,
+                                                  others + most_late,
+                                                  symbols - 2 * most_late,
+                                                  d_symmetries[s]);
             most = std::max(most, alike);
             if (carrier_explains && late == most_late && alike > most_explained) {
                 most_explained = alike;
@@ -97,8 +101,8 @@ judge::verdict judge::compare(const signal_planes& samples,
         reset();
         return verdict::worse;
     }
-    return d_left[0][symbols] < 0.5f * d_left[1][symbols] ? verdict::clear
-                                                          : verdict::open;
+    return clearly_less(d_left[0][symbols], d_left[1][symbols]) ? verdict::clear
+                                                                : verdict::open;
 }
 
 // What the waveform of the labels, through the fitted filter, leaves of the samples: sums
@@ -108,19 +112,16 @@ void judge::leaves(const signal_planes& samples,
                    std::vector<float>& sums)
 {
     d_waveform->expect(labels, symbols, d_expected.data());
-    const std::size_t all = symbols * d_sps, n = all - (taps - 1);
+    const std::size_t all = symbols * d_sps, n = all - (d_taps - 1);
     d_wave.assign(d_expected.data(), all);
-    d_sums.set(d_wave, samples + taps / 2, n);
-    float trace = 0;
-    for (std::size_t k = 0; k < taps; ++k)
-        trace += d_sums.row(k)[k];
+    d_sums.set(d_wave, samples + d_taps / 2, n);
     std::fill(d_channel.begin(), d_channel.end(), 0.0f);
     std::copy_n(d_sums.correlation(), d_gradient.size(), d_gradient.begin());
     d_solver.approach(d_sums,
-                      1e-3f * trace / taps,
+                      d_sums.ridge(ridge),
                       0,
-                      taps,
-                      taps,
+                      d_taps,
+                      static_cast<int>(d_taps),
                       d_channel.data(),
                       d_gradient.data(),
                       d_enough);
@@ -135,11 +136,11 @@ void judge::leaves(const signal_planes& samples,
     for (std::size_t k = 0; k < symbols; ++k) {
         float left = 0;
         for (std::size_t i = k * d_sps; i < (k + 1) * d_sps; ++i)
-            if (i >= taps / 2 && i < taps / 2 + n)
+            if (i >= d_taps / 2 && i < d_taps / 2 + n)
                 for (std::size_t p = 0; p < d_planes; ++p) {
                     const float* const from = p ? samples.im : samples.re;
                     const float rest =
-                        from[i] - (p ? d_passed.im : d_passed.re)[i - taps / 2];
+                        from[i] - (p ? d_passed.im : d_passed.re)[i - d_taps / 2];
                     left += rest * rest;
                     d_power += from[i] * from[i];
                 }

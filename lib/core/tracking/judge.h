@@ -8,6 +8,8 @@
 
 #include "core/files/archive.h"
 #include "core/signal/expected_waveform.h"
+#include "core/tracking/belief.h"
+#include "core/tracking/displacement.h"
 #include "core/tracking/least_squares.h"
 
 #include <cstdint>
@@ -32,7 +34,7 @@ class judge
 {
 public:
     static constexpr std::size_t symbols = 128; //!< of a comparison
-    static constexpr std::size_t taps = 25;     //!< of a fitted filter
+    static constexpr std::size_t reach = 3;     //!< of a fitted filter, to either side
 
     enum class verdict {
         open,
@@ -70,6 +72,7 @@ public:
         return d_left[0][symbols];
     }
     const float* channel() const { return d_channel.data(); } //!< of normal_equations
+    const normal_equations& shape() const { return d_sums; }  //!< of the channel
 
     void reset() { d_lost = d_bouts = 0; }
     void state(archive& members)
@@ -80,7 +83,6 @@ public:
 
 private:
     static constexpr std::size_t around = 4; //!< symbols on each side that are compared
-    static constexpr std::size_t most_late = 4;
 
     //! The symmetry that makes the others most alike, or none that the carrier explains.
     const std::vector<std::uint8_t>*
@@ -91,7 +93,7 @@ private:
 
     std::shared_ptr<const expected_waveform> d_waveform;
     std::vector<std::vector<std::uint8_t>> d_symmetries;
-    std::size_t d_sps, d_planes;
+    std::size_t d_sps, d_taps, d_planes;
     normal_equations d_sums;
     least_squares d_solver;
     linear_filter d_filter;

@@ -70,7 +70,7 @@ displacement last_channel::find(const float* taps, double ahead) const
     double most = -1;
     const auto n = static_cast<int>(d_response.size());
     const auto sps = static_cast<int>(d_sps);
-    for (int i = 0; i <= 2 * most_late; ++i) { // 0, 1, -1, 2, -2 …
+    for (int i = 0; i <= 2 * displacement::most_late; ++i) { // 0, 1, -1, 2, -2 …
         const int later = (i + 1) / 2 * (i % 2 ? 1 : -1);
         std::complex<double> alike = 0;
         for (int m = std::max(0, later * sps); m < std::min(n, n + later * sps); ++m)

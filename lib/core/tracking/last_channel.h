@@ -9,24 +9,13 @@
 #include "core/common/aligned.h"
 #include "core/files/archive.h"
 #include "core/signal/expected_waveform.h"
+#include "core/tracking/displacement.h"
 
 #include <complex>
 #include <cstddef>
 #include <vector>
 
 namespace gr::adann::core {
-
-//! Symbol t is label [t + later], after symmetry `turned` of the constellation.
-struct displacement {
-    int later = 0;
-    std::size_t turned = 0;
-
-    bool operator==(const displacement& other) const
-    {
-        return later == other.later && turned == other.turned;
-    }
-    bool none() const { return *this == displacement{}; }
-};
 
 /*! The impulse response from symbols to samples when it was last believed.
  *
@@ -39,8 +28,6 @@ struct displacement {
 class last_channel
 {
 public:
-    static constexpr int most_late = 4;
-
     /*! \param symmetries of the constellation
      * \param taps of the filters from the expected waveform to the samples, odd
      * \param pitch floats of a real or imaginary part of theirs */

@@ -2,6 +2,8 @@
 #include "core/tracking/mimo_filter.h"
 
 #include "core/common/checks.h"
+#include "core/tracking/belief.h"
+#include "core/tracking/displacement.h"
 
 #include <algorithm>
 #include <cmath>
@@ -12,26 +14,19 @@ using simd::lanes;
 
 namespace {
 
-constexpr std::size_t room = 4096; // symbols until the buffers are moved back
-const std::vector<std::size_t> memories{ 128, 256, 512, 2048, 8192, 65536 };
+constexpr std::size_t room = sample_history::room;
+constexpr std::size_t most_late = displacement::most_late;
+constexpr std::size_t compared = 256; // symbols of two outputs, or of two levels
+constexpr float doubtful = 0.5f; // of what decisions at random leave, where it is unusual
+constexpr double much_more = 2;  // than usual
+constexpr double usually = 0.125;            // part that the latest has in that
+constexpr std::size_t most_patience = 65536; // symbols
 
-std::size_t whole(std::size_t samples, std::size_t sps)
-{
-    return (samples + sps - 1) / sps;
-}
-
-std::size_t odd_taps(unsigned length, std::size_t sps)
-{
-    return 2 * (length * sps / 2) + 1;
-}
-
-const expected_waveform& waveform_of(const model& behind)
+const expected_waveform& complex_waveform_of(const model& behind)
 {
     if (!behind.complex)
         refuse("model", "for real samples", "one for complex samples");
-    if (!behind.waveform)
-        refuse("model", "without an expected waveform", "one that has it");
-    return *behind.waveform;
+    return waveform_of(behind);
 }
 
 // A blind start takes all channels together as one of so many samples a symbol.
@@ -61,17 +56,16 @@ void mimo_filter_settings::check() const
 }
 
 mimo_filter::mimo_filter(const model& behind, const mimo_filter_settings& settings)
-    : d_waveform(waveform_of(behind)),
+    : d_waveform(complex_waveform_of(behind)),
       d_symbols(behind.symbols),
       d_window(behind.window),
       d_half_window(behind.half_window),
-      d_chance(2 * d_symbols.half_distance() * d_symbols.half_distance() / 3),
+      d_chance(left_at_random(d_symbols, 2)),
       d_power(d_symbols),
       d_taps(odd_taps(checked(settings, behind).length, behind.sps)),
-      d_reach(d_taps / 2),
-      d_delay(whole(d_reach, behind.sps)),
+      d_delay(whole_symbols(reach(), behind.sps)),
       d_past(start_symbols + d_delay + 2 * (d_half_window + d_waveform.reach()) +
-             whole(d_taps, behind.sps) + step),
+             whole_symbols(d_taps, behind.sps) + step),
       d_capacity(d_past + room),
       d_in(settings.channels,
            planes(sample(d_capacity + step) + d_taps + 2 * lanes + 16, true)),
@@ -82,9 +76,9 @@ mimo_filter::mimo_filter(const model& behind, const mimo_filter_settings& settin
       d_decider(d_net),
       d_filter(d_taps, true, simd::active()),
       d_sums(d_taps, true, simd::active(), settings.channels),
+      d_start(behind, d_sums),
       d_output(sample(step) + lanes, true),
       d_wanted(sample(block), true),
-      d_turned(2 * (sample(step) + d_window.dimension())),
       d_windows(settings.channels, d_in.front()),
       d_expected(2 * sample(block)),
       d_told(phase_search(d_symbols).angles().size())
@@ -93,19 +87,19 @@ mimo_filter::mimo_filter(const model& behind, const mimo_filter_settings& settin
                                 odd_taps((settings.length + 1) / 2, behind.sps),
                                 true,
                                 block,
-                                memories,
+                                usual_memories,
                                 1,
                                 simd::active(),
                                 settings.channels),
-                       carrier(d_in[0].re.size(), behind.sps),
+                       carrier(d_in[0].re.size(), behind.sps, decided_later()),
                        aligned_floats(2 * d_in[0].re.size()),
-                       phase_search(d_symbols),
-                       { d_told.size(), std::vector<std::uint8_t>(d_capacity + step) },
+                       phase_decisions(
+                           d_symbols, d_window, d_waveform.reach(), d_capacity + step),
                        std::vector<std::uint8_t>(d_capacity + step) };
     d_outputs.assign(settings.outputs, each);
     for (std::size_t o = 0; o < outputs(); ++o) { // channel o
         aligned_floats nothing(d_sums.vector_floats());
-        nothing[o * d_taps + d_reach] = 1;
+        nothing[o * d_taps + reach()] = 1;
         d_outputs[o].bank.reset(nothing);
     }
 }
@@ -157,7 +151,7 @@ void mimo_filter::filter(output& each)
     for (std::size_t c = 0; c < channels(); ++c)
         d_filter.run(each.bank.taps() + c * d_taps,
                      d_sums.pitch(),
-                     d_in[c] + static_cast<std::ptrdiff_t>(first - d_reach),
+                     d_in[c] + static_cast<std::ptrdiff_t>(first - reach()),
                      n,
                      d_output.re.data(),
                      d_output.im.data(),
@@ -170,27 +164,17 @@ void mimo_filter::decide(output& each)
 {
     const std::size_t symbol = decided() - step;
     const std::size_t from = sample(symbol) - d_window.samples_before();
-    const float ahead = 1 + static_cast<float>(d_waveform.reach()) / step;
-    const float expected = each.search.expected(ahead);
-    const std::complex<float> was =
-        each.turn.rotation(sample(symbol + step / 2) - d_window.sps() / 2);
-    for (std::size_t a = 0; a < each.labelled.size(); ++a) {
-        rotate(&each.filtered[2 * from],
-               was * std::polar(1.0f, -expected - each.search.angles()[a]),
-               d_turned.size() / 2,
-               d_turned.data());
-        d_decider.decide(
-            d_prepared,
-            { d_turned.data(), d_window.stride(), d_window.dimension(), step },
-            &each.labelled[a][symbol]);
-    }
+    each.phases.decide(&each.filtered[2 * from],
+                       each.turn.rotation(sample(symbol + step / 2) - d_window.sps() / 2),
+                       { d_decider, d_prepared },
+                       symbol);
 }
 
 // Whether an output can learn from symbols, and the samples of their windows.
 bool mimo_filter::usable(const output& each, std::size_t first) const
 {
     return each.starts > 0 && first >= each.known + d_waveform.reach() &&
-           d_unusable + d_reach + d_window.sps() <= sample(first);
+           d_unusable + reach() + d_window.sps() <= sample(first);
 }
 
 // What the step that is measured next tells of the phase.
@@ -203,15 +187,11 @@ void mimo_filter::search(output& each)
     const bool is_heard =
         usable(each, symbol) && phase_search::is_heard(power, sample(step));
     each.heard = is_heard ? each.heard + 1 : 0;
-    for (std::size_t a = 0; a < each.labelled.size(); ++a) {
-        phase_search::told told;
-        if (is_heard) {
-            d_waveform.expect(&each.labelled[a][symbol], step, d_expected.data());
-            told = { each.turn.compare(d_expected.data(), samples, first),
-                     power + power_of(d_expected.data(), sample(step)) };
-        }
-        each.search.take(a, told);
-    }
+    const auto expect = [&](const std::uint8_t* labels, std::size_t n) {
+        d_waveform.expect(labels, n, d_expected.data());
+        return d_expected.data();
+    };
+    each.phases.take(is_heard, expect, each.turn, samples, power, first, symbol);
 }
 
 // The labels of the angle that all outputs with the carrier believe.
@@ -223,12 +203,12 @@ void mimo_filter::believe(output& each)
         if (&beside == &each || (d_one_carrier && beside.found)) {
             symbols += step;
             for (std::size_t a = 0; a < d_told.size(); ++a)
-                d_told[a].add(beside.search.together(a));
+                d_told[a].add(beside.phases.search().together(a));
         }
-    const auto& labels = each.labelled[each.search.believe(d_told, symbols)];
-    std::copy(labels.begin() + latest(step),
-              labels.begin() + decided(),
-              each.labels.begin() + latest(step));
+    const std::size_t believed = each.phases.search().believe(d_told, symbols);
+    std::copy_n(each.phases.labels(believed, latest(step)),
+                decided() - latest(step),
+                each.labels.begin() + static_cast<std::ptrdiff_t>(latest(step)));
 }
 
 void mimo_filter::measure_phases()
@@ -288,7 +268,7 @@ void mimo_filter::update(output& each)
     d_wanted.assign(d_expected.data(), sample(block));
     each.turn.rotate(d_wanted, first, sample(block));
     for (std::size_t c = 0; c < channels(); ++c)
-        d_windows[c] = d_in[c] + static_cast<std::ptrdiff_t>(first - d_reach);
+        d_windows[c] = d_in[c] + static_cast<std::ptrdiff_t>(first - reach());
     d_sums.set(d_windows.data(), d_wanted, sample(block));
     each.bank.learn(d_sums);
 }
@@ -320,14 +300,310 @@ void mimo_filter::make_room()
     for (auto& each : d_outputs) {
         move_back(each.filtered, 2 * from);
         move_back(each.labels, symbols);
-        for (auto& labels : each.labelled)
-            move_back(labels, symbols);
+        each.phases.move_back(symbols);
         each.turn.move_back(from);
         each.known -= std::min(each.known, symbols);
     }
     d_filled -= symbols;
     d_first -= std::min(d_first, symbols);
     d_unusable -= std::min(d_unusable, from);
+}
+
+// From symbol `number` of a stretch of x, which is `symbol` of the buffer.
+void mimo_filter::begin(output& each,
+                        const output* beside,
+                        const std::vector<signal_planes>& x,
+                        separated& sent,
+                        std::size_t number,
+                        std::size_t symbol)
+{
+    sent.carrier.count_from(number); // the taps have the phase that it has there
+    if (beside) {
+        if (sent.carrier.stands())
+            sent.carrier.phase.assign(sent.labels.size(), 0.0f);
+        const auto there = static_cast<float>(beside->turn.phase_at(sample(symbol)));
+        for (auto& phase : sent.carrier.phase)
+            phase += there;
+    }
+    each.settled = d_start.fit(x, sent);
+    each.bank.reset(each.settled);
+    if (beside) {
+        each.turn = beside->turn;
+        each.phases.search().begin(beside->phases.search().line());
+    } else {
+        each.turn.reset();
+        if (sent.carrier.turns()) {
+            each.turn.skip(sample(latest(step)) - sps() / 2);
+            each.turn.begin(sent.carrier.frequency, 0, sample(symbol));
+        }
+        const std::size_t middle = sample(latest(step) + step / 2) - d_window.sps() / 2;
+        each.phases.search().begin(
+            { wrapped(static_cast<float>(each.turn.phase_at(middle))),
+              static_cast<float>(2 * M_PI * step) * each.turn.frequency() });
+    }
+    each.left = {};
+    each.known = ready() + d_half_window + 1;
+    each.remains = 0;
+    each.measured = 0;
+    each.usual = 0;
+    each.found = true;
+    ++each.starts;
+}
+
+void mimo_filter::start(const float* const* samples,
+                        std::size_t symbols,
+                        const std::uint8_t* const* labels)
+{
+    // Its first and last symbols do not have all of their own samples.
+    const std::size_t least =
+        d_sums.unknowns() + 2 * (d_waveform.reach() + d_half_window) + 2;
+    check_range<std::size_t>("symbols", symbols, least, 100'000'000);
+    for (std::size_t o = 0; labels && o < outputs(); ++o)
+        for (std::size_t i = 0; i < symbols; ++i)
+            check_range("label",
+                        std::size_t{ labels[o][i] },
+                        std::size_t{ 0 },
+                        d_symbols.size() - 1);
+    const std::size_t n = symbols - 2, owned = d_window.sps() - d_window.sps() / 2;
+    const std::size_t margin = reach() + d_taps + 2 * simd::lanes + 16;
+    std::vector<planes> stretch(channels(), planes(sample(symbols) + 2 * margin, true));
+    std::vector<signal_planes> x;
+    for (std::size_t c = 0; c < channels(); ++c) {
+        for (std::size_t i = 0; i < sample(symbols); ++i) {
+            const float* from = samples[c] + 2 * i;
+            const bool good = all_usable(from, 2);
+            stretch[c].re[margin + i] = good ? from[0] : 0.0f;
+            stretch[c].im[margin + i] = good ? from[1] : 0.0f;
+        }
+        x.push_back(stretch[c] + static_cast<std::ptrdiff_t>(margin + owned));
+    }
+    std::vector<separated> transmitters(outputs());
+    std::size_t unlabelled = 0; // at each end
+    if (labels) {
+        for (std::size_t o = 0; o < outputs(); ++o) {
+            transmitters[o].labels.assign(labels[o] + 1, labels[o] + 1 + n);
+            transmitters[o].carrier = d_start.carrier_of(x, transmitters[o].labels);
+        }
+    } else {
+        d_start.find_labels(x, n, transmitters);
+        unlabelled = d_half_window;
+    }
+    for (auto& channel : x)
+        channel = channel + static_cast<std::ptrdiff_t>(sample(unlabelled));
+    d_one_carrier = d_start.have_one_carrier(transmitters);
+    for (std::size_t o = 0; o < outputs(); ++o)
+        begin(d_outputs[o],
+              d_one_carrier && o > 0 ? &d_outputs[0] : nullptr,
+              x,
+              transmitters[o],
+              0,
+              d_filled + 1 + unlabelled);
+}
+
+// Which outputs have lost their transmitter, or have another one's; these start again.
+void mimo_filter::watch()
+{
+    for (auto& each : d_outputs) {
+        const double left = remains(each);
+        const bool unusual = each.usual > 0 && left > much_more * each.usual;
+        const bool is_lost = left > (unusual ? doubtful : lost_part) * d_chance;
+        const bool is_off = has_unusual_power(each);
+        if ((is_lost || is_off) && begin_at_level(each))
+            continue;
+        if (is_lost || (each.starts > 0 && each.heard == 0))
+            each.found = false;
+        else if (!unusual)
+            each.usual += (each.usual > 0 ? usually : 1) * (left - each.usual);
+        if (each.found && !unusual && !is_off)
+            std::copy_n(each.bank.taps(), each.settled.size(), each.settled.begin());
+    }
+    for (std::size_t a = 0; a < outputs(); ++a)
+        for (std::size_t b = 0; b < a; ++b)
+            if (are_one(d_outputs[a], d_outputs[b])) {
+                const bool first = remains(d_outputs[a]) > remains(d_outputs[b]);
+                d_outputs[first ? a : b].found = false;
+            }
+    for (auto& each : d_outputs) {
+        each.remains = 0;
+        each.measured = 0;
+    }
+    if (std::all_of(d_outputs.begin(), d_outputs.end(), [](const auto& each) {
+            return each.found;
+        })) {
+        d_patience = watched_every;
+        return;
+    }
+    d_rest -= std::min(d_rest, watched_every);
+    if (d_rest == 0 && ready() >= d_first + start_symbols)
+        find();
+}
+
+bool mimo_filter::are_one(const output& a, const output& b) const
+{
+    return a.found && b.found && told(a) && told(b) &&
+           alike(&a.labels[compared_from()], &b.labels[compared_from()]);
+}
+
+std::size_t mimo_filter::compared_from() const
+{
+    return decided() - compared - most_late;
+}
+
+// Whether what is compared of an output's labels is behind its present taps.
+bool mimo_filter::told(const output& each) const
+{
+    return each.starts > 0 && compared_from() >= each.known + most_late;
+}
+
+// Whether labels are one transmitter's, by half-way from chance to certainty.
+bool mimo_filter::alike(const std::uint8_t* a, const std::uint8_t* b) const
+{
+    const std::size_t many = compared * (d_symbols.size() + 1) / (2 * d_symbols.size());
+    for (const auto& symmetry : d_symbols.symmetries())
+        for (std::size_t late = 0; late <= 2 * most_late; ++late) {
+            const std::uint8_t* const other = b + late - most_late;
+            if (count_alike(a, other, compared, symmetry) > many)
+                return true;
+        }
+    return false;
+}
+
+// Starts those that have no transmitter from the latest symbols, blindly.
+void mimo_filter::find()
+{
+    const std::size_t first = ready() - start_symbols;
+    std::vector<separated> transmitters(outputs());
+    for (std::size_t o = 0; o < outputs(); ++o) {
+        const auto& each = d_outputs[o];
+        if (!each.found)
+            continue;
+        if (each.known > first + d_half_window)
+            return; // its labels are too few to take it out: later
+        transmitters[o].labels.assign(each.labels.begin() + first + d_half_window,
+                                      each.labels.begin() + decided());
+    }
+    std::vector<signal_planes> x;
+    const auto own = static_cast<std::ptrdiff_t>(sample(first) - d_window.sps() / 2);
+    for (const auto& channel : d_in)
+        x.push_back(channel + own);
+    d_rest = d_patience;
+    d_patience = std::min(2 * d_patience, most_patience);
+    try {
+        d_start.find_labels(x, start_symbols, transmitters);
+        for (auto& channel : x)
+            channel = channel + static_cast<std::ptrdiff_t>(sample(d_half_window));
+        std::vector<std::size_t> sought;
+        for (std::size_t o = 0; o < outputs(); ++o)
+            if (!d_outputs[o].found)
+                sought.push_back(o);
+        // What is found where an output is already was not lost: that one goes on.
+        std::vector<std::size_t> news = sought;
+        for (auto o = sought.begin(); o != sought.end();) {
+            output& each = d_outputs[*o];
+            const auto there = std::find_if(news.begin(), news.end(), [&](std::size_t t) {
+                const auto& labels = transmitters[t].labels;
+                return told(each) && each.heard > 0 &&
+                       alike(&each.labels[compared_from()],
+                             labels.data() + labels.size() - compared - most_late);
+            });
+            each.found = there != news.end();
+            if (each.found) {
+                each.usual = 0; // another one from now on
+                news.erase(there);
+            }
+            o = each.found ? sought.erase(o) : o + 1;
+        }
+        if (sought.empty())
+            return;
+        // Loops of their own have phases of their own.
+        const bool share = d_one_carrier || sought.size() + 1 >= outputs();
+        d_one_carrier = share && d_start.have_one_carrier(transmitters);
+        for (std::size_t i = 0; i < sought.size(); ++i) {
+            const auto beside =
+                std::find_if(d_outputs.begin(), d_outputs.end(), [&](const auto& other) {
+                    return d_one_carrier && other.found;
+                });
+            separated& sent = transmitters[news[i]];
+            begin(d_outputs[sought[i]],
+                  beside == d_outputs.end() ? nullptr : &*beside,
+                  x,
+                  sent,
+                  sent.labels.size() - 1,
+                  decided() - 1);
+        }
+    } catch (const eye_closed&) { // it is tried again
+    }
+}
+
+// Whether the latest labels surely do not have the constellation's power.
+bool mimo_filter::has_unusual_power(const output& each) const
+{
+    return d_power.is_unusual(&each.labels[latest(compared)], compared);
+}
+
+/* The inner points of a signal that became fainter, and taps that learnt from them: decides the
+ * latest symbols behind the taps before, at the constellation's power. If these labels leave less
+ * than half of what the others do, and are not random, the taps go on from there. */
+bool mimo_filter::begin_at_level(output& each)
+{
+    const std::size_t reach = d_waveform.reach(), first = latest(compared);
+    if (!usable(each, first) || each.heard < compared / step)
+        return false;
+    const std::size_t from = sample(first - reach) - d_window.samples_before();
+    const std::size_t own = sample(first) - d_window.sps() / 2;
+    const std::size_t count = sample(compared + 2 * reach - 1) + d_window.samples();
+    planes output(count + simd::lanes, true);
+    for (std::size_t c = 0; c < channels(); ++c)
+        d_filter.run(each.settled.data() + c * d_taps,
+                     d_sums.pitch(),
+                     d_in[c] + (static_cast<std::ptrdiff_t>(from) -
+                                static_cast<std::ptrdiff_t>(d_taps / 2)),
+                     count,
+                     output.re.data(),
+                     output.im.data(),
+                     c > 0);
+    std::vector<float> samples(2 * count), expected(2 * sample(compared));
+    each.turn.rotate_back(
+        output.re.data(), output.im.data(), from, count, samples.data());
+    const double scale =
+        std::sqrt(static_cast<double>(count) / power_of(samples.data(), count));
+
+    // Each step is turned by what the prediction left of its phase, and those at the ends further.
+    const std::size_t n = sample(step), steps = compared / step;
+    d_waveform.expect(&each.labels[first], compared, expected.data());
+    double before = 0;
+    for (std::size_t s = 0; s < steps; ++s) {
+        const std::size_t at = own - from + s * n;
+        const auto left = remaining(&expected[2 * s * n], &samples[2 * at], n);
+        before += std::abs(left);
+        const std::size_t begin = s == 0 ? 0 : at, end = s + 1 == steps ? count : at + n;
+        const std::complex<float> by(std::polar(scale, -std::arg(left)));
+        rotate(&samples[2 * begin], by, end - begin, &samples[2 * begin]);
+    }
+    const float* const owned = &samples[2 * (own - from)];
+    const double power = power_of(owned, steps * n);
+    const auto share = [&](double common) { // of the samples that is not explained
+        return 1 - common * common / power / power_of(expected.data(), steps * n);
+    };
+    const double others = share(scale * before);
+    std::vector<std::uint8_t> labels(compared + 2 * reach);
+    d_decider.decide(
+        d_prepared,
+        { samples.data(), d_window.stride(), d_window.dimension(), labels.size() },
+        labels.data());
+    d_waveform.expect(&labels[reach], compared, expected.data());
+    const double common = remaining(expected.data(), owned, steps * n).real();
+    const double left = share(common);
+    if (!(clearly_less(left, others) && left < lost_part * d_chance))
+        return false;
+    for (float& tap : each.settled)
+        tap *= static_cast<float>(scale * common / power);
+    each.bank.reset(each.settled);
+    each.known = ready() + d_half_window + 1;
+    each.remains = 0;
+    each.measured = 0;
+    each.found = true;
+    return true;
 }
 
 } // namespace gr::adann::core

@@ -8,10 +8,11 @@
 
 #include "core/network/decider.h"
 #include "core/network/model.h"
-#include "core/signal/blind_separation.h"
 #include "core/tracking/carrier.h"
 #include "core/tracking/label_power.h"
-#include "core/tracking/phase_search.h"
+#include "core/tracking/mimo_start.h"
+#include "core/tracking/phase_decisions.h"
+#include "core/tracking/recovery.h"
 #include "core/tracking/tap_bank.h"
 
 #include <array>
@@ -83,10 +84,10 @@ struct mimo_output_status {
 class mimo_filter
 {
 public:
-    static constexpr std::size_t block = 64;           //!< symbols between two updates
+    static constexpr std::size_t block = tracked_stream::block;
     static constexpr std::size_t step = carrier::step; //!< symbols that are taken at once
     static constexpr std::size_t start_symbols = 4096;
-    static constexpr std::size_t watched_every = 1024;
+    static constexpr std::size_t watched_every = recovery::tested_every;
 
     /*! \param behind a model for complex samples with an expected waveform: of one
      * transmitter, whose network decides
@@ -129,9 +130,8 @@ private:
         tap_bank bank;
         carrier turn;
         aligned_floats filtered; // interleaved
-        phase_search search;
-        std::vector<std::vector<std::uint8_t>> labelled; // at each of its angles
-        std::vector<std::uint8_t> labels;                // of the angle that was believed
+        phase_decisions phases;
+        std::vector<std::uint8_t> labels; // of the angle that was believed
         std::size_t known = 0; // labels from here on are behind the present taps
         std::array<std::complex<double>, 3> left{}; // see remaining()
         std::size_t heard = 0;                      // steps in a row that were not silent
@@ -144,9 +144,11 @@ private:
         std::uint64_t starts = 0;
     };
 
-    static constexpr float lost = 0.75f; // of what decisions at random leave
-
     std::size_t sample(std::size_t symbol) const { return symbol * d_window.sps(); }
+    std::size_t reach() const
+    {
+        return d_taps / 2;
+    } // samples that taps look at on each side
     //! Symbols up to here are filtered; decided.
     std::size_t ready() const { return d_filled - d_delay; }
     std::size_t decided() const { return ready() - d_half_window; }
@@ -176,16 +178,6 @@ private:
     bool told(const output& each) const;
     bool alike(const std::uint8_t* a, const std::uint8_t* b) const;
     void find();
-    //! \param x of each channel the first sample that the first of the symbols owns
-    std::vector<float> together(const std::vector<signal_planes>& x,
-                                std::size_t symbols) const;
-    void find_labels(const std::vector<signal_planes>& x,
-                     std::size_t symbols,
-                     std::vector<separated>& transmitters) const;
-    carrier_track carrier_of(const std::vector<signal_planes>& x,
-                             const std::vector<std::uint8_t>& labels) const;
-    aligned_floats fit(const std::vector<signal_planes>& x, const separated& sent);
-    bool have_one_carrier(const std::vector<separated>& transmitters) const;
     //! \param beside an output whose carrier it has; null: it has its own
     void begin(output& each,
                const output* beside,
@@ -201,7 +193,7 @@ private:
     const unsigned d_half_window;
     const float d_chance;      // mean square that decisions at random leave
     const label_power d_power; // of labels
-    const std::size_t d_taps, d_reach, d_delay, d_past, d_capacity;
+    const std::size_t d_taps, d_delay, d_past, d_capacity;
 
     // Symbol k's middle is sample k·sps of these.
     std::vector<planes> d_in;   // unusable samples are zero
@@ -217,8 +209,8 @@ private:
     decider d_decider;
     linear_filter d_filter;
     normal_equations d_sums;
+    mimo_start d_start;
     planes d_output, d_wanted;
-    aligned_floats d_turned;              // the windows of a step
     std::vector<signal_planes> d_windows; // of each channel
     aligned_floats d_expected;
     std::vector<phase_search::told> d_told; // of all streams, at each angle

@@ -172,6 +172,28 @@ void normal_equations::want(const aligned_floats& noise, float times)
     p[vector_floats()] += 2 * times * count() * noise[d_taps / 2];
 }
 
+float normal_equations::ridge(float part) const
+{
+    const std::size_t taps = d_channels * d_taps;
+    float trace = 0;
+    for (std::size_t k = 0; k < taps; ++k)
+        trace += row(k)[k];
+    return part * trace / static_cast<float>(taps);
+}
+
+void normal_equations::matrix(double part, std::vector<std::complex<double>>& found) const
+{
+    double trace = 0;
+    for (std::size_t k = 0; k < d_unknowns; ++k) {
+        for (std::size_t j = 0; j < d_unknowns; ++j)
+            found[k * d_unknowns + j] = { row(k)[j],
+                                          d_planes == 2 ? row(k, true)[j] : 0.0f };
+        trace += row(k)[k];
+    }
+    for (std::size_t k = 0; k < d_unknowns; ++k)
+        found[k * (d_unknowns + 1)] += part * trace / static_cast<double>(d_unknowns);
+}
+
 void normal_equations::turn_wanted(float by)
 {
     turn_vector(d_sums.data() + d_planes * matrix(), d_pitch, by);

@@ -8,6 +8,7 @@
 
 #include "core/tracking/linear_filter.h"
 
+#include <complex>
 #include <cstddef>
 #include <vector>
 
@@ -85,6 +86,11 @@ public:
     {
         return d_sums.data() + imaginary * matrix() + k * d_pitch;
     }
+    //! A part of the mean power of a window's samples, to be added to R's diagonal.
+    float ridge(float part) const;
+    /*! R by rows, (unknowns, unknowns), with that part of its mean diagonal on top of it; what
+     * core/common/cholesky.h solves. */
+    void matrix(double part, std::vector<std::complex<double>>& found) const;
     float energy() const { return *(correlation() + vector_floats()); }    //!< Σ |z|²
     float count() const { return *(correlation() + vector_floats() + 1); } //!< Σ 1
 

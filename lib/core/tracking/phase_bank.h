@@ -34,6 +34,8 @@ struct phase_line {
 class phase_bank
 {
 public:
+    static constexpr std::size_t most_ahead = 8;
+
     //! \param ahead steps from a measurement to the middle of what is rotated next
     explicit phase_bank(std::size_t ahead);
 
@@ -63,8 +65,6 @@ public:
     void state(archive& members);
 
 private:
-    static constexpr std::size_t most_ahead = 8;
-
     struct loop {
         float alpha, beta;
         phase_line line;

@@ -19,12 +19,10 @@ float range_of(const constellation& symbols)
 
 float borne_by(const constellation& symbols)
 {
-    float power = 0, largest = 0;
-    for (const auto& point : symbols.points()) {
-        power += std::norm(point) / static_cast<float>(symbols.size());
+    float largest = 0;
+    for (const auto& point : symbols.points())
         largest = std::max(largest, std::norm(point));
-    }
-    return symbols.half_distance() / std::sqrt(largest / power);
+    return symbols.half_distance() / std::sqrt(largest / symbols.power());
 }
 
 // All phases that the constellation tells apart, closer than its decisions bear.

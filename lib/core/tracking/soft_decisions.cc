@@ -23,7 +23,7 @@ soft_decisions::soft_decisions(const expected_waveform& waveform,
       d_planes(waveform.is_complex() ? 2 : 1),
       d_dimensions(alphabet.dimensions()),
       d_kernels(&simd::active()),
-      d_points(alphabet.points()),
+      d_points(alphabet.unit_points()),
       d_half_distance(alphabet.half_distance()),
       d_pitch((2 * d_reach + 1) * d_stride),
       d_pulse(d_dimensions * d_pitch),
@@ -31,11 +31,6 @@ soft_decisions::soft_decisions(const expected_waveform& waveform,
 {
     d_window =
         std::min(d_reach, (std::max(most_floats / d_stride, std::size_t{ 1 }) - 1) / 2);
-    float power = 0;
-    for (const auto& point : d_points)
-        power += std::norm(point) / static_cast<float>(d_points.size());
-    for (auto& point : d_points)
-        point /= std::sqrt(power);
     const std::size_t symbols = 2 * d_reach + 1;
     for (std::size_t d = 0; d < d_dimensions; ++d)
         for (std::size_t i = 0; i < symbols; ++i) { // the latest symbol looks back most

@@ -23,6 +23,7 @@ constexpr int few_steps = 4, many_steps = 12;
 // Of d_leads: what a block has no part in is kept.
 constexpr std::array<float, 2> lead_keep{ 0.8f, 0.98f };
 constexpr float significance = 3;  // standard deviations
+constexpr float ridge = 1e-3f;     // of the mean power
 constexpr float small_gain = 0.1f; // of what noise makes of an unknown
 
 } // namespace
@@ -360,11 +361,7 @@ void tap_bank::wake(std::size_t m, const normal_equations& block)
 
 void tap_bank::take_in(const normal_equations& block)
 {
-    float trace = 0;
-    const std::size_t all_taps = block.channels() * block.taps();
-    for (std::size_t k = 0; k < all_taps; ++k)
-        trace += block.row(k)[k];
-    const float load = 1e-3f * trace / static_cast<float>(all_taps);
+    const float load = block.ridge(ridge);
 
     const normal_equations* more = &block;
     for (auto& memory : d_memories) {

@@ -14,6 +14,21 @@
 
 namespace gr::adann::core {
 
+//! Taps, an odd number, that span so many symbols.
+inline std::size_t odd_taps(std::size_t symbols, std::size_t sps)
+{
+    return 2 * (symbols * sps / 2) + 1;
+}
+
+//! Symbols that hold so many samples.
+inline std::size_t whole_symbols(std::size_t samples, std::size_t sps)
+{
+    return (samples + sps - 1) / sps;
+}
+
+//! Symbols that least squares look back, unless a user says otherwise.
+inline const std::vector<std::size_t> usual_memories{ 128, 256, 512, 2048, 8192, 65536 };
+
 /*! Taps by exponentially windowed least squares, for several memories at once.
  *
  * Each memory of m symbols weights what lies k symbols back with e^(-k / m). Its taps are

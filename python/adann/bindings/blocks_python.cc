@@ -9,6 +9,7 @@ PYBIND11_MODULE(adann_python, m)
 {
     pybind11::module::import("gnuradio.gr");
     bind_ber_counter(m);
+    bind_carrier_recovery(m);
     bind_equalizer(m);
     bind_feature_windower(m);
     bind_mimo_filter(m);

@@ -16,9 +16,9 @@ void bind_normalizer(py::module& m)
         R"(Zero mean and unit power by running statistics: of all samples so far until `window`
 (1024 to 2^30) of them have come, then fading exponentially with that time constant.
 
-A sample that is not finite comes out as 0 and never enters the statistics. What has
-no power comes out as 0, what follows silence is limited to +-1000. Raises ValueError
-for a window out of range.)")
+A sample that is not finite comes out as 0 and never enters the statistics. After a rise
+in level by 12 dB or more they start over, within 32 samples. What has no power comes out
+as 0, and what comes out is limited to +-16. Raises ValueError for a window out of range.)")
         .def(py::init(&normalizer::make),
              py::arg("complex") = false,
              py::arg("window") = 65536)

@@ -3,20 +3,17 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 
-import numpy as np
-from gnuradio import digital, filter, gr
+from gnuradio import filter, gr
 from gnuradio.filter import firdes
 
 from .. import core
 from ..adann_python import ber_counter, equalizer, normalizer
+from ..adann_python import carrier_recovery as _carrier_recovery
 from .resampler import resampler
 
-_BAND_EDGE_SYMBOLS = 16  # that the band-edge filters last
-_MATCHED_SYMBOLS = 11    # that the matched filter lasts
-_SLOW = 0.01             # of the coarse loop's bandwidth, to that of its filters
+_MATCHED_SYMBOLS = 11  # that the matched filter lasts
 
 
 class receiver(gr.hier_block2):
@@ -34,45 +31,39 @@ class receiver(gr.hier_block2):
     count_errors: whether to count errors, and mutual information, see `ber_counter`.
     constellation, sps, half_window, complex: of what is received, without a model; a complex that
         is another than the model's is refused.
-    carrier_recovery: for complex samples of root-raised-cosine pulses, 2 to 64 a symbol: GNU
-        Radio's band-edge loop (fll_band_edge_cc), up to some 0.01 cycles a symbol, matched filter
-        and Costas loop; else the carrier has to be recovered before.
-    roll_off: of the pulses, 0.05 to 1. carrier_bandwidth: of the Costas loop, above 0, below 1.
-    front_filter: of the equalizer; None: on, except after a Costas loop for points of several amplitudes:
-        with 16QAM the loop's own jitter makes the filter start over.
+    carrier_recovery: for complex samples of root-raised-cosine pulses, 2 to 64 a symbol: a matched
+        filter, and behind the clock recovery a `carrier_recovery`, which says how far it reaches; else
+        the carrier has to be recovered before.
+    roll_off: of the pulses, 0.05 to 1. carrier_bandwidth: of the carrier's phase, see `carrier_recovery`.
     adaptation: settings of `equalizer` by their names, such as mode, checkpoint and guard; any loss
         without known labels.
     Raises ValueError naming the parameter that is out of range, core.ModelFileError (a ValueError)
     if the model file cannot be read.
 
-    The parts are the attributes resampler, equalizer and, with count_errors, counter; the
-    equalizer's counts and estimates are methods of the receiver, too. Tags go to the symbol that
-    their sample belongs to. With clock recovery they may land on a neighbour of it: symbol_sync
-    rounds where it puts them, and can repeat one; carrier recovery delays them by its filters.
+    The parts are the attributes resampler, equalizer, with carrier_recovery carrier and with
+    count_errors counter; the equalizer's counts and estimates are methods of the receiver, too.
+    Tags go to the symbol that their sample belongs to. With clock recovery they may land on a
+    neighbour of it: symbol_sync rounds where it puts them, and can repeat one; carrier recovery
+    delays them by its filters.
     """
 
     def __init__(self, model: core.model | str | Path, sample_rate: float, symbol_rate: float,
                  window: int = 65536, clock_recovery: bool = True, loop_bandwidth: float = 0.01,
                  count_errors: bool = False, constellation: object = "gr:qpsk", sps: int = 2,
                  half_window: int = 5, complex: bool | None = None, carrier_recovery: bool = False,
-                 roll_off: float = 0.35, carrier_bandwidth: float = 0.005,
-                 front_filter: bool | None = None, **adaptation: object) -> None:
+                 roll_off: float = 0.35, carrier_bandwidth: float = 0.005, **adaptation: object) -> None:
         unsupervised = [name for name, takes in core.losses.items() if not takes.supervised]
         if adaptation.get("loss", unsupervised[0]) not in unsupervised:
             raise ValueError(f"loss is {adaptation['loss']!r}, allowed: {', '.join(unsupervised)}")
         if isinstance(model, core.model) or str(model):
             trained = model if isinstance(model, core.model) else core.load_model(str(model))
             symbols, sps = trained.constellation, trained.sps
-            self._filters = _filters_by_itself(symbols, carrier_recovery)
-            self.equalizer = equalizer(model, complex=complex, front_filter=self._followed(front_filter),
-                                       **adaptation)
+            self.equalizer = equalizer(model, complex=complex, **adaptation)
             complex = trained.complex
         else:
             complex = complex is not False
             symbols = core.constellation(constellation)
-            self._filters = _filters_by_itself(symbols, carrier_recovery)
-            self.equalizer = equalizer("", constellation, sps, half_window, complex,
-                                       front_filter=self._followed(front_filter), **adaptation)
+            self.equalizer = equalizer("", constellation, sps, half_window, complex, **adaptation)
         sample = gr.sizeof_gr_complex if complex else gr.sizeof_float
         inputs = [sample]
         outputs = [gr.sizeof_char, symbols.size * gr.sizeof_float, sample]
@@ -86,12 +77,13 @@ class receiver(gr.hier_block2):
 
         self.resampler = resampler(sample_rate, symbol_rate, sps, bool(complex), window=window,
                                    clock_recovery=clock_recovery, loop_bandwidth=loop_bandwidth)
-        self._before, self._costas = [], None
+        self._before, self.carrier = [], None
         if carrier_recovery:
             _check("complex", complex, complex, "True for carrier_recovery")
-            self._before = _coarse(sample_rate / symbol_rate, roll_off, window)
-            self._costas = _costas_loop(symbols, carrier_bandwidth)
-        fine = [self._costas] if self._costas else []
+            self._before = _matched(sample_rate / symbol_rate, roll_off, window)
+            self._check_bandwidth(carrier_bandwidth)
+            self.carrier = _carrier_recovery(symbols.text, sps, carrier_bandwidth)
+        fine = [self.carrier] if self.carrier else []
         self.connect(self, *self._before, self.resampler, *fine, self.equalizer)
         for port in range(3):
             self.connect((self.equalizer, port), (self, port))
@@ -107,22 +99,19 @@ class receiver(gr.hier_block2):
             self.message_port_register_hier_out("ber")
             self.msg_connect(self.counter, "ber", self, "ber")
 
-    def set_front_filter(self, follows: bool | None) -> None:
-        """Has the front filter follow, or do nothing; None as in the constructor."""
-        self.equalizer.set_front_filter(self._followed(follows))
-
-    def _followed(self, follows):
-        return self._filters if follows is None else follows
-
     def set_loop_bandwidth(self, loop_bandwidth: float) -> None:
         """Of the clock recovery; nothing without it."""
         self.resampler.set_loop_bandwidth(loop_bandwidth)
 
     def set_carrier_bandwidth(self, carrier_bandwidth: float) -> None:
-        """Of the Costas loop; nothing without carrier recovery."""
-        _check("carrier_bandwidth", carrier_bandwidth, 0 < carrier_bandwidth < 1, "between 0 and 1")
-        if self._costas:
-            self._costas.set_loop_bandwidth(carrier_bandwidth)
+        """Of the carrier's phase; nothing without carrier recovery."""
+        self._check_bandwidth(carrier_bandwidth)
+        if self.carrier:
+            self.carrier.set_bandwidth(carrier_bandwidth)
+
+    @staticmethod
+    def _check_bandwidth(given):
+        _check("carrier_bandwidth", given, 0 < given < 0.5, "above 0, below 0.5")
 
 
 def _forwarded(name):
@@ -135,12 +124,8 @@ def _forwarded(name):
 
 for _name in ("steps", "updates", "rejected", "dropped", "queued", "rollbacks", "estimated_ber",
               "estimated_bit_error_rate", "network", "modulation_error_ratio", "frequency", "bursts",
-              "front_filter", "set_frozen"):
+              "front_filter", "set_front_filter", "set_frozen"):
     setattr(receiver, _name, _forwarded(_name))
-
-
-def _filters_by_itself(symbols, carrier_recovery):
-    return not carrier_recovery or np.ptp(abs(symbols.points)) < 1e-6
 
 
 def _check(name, value, good, allowed):
@@ -148,20 +133,10 @@ def _check(name, value, good, allowed):
         raise ValueError(f"{name} is {value}, allowed: {allowed}")
 
 
-def _coarse(samples, roll_off, window):
-    """Coarse frequency and matched filter, at so many samples a symbol."""
+def _matched(samples, roll_off, window):
+    """Matched filter, at so many samples a symbol."""
     _check("sample_rate", samples, 2 <= samples <= 64, "2 to 64 times symbol_rate for carrier_recovery")
     _check("roll_off", roll_off, 0.05 <= roll_off <= 1, "0.05 to 1")
-    length = int(_BAND_EDGE_SYMBOLS * samples) | 1
     return [normalizer(True, window),
-            digital.fll_band_edge_cc(samples, roll_off, length, 2 * math.pi * _SLOW / length),
             filter.fir_filter_ccf(1, firdes.root_raised_cosine(
                 1, samples, 1, roll_off, int(_MATCHED_SYMBOLS * samples) | 1))]
-
-
-def _costas_loop(symbols, bandwidth):
-    turns = len(symbols.symmetries)
-    _check("constellation", symbols.name, turns in (2, 4, 8),
-           "one of 2, 4 or 8 rotations for carrier_recovery")
-    _check("carrier_bandwidth", bandwidth, 0 < bandwidth < 1, "between 0 and 1")
-    return digital.costas_loop_cc(bandwidth, turns)

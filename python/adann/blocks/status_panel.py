@@ -75,9 +75,10 @@ class StatusWidget(QtWidgets.QWidget):
         rate = status.get("ber", math.nan)
         if math.isfinite(rate):
             low, high = status["ber_low"], status["ber_high"]
-            self._estimates.append((now, rate, low, high, status["trustworthy"]))
-            self._set("estimated BER", f"{rate:.1e}" + ("" if status["trustworthy"] else " (uncalibrated)"))
-            self._set("95 % interval", f"{low:.1e} to {high:.1e}")
+            sure = status["trustworthy"]  # else it is too low rather than too high, and no interval is known
+            self._estimates.append((now, rate, low, high, sure))
+            self._set("estimated BER", f"{rate:.1e}" if sure else f"at least {rate:.0e}, not calibrated")
+            self._set("95 % interval", f"{low:.1e} to {high:.1e}" if sure else _BEFORE)
         self._set("network in use", status.get("network", _BEFORE))
         if "refined" in status:
             self._set("decisions", "refined" if status["refined"] else "the network's")
@@ -134,8 +135,9 @@ class _Plot(QtWidgets.QWidget):
         before = None
         for moment, rate, low, high, sure in self._of._estimates:
             x = self._x(moment, now, area)
-            painter.setPen(QtGui.QPen(QtGui.QColor(120, 160, 220, 90), 2))
-            painter.drawLine(QtCore.QPointF(x, self._y(low, area)), QtCore.QPointF(x, self._y(high, area)))
+            if sure:
+                painter.setPen(QtGui.QPen(QtGui.QColor(120, 160, 220, 90), 2))
+                painter.drawLine(QtCore.QPointF(x, self._y(low, area)), QtCore.QPointF(x, self._y(high, area)))
             painter.setPen(QtGui.QPen(QtCore.Qt.blue if sure else QtCore.Qt.darkGray, 2))
             here = QtCore.QPointF(x, self._y(rate, area))
             painter.drawLine(before or here, here)

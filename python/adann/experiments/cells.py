@@ -54,7 +54,7 @@ def cluster(scheduler: str | None = None, workers: int | None = None) -> Iterato
 
 
 @contextlib.contextmanager
-def _closing(local: LocalCluster) -> Iterator[LocalCluster]:
+def _closing(local: Any) -> Iterator[Any]:
     """Close it at the end, also where a worker comes just then: dask asserts that none does."""
     try:
         yield local

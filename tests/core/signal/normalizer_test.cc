@@ -126,7 +126,8 @@ BOOST_AUTO_TEST_CASE(a_rise_in_level_is_followed_at_once)
             const std::size_t from = quiet + 17 + 64;
             const std::vector<float> next(out.begin() + parts * from,
                                           out.begin() + parts * (from + 1000));
-            BOOST_TEST(measure(next, parts, 0).power == 1, boost::test_tools::tolerance(0.2));
+            BOOST_TEST(measure(next, parts, 0).power == 1,
+                       boost::test_tools::tolerance(0.2));
         }
 }
 

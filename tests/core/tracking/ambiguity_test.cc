@@ -50,7 +50,7 @@ struct stream {
             seen[i + later] = turn * points[i];
         for (std::size_t i = 64; i + 64 < seen.size(); ++i)
             if (i % 64 < 16) {
-                test.take(told[i], &seen[i]);
+                test.take(told[i], &seen[i], &labels[i]);
                 if (!test.found().none())
                     return i - 64;
             }

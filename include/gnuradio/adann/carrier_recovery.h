@@ -1,0 +1,55 @@
+/* -*- c++ -*- */
+/*
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+#pragma once
+
+#include <gnuradio/adann/api.h>
+#include <gnuradio/sync_block.h>
+#include <string>
+
+namespace gr::adann {
+
+/*! \brief Removes a carrier's frequency offset and phase without a decision, whatever the channel.
+ * \ingroup adann
+ *
+ * Input and output: complex samples of about unit power, `sps` a symbol; sample k sps is near the
+ * middle of symbol k, as behind clock recovery.
+ *
+ * The M-th power of these, M the order of the constellation's rotations, has a line at M times the
+ * offset. It is the peak of the periodogram of the latest 4096 symbols, at first of 1024 and 2048,
+ * looked for every 1024. A peak counts from 40 times the median on, which noise alone reaches once
+ * in 10^8 looks. Offsets reach 1/(2M) cycles a symbol either way: 0.125 for QPSK and 16QAM, 0.0625
+ * for 8PSK; one that drifts beyond is followed.
+ *
+ * The phase is that of the power's average, with 1/(2 bandwidth) symbols as time constant. Points of
+ * several amplitudes have a power that scatters by itself; their time constant is as many times
+ * longer as E|s|^2M is more than |E s^M|^2, 11 times for 16QAM. The phase is right up to a multiple
+ * of 2π/M.
+ *
+ * Where there is no line, as behind strong echoes with 8PSK, the latest offset stays. A pattern that
+ * repeats within 4096 symbols has lines of its own, which may be taken for the carrier's. The output
+ * does not depend on the buffers' sizes. Tags keep their samples.
+ *
+ * Source: Viterbi, Viterbi, "Nonlinear estimation of PSK-modulated carrier phase", IEEE Trans. Inf.
+ * Theory 29, 1983; Wang, Serpedin, Ciblat, "Optimal blind nonlinear least-squares carrier phase and
+ * frequency offset estimation for general QAM modulations", IEEE Trans. Wireless Commun. 2, 2003. */
+class ADANN_API carrier_recovery : virtual public gr::sync_block
+{
+public:
+    typedef std::shared_ptr<carrier_recovery> sptr;
+
+    /*! \param constellation as core::constellation takes it; of 2, 4 or 8 rotations
+     * \param sps samples a symbol, 1 to 64
+     * \param bandwidth of the phase, relative to the symbol rate, above 0, below 0.5
+     * \throws std::invalid_argument naming the parameter that is out of range */
+    static sptr
+    make(const std::string& constellation, unsigned sps = 2, float bandwidth = 0.005);
+
+    //! \throws std::invalid_argument if it is out of range
+    virtual void set_bandwidth(float bandwidth) = 0;
+    //! The offset that is removed, in cycles a symbol; 0 before a line was found.
+    virtual float frequency() const = 0;
+};
+
+} // namespace gr::adann

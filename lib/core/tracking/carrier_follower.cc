@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "core/tracking/carrier_follower.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace gr::adann::core {
+
+namespace {
+constexpr double whole_turn = 2 * M_PI;
+constexpr double steady = 0.95; // coherence of a line that phase noise does not make
+// Turns a symbol: an eighth of a turn from one check to the next.
+constexpr double slowest_line = 0.125 / carrier_follower::checked_every;
+// The line's frequency comes from checked_every symbols, and predicts no phase beyond as many more.
+constexpr std::uint64_t predicted_for = 2 * carrier_follower::checked_every;
+static_assert(block_symbols % carrier_follower::step == 0);
+// Symbols that latest_residual() and residual() look back, as the taps' do.
+constexpr auto latest_symbols = static_cast<float>(block_symbols);
+constexpr float residual_symbols = 4 * latest_symbols;
+} // namespace
+
+carrier_follower::carrier_follower(const expected_waveform& waveform,
+                                   const constellation& alphabet,
+                                   const sample_history& history)
+    : d_window(history.window()),
+      d_reach(waveform.reach()),
+      d_loop(history.most_samples(),
+             d_window.sps(),
+             d_reach + d_window.samples_before() / d_window.sps()),
+      d_line(waveform, alphabet),
+      d_again(step + 2 * d_reach)
+{
+    d_turned.resize(turned(d_again.size()).floats());
+    phase_decisions search(alphabet, d_window, d_reach, history.most_symbols());
+    if (search.angles() > 1) {
+        d_told.resize(search.angles());
+        d_search = std::move(search);
+    }
+}
+
+void carrier_follower::note(const sample_history& history,
+                            std::size_t symbol,
+                            std::size_t n)
+{
+    d_looks_back = false;
+    for (std::size_t k = symbol; k < symbol + n; ++k) {
+        const signal_planes middle = history.received(history.sample(k));
+        d_line.take({ *middle.re, *middle.im });
+    }
+}
+
+void carrier_follower::move_back(const sample_history& history, std::size_t symbols)
+{
+    if (d_search)
+        d_search->move_back(symbols);
+    d_loop.move_back(history.sample(symbols));
+}
+
+/* Whether the phase is surely a carrier's, of which taps know nothing: it began with a line, turns as
+ * fast as one, or wanders so far that decisions at what is predicted may be wrong. */
+bool carrier_follower::has_carrier(const learning_target& target) const
+{
+    // Of a step's phase, by the learnt noise alone; its mean over some 16 steps is not twice as much.
+    const float measured_variance = target.variance() / (2 * step);
+    return d_turning || std::abs(d_settled.frequency) > slowest_line ||
+           d_search->search().is_worth(d_loop.spread() - 2 * measured_variance);
+}
+
+void carrier_follower::search(sample_history& history,
+                              learning_target& target,
+                              const network_decider& decides,
+                              std::size_t taken,
+                              float residual)
+{
+    const std::size_t symbol = history.latest(step), first = history.owned(symbol);
+    const std::size_t n = history.sample(step);
+    const float* const samples = history.filtered(first);
+    const double power = power_of(samples, n);
+    const bool searches = d_search && taken == step && !idle() && has_carrier(target) &&
+                          phase_search::is_heard(power, n);
+    if (!std::exchange(d_searching, searches) && searches)
+        begin_search(history, first - n / 2, residual);
+    if (!searches)
+        return;
+    const std::size_t newest = history.next() - step;
+    const bool known = history.knows(step) && history.is_usable(first);
+    d_search->decide(history.filtered(history.window_begin(newest)),
+                     d_loop.rotation(history.owned(newest + step / 2)),
+                     decides,
+                     newest);
+    for (std::size_t k = newest; k < history.next(); ++k)
+        if (history.is_told(k))
+            d_search->set_known(k, history.truth(k));
+    d_search->take(
+        known,
+        [&](const auto* labels, std::size_t n) { return target.expect(labels, n); },
+        d_loop,
+        samples,
+        power,
+        first,
+        symbol);
+    for (std::size_t a = 0; a < d_told.size(); ++a)
+        d_told[a] = d_search->search().together(a);
+    const std::size_t believed = d_search->search().believe(d_told, step);
+    if (!known)
+        return;
+    history.replace(symbol, d_search->labels(believed, symbol));
+    const float left = d_search->search().left(believed) / static_cast<float>(n);
+    d_left_latest += (left - d_left_latest) * step / latest_symbols;
+    d_left += (left - d_left) * step / residual_symbols;
+}
+
+// From the loop's line, in the step that was measured last.
+void carrier_follower::begin_search(const sample_history& history,
+                                    std::size_t middle,
+                                    float residual)
+{
+    d_search->set_labels(history.labels(0), history.next());
+    d_search->search().begin(
+        { wrapped(static_cast<float>(d_loop.phase_at(middle))),
+          static_cast<float>(whole_turn * step) * d_loop.frequency() });
+    d_left = d_left_latest = residual;
+}
+
+void carrier_follower::turn_aside(sample_history& history, std::size_t turned)
+{
+    d_loop.turn_aside(symmetry() * static_cast<double>(turned));
+    d_searching = false;
+    history.forget_labels(); // that were decided a part of a turn aside
+    d_settled.phase = d_loop.phase_at(history.sample(history.next()));
+    d_settled.at = std::max<std::uint64_t>(d_now, 1);
+    ++d_slips;
+}
+
+// Of the steps of a block at most: the others before are passed over.
+void carrier_follower::measure(sample_history& history,
+                               learning_target& target,
+                               std::size_t taken,
+                               bool hard)
+{
+    for (std::size_t left = taken; left > 0; left -= step) {
+        const std::size_t symbol = history.latest(left), first = history.owned(symbol);
+        if (left > block_symbols || !history.knows(left) || !history.is_usable(first)) {
+            d_loop.skip(first);
+            continue;
+        }
+        if (!d_searching && !hard)
+            target.soften(history, symbol, step);
+        d_loop.measure(
+            target.aim(history, symbol, step, hard), history.filtered(first), first);
+    }
+}
+
+void carrier_follower::look_back(const sample_history& history,
+                                 const network_decider& decides,
+                                 std::size_t taken,
+                                 bool in_use)
+{
+    const std::size_t n = d_again.size(), symbol = history.next() - n;
+    const std::size_t first = history.window_begin(symbol);
+    d_looks_back = in_use && taken == step && !idle() && history.known() >= n &&
+                   history.is_usable(first);
+    if (!d_looks_back)
+        return;
+    d_loop.turn_to(d_loop.measured(),
+                   history.filtered(first),
+                   first,
+                   turned(n).floats() / 2,
+                   d_turned.data());
+    if (d_searching)
+        decides(turned(n), d_again.data());
+    else
+        std::copy_n(history.decided(symbol), n, d_again.begin());
+}
+
+hindsight carrier_follower::latest() const
+{
+    return d_looks_back ? hindsight{ turned(d_again.size()), d_again.data() }
+                        : hindsight();
+}
+
+void carrier_follower::turn_expected(const sample_history& history,
+                                     std::size_t symbol,
+                                     std::size_t n,
+                                     float* expected) const
+{
+    if (d_searching)
+        turn_to(history.filtered(history.owned(symbol)),
+                history.sample(step),
+                expected,
+                n / step);
+}
+
+void carrier_follower::take_phase(const sample_history& history, float ahead)
+{
+    d_loop.turn(-ahead, history.first_sample(), history.ready());
+    if (d_search)
+        d_search->search().turn(-ahead);
+}
+
+// Taps that lie half a symmetry aside, or more, do not explain that labels are turned.
+float carrier_follower::turned_by(std::size_t sample, float taps) const
+{
+    const float turned = std::arg(d_loop.rotation(sample)) - d_reference;
+    return idle() || std::abs(taps) > symmetry() / 2 ? turned : turned - taps;
+}
+
+/* Whether lines predict the phase well enough to tell a slip, a step of the constellation's
+ * symmetries: beside it by a sixteenth of one at most, rms over the latest eight checks, by less
+ * when there were fewer. Under phase noise they do not. */
+bool carrier_follower::predicts(double beside)
+{
+    constexpr std::size_t checks = 8;
+    d_predicted = std::min(d_predicted + 1, checks);
+    d_beside += (beside * beside - d_beside) / static_cast<double>(d_predicted);
+    return d_predicted > 2 &&
+           d_beside < symmetry() * symmetry() / (256 * checks / d_predicted);
+}
+
+std::optional<carrier_line::line> carrier_follower::check(sample_history& history,
+                                                          bool settled)
+{
+    const bool first = d_settled.at == 0;
+    const double frequency = d_loop.frequency();
+    const double now = d_loop.phase_at(history.sample(history.next()));
+    const auto since = static_cast<double>(d_now - d_settled.at);
+    std::optional<double> of_line;
+    if (d_line.is_ready() && (first || !idle())) {
+        const auto found = d_line.find(frequency, slowest_line);
+        if (!found && first)
+            if (const auto start = find_line(steady))
+                return start;
+        if (found)
+            of_line = found->frequency;
+        if (found && !idle() && since <= static_cast<double>(predicted_for)) {
+            const double step = symmetry();
+            const double further =
+                d_settled.phase + whole_turn * found->frequency * since - now;
+            const double slipped = step * std::nearbyint(further / step);
+            const double beside = further - slipped;
+            const bool predicted =
+                predicts(beside) || (first && found->coherence >= steady);
+            if (predicted && std::abs(beside) < step / 4 &&
+                std::abs(std::remainder(slipped, whole_turn)) > step / 2) {
+                ++d_slips;
+                d_loop.turn(slipped);
+                d_searching = false;
+                history.forget_labels(); // that were decided a part of a turn aside
+            }
+        }
+    }
+    if (!settled)
+        return {};
+    d_settled.phase = d_loop.phase_at(history.sample(history.next()));
+    // A loop that follows quickly has a frequency that means nothing for long.
+    const double other = d_line.is_usable() ? d_settled.frequency : frequency;
+    d_settled.frequency = idle() ? 0 : of_line.value_or(other);
+    if (d_line.is_ready() || !d_line.is_usable())
+        d_settled.at = d_now;
+    return {};
+}
+
+std::optional<carrier_line::line> carrier_follower::find_line(double coherence) const
+{
+    auto found = d_line.find();
+    if (found &&
+        (found->coherence < coherence || std::abs(found->frequency) < slowest_line))
+        found.reset();
+    return found;
+}
+
+void carrier_follower::reset()
+{
+    d_loop.reset();
+    d_searching = d_turning = false;
+    d_reference = 0;
+}
+
+// Which of the phases that its line leaves open a carrier has, it had when it was settled.
+void carrier_follower::begin(const sample_history& history,
+                             const carrier_line::line& found)
+{
+    const auto since = static_cast<double>(d_now - d_settled.at);
+    // The line's phase is that of the symbol before the next one.
+    const double now = found.phase + whole_turn * found.frequency;
+    const double before = d_settled.phase + whole_turn * found.frequency * since;
+    const double phase = now + symmetry() * std::nearbyint((before - now) / symmetry());
+    d_loop.begin(found.frequency, phase, history.sample(history.next()));
+    d_turning = true;
+}
+
+void carrier_follower::begin_settled(const sample_history& history,
+                                     std::size_t first,
+                                     std::size_t end)
+{
+    if (!has_settled())
+        return;
+    d_loop.begin(d_settled.frequency, settled_phase(), history.sample(history.next()));
+    d_loop.prepare(first, end);
+    d_turning = true;
+}
+
+void carrier_follower::begin_trained(const sample_history& history,
+                                     std::size_t first,
+                                     std::size_t n,
+                                     float phase,
+                                     float growth)
+{
+    const std::size_t latest = first + n - history.sample(step) / 2; // the step before
+    const std::size_t middle = first + n / 2;
+    const float since = static_cast<float>(latest) - static_cast<float>(middle);
+    d_loop.set(latest, wrapped(phase + since * growth), growth);
+    d_loop.prepare(first, first + n);
+    d_line.reset();
+    d_settled.phase = d_loop.phase_at(history.sample(history.next()));
+    d_settled.frequency = d_loop.frequency();
+    d_settled.at = std::max<std::uint64_t>(d_now, 1); // of this burst
+}
+
+double carrier_follower::settled_phase() const
+{
+    const auto since = std::min<std::uint64_t>(d_now - d_settled.at, predicted_for);
+    return d_settled.phase +
+           whole_turn * d_settled.frequency * static_cast<double>(since);
+}
+
+void carrier_follower::turn_settled(const sample_history& history,
+                                    planes& samples,
+                                    std::size_t first,
+                                    std::size_t n,
+                                    double way) const
+{
+    if (!has_settled())
+        return;
+    const double per_sample =
+        whole_turn * d_settled.frequency / static_cast<double>(d_window.sps());
+    const double behind =
+        static_cast<double>(first) - static_cast<double>(history.sample(history.next()));
+    const double start = settled_phase() + per_sample * behind;
+    for (std::size_t i = 0; i < n; ++i) {
+        const double by = way * (start + per_sample * static_cast<double>(i));
+        const std::complex<float> turned =
+            std::complex<float>(samples.re[i], samples.im[i]) *
+            std::complex<float>(std::polar(1.0, by));
+        samples.re[i] = turned.real();
+        samples.im[i] = turned.imag();
+    }
+}
+
+double carrier_follower::ahead(const sample_history& history) const
+{
+    return d_turning ? 0
+                     : d_loop.phase_at(history.sample(history.next())) - settled_phase();
+}
+
+void carrier_follower::state(archive& members, const sample_history& history)
+{
+    const std::size_t from = history.first_sample();
+    d_loop.state(members, from, history.kept_samples());
+    members("line", d_line);
+    members("now", d_now);
+    members("settled_phase", d_settled.phase);
+    members("settled_frequency", d_settled.frequency);
+    members("settled_at", d_settled.at);
+    members("turning", d_turning);
+    members("reference", d_reference);
+    members("beside", d_beside, 0.0, 100.0);
+    members("predicted", d_predicted, std::size_t{ 0 }, std::size_t{ 8 });
+    members("slips", d_slips);
+    members("searching", d_searching);
+    members("left", d_left);
+    members("left_latest", d_left_latest);
+    if (d_search)
+        d_search->state(
+            members, history.first_symbol(), history.kept_symbols(), history.classes());
+    else if (d_searching)
+        members.refuse("searching", "is true without a search");
+}
+
+} // namespace gr::adann::core

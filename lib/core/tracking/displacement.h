@@ -1,0 +1,42 @@
+/* -*- c++ -*- */
+/*
+ * Delay and rotation: what the samples of a stream alone do not tell of its labels.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace gr::adann::core {
+
+//! Symbol t is label [t + later], after symmetry `turned` of the constellation.
+struct displacement {
+    //! Symbols that labels may be late or early: a filter has few more of its span to either side.
+    static constexpr int most_late = 4;
+
+    int later = 0;
+    std::size_t turned = 0;
+
+    bool operator==(const displacement& other) const
+    {
+        return later == other.later && turned == other.turned;
+    }
+    bool none() const { return *this == displacement{}; }
+};
+
+//! Of n labels, how many others are the same after a symmetry of the constellation.
+inline std::size_t count_alike(const std::uint8_t* labels,
+                               const std::uint8_t* others,
+                               std::size_t n,
+                               const std::vector<std::uint8_t>& symmetry)
+{
+    std::size_t alike = 0;
+    for (std::size_t k = 0; k < n; ++k)
+        alike += symmetry[others[k]] == labels[k];
+    return alike;
+}
+
+} // namespace gr::adann::core

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "core/tracking/learning_target.h"
+
+#include "core/common/checks.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace gr::adann::core {
+
+namespace {
+constexpr float blocks_of_slope = 16;
+constexpr float least_slope = 1e-4f; // what decisions leave open changes no taps
+} // namespace
+
+const expected_waveform& waveform_of(const model& behind)
+{
+    if (!behind.waveform)
+        refuse("model", "without an expected waveform", "one that has it");
+    return *behind.waveform;
+}
+
+learning_target::learning_target(std::shared_ptr<const expected_waveform> waveform,
+                                 const constellation& alphabet,
+                                 std::size_t symbols)
+    : d_waveform(std::move(waveform)),
+      d_soft(*d_waveform, alphabet),
+      d_points(alphabet.points()),
+      d_expected(symbols * d_waveform->stride()),
+      d_rest((symbols + d_soft.window()) * d_waveform->stride())
+{
+    float power = 0;
+    for (const auto& point : d_points)
+        power += std::norm(point) / static_cast<float>(d_points.size());
+    for (auto& point : d_points)
+        point /= std::sqrt(power);
+}
+
+void learning_target::soften(sample_history& history, std::size_t symbol, std::size_t n)
+{
+    const std::size_t before = d_soft.window(), first = symbol - before;
+    const std::size_t start = history.owned(first);
+    const std::size_t floats = (before + n) * d_waveform->stride();
+    if (!history.knows(before + n) || !history.is_usable(start))
+        return;
+    d_waveform->expect(history.labels(first), before + n, d_rest.data());
+    const float* const samples = history.filtered(start);
+    for (std::size_t i = 0; i < floats; ++i)
+        d_rest[i] = samples[i] - d_rest[i];
+    soft_decision* const found = history.decisions(symbol);
+    d_soft.find(history.labels(symbol), d_rest.data(), n, found);
+    for (std::size_t k = 0; k < n; ++k) {
+        *history.estimates(symbol + k) =
+            d_points[*history.labels(symbol + k)] + found[k].received;
+        if (history.is_told(symbol + k))
+            found[k] = {};
+    }
+}
+
+float* learning_target::aim(const sample_history& history,
+                            std::size_t symbol,
+                            std::size_t n,
+                            bool hard)
+{
+    float* const expected = expect(history.labels(symbol), n);
+    if (d_slope > 0 && !hard)
+        d_soft.aim(history.decisions(symbol), n, d_slope, expected);
+    return expected;
+}
+
+learning_target::block learning_target::aim_block(const sample_history& history,
+                                                  std::size_t symbol,
+                                                  std::size_t n,
+                                                  bool hard)
+{
+    float* const expected = expect(history.labels(symbol), n);
+    // Of the symbols that are not known; the others do not follow any estimate.
+    const float part =
+        static_cast<float>(history.untold(symbol, n)) / static_cast<float>(n);
+    if (!(part > 0))
+        return { expected, 0, {} };
+    const float latest = d_soft.slope(history.decisions(symbol), n) / part;
+    // Beyond 1 means vary more than estimates do: silence, or another signal.
+    if (hard || latest > 1)
+        return { expected, 0, {} };
+    d_slope += (latest - d_slope) / blocks_of_slope;
+    d_slope = d_slope < least_slope ? 0 : std::min(d_slope, most_slope);
+    if (d_slope == 0)
+        return { expected, 0, {} };
+    tap_bank::measured known{};
+    const float* const samples = history.filtered(history.owned(symbol));
+    const auto count = static_cast<float>(history.sample(n));
+    for (std::size_t i = 0; i < history.sample(n) * history.floats_per_sample(); ++i) {
+        const float left = samples[i] - expected[i];
+        known.left += left * left / count;
+    }
+    const float left =
+        d_soft.aim(history.decisions(symbol), n, d_slope, samples, expected);
+    known.scatter = left / count / (1 - part * std::clamp(latest, d_slope, most_slope));
+    return { expected, d_slope, known, part };
+}
+
+} // namespace gr::adann::core

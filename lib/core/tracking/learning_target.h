@@ -1,0 +1,86 @@
+/* -*- c++ -*- */
+/*
+ * What the taps and the carrier of a stream aim at.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+#pragma once
+
+#include "core/network/model.h"
+#include "core/tracking/sample_history.h"
+#include "core/tracking/soft_decisions.h"
+#include "core/tracking/tap_bank.h"
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace gr::adann::core {
+
+//! Symbols between two updates of taps.
+constexpr std::size_t block_symbols = 64;
+
+//! \throws std::invalid_argument if the model has no expected waveform
+const expected_waveform& waveform_of(const model& behind);
+
+/*! The expected waveform of a stream's labels, by posterior means where they are uncertain
+ * (soft_decisions.h).
+ *
+ * How far means follow the estimates that they are made from, slope(), is averaged over some 16
+ * blocks: where decisions count as sure it is left as it is, and 0 is aimed with. */
+class learning_target
+{
+public:
+    static constexpr float most_slope = 0.8f; //!< more would make too much of the noise
+
+    //! \param symbols of a stretch at most
+    learning_target(std::shared_ptr<const expected_waveform> waveform,
+                    const constellation& alphabet,
+                    std::size_t symbols);
+
+    const expected_waveform& waveform() const { return *d_waveform; }
+    std::size_t reach() const { return d_waveform->reach(); } //!< symbols on each side
+    //! Variance of an unbiased linear estimate of a symbol, by the learnt noise.
+    float variance() const { return d_soft.variance(); }
+    //! soft_decisions::error_correlation()
+    std::vector<float> error_correlation() const
+    {
+        return d_soft.error_correlation(*d_waveform);
+    }
+
+    //! Finds the posterior means of n symbols whose neighbours are decided.
+    void soften(sample_history& history, std::size_t symbol, std::size_t n);
+
+    //! What labels make expect, interleaved; valid until the next call.
+    float* expect(const std::uint8_t* labels, std::size_t n)
+    {
+        d_waveform->expect(labels, n, d_expected.data());
+        return d_expected.data();
+    }
+    //! The same of symbols as the carrier aims at them.
+    float*
+    aim(const sample_history& history, std::size_t symbol, std::size_t n, bool hard);
+
+    //! What the taps aim at in a block.
+    struct block {
+        float* expected; //!< interleaved; valid until the next call
+        float slope;     //!< that was aimed with: 0 of sure decisions
+        std::optional<tap_bank::measured> measured; //!< with a slope
+        float part = 1; //!< of the symbols, that follows estimates: those that are not known
+    };
+    block aim_block(const sample_history& history,
+                    std::size_t symbol,
+                    std::size_t n,
+                    bool hard);
+
+    void state(archive& members) { members("slope", d_slope, 0.0f, most_slope); }
+
+private:
+    std::shared_ptr<const expected_waveform> d_waveform;
+    soft_decisions d_soft;
+    std::vector<std::complex<float>> d_points; // of labels, of unit power
+    aligned_floats d_expected, d_rest;
+    float d_slope = 0;
+};
+
+} // namespace gr::adann::core

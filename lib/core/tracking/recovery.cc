@@ -1,0 +1,564 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "core/tracking/recovery.h"
+
+#include "core/tracking/belief.h"
+
+#include <algorithm>
+#include <array>
+#include <bitset>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+namespace gr::adann::core {
+
+namespace {
+constexpr float far_more = 2; // power: no block leaves so much by chance
+// Of what was left: the squares of 512 real samples scatter by 1/16, of complex ones by less.
+constexpr float as_before = 1.25f;
+// A least squares fit to labels has nearly eight equations for each unknown, or more.
+constexpr std::size_t most_blind_taps = recovery::blind_symbols / 8 + 1;
+// Tests: the first try when all its symbols came after the loss, then ever more rarely.
+constexpr std::size_t first_try = 1 + recovery::blind_symbols / judge::symbols;
+constexpr std::size_t most_tests_apart = 4096 / judge::symbols;
+// Of a carrier's line it is what one test knows, and the next one compares with.
+static_assert(recovery::tested_every == carrier_follower::checked_every);
+constexpr std::size_t most_vain_tests = recovery::tested_every / judge::symbols;
+
+/* Whether labels tell a channel: half as many different pairs follow each other as in random data,
+ * or more. Idle words are explained by many a channel. */
+bool are_rich(const std::uint8_t* labels, std::size_t classes)
+{
+    constexpr std::size_t pairs = judge::symbols - 1, most_classes = 256;
+    std::bitset<most_classes * most_classes> seen;
+    double found = 0;
+    for (std::size_t i = 0; i < pairs; ++i) {
+        auto pair = seen[labels[i] * classes + labels[i + 1]];
+        found += pair ? 0 : 1;
+        pair = true;
+    }
+    const auto all = static_cast<double>(classes * classes);
+    return found >= all * (1 - std::exp(-static_cast<double>(pairs) / all)) / 2;
+}
+} // namespace
+
+recovery_state after(recovery_state before, recovery_event event)
+{
+    using s = recovery_state;
+    // From:  following, doubtful, interrupted, lost, poor, trained.
+    using row = std::array<s, recovery_states>;
+    const auto all = [](s to) { return row{ to, to, to, to, to, s::trained }; };
+    const auto next = [event, all]() -> row {
+        switch (event) {
+        case recovery_event::exceeds:
+            return {
+                s::interrupted, s::lost, s::interrupted, s::lost, s::poor, s::trained
+            };
+        case recovery_event::explains:
+            return { s::following, s::doubtful, s::following,
+                     s::doubtful,  s::doubtful, s::trained };
+        case recovery_event::unexplained:
+            return all(s::doubtful);
+        case recovery_event::settles:
+        case recovery_event::told:
+            return all(s::following);
+        case recovery_event::fails:
+            return all(s::lost);
+        case recovery_event::leads:
+            return all(s::poor);
+        case recovery_event::starts:
+            return all(s::doubtful);
+        case recovery_event::trains:
+            return all(s::trained);
+        case recovery_event::resets:
+            break;
+        }
+        row reset;
+        reset.fill(s::following);
+        return reset;
+    };
+    return next()[static_cast<std::size_t>(before)];
+}
+
+recovery::recovery(const tracked_stream& stream,
+                   std::shared_ptr<const expected_waveform> waveform,
+                   const constellation& alphabet)
+    : d_symmetries(alphabet.symmetries()),
+      d_noise(waveform->noise() * waveform->noise() *
+              static_cast<float>(stream.history.floats_per_sample())),
+      d_chance(left_at_random(alphabet, stream.history.floats_per_sample())),
+      d_judge(waveform, d_symmetries),
+      d_ambiguity(alphabet, stream.target.variance()),
+      d_channel(*waveform,
+                d_symmetries.size(),
+                d_judge.shape().taps(),
+                d_judge.shape().pitch()),
+      d_power(alphabet),
+      d_blind_taps(std::min(stream.filter.taps(), most_blind_taps)),
+      d_settled(stream.filter.identity()),
+      d_blind_samples(stream.history.sample(blind_symbols) + d_blind_taps,
+                      stream.history.is_complex()),
+      d_still(stream.carrier ? stream.history.sample(judge::symbols) : 0,
+              stream.history.is_complex()),
+      d_plain(judge::symbols + 2 * waveform->reach()),
+      d_at_level(d_plain.size()),
+      d_proposed(tracked_stream::most_known),
+      d_windows(stream.history.floats_per_sample() *
+                    (stream.history.sample(d_plain.size() + blind_symbols) +
+                     stream.history.window().samples() + stream.filter.taps()) +
+                simd::lanes)
+{
+    d_blind = std::make_shared<blind_decisions>(
+        alphabet, d_blind_taps, stream.history.floats_per_sample(), blind_symbols);
+}
+
+bool recovery::was_lost() const
+{
+    return d_state == recovery_state::doubtful || d_state == recovery_state::lost ||
+           d_state == recovery_state::poor;
+}
+
+bool recovery::is_lost(const tracked_stream& stream) const
+{
+    const auto [mean, latest] = stream.residual(); // not a number: nothing is lost yet
+    return mean > limit() || (latest > limit() && latest > far_more * mean);
+}
+
+void recovery::check(const tracked_stream& stream)
+{
+    if (is_lost(stream))
+        happens(recovery_event::exceeds);
+}
+
+void recovery::tell()
+{
+    forget_loss();
+    happens(recovery_event::told);
+}
+
+void recovery::train()
+{
+    d_judge.reset();
+    d_displaced = {};
+    d_vain_tests = 0;
+    happens(recovery_event::trains);
+}
+
+void recovery::reset(tracked_stream& stream)
+{
+    start_over(stream);
+    if (stream.carrier)
+        stream.carrier->forget_settled();
+    d_channel.reset();
+    d_settled = stream.filter.identity();
+    d_usual = 0;
+    forget_loss();
+    happens(recovery_event::resets);
+}
+
+void recovery::forget_loss()
+{
+    d_displaced = {};
+    d_tries = 0;
+}
+
+void recovery::resolve(tracked_stream& stream, std::size_t blocks, bool may_start)
+{
+    sample_history& history = stream.history;
+    carrier_follower* const carrier = stream.follower();
+    constexpr int around = ambiguity::around;
+    const std::size_t n = blocks * tracked_stream::block;
+    // Symbols are estimated once those around them are decided, of float samples with the next update.
+    const std::size_t behind = stream.target.reach() + around + (carrier ? 0 : n);
+    if (history.known() < n + behind + around || !is_used() || is_lost(stream))
+        return;
+    for (std::size_t k = history.next() - behind - n; k < history.next() - behind; ++k)
+        if (history.is_told(k))
+            d_ambiguity.take(history.truth(k),
+                             history.estimates(k),
+                             history.decided(k));
+    const displacement by = d_ambiguity.found();
+    if (by.none())
+        return;
+    d_ambiguity.reset();
+    if (by.later == 0 && carrier) {
+        carrier->turn_aside(history, by.turned);
+    } else {
+        const std::size_t turns = d_symmetries.size();
+        const std::size_t latest = std::min(history.known(), blind_symbols);
+        const hypothesis proposed{ hypothesis::source::present,
+                                   history.decided(history.next() - latest),
+                                   latest,
+                                   {},
+                                   limit() };
+        if (!may_start ||
+            !start(stream, proposed, { by.later, (turns - by.turned) % turns }))
+            return;
+        forget_loss();
+        happens(recovery_event::settles);
+    }
+    d_channel.reset();
+}
+
+void recovery::supervise(tracked_stream& stream,
+                         const network_decider& decides,
+                         std::size_t blocks,
+                         bool may_start)
+{
+    d_unjudged += blocks;
+    if (!is_due(stream, blocks))
+        return;
+    d_unjudged = 0;
+    test(stream, decides, may_start);
+}
+
+// Where there is no carrier that may slip, every four updates are enough.
+bool recovery::is_due(const tracked_stream& stream, std::size_t blocks)
+{
+    std::size_t between = judge::symbols;
+    if (d_state == recovery_state::following && !is_lost(stream)) {
+        const bool is_still = !stream.carrier || stream.carrier->idle();
+        between = is_still ? std::max(tested_every, 4 * blocks * tracked_stream::block)
+                           : tested_every;
+    }
+    return d_unjudged >= between / tracked_stream::block;
+}
+
+void recovery::test(tracked_stream& stream,
+                    const network_decider& decides,
+                    bool may_start)
+{
+    sample_history& history = stream.history;
+    const std::size_t first = history.next() - d_plain.size();
+    if (history.known() < d_plain.size() ||
+        !history.is_usable(history.window_begin(first)))
+        return;
+    const bool was_used = is_used();
+    if (stream.carrier && !was_used)
+        stream.carrier->refer();
+    const judge::verdict found = compare(stream, decides);
+    const bool exceeds = is_lost(stream);
+    const bool leads = exceeds && found == judge::verdict::clear;
+    happens(leads     ? recovery_event::leads
+            : exceeds ? recovery_event::fails
+                      : recovery_event::explains);
+    const bool is_worse = found == judge::verdict::displaced ||
+                          (found == judge::verdict::worse && was_used);
+    const std::uint64_t before = d_resets;
+    if (found == judge::verdict::displaced) // and so is the channel that was remembered
+        d_channel.reset();
+    else if (propose_at_level(stream, decides, may_start))
+        return;
+    const bool has_residual = !std::isnan(stream.filter.bank().residual());
+    const bool settled =
+        !is_worse && !exceeds && has_residual && settle(stream, may_start);
+    if (was_lost() && !settled && d_resets == before)
+        propose_blindly(stream, may_start);
+    if (d_resets != before)
+        return;
+    d_vain_tests = was_used || leads ? 0 : d_vain_tests + 1;
+    if (is_worse || d_vain_tests == most_vain_tests) {
+        if (const auto line = stream.carrier ? stream.carrier->find_line() : std::nullopt)
+            return start_from(stream, *line);
+        start_over(stream);
+        ++d_resets;
+        history.relabel(first, d_plain.data(), d_plain.size());
+    } else if (stream.carrier && !exceeds && has_residual) {
+        if (const auto line = stream.carrier->check(history, settled))
+            start_from(stream, *line);
+    }
+}
+
+// Compares the latest decisions with those that the network makes without the filter.
+judge::verdict recovery::compare(tracked_stream& stream, const network_decider& decides)
+{
+    const sample_history& history = stream.history;
+    decides(history.received_windows(
+                history.next() - d_plain.size(), d_plain.size(), d_windows),
+            d_plain.data());
+    const std::size_t symbol = history.latest(judge::symbols);
+    const std::size_t owned = history.owned(symbol);
+    const signal_planes received = history.received(owned);
+    float turned = 0;
+    if (stream.carrier) {
+        const std::size_t n = history.sample(judge::symbols);
+        stream.carrier->loop().rotate_back(
+            received.re, received.im, owned, n, d_windows.data());
+        d_still.assign(d_windows.data(), n);
+        turned = stream.carrier->turned_by(
+            history.sample(history.next() - d_plain.size() / 2), stream.filter.phase());
+    }
+    return d_judge.compare(still(stream),
+                           history.decided(symbol),
+                           received,
+                           &d_plain[stream.target.reach()],
+                           turned);
+}
+
+// The samples that compare() looked at, without their carrier.
+signal_planes recovery::still(const tracked_stream& stream) const
+{
+    const sample_history& history = stream.history;
+    return stream.carrier
+               ? static_cast<signal_planes>(d_still)
+               : history.received(history.owned(history.latest(judge::symbols)));
+}
+
+/* The rule of belief: whether labels leave clearly less of the samples than the network's do, behind
+ * the filter or without it. Then the judge has their channel. */
+bool recovery::is_believed(const tracked_stream& stream, const hypothesis& proposed)
+{
+    const sample_history& history = stream.history;
+    const std::size_t around = stream.target.reach(), symbols = judge::symbols + around;
+    const std::size_t symbol = history.latest(judge::symbols);
+    const float others =
+        std::min(d_judge.left(history.received(history.owned(symbol)), &d_plain[around]),
+                 d_judge.left(still(stream), history.decided(symbol)));
+    return clearly_less(
+        d_judge.left(proposed.samples, proposed.labels + proposed.n - symbols), others);
+}
+
+/* The inner points of a signal that became fainter: labels that surely do not have the constellation's
+ * power, and explain little. Decides the latest symbols at that power behind the taps in use, which
+ * learnt from such labels, or those that it last settled with. */
+bool recovery::propose_at_level(tracked_stream& stream,
+                                const network_decider& decides,
+                                bool may_start)
+{
+    const sample_history& history = stream.history;
+    const std::size_t n = d_at_level.size();
+    const std::size_t first = history.window_begin(history.next() - n);
+    const bool explain_little = 2 * d_judge.share() > limit();
+    if (!history.is_usable(first - stream.filter.reach()) || !explain_little ||
+        !has_unusual_power(stream))
+        return false;
+    for (const float* taps :
+         { stream.filter.bank().taps(), static_cast<const float*>(d_settled.data()) }) {
+        decides(at_level(stream, taps), d_at_level.data());
+        const hypothesis proposed{ hypothesis::source::level,
+                                   d_at_level.data(),
+                                   n,
+                                   still(stream),
+                                   d_chance + d_noise };
+        if (is_believed(stream, proposed) && may_start &&
+            start(stream, proposed, displaced(stream)))
+            return true;
+    }
+    // The judge is to be as it was.
+    d_judge.left(still(stream), history.decided(history.latest(judge::symbols)));
+    return false;
+}
+
+// The windows of the latest symbols behind these taps, with unit power; valid until the next test.
+feature_view recovery::at_level(tracked_stream& stream, const float* taps)
+{
+    const sample_history& history = stream.history;
+    const window_geometry& window = history.window();
+    const std::size_t n = d_at_level.size();
+    const std::size_t first = history.window_begin(history.next() - n);
+    const std::size_t samples = history.window_end(history.next() - 1) - first;
+    const std::size_t floats = samples * history.floats_per_sample();
+    float* const filtered = d_windows.data();
+    stream.filter.run(history, stream.follower(), taps, first, samples, filtered);
+    const double power = std::inner_product(filtered, filtered + floats, filtered, 0.0);
+    const auto scale =
+        static_cast<float>(std::sqrt(static_cast<double>(samples) / power));
+    std::transform(
+        filtered, filtered + floats, filtered, [&](float each) { return each * scale; });
+    return { filtered, window.stride(), window.dimension(), n };
+}
+
+// The latest symbols by an equalizer that knows nothing but the constellation.
+bool recovery::propose_blindly(tracked_stream& stream, bool may_start)
+{
+    if (d_tries == 0)
+        d_next_try = first_try;
+    if (++d_tries < d_next_try)
+        return false;
+    d_next_try += std::clamp(d_tries / 2, first_try, most_tests_apart);
+    const sample_history& history = stream.history;
+    const std::size_t first =
+        history.sample(history.next() - blind_symbols) - d_blind_taps / 2;
+    const std::size_t n = history.sample(blind_symbols - 1) + d_blind_taps;
+    if (!history.is_usable(first))
+        return false;
+    const signal_planes received = history.received(first);
+    std::copy_n(received.re, n, d_blind_samples.re.begin());
+    const float* windows = d_blind_samples.re.data();
+    if (stream.carrier) {
+        std::copy_n(received.im, n, d_blind_samples.im.begin());
+        stream.carrier->turn_settled(history, d_blind_samples, first, n, -1);
+        windows = d_windows.data();
+        for (std::size_t i = 0; i < n; ++i) {
+            d_windows[2 * i] = d_blind_samples.re[i];
+            d_windows[2 * i + 1] = d_blind_samples.im[i];
+        }
+    } else {
+        float mean = 0;
+        for (std::size_t i = 0; i < n; ++i)
+            mean += d_blind_samples.re[i] / static_cast<float>(n);
+        for (std::size_t i = 0; i < n; ++i)
+            d_blind_samples.re[i] -= mean;
+    }
+    const window_geometry& window = history.window();
+    const std::uint8_t* const labels =
+        d_blind->find({ windows,
+                        window.stride(),
+                        d_blind_taps * history.floats_per_sample(),
+                        blind_symbols });
+    if (!labels)
+        return false;
+    const std::size_t owned = history.owned(history.latest(judge::symbols));
+    const hypothesis proposed{ hypothesis::source::blind,
+                               labels,
+                               blind_symbols,
+                               d_blind_samples +
+                                   static_cast<std::ptrdiff_t>(owned - first),
+                               limit() };
+    return is_believed(stream, proposed) && may_start &&
+           start(stream, proposed, d_channel.find(d_judge.channel(), 0));
+}
+
+/* Remembers the channel of the latest labels, if they tell it, and explain the samples well, or as
+ * well as those before. If the stream was lost since it last did, its labels may be displaced: then
+ * it starts from those that are not. */
+bool recovery::settle(tracked_stream& stream, bool may_start)
+{
+    const sample_history& history = stream.history;
+    const std::uint8_t* const latest = history.decided(history.latest(judge::symbols));
+    const float left = d_judge.left();
+    const float most =
+        limit() *
+        static_cast<float>(history.sample(judge::symbols)); // of what is looked at
+    const bool as_usual = d_usual > 0 ? left < as_before * d_usual : !was_lost();
+    const bool well = clearly_less(left, most);
+    if (!are_rich(latest, history.classes())) {
+        if (!well && d_usual > 0)
+            happens(recovery_event::unexplained);
+        return false;
+    }
+    if (!(well || (left < most && as_usual)))
+        return false;
+    if (was_lost()) {
+        const displacement by = displaced(stream);
+        // Some of the labels may still be from before it found back: it has to be seen twice.
+        if (!(std::exchange(d_displaced, by) == by))
+            return false;
+        if (!by.none()) {
+            const std::size_t n = std::min(history.known(), blind_symbols);
+            const hypothesis proposed{ hypothesis::source::present,
+                                       history.decided(history.next() - n),
+                                       n,
+                                       still(stream),
+                                       limit() };
+            if (may_start && start(stream, proposed, by)) {
+                forget_loss();
+                happens(recovery_event::settles);
+            }
+            return false;
+        }
+    }
+    d_channel.remember(d_judge.channel());
+    if (!has_unusual_power(stream))
+        std::copy_n(stream.filter.bank().taps(), d_settled.size(), d_settled.begin());
+    d_usual = left;
+    forget_loss();
+    happens(recovery_event::settles);
+    return true;
+}
+
+// Whether the latest labels surely do not have the constellation's power.
+bool recovery::has_unusual_power(const tracked_stream& stream) const
+{
+    const std::size_t n = d_plain.size();
+    return d_power.is_unusual(stream.history.decided(stream.history.next() - n), n);
+}
+
+// How the labels are displaced whose channel the judge has.
+displacement recovery::displaced(const tracked_stream& stream) const
+{
+    const double ahead = stream.carrier ? stream.carrier->ahead(stream.history) : 0;
+    return d_channel.find(d_judge.channel(), ahead);
+}
+
+/* From labels that are displaced: those of a blind equalizer in the phase that there was when the
+ * stream was settled, others in the present one. */
+bool recovery::start(tracked_stream& stream,
+                     const hypothesis& proposed,
+                     const displacement& by)
+{
+    const std::size_t n = proposed.n;
+    if (n < judge::symbols)
+        return false;
+    const std::size_t count = std::min(d_proposed.size(), n - displacement::most_late);
+    const std::size_t last = n - static_cast<std::size_t>(std::max(by.later, 0));
+    for (std::size_t k = 0; k < count; ++k)
+        d_proposed[k] =
+            d_symmetries[by.turned][proposed.labels[last - count + k +
+                                                    static_cast<std::size_t>(by.later)]];
+    carrier_follower* const carrier = stream.follower();
+    const auto before = carrier ? carrier->settled() : carrier_follower::moment{};
+    if (carrier && proposed.from != hypothesis::source::blind && !carrier->idle())
+        carrier->set_settled(
+            carrier->present(stream.history,
+                             2 * M_PI * static_cast<double>(by.turned) /
+                                 static_cast<double>(d_symmetries.size())));
+    if (!stream.start(d_proposed.data(),
+                      count,
+                      stream.history.next() - (n - last),
+                      false,
+                      proposed.most)) {
+        if (carrier)
+            carrier->set_settled(before);
+        return false;
+    }
+    stream.history.forget_labels(); // others lie behind those of the samples
+    d_judge.reset();
+    d_displaced = {};
+    d_vain_tests = 0;
+    ++d_resets;
+    happens(recovery_event::starts);
+    return true;
+}
+
+void recovery::start_from(tracked_stream& stream, const carrier_line::line& found)
+{
+    start_over(stream);
+    stream.carrier->begin(stream.history, found);
+    stream.history.forget_labels(); // that were decided with another phase
+    ++d_resets;
+}
+
+void recovery::start_over(tracked_stream& stream)
+{
+    stream.start_over();
+    d_judge.reset();
+    d_ambiguity.reset();
+    d_displaced = {};
+    d_vain_tests = 0;
+    happens(recovery_event::starts);
+}
+
+void recovery::state(archive& members)
+{
+    members("judge", d_judge);
+    members("ambiguity", d_ambiguity);
+    members("channel", d_channel);
+    auto state = static_cast<std::size_t>(d_state);
+    members("state", state, std::size_t{ 0 }, recovery_states - 1);
+    if (d_state !=
+        static_cast<recovery_state>(state)) // a reader that saves changes nothing
+        d_state = static_cast<recovery_state>(state);
+    members("unjudged", d_unjudged);
+    members("vain_tests", d_vain_tests, std::size_t{ 0 }, most_vain_tests);
+    members("tries", d_tries);
+    members("next_try", d_next_try);
+    members(
+        "later", d_displaced.later, -displacement::most_late, displacement::most_late);
+    members("turned", d_displaced.turned, std::size_t{ 0 }, d_symmetries.size() - 1);
+    members.numbers("settled", d_settled.data(), { d_settled.size() }, -1e6f, 1e6f);
+    members("usual", d_usual, 0.0f, 1e12f);
+    members("resets", d_resets);
+}
+
+} // namespace gr::adann::core

@@ -1,0 +1,200 @@
+/* -*- c++ -*- */
+/*
+ * How a stream that is lost finds back, and how it is seen to be.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+#pragma once
+
+#include "core/signal/blind_decisions.h"
+#include "core/tracking/ambiguity.h"
+#include "core/tracking/belief.h"
+#include "core/tracking/judge.h"
+#include "core/tracking/label_power.h"
+#include "core/tracking/last_channel.h"
+#include "core/tracking/tracked_stream.h"
+
+#include <optional>
+
+namespace gr::adann::core {
+
+//! What a recovery knows of its stream.
+enum class recovery_state {
+    following,   //!< its decisions explain the samples
+    doubtful,    //!< they do so again after a loss, but may be late or rotated
+    interrupted, //!< its residual exceeds the limit, which no test has confirmed yet
+    lost,        //!< a test has confirmed it
+    poor,        //!< a test has, but decisions without the filter explain clearly less
+    trained //!< a training sequence has set the taps: nothing is tested until a reset
+};
+constexpr std::size_t recovery_states = 6;
+
+//! What may happen to it.
+enum class recovery_event {
+    exceeds,     //!< an update: the residual exceeds the limit
+    explains,    //!< a test: the residual is below the limit
+    unexplained, //!< a test: it is, but few different labels explain the samples badly
+    settles,     //!< a test: it is, and labels are neither late nor rotated
+    fails,       //!< a test: the residual exceeds the limit
+    leads,       //!< a test: it does, but that without the filter is clearly larger
+    starts,      //!< the taps start over, or from a hypothesis
+    told,        //!< labels are known
+    trains,      //!< a training sequence has set the taps
+    resets       //!< the owner wants it
+};
+
+//! The state after an event: the table at recovery.
+recovery_state after(recovery_state before, recovery_event event);
+
+//! Labels that may be those of the latest symbols.
+struct hypothesis {
+    enum class source {
+        present, //!< the stream's own, which may be late or rotated
+        level,   //!< decided at the constellation's power
+        blind    //!< by an equalizer that needs no decision
+    };
+    source from;
+    const std::uint8_t* labels; //!< of the latest n symbols
+    std::size_t n;
+    signal_planes samples; //!< of judge::symbols, without their carrier
+    float most;            //!< residual that taps which start from them may leave
+};
+
+/*! Supervises a stream behind a filter.
+ *
+ * The limit of the residual is what the model learnt as noise and three quarters of what decisions
+ * at random leave. Beyond it decisions are not used. Every judge::symbols symbols while the stream
+ * is not following, else every tested_every, a test compares its labels with those that the network
+ * makes of the samples as they came in (judge.h). After an event the state is:
+ *
+ *     before       exceeds      explains   unexplained  settles, told  fails  leads  starts
+ *     following    interrupted  following  doubtful     following      lost   poor   doubtful
+ *     doubtful     lost         doubtful   doubtful     following      lost   poor   doubtful
+ *     interrupted  interrupted  following  doubtful     following      lost   poor   doubtful
+ *     lost         lost         doubtful   doubtful     following      lost   poor   doubtful
+ *     poor         poor         doubtful   doubtful     following      lost   poor   doubtful
+ *
+ * `trains` leads from each to trained, which only `resets` ends; that leads from each to following.
+ * Decisions are used unless the state is interrupted or lost.
+ *
+ * Every way back is a hypothesis: labels for the latest symbols. By one rule it is believed if its
+ * residual is clearly less, under half, than that of the present labels and that of the unfiltered
+ * samples' labels (belief.h). Each residual is what a fitted channel behind the expected waveform
+ * leaves of the received samples. Taps and carrier then start from the labels. What is proposed:
+ *
+ * - level: the latest symbols decided at the constellation's power, where the power of the labels
+ *   is surely another one (label_power.h); behind the taps in use, or those when it settled.
+ * - blind: after a loss, ever more rarely, what a linear equalizer makes of the latest samples
+ *   alone (blind_decisions.h).
+ * - present: the stream's own labels, of which a loss may have left some late or rotated. The
+ *   displacement that brings their channel nearest to the one before the loss (last_channel.h) is
+ *   believed if two tests find the same.
+ *
+ * Labels of the former two are displaced by the channel as well. Where nothing is believed for
+ * tested_every symbols, or the judge finds the filter to be the worse one, the taps start over:
+ * from a carrier's line if there is one (carrier_follower.h), else from doing nothing. */
+class recovery
+{
+public:
+    //! Symbols between two tests while it is following, and until a lost one starts over.
+    static constexpr std::size_t tested_every = 1024;
+    static constexpr std::size_t blind_symbols =
+        512; //!< that are decided without a model
+    /*! \param stream that is supervised: it keeps symbols_needed() symbols, and the taps' and a
+     * window's samples before them */
+    recovery(const tracked_stream& stream,
+             std::shared_ptr<const expected_waveform> waveform,
+             const constellation& alphabet);
+    static std::size_t symbols_needed(const expected_waveform& waveform)
+    {
+        return blind_symbols + tracked_stream::block + 4 * waveform.reach();
+    }
+
+    recovery_state state() const { return d_state; }
+    //! Whether decisions behind the filter are used.
+    bool is_used() const
+    {
+        return d_state != recovery_state::interrupted && d_state != recovery_state::lost;
+    }
+    //! Whether the residual exceeds the limit; not before the first block is learnt from.
+    bool is_lost(const tracked_stream& stream) const;
+    /*! Mean square of a sample beyond which a stream is lost: the learnt noise, and three quarters of
+     * what decisions at random leave; but more than the noise itself scatters: over the nine blocks
+     * that a residual is averaged over by 1/24, or 1/17 of float samples. A third is 8 or 6 of these. */
+    float limit() const { return d_noise + std::max(lost_part * d_chance, d_noise / 3); }
+    std::uint64_t resets() const { return d_resets; } //!< starts of the taps
+
+    /*! Tests the latest symbols if it is time.
+     * \param blocks of decided symbols since the latest call
+     * \param may_start whether taps may start from labels: not while a training sequence is to come */
+    void supervise(tracked_stream& stream,
+                   const network_decider& decides,
+                   std::size_t blocks,
+                   bool may_start);
+    //! After an update of the taps.
+    void check(const tracked_stream& stream);
+    //! Labels are known.
+    void tell();
+    /*! Undoes a rotation or a delay that known symbols show.
+     * \param blocks,may_start as supervise() has them */
+    void resolve(tracked_stream& stream, std::size_t blocks, bool may_start);
+    //! A training sequence has set the taps.
+    void train();
+    //! Back to taps that do nothing, of a link that nothing is known of.
+    void reset(tracked_stream& stream);
+    //! Another stream comes: none of its samples has been tried blindly.
+    void forget_tries() { d_tries = 0; }
+
+    void state(archive& members);
+
+private:
+    void happens(recovery_event event) { d_state = after(d_state, event); }
+    bool was_lost() const;
+    bool is_due(const tracked_stream& stream, std::size_t blocks);
+    void test(tracked_stream& stream, const network_decider& decides, bool may_start);
+    judge::verdict compare(tracked_stream& stream, const network_decider& decides);
+    bool settle(tracked_stream& stream, bool may_start);
+    void forget_loss();
+
+    bool propose_at_level(tracked_stream& stream,
+                          const network_decider& decides,
+                          bool may_start);
+    feature_view at_level(tracked_stream& stream, const float* taps);
+    bool propose_blindly(tracked_stream& stream, bool may_start);
+    bool is_believed(const tracked_stream& stream, const hypothesis& proposed);
+    bool
+    start(tracked_stream& stream, const hypothesis& proposed, const displacement& by);
+    void start_from(tracked_stream& stream, const carrier_line::line& found);
+    void start_over(tracked_stream& stream);
+
+    signal_planes still(const tracked_stream& stream) const;
+    bool has_unusual_power(const tracked_stream& stream) const;
+    displacement displaced(const tracked_stream& stream) const;
+
+    std::vector<std::vector<std::uint8_t>> d_symmetries;
+    float d_noise,
+        d_chance; // mean squares that the waveform leaves: as trained, at random
+    judge d_judge;
+    ambiguity d_ambiguity;
+    last_channel d_channel; // when it was last settled
+    label_power d_power;
+    std::shared_ptr<blind_decisions> d_blind; // copies share it: it keeps nothing
+    std::size_t d_blind_taps;
+
+    recovery_state d_state = recovery_state::following;
+    std::size_t d_unjudged = 0;   // blocks since the latest test
+    std::size_t d_vain_tests = 0; // since it is not used, or the taps started
+    std::size_t d_tries = 0;      // tests since it was lost, of which few are blind tries
+    std::size_t d_next_try = 0;   // at this one
+    displacement d_displaced;     // of its labels at the latest test since it was lost
+    aligned_floats d_settled;     // the taps when it last settled
+    float d_usual = 0;            // what the judge then left; 0: never yet
+    std::uint64_t d_resets = 0;
+
+    // Nothing outlives a test in these.
+    planes d_blind_samples, d_still;                           // without their carrier
+    std::vector<std::uint8_t> d_plain, d_at_level, d_proposed; // labels
+    aligned_floats d_windows;
+};
+
+} // namespace gr::adann::core

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "core/tracking/sample_history.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace gr::adann::core {
+
+sample_history::sample_history(const window_geometry& window,
+                               std::size_t reach,
+                               std::size_t around,
+                               std::size_t classes,
+                               std::size_t past,
+                               std::size_t most)
+    : d_window(window),
+      d_reach(reach),
+      d_around(around),
+      d_classes(classes),
+      d_past(past),
+      d_most(most),
+      d_capacity(past + room),
+      d_samples(sample(d_capacity + most) + window.samples() +
+                    2 * (2 * reach + 1 + simd::lanes),
+                is_complex()),
+      d_filtered(d_samples.re.size() * floats_per_sample()),
+      d_bad(d_samples.re.size()),
+      d_labels(d_capacity + most),
+      d_truth(d_labels.size(), not_known),
+      d_decided(d_labels.size()),
+      d_estimates(d_labels.size()),
+      d_decisions(d_labels.size())
+{
+    forget();
+}
+
+void sample_history::forget()
+{
+    d_next = d_past;
+    d_ready = window_begin(d_next);
+    d_loaded = d_ready - d_reach;
+    d_unusable = d_known = 0;
+}
+
+bool sample_history::goes_on(const feature_view& windows) const
+{
+    const std::size_t first = window_begin(d_next) - d_reach;
+    const std::size_t n =
+        std::min(d_loaded - first, windows.floats() / floats_per_sample());
+    for (std::size_t i = 0; i < n; ++i)
+        if (windows.data[i * floats_per_sample()] != d_samples.re[first + i] ||
+            (is_complex() && windows.data[2 * i + 1] != d_samples.im[first + i]))
+            return false;
+    return true;
+}
+
+std::size_t sample_history::make_room(std::size_t n)
+{
+    if (d_next + n <= d_capacity)
+        return 0;
+    const std::size_t symbols = d_next - d_past, from = sample(symbols);
+    const auto move_back = [](auto& buffer, std::size_t by) {
+        if (!buffer.empty())
+            std::copy(buffer.begin() + by, buffer.end(), buffer.begin());
+    };
+    move_back(d_samples.re, from);
+    move_back(d_samples.im, from);
+    move_back(d_filtered, from * floats_per_sample());
+    move_back(d_bad, from);
+    move_back(d_labels, symbols);
+    move_back(d_truth, symbols);
+    move_back(d_decided, symbols);
+    move_back(d_estimates, symbols);
+    move_back(d_decisions, symbols);
+    d_next -= symbols;
+    d_loaded -= from;
+    d_ready -= from;
+    d_unusable -= std::min(d_unusable, from);
+    return symbols;
+}
+
+void sample_history::load(const feature_view& windows)
+{
+    const std::size_t floats = floats_per_sample();
+    const std::size_t first = window_begin(d_next) - d_reach;
+    const std::size_t end = first + windows.floats() / floats;
+    const float* from = windows.data + (d_loaded - first) * floats;
+    if (end > d_loaded && all_usable(from, (end - d_loaded) * floats)) {
+        const std::size_t n = end - d_loaded;
+        float* const re = &d_samples.re[d_loaded];
+        if (floats == 1) {
+            std::copy_n(from, n, re);
+        } else {
+            float* const im = &d_samples.im[d_loaded];
+            for (std::size_t i = 0; i < n; ++i) {
+                re[i] = from[2 * i];
+                im[i] = from[2 * i + 1];
+            }
+        }
+        std::fill_n(&d_bad[d_loaded], n, 0);
+        d_loaded = end;
+    }
+    for (; d_loaded < end; ++d_loaded, from += floats) {
+        const bool usable = all_usable(from, floats);
+        d_samples.re[d_loaded] = usable ? from[0] : 0.0f;
+        if (floats == 2)
+            d_samples.im[d_loaded] = usable ? from[1] : 0.0f;
+        d_bad[d_loaded] = !usable;
+        if (!usable)
+            d_unusable = d_loaded + 1;
+    }
+}
+
+feature_view sample_history::received_windows(std::size_t symbol,
+                                              std::size_t n,
+                                              aligned_floats& memory) const
+{
+    const std::size_t first = window_begin(symbol);
+    const float* data = &d_samples.re[first];
+    if (is_complex()) {
+        const std::size_t count = window_end(symbol + n - 1) - first;
+        for (std::size_t i = 0; i < count; ++i) {
+            memory[2 * i] = d_samples.re[first + i];
+            memory[2 * i + 1] = d_samples.im[first + i];
+        }
+        data = memory.data();
+    }
+    return { data, d_window.stride(), d_window.dimension(), n };
+}
+
+void sample_history::set_ready(std::size_t end)
+{
+    for (std::size_t i = d_ready; i < std::min(end, d_unusable); ++i)
+        if (d_bad[i])
+            std::fill_n(filtered(i), floats_per_sample(), std::nanf(""));
+    d_ready = end;
+}
+
+void sample_history::filter_again()
+{
+    d_ready = std::min(window_begin(d_next), owned(d_next - d_around));
+}
+
+void sample_history::note(const std::uint8_t* labels,
+                          std::size_t n,
+                          const std::uint8_t* known)
+{
+    if (known)
+        std::copy_n(known, n, d_truth.begin() + d_next);
+    else
+        std::fill_n(d_truth.begin() + d_next, n, not_known);
+    relabel(d_next, labels, n);
+    d_next += n;
+    d_known = std::min(d_known + n, d_past);
+}
+
+void sample_history::relabel(std::size_t symbol,
+                             const std::uint8_t* labels,
+                             std::size_t n)
+{
+    std::copy_n(labels, n, d_labels.begin() + symbol);
+    std::copy_n(labels, n, d_decided.begin() + symbol);
+    std::fill_n(d_decisions.begin() + symbol, n, soft_decision{});
+    std::fill_n(d_estimates.begin() + symbol,
+                n,
+                std::complex<float>(std::numeric_limits<float>::quiet_NaN()));
+    for (std::size_t k = symbol; k < symbol + n; ++k)
+        if (is_told(k))
+            d_labels[k] = d_truth[k];
+}
+
+std::size_t sample_history::untold(std::size_t symbol, std::size_t n) const
+{
+    std::size_t found = 0;
+    for (std::size_t k = symbol; k < symbol + n; ++k)
+        found += !is_told(k);
+    return found;
+}
+
+void sample_history::replace(std::size_t symbol, const std::uint8_t* labels)
+{
+    for (std::size_t k = symbol; k < d_next; ++k, ++labels)
+        if (!is_told(k))
+            d_labels[k] = d_decided[k] = *labels;
+}
+
+void sample_history::state(archive& members)
+{
+    // What the buffers still need: restored, it is at their start.
+    const std::size_t symbol = d_next - d_past, from = sample(symbol);
+    std::size_t loaded = d_loaded - from, ready = d_ready - from;
+    std::size_t unusable = d_unusable - std::min(d_unusable, from);
+    // From what forget() or filter_again() leave to what a call of load() and set_ready() does.
+    const std::size_t empty = window_begin(d_past);
+    const std::size_t filled = empty + d_window.samples() - d_window.sps();
+    members("known", d_known, std::size_t{ 0 }, d_past);
+    members("loaded", loaded, empty - d_reach, filled + d_reach);
+    members("ready", ready, std::min(empty, owned(d_past - d_around)), filled);
+    members("unusable", unusable, std::size_t{ 0 }, loaded);
+    // A reader that saves changes nothing.
+    const auto set = [](std::size_t& to, std::size_t value) {
+        if (to != value)
+            to = value;
+    };
+    set(d_loaded, from + loaded);
+    set(d_ready, from + ready);
+    set(d_unusable, unusable + std::min(d_unusable, from));
+    members.numbers("labels",
+                    &d_labels[symbol],
+                    { d_past },
+                    std::uint8_t{ 0 },
+                    static_cast<std::uint8_t>(d_classes - 1));
+    members.numbers("decided",
+                    &d_decided[symbol],
+                    { d_past },
+                    std::uint8_t{ 0 },
+                    static_cast<std::uint8_t>(d_classes - 1));
+    members.numbers("truth", &d_truth[symbol], { d_past });
+    static_assert(sizeof(std::complex<float>) == 2 * sizeof(float));
+    members.numbers("estimates",
+                    reinterpret_cast<float*>(&d_estimates[symbol]),
+                    { d_past, 2 },
+                    archive::any);
+    static_assert(sizeof(soft_decision) == 5 * sizeof(float));
+    members.numbers("decisions",
+                    reinterpret_cast<float*>(&d_decisions[symbol]),
+                    { d_past, 5 },
+                    -largest_sample,
+                    largest_sample);
+    const float most = largest_sample;
+    members.numbers("samples.re", &d_samples.re[from], { loaded }, -most, most);
+    if (is_complex())
+        members.numbers("samples.im", &d_samples.im[from], { loaded }, -most, most);
+    members.numbers("filtered",
+                    &d_filtered[from * floats_per_sample()],
+                    { ready * floats_per_sample() },
+                    archive::any);
+    members.numbers("bad", &d_bad[from], { loaded });
+}
+
+} // namespace gr::adann::core

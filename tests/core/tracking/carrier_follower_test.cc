@@ -1,0 +1,191 @@
+/* A carrier that is known, followed through decisions. SPDX-License-Identifier: GPL-3.0-or-later */
+#include "core/tracking/carrier_follower.h"
+#include "tracking/links.h"
+
+#include <boost/test/data/test_case.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <cmath>
+
+using namespace gr::adann::core;
+namespace data = boost::unit_test::data;
+
+namespace {
+
+constexpr double whole_turn = 2 * M_PI;
+constexpr std::size_t step = carrier_follower::step, past = 1024;
+
+// A stream that nothing but a carrier turns, decided at the nearest points.
+struct turning_link {
+    model receiver;
+    std::shared_ptr<const expected_waveform> waveform;
+    sample_history history;
+    learning_target target;
+    carrier_follower carrier;
+    decider decides;
+    prepared_network net;
+    std::vector<double> phases; // of the samples
+    sent_symbols sent;
+    std::vector<float> samples;
+    std::vector<std::uint8_t> decided;
+
+    turning_link(const char* name,
+                 unsigned sps,
+                 std::size_t symbols,
+                 double frequency,
+                 double linewidth,
+                 unsigned seed)
+        : receiver(make_slicer(name, sps, 1, 0.1f)),
+          waveform(std::make_shared<const expected_waveform>(*receiver.waveform)),
+          history(receiver.window,
+                  0,
+                  waveform->reach(),
+                  receiver.symbols.size(),
+                  past,
+                  step),
+          target(waveform, receiver.symbols, 192),
+          carrier(*waveform, receiver.symbols, history),
+          decides(receiver.net),
+          net(receiver.net, receiver.window.stride()),
+          sent(name, symbols + 64, sps, seed)
+    {
+        std::mt19937 random(seed + 1);
+        std::normal_distribution<double> walk(0, std::sqrt(whole_turn * linewidth / sps));
+        double phase = 0;
+        for (auto& sample : sent.samples) {
+            sample *= std::complex<float>(std::polar(1.0, phase));
+            phases.push_back(phase);
+            phase += whole_turn * frequency / sps + walk(random);
+        }
+        sent.add_noise(0.01f, true, seed + 2);
+        samples = sent.floats(true, receiver.window.samples_before(), 0);
+    }
+
+    // So many symbols more; then the line's view of them.
+    std::optional<carrier_line::line> run(std::size_t symbols, bool settled)
+    {
+        std::vector<std::uint8_t> labels(step);
+        for (std::size_t k = 0; k < symbols; k += step) {
+            if (const std::size_t moved = history.make_room(step))
+                carrier.move_back(history, moved);
+            history.load({ &samples[decided.size() * receiver.window.stride()],
+                           receiver.window.stride(),
+                           receiver.window.dimension(),
+                           step });
+            const std::size_t first = history.ready();
+            const std::size_t end = history.window_end(history.next() + step - 1);
+            const signal_planes from = history.received(first);
+            carrier.loop().prepare(first, end);
+            carrier.loop().rotate_back(
+                from.re, from.im, first, end - first, history.filtered(first));
+            history.set_ready(end);
+            const network_decider by{ decides, net };
+            by(history.windows(history.next(), step), labels.data());
+            carrier.note(history, history.next(), step);
+            history.note(labels.data(), step);
+            decided.insert(decided.end(), labels.begin(), labels.end());
+            carrier.search(history, target, by, step, 0.01f);
+            carrier.measure(history, target, step, true);
+            carrier.pass(step);
+        }
+        return carrier.check(history, settled);
+    }
+    double phase_error() const
+    {
+        const double now =
+            carrier.loop().phase_at(history.sample(history.next()));
+        return std::remainder(now - phases[decided.size() * receiver.sps], whole_turn);
+    }
+    double errors_in_latest(std::size_t n) const
+    {
+        double wrong = 0;
+        for (std::size_t k = decided.size() - n; k < decided.size(); ++k)
+            wrong += decided[k] != sent.labels[k];
+        return wrong / static_cast<double>(n);
+    }
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(carrier_followers)
+
+BOOST_DATA_TEST_CASE(the_phase_is_the_carriers,
+                     data::make({ "qpsk", "16qam" }) *
+                         data::make({ 1u, 2u, 4u, 8u, 16u }),
+                     name,
+                     sps)
+{
+    turning_link link(name, sps, 4096, 1e-4, 0, 3);
+    for (int i = 0; i < 4; ++i)
+        BOOST_TEST(!link.run(1024, true));
+    BOOST_TEST(std::abs(link.carrier.loop().frequency() - 1e-4) < 1e-5);
+    BOOST_TEST(std::abs(link.phase_error()) < 0.1);
+    BOOST_TEST(std::abs(std::remainder(link.carrier.settled_phase() -
+                                           link.phases[4096 * sps],
+                                       whole_turn)) < 0.1);
+    BOOST_TEST(link.carrier.slips() == 0u);
+}
+
+BOOST_DATA_TEST_CASE(a_carrier_that_is_too_fast_is_found_by_its_line,
+                     data::make({ "qpsk", "16qam" }) *
+                         data::make({ 1u, 2u, 4u, 8u, 16u }) *
+                         data::make({ 3e-3, -9e-3 }),
+                     name,
+                     sps,
+                     frequency)
+{
+    turning_link link(name, sps, 4096, frequency, 0, 5);
+    const auto line = link.run(1024 + 256, false);
+    BOOST_REQUIRE(line.has_value());
+    BOOST_TEST(std::abs(line->frequency - frequency) < 2e-5);
+    link.carrier.reset();
+    link.carrier.begin(link.history, *line);
+    link.history.forget_labels();
+    link.run(1024, true);
+    // Which of the symmetries it has nothing tells yet.
+    const double step_of = link.carrier.symmetry();
+    BOOST_TEST(std::abs(std::remainder(link.phase_error(), step_of)) < 0.15);
+    BOOST_TEST(std::abs(link.carrier.loop().frequency() - frequency) < 2e-5);
+}
+
+// The loop is led by a symmetry, behind which decisions look alike.
+BOOST_DATA_TEST_CASE(a_slip_is_undone_where_the_line_predicts_the_phase,
+                     data::make({ 1u, 2u, 4u, 8u, 16u }),
+                     sps)
+{
+    turning_link link("qpsk", sps, 8192, 1e-4, 0, 7);
+    for (int i = 0; i < 5; ++i)
+        link.run(1024, true);
+    BOOST_TEST(link.errors_in_latest(512) < 0.01);
+    link.carrier.loop().turn(link.carrier.symmetry());
+    link.run(1024, false);
+    BOOST_TEST(link.errors_in_latest(512) > 0.9);
+    BOOST_TEST(link.carrier.slips() == 1u);
+    link.run(512, true);
+    BOOST_TEST(link.errors_in_latest(256) < 0.01);
+}
+
+BOOST_DATA_TEST_CASE(phase_noise_is_no_slip, data::make({ 1u, 4u, 16u }), sps)
+{
+    turning_link link("qpsk", sps, 16384, 0, 2e-5, 11);
+    for (int i = 0; i < 16; ++i)
+        link.run(1024, true);
+    BOOST_TEST(link.carrier.slips() == 0u);
+    BOOST_TEST(link.errors_in_latest(4096) < 0.01);
+}
+
+// 16 points tolerate 0.24 radians of a phase that wanders by some 0.05 in a step.
+BOOST_AUTO_TEST_CASE(a_phase_that_wanders_is_searched)
+{
+    turning_link link("16qam", 2, 8192, 0, 3e-5, 13);
+    for (int i = 0; i < 8; ++i)
+        link.run(1024, true);
+    BOOST_TEST(link.carrier.is_searching());
+    BOOST_TEST(link.carrier.residual() < 0.05f);
+    turning_link still("16qam", 2, 8192, 0, 0, 13);
+    for (int i = 0; i < 8; ++i)
+        still.run(1024, true);
+    BOOST_TEST(!still.carrier.is_searching());
+}
+
+BOOST_AUTO_TEST_SUITE_END()

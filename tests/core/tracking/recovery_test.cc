@@ -1,0 +1,227 @@
+/* How a stream that is lost finds back. SPDX-License-Identifier: GPL-3.0-or-later */
+#include "core/tracking/recovery.h"
+#include "core/tracking/front_filter.h"
+#include "tracking/links.h"
+
+#include <boost/test/data/test_case.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <cmath>
+#include <functional>
+
+using namespace gr::adann::core;
+namespace data = boost::unit_test::data;
+using event = recovery_event;
+
+namespace {
+
+constexpr unsigned half_window = 2;
+
+// What the states stand for, one by one.
+struct flags {
+    bool in_use = true, was_lost = false, leads = false, trained = false;
+
+    void happens(event what)
+    {
+        const bool stays = leads || trained;
+        switch (what) {
+        case event::exceeds:
+            in_use = in_use && stays;
+            return;
+        case event::resets:
+            *this = {};
+            return;
+        case event::trains:
+            trained = true;
+            return;
+        default:
+            break;
+        }
+        if (trained)
+            return;
+        leads = what == event::leads;
+        in_use = what != event::fails;
+        if (what == event::settles || what == event::told)
+            was_lost = false;
+        else if (what != event::explains)
+            was_lost = true;
+    }
+    recovery_state state() const
+    {
+        if (trained)
+            return recovery_state::trained;
+        if (leads)
+            return recovery_state::poor;
+        if (in_use)
+            return was_lost ? recovery_state::doubtful : recovery_state::following;
+        return was_lost ? recovery_state::lost : recovery_state::interrupted;
+    }
+};
+
+struct report {
+    double wrong; // of the latest 4096 symbols that are decided
+    front_filter_status status;
+    std::vector<tracking_state> states; // after each 64 symbols
+};
+
+// A front filter and its network behind a link with an echo, one and a half symbols late, that
+// something happens to.
+report received(const std::string& name,
+                unsigned sps,
+                std::size_t symbols,
+                unsigned seed,
+                const std::function<void(sent_symbols&, std::size_t middle)>& change)
+{
+    const float noise = name == "16qam" ? 0.1f : 0.2f;
+    const model receiver = make_slicer(name, sps, half_window, noise);
+    front_filter filter(receiver);
+    sent_symbols sent(name, symbols, sps, seed);
+    const std::size_t late = (3 * sps + 1) / 2;
+    for (std::size_t i = sent.samples.size(); i-- > late;)
+        sent.samples[i] += 0.2f * sent.samples[i - late];
+    sent.add_noise(noise * noise, receiver.complex, seed + 1);
+    change(sent, symbols / 2 * sps);
+    const std::size_t before = receiver.window.samples_before() + filter.reach();
+    const auto samples = sent.floats(receiver.complex, before, before + sps);
+    const prepared_network net(receiver.net, receiver.window.stride());
+    decider decides(receiver.net);
+    std::vector<std::uint8_t> found(symbols);
+    report all{};
+    for (std::size_t k = 0; k < symbols;) {
+        const std::size_t n = std::min(symbols - k, filter.left());
+        const auto seen = filter.filter({ &samples[k * receiver.window.stride()],
+                                          receiver.window.stride(),
+                                          filter.dimension(),
+                                          n });
+        decides.decide(net, seen, &found[k]);
+        // What filter() gave is as it was after decided().
+        const std::vector<float> was(seen.data, seen.data + seen.floats());
+        filter.decided(&found[k], n, decides, net);
+        BOOST_REQUIRE(std::equal(was.begin(), was.end(), seen.data, [](float a, float b) {
+            return a == b || (std::isnan(a) && std::isnan(b));
+        }));
+        k += n;
+        if (k % front_filter::block == 0)
+            all.states.push_back(filter.state());
+    }
+    for (std::size_t k = symbols - 4096 - 64; k < symbols - 64; ++k)
+        all.wrong += (found[k] != sent.labels[k]) / 4096.0;
+    all.status = filter.status();
+    return all;
+}
+
+bool has(const report& all, tracking_state state)
+{
+    return std::find(all.states.begin(), all.states.end(), state) != all.states.end();
+}
+
+const auto any_sps = data::make({ 1u, 2u, 4u, 8u, 16u });
+const auto any_alphabet = data::make({ "pam4", "qpsk", "16qam" });
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(recoveries)
+
+BOOST_AUTO_TEST_CASE(the_table_of_transitions_is_what_its_states_stand_for)
+{
+    std::mt19937 random(1);
+    std::vector<int> seen(recovery_states);
+    flags expected;
+    recovery_state state = recovery_state::following;
+    for (int i = 0; i < 100000; ++i) {
+        const auto what = static_cast<event>(random() % 10);
+        expected.happens(what);
+        state = after(state, what);
+        BOOST_REQUIRE((state == expected.state()));
+        ++seen[static_cast<std::size_t>(state)];
+    }
+    for (const int times : seen)
+        BOOST_TEST(times > 100);
+}
+
+BOOST_DATA_TEST_CASE(noise_is_a_loss_and_the_link_is_found_again,
+                     any_alphabet* any_sps,
+                     name,
+                     sps)
+{
+    const auto all =
+        received(name, sps, 16384, 3, [&](sent_symbols& sent, std::size_t middle) {
+            std::mt19937 random(9);
+            std::normal_distribution<float> normal(0, std::sqrt(0.5f));
+            for (std::size_t i = middle; i < middle + 2000 * sps; ++i) {
+                const float re = normal(random);
+                sent.samples[i] = { re, normal(random) };
+            }
+        });
+    BOOST_TEST(has(all, tracking_state::lost));
+    BOOST_TEST(has(all, tracking_state::doubtful));
+    BOOST_TEST((all.status.state == tracking_state::following));
+    BOOST_TEST(all.wrong < 0.01);
+}
+
+BOOST_DATA_TEST_CASE(a_level_that_steps_is_followed, any_alphabet* any_sps, name, sps)
+{
+    const auto all =
+        received(name, sps, 16384, 4, [](sent_symbols& sent, std::size_t middle) {
+            for (std::size_t i = middle; i < sent.samples.size(); ++i)
+                sent.samples[i] *= 0.5f;
+        });
+    BOOST_TEST(all.wrong < 0.01);
+}
+
+// The second ray becomes the first one's opposite, nearly: the eye closes.
+BOOST_DATA_TEST_CASE(an_echo_that_jumps_is_found, any_alphabet* any_sps, name, sps)
+{
+    const auto all =
+        received(name, sps, 24576, 5, [&](sent_symbols& sent, std::size_t middle) {
+            const std::size_t late = sps;
+            for (std::size_t i = sent.samples.size(); i-- > middle;)
+                sent.samples[i] -= 0.5f * sent.samples[i - late];
+        });
+    BOOST_TEST(all.wrong < 0.01);
+}
+
+BOOST_DATA_TEST_CASE(a_carrier_that_jumps_is_found,
+                     data::make({ "qpsk", "16qam" }) * any_sps,
+                     name,
+                     sps)
+{
+    const auto all =
+        received(name, sps, 16384, 6, [&](sent_symbols& sent, std::size_t middle) {
+            for (std::size_t i = middle; i < sent.samples.size(); ++i)
+                sent.samples[i] *= std::complex<float>(
+                    std::polar(1.0, 2 * M_PI * 4e-3 * double(i - middle) / sps));
+        });
+    BOOST_TEST(std::abs(all.status.frequency - 4e-3) < 1e-4);
+    BOOST_TEST(all.wrong < 0.01);
+}
+
+// Nothing that is on the link of the model may be believed in place of it.
+BOOST_DATA_TEST_CASE(a_still_link_is_left_alone, any_alphabet* any_sps, name, sps)
+{
+    const auto all = received(name, sps, 16384, 7, [](sent_symbols&, std::size_t) {});
+    for (const auto state : all.states)
+        BOOST_TEST((state == tracking_state::following));
+    BOOST_TEST(all.status.resets == 0u);
+    BOOST_TEST(all.wrong < 0.01);
+}
+
+// Noise alone, and idle words: no hypothesis is to be believed in the end.
+BOOST_DATA_TEST_CASE(noise_alone_is_not_followed, any_alphabet* any_sps, name, sps)
+{
+    const auto all =
+        received(name, sps, 16384, 8, [&](sent_symbols& sent, std::size_t middle) {
+            std::mt19937 random(10);
+            std::normal_distribution<float> normal(0, std::sqrt(0.5f));
+            for (std::size_t i = middle; i < sent.samples.size(); ++i) {
+                const float re = normal(random);
+                sent.samples[i] = { re, normal(random) };
+            }
+        });
+    std::size_t following = 0;
+    for (std::size_t i = all.states.size() - 64; i < all.states.size(); ++i)
+        following += all.states[i] == tracking_state::following;
+    BOOST_TEST(following < 8u);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
