@@ -95,7 +95,7 @@ double tracking(const std::string& path, const std::string& what, double seconds
             n = std::min(view.count - done, filter.left());
             const feature_view seen = filter.filter(view.from(done, n));
             decide.decide(net, seen, &labels[done], nullptr, done);
-            filter.decided(&labels[done], n, decide, net);
+            filter.decided(&labels[done], nullptr, n, decide, net);
         }
     };
     for (std::size_t i = 0; i < symbols / labels.size(); ++i)

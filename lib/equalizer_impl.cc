@@ -2,6 +2,7 @@
 #include "equalizer_impl.h"
 
 #include "core/common/checks.h"
+#include "core/signal/known_frame.h"
 
 #include <algorithm>
 #include <cmath>
@@ -101,6 +102,7 @@ equalizer_impl::equalizer_impl(const core::model& model,
       d_vectors(settings.input == input_kind::vectors),
       d_supervised(row(settings.loss).supervised() &&
                    settings.mode != adaptation_mode::off),
+      d_has_frame(!settings.known_symbols.empty()),
       d_window(model.window),
       d_soft_symbol(settings.soft_symbol),
       d_items_per_symbol(d_vectors ? 1 : d_window.sps()),
@@ -122,6 +124,12 @@ equalizer_impl::equalizer_impl(const core::model& model,
             "the model has no expected waveform, so no front filter follows the "
             "signal; `adann train` writes models that have one");
     check_training(model, start.has_value(), settings);
+    if (d_has_frame) {
+        if (settings.mode == adaptation_mode::off)
+            core::refuse("known_symbols", "given", "with a mode other than 'off' only");
+        d_core.set_known_frame(
+            core::frame_of(settings.known_symbols, model.symbols.size()));
+    }
     if (settings.mode != adaptation_mode::off && settings.balance > 0 &&
         !model.symbols.parts().count)
         d_logger->info(
@@ -142,9 +150,12 @@ equalizer_impl::equalizer_impl(const core::model& model,
 
 bool equalizer_impl::check_topology(int ninputs, int)
 {
-    if (d_supervised && ninputs < 2)
+    const bool is_told = ninputs == 2 || d_has_frame;
+    if (d_supervised && !is_told)
         d_logger->error("loss 'supervised' needs the known labels at input 1");
-    return !d_supervised || ninputs == 2;
+    if (d_has_frame && ninputs == 2)
+        d_logger->error("known_symbols are given, so nothing goes to input 1");
+    return (!d_supervised || is_told) && !(d_has_frame && ninputs == 2);
 }
 
 bool equalizer_impl::start()
@@ -280,6 +291,12 @@ front_filter_state equalizer_impl::front_filter() const
              found.memory,    decibels(found.residual),
              found.resets,    found.slips,
              found.frequency, found.offset };
+}
+
+std::int64_t equalizer_impl::known_position() const
+{
+    const auto position = d_core.known_position();
+    return position ? static_cast<std::int64_t>(*position) : -1;
 }
 
 std::string equalizer_impl::network() const

@@ -57,6 +57,7 @@ public:
     std::string network() const override;
     double modulation_error_ratio() const override;
     std::uint64_t bursts() const override { return d_core.front_status().bursts; }
+    std::int64_t known_position() const override;
     double frequency() const override { return d_core.front_status().frequency; }
     front_filter_state front_filter() const override;
 
@@ -94,6 +95,7 @@ private:
 
     const bool d_vectors;
     const bool d_supervised;
+    const bool d_has_frame; // of known symbols
     const core::window_geometry d_window;
     const soft_symbol_kind d_soft_symbol;
     const std::size_t d_items_per_symbol; // input items: samples, or one vector

@@ -179,6 +179,8 @@ void equalizer_impl::publish(const core::adaptation_event& event)
     add("rejected", pmt::from_uint64(event.rejected()));
     add("rollbacks", pmt::from_uint64(event.rollbacks));
     add("queued", pmt::from_uint64(event.queued));
+    if (d_has_frame)
+        add("known_position", pmt::from_long(known_position()));
     if (d_core.has_front_filter()) {
         add("tracking", pmt::mp(adann::name(event.front.state)));
         add("memory", pmt::from_uint64(event.front.memory));

@@ -66,7 +66,8 @@ def options(command):
 
 def test_the_command_line_has_every_setting_and_tells_its_default():
     settings = core.equalizer_settings()
-    of_streams = {"input", "soft_symbol", "training_sequence", "training_start_tag", "burst_end_tag", "after_burst"}
+    of_streams = {"input", "soft_symbol", "known_symbols", "training_sequence", "training_start_tag", "burst_end_tag",
+                  "after_burst"}
     assert set(OPTIONS) == set(settings) - of_streams  # a file has no tags
     for name in OPTIONS:
         option = options(equalize)[name]

@@ -46,7 +46,7 @@ struct ber_estimate {
  *
  * Input 0: float or complex samples, as the model says, at the model's samples per symbol,
  * zero mean and unit power, sample i·sps the middle of symbol i; or feature vectors. Input
- * 1, only for the loss "supervised": known labels (byte), M or more where not known. Output 0:
+ * 1, optional: known labels (byte), 255, or M and more, where not known. Output 0:
  * labels 0 … M-1 (byte); output i belongs to symbol i. Output 1, optional: posteriors, M
  * floats. Output 2, optional: soft symbol (neighbouring levels differ by 2), of the
  * samples' type: with a model that has an expected waveform the point that was decided and
@@ -76,6 +76,12 @@ struct ber_estimate {
  * waveform does not explain the signal they are the network's. The estimated error rate is
  * theirs; posteriors and soft symbols stay the network's.
  *
+ * Known symbols come at input 1, or by the setting known_symbols from patterns that repeat, in frames
+ * whose position is found by correlation with the decisions. They teach the front filter and the
+ * network as the truth, with every loss, and undo a rotation or a delay of up to four symbols; the
+ * other symbols are learnt as without them. The loss "supervised" teaches the network by known symbols
+ * only. Labels come out as decided, known or not.
+ *
  * Bursts: the setting training_sequence has the labels that each begins with, and the tag
  * training_start_tag is where its first symbol's sample is, as digital::corr_est_cc sets
  * it. From that sequence, 64 symbols, say, the front filter takes its taps and the
@@ -94,8 +100,8 @@ struct ber_estimate {
  * trained on those decisions, with an expected waveform; whose decisions explain the
  * samples better decides, and both adapt from there. Symbols have to be random and
  * their carrier recovered. Labels are right up to a symmetry of the constellation and a
- * whole delay, which the signal does not show. Known symbols resolve it: labels at input 1
- * with the loss "supervised", or a training sequence of 40 symbols and more at each
+ * whole delay, which the signal does not show. Known symbols resolve it: labels at input 1,
+ * or a training sequence of 40 symbols and more at each
  * training_start_tag. Two for each sample of the window and more, and from the batch on
  * that has them the linear equalizer is fitted to these; labels that none explains count
  * as not known. With a sequence all this begins at the first tag, and anew after each
@@ -139,7 +145,7 @@ struct ber_estimate {
  * front_filter_state), memory (symbols, 0: it does nothing), residual (dB), mer
  * (modulation error ratio, dB: -residual), evm (error vector magnitude: rms error over
  * the rms of the signal), filter_resets, cycle_slips, frequency (cycles per symbol) and
- * bursts. In the mode "live"
+ * bursts; with known_symbols known_position. In the mode "live"
  * steps come at most 20 times a second. Message port `control`: the symbols freeze, resume
  * and reset (to the offline network), a pair, or a dictionary of them: (freeze . bool),
  * (front_filter . bool), (learning_rate . x), (sigma . x) and (epsilon . x), where () is
@@ -200,6 +206,9 @@ public:
     virtual double modulation_error_ratio() const = 0;
     //! Bursts whose training sequence was there, so that the front filter took its taps from it.
     virtual std::uint64_t bursts() const = 0;
+    /*! Symbol, below the longest period of known_symbols and counted from the stream's first, at which
+     * their frames start; -1: not found. */
+    virtual std::int64_t known_position() const = 0;
     //! Of the carrier that the front filter removes, cycles per symbol.
     virtual double frequency() const = 0;
     //! After the latest batch.

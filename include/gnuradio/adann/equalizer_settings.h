@@ -14,6 +14,7 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace gr::adann {
@@ -264,10 +265,14 @@ struct adaptation_settings : learner_settings {
     }
 };
 
+//! Labels that repeat, 255 where one is not known; their period and the first one's place in it, symbols.
+using known_pattern = std::tuple<std::vector<std::uint8_t>, std::size_t, std::size_t>;
+
 //! What an equalizer takes, and when and how it adapts.
 struct equalizer_settings : adaptation_settings {
     input_kind input = input_kind::samples;
     soft_symbol_kind soft_symbol = soft_symbol_kind::received;
+    std::vector<known_pattern> known_symbols;
     std::vector<std::uint8_t> training_sequence;
     std::string training_start_tag = "corr_est";
     std::string burst_end_tag;
@@ -278,6 +283,11 @@ struct equalizer_settings : adaptation_settings {
     {
         visit("input", self.input, "Samples, or the vectors of a feature windower.");
         adaptation_settings::visit(self, visit);
+        visit(
+            "known_symbols",
+            self.known_symbols,
+            "Patterns of known symbols that repeat: a list of (labels, period, offset), a label "
+            "255 where one is not known. Where their frame begins is found.");
         visit("training_sequence",
               self.training_sequence,
               "Labels that each burst begins with, from which the front filter takes its "

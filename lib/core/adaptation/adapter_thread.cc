@@ -152,16 +152,21 @@ void adaptive_equalizer::begin_with(const batch& filled)
 void adaptive_equalizer::learn(const batch& filled)
 {
     if (d_recorder && !attempt([&] {
-            d_recorder->add(filled.samples.data(),
-                            filled.labels.data(),
-                            filled.apart,
-                            [this] { return d_learner->checkpoint(); });
+            d_recorder->add(
+                filled.samples.data(),
+                filled.labels.data(),
+                filled.apart,
+                [this] { return d_learner->checkpoint(); },
+                filled.tells ? filled.truth.data() : nullptr);
         }))
         d_recorder->clear();
     const feature_view view{
         filled.samples.data(), d_stride, d_initial.window.dimension(), d_batch
     };
-    const auto& events = d_learner->step(view, filled.labels.data(), filled.apart);
+    const auto& events = d_learner->step(view,
+                                         filled.labels.data(),
+                                         filled.apart,
+                                         filled.tells ? filled.truth.data() : nullptr);
     share_status();
     if (!events.empty())
         publish();

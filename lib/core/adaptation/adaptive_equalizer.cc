@@ -81,9 +81,10 @@ adaptive_equalizer::adaptive_equalizer(
                       initial.window.floats_per_sample()),
       d_floats((d_batch - 1) * stride + initial.window.dimension()),
       d_decided(d_batch),
-      d_taught(d_supervised ? d_batch : 0),
       d_queue(d_adapts ? queue_slots(d_batch, d_floats) : 0,
-              { std::vector<float>(d_floats), std::vector<std::uint8_t>(d_batch) }),
+              { std::vector<float>(d_floats),
+                std::vector<std::uint8_t>(d_batch),
+                std::vector<std::uint8_t>(d_batch) }),
       d_weights(prepared_network(
           initial.net, stride, initial.formats ? &*initial.formats : nullptr)),
       d_refinement(initial.waveform ? refinement(*initial.waveform) : refinement()),
@@ -147,6 +148,9 @@ void adaptive_equalizer::start()
     d_gap = true;
     d_untrained = d_sequence = 0;
     d_known.clear();
+    if (d_frame)
+        d_frame->start();
+    d_known_position = 0;
     if (d_front)
         d_front->resting().start();
     if (d_soft)
@@ -158,6 +162,17 @@ void adaptive_equalizer::start()
     d_stopping = false;
     d_thread = std::thread([this] { run(); });
     d_wake.post(); // for what was asked before
+}
+
+void adaptive_equalizer::set_known_frame(std::vector<std::uint8_t> labels)
+{
+    d_frame.emplace(d_initial.symbols, std::move(labels));
+}
+
+std::optional<std::size_t> adaptive_equalizer::known_position() const
+{
+    const std::size_t position = d_known_position;
+    return position ? std::optional(position - 1) : std::nullopt;
 }
 
 void adaptive_equalizer::stop()

@@ -15,6 +15,7 @@
 #include "core/adaptation/replay.h"
 #include "core/network/decider.h"
 #include "core/network/model.h"
+#include "core/signal/known_frame.h"
 #include "core/signal/soft_symbols.h"
 #include "core/tracking/front_filter.h"
 
@@ -121,8 +122,10 @@ public:
         std::size_t points = 0; //!< soft ones
     };
     /*! Decides every vector of `view`, which has this dimension() and the stride given.
-     * \param known_labels view.count labels 0 … M-1 for the loss "supervised", M or more where
-     * not known (the decision takes its place), else null
+     * \param known_labels null, or view.count labels 0 … M-1, not_known or M and more where one is not
+     * known; null: the known frame's. The front filter and the network learn them as the truth, and decisions elsewhere; with
+     * the loss "supervised", which needs them, the network learns no others. Labels are handed
+     * out as decided, known or not
      * \param labels room for view.count decisions
      * \param posteriors null, or view.count × M floats
      * \param soft null, or room for view.count points, of the samples' type; needs posteriors
@@ -135,6 +138,12 @@ public:
                    float* posteriors = nullptr,
                    float* soft = nullptr,
                    soft_symbol_kind kind = soft_symbol_kind::received);
+
+    /*! Has what decide() is not told taken from a frame that repeats, once it is found. Before start().
+     * \param labels of the frame, see frame_of() */
+    void set_known_frame(std::vector<std::uint8_t> labels);
+    //! Where that starts, see known_frame::position(); none: not found, or there is none.
+    std::optional<std::size_t> known_position() const;
 
     /*! Hands out labels that are still to come, at the end of a stream or of a burst.
      * \param room for that many
@@ -201,7 +210,9 @@ private:
     };
     struct batch {
         std::vector<float> samples;
-        std::vector<std::uint8_t> labels; // known ones for "supervised", else decided
+        std::vector<std::uint8_t> labels; // decided
+        std::vector<std::uint8_t> truth;  // known ones, not_known elsewhere
+        bool tells = false;               // whether there are any known ones
         bool follows = false;             // directly the one handed over before it
         bool starts = false;              // of labels only those known are there:
         std::size_t first = 0, known = 0; // the first, and how many
@@ -211,6 +222,7 @@ private:
         void begin(bool directly, bool without_model)
         {
             follows = directly;
+            tells = false;
             starts = without_model;
             first = known = 0;
         }
@@ -229,8 +241,6 @@ private:
                              const std::uint8_t* known_labels,
                              std::uint8_t* labels,
                              float* posteriors);
-    const std::uint8_t*
-    taught(const std::uint8_t* known_labels, const std::uint8_t* labels, std::size_t n);
     std::size_t show(const feature_view& view,
                      const std::uint8_t* labels,
                      const float* posteriors,
@@ -285,10 +295,11 @@ private:
     std::unique_ptr<refined_stream> d_refined;          // the same, and if not wanted
     std::atomic<refined_stream*> d_refining{ nullptr }; // d_refined
     const std::size_t d_dimension;
-    const std::size_t d_floats;          // of a batch
-    std::vector<std::uint8_t> d_decided; // by the network
-    hindsight d_latest;                  // up to the last of them
-    std::vector<std::uint8_t> d_taught;  // known labels, and decisions where they are not
+    const std::size_t d_floats;                     // of a batch
+    std::vector<std::uint8_t> d_decided;            // by the network
+    std::optional<known_frame> d_frame;             // of what nobody tells
+    std::atomic<std::size_t> d_known_position{ 0 }; // its, and one
+    hindsight d_latest;                             // up to the last of them
     batch* d_filling = nullptr;  // null while the current batch is not learnt from
     std::size_t d_position = 0;  // in the current batch
     std::uint64_t d_symbols = 0; // since the start

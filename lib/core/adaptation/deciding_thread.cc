@@ -3,6 +3,7 @@
 #include "core/adaptation/adaptive_equalizer.h"
 
 #include "core/common/checks.h"
+#include "core/signal/known_symbols.h"
 
 #include <algorithm>
 #include <utility>
@@ -18,7 +19,7 @@ adaptive_equalizer::written adaptive_equalizer::decide(const feature_view& view,
 {
     written all;
     std::uint8_t* const decided = d_decided.data();
-    if (d_supervised && !known_labels)
+    if (d_supervised && !known_labels && !d_frame)
         refuse("known labels",
                "missing",
                "one per feature vector for the loss 'supervised'");
@@ -26,9 +27,14 @@ adaptive_equalizer::written adaptive_equalizer::decide(const feature_view& view,
         std::size_t n = std::min(view.count - done, d_batch - d_position);
         for (const std::size_t left : { d_untrained, d_sequence })
             n = left ? std::min(n, left) : n;
+        const std::uint8_t* known = known_labels ? known_labels + done : nullptr;
+        if (!known && d_frame) {
+            n = std::min(n, d_frame->left());
+            known = d_frame->next();
+        }
         const feature_view part = decide_some(
             view.from(done, n),
-            known_labels ? known_labels + done : nullptr,
+            known,
             decided,
             posteriors ? posteriors + done * d_initial.net.outputs() : nullptr);
         all.labels += hand_out(part, labels + all.labels);
@@ -40,7 +46,12 @@ adaptive_equalizer::written adaptive_equalizer::decide(const feature_view& view,
                                kind);
         d_symbols += part.count;
         if (d_adapts && d_thread.joinable())
-            collect(part, decided, known_labels ? known_labels + done : nullptr);
+            collect(part, decided, known);
+        if (!known_labels && d_frame) {
+            d_frame->take(decided, part.count);
+            const auto position = d_frame->position();
+            d_known_position = position ? *position + 1 : 0;
+        }
         d_position = (d_position + part.count) % d_batch;
         done += part.count;
         d_sequence -= std::min(d_sequence, part.count);
@@ -121,10 +132,8 @@ feature_view adaptive_equalizer::decide_some(const feature_view& view,
     d_decider.decide(net, seen, labels, posteriors, d_position);
     if (d_frozen || !follows || d_between)
         front.hold(labels, n);
-    else if (d_supervised)
-        front.known(taught(known_labels, labels, n), n);
     else
-        front.decided(labels, n, d_decider, net);
+        front.decided(labels, known_labels, n, d_decider, net);
     d_latest = front.latest();
     if (n == d_untrained && d_paused && front.status().bursts == d_bursts)
         d_between = true; // no burst has begun
@@ -134,21 +143,11 @@ feature_view adaptive_equalizer::decide_some(const feature_view& view,
     return seen;
 }
 
-const std::uint8_t* adaptive_equalizer::taught(const std::uint8_t* known_labels,
-                                               const std::uint8_t* labels,
-                                               std::size_t n)
-{
-    for (std::size_t i = 0; i < n; ++i)
-        d_taught[i] =
-            known_labels[i] < d_initial.net.outputs() ? known_labels[i] : labels[i];
-    return d_taught.data();
-}
-
 // For the start: what input 1 or the training sequence tells.
 void adaptive_equalizer::note_known(const std::uint8_t* known_labels, std::size_t n)
 {
     batch& of = *d_filling;
-    if (!d_supervised) {
+    if (!known_labels) {
         known_labels = d_known.data() + d_known.size() - d_sequence;
         n = std::min(n, d_sequence);
     }
@@ -200,10 +199,12 @@ void adaptive_equalizer::collect(const feature_view& view,
         if (d_filling->starts)
             note_known(known_labels, view.count);
         else
-            std::copy_n(d_supervised ? taught(known_labels, decided, view.count)
-                                     : decided,
-                        view.count,
-                        d_filling->labels.begin() + d_position);
+            std::copy_n(decided, view.count, d_filling->labels.begin() + d_position);
+        for (std::size_t i = 0; known_labels && i < view.count; ++i) {
+            const bool known = is_known(known_labels[i], d_initial.net.outputs());
+            d_filling->truth[d_position + i] = known ? known_labels[i] : not_known;
+            d_filling->tells |= known;
+        }
     }
     const bool is_whole = d_position + view.count == d_batch;
     if (is_whole)

@@ -62,8 +62,10 @@ learner::learner(const model& initial, const learner_settings& settings)
     }
 }
 
-const std::vector<learner_event>&
-learner::step(const feature_view& batch, const std::uint8_t* labels, std::size_t apart)
+const std::vector<learner_event>& learner::step(const feature_view& batch,
+                                                const std::uint8_t* labels,
+                                                std::size_t apart,
+                                                const std::uint8_t* known)
 {
     d_events.clear();
     ++d_status.steps;
@@ -78,8 +80,10 @@ learner::step(const feature_view& batch, const std::uint8_t* labels, std::size_t
         d_guard && teaches_refined ? d_guard->refined() : nullptr;
     const bool is_automatic = !d_settings.learning_rate;
     d_trainer.set_learning_rate(refined && is_automatic ? faster * d_rate : d_rate);
-    const step_result result = d_trainer.step(
-        batch, supervised ? labels : refined, refined ? d_guard->doubts() : nullptr);
+    const step_result result = d_trainer.step(batch,
+                                              supervised ? known : refined,
+                                              refined ? d_guard->doubts() : nullptr,
+                                              supervised ? nullptr : known);
     if (result.accepted) {
         ++d_status.updates;
         update_average(batch.count);

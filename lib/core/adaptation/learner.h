@@ -115,13 +115,16 @@ public:
     learner(const model& initial, const learner_settings& settings);
 
     /*! Learns from a batch of 1 to settings.batch vectors, as they were decided.
-     * \param labels batch.count: for the loss "supervised" the known ones, else those
-     * that the network in use decided
+     * \param labels batch.count that the network in use decided
+     * \param known null, or what each symbol is known to be, not_known where it is not: the loss
+     * "supervised" learns from these only, the others as from certain labels
      * \param apart how many batches there were since the one before, this one included
      * \returns what happened, in order, valid until the next call; nothing, and nothing
      * has changed, while a pause goes on */
-    const std::vector<learner_event>&
-    step(const feature_view& batch, const std::uint8_t* labels, std::size_t apart = 1);
+    const std::vector<learner_event>& step(const feature_view& batch,
+                                           const std::uint8_t* labels,
+                                           std::size_t apart = 1,
+                                           const std::uint8_t* known = nullptr);
 
     //! Back to the offline weights and an empty optimizer.
     learner_event reset();

@@ -2,6 +2,7 @@
 #include "core/adaptation/replay.h"
 
 #include "core/common/checks.h"
+#include "core/signal/known_symbols.h"
 
 #include <algorithm>
 #include <type_traits>
@@ -62,6 +63,7 @@ batch_recorder::batch_recorder(std::size_t stride,
           std::clamp<std::size_t>(most_bytes / 2 / (d_floats * sizeof(float)), 1, half)),
       d_samples(2 * d_half * d_floats),
       d_labels(2 * d_half * d_symbols),
+      d_known(d_labels.size(), not_known),
       d_apart(2 * d_half)
 {
 }
@@ -69,11 +71,13 @@ batch_recorder::batch_recorder(std::size_t stride,
 void batch_recorder::add(const float* samples,
                          const std::uint8_t* labels,
                          std::size_t apart,
-                         const std::function<model()>& checkpoint)
+                         const std::function<model()>& checkpoint,
+                         const std::uint8_t* known)
 {
     if (d_batches == 2 * d_half) {
         std::copy_n(&d_samples[d_half * d_floats], d_half * d_floats, d_samples.begin());
         std::copy_n(&d_labels[d_half * d_symbols], d_half * d_symbols, d_labels.begin());
+        std::copy_n(&d_known[d_half * d_symbols], d_half * d_symbols, d_known.begin());
         std::copy_n(&d_apart[d_half], d_half, d_apart.begin());
         std::swap(d_before[0], d_before[1]);
         d_batches = d_half;
@@ -82,6 +86,10 @@ void batch_recorder::add(const float* samples,
         d_before[d_batches / d_half] = checkpoint();
     std::copy_n(samples, d_floats, &d_samples[d_batches * d_floats]);
     std::copy_n(labels, d_symbols, &d_labels[d_batches * d_symbols]);
+    if (known)
+        std::copy_n(known, d_symbols, &d_known[d_batches * d_symbols]);
+    else
+        std::fill_n(&d_known[d_batches * d_symbols], d_symbols, not_known);
     d_apart[d_batches] = static_cast<std::uint8_t>(std::min(apart, most_apart));
     ++d_batches;
 }
@@ -94,6 +102,7 @@ model batch_recorder::recorded(learner_settings settings)
     members("settings", to);
     members("stride", d_stride);
     members.numbers("labels", d_labels.data(), { d_batches, d_symbols });
+    members.numbers("known", d_known.data(), { d_batches, d_symbols });
     members.numbers("apart", d_apart.data(), { d_batches });
     members.numbers("samples", d_samples.data(), { d_batches, d_floats });
     return result;
@@ -123,6 +132,9 @@ std::vector<replayed_event> replay(const model& recorded)
                 return label >= initial.symbols.size();
             }))
             members.refuse("labels", "are none, or not all of the constellation");
+        std::vector<std::uint8_t> known(labels.size(), not_known);
+        if (initial.state.has("replay.known"))
+            known = members.array<std::uint8_t>("known", { batches, settings.batch });
         const auto apart = members.array<std::uint8_t>("apart", { batches });
         if (std::count(apart.begin(), apart.end(), 0))
             members.refuse("apart", "is 0");
@@ -134,8 +146,10 @@ std::vector<replayed_event> replay(const model& recorded)
             const feature_view batch{
                 &samples[i * floats], stride, dimension, settings.batch
             };
-            for (const auto& event :
-                 learning.step(batch, &labels[i * settings.batch], apart[i]))
+            for (const auto& event : learning.step(batch,
+                                                   &labels[i * settings.batch],
+                                                   apart[i],
+                                                   &known[i * settings.batch]))
                 told.push_back({ event, learning.guard_estimates() });
         }
         return told;

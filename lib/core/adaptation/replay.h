@@ -33,12 +33,13 @@ public:
                    std::size_t half);
 
     /*! Takes a batch that is about to be learnt from.
-     * \param apart as learner::step() has it
+     * \param known,apart as learner::step() has them
      * \param checkpoint called where one is needed */
     void add(const float* samples,
              const std::uint8_t* labels,
              std::size_t apart,
-             const std::function<model()>& checkpoint);
+             const std::function<model()>& checkpoint,
+             const std::uint8_t* known = nullptr);
 
     //! Forgets all: what comes next does not go on from it.
     void clear() { d_batches = 0; }
@@ -52,8 +53,9 @@ private:
     const std::size_t d_floats, d_symbols; // of one batch
     const std::size_t d_half;              // batches
     std::vector<float> d_samples;          // (2 d_half, d_floats)
-    std::vector<std::uint8_t> d_labels;    // (2 d_half, d_symbols)
-    std::vector<std::uint8_t> d_apart;     // (2 d_half)
+    // (2 d_half, d_symbols): decided; known, not_known elsewhere
+    std::vector<std::uint8_t> d_labels, d_known;
+    std::vector<std::uint8_t> d_apart; // (2 d_half)
     std::size_t d_batches = 0;
     std::optional<model> d_before[2]; // the batches of each half
 };

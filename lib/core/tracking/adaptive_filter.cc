@@ -80,7 +80,7 @@ void adaptive_filter::learn(sample_history& history,
         carrier->loop().rotate(d_wanted, owned, n);
     d_sums.set(history.received(first), d_wanted, n);
     d_sums.want(d_wanted_noise, 1, d_level);
-    d_sums.want(d_error, aim.slope / (1 - aim.slope), d_level);
+    d_sums.want(d_error, aim.part * aim.slope / (1 - aim.slope), d_level);
     d_bank.learn(d_sums, blocks, aim.measured ? &*aim.measured : nullptr);
     if (carrier && carrier->takes_phase()) {
         const float ahead = phase();

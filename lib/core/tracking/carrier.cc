@@ -69,7 +69,8 @@ double carrier::phase_at(std::size_t sample) const
 {
     const phase_line line = d_phases.in_use();
     const double behind = static_cast<double>(sample) - static_cast<double>(d_middle);
-    return line.phase + line.growth * behind / static_cast<double>(step * d_sps);
+    return d_aside + line.phase +
+           line.growth * behind / static_cast<double>(step * d_sps);
 }
 
 void carrier::begin(double frequency, double phase, std::size_t at)
@@ -77,6 +78,7 @@ void carrier::begin(double frequency, double phase, std::size_t at)
     const double growth = 2 * M_PI * frequency * step;
     const double behind = static_cast<double>(at) - static_cast<double>(d_middle);
     const double before = phase - growth * behind / static_cast<double>(step * d_sps);
+    d_aside = 0;
     d_phases.set({ static_cast<float>(std::remainder(before, 2 * M_PI)),
                    static_cast<float>(growth) });
 }
@@ -116,7 +118,7 @@ carrier::compare(const float* expected, const float* rotated, std::size_t first)
         const std::complex<double> by(d_rotation.re[first + i], d_rotation.im[first + i]);
         sum += std::conj(wanted) * found * by;
     }
-    return sum;
+    return d_aside == 0 ? sum : sum * std::polar(1.0, -d_aside);
 }
 
 void carrier::measure(std::complex<double> sum, std::size_t first)
@@ -205,6 +207,7 @@ float carrier::frequency() const
 void carrier::state(archive& members, std::size_t first, std::size_t n)
 {
     members("phases", d_phases);
+    members("aside", d_aside);
     std::size_t middle = d_middle - std::min(d_middle, first);
     members("middle", middle);
     if (middle > d_rotation.re.size() - first)

@@ -9,6 +9,7 @@
 #include "core/tracking/linear_filter.h"
 #include "core/tracking/phase_bank.h"
 
+#include <cmath>
 #include <complex>
 
 namespace gr::adann::core {
@@ -73,7 +74,11 @@ public:
     //! The phase as it is known once it is measured: up to the latest step.
     phase_path measured() const
     {
-        return { d_phases.before(), d_phases.in_use(), d_middle };
+        const auto aside = static_cast<float>(d_aside);
+        const phase_line line = d_phases.in_use();
+        return { d_phases.before() + aside,
+                 { line.phase + aside, line.growth },
+                 d_middle };
     }
     //! n samples from `first` on that were rotated back, as if by this phase instead.
     void turn_to(const phase_path& path,
@@ -84,14 +89,20 @@ public:
     //! The other way, in place.
     void rotate(planes& samples, std::size_t first, std::size_t n) const;
 
-    void reset() { d_phases.reset(); }
+    void reset()
+    {
+        d_phases.reset();
+        d_aside = 0;
+    }
     /*! Starts over from a line that is known.
      * \param frequency turns a symbol
      * \param phase radians, at sample `at` of the buffer */
     void begin(double frequency, double phase, std::size_t at);
     //! Has followed a phase that is so many radians further.
     void turn(double slipped) { d_phases.turn(static_cast<float>(slipped)); }
-    //! The same, as have the buffer's samples from `first` up to `end`.
+    //! Turns further by a constant, whatever is followed: what is idle, too.
+    void turn_aside(double by) { d_aside = std::remainder(d_aside + by, 2 * M_PI); }
+    //! Has followed a phase that is so many radians further, as have the buffer's samples from `first` up to `end`.
     void turn(double by, std::size_t first, std::size_t end);
     float spread() const { return d_phases.spread(); } //!< phase_bank's
     //! Whether it leaves the samples alone.
@@ -102,6 +113,7 @@ public:
     void set(std::size_t sample, float phase, float growth)
     {
         d_middle = sample;
+        d_aside = 0;
         d_phases.set({ phase, growth * static_cast<float>(step * d_sps) });
     }
     //! What a sample of the buffer was rotated back by.
@@ -112,7 +124,8 @@ public:
     //! Moves the buffer back by so many samples.
     void move_back(std::size_t samples);
 
-    float phase() const { return d_phases.in_use().phase; } //!< radians
+    //! Radians.
+    float phase() const { return d_phases.in_use().phase + static_cast<float>(d_aside); }
     //! The same at a sample of the buffer.
     double phase_at(std::size_t sample) const;
     //! Turns of a symbol.
@@ -125,6 +138,7 @@ private:
     std::size_t d_sps;
     planes d_rotation;
     phase_bank d_phases;
+    double d_aside = 0;       // radians beside what is followed
     std::size_t d_middle = 0; // the sample in the middle of the latest step measured
 };
 

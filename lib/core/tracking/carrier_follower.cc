@@ -89,6 +89,9 @@ void carrier_follower::search(sample_history& history,
                      d_loop.rotation(history.owned(newest + step / 2)),
                      decides,
                      newest);
+    for (std::size_t k = newest; k < history.next(); ++k)
+        if (history.is_told(k))
+            d_search->set_known(k, history.truth(k));
     d_search->take(
         known,
         [&](const auto* labels, std::size_t n) { return target.expect(labels, n); },
@@ -102,9 +105,7 @@ void carrier_follower::search(sample_history& history,
     const std::size_t believed = d_search->search().believe(d_told, step);
     if (!known)
         return;
-    std::copy_n(d_search->labels(believed, symbol),
-                history.next() - symbol,
-                history.labels(symbol));
+    history.replace(symbol, d_search->labels(believed, symbol));
     const float left = d_search->search().left(believed) / static_cast<float>(n);
     d_left_latest += (left - d_left_latest) * step / latest_symbols;
     d_left += (left - d_left) * step / residual_symbols;
@@ -120,6 +121,16 @@ void carrier_follower::begin_search(const sample_history& history,
         { wrapped(static_cast<float>(d_loop.phase_at(middle))),
           static_cast<float>(whole_turn * step) * d_loop.frequency() });
     d_left = d_left_latest = residual;
+}
+
+void carrier_follower::turn_aside(sample_history& history, std::size_t turned)
+{
+    d_loop.turn_aside(symmetry() * static_cast<double>(turned));
+    d_searching = false;
+    history.forget_labels(); // that were decided a part of a turn aside
+    d_settled.phase = d_loop.phase_at(history.sample(history.next()));
+    d_settled.at = std::max<std::uint64_t>(d_now, 1);
+    ++d_slips;
 }
 
 // Of the steps of a block at most: the others before are passed over.
@@ -160,7 +171,7 @@ void carrier_follower::look_back(const sample_history& history,
     if (d_searching)
         decides(turned(n), d_again.data());
     else
-        std::copy_n(history.labels(symbol), n, d_again.begin());
+        std::copy_n(history.decided(symbol), n, d_again.begin());
 }
 
 hindsight carrier_follower::latest() const

@@ -158,6 +158,8 @@ public:
     {
         return { d_loop.phase_at(history.sample(history.next())) - turned, d_now };
     }
+    //! Known symbols have shown the labels to be turned by a symmetry: that is taken out, and counted.
+    void turn_aside(sample_history& history, std::size_t turned);
     //! Radians that the phase is ahead of what is remembered; 0 since a start from a line.
     double ahead(const sample_history& history) const;
 

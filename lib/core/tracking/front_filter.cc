@@ -125,20 +125,20 @@ feature_view front_filter::filter(const feature_view& windows)
 }
 
 void front_filter::decided(const std::uint8_t* labels,
+                           const std::uint8_t* known,
                            std::size_t n,
                            decider& runs,
                            const prepared_network& net)
 {
     const network_decider decides{ runs, net };
     carrier_follower* const carrier = d_stream.follower();
-    d_data_aided = false;
     if (!d_recovery.is_used()) {
         const sample_history& history = d_stream.history;
         decides(history.windows(history.next(), n), d_own.data(), d_pace.position);
         labels = d_own.data();
     }
     const bool awaits = d_untrained;
-    if (note(labels, n)) {
+    if (note(labels, known, n)) {
         const float residual = d_stream.filter.bank().residual();
         carrier->search(d_stream.history,
                         d_stream.target,
@@ -153,44 +153,38 @@ void front_filter::decided(const std::uint8_t* labels,
         return;
     if (d_recovery.state() == recovery_state::trained)
         return update(blocks);
+    const sample_history& history = d_stream.history;
+    if (!history.untold(history.next() - blocks * block, blocks * block)) {
+        d_recovery.tell();
+        return update(blocks);
+    }
+    d_recovery.resolve(d_stream, blocks, d_untrained == 0);
     d_recovery.supervise(d_stream, decides, blocks, d_untrained == 0);
     update(blocks);
     d_recovery.check(d_stream);
 }
 
-void front_filter::known(const std::uint8_t* labels, std::size_t n)
-{
-    d_data_aided = true;
-    d_recovery.tell();
-    if (const std::size_t blocks = take(labels, n))
-        update(blocks);
-}
-
 void front_filter::hold(const std::uint8_t* labels, std::size_t n)
 {
-    d_data_aided = false;
-    take(labels, n);
-}
-
-// Labels that nothing is searched beside.
-std::size_t front_filter::take(const std::uint8_t* labels, std::size_t n)
-{
+    // Nothing is searched beside these.
     carrier_follower* const carrier = d_stream.follower();
     if (carrier)
         carrier->stop_searching();
-    if (note(labels, n))
+    if (note(labels, nullptr, n))
         carrier->measure(d_stream.history, d_stream.target, d_pace.step, is_hard());
-    return due();
+    due();
 }
 
 // Returns whether a step of the carrier has ended.
-bool front_filter::note(const std::uint8_t* labels, std::size_t n)
+bool front_filter::note(const std::uint8_t* labels,
+                        const std::uint8_t* known,
+                        std::size_t n)
 {
     sample_history& history = d_stream.history;
     d_untrained -= std::min(d_untrained, n);
     if (d_stream.carrier)
         d_stream.carrier->note(history, history.next(), n);
-    history.note(labels, n);
+    history.note(labels, n, known);
     d_pace.position += n;
     return d_stream.carrier && d_pace.position % d_pace.step == 0;
 }
@@ -207,11 +201,11 @@ std::size_t front_filter::due()
     return symbols / block;
 }
 
-// Whether decisions count as sure: known ones, in bursts, whose taps are rougher than the model's
+// Whether decisions count as sure: in bursts, whose taps are rougher than the model's
 // noise, and of a filter that is lost.
 bool front_filter::is_hard() const
 {
-    return d_data_aided || d_recovery.state() == recovery_state::trained ||
+    return d_recovery.state() == recovery_state::trained ||
            !d_recovery.is_used() || d_recovery.is_lost(d_stream);
 }
 

@@ -141,14 +141,15 @@ public:
     feature_view filter(const feature_view& windows);
 
     /*! Takes the labels of filter()'s symbols, all of them, as they were decided.
+     * \param known null, or of each symbol what it is known to be, not_known where it is not. What is
+     * learnt from is that; blocks that are known wholly need no recovery
      * \param decides,net the network behind it: the recovery has some symbols decided without
      * the filter, and while the filter is lost it has its own decided */
     void decided(const std::uint8_t* labels,
+                 const std::uint8_t* known,
                  std::size_t n,
                  decider& decides,
                  const prepared_network& net);
-    //! The same with known labels, which need no recovery.
-    void known(const std::uint8_t* labels, std::size_t n);
     //! The same with labels that nothing is learnt from.
     void hold(const std::uint8_t* labels, std::size_t n);
     /*! Behind decided(): the symbols of a step that has ended, and twice the waveform's reach
@@ -190,8 +191,7 @@ private:
     };
     pace next_pace() const;
     void forget_samples();
-    std::size_t take(const std::uint8_t* labels, std::size_t n);
-    bool note(const std::uint8_t* labels, std::size_t n);
+    bool note(const std::uint8_t* labels, const std::uint8_t* known, std::size_t n);
     std::size_t due();
     bool is_hard() const;
     bool acquire();
@@ -201,7 +201,6 @@ private:
     recovery d_recovery;
     pace d_pace;
     bool d_starts = false;
-    bool d_data_aided = false;            // whether the latest labels are known ones
     std::vector<std::uint8_t> d_own;      // labels behind the filter, while it is lost
     aligned_floats d_unfiltered;          // complex windows, while it is lost
     std::vector<std::uint8_t> d_training; // labels

@@ -4,6 +4,7 @@
 #include "core/common/checks.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace gr::adann::core {
 
@@ -24,9 +25,15 @@ learning_target::learning_target(std::shared_ptr<const expected_waveform> wavefo
                                  std::size_t symbols)
     : d_waveform(std::move(waveform)),
       d_soft(*d_waveform, alphabet),
+      d_points(alphabet.points()),
       d_expected(symbols * d_waveform->stride()),
       d_rest((symbols + d_soft.window()) * d_waveform->stride())
 {
+    float power = 0;
+    for (const auto& point : d_points)
+        power += std::norm(point) / static_cast<float>(d_points.size());
+    for (auto& point : d_points)
+        point /= std::sqrt(power);
 }
 
 void learning_target::soften(sample_history& history, std::size_t symbol, std::size_t n)
@@ -40,7 +47,14 @@ void learning_target::soften(sample_history& history, std::size_t symbol, std::s
     const float* const samples = history.filtered(start);
     for (std::size_t i = 0; i < floats; ++i)
         d_rest[i] = samples[i] - d_rest[i];
-    d_soft.find(history.labels(symbol), d_rest.data(), n, history.decisions(symbol));
+    soft_decision* const found = history.decisions(symbol);
+    d_soft.find(history.labels(symbol), d_rest.data(), n, found);
+    for (std::size_t k = 0; k < n; ++k) {
+        *history.estimates(symbol + k) =
+            d_points[*history.labels(symbol + k)] + found[k].received;
+        if (history.is_told(symbol + k))
+            found[k] = {};
+    }
 }
 
 float* learning_target::aim(const sample_history& history,
@@ -60,7 +74,12 @@ learning_target::block learning_target::aim_block(const sample_history& history,
                                                   bool hard)
 {
     float* const expected = expect(history.labels(symbol), n);
-    const float latest = d_soft.slope(history.decisions(symbol), n);
+    // Of the symbols that are not known; the others do not follow any estimate.
+    const float part =
+        static_cast<float>(history.untold(symbol, n)) / static_cast<float>(n);
+    if (!(part > 0))
+        return { expected, 0, {} };
+    const float latest = d_soft.slope(history.decisions(symbol), n) / part;
     // Beyond 1 means vary more than estimates do: silence, or another signal.
     if (hard || latest > 1)
         return { expected, 0, {} };
@@ -77,8 +96,8 @@ learning_target::block learning_target::aim_block(const sample_history& history,
     }
     const float left =
         d_soft.aim(history.decisions(symbol), n, d_slope, samples, expected);
-    known.scatter = left / count / (1 - std::clamp(latest, d_slope, most_slope));
-    return { expected, d_slope, known };
+    known.scatter = left / count / (1 - part * std::clamp(latest, d_slope, most_slope));
+    return { expected, d_slope, known, part };
 }
 
 } // namespace gr::adann::core

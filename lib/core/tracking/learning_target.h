@@ -66,6 +66,7 @@ public:
         float* expected; //!< interleaved; valid until the next call
         float slope;     //!< that was aimed with: 0 of sure decisions
         std::optional<tap_bank::measured> measured; //!< with a slope
+        float part = 1; //!< of the symbols, that follows estimates: those that are not known
     };
     block aim_block(const sample_history& history,
                     std::size_t symbol,
@@ -77,6 +78,7 @@ public:
 private:
     std::shared_ptr<const expected_waveform> d_waveform;
     soft_decisions d_soft;
+    std::vector<std::complex<float>> d_points; // of labels, of unit power
     aligned_floats d_expected, d_rest;
     float d_slope = 0;
 };

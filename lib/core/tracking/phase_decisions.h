@@ -57,6 +57,12 @@ public:
     {
         return &d_labelled[angle][symbol];
     }
+    //! A symbol that is known, at all angles.
+    void set_known(std::size_t symbol, std::uint8_t label)
+    {
+        for (auto& each : d_labelled)
+            each[symbol] = label;
+    }
     //! The same labels at all angles, before `end`.
     void set_labels(const std::uint8_t* labels, std::size_t end);
     void move_back(std::size_t symbols);

@@ -88,6 +88,7 @@ recovery::recovery(const tracked_stream& stream,
               static_cast<float>(stream.history.floats_per_sample())),
       d_chance(left_at_random(alphabet, stream.history.floats_per_sample())),
       d_judge(waveform, d_symmetries),
+      d_ambiguity(alphabet, stream.target.variance()),
       d_channel(*waveform,
                 d_symmetries.size(),
                 d_judge.shape().taps(),
@@ -159,6 +160,44 @@ void recovery::forget_loss()
 {
     d_displaced = {};
     d_tries = 0;
+}
+
+void recovery::resolve(tracked_stream& stream, std::size_t blocks, bool may_start)
+{
+    sample_history& history = stream.history;
+    carrier_follower* const carrier = stream.follower();
+    constexpr int around = ambiguity::around;
+    const std::size_t n = blocks * tracked_stream::block;
+    // Symbols are estimated once those around them are decided, of float samples with the next update.
+    const std::size_t behind = stream.target.reach() + around + (carrier ? 0 : n);
+    if (history.known() < n + behind + around || !is_used() || is_lost(stream))
+        return;
+    for (std::size_t k = history.next() - behind - n; k < history.next() - behind; ++k)
+        if (history.is_told(k))
+            d_ambiguity.take(history.truth(k),
+                             history.estimates(k),
+                             history.decided(k));
+    const displacement by = d_ambiguity.found();
+    if (by.none())
+        return;
+    d_ambiguity.reset();
+    if (by.later == 0 && carrier) {
+        carrier->turn_aside(history, by.turned);
+    } else {
+        const std::size_t turns = d_symmetries.size();
+        const std::size_t latest = std::min(history.known(), blind_symbols);
+        const hypothesis proposed{ hypothesis::source::present,
+                                   history.decided(history.next() - latest),
+                                   latest,
+                                   {},
+                                   limit() };
+        if (!may_start ||
+            !start(stream, proposed, { by.later, (turns - by.turned) % turns }))
+            return;
+        forget_loss();
+        happens(recovery_event::settles);
+    }
+    d_channel.reset();
 }
 
 void recovery::supervise(tracked_stream& stream,
@@ -250,7 +289,7 @@ judge::verdict recovery::compare(tracked_stream& stream, const network_decider& 
             history.sample(history.next() - d_plain.size() / 2), stream.filter.phase());
     }
     return d_judge.compare(still(stream),
-                           history.labels(symbol),
+                           history.decided(symbol),
                            received,
                            &d_plain[stream.target.reach()],
                            turned);
@@ -274,7 +313,7 @@ bool recovery::is_believed(const tracked_stream& stream, const hypothesis& propo
     const std::size_t symbol = history.latest(judge::symbols);
     const float others =
         std::min(d_judge.left(history.received(history.owned(symbol)), &d_plain[around]),
-                 d_judge.left(still(stream), history.labels(symbol)));
+                 d_judge.left(still(stream), history.decided(symbol)));
     return clearly_less(
         d_judge.left(proposed.samples, proposed.labels + proposed.n - symbols), others);
 }
@@ -306,7 +345,7 @@ bool recovery::propose_at_level(tracked_stream& stream,
             return true;
     }
     // The judge is to be as it was.
-    d_judge.left(still(stream), history.labels(history.latest(judge::symbols)));
+    d_judge.left(still(stream), history.decided(history.latest(judge::symbols)));
     return false;
 }
 
@@ -386,7 +425,7 @@ bool recovery::propose_blindly(tracked_stream& stream, bool may_start)
 bool recovery::settle(tracked_stream& stream, bool may_start)
 {
     const sample_history& history = stream.history;
-    const std::uint8_t* const latest = history.labels(history.latest(judge::symbols));
+    const std::uint8_t* const latest = history.decided(history.latest(judge::symbols));
     const float left = d_judge.left();
     const float most =
         limit() *
@@ -408,7 +447,7 @@ bool recovery::settle(tracked_stream& stream, bool may_start)
         if (!by.none()) {
             const std::size_t n = std::min(history.known(), blind_symbols);
             const hypothesis proposed{ hypothesis::source::present,
-                                       history.labels(history.next() - n),
+                                       history.decided(history.next() - n),
                                        n,
                                        still(stream),
                                        limit() };
@@ -432,7 +471,7 @@ bool recovery::settle(tracked_stream& stream, bool may_start)
 bool recovery::has_unusual_power(const tracked_stream& stream) const
 {
     const std::size_t n = d_plain.size();
-    return d_power.is_unusual(stream.history.labels(stream.history.next() - n), n);
+    return d_power.is_unusual(stream.history.decided(stream.history.next() - n), n);
 }
 
 // How the labels are displaced whose channel the judge has.
@@ -494,6 +533,7 @@ void recovery::start_over(tracked_stream& stream)
 {
     stream.start_over();
     d_judge.reset();
+    d_ambiguity.reset();
     d_displaced = {};
     d_vain_tests = 0;
     happens(recovery_event::starts);
@@ -502,6 +542,7 @@ void recovery::start_over(tracked_stream& stream)
 void recovery::state(archive& members)
 {
     members("judge", d_judge);
+    members("ambiguity", d_ambiguity);
     members("channel", d_channel);
     auto state = static_cast<std::size_t>(d_state);
     members("state", state, std::size_t{ 0 }, recovery_states - 1);

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "core/signal/blind_decisions.h"
+#include "core/tracking/ambiguity.h"
 #include "core/tracking/belief.h"
 #include "core/tracking/judge.h"
 #include "core/tracking/label_power.h"
@@ -134,6 +135,9 @@ public:
     void check(const tracked_stream& stream);
     //! Labels are known.
     void tell();
+    /*! Undoes a rotation or a delay that known symbols show.
+     * \param blocks,may_start as supervise() has them */
+    void resolve(tracked_stream& stream, std::size_t blocks, bool may_start);
     //! A training sequence has set the taps.
     void train();
     //! Back to taps that do nothing, of a link that nothing is known of.
@@ -171,6 +175,7 @@ private:
     float d_noise,
         d_chance; // mean squares that the waveform leaves: as trained, at random
     judge d_judge;
+    ambiguity d_ambiguity;
     last_channel d_channel; // when it was last settled
     label_power d_power;
     std::shared_ptr<blind_decisions> d_blind; // copies share it: it keeps nothing

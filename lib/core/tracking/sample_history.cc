@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace gr::adann::core {
 
@@ -25,6 +26,9 @@ sample_history::sample_history(const window_geometry& window,
       d_filtered(d_samples.re.size() * floats_per_sample()),
       d_bad(d_samples.re.size()),
       d_labels(d_capacity + most),
+      d_truth(d_labels.size(), not_known),
+      d_decided(d_labels.size()),
+      d_estimates(d_labels.size()),
       d_decisions(d_labels.size())
 {
     forget();
@@ -64,6 +68,9 @@ std::size_t sample_history::make_room(std::size_t n)
     move_back(d_filtered, from * floats_per_sample());
     move_back(d_bad, from);
     move_back(d_labels, symbols);
+    move_back(d_truth, symbols);
+    move_back(d_decided, symbols);
+    move_back(d_estimates, symbols);
     move_back(d_decisions, symbols);
     d_next -= symbols;
     d_loaded -= from;
@@ -134,8 +141,14 @@ void sample_history::filter_again()
     d_ready = std::min(window_begin(d_next), owned(d_next - d_around));
 }
 
-void sample_history::note(const std::uint8_t* labels, std::size_t n)
+void sample_history::note(const std::uint8_t* labels,
+                          std::size_t n,
+                          const std::uint8_t* known)
 {
+    if (known)
+        std::copy_n(known, n, d_truth.begin() + d_next);
+    else
+        std::fill_n(d_truth.begin() + d_next, n, not_known);
     relabel(d_next, labels, n);
     d_next += n;
     d_known = std::min(d_known + n, d_past);
@@ -146,7 +159,29 @@ void sample_history::relabel(std::size_t symbol,
                              std::size_t n)
 {
     std::copy_n(labels, n, d_labels.begin() + symbol);
+    std::copy_n(labels, n, d_decided.begin() + symbol);
     std::fill_n(d_decisions.begin() + symbol, n, soft_decision{});
+    std::fill_n(d_estimates.begin() + symbol,
+                n,
+                std::complex<float>(std::numeric_limits<float>::quiet_NaN()));
+    for (std::size_t k = symbol; k < symbol + n; ++k)
+        if (is_told(k))
+            d_labels[k] = d_truth[k];
+}
+
+std::size_t sample_history::untold(std::size_t symbol, std::size_t n) const
+{
+    std::size_t found = 0;
+    for (std::size_t k = symbol; k < symbol + n; ++k)
+        found += !is_told(k);
+    return found;
+}
+
+void sample_history::replace(std::size_t symbol, const std::uint8_t* labels)
+{
+    for (std::size_t k = symbol; k < d_next; ++k, ++labels)
+        if (!is_told(k))
+            d_labels[k] = d_decided[k] = *labels;
 }
 
 void sample_history::state(archive& members)
@@ -175,6 +210,17 @@ void sample_history::state(archive& members)
                     { d_past },
                     std::uint8_t{ 0 },
                     static_cast<std::uint8_t>(d_classes - 1));
+    members.numbers("decided",
+                    &d_decided[symbol],
+                    { d_past },
+                    std::uint8_t{ 0 },
+                    static_cast<std::uint8_t>(d_classes - 1));
+    members.numbers("truth", &d_truth[symbol], { d_past });
+    static_assert(sizeof(std::complex<float>) == 2 * sizeof(float));
+    members.numbers("estimates",
+                    reinterpret_cast<float*>(&d_estimates[symbol]),
+                    { d_past, 2 },
+                    archive::any);
     static_assert(sizeof(soft_decision) == 5 * sizeof(float));
     members.numbers("decisions",
                     reinterpret_cast<float*>(&d_decisions[symbol]),

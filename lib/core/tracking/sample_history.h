@@ -9,6 +9,7 @@
 #include "core/files/archive.h"
 #include "core/signal/windows.h"
 #include "core/tracking/linear_filter.h"
+#include "core/signal/known_symbols.h"
 #include "core/tracking/soft_decisions.h"
 
 #include <cstdint>
@@ -129,11 +130,31 @@ public:
     void filter_again();
 
     //! The next n symbols have been decided so.
-    void note(const std::uint8_t* labels, std::size_t n);
+    //! \param known null, or what they are known to be, not_known where they are not
+    void note(const std::uint8_t* labels,
+              std::size_t n,
+              const std::uint8_t* known = nullptr);
     //! Other labels of n symbols, as sure ones.
     void relabel(std::size_t symbol, const std::uint8_t* labels, std::size_t n);
+    //! As decided, and known ones in their place.
     const std::uint8_t* labels(std::size_t symbol) const { return &d_labels[symbol]; }
     std::uint8_t* labels(std::size_t symbol) { return &d_labels[symbol]; }
+    //! As decided, whatever is known.
+    const std::uint8_t* decided(std::size_t symbol) const { return &d_decided[symbol]; }
+    std::uint8_t truth(std::size_t symbol) const { return d_truth[symbol]; }
+    bool is_told(std::size_t symbol) const
+    {
+        return is_known(d_truth[symbol], d_classes);
+    }
+    std::size_t untold(std::size_t symbol, std::size_t n) const; //!< of n symbols
+    //! Others than those noted, from a symbol to the latest one; known ones stay.
+    void replace(std::size_t symbol, const std::uint8_t* labels);
+    //! Estimates of points of unit power, whatever is known; NaN of sure decisions.
+    const std::complex<float>* estimates(std::size_t symbol) const
+    {
+        return &d_estimates[symbol];
+    }
+    std::complex<float>* estimates(std::size_t symbol) { return &d_estimates[symbol]; }
     //! What the samples say beyond the labels: zero of sure ones.
     const soft_decision* decisions(std::size_t symbol) const
     {
@@ -155,6 +176,8 @@ private:
     planes d_samples;
     aligned_floats d_filtered;
     std::vector<std::uint8_t> d_bad, d_labels;
+    std::vector<std::uint8_t> d_truth, d_decided;
+    std::vector<std::complex<float>> d_estimates;
     std::vector<soft_decision> d_decisions;
     std::size_t d_next, d_loaded, d_ready;
     std::size_t d_unusable = 0; // the end of the latest samples that are not usable

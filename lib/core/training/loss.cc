@@ -3,6 +3,7 @@
 
 #include "core/common/checks.h"
 #include "core/common/flush_denormals.h"
+#include "core/signal/known_symbols.h"
 
 #include <algorithm>
 #include <cmath>
@@ -47,8 +48,29 @@ float sum_of_largest(const pass& passed, std::size_t classes, std::size_t n)
     return sum_of_lanes(sums);
 }
 
-// Weights the columns of `error`, rows, with the labels' posteriors^(1/4).
+/* Leaves out symbols whose labels are not known. Returns the loss without them, which was found with
+ * label 0 in their place. */
+double leave_out(const std::uint8_t* given,
+                 const pass& passed,
+                 std::size_t classes,
+                 std::size_t n,
+                 double loss,
+                 float* error)
+{
+    for (std::size_t t = 0; t < n; ++t) {
+        if (is_known(given[t], classes))
+            continue;
+        loss +=
+            std::log(std::max(passed.posteriors[t], std::numeric_limits<float>::min()));
+        for (std::size_t k = 0; k < classes; ++k)
+            error[k * tile + t] = 0;
+    }
+    return loss;
+}
+
+// Weights the columns of `error`, rows, with the labels' posteriors^(1/4), or 1 of known ones.
 void weight_by_confidence(const std::uint8_t* labels,
+                          const std::uint8_t* known,
                           const pass& passed,
                           std::size_t classes,
                           std::size_t n,
@@ -56,7 +78,9 @@ void weight_by_confidence(const std::uint8_t* labels,
 {
     float weight[tile] = {};
     for (std::size_t t = 0; t < n; ++t)
-        weight[t] = passed.posteriors[labels[t] * tile + t];
+        weight[t] = known && is_known(known[t], classes)
+                        ? 1.0f
+                        : passed.posteriors[labels[t] * tile + t];
     for (std::size_t t = 0; t < tile; ++t)
         weight[t] = std::sqrt(std::sqrt(weight[t]));
     for (std::size_t k = 0; k < classes; ++k)
@@ -67,6 +91,7 @@ void weight_by_confidence(const std::uint8_t* labels,
 /* Moves a part of each target from its label to the other classes, which share it as the posteriors
  * do: the gradient of the cross-entropy is posteriors less targets. */
 void soften(const std::uint8_t* labels,
+            const std::uint8_t* known,
             const float* doubts,
             const pass& clean,
             std::size_t classes,
@@ -74,6 +99,8 @@ void soften(const std::uint8_t* labels,
             float* error)
 {
     for (std::size_t t = 0; t < n; ++t) {
+        if (known && is_known(known[t], classes))
+            continue;
         const auto posterior = [&](std::size_t k) {
             return clean.posteriors[k * tile + t];
         };
@@ -116,6 +143,7 @@ loss_value loss_gradient::compute(const network& net,
                                   const feature_view& batch,
                                   const std::uint8_t* given_labels,
                                   const float* doubts,
+                                  const std::uint8_t* known,
                                   const loss_settings& settings,
                                   noise_source& noise,
                                   std::vector<float>& gradient)
@@ -180,17 +208,37 @@ loss_value loss_gradient::compute(const network& net,
             std::copy_n(given_labels + first, n, labels);
         else
             d_kernels.argmax(decided_by, d_classes, labels);
-        loss += d_kernels.cross_entropy(trained.passed.logits(),
-                                        trained.passed.posteriors.data(),
-                                        d_classes,
-                                        labels,
-                                        n,
-                                        d_error.data());
+        const std::uint8_t* const truth = known ? known + first : nullptr;
+        for (std::size_t t = 0; t < n; ++t)
+            if (truth && is_known(truth[t], d_classes))
+                labels[t] = truth[t];
+            else if (supervised && !is_known(labels[t], d_classes))
+                labels[t] = 0;
+        double of_tile = d_kernels.cross_entropy(trained.passed.logits(),
+                                                 trained.passed.posteriors.data(),
+                                                 d_classes,
+                                                 labels,
+                                                 n,
+                                                 d_error.data());
+        if (supervised)
+            of_tile = leave_out(given_labels + first,
+                                trained.passed,
+                                d_classes,
+                                n,
+                                of_tile,
+                                d_error.data());
+        loss += of_tile;
         if (given && refined && doubts)
-            soften(
-                labels, doubts + first, d_reference.passed, d_classes, n, d_error.data());
+            soften(labels,
+                   truth,
+                   doubts + first,
+                   d_reference.passed,
+                   d_classes,
+                   n,
+                   d_error.data());
         if (weighted)
-            weight_by_confidence(labels, trained.passed, d_classes, n, d_error.data());
+            weight_by_confidence(
+                labels, truth, trained.passed, d_classes, n, d_error.data());
         if (balances) {
             d_missing.count(labels, n);
             std::uint8_t at_reference[tile];
@@ -213,10 +261,16 @@ loss_value loss_gradient::compute(const network& net,
     tile_noise draws(noise, 0);
     around->end_step(draws, d_sums.data());
 
-    const double count = static_cast<double>(batch.count);
+    const auto learnt = supervised ? std::count_if(given_labels,
+                                                   given_labels + batch.count,
+                                                   [this](std::uint8_t label) {
+                                                       return is_known(label, d_classes);
+                                                   })
+                                   : static_cast<std::ptrdiff_t>(batch.count);
+    const double count = static_cast<double>(std::max<std::ptrdiff_t>(learnt, 1));
     for (std::size_t p = 0; p < gradient.size(); ++p)
         gradient[p] = static_cast<float>(sum_of_lanes(&d_sums[p * lanes]) / count);
-    return { loss / count, confidence / count };
+    return { loss / count, confidence / static_cast<double>(batch.count) };
 }
 
 void loss_gradient::reset()

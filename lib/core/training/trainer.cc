@@ -2,6 +2,7 @@
 #include "core/training/trainer.h"
 
 #include "core/common/checks.h"
+#include "core/signal/known_symbols.h"
 
 #include <algorithm>
 #include <cmath>
@@ -55,7 +56,8 @@ void trainer::set(const training_settings& settings)
 
 step_result trainer::step(const feature_view& batch,
                           const std::uint8_t* given_labels,
-                          const float* doubts)
+                          const float* doubts,
+                          const std::uint8_t* known)
 {
     constexpr double none = std::numeric_limits<double>::quiet_NaN();
     check_range<std::size_t>(
@@ -65,17 +67,20 @@ step_result trainer::step(const feature_view& batch,
     const bool supervised = row(d_loss.loss).supervised();
     if (supervised && !given_labels)
         refuse("labels", "missing", "one per feature vector for the loss 'supervised'");
-    if (given_labels)
-        check_range<std::size_t>(
-            "label",
-            *std::max_element(given_labels, given_labels + batch.count),
-            0,
-            d_network.outputs() - 1);
+    bool teaches = !supervised;
+    for (std::size_t i = 0; given_labels && i < batch.count; ++i) {
+        if (supervised && given_labels[i] == not_known)
+            continue;
+        check_range<std::size_t>("label", given_labels[i], 0, d_network.outputs() - 1);
+        teaches = true;
+    }
+    if (!teaches)
+        return { none, none, false };
     if (!all_usable(batch.data, batch.floats()))
         return { none, none, false };
 
     const auto value = d_loss_gradient.compute(
-        d_network, batch, given_labels, doubts, d_loss, d_noise, d_gradient);
+        d_network, batch, given_labels, doubts, known, d_loss, d_noise, d_gradient);
     // The optimizers square the gradient, so its squares must be finite too.
     const float squares = std::inner_product(
         d_gradient.begin(), d_gradient.end(), d_gradient.begin(), 0.0f);

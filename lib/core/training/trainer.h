@@ -39,12 +39,15 @@ public:
      * parameters and the optimizer stay as they are. So do the parameters if they, or the
      * optimizer, would not be finite afterwards; the optimizer is empty then.
      * \param batch feature vectors of the network's dimension, at least one
-     * \param given_labels batch.count labels 0 … M-1, needed by losses with known labels
-     * and taken by pseudo-labels that are refined; else not used
-     * \param doubts null, or of refined labels how probably each is wrong, see loss_gradient */
+     * \param given_labels batch.count labels 0 … M-1, needed by losses with known labels, not_known where
+     * one is not, and taken by pseudo-labels that are refined; else not used. If none is known, the
+     * batch is rejected
+     * \param doubts null, or of refined labels how probably each is wrong, see loss_gradient
+     * \param known null, or of each symbol what it is known to be, see loss_gradient */
     step_result step(const feature_view& batch,
                      const std::uint8_t* given_labels = nullptr,
-                     const float* doubts = nullptr);
+                     const float* doubts = nullptr,
+                     const std::uint8_t* known = nullptr);
 
     //! All but optimizer and seed.
     //! \throws std::invalid_argument naming the setting that is out of range

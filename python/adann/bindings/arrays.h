@@ -6,6 +6,7 @@
 #pragma once
 
 #include "core/common/checks.h"
+#include "core/signal/known_symbols.h"
 #include "core/signal/windows.h"
 
 #include <pybind11/numpy.h>
@@ -47,9 +48,11 @@ inline feature_view view_of(const py::array_t<float>& features, std::size_t dime
 }
 
 // Of `count` symbols, one each of 0 to size - 1, for what indexes by them; nullptr where
-// there are none.
-inline const std::uint8_t*
-labels_for(const std::optional<labels_array>& labels, std::size_t count, std::size_t size)
+// there are none. not_known is one of them where not all have to be.
+inline const std::uint8_t* labels_for(const std::optional<labels_array>& labels,
+                                      std::size_t count,
+                                      std::size_t size,
+                                      bool all_known = true)
 {
     if (!labels)
         return nullptr;
@@ -58,8 +61,9 @@ labels_for(const std::optional<labels_array>& labels, std::size_t count, std::si
                py::str(labels->attr("shape")).cast<std::string>(),
                "(" + std::to_string(count) + ",)");
     const std::uint8_t* const first = labels->data();
-    const auto* const wrong = std::find_if(
-        first, first + count, [size](std::uint8_t label) { return label >= size; });
+    const auto* const wrong = std::find_if(first, first + count, [=](std::uint8_t label) {
+        return label >= size && (all_known || label != not_known);
+    });
     if (wrong != first + count)
         check_range<std::size_t>(
             "labels[" + std::to_string(wrong - first) + "]", *wrong, 0, size - 1);

@@ -62,16 +62,24 @@ Raises ValueError naming the setting that is out of range.)")
             "step",
             [](learner& self,
                const py::array_t<float>& features,
-               const std::optional<labels_array>& labels) {
+               const std::optional<labels_array>& labels,
+               const std::optional<labels_array>& known) {
                 const auto view = view_of(features, self.in_use().inputs());
                 const auto* given =
                     labels_for(labels, view.count, self.in_use().outputs());
-                if (!given && row(self.settings().loss).supervised())
-                    refuse("labels", "missing", "known ones for the loss 'supervised'");
+                const auto* truth =
+                    labels_for(known, view.count, self.in_use().outputs(), false);
+                if (row(self.settings().loss).supervised()) {
+                    truth = truth ? truth : given;
+                    if (!truth)
+                        refuse(
+                            "labels", "missing", "known ones for the loss 'supervised'");
+                }
                 std::vector<learner_event> events;
                 {
                     const py::gil_scoped_release unlocked;
-                    events = self.step(view, given ? given : decided(self, view).data());
+                    events = self.step(
+                        view, given ? given : decided(self, view).data(), 1, truth);
                 }
                 py::list told;
                 for (const auto& event : events)
@@ -80,10 +88,12 @@ Raises ValueError naming the setting that is out of range.)")
             },
             py::arg("features"),
             py::arg("labels") = py::none(),
+            py::arg("known") = py::none(),
             R"(Learns from one batch: float32 (N, D), N from 1 to batch.
 
 labels: uint8 (N,), for the loss 'supervised' the known ones, else as learner.network decides them,
-which is done here if they are not given. Returns a dictionary for each event ("step", "paused",
+which is done here if they are not given. known: uint8 (N,), what symbols are known to be, 255 where
+not: the loss 'supervised' learns these only, the others learn them as the truth. Returns a dictionary for each event ("step", "paused",
 "resumed", "rollback"): event, detail, step, loss, confidence (both of "step" only) and network,
 whose weights decide. None while a pause goes on.)")
         .def(

@@ -38,7 +38,7 @@ public:
         feature_view view = view_of(windows, d_filter.dimension());
         if (view.stride != d_window.stride())
             refuse("windows' stride", view.stride, std::to_string(d_window.stride()));
-        const auto* truth = labels_for(known, view.count, d_net.outputs());
+        const auto* truth = labels_for(known, view.count, d_net.outputs(), false);
         labels_array labels(view.count);
         floats filtered({ view.count, d_window.stride() });
         for (std::size_t done = 0; done < view.count;) {
@@ -51,10 +51,8 @@ public:
             std::copy_n(seen.data + own,
                         n * view.stride,
                         filtered.mutable_data() + done * view.stride);
-            if (truth)
-                d_filter.known(truth + done, n);
-            else
-                d_filter.decided(decided, n, d_decider, d_prepared);
+            d_filter.decided(
+                decided, truth ? truth + done : nullptr, n, d_decider, d_prepared);
             done += n;
             d_position += n;
         }
@@ -114,7 +112,8 @@ void bind_tracking(py::module& m)
             py::arg("windows"),
             py::arg("known") = py::none(),
             "Labels (N,) and the symbols' filtered samples (N, stride) of float32 windows "
-            "(N, dimension) of a stream; it learns from the known labels, if given.")
+            "(N, dimension) of a stream; it learns from the known "
+            "labels, if given, 255 where one is not.")
         .def("train",
              &tracked_network::train,
              py::arg("labels"),

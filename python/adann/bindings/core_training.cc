@@ -109,6 +109,7 @@ void bind_training(py::module& m)
            const std::optional<labels_array>& labels,
            const std::optional<
                py::array_t<float, py::array::c_style | py::array::forcecast>>& doubts,
+           const std::optional<labels_array>& known,
            const py::kwargs& given) {
             const auto view = view_of(features, net.inputs());
             if (doubts && static_cast<std::size_t>(doubts->size()) != view.count)
@@ -117,14 +118,19 @@ void bind_training(py::module& m)
             loss_settings::visit(settings, setting_checks{});
             std::vector<float> gradient(net.parameters().size());
             given_noise drawn(noise);
-            const auto value = loss_gradient(net, label_parts{}, noise_kind::full)
-                                   .compute(net,
-                                            view,
-                                            labels_for(labels, view.count, net.outputs()),
-                                            doubts ? doubts->data() : nullptr,
-                                            settings,
-                                            drawn,
-                                            gradient);
+            const auto value =
+                loss_gradient(net, label_parts{}, noise_kind::full)
+                    .compute(net,
+                             view,
+                             labels_for(labels,
+                                        view.count,
+                                        net.outputs(),
+                                        !row(settings.loss).supervised()),
+                             doubts ? doubts->data() : nullptr,
+                             labels_for(known, view.count, net.outputs(), false),
+                             settings,
+                             drawn,
+                             gradient);
             return py::make_tuple(value.loss, floats(gradient.size(), gradient.data()));
         },
         py::arg("network"),
@@ -132,9 +138,11 @@ void bind_training(py::module& m)
         py::arg("noise"),
         py::arg("labels") = py::none(),
         py::arg("doubts") = py::none(),
+        py::arg("known") = py::none(),
         ("Loss and its gradient (P,) with the noise given: float32 (uses, N, D). doubts, float32 "
          "(N,): how probably each of the labels is wrong, for the pseudo-label refined; NaN: as "
-         "the posteriors say.\n\n"
+         "the posteriors say. known, uint8 (N,): labels that are certain, 255 elsewhere. With the "
+         "loss supervised, labels may be 255 as well.\n\n"
          "Settings, by their names, none automatic that the loss needs:" +
          settings_doc<loss_settings>())
             .c_str());
@@ -209,7 +217,8 @@ above all, are not counted.)");
                const py::array_t<float>& features,
                const std::optional<labels_array>& labels) {
                 const auto view = view_of(features, self.net().inputs());
-                const auto* known = labels_for(labels, view.count, self.net().outputs());
+                const auto* known =
+                    labels_for(labels, view.count, self.net().outputs(), false);
                 const py::gil_scoped_release unlocked;
                 const auto result = self.step(view, known);
                 return std::make_tuple(result.loss, result.confidence, result.accepted);

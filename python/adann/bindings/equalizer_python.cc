@@ -118,7 +118,7 @@ void bind_equalizer(py::module& m)
              R"(Neural-network equalizer that re-trains itself on the signal it receives.
 
 Input: samples as the model says (sample i*sps the middle of symbol i, zero mean, unit
-power), or feature vectors; for the loss 'supervised' known labels at input 1.
+power), or feature vectors; optionally known labels at input 1, 255 where not known.
 Outputs: labels (byte), optionally posteriors (M floats), the soft symbol (as received, with its noise, some
 ten symbols after the label; without an expected waveform the posterior mean), and the bit error rate estimated without labels (float), one value per batch.
 Message ports: status (a dictionary per step, live at most 20 a second, and change of state), control
@@ -133,6 +133,10 @@ constellation, sps, half_window, complex: of the samples, without a model; a mod
 classes: how many posteriors are expected of a model; another number is refused
 Settings, by their names:)") +
          settings_doc<equalizer_settings>() + R"(
+
+Known symbols, at input 1 or in the patterns known_symbols, teach the front filter and the network as the
+truth with every loss, and undo a rotation, or a delay of up to four symbols; the loss 'supervised' teaches
+the network by these only. Labels come out as decided, known or not.
 
 A training sequence, which each burst begins with, needs a model with an expected waveform: from
 its front filter's taps, the carrier's phase and its frequency, up to 1/32 cycle per symbol, are found at
@@ -209,6 +213,11 @@ ValueError) if the model file cannot be read.)")
         .def("bursts",
              &equalizer::bursts,
              "Bursts whose training sequence the front filter took its taps from.")
+        .def(
+            "known_position",
+            &equalizer::known_position,
+            "Symbol, below the longest period of known_symbols and counted from the stream's "
+            "first, at which their frames start; -1: not found.")
         .def("frequency",
              &equalizer::frequency,
              "Of the carrier that the front filter takes out, turns a symbol.")

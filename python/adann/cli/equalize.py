@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """adann equalize"""
 
+from __future__ import annotations
+
 import math
+import re
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 import numpy as np
@@ -17,10 +21,28 @@ from .settings import AUTOMATIC, setting_options
 from .terminal import Whole, about, check_outputs, part_options
 from .watch import watch
 
-_OF_STREAMS = {"input", "soft_symbol", "training_sequence", "training_start_tag", "burst_end_tag", "after_burst"}
+_OF_STREAMS = {"input", "soft_symbol", "known_symbols", "training_sequence", "training_start_tag", "burst_end_tag",
+               "after_burst"}
 OPTIONS = [name for name in core.equalizer_settings() if name not in _OF_STREAMS]  # files have no tags
+if TYPE_CHECKING:
+    from ..captures.files import Capture
+
 REPORT_INTERVAL = 60.0  # s between two reports of what is not complete
 OWN_DEFAULTS = {"mode": "lockstep"}  # a file has all the time
+
+
+class _Pattern(click.ParamType):
+    name = "pattern"
+
+    def convert(self, value: Any, param: click.Parameter | None,
+                ctx: click.Context | None) -> tuple[list[int], int, int]:
+        if not re.fullmatch(r"\d+(,\d+)*:\d+:\d+", value):
+            self.fail(f"{value!r}, allowed: LABELS:PERIOD:OFFSET, such as 0,3,3,1:64:0", param, ctx)
+        labels, period, offset = value.split(":")
+        numbers = [int(label) for label in labels.split(",")]
+        if max(numbers) > 255:
+            self.fail(f"label {max(numbers)}, allowed: those of the constellation, and 255 where not known", param, ctx)
+        return numbers, int(period), int(offset)
 
 
 @click.command()
@@ -30,6 +52,12 @@ OWN_DEFAULTS = {"mode": "lockstep"}  # a file has all the time
               help="Received samples; several are equalized one after the other.")
 @click.option("--reference", "references", multiple=True, metavar="FILE",
               help="The labels sent, one file per capture: errors are counted.")
+@click.option("--known", "known_files", multiple=True, metavar="FILE",
+              help="Labels of known symbols, one file per capture and one label per symbol, 255 where not known: "
+                   "they are learnt as the truth.")
+@click.option("--known-pattern", "patterns", multiple=True, metavar="LABELS:PERIOD:OFFSET", type=_Pattern(),
+              help="Known symbols that repeat, such as 0,3,255,1:64:0: labels, 255 where not known, the period and the "
+                   "first label's place in it; where that begins is found. Several make one frame.")
 @click.option("--preset", default="default", type=click.Choice(list(PRESETS)),
               help="The settings that the options below do not give.")
 @setting_options(*OPTIONS, of=core.equalizer_settings(), **OWN_DEFAULTS)
@@ -43,7 +71,8 @@ OWN_DEFAULTS = {"mode": "lockstep"}  # a file has all the time
 @click.option("--page", metavar="FILE", help="What a scope shows, on one page: .pdf, .png or .svg.")
 @click.option("--plot", metavar="FILE", help="BER over blocks: .png, .pdf or .svg.")
 @interrupts.held()
-def equalize(model: str, captures: tuple[str, ...], references: tuple[str, ...], preset: str,
+def equalize(model: str, captures: tuple[str, ...], references: tuple[str, ...],
+             known_files: tuple[str, ...], patterns: tuple[tuple[list[int], int, int], ...], preset: str,
              skip: int, symbols: int | None, block: int, monitor: int | None, output: str | None,
              report_path: str | None, page: str | None, plot: str | None, **options: object) -> None:
     """Decide the symbols of captures while the network adapts to them.
@@ -75,11 +104,19 @@ def equalize(model: str, captures: tuple[str, ...], references: tuple[str, ...],
     if references and len(references) != len(captures):
         raise click.UsageError(f"{len(references)} --reference for {len(captures)} --capture; "
                                "give one for each, or none")
+    if known_files and len(known_files) != len(captures):
+        raise click.UsageError(f"{len(known_files)} --known for {len(captures)} --capture; give one for each, or none")
+    if known_files and patterns:
+        raise click.UsageError("--known and --known-pattern: give one of them")
     settings: dict = {**{name: setting.default for name, setting in core.equalizer_settings().items()},
                 **OWN_DEFAULTS, **PRESETS[preset],
                 **{name: value for name, value in options.items() if value is not None}}
     settings.update({name: None for name, value in settings.items() if value == AUTOMATIC})
     mode = settings["mode"]
+    if patterns:
+        settings["known_symbols"] = list(patterns)
+    if (known_files or patterns) and mode == "off":
+        raise click.UsageError("--known and --known-pattern need --mode lockstep or live")
     if settings["checkpoint"] and mode == "off":
         raise click.UsageError("--checkpoint needs --mode lockstep or live")
     if plot and not references:
@@ -87,13 +124,16 @@ def equalize(model: str, captures: tuple[str, ...], references: tuple[str, ...],
     for name, picture in (("--plot", plot), ("--page", page)):
         if picture and Path(picture).suffix not in (".png", ".pdf", ".svg"):
             raise click.UsageError(f"{name} {picture}: allowed: .png, .pdf, .svg")
-    check_outputs(output, report_path, page, plot, settings["checkpoint"], inputs=(*captures, *references))
+    check_outputs(output, report_path, page, plot, settings["checkpoint"],
+                  inputs=(*captures, *references, *known_files))
     check_outputs(output, report_path, page, plot, inputs=[model])  # a checkpoint may be the model that it goes on from
     if preset in WARNINGS:
         click.echo(f"warning: --preset {preset}: {WARNINGS[preset]}", err=True)
     trained = core.load_model(model)
-    prepared = []
-    for capture in read_captures(captures, references, trained.constellation.size):
+    prepared, known = [], []
+    for number, capture in enumerate(read_captures(captures, references, trained.constellation.size)):
+        if known_files:
+            known.append(_read_known(known_files[number], capture, trained)[skip:])
         with about(capture.path):
             prepared.append(prepare_capture(cut(capture, skip, symbols, trained.sps), trained))
 
@@ -119,7 +159,7 @@ def equalize(model: str, captures: tuple[str, ...], references: tuple[str, ...],
         by_name, seconds = equalize_captures(
             model, prepared, {"equalizer": settings}, progress, watching.status if watching.wanted else None,
             stop=interrupts.come, files={"equalizer": part}, counted={"equalizer": errors} if errors else None,
-            soft=["equalizer"] if report_path or page else [])
+            soft=["equalizer"] if report_path or page else [], known=known or None)
         received = by_name["equalizer"]
         runs = evaluate(prepared, received.labels, trained.constellation, trained.sps, block)
     if errors:
@@ -135,13 +175,16 @@ def equalize(model: str, captures: tuple[str, ...], references: tuple[str, ...],
         **report, "complete": received.complete, "rollbacks": received.rollbacks,
         "estimated_ber": received.estimated_ber, "mer": received.mer,
         "evm": None if received.mer is None else error_vector_magnitude(received.mer),
-        "msymbols_per_second": rate}, report_path, plot)
+        "known_position": received.known_position, "msymbols_per_second": rate}, report_path, plot)
     if page and runs:
         write_page(page, [(Path(run.file).name, run.scope, run.latest(), run.entry()) for run in runs])
     print_table(runs)
     click.echo(f"{mode}, {settings['loss']}: {received.steps} steps of {settings['batch']} symbols, "
                f"{received.dropped} dropped, {received.rejected} rejected, "
                f"{received.rollbacks} rollbacks; {rate:.2f} Msymbols/s")
+    if patterns:
+        click.echo("known symbols: " + ("not found" if received.known_position is None else
+                                        f"frames start at symbol {received.known_position}"))
     if received.mer is not None:
         click.echo(f"MER at the end {received.mer:.1f} dB, EVM {100 * error_vector_magnitude(received.mer):.1f} %")
     if received.estimated_ber:
@@ -155,3 +198,13 @@ def equalize(model: str, captures: tuple[str, ...], references: tuple[str, ...],
                    else "no estimated BER: fewer than 4096 symbols were learnt from")
     if mode == "live" and received.dropped:
         click.echo("live never waits for the adapter, and is for receivers; --mode lockstep waits for each step")
+
+
+def _read_known(path: str, capture: Capture, trained: core.model) -> np.ndarray:
+    """The labels of a capture's known symbols, checked."""
+    from ..captures.files import read_reference
+
+    labels, symbols = read_reference(path, trained.constellation.size), capture.samples.size // trained.sps
+    if labels.size != symbols:
+        raise ValueError(f"{path}: {labels.size} labels, but {capture.path} has {symbols} symbols")
+    return labels

@@ -30,7 +30,8 @@ class Received:
     """labels: decisions of each capture, uint8, UNKNOWN between its bursts, all of them if complete; else it was
     stopped, and the rest is missing, of captures not reached all. The counters are the equalizer's, at the end, and so
     are mer, the modulation error ratio in dB, None without a front filter, and estimated_ber: a dictionary of ber, low,
-    high and trustworthy, or None if it is not known. events: all status messages as dictionaries, or None if they were
+    high and trustworthy, or None if it is not known. known_position: where frames of known_symbols start, None if that
+    is not found. events: all status messages as dictionaries, or None if they were
     not wanted."""
 
     labels: list
@@ -42,6 +43,7 @@ class Received:
     mer: float | None
     estimated_ber: dict | None
     soft: list
+    known_position: int | None
     events: list | None
 
 
@@ -99,11 +101,12 @@ def equalize_captures(model: core.model | str | Path, captures: Sequence[Capture
                       stop: Callable[[], bool] | None = None,
                       files: Mapping[str, Path] | None = None,
                       counted: Mapping[str, RunningErrors] | None = None,
-                      soft: Collection[str] = ()) -> tuple[dict[str, Received], float]:
+                       soft: Collection[str] = (),
+                       known: Sequence[np.ndarray] | None = None) -> tuple[dict[str, Received], float]:
     """Run captures, one after the other, through equalizers that work side by side.
 
     model: core.model, or the path of a model file. captures: what prepare_capture made of each;
-    losses with known labels need their references. receivers: {name: settings of adann.equalizer,
+    losses with known labels need their references, or known. receivers: {name: settings of adann.equalizer,
     e.g. dict(mode="off")}.
     progress: called as progress(labels) with {name: those decided so far}, every 0.1 s.
     on_status: called in another thread with status dictionaries of the equalizers, see
@@ -112,6 +115,7 @@ def equalize_captures(model: core.model | str | Path, captures: Sequence[Capture
     written as they are decided, {name: path}; those not named stay in memory.
     counted: what counts labels and posteriors of receivers as they come, {name: RunningErrors}.
     soft: names of receivers whose soft symbols are kept, of what is measured.
+    known: labels of each capture, as its reference, UNKNOWN where one is not known: every loss learns from them.
     Returns ({name: Received}, seconds). Raises ValueError for settings that are out of range.
     """
     given, model = model, model if isinstance(model, core.model) else core.load_model(str(model))
@@ -120,7 +124,7 @@ def equalize_captures(model: core.model | str | Path, captures: Sequence[Capture
     layout = [(int(start) + first, int(start) + end) for start, capture in zip(starts, captures)
               for first, end in spans(capture, model.sps)]
     top = gr.top_block("adann equalize")
-    known = None
+    told = None
     listener = status_listener(on_status) if on_status else None
     sinks, equalizers, stores, counters, parts = {}, {}, {}, [], {}
     for name, settings in receivers.items():
@@ -148,14 +152,16 @@ def equalize_captures(model: core.model | str | Path, captures: Sequence[Capture
             stores[name] = blocks.message_debug()
             top.msg_connect((equalizers[name], "status"), (stores[name], "store"))
         loss = settings.get("loss")
-        if loss and core.losses[loss].supervised and settings.get("mode") != "off":
-            known = known or _known_labels(captures, model)
-            top.connect(known, (equalizers[name], 1))
+        supervised = loss and core.losses[loss].supervised and not settings.get("known_symbols")
+        if (supervised or known is not None) and settings.get("mode") != "off":
+            told = told or _known_labels(captures, known, model)
+            top.connect(told, (equalizers[name], 1))
     seconds = _run(top, sinks, progress, stop)
 
     return {name: Received(np.split(sinks[name].items, starts[1:-1]), sinks[name].full, block.steps(),
                            block.dropped(), block.rejected(), block.rollbacks(), _known(block.modulation_error_ratio()),
                            _estimate(block.estimated_ber()), parts[name].parts if name in soft else [],
+                           _position(block.known_position()),
                            _messages(stores.get(name)))
             for name, block in equalizers.items()}, seconds
 
@@ -190,6 +196,10 @@ def _estimate(estimate):
     return {name: getattr(estimate, name) for name in ("ber", "low", "high", "trustworthy")}
 
 
+def _position(symbol):
+    return None if symbol < 0 else symbol
+
+
 def _run(top, sinks, progress, stop):
     """Run to the end, or until stop(), and tell progress. Returns the seconds that it took."""
     stopped = False
@@ -217,16 +227,16 @@ def _messages(store):
     return store and [pmt.to_python(store.get_message(i)) for i in range(store.num_messages())]
 
 
-def _known_labels(captures, model):
+def _known_labels(captures, known, model):
     """A source of the label of each symbol that is equalized, UNKNOWN where it is not known."""
-    known = []
-    for capture in captures:
-        if capture.reference is None:
-            raise ValueError("loss supervised needs a reference for each capture")
-        known.append(known_labels(capture.samples, capture.reference, model.constellation.centred, model.sps))
+    aligned = []
+    for capture, labels in zip(captures, known or [capture.reference for capture in captures]):
+        if labels is None:
+            raise ValueError("loss supervised needs a reference, or known labels, for each capture")
+        aligned.append(known_labels(capture.samples, labels, model.constellation.centred, model.sps))
 
     def told():
-        for labels, capture in zip(known, captures):
+        for labels, capture in zip(aligned, captures):
             for first, end in spans(capture, model.sps):
                 yield from portions(labels, first, end)
         yield np.zeros(model.half_window + 1, np.uint8)

@@ -122,7 +122,7 @@ BOOST_DATA_TEST_CASE(errors_are_those_of_a_filter_that_was_told_the_level,
         const auto seen = filter.filter(
             { &samples[k * window.stride()], window.stride(), filter.dimension(), n });
         decides.decide(net, seen, &found[k]);
-        filter.decided(&found[k], n, decides, net);
+        filter.decided(&found[k], nullptr, n, decides, net);
         k += n;
     }
     // A look every 1024 symbols tells; the filter that starts then has as many to learn from.

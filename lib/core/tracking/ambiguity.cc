@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "core/tracking/ambiguity.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace gr::adann::core {
+
+namespace {
+constexpr float sure = 16;         // 10^7 known symbols from one false alarm to the next
+constexpr float memory = 256;      // known symbols
+constexpr float least = 1e-3f;     // of the variance: beyond, one symbol would tell
+constexpr float most = 1000;       // of a sum
+constexpr float false_part = 0.1f; // of known symbols may be known wrongly
+constexpr float most_ratio = 2;    // of one symbol: two false ones tell nothing
+} // namespace
+
+ambiguity::ambiguity(const constellation& symbols, float variance)
+    : d_points(symbols.points()),
+      d_trained(std::max(variance, least)),
+      d_variance(d_trained)
+{
+    float power = 0;
+    for (const auto& point : d_points)
+        power += std::norm(point) / static_cast<float>(d_points.size());
+    for (auto& point : d_points)
+        point /= std::sqrt(power);
+    const std::size_t turns = symbols.symmetries().size();
+    for (int later = -around; later <= around; ++later)
+        for (std::size_t turned = 0; turned < turns; ++turned)
+            if (const displacement by{ later, turned }; !by.none()) {
+                const double angle =
+                    2 * M_PI * static_cast<double>(turned) / static_cast<double>(turns);
+                d_tested.push_back({ by, std::complex<float>(std::polar(1.0, angle)) });
+            }
+}
+
+void ambiguity::reset()
+{
+    for (auto& each : d_tested)
+        each.sum = 0;
+    d_variance = d_trained;
+    d_found = {};
+}
+
+void ambiguity::take(std::uint8_t known,
+                     const std::complex<float>* estimate,
+                     const std::uint8_t* decided)
+{
+    const auto seen = [&](int at) {
+        return std::isnan(estimate[at].real()) ? d_points[decided[at]] : estimate[at];
+    };
+    const std::complex<float> point = d_points[known];
+    const float v = d_variance;
+    const float unlike = std::log1p(1 / v);
+    const auto speaks_for = [=](std::complex<float> z, std::complex<float> wanted) {
+        const float ratio = std::norm(z) / (1 + v) - std::norm(z - wanted) / v + unlike;
+        return std::log((1 - false_part) * std::exp(ratio) + false_part);
+    };
+    const float against = speaks_for(seen(0), point);
+    if (!std::isfinite(against))
+        return;
+    float best = sure;
+    for (auto& each : d_tested) {
+        const float ratio = speaks_for(seen(each.by.later), each.turn * point);
+        if (!std::isfinite(ratio))
+            continue;
+        each.sum += std::clamp(ratio - against, -most_ratio, most_ratio);
+        each.sum = std::clamp(each.sum, 0.0f, most);
+        if (each.sum > best) {
+            best = each.sum;
+            d_found = each.by;
+        }
+    }
+    const float left = std::min(std::norm(seen(0) - point), 2 + v);
+    d_variance = std::max(d_variance + (left - d_variance) / memory, d_trained);
+}
+
+void ambiguity::state(archive& members)
+{
+    members("variance", d_variance, d_trained, 1e3f);
+    std::vector<float> sums;
+    for (const auto& each : d_tested)
+        sums.push_back(each.sum);
+    members.numbers("sums", sums.data(), { sums.size() }, 0.0f, most);
+    for (std::size_t k = 0; k < sums.size(); ++k)
+        if (d_tested[k].sum != sums[k]) // a reader that saves changes nothing
+            d_tested[k].sum = sums[k];
+}
+
+} // namespace gr::adann::core

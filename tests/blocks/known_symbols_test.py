@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Known symbols among those that the equalizer decides: at its second input, and as a pattern."""
+
+import numpy as np
+import pmt
+import pytest
+from gnuradio import adann, blocks, gr
+from gnuradio.adann import core
+from gnuradio.adann.captures.statistics import normalized
+from gnuradio.adann.experiments.bursts import network_for
+from gnuradio.adann.links.radio_link import RadioLink
+from gnuradio.adann.links.simulation import random_labels
+
+LINK = RadioLink("qpsk", echo=0.3, delay=2, snr=5)
+SYMBOLS, UNKNOWN = 1 << 15, 255
+
+
+@pytest.fixture(scope="module")
+def model():
+    return network_for(LINK)
+
+
+@pytest.fixture(scope="module")
+def received():
+    """Labels, and samples that jump by a quarter turn at symbol SYMBOLS / 2."""
+    labels = random_labels(SYMBOLS, 21, 2)
+    samples = normalized(LINK.receive(labels, [21, 1]))
+    return labels, np.r_[samples[:SYMBOLS], 1j * samples[SYMBOLS:]].astype(np.complex64)
+
+
+def pilots(labels, count=16, period=64, wrong=0.0):
+    known = np.where(np.arange(labels.size) % period < count, labels, UNKNOWN).astype(np.uint8)
+    false = (np.random.default_rng(3).random(labels.size) < wrong) & (known != UNKNOWN)
+    known[false] ^= 1
+    return known
+
+
+def run(block, samples, known=None):
+    sink, top = blocks.vector_sink_b(), gr.top_block()
+    top.connect(blocks.vector_source_c(samples), block, sink)
+    if known is not None:
+        top.connect(blocks.vector_source_b(known), (block, 1))
+    top.run()
+    return np.array(sink.data(), np.uint8)
+
+
+def errors(found, labels, first, end):
+    return np.mean(found[first:end] != labels[first:end])
+
+
+@pytest.mark.parametrize("loss", ["aug_vat", "self_training"])
+def test_nothing_known_is_the_same_to_the_bit_as_no_input(model, received, loss):
+    labels, samples = received
+    part = slice(SYMBOLS // 2, SYMBOLS * 3 // 2)  # with the jump
+    found = [run(adann.equalizer(model, mode="lockstep", loss=loss), samples[part], known)
+             for known in (None, np.full(SYMBOLS // 2, UNKNOWN, np.uint8))]
+    np.testing.assert_array_equal(*found)
+
+
+@pytest.mark.parametrize("loss", ["aug_vat", "supervised"])
+@pytest.mark.parametrize("wrong", [0, 0.1])
+def test_pilots_settle_the_rotation_after_a_jump(model, received, loss, wrong):
+    labels, samples = received
+    half = SYMBOLS // 2
+    block = adann.equalizer(model, mode="lockstep", loss=loss)
+    found = run(block, samples, pilots(labels, wrong=wrong))
+    usual = errors(found, labels, half // 2, half)
+    assert errors(found, labels, half + 512, found.size) < 1.3 * usual
+    assert block.front_filter().slips == 1
+
+
+def test_without_pilots_the_rotation_stays(model, received):
+    labels, samples = received
+    found = run(adann.equalizer(model, mode="lockstep"), samples)
+    assert errors(found, labels, SYMBOLS // 2 + 512, found.size) > 0.7
+
+
+def test_labels_come_out_as_decided(model, received):
+    """Wrongly known ones do not replace decisions."""
+    labels, samples = received
+    known = pilots(labels)
+    known[known != UNKNOWN] ^= 3 * (np.arange((known != UNKNOWN).sum()) % 20 == 0).astype(np.uint8)
+    found = run(adann.equalizer(model, mode="lockstep"), samples[:SYMBOLS], known[:SYMBOLS // 2])
+    told = known[:found.size]
+    false = (told != UNKNOWN) & (told != labels[:found.size])
+    assert np.mean(found[false] == told[false]) < 0.1
+
+
+def test_a_pattern_is_found_and_does_what_the_input_does(model, received):
+    labels, samples = received
+    sent = labels.copy()
+    pattern = random_labels(16, 5, 2)
+    at = (np.arange(SYMBOLS) - 40) % 64
+    sent[at < 16] = pattern[at[at < 16]]
+    samples = normalized(LINK.receive(sent, [21, 1]))
+    samples = np.r_[samples[:SYMBOLS], 1j * samples[SYMBOLS:]].astype(np.complex64)
+    block = adann.equalizer(model, mode="lockstep", known_symbols=[(list(pattern), 64, 3)])
+    store, sink, top = blocks.message_debug(), blocks.vector_sink_b(), gr.top_block()
+    top.connect(blocks.vector_source_c(samples), block, sink)
+    top.msg_connect(block, "status", store, "store")
+    top.run()
+    found = np.array(sink.data(), np.uint8)
+    assert block.known_position() == 40 - 3
+    status = [pmt.to_python(store.get_message(i)) for i in range(store.num_messages())]
+    assert status[-1]["known_position"] == 40 - 3
+    half = SYMBOLS // 2
+    assert errors(found, sent, half + 512, found.size) < 1.3 * errors(found, sent, half // 2, half)
+
+
+@pytest.mark.parametrize("known_symbols, message", [
+    ([([0, 1, 2], 2, 0)], "known_symbols' number of labels is 3, allowed: 1 to 2"),
+    ([([0, 4], 64, 0)], "known_symbols' label is 4, allowed: 0 to 3"),
+    ([([0], 64, 64)], "known_symbols' offset is 64, allowed: 0 to 63"),
+    ("word", "known_symbols is 'word', allowed"),
+])
+def test_a_pattern_that_does_not_fit_is_refused(model, known_symbols, message):
+    with pytest.raises(ValueError, match=message):
+        adann.equalizer(model, known_symbols=known_symbols)
+
+
+def test_a_frozen_network_knows_nothing(model):
+    with pytest.raises(ValueError, match="known_symbols is given, allowed: with a mode other than 'off'"):
+        adann.equalizer(model, mode="off", known_symbols=[([0, 1], 64, 0)])
+
+
+def test_supervised_learns_the_known_symbols_alone():
+    """Its gradient is that of a batch of these."""
+    random = np.random.default_rng(2)
+    features = random.standard_normal((40, 6)).astype(np.float32)
+    labels = random.integers(0, 4, 40).astype(np.uint8)
+    known = np.where(random.random(40) < 0.3, labels, UNKNOWN).astype(np.uint8)
+    net = core.network([6, 5, 4])
+    net.initialize(3)
+
+    def of(rows, targets):
+        noise = np.zeros((1, len(rows), 6), np.float32)
+        return core.loss_gradient(net, rows, noise, targets, loss="supervised")
+
+    told = known != UNKNOWN
+    expected, found = of(features[told], labels[told]), of(features, known)
+    assert found[0] == pytest.approx(expected[0], rel=1e-5)
+    np.testing.assert_allclose(found[1], expected[1], atol=1e-6)
+    assert not core.trainer(net, loss="supervised", learning_rate=0.01).step(
+        features, np.full(40, UNKNOWN, np.uint8))[2]
+
+
+def test_every_loss_learns_known_labels_as_certain_ones():
+    """All known: the gradient is the supervised one, at the samples as they are."""
+    random = np.random.default_rng(2)
+    features = random.standard_normal((40, 6)).astype(np.float32)
+    labels = random.integers(0, 4, 40).astype(np.uint8)
+    net = core.network([6, 5, 4])
+    net.initialize(3)
+    noise = np.zeros((3, 40, 6), np.float32)
+    expected = core.loss_gradient(net, features, noise, labels, loss="supervised")
+    for pseudo_label in "clean", "confidence_weighted", "refined":
+        found = core.loss_gradient(net, features, noise, known=labels, loss="self_training", balance=0,
+                                   pseudo_label=pseudo_label)
+        np.testing.assert_allclose(found[1], expected[1], atol=1e-6)
