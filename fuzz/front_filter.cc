@@ -66,7 +66,7 @@ struct followed {
             for (std::size_t i = 0; good && i < seen.floats(); ++i)
                 require(std::isfinite(seen.data[i]), "finite samples");
             decides->decide(*net, seen, labels);
-            front->decided(labels, n, *decides, *net);
+            front->decided(labels, nullptr, n, *decides, *net);
             done += n;
         }
     }

@@ -261,7 +261,7 @@ def test_status_and_control_while_it_runs(tmp_path):
     top.start()
     wait_until(lambda: len(told("step")) > 5)
     step = told("step")[-1]
-    assert set(step) == {"event", "loss", "confidence", "network", "decided", "step", "updates",
+    assert set(step) == {"event", "loss", "confidence", "network", "refined", "decided", "step", "updates",
                          "dropped", "rejected", "rollbacks", "queued"}
     assert 0 < step["confidence"] <= 1 and step["loss"] > 0
     saved = tmp_path / "saved.safetensors"

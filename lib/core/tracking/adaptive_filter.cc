@@ -19,7 +19,8 @@ adaptive_filter::adaptive_filter(const learning_target& target,
       d_wanted_noise(d_sums.noise(target.waveform().noise_correlation())),
       d_error(d_sums.noise(target.error_correlation())),
       d_power(target.waveform().power()),
-      d_level(std::sqrt(d_power + d_wanted_noise[taps / 2])), // at lag 0: the noise's power
+      d_level(
+          std::sqrt(d_power + d_wanted_noise[taps / 2])), // at lag 0: the noise's power
       d_filter(taps, history.is_complex(), simd::active()),
       d_bank(taps, short_taps, history.is_complex(), block, memories, most_apart),
       d_acquisition(d_sums, history.window().sps()),

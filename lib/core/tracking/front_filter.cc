@@ -205,8 +205,8 @@ std::size_t front_filter::due()
 // noise, and of a filter that is lost.
 bool front_filter::is_hard() const
 {
-    return d_recovery.state() == recovery_state::trained ||
-           !d_recovery.is_used() || d_recovery.is_lost(d_stream);
+    return d_recovery.state() == recovery_state::trained || !d_recovery.is_used() ||
+           d_recovery.is_lost(d_stream);
 }
 
 void front_filter::update(std::size_t blocks)

@@ -66,7 +66,8 @@ public:
         float* expected; //!< interleaved; valid until the next call
         float slope;     //!< that was aimed with: 0 of sure decisions
         std::optional<tap_bank::measured> measured; //!< with a slope
-        float part = 1; //!< of the symbols, that follows estimates: those that are not known
+        float part =
+            1; //!< of the symbols, that follows estimates: those that are not known
     };
     block aim_block(const sample_history& history,
                     std::size_t symbol,

@@ -174,9 +174,7 @@ void recovery::resolve(tracked_stream& stream, std::size_t blocks, bool may_star
         return;
     for (std::size_t k = history.next() - behind - n; k < history.next() - behind; ++k)
         if (history.is_told(k))
-            d_ambiguity.take(history.truth(k),
-                             history.estimates(k),
-                             history.decided(k));
+            d_ambiguity.take(history.truth(k), history.estimates(k), history.decided(k));
     const displacement by = d_ambiguity.found();
     if (by.none())
         return;

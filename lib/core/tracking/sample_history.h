@@ -7,9 +7,9 @@
 #pragma once
 
 #include "core/files/archive.h"
+#include "core/signal/known_symbols.h"
 #include "core/signal/windows.h"
 #include "core/tracking/linear_filter.h"
-#include "core/signal/known_symbols.h"
 #include "core/tracking/soft_decisions.h"
 
 #include <cstdint>
@@ -131,9 +131,8 @@ public:
 
     //! The next n symbols have been decided so.
     //! \param known null, or what they are known to be, not_known where they are not
-    void note(const std::uint8_t* labels,
-              std::size_t n,
-              const std::uint8_t* known = nullptr);
+    void
+    note(const std::uint8_t* labels, std::size_t n, const std::uint8_t* known = nullptr);
     //! Other labels of n symbols, as sure ones.
     void relabel(std::size_t symbol, const std::uint8_t* labels, std::size_t n);
     //! As decided, and known ones in their place.

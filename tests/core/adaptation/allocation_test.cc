@@ -138,7 +138,8 @@ BOOST_DATA_TEST_CASE(
         std::size_t waited = 0;
         const auto decide = [&](std::size_t first, std::size_t count) {
             equalizer.decide({ samples.data() + 4 * first, 4, dimension, count },
-                             labels.data() + first,
+                             row(loss.value).supervised() ? labels.data() + first
+                                                          : nullptr,
                              labels.data() + first,
                              posteriors.data() + 4 * first);
         };

@@ -97,7 +97,7 @@ report received(const std::string& name,
         decides.decide(net, seen, &found[k]);
         // What filter() gave is as it was after decided().
         const std::vector<float> was(seen.data, seen.data + seen.floats());
-        filter.decided(&found[k], n, decides, net);
+        filter.decided(&found[k], nullptr, n, decides, net);
         BOOST_REQUIRE(std::equal(was.begin(), was.end(), seen.data, [](float a, float b) {
             return a == b || (std::isnan(a) && std::isnan(b));
         }));
