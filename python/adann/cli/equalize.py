@@ -7,6 +7,7 @@ import math
 import re
 import time
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -167,8 +168,8 @@ def equalize(model: str, captures: tuple[str, ...], references: tuple[str, ...],
     if report_path or page:
         constellation, sps = trained.constellation, trained.sps
         runs = [replace(run, scope=measure_capture(
-            capture, soft, labels, aligned_reference(labels, capture.reference, constellation, block), constellation,
-            sps)) for run, capture, soft, labels in zip(runs, prepared, received.soft, received.labels)]
+            capture, soft, labels, partial(aligned_reference, labels, capture.reference, constellation, block),
+            constellation, sps)) for run, capture, soft, labels in zip(runs, prepared, received.soft, received.labels)]
     rate = sum(map(len, received.labels)) / seconds / 1e6
     report["adaptation"] |= {"steps": received.steps, "dropped": received.dropped, "rejected": received.rejected}
     write_results(runs, {

@@ -79,20 +79,21 @@ def measured_span(capture: Capture, sps: int) -> tuple[int, int]:
     return max(first, end - MEASURED), end
 
 
-def measure_capture(capture: Capture, soft: np.ndarray, decided: np.ndarray, sent: np.ndarray | None,
-                    constellation: core.constellation, sps: int) -> Measured:
+def measure_capture(capture: Capture, soft: np.ndarray, decided: np.ndarray,
+                    sent: Callable[[slice], np.ndarray | None], constellation: core.constellation,
+                    sps: int) -> Measured:
     """Scope figures of its measured_span.
 
-    capture: as prepared; soft: of the span, as many as there are (of the last labels there are none); decided, sent:
-    labels of the whole capture, see scope.measure. A capture that was stopped before the span has no figures.
+    capture: as prepared; soft: of the span, as many as there are (of the last labels there are none); decided: labels
+    of the whole capture; sent: those of a part of it, see scope.measure. A capture that was stopped before the span has
+    no figures.
     """
     first, end = measured_span(capture, sps)
     end = min(first + len(soft), len(decided))
     if end <= first:
         return Measured(left_out={"all": "it was stopped before the symbols that are measured"})
-    soft = soft[:end - first]
-    return measure(capture.samples[first * sps:end * sps], soft, decided[first:end],
-                   None if sent is None else sent[first:end], constellation, sps)
+    return measure(capture.samples[first * sps:end * sps], soft[:end - first], decided[first:end],
+                   sent(slice(first, end)), constellation, sps)
 
 
 def equalize_captures(model: core.model | str | Path, captures: Sequence[Capture],

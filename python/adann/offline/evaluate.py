@@ -229,17 +229,20 @@ def count_at(decided: Labels, sent: Labels, alignment: Alignment, constellation:
 
 
 def aligned_reference(decided: Labels, sent: Labels | None, constellation: core.constellation,
-                      block: int) -> Labels | None:
-    """The label sent of each decided one (n,), UNKNOWN where none is known, rotated as the decisions are; None where
-    there is no reference or align finds nothing."""
+                      block: int, part: slice) -> Labels | None:
+    """The label sent of each decided one of a part, UNKNOWN where none is known, rotated as the decisions are; None
+    where there is no reference or align finds nothing."""
     alignment = None if sent is None or not len(decided) else align(decided, sent, constellation, block)
     if sent is None or alignment is None:
         return None
     rotated = np.full(256, UNKNOWN, np.uint8)
     rotated[:constellation.size] = constellation.symmetries[alignment.symmetry]
-    aligned = np.full(decided.size, UNKNOWN, np.uint8)
-    first, last = max(0, alignment.delay), min(decided.size, sent.size + alignment.delay)
-    aligned[first:last] = rotated[np.asarray(sent[first - alignment.delay:last - alignment.delay])]
+    start, stop, _ = part.indices(decided.size)
+    aligned = np.full(max(0, stop - start), UNKNOWN, np.uint8)
+    first, last = max(start, alignment.delay), min(stop, sent.size + alignment.delay)
+    if first < last:
+        aligned[first - start:last - start] = rotated[np.asarray(
+            sent[first - alignment.delay:last - alignment.delay])]
     return aligned
 
 

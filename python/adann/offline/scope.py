@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import scipy.fft
 import scipy.optimize
 import scipy.signal
 import scipy.special
@@ -93,8 +94,10 @@ def eye_heights(values: npt.NDArray, labels: Labels, points: npt.NDArray, error_
 def interpolated(samples: npt.NDArray, sps: int) -> Reals:
     """(n, PHASES): the waveform of each symbol, band-limited; phase PHASES/2 is its middle."""
     symbols = samples.size // sps
-    dense = scipy.signal.resample(np.asarray(samples[:symbols * sps], np.float64), symbols * PHASES)
-    return np.roll(dense, PHASES // 2).reshape(symbols, PHASES)
+    padded = scipy.fft.next_fast_len(symbols, real=True)  # a transform of another length takes ten times the memory
+    periodic = np.pad(np.asarray(samples[:symbols * sps], np.float64), (0, (padded - symbols) * sps), "wrap")
+    dense = scipy.signal.resample(periodic, padded * PHASES)
+    return np.roll(dense, PHASES // 2).reshape(padded, PHASES)[:symbols]
 
 
 def eye_widths(waveform: Reals, labels: Labels, points: npt.NDArray, error_rate: float) -> tuple[Reals, int]:

@@ -170,11 +170,10 @@ def try_capture(capture: Capture, symbol_rate: float | None, constellation: core
             for name, each in wrong.items()]
     curves = {name: [int(np.sum(block)) for block in np.array_split(each, _BLOCKS)]
               for name, each in wrong.items()}
-    sent = None
-    if not blind:
-        sent = np.full(samples.size // sps, UNKNOWN, np.uint8)
-        sent[here] = labels
-    scope = measure_capture(prepared, received["AdaNN"].soft[0], received["AdaNN"].labels[0], sent, constellation, sps)
+    sent = np.full(samples.size // sps, UNKNOWN, np.uint8)
+    sent[here] = labels
+    scope = measure_capture(prepared, received["AdaNN"].soft[0], received["AdaNN"].labels[0],
+                            lambda span: None if blind else sent[span], constellation, sps)
     gmi = counted.gmis()[1] if counted else None
     return Trial(doubtful, said, samples, bursts, sps, done.symbol_rate, constellation, fraction, trained.model, rows,
                  blind, _verdict(rows, blind), curves, {"middle samples": middles, "linear equalizer": soft}, scope,
