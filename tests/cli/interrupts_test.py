@@ -124,7 +124,7 @@ def test_an_interrupt_at_any_instant_is_answered(capture, tmp_path, command, ter
         assert len(data) % 2 == 0
         if (tmp_path / "try").exists():
             assert sorted(path.name for path in (tmp_path / "try").iterdir()) == [
-                "capture.sigmf-data", "capture.sigmf-meta", "model.safetensors", "try.png"]
+                "capture.sigmf-data", "capture.sigmf-meta", "model.safetensors", "report.json", "report.pdf", "try.png"]
 
 
 def read_all(master):

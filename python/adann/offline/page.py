@@ -71,7 +71,7 @@ def write_page(path: str | Path, captures: Sequence[tuple[str, Measured, npt.Arr
 def _page(name: str, scope: Measured, rates: npt.ArrayLike, entry: Mapping) -> Any:
     figure = new_figure(*_INCHES)
     (eye, after, levels), (pulse, errors, table) = figure.subplots(2, 3)
-    figure.suptitle(name)
+    figure.suptitle(name.encode("ascii", "backslashreplace").decode())  # fonts lack characters, and say so
     complex_ = np.iscomplexobj(scope.samples)
     part = scope.samples[:_TRACES * scope.sps].real
     if scope.sps > 1 and part.size:
