@@ -121,7 +121,10 @@ bool recovery::was_lost() const
 bool recovery::is_lost(const tracked_stream& stream) const
 {
     const auto [mean, latest] = stream.residual(); // not a number: nothing is lost yet
-    return mean > limit() || (latest > limit() && latest > far_more * mean);
+    // While the phase is searched, a single block exceeds where the phase ran away for some symbols.
+    const bool is_sudden = !(stream.carrier && stream.carrier->is_searching()) &&
+                           latest > limit() && latest > far_more * mean;
+    return mean > limit() || is_sudden;
 }
 
 void recovery::check(const tracked_stream& stream)

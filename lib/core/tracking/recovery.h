@@ -63,7 +63,9 @@ struct hypothesis {
 /*! Supervises a stream behind a filter.
  *
  * The limit of the residual is what the model learnt as noise and three quarters of what decisions
- * at random leave. Beyond it decisions are not used. Every judge::symbols symbols while the stream
+ * at random leave. Beyond it decisions are not used. A single block beyond it, of more than twice the mean
+ * residual, counts as well, but not while the phase is searched: there the phase ran away for some
+ * symbols, which the search mends. Every judge::symbols symbols while the stream
  * is not following, else every tested_every, a test compares its labels with those that the network
  * makes of the samples as they came in (judge.h). After an event the state is:
  *
@@ -79,8 +81,8 @@ struct hypothesis {
  *
  * Every way back is a hypothesis: labels for the latest symbols. By one rule it is believed if its
  * residual is clearly less, under half, than that of the present labels and that of the unfiltered
- * samples' labels (belief.h). Each residual is what a fitted channel behind the expected waveform
- * leaves of the received samples. Taps and carrier then start from the labels. What is proposed:
+ * samples' labels (belief.h). Each is the residual of the received samples relative to the expected
+ * waveform through a fitted channel. Taps and carrier then start from the labels. What is proposed:
  *
  * - level: the latest symbols decided at the constellation's power, where the power of the labels
  *   is surely another one (label_power.h); behind the taps in use, or those when it settled.
@@ -172,8 +174,7 @@ private:
     displacement displaced(const tracked_stream& stream) const;
 
     std::vector<std::vector<std::uint8_t>> d_symmetries;
-    float d_noise,
-        d_chance; // mean squares that the waveform leaves: as trained, at random
+    float d_noise, d_chance; // mean square residuals: as trained, of decisions at random
     judge d_judge;
     ambiguity d_ambiguity;
     last_channel d_channel; // when it was last settled
