@@ -7,6 +7,7 @@
 #pragma once
 
 #include <complex>
+#include <cstddef>
 
 namespace gr::adann::core {
 
@@ -21,6 +22,16 @@ std::complex<T> times(std::complex<T> a, std::complex<T> b)
 {
     return { a.real() * b.real() - a.imag() * b.imag(),
              a.real() * b.imag() + a.imag() * b.real() };
+}
+
+//! The n-th power, n at least 1.
+template <typename T>
+std::complex<T> power(std::complex<T> v, std::size_t n)
+{
+    std::complex<T> product = v;
+    while (--n)
+        product *= v;
+    return product;
 }
 
 template <typename T>

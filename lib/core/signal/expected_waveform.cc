@@ -239,19 +239,26 @@ void expected_waveform::expect(const std::uint8_t* labels,
     }
 }
 
-float expected_waveform::power() const
+std::vector<float> expected_waveform::drawn() const
 {
-    constexpr std::size_t drawn = 4096;
-    std::vector<std::uint8_t> labels(drawn + 2 * reach());
+    constexpr std::size_t symbols = 4096;
+    std::vector<std::uint8_t> labels(symbols + 2 * reach());
     std::uint64_t random = 1;
     for (auto& label : labels)
         label = static_cast<std::uint8_t>((split_mix(random) >> 32) % d_classes);
-    std::vector<float> samples(drawn * stride());
-    expect(&labels[reach()], drawn, samples.data());
-    double sum = 0;
-    for (const float value : samples)
+    std::vector<float> samples(symbols * stride());
+    expect(&labels[reach()], symbols, samples.data());
+    return samples;
+}
+
+float expected_waveform::power() const
+{
+    double sum = 0, samples = 0;
+    for (const float value : drawn()) {
         sum += double{ value } * value;
-    return static_cast<float>(sum / static_cast<double>(drawn * sps()));
+        samples += d_complex ? 0.5 : 1;
+    }
+    return static_cast<float>(sum / samples);
 }
 
 double expected_waveform::residual(const std::uint8_t* labels,

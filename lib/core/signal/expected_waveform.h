@@ -76,7 +76,9 @@ public:
     std::size_t rows() const { return d_shape.rows; }
     //! The rms that it leaves of each float, of symbols that it was not learnt from.
     float noise() const { return d_noise; }
-    //! Mean square of a sample for uniform labels, estimated from 4096 symbols.
+    //! The waveform of 4096 uniform labels, always the same ones: (4096, stride()).
+    std::vector<float> drawn() const;
+    //! Mean square of a sample, of drawn().
     float power() const;
     //! Values of noise_correlation().
     std::size_t lags() const { return std::size_t{ 2 } * noise_reach * sps() + 1; }

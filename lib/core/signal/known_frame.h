@@ -28,8 +28,8 @@ std::vector<std::uint8_t> frame_of(const std::vector<known_pattern>& patterns,
  *
  * Decisions are correlated with the frame's known points at each of its positions. Of n random
  * symbols that correlation C has |C|² / n distributed as exp(-x), for points and decisions of unit
- * power, so the largest one of T positions is believed from x = ln T + 16 on; any rotation leaves it as
- * it is. It is added up from frame to frame, `most_frames` at most. Once found, the known symbols
+ * power, so the largest one of T positions is accepted from x = ln T + 16 on, with an error probability
+ * of exp(-16). It does not depend on the rotation. It is added up from frame to frame, `most_frames` at most. Once found, the known symbols
  * are correlated where they lie, and where that tells nothing twice in a row, it searches again.
  * Decisions are random data elsewhere: an idle pattern that repeats with the frame may be taken for it.
  * Nothing is allocated after construction. */

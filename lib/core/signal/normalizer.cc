@@ -13,10 +13,9 @@ namespace {
 
 constexpr float largest = std::numeric_limits<float>::max();
 constexpr double strays = 1.0 / 64; // of a block, at most; more of them are a new level
-constexpr double risen =
-    16; // times the variance: noise and pulses reach half of that in no run
-constexpr double beyond_all =
-    0.75; // of a run's samples beyond two deviations: no impulse lasts as long
+constexpr double risen = 16;        // times the variance: 12 dB
+// Of a run's samples, beyond two deviations: no impulse lasts as long.
+constexpr double beyond_all = 0.75;
 constexpr float most = 16; // deviations that come out
 
 } // namespace
@@ -160,7 +159,8 @@ bool normalizer::start_over_if_risen(const float* samples)
     if (d_gain == 0 || square < risen * n * d_variance || beyond < beyond_all * n)
         return false;
     d_variance = square / n;
-    d_weight = 1; // of the run before it was limited nothing stays
+    d_weight =
+        1; // soon outweighed: another normalizer after this one saw the run 12 dB too large
     apply();
     return true;
 }

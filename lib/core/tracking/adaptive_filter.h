@@ -46,7 +46,7 @@ public:
     const aligned_floats& identity() const { return d_identity; }
     tap_bank& bank() { return d_bank; }
     const tap_bank& bank() const { return d_bank; }
-    //! Mean square of what the waveform leaves of a filtered sample, over the waveform's own.
+    //! Mean square residual of a filtered sample, relative to the power of the waveform.
     float residual() const { return std::max(d_bank.residual(), 0.0f) / d_power; }
     //! The phase that the taps turn the trained noise by, radians.
     float phase() const { return d_bank.phase(d_wanted_noise.data()); }

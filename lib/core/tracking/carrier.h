@@ -138,7 +138,7 @@ private:
     std::size_t d_sps;
     planes d_rotation;
     phase_bank d_phases;
-    double d_aside = 0;       // radians beside what is followed
+    double d_aside = 0;       // radians, relative to the phase that is followed
     std::size_t d_middle = 0; // the sample in the middle of the latest step measured
 };
 

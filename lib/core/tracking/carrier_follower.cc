@@ -207,15 +207,16 @@ float carrier_follower::turned_by(std::size_t sample, float taps) const
 }
 
 /* Whether lines predict the phase well enough to tell a slip, a step of the constellation's
- * symmetries: beside it by a sixteenth of one at most, rms over the latest eight checks, by less
+ * symmetries: with an error of a sixteenth of one at most, rms over the latest eight checks, of less
  * when there were fewer. Under phase noise they do not. */
-bool carrier_follower::predicts(double beside)
+bool carrier_follower::predicts(double error)
 {
     constexpr std::size_t checks = 8;
     d_predicted = std::min(d_predicted + 1, checks);
-    d_beside += (beside * beside - d_beside) / static_cast<double>(d_predicted);
+    d_squared_error +=
+        (error * error - d_squared_error) / static_cast<double>(d_predicted);
     return d_predicted > 2 &&
-           d_beside < symmetry() * symmetry() / (256 * checks / d_predicted);
+           d_squared_error < symmetry() * symmetry() / (256 * checks / d_predicted);
 }
 
 std::optional<carrier_line::line> carrier_follower::check(sample_history& history,
@@ -365,7 +366,7 @@ void carrier_follower::state(archive& members, const sample_history& history)
     members("settled_at", d_settled.at);
     members("turning", d_turning);
     members("reference", d_reference);
-    members("beside", d_beside, 0.0, 100.0);
+    members("squared_error", d_squared_error, 0.0, 100.0);
     members("predicted", d_predicted, std::size_t{ 0 }, std::size_t{ 8 });
     members("slips", d_slips);
     members("searching", d_searching);

@@ -168,7 +168,7 @@ public:
 private:
     bool has_carrier(const learning_target& target) const;
     void begin_search(const sample_history& history, std::size_t middle, float residual);
-    bool predicts(double beside);
+    bool predicts(double error);
     feature_view turned(std::size_t n) const
     {
         return { d_turned.data(), d_window.stride(), d_window.dimension(), n };
@@ -194,7 +194,7 @@ private:
     } d_settled;
     bool d_turning = false;      // since a start from a line
     float d_reference = 0;       // see refer()
-    double d_beside = 0;         // mean square of what lines predict of the phase wrongly
+    double d_squared_error = 0;  // mean, of the phase that lines predict
     std::size_t d_predicted = 0; // over so many of the latest checks
     std::uint64_t d_slips = 0;
 };

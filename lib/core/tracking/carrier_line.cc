@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "core/tracking/carrier_line.h"
 
-#include "core/common/split_mix.h"
+#include "core/common/complex.h"
 
 #include <algorithm>
 #include <cmath>
@@ -15,15 +15,6 @@ constexpr double most_turned = 0.4; // turns of the power's line in a group
 constexpr double chance = 1e-6;     // of a line in noise
 constexpr float largest = 10;       // sample, of unit power, that is no impulse
 
-template <typename T>
-std::complex<T> power(std::complex<T> x, std::size_t order)
-{
-    std::complex<T> product = 1;
-    for (std::size_t i = 0; i < order; ++i)
-        product *= x;
-    return product;
-}
-
 } // namespace
 
 carrier_line::carrier_line(const expected_waveform& waveform,
@@ -33,18 +24,10 @@ carrier_line::carrier_line(const expected_waveform& waveform,
           1, static_cast<std::size_t>(most_turned / fastest) / d_order)),
       d_sums(symbols / d_group)
 {
-    constexpr std::size_t drawn = 4096;
-    std::vector<std::uint8_t> labels(drawn + 2 * waveform.reach());
-    std::uint64_t random = 1;
-    for (auto& label : labels)
-        label = static_cast<std::uint8_t>((split_mix(random) >> 32) % waveform.classes());
-    std::vector<float> expected(drawn * waveform.stride());
-    waveform.expect(&labels[waveform.reach()], drawn, expected.data());
-    for (std::size_t i = 0; i < drawn; ++i) {
-        const float* const middle =
-            &expected[i * waveform.stride() + waveform.sps() / 2 * 2];
-        d_own += power(std::complex<double>(middle[0], middle[1]), d_order);
-    }
+    const std::vector<float> expected = waveform.drawn();
+    for (std::size_t i = waveform.sps() / 2 * 2; i < expected.size();
+         i += waveform.stride())
+        d_own += power(std::complex<double>(expected[i], expected[i + 1]), d_order);
 }
 
 bool carrier_line::is_usable() const { return d_order > 1 && d_order <= highest; }

@@ -51,8 +51,8 @@ constexpr std::array<word<tracking_state>, 4> words(tracking_state)
 struct front_filter_status {
     tracking_state state = tracking_state::following;
     std::size_t memory = 0; //!< of the taps in use, in symbols; 0: they do nothing
-    /*! Mean square of what the expected waveform leaves of a filtered sample over that of the
-     * waveform, predicted, of the latest few blocks. NaN before the first block. */
+    /*! Mean square residual of a filtered sample relative to the power of the expected waveform,
+     * predicted, of the latest few blocks. NaN before the first block. */
     float residual = std::numeric_limits<float>::quiet_NaN();
     std::uint64_t resets = 0; //!< times that it started over
     std::uint64_t slips = 0;  //!< cycle slips of the carrier that were seen, and undone
@@ -86,9 +86,9 @@ struct front_filter_status {
  * own ones.
  *
  * A training sequence, train(), sets taps and carrier at once (acquisition.h), whatever they
- * were: that of a burst, from a channel unknown before. If its symbols are not there, which
- * leaves as much as to be lost, nothing changes. Behind one nothing supervises the filter until
- * reset(), as decisions without it mean nothing.
+ * were: that of a burst, from a channel unknown before. If its symbols are not there, so that the
+ * residual exceeds the limit of a lost stream, nothing changes. After one nothing supervises the
+ * filter until reset(), as decisions without it mean nothing.
  *
  * A sample that is not usable (all_usable()) comes out as NaN; it counts as zero in what
  * its neighbours become, and its block is not learnt from. */

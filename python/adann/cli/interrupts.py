@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 STATUS = 130
 _SIGNALS = signal.SIGINT, signal.SIGTERM
-_SAME = 1.0  # s: what comes so soon after one is the same one; timeout(1), for example, sends two
+SAME = 1.0  # s: what comes so soon after one is the same one; timeout(1), for example, sends two
 
 
 class _State:
@@ -73,7 +73,7 @@ def answered() -> Iterator[None]:
 def _note(number: int, frame: object) -> None:
     first, _State.come = not _State.come, True
     now = time.monotonic()
-    if now - _State.last > _SAME:
+    if now - _State.last > SAME:
         _State.last = now
         if not (first and _State.held):
             raise KeyboardInterrupt

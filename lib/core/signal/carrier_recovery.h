@@ -1,0 +1,70 @@
+/* -*- c++ -*- */
+/*
+ * A carrier's frequency offset and phase, found and removed without a decision.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+#pragma once
+
+#include "core/signal/constellation.h"
+
+#include <atomic>
+#include <complex>
+#include <functional>
+#include <optional>
+#include <vector>
+
+namespace gr::adann::core {
+
+/*! Turns samples back by the line of their symbols' M-th power and by the phase of its average, as
+ * gr::adann::carrier_recovery says, with the sources. Allocates nothing after construction. */
+class carrier_recovery
+{
+public:
+    static constexpr std::size_t symbols = 4096; //!< of the periodogram
+    static constexpr std::size_t bins = 2 * symbols;
+    /*! The discrete Fourier transform of `bins` numbers, forwards: from its first argument to
+     * its second one. */
+    using transform = std::function<void(const std::complex<float>*, std::complex<float>*)>;
+
+    /*! \param alphabet of 2, 4 or 8 rotations
+     * \param sps samples a symbol, 1 to 64
+     * \param bandwidth of the phase, relative to the symbol rate, above 0, below 0.5
+     * \throws std::invalid_argument naming the parameter that is out of range */
+    carrier_recovery(const constellation& alphabet,
+                     std::size_t sps,
+                     float bandwidth,
+                     transform periodogram);
+
+    //! By any thread. \throws std::invalid_argument if it is out of range
+    void set_bandwidth(float bandwidth);
+    //! The offset that is removed, in cycles a symbol; 0 before a line was found. By any thread.
+    float frequency() const { return d_frequency; }
+    void process(const std::complex<float>* in, std::complex<float>* out, std::size_t samples);
+
+private:
+    static constexpr std::size_t apart = 1024; // symbols from one look to the next
+
+    void take(std::complex<float> middle);
+    void look();
+    std::optional<double> find_line();
+
+    const std::size_t d_order, d_sps;
+    const transform d_transform;
+    std::complex<double> d_own = 0; // E[s^M], of unit length
+    double d_scatter = 0;           // E|s|^2M / |E s^M|^2
+    std::atomic<float> d_fading{ 0 };          // of the average, a symbol
+    std::vector<std::complex<float>> d_powers; // of the latest symbols, in turn
+    std::size_t d_taken = 0;
+    std::vector<std::complex<float>> d_ordered, d_spectrum; // of the line's search
+    std::vector<float> d_periodogram;
+    std::atomic<float> d_frequency{ 0 };
+    double d_offset = 0;                        // the same, in cycles a symbol
+    double d_turned = 0;                        // by the offset so far, in turns
+    double d_phase = 0;                         // beyond that, in turns
+    std::complex<double> d_average = 0;         // of powers without the offset
+    std::size_t d_sample = 0;                   // of a symbol
+    std::complex<float> d_turn = 1, d_step = 1; // of the samples
+};
+
+} // namespace gr::adann::core
