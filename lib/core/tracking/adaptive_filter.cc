@@ -62,6 +62,7 @@ void adaptive_filter::run(const sample_history& history,
 void adaptive_filter::learn(sample_history& history,
                             learning_target& target,
                             carrier_follower* carrier,
+                            iq_correction* correction,
                             std::size_t blocks,
                             bool hard)
 {
@@ -79,6 +80,16 @@ void adaptive_filter::learn(sample_history& history,
     d_wanted.assign(aim.expected, n);
     if (carrier)
         carrier->loop().rotate(d_wanted, owned, n);
+    if (correction && !hard) {
+        const float* const filtered = history.filtered(owned);
+        for (std::size_t i = 0; i < n; ++i) {
+            d_output.re[i] = aim.expected[2 * i] - filtered[2 * i];
+            d_output.im[i] = aim.expected[2 * i + 1] - filtered[2 * i + 1];
+        }
+        carrier->loop().rotate(d_output, owned, n);
+        const std::size_t sps = history.window().sps();
+        correction->learn(history.received(owned), d_output, sps / 2, sps, d_block);
+    }
     d_sums.set(history.received(first), d_wanted, n);
     d_sums.want(d_wanted_noise, 1, d_level);
     d_sums.want(d_error, aim.part * aim.slope / (1 - aim.slope), d_level);
