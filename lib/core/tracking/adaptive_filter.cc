@@ -62,7 +62,7 @@ void adaptive_filter::run(const sample_history& history,
 void adaptive_filter::learn(sample_history& history,
                             learning_target& target,
                             carrier_follower* carrier,
-                            iq_correction* correction,
+                            corrections& corrected,
                             std::size_t blocks,
                             bool hard)
 {
@@ -80,15 +80,14 @@ void adaptive_filter::learn(sample_history& history,
     d_wanted.assign(aim.expected, n);
     if (carrier)
         carrier->loop().rotate(d_wanted, owned, n);
-    if (correction && !hard) {
-        const float* const filtered = history.filtered(owned);
-        for (std::size_t i = 0; i < n; ++i) {
-            d_output.re[i] = aim.expected[2 * i] - filtered[2 * i];
-            d_output.im[i] = aim.expected[2 * i + 1] - filtered[2 * i + 1];
-        }
-        carrier->loop().rotate(d_output, owned, n);
-        const std::size_t sps = history.window().sps();
-        correction->learn(history.received(owned), d_output, sps / 2, sps, d_block);
+    if (!hard) {
+        for (std::size_t i = 0; i < n * history.floats_per_sample(); ++i)
+            aim.expected[i] -= history.filtered(owned)[i];
+        d_output.assign(aim.expected, n);
+        if (carrier)
+            carrier->loop().rotate(d_output, owned, n);
+        corrected.learn(
+            history.received(owned), d_output, history.window().sps(), d_block);
     }
     d_sums.set(history.received(first), d_wanted, n);
     d_sums.want(d_wanted_noise, 1, d_level);

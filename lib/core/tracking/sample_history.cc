@@ -41,6 +41,10 @@ void sample_history::forget()
     d_ready = window_begin(d_next);
     d_loaded = d_ready - d_reach;
     d_unusable = d_known = 0;
+    // What corrections look back on.
+    std::fill_n(d_samples.re.begin(), d_loaded, 0.0f);
+    if (is_complex())
+        std::fill_n(d_samples.im.begin(), d_loaded, 0.0f);
 }
 
 bool sample_history::goes_on(const feature_view& windows) const
@@ -75,7 +79,7 @@ std::size_t sample_history::make_room(std::size_t n)
     return symbols;
 }
 
-void sample_history::load(const feature_view& windows, const iq_correction* corrected)
+void sample_history::load(const feature_view& windows, const corrections* corrected)
 {
     const std::size_t floats = floats_per_sample();
     const std::size_t first = window_begin(d_next) - d_reach;
@@ -94,7 +98,7 @@ void sample_history::load(const feature_view& windows, const iq_correction* corr
             }
         }
         if (corrected)
-            corrected->apply(re, &d_samples.im[d_loaded], n);
+            corrected->apply(d_samples, d_loaded, n);
         std::fill_n(&d_bad[d_loaded], n, 0);
         d_loaded = end;
     }
@@ -104,7 +108,7 @@ void sample_history::load(const feature_view& windows, const iq_correction* corr
         if (floats == 2)
             d_samples.im[d_loaded] = usable ? from[1] : 0.0f;
         if (corrected && usable)
-            corrected->apply(&d_samples.re[d_loaded], &d_samples.im[d_loaded], 1);
+            corrected->apply(d_samples, d_loaded, 1);
         d_bad[d_loaded] = !usable;
         if (!usable)
             d_unusable = d_loaded + 1;

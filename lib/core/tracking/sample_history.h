@@ -9,7 +9,7 @@
 #include "core/files/archive.h"
 #include "core/signal/known_symbols.h"
 #include "core/signal/windows.h"
-#include "core/tracking/iq_correction.h"
+#include "core/tracking/corrections.h"
 #include "core/tracking/linear_filter.h"
 #include "core/tracking/soft_decisions.h"
 
@@ -89,8 +89,8 @@ public:
      * \return symbols by which all numbers are less now, most often 0 */
     std::size_t make_room(std::size_t n);
     /*! Takes the samples of the next symbols' windows, with the taps' reach on each side.
-     * \param corrected null, or how they are corrected first */
-    void load(const feature_view& windows, const iq_correction* corrected = nullptr);
+     * \param corrected null, or what is taken off them first */
+    void load(const feature_view& windows, const corrections* corrected = nullptr);
     //! Whether the windows begin with the samples that have come in.
     bool goes_on(const feature_view& windows) const;
     //! All of it: what comes is another stream.

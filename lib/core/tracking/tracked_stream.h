@@ -23,12 +23,11 @@ struct tracked_stream {
 
     sample_history history;
     learning_target target;
-    std::optional<carrier_follower> carrier;  //!< of complex samples
-    std::optional<iq_correction> correction; //!< the same
+    corrections corrected; //!< samples, before the taps
+    std::optional<carrier_follower> carrier; //!< of complex samples
     adaptive_filter filter;
 
     carrier_follower* follower() { return carrier ? &*carrier : nullptr; }
-    iq_correction* corrected() { return correction ? &*correction : nullptr; }
 
     //! Mean squares of a sample that is left, predicted: over a few blocks, over the latest one.
     struct residuals {
