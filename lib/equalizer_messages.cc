@@ -194,6 +194,15 @@ void equalizer_impl::publish(const core::adaptation_event& event)
         add("cycle_slips", pmt::from_uint64(event.front.slips));
         add("frequency", pmt::from_double(event.front.frequency));
         add("bursts", pmt::from_uint64(event.front.bursts));
+        const auto add_power = [&](const char* key, float power) {
+            if (power > 0)
+                add(key, pmt::from_double(decibels(power)));
+        };
+        add_power("image", std::norm(event.front.image));
+        add_power("leakage", std::norm(event.front.leakage));
+        add_power("echo", event.front.echo * event.front.echo);
+        if (event.front.echo_delay > 0)
+            add("echo_delay", pmt::from_double(event.front.echo_delay));
     }
     message_port_pub(status_port, status);
 }

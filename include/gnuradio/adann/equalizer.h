@@ -27,6 +27,10 @@ struct front_filter_state {
     std::uint64_t slips;  //!< cycle slips of the carrier that were detected and undone
     double frequency;     //!< of the carrier that is removed, cycles per symbol
     float offset;         //!< that is added to float samples
+    std::complex<float> image;   //!< of complex samples that is removed, relative to them
+    std::complex<float> leakage; //!< a constant that is removed from complex samples
+    float echo_delay; //!< of the strongest echo beyond the taps, symbols; 0: none
+    float echo;       //!< its amplitude
 };
 
 //! A bit error rate that is estimated without labels.

@@ -106,7 +106,8 @@ std::optional<double> carrier_recovery::find_line()
     for (std::size_t i = 0; i < there; ++i)
         d_ordered[i] = d_powers[(d_taken - there + i) % symbols];
     d_transform(d_ordered.data(), d_spectrum.data());
-    std::transform(d_spectrum.begin(), d_spectrum.end(),
+    std::transform(d_spectrum.begin(),
+                   d_spectrum.end(),
                    d_periodogram.begin(),
                    [](std::complex<float> value) { return std::norm(value); });
     const auto peak = static_cast<std::size_t>(

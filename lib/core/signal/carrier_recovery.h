@@ -25,7 +25,8 @@ public:
     static constexpr std::size_t bins = 2 * symbols;
     /*! The discrete Fourier transform of `bins` numbers, forwards: from its first argument to
      * its second one. */
-    using transform = std::function<void(const std::complex<float>*, std::complex<float>*)>;
+    using transform =
+        std::function<void(const std::complex<float>*, std::complex<float>*)>;
 
     /*! \param alphabet of 2, 4 or 8 rotations
      * \param sps samples a symbol, 1 to 64
@@ -40,7 +41,8 @@ public:
     void set_bandwidth(float bandwidth);
     //! The offset that is removed, in cycles a symbol; 0 before a line was found. By any thread.
     float frequency() const { return d_frequency; }
-    void process(const std::complex<float>* in, std::complex<float>* out, std::size_t samples);
+    void
+    process(const std::complex<float>* in, std::complex<float>* out, std::size_t samples);
 
 private:
     static constexpr std::size_t apart = 1024; // symbols from one look to the next
@@ -51,8 +53,8 @@ private:
 
     const std::size_t d_order, d_sps;
     const transform d_transform;
-    std::complex<double> d_own = 0; // E[s^M], of unit length
-    double d_scatter = 0;           // E|s|^2M / |E s^M|^2
+    std::complex<double> d_own = 0;            // E[s^M], of unit length
+    double d_scatter = 0;                      // E|s|^2M / |E s^M|^2
     std::atomic<float> d_fading{ 0 };          // of the average, a symbol
     std::vector<std::complex<float>> d_powers; // of the latest symbols, in turn
     std::size_t d_taken = 0;

@@ -37,6 +37,13 @@ struct corrections {
             iq->learn(samples, left, sps / 2, sps, n);
         echoes.learn(samples, left, n);
     }
+    //! Corrects nothing.
+    void reset()
+    {
+        if (iq)
+            iq->reset();
+        echoes.reset();
+    }
     void state(archive& members)
     {
         if (iq)

@@ -29,8 +29,7 @@ tracked_stream make_stream(const std::shared_ptr<const expected_waveform>& wavef
                                  front_filter::most_apart * front_filter::block);
     const learning_target target(waveform, symbols, tracked_stream::most_known);
     std::optional<carrier_follower> carrier;
-    corrections corrected{ {},
-                           { taps / 2, window.sps(), waveform->is_complex() } };
+    corrections corrected{ {}, { taps / 2, window.sps(), waveform->is_complex() } };
     if (waveform->is_complex()) {
         carrier.emplace(*waveform, symbols, history);
         corrected.iq.emplace(symbols);
@@ -250,6 +249,7 @@ bool front_filter::acquire()
 void front_filter::reset()
 {
     d_recovery.reset(d_stream);
+    d_stream.corrected.reset();
     if (d_pace.position) // the rest of a block
         d_pace.update = (d_pace.position + block) / block * block;
     if (d_pace.step > carrier_follower::step)
@@ -279,6 +279,8 @@ front_filter_status front_filter::status() const
 {
     const tap_bank& bank = d_stream.filter.bank();
     const auto& carrier = d_stream.carrier;
+    const corrections& corrected = d_stream.corrected;
+    const late_echoes::echo echo = corrected.echoes.strongest();
     return { state(),
              d_recovery.is_used() ? bank.memory() : 0,
              d_stream.filter.residual(),
@@ -287,7 +289,12 @@ front_filter_status front_filter::status() const
              carrier ? carrier->loop().phase() : 0,
              carrier ? carrier->loop().frequency() : 0,
              d_bursts,
-             carrier ? 0 : in_use().re[taps()] };
+             carrier ? 0 : in_use().re[taps()],
+             corrected.iq ? corrected.iq->image() : 0,
+             corrected.iq ? corrected.iq->constant() : 0,
+             static_cast<float>(echo.lag) /
+                 static_cast<float>(d_stream.history.window().sps()),
+             std::abs(echo.strength) };
 }
 
 void front_filter::state(archive& members)

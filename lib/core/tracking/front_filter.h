@@ -17,6 +17,7 @@
 #include <gnuradio/adann/words.h>
 
 #include <array>
+#include <complex>
 #include <limits>
 #include <memory>
 #include <vector>
@@ -60,6 +61,10 @@ struct front_filter_status {
     float frequency = 0;      //!< that it turns with, turns a symbol
     std::uint64_t bursts = 0; //!< training sequences that it took its taps from
     float offset = 0;         //!< that it adds to float samples
+    std::complex<float> image = 0;   //!< of complex samples, relative to them
+    std::complex<float> leakage = 0; //!< a constant in complex samples
+    float echo_delay = 0; //!< of the strongest echo beyond the taps, symbols; 0: none
+    float echo = 0;       //!< its amplitude
 };
 
 /*! Brings a stream of samples to the expected waveform of what is decided from it.
@@ -76,6 +81,9 @@ struct front_filter_status {
  * Complex samples are then rotated back by the carrier's phase (carrier_follower.h), which turns
  * faster than the taps can follow. Without a carrier its phase is measured as rarely as the taps are
  * updated, else every carrier_follower::step symbols.
+ *
+ * What taps cannot do is taken off before them (corrections.h): the image and the constant that a
+ * receiver's front end adds, and echoes that are later than the taps reach.
  *
  * Where decisions are uncertain the taps and the carrier aim at posterior means in their place
  * (learning_target.h), so that links with raw error rates of 1 to 20 % are followed too. Decisions of a

@@ -10,7 +10,7 @@ namespace gr::adann::core {
 
 namespace {
 
-constexpr std::size_t stale = 8;         // blocks that may have come before a change
+constexpr std::size_t stale = 8;          // blocks that may have come before a change
 constexpr std::size_t least = stale + 64; // before the next one
 constexpr float keep = 1 - 1.0f / 1024;   // of the sums, a block
 constexpr float significant = 16;         // squared deviations
@@ -82,7 +82,8 @@ void iq_correction::state(archive& members)
     const auto complex = [&](const std::string& name, std::complex<float>& value) {
         members.numbers(name, reinterpret_cast<float*>(&value), { 2 });
     };
-    for (auto [name, each] : { std::pair("image", &d_image), { "constant", &d_constant } }) {
+    for (auto [name, each] :
+         { std::pair("image", &d_image), { "constant", &d_constant } }) {
         const std::string prefix = name;
         complex(prefix, each->taken);
         if (!(std::norm(each->taken) <= most * most))

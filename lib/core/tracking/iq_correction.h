@@ -39,8 +39,12 @@ public:
 
     std::complex<float> image() const { return d_image.taken; }       //!< ρ
     std::complex<float> constant() const { return d_constant.taken; } //!< c
-    bool is_idle() const { return d_image.taken == 0.0f && d_constant.taken == 0.0f; }
 
+    void reset()
+    {
+        d_image = d_constant = {};
+        d_blocks = 0;
+    }
     //! Corrects n samples in place.
     void apply(float* re, float* im, std::size_t n) const;
     /*! Learns from a block.

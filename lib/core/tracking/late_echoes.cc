@@ -10,11 +10,11 @@ namespace gr::adann::core {
 
 namespace {
 
-constexpr std::size_t apart = 16;    // blocks from one that is learnt from to the next
-constexpr std::size_t least = 8;     // of these, before a change
-constexpr std::size_t few = 8;       // symbols whose sums scatter independently
+constexpr std::size_t apart = 16;     // blocks from one that is learnt from to the next
+constexpr std::size_t least = 8;      // of these, before a change
+constexpr std::size_t few = 8;        // symbols whose sums scatter independently
 constexpr float keep = 1 - 1.0f / 64; // of the sums, a block
-constexpr float most = 0.9f;         // of Σ|h|: it is stable below 1
+constexpr float most = 0.9f;          // of Σ|h|: it is stable below 1
 
 } // namespace
 
@@ -60,7 +60,7 @@ void late_echoes::learn(const signal_planes& y, const signal_planes& left, std::
     // The blocks after a change were corrected before it, or have echoes that were.
     if (++d_blocks % apart)
         return;
-    const std::size_t middle = d_sps / 2;
+    const std::size_t phase = d_blocks / apart % d_sps; // each in its turn
     const auto forget = [](aligned_floats& sums, float kept) {
         for (float& each : sums)
             each *= kept;
@@ -70,7 +70,7 @@ void late_echoes::learn(const signal_planes& y, const signal_planes& left, std::
     forget(d_scatter, keep * keep);
     d_power *= keep;
     for (std::size_t k = 0; k < n; ++k) {
-        const std::size_t i = k * d_sps + middle;
+        const std::size_t i = k * d_sps + phase;
         take_in(y + static_cast<std::ptrdiff_t>(i),
                 { left.re[i], left.im ? left.im[i] : 0 });
         if ((k + 1) % few)
@@ -91,7 +91,7 @@ void late_echoes::learn(const signal_planes& y, const signal_planes& left, std::
         take();
 }
 
-// The products of what is left of a symbol's middle.
+// The products of what is left of a sample.
 void late_echoes::take_in(const signal_planes& y, std::complex<float> e)
 {
     const std::size_t furthest = d_first + d_lags - 1;
@@ -148,6 +148,20 @@ void late_echoes::take()
         return;
     d_echoes[i] = { lag, before + more };
     d_found = std::max(d_found, i + 1);
+}
+
+late_echoes::echo late_echoes::strongest() const
+{
+    const auto at = std::max_element(begin(), end(), [](const echo& a, const echo& b) {
+        return std::norm(a.strength) < std::norm(b.strength);
+    });
+    return at == end() ? echo() : *at;
+}
+
+void late_echoes::reset()
+{
+    d_found = 0;
+    start_again();
 }
 
 void late_echoes::start_again()

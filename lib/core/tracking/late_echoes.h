@@ -20,7 +20,7 @@ namespace gr::adann::core {
  * So one echo takes one lag, whatever its strength below 1, as long as Σ|h| is below `most`.
  *
  * What of a lag is left is the regression of what the filter leaves, e: h(d) = Σ e(n) ȳ(n - d) / Σ |y|²
- * over middles of decided symbols. The lag whose sum exceeds its standard deviation most is taken, if
+ * over one sample of each decided symbol. The lag whose sum exceeds its standard deviation most is taken, if
  * that would happen to any lag by chance with a probability of exp(-16) only; then the sums start
  * again. (Matching pursuit: Cotter and Rao, IEEE Trans. Communications 50, 2002.) Where the median lag
  * exceeds what chance makes of it, as behind a tone, what is asked of the largest one grows with it. */
@@ -38,8 +38,8 @@ public:
         std::size_t lag = 0; //!< samples
         std::complex<float> strength = 0;
     };
-    const echo* begin() const { return d_echoes.data(); }
-    const echo* end() const { return begin() + d_found; }
+    echo strongest() const; //!< that was found; of lag 0 if there is none
+    void reset();
 
     /*! Corrects n samples in place from `first` on.
      * \param samples corrected up to there, `latest` symbols of them or more */
@@ -52,6 +52,8 @@ public:
     void state(archive& members);
 
 private:
+    const echo* begin() const { return d_echoes.data(); }
+    const echo* end() const { return begin() + d_found; }
     void take_in(const signal_planes& y, std::complex<float> e);
     void take();
     void start_again();

@@ -50,7 +50,8 @@ void sample_history::forget()
 bool sample_history::goes_on(const feature_view& windows) const
 {
     const std::size_t first = window_begin(d_next) - d_reach;
-    const std::size_t n = (d_loaded - first) * floats_per_sample(); // all of it, or nothing
+    const std::size_t n =
+        (d_loaded - first) * floats_per_sample(); // all of it, or nothing
     return std::equal(windows.data, windows.data + n, d_overlap.end() - n);
 }
 

@@ -109,7 +109,19 @@ void bind_equalizer(py::module& m)
                       &front_filter_state::frequency,
                       "Of the carrier that is taken out, turns a symbol.")
         .def_readonly(
-            "offset", &front_filter_state::offset, "That is added to float samples.");
+            "offset", &front_filter_state::offset, "That is added to float samples.")
+        .def_readonly(
+            "image",
+            &front_filter_state::image,
+            "The image that an I/Q imbalance adds to complex samples, and that is "
+            "removed, relative to them.")
+        .def_readonly("leakage",
+                      &front_filter_state::leakage,
+                      "A constant in complex samples that is removed.")
+        .def_readonly("echo_delay",
+                      &front_filter_state::echo_delay,
+                      "Of the strongest echo beyond the taps, symbols; 0: none.")
+        .def_readonly("echo", &front_filter_state::echo, "Its amplitude.");
 
     py::class_<equalizer, gr::block, gr::basic_block, equalizer::sptr>(
         m,
