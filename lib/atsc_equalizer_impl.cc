@@ -71,19 +71,18 @@ int atsc_equalizer_impl::general_work(int noutput_items,
         const bool follows = d_before && infos[i].follows(*d_before);
         const std::uint64_t fields = d_core.status().fields;
         if (d_core.take(samples, infos[i].kind(), follows, levels)) {
-            const std::uint64_t from = nitems_read(0) + i - 1;
-            for (int port = 0; port < 2; ++port) {
-                get_tags_in_range(d_tags, port, from, from + 1);
-                for (auto& tag : d_tags) {
-                    tag.offset = nitems_written(0) + written;
+            for (std::size_t port = 0; port < d_tags.size(); ++port)
+                for (auto& tag : d_tags[port]) {
+                    tag.offset = nitems_written(port) + written;
                     add_item_tag(port, tag);
                 }
-            }
             told[written++] = *d_before;
             levels += core::atsc::segment;
             d_decided += core::atsc::segment;
         }
         d_before = infos[i];
+        for (std::size_t port = 0; port < d_tags.size(); ++port)
+            get_tags_in_window(d_tags[port], port, i, i + 1);
         if (d_core.status().fields != fields)
             tell();
     }

@@ -7,6 +7,7 @@
 #include "core/tracking/segment_equalizer.h"
 #include <gnuradio/adann/atsc_equalizer.h>
 
+#include <array>
 #include <mutex>
 #include <optional>
 
@@ -47,7 +48,7 @@ private:
     core::segment_equalizer d_core;
     std::optional<plinfo> d_before; // of the segment that the core holds
     std::uint64_t d_decided = 0;    // symbols
-    std::vector<gr::tag_t> d_tags;
+    std::array<std::vector<gr::tag_t>, 2> d_tags; // and its tags
 
     mutable std::mutex d_mutex; // never held while equalizing
     core::segment_equalizer::status_type d_status;

@@ -11,7 +11,17 @@ namespace gr::adann::core {
 
 namespace {
 
-constexpr std::array<std::size_t, 4> memories{ 6, 12, 32, 128 }; // blocks
+/* Blocks; of the short ones taps as near as `short_reach` only, for each tap that is learnt adds
+ * noise; blocks from one solution to the next. */
+struct memory_shape {
+    std::size_t blocks;
+    bool is_short;
+    std::size_t every;
+};
+constexpr std::array<memory_shape, 5> memories{
+    { { 6, true, 1 }, { 12, true, 1 }, { 12, false, 1 }, { 32, false, 4 }, { 128, false, 4 } }
+};
+constexpr std::size_t short_reach = 16;
 constexpr float score_keep = 0.8f;                               // five blocks
 constexpr float variance_keep = 0.85f;
 constexpr float most_slope = 0.8f; // as soft_decisions: beyond it noise is amplified
@@ -40,24 +50,24 @@ class posterior
 public:
     explicit posterior(float variance) : d_inverse(1 / variance)
     {
-        for (int k = 1; k <= reach; ++k)
-            d_weights[k] = std::exp(-2 * static_cast<float>(k * k) * d_inverse);
+        for (int k = 0; k < reach; ++k)
+            d_steps[k] = std::exp(-2 * static_cast<float>(2 * k + 1) * d_inverse);
     }
     void find(float z, float& mean, float& variance) const
     {
         const float level = nearest_level(z);
-        const float off = std::clamp(z - level, -2.0f, 2.0f);
-        // Of a level 2k higher: exp((4 k off - 4 k²) / 2 variance), of one lower the reverse.
+        // With |off| <= 1 no weight exceeds that of the nearest level.
+        const float off = std::clamp(z - level, -1.0f, 1.0f);
         const float ratio = std::exp(2 * off * d_inverse);
         const int higher = std::min(reach, static_cast<int>((7 - level) / 2));
         const int lower = std::min(reach, static_cast<int>((level + 7) / 2));
         float sum = 1, first = 0, second = 0;
+        // The weight of a level 2k away is exp(-(2k ∓ off)² / 2v) / exp(-off² / 2v).
         const auto add = [&](int count, float step, float by) {
-            float times = 1;
-            for (int k = 1; k <= count; ++k) {
-                times *= by;
-                const float weight = times * d_weights[k];
-                const float away = step * static_cast<float>(k);
+            float weight = 1;
+            for (int k = 0; k < count; ++k) {
+                weight *= by * d_steps[k];
+                const float away = step * static_cast<float>(k + 1);
                 sum += weight;
                 first += weight * away;
                 second += weight * away * away;
@@ -73,7 +83,7 @@ public:
 private:
     static constexpr int reach = 7; // levels
     float d_inverse;
-    std::array<float, reach + 1> d_weights{};
+    std::array<float, reach> d_steps{};
 };
 
 } // namespace
@@ -94,9 +104,13 @@ segment_equalizer::segment_equalizer(unsigned past, unsigned future)
       d_fresh(d_sums.vector_floats())
 {
     d_solver.draw_towards(aligned_floats(d_sums.vector_floats()));
-    for (const std::size_t blocks : memories)
+    for (const auto& [blocks, is_short, every] : memories)
         d_memories.push_back({ blocks * block,
                                std::exp(-1.0f / static_cast<float>(blocks)),
+                               every,
+                               is_short ? past - std::min<std::size_t>(past, short_reach) : 0,
+                               is_short ? past + std::min<std::size_t>(future, short_reach) + 1
+                                        : d_taps,
                                d_sums,
                                aligned_floats(d_sums.vector_floats()),
                                aligned_floats(block + slack) });
@@ -172,14 +186,15 @@ float segment_equalizer::error_of(const float* taps, float* wrong)
     return distance(d_output.data(), sent, n);
 }
 
-void segment_equalizer::approach(const normal_equations& sums,
+void segment_equalizer::approach(const memory& of,
+                                 const normal_equations& sums,
                                  float part,
                                  int steps,
                                  float* taps)
 {
     d_solver.find_gradient(sums, taps, d_gradient.data());
     d_solver.approach(
-        sums, sums.ridge(part), 0, d_taps, steps, taps, d_gradient.data());
+        sums, sums.ridge(part), of.first, of.last, steps, taps, d_gradient.data());
 }
 
 // Fresh least squares over a field's known symbols, and whether the taps in use are no worse.
@@ -190,8 +205,11 @@ void segment_equalizer::acquire()
     d_sums.set({ d_samples.data() + first, nullptr },
                { known_levels() + first, nullptr },
                n);
-    std::fill(d_fresh.begin(), d_fresh.end(), 0.0f);
-    approach(d_sums, start_ridge, static_cast<int>(d_taps), d_fresh.data());
+    const auto solve = [&](const memory& of) {
+        std::fill(d_fresh.begin(), d_fresh.end(), 0.0f);
+        approach(of, d_sums, start_ridge, static_cast<int>(d_taps), d_fresh.data());
+    };
+    solve(d_memories.back());
     // What was fitted to n symbols leaves more of others.
     const float fresh = error_of(d_fresh.data()) * static_cast<float>(n) /
                         static_cast<float>(n - std::min(d_taps, n / 2));
@@ -206,11 +224,12 @@ void segment_equalizer::acquire()
         }
     }
     for (memory& each : d_memories) {
+        solve(each);
         each.sums = d_sums;
         each.taps = d_fresh;
-        each.score = 0;
+        each.score = error_of(d_fresh.data());
     }
-    d_used = 0;
+    d_used = d_memories.size() - 1;
     d_variance = std::clamp(fresh, least_variance, most_variance);
     d_status.started = true;
     d_status.memory = d_memories[d_used].symbols;
@@ -265,14 +284,15 @@ void segment_equalizer::follow(std::size_t first, float* levels)
     d_trial = used.sums;
     d_trial.add(used.keep, d_sums);
     std::copy(used.taps.begin(), used.taps.end(), d_fresh.begin());
-    approach(d_trial, ridge, few_steps, d_fresh.data());
+    approach(used, d_trial, ridge, few_steps, d_fresh.data());
     d_filter.run(d_fresh.data(), d_sums.pitch(), x, block, d_output.data(), nullptr);
     aim(d_output.data(), first, levels + first);
 
     d_sums.set(x, { d_wanted.data(), nullptr }, block);
     for (memory& each : d_memories) {
         each.sums.add(each.keep, d_sums);
-        approach(each.sums, ridge, few_steps, each.taps.data());
+        if (first / block % each.every == 0)
+            approach(each, each.sums, ridge, few_steps, each.taps.data());
     }
     const auto best = std::min_element(
         d_memories.begin(), d_memories.end(), [](const memory& a, const memory& b) {

@@ -76,7 +76,9 @@ public:
 private:
     struct memory {
         std::size_t symbols;
-        float keep; // of a block
+        float keep;              // of a block
+        std::size_t every;       // blocks from one solution to the next
+        std::size_t first, last; // of the taps that it has
         normal_equations sums;
         aligned_floats taps;
         aligned_floats output;
@@ -86,7 +88,11 @@ private:
     void acquire();
     void follow(std::size_t first, float* levels);
     float aim(const float* output, std::size_t first, float* levels);
-    void approach(const normal_equations& sums, float ridge, int steps, float* taps);
+    void approach(const memory& of,
+                  const normal_equations& sums,
+                  float part,
+                  int steps,
+                  float* taps);
     float error_of(const float* taps, float* wrong = nullptr);
     std::size_t known() const;
     const float* known_levels() const;
