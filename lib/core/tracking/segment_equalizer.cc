@@ -67,6 +67,8 @@ public:
             float weight = 1;
             for (int k = 0; k < count; ++k) {
                 weight *= by * d_steps[k];
+                if (weight < negligible)
+                    break;
                 const float away = step * static_cast<float>(k + 1);
                 sum += weight;
                 first += weight * away;
@@ -82,6 +84,7 @@ public:
 
 private:
     static constexpr int reach = 7; // levels
+    static constexpr float negligible = 1e-6f;
     float d_inverse;
     std::array<float, reach> d_steps{};
 };
