@@ -23,9 +23,8 @@ constexpr std::array<memory_shape, 5> memories{
 };
 constexpr std::size_t short_reach = 16;
 constexpr float score_keep = 0.8f;                               // five blocks
-constexpr float variance_keep = 0.85f;
 constexpr float most_slope = 0.8f; // as soft_decisions: beyond it noise is amplified
-constexpr float least_variance = 0.05f, most_variance = 50;
+constexpr float least_error = 1e-6f;
 constexpr float start_ridge = 1e-2f, ridge = 3e-4f; // of the mean power of the samples
 constexpr int few_steps = 4;
 constexpr float much_more = 2; // times what fresh least squares leave
@@ -43,51 +42,6 @@ float distance(const float* a, const float* b, std::size_t n)
         sum += (a[i] - b[i]) * (a[i] - b[i]);
     return sum / static_cast<float>(n);
 }
-
-// What is known of a symbol whose unbiased estimate is z: mean and variance of its level.
-class posterior
-{
-public:
-    explicit posterior(float variance) : d_inverse(1 / variance)
-    {
-        for (int k = 0; k < reach; ++k)
-            d_steps[k] = std::exp(-2 * static_cast<float>(2 * k + 1) * d_inverse);
-    }
-    void find(float z, float& mean, float& variance) const
-    {
-        const float level = nearest_level(z);
-        // With |off| <= 1 no weight exceeds that of the nearest level.
-        const float off = std::clamp(z - level, -1.0f, 1.0f);
-        const float ratio = std::exp(2 * off * d_inverse);
-        const int higher = std::min(reach, static_cast<int>((7 - level) / 2));
-        const int lower = std::min(reach, static_cast<int>((level + 7) / 2));
-        float sum = 1, first = 0, second = 0;
-        // The weight of a level 2k away is exp(-(2k ∓ off)² / 2v) / exp(-off² / 2v).
-        const auto add = [&](int count, float step, float by) {
-            float weight = 1;
-            for (int k = 0; k < count; ++k) {
-                weight *= by * d_steps[k];
-                if (weight < negligible)
-                    break;
-                const float away = step * static_cast<float>(k + 1);
-                sum += weight;
-                first += weight * away;
-                second += weight * away * away;
-            }
-        };
-        add(higher, 2, ratio);
-        add(lower, -2, 1 / ratio);
-        const float offset = first / sum;
-        mean = level + offset;
-        variance = second / sum - offset * offset;
-    }
-
-private:
-    static constexpr int reach = 7; // levels
-    static constexpr float negligible = 1e-6f;
-    float d_inverse;
-    std::array<float, reach> d_steps{};
-};
 
 } // namespace
 
@@ -181,9 +135,8 @@ float segment_equalizer::error_of(const float* taps, float* wrong)
         taps, d_sums.pitch(), { d_samples.data(), nullptr }, n, d_output.data(), nullptr);
     if (wrong) {
         std::size_t count = 0;
-        const float gain = 1 + d_variance / atsc::power;
         for (std::size_t i = 0; i < n; ++i)
-            count += nearest_level(d_output[i] * gain) != sent[i];
+            count += nearest_level(d_model.level_of(d_output[i])) != sent[i];
         *wrong = static_cast<float>(count) / static_cast<float>(n);
     }
     return distance(d_output.data(), sent, n);
@@ -233,35 +186,35 @@ void segment_equalizer::acquire()
         each.score = error_of(d_fresh.data());
     }
     d_used = d_memories.size() - 1;
-    d_variance = std::clamp(fresh, least_variance, most_variance);
+    d_model.start(fresh);
     d_status.started = true;
     d_status.memory = d_memories[d_used].symbols;
     ++d_status.fields;
 }
 
-/* From outputs to what is aimed at, d_wanted, and to levels without the shrinkage of least mean
- * squares. Returns the variance that these have, by their posteriors. */
-float segment_equalizer::aim(const float* output, std::size_t first, float* levels)
+/* From outputs to what is aimed at, d_wanted, and to levels.
+ * \param learns whether the model of the outputs learns from them */
+void segment_equalizer::aim(const float* output, std::size_t first, float* levels, bool learns)
 {
-    const posterior of(d_variance);
-    const float gain = 1 + d_variance / atsc::power;
     const std::size_t told = known() > first ? std::min(known() - first, block) : 0;
     float variances = 0, errors = 0;
     for (std::size_t i = 0; i < block; ++i) {
-        const float z = output[i] * gain;
-        float variance;
-        of.find(z, d_wanted[i], variance);
-        levels[i] = z;
+        const float sent = i < told ? known_levels()[first + i] : 0;
+        auto [mean, variance] =
+            learns ? d_model.learn(output[i], sent) : d_model.find(output[i]);
+        levels[i] = d_model.level_of(output[i]);
         variances += variance;
         if (i < told)
-            d_wanted[i] = known_levels()[first + i], variance = 0;
-        errors += (z - d_wanted[i]) * (z - d_wanted[i]) + variance;
+            mean = sent, variance = 0;
+        d_wanted[i] = mean;
+        errors += (levels[i] - mean) * (levels[i] - mean) + variance;
     }
-    const float slope =
-        std::min(variances / static_cast<float>(block) / d_variance, most_slope);
+    // A mean follows its level by the ratio of the variances, on average.
+    const float slope = std::min(variances / std::max(errors, least_error), most_slope);
     for (std::size_t i = told; i < block; ++i)
         d_wanted[i] = (d_wanted[i] - slope * levels[i]) / (1 - slope);
-    return errors / static_cast<float>(block);
+    if (learns)
+        d_model.update(block);
 }
 
 void segment_equalizer::follow(std::size_t first, float* levels)
@@ -271,12 +224,9 @@ void segment_equalizer::follow(std::size_t first, float* levels)
         d_filter.run(
             each.taps.data(), d_sums.pitch(), x, block, each.output.data(), nullptr);
     const memory& used = d_memories[d_used];
-    const float variance = aim(used.output.data(), first, levels + first);
+    aim(used.output.data(), first, levels + first, d_usable);
     if (!d_usable)
         return;
-    d_variance = std::clamp(variance_keep * d_variance + (1 - variance_keep) * variance,
-                            least_variance,
-                            most_variance);
     for (memory& each : d_memories)
         each.score =
             score_keep * each.score +
@@ -289,7 +239,7 @@ void segment_equalizer::follow(std::size_t first, float* levels)
     std::copy(used.taps.begin(), used.taps.end(), d_fresh.begin());
     approach(used, d_trial, ridge, few_steps, d_fresh.data());
     d_filter.run(d_fresh.data(), d_sums.pitch(), x, block, d_output.data(), nullptr);
-    aim(d_output.data(), first, levels + first);
+    aim(d_output.data(), first, levels + first, false);
 
     d_sums.set(x, { d_wanted.data(), nullptr }, block);
     for (memory& each : d_memories) {

@@ -8,6 +8,7 @@
 
 #include "core/signal/atsc_segment.h"
 #include "core/tracking/least_squares.h"
+#include "core/tracking/level_model.h"
 
 #include <array>
 #include <limits>
@@ -87,7 +88,7 @@ private:
 
     void acquire();
     void follow(std::size_t first, float* levels);
-    float aim(const float* output, std::size_t first, float* levels);
+    void aim(const float* output, std::size_t first, float* levels, bool learns);
     void approach(const memory& of,
                   const normal_equations& sums,
                   float part,
@@ -106,7 +107,7 @@ private:
     std::size_t d_used = 0;
     aligned_floats d_samples; // past, the pending segment, and the one behind it
     aligned_floats d_output, d_wanted, d_gradient, d_fresh;
-    float d_variance = 1; // of an output without its shrinkage
+    level_model d_model;
     segment_kind d_kind = segment_kind::data;
     bool d_pending = false, d_has_past = false, d_usable = true;
     status_type d_status;
