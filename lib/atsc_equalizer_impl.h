@@ -46,8 +46,8 @@ private:
     core::segment_equalizer::status_type status() const;
 
     core::segment_equalizer d_core;
-    std::optional<plinfo> d_before; // of the segment that the core holds
-    std::uint64_t d_decided = 0;    // symbols
+    std::optional<plinfo> d_before;               // of the segment that the core holds
+    std::uint64_t d_decided = 0;                  // symbols
     std::array<std::vector<gr::tag_t>, 2> d_tags; // and its tags
 
     mutable std::mutex d_mutex; // never held while equalizing

@@ -29,7 +29,8 @@ std::array<float, atsc::field_sync> field_sync_levels(segment_kind field)
     const auto pn511 = sequence<511>(0b1101101101, 0b010000000);
     const auto pn63 = sequence<63>(0b1100001, 0b000111);
     std::array<float, atsc::field_sync> levels{ 5, -5, -5, 5 };
-    auto next = std::copy(pn511.begin(), pn511.end(), levels.begin() + atsc::segment_sync);
+    auto next =
+        std::copy(pn511.begin(), pn511.end(), levels.begin() + atsc::segment_sync);
     for (const bool middle : { false, true, false })
         for (const float level : pn63)
             *next++ = middle && field == segment_kind::field2 ? -level : level;

@@ -10,12 +10,11 @@ namespace gr::adann::core {
 
 namespace {
 
-constexpr std::size_t unknowns = 4;         // of a cubic
-constexpr float variance_memory = 6 * 208;  // symbols
-constexpr float least = 0.03f, most = 50;   // variance
-constexpr float least_step = 0.4f;          // of m(s) from one level to the next
-constexpr float negligible = 14;            // exponent, to that of the nearest level
-constexpr float trust = 4096;               // symbols that a start counts for
+constexpr std::size_t unknowns = 4;        // of a cubic
+constexpr float variance_memory = 6 * 208; // symbols
+constexpr float least = 0.03f, most = 50;  // variance
+constexpr float least_step = 0.4f;         // of m(s) from one level to the next
+constexpr float negligible = 14;           // exponent, to that of the nearest level
 
 float level(std::size_t k) { return 2 * static_cast<float>(k) - 7; }
 
@@ -26,7 +25,7 @@ void level_model::start(float error)
     const float gain = 1 / (1 + error / atsc::power);
     for (std::size_t k = 0; k < levels; ++k) {
         d_means[k] = gain * level(k);
-        d_counts[k] = trust / levels;
+        d_counts[k] = memory / levels;
         d_sums[k] = d_counts[k] * d_means[k];
     }
     d_variance = std::clamp(error * gain, least, most);
@@ -91,7 +90,8 @@ void level_model::update(std::size_t symbols)
 {
     const float n = static_cast<float>(symbols);
     const float follow = 1 - std::exp(-n / variance_memory);
-    d_variance = std::clamp(d_variance + follow * (d_squares / n - d_variance), least, most);
+    d_variance =
+        std::clamp(d_variance + follow * (d_squares / n - d_variance), least, most);
     d_squares = 0;
     const float keep = std::exp(-n / memory);
     double squares[unknowns][unknowns] = {}, products[unknowns] = {};

@@ -18,16 +18,18 @@ struct memory_shape {
     bool is_short;
     std::size_t every;
 };
-constexpr std::array<memory_shape, 5> memories{
-    { { 6, true, 1 }, { 12, true, 1 }, { 12, false, 1 }, { 32, false, 4 }, { 128, false, 4 } }
-};
+constexpr std::array<memory_shape, 5> memories{ { { 6, true, 1 },
+                                                  { 12, true, 1 },
+                                                  { 12, false, 1 },
+                                                  { 32, false, 4 },
+                                                  { 128, false, 4 } } };
 constexpr std::size_t short_reach = 16;
-constexpr float score_keep = 0.8f;                               // five blocks
-constexpr float most_slope = 0.8f; // as soft_decisions: beyond it noise is amplified
+constexpr float score_keep = 0.95f; // twenty blocks
+constexpr float most_slope = 0.8f;  // as soft_decisions: beyond it noise is amplified
 constexpr float least_error = 1e-6f;
 constexpr float start_ridge = 1e-2f, ridge = 3e-4f; // of the mean power of the samples
 constexpr int few_steps = 4;
-constexpr float much_more = 2; // times what fresh least squares leave
+constexpr float much_more = 2;                  // times what fresh least squares leave
 constexpr std::size_t slack = simd::lanes + 64; // that kernels may read
 
 float nearest_level(float z)
@@ -62,15 +64,15 @@ segment_equalizer::segment_equalizer(unsigned past, unsigned future)
 {
     d_solver.draw_towards(aligned_floats(d_sums.vector_floats()));
     for (const auto& [blocks, is_short, every] : memories)
-        d_memories.push_back({ blocks * block,
-                               std::exp(-1.0f / static_cast<float>(blocks)),
-                               every,
-                               is_short ? past - std::min<std::size_t>(past, short_reach) : 0,
-                               is_short ? past + std::min<std::size_t>(future, short_reach) + 1
-                                        : d_taps,
-                               d_sums,
-                               aligned_floats(d_sums.vector_floats()),
-                               aligned_floats(block + slack) });
+        d_memories.push_back(
+            { blocks * block,
+              std::exp(-1.0f / static_cast<float>(blocks)),
+              every,
+              is_short ? past - std::min<std::size_t>(past, short_reach) : 0,
+              is_short ? past + std::min<std::size_t>(future, short_reach) + 1 : d_taps,
+              d_sums,
+              aligned_floats(d_sums.vector_floats()),
+              aligned_floats(block + slack) });
 }
 
 std::vector<float> segment_equalizer::taps() const
@@ -116,7 +118,8 @@ bool segment_equalizer::take(const float* samples,
         if (!follows && usable)
             std::copy_n(samples, atsc::segment, next);
     }
-    std::copy_n(d_samples.data() + atsc::segment, d_past + atsc::segment, d_samples.data());
+    std::copy_n(
+        d_samples.data() + atsc::segment, d_past + atsc::segment, d_samples.data());
     d_has_past = d_pending && follows;
     if (!d_has_past)
         std::fill_n(d_samples.data(), d_past, 0.0f);
@@ -142,11 +145,8 @@ float segment_equalizer::error_of(const float* taps, float* wrong)
     return distance(d_output.data(), sent, n);
 }
 
-void segment_equalizer::approach(const memory& of,
-                                 const normal_equations& sums,
-                                 float part,
-                                 int steps,
-                                 float* taps)
+void segment_equalizer::approach(
+    const memory& of, const normal_equations& sums, float part, int steps, float* taps)
 {
     d_solver.find_gradient(sums, taps, d_gradient.data());
     d_solver.approach(
@@ -158,9 +158,8 @@ void segment_equalizer::acquire()
 {
     const std::size_t first = d_has_past ? 0 : d_past; // whose window is there
     const std::size_t n = atsc::field_sync - first;
-    d_sums.set({ d_samples.data() + first, nullptr },
-               { known_levels() + first, nullptr },
-               n);
+    d_sums.set(
+        { d_samples.data() + first, nullptr }, { known_levels() + first, nullptr }, n);
     const auto solve = [&](const memory& of) {
         std::fill(d_fresh.begin(), d_fresh.end(), 0.0f);
         approach(of, d_sums, start_ridge, static_cast<int>(d_taps), d_fresh.data());
@@ -194,7 +193,10 @@ void segment_equalizer::acquire()
 
 /* From outputs to what is aimed at, d_wanted, and to levels.
  * \param learns whether the model of the outputs learns from them */
-void segment_equalizer::aim(const float* output, std::size_t first, float* levels, bool learns)
+void segment_equalizer::aim(const float* output,
+                            std::size_t first,
+                            float* levels,
+                            bool learns)
 {
     const std::size_t told = known() > first ? std::min(known() - first, block) : 0;
     float variances = 0, errors = 0;

@@ -23,11 +23,11 @@ namespace gr::adann::core {
  * constants side by side; in use is the one that came nearest to what was aimed at, in the latest
  * blocks, before it learnt from them.
  *
- * Aimed at are known symbols, and elsewhere posterior means: an output y = g s + n is Gaussian
- * around the symbol s, with g = 1/(1 + v/21) as of every estimate of least mean squares, so that z = y/g has
- * the variance v, which is estimated by E[(z - s)² | z]. One wrong decision in five, where 8VSB still
- * works, would bias hard decisions. As in soft_decisions, what a mean has from z itself is taken
- * out: (mean - slope z) / (1 - slope).
+ * Aimed at are known symbols, and elsewhere posterior means of the levels, by what the outputs are
+ * for each of them (level_model.h): one wrong decision in five, where 8VSB still works, would bias
+ * hard decisions. As in soft_decisions, what a mean has from the output itself is taken out:
+ * (mean - slope z) / (1 - slope), with z the output's place between the levels. That comes out,
+ * too, so that an amplifier's bend is straightened for the decoder.
  *
  * Each block is equalized twice, the second time by taps that have learnt from it: these follow
  * the signal without lag.
@@ -49,10 +49,10 @@ public:
     segment_equalizer(unsigned past, unsigned future);
 
     struct status_type {
-        bool started = false;      //!< whether a field's first segment has come
-        std::size_t memory = 0;    //!< of the taps in use, symbols
-        std::uint64_t fields = 0;  //!< whose first segment has come
-        std::uint64_t resets = 0;  //!< times that it started over
+        bool started = false;     //!< whether a field's first segment has come
+        std::size_t memory = 0;   //!< of the taps in use, symbols
+        std::uint64_t fields = 0; //!< whose first segment has come
+        std::uint64_t resets = 0; //!< times that it started over
         //! In the latest field's first segment, as it came: mean square error relative to the
         //! levels' power, and the part of its known symbols that was decided wrongly.
         float residual = std::numeric_limits<float>::quiet_NaN();

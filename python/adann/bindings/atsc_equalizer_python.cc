@@ -24,17 +24,20 @@ past, future: samples before and behind its own that a symbol is estimated from,
   echo needs as many of the former as it is late, and some
 
 Raises ValueError naming the one that is out of range.)")
-        .def(py::init(&atsc_equalizer::make), py::arg("past") = 64, py::arg("future") = 32)
+        .def(
+            py::init(&atsc_equalizer::make), py::arg("past") = 64, py::arg("future") = 32)
         .def("modulation_error_ratio",
              &atsc_equalizer::modulation_error_ratio,
              "dB, of the latest field's known symbols; nan before the second field.")
-        .def("known_errors",
-             &atsc_equalizer::known_errors,
-             "Part of the latest field's known symbols that was decided wrongly; nan before "
-             "the second field.")
-        .def("memory",
-             &atsc_equalizer::memory,
-             "Forgetting time constant of the taps in use, symbols; 0 before the first field.")
+        .def(
+            "known_errors",
+            &atsc_equalizer::known_errors,
+            "Part of the latest field's known symbols that was decided wrongly; nan before "
+            "the second field.")
+        .def(
+            "memory",
+            &atsc_equalizer::memory,
+            "Forgetting time constant of the taps in use, symbols; 0 before the first field.")
         .def("resets",
              &atsc_equalizer::resets,
              "Times that it started over, from the known symbols of a field.")

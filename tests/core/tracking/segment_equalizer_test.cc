@@ -70,7 +70,8 @@ BOOST_AUTO_TEST_CASE(the_taps_become_the_channels_inverse_and_the_levels_come_ba
             }
             count += atsc::segment;
         }
-    BOOST_TEST(count == (segments - 201 - 1) * atsc::segment); // but the field's first one
+    BOOST_TEST(count ==
+               (segments - 201 - 1) * atsc::segment); // but the field's first one
     BOOST_TEST(std::sqrt(error / count) < 0.1);
     const auto taps = equalizer.taps();
     BOOST_TEST(taps.size() == 64 + 1 + 8);
@@ -88,8 +89,7 @@ BOOST_AUTO_TEST_CASE(nothing_is_allocated_and_nothing_waits)
     std::vector<float> found(atsc::segment);
     const auto counted = counted_in([&] {
         for (std::size_t k = 0; k < segments; ++k)
-            equalizer.take(
-                &samples[k * atsc::segment], kind_of(k), k != 0, found.data());
+            equalizer.take(&samples[k * atsc::segment], kind_of(k), k != 0, found.data());
     });
     BOOST_TEST(counted.allocations == 0);
     BOOST_TEST(counted.waits == 0);
