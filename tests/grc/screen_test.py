@@ -118,8 +118,8 @@ def pictures():
     return {plot: getattr(top, f"_{plot}_win").grab().toImage() for plot in ("lost", "levels", "panel")}
 
 def counts():
-    return {name: (getattr(top, "rs_decoder_" + name).num_packets(), getattr(top, "rs_decoder_" + name).num_bad_packets())
-            for name in ("adann", "in_tree")}
+    decoders = {"adann": top.rs_decoder_adann, "in_tree": top.rs_decoder_in_tree}
+    return {name: (decoder.num_packets(), decoder.num_bad_packets()) for name, decoder in decoders.items()}
 
 show(lambda: counts()["adann"][0] > 600)
 first = pictures()
