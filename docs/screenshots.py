@@ -23,6 +23,7 @@ SCENES = {
     "own_block_live": ((900, 480), 5, 5, dict(power_late=0.5)),
     "qpsk_live": ((1500, 880), 8, 8, dict(echo=0.6, doppler=5)),
     "burst_live": ((1300, 760), 12, 12, dict(doppler=30)),
+    "television_live": ((1100, 900), 15, 15, dict(turns=20)),
     "sdr_live": ((1000, 960), 8, 0, {}),
 }
 

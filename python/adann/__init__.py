@@ -6,6 +6,7 @@ from gnuradio import gr  # noqa: F401
 
 from . import core
 from .adann_python import (
+    atsc_equalizer,
     ber_counter,
     carrier_recovery,
     equalizer,
@@ -24,7 +25,7 @@ from .links.coherent_link import coherent_link
 from .links.polarization_mixer import polarization_mixer
 from .links.vcsel_mmf_link import vcsel_mmf_link
 
-__all__ = ["ber_counter", "capture_source", "carrier_recovery", "coherent_link", "core", "equalizer",
+__all__ = ["atsc_equalizer", "ber_counter", "capture_source", "carrier_recovery", "coherent_link", "core", "equalizer",
            "feature_windower", "mimo_filter", "mlse", "normalizer", "polarization_mixer", "receiver",
            "record_statistics", "resampler", "soft_bits", "status_monitor", "status_panel", "vcsel_mmf_link"]
 

@@ -85,7 +85,7 @@ def test_a_block_as_it_is_dragged_in_is_made_and_its_callbacks_are_its_setters(
         if not isinstance(made, gr.hier_block2):  # which has no optional ports, but asks for none
             assert signature.min_streams() <= len(required)
         assert len(streams) <= signature.max_streams()
-        sizes = {"byte": 1, "float": 4, "complex": 8}
+        sizes = {"byte": 1, "short": 2, "float": 4, "complex": 8}
         for index, port in enumerate(streams):
             assert signature.sizeof_stream_item(index) == sizes[port.dtype] * port.vlen
     for direction in "in", "out":
@@ -135,6 +135,7 @@ def test_an_equalizer_without_a_model_is_made_of_constellation_and_samples(
     ("equalizer", {"constellation": "given"}, "constellation != 'given' or points != ()"),
     ("equalizer", {"batch": "8"}, "16 <= batch <= 2**20"),
     ("equalizer", {"learning_rate": "-1"}, "learning_rate is None or 0 <= learning_rate <= 10"),
+    ("atsc_equalizer", {"past": "200"}, "8 <= past <= 128"),
     ("ber_counter", {"batch": "0"}, "1 <= batch <= 2**30"),
     ("capture_source", {"file": ""}, "len(file) > 0"),
     ("coherent_link", {"snr": "200"}, "-10 <= snr <= 100"),

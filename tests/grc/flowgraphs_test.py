@@ -90,6 +90,21 @@ def test_a_decoder_loses_fewer_frames_with_soft_bits(compiled):
     assert soft < 12 and 240 < hard < 300 and 12 < linear < 30  # 4, 269 and 18
 
 
+@pytest.mark.parametrize("turns", ["0", "20"])
+def test_television_comes_through_an_echo_that_the_in_tree_equalizer_cannot_follow(compiled, turns):
+    """24 fields; the decoders' own start is 47 packets. In-tree still converges."""
+    done = subprocess.run([sys.executable, "television_headless.py", "--turns", turns], cwd=compiled,
+                          capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr
+    lost = {name: (int(number), int(packets)) for name, number, packets in re.findall(
+        r"(\S+): (\d+) of (\d+) packets lost", done.stdout)}
+    assert list(lost) == ["AdaNN", "dtv.atsc_equalizer"]
+    number, packets = lost["AdaNN"]
+    assert number < 100 and packets > 5000, done.stdout
+    number, packets = lost["dtv.atsc_equalizer"]
+    assert number > 0.9 * packets > 4500, done.stdout
+
+
 def test_the_radio_chain_keeps_its_frames_through_an_echo(compiled, tmp_path):
     subprocess.run([sys.executable, str(ROOT / "examples/sdr_recording.py"), "-o", str(tmp_path)],
                    capture_output=True, check=True)

@@ -97,6 +97,51 @@ RUNS = {
 }
 
 
+# Watches television: the echo's slider moves once packets come, and packets go on coming.
+TELEVISION = """
+import json, sys, time
+from PyQt5 import Qt
+import television_live
+application = Qt.QApplication([])
+top = television_live.television_live()
+top.show()
+top.start()
+
+def show(until):
+    end = time.monotonic() + 300
+    while not until():
+        assert time.monotonic() < end, "no television"
+        application.processEvents()
+        time.sleep(0.01)
+
+def pictures():
+    return {plot: getattr(top, f"_{plot}_win").grab().toImage() for plot in ("lost", "levels", "panel")}
+
+def counts():
+    decoders = {"adann": top.rs_decoder_adann, "in_tree": top.rs_decoder_in_tree}
+    return {name: (decoder.num_packets(), decoder.num_bad_packets()) for name, decoder in decoders.items()}
+
+show(lambda: counts()["adann"][0] > 600)
+first = pictures()
+show(lambda: all(new != first[plot] for plot, new in pictures().items()))
+top._echo_win.d_widget.counter.setValue(0.2)
+before = counts()
+show(lambda: counts()["adann"][0] > before["adann"][0] + 1000)
+after = counts()
+top.stop()
+top.wait()
+print(json.dumps([top.echo, {name: [after[name][k] - before[name][k] for k in range(2)] for name in after}]))
+"""
+
+
+def test_television_goes_on_while_the_echo_is_moved(compiled, screen):
+    echo, counted = run(TELEVISION, None, compiled, screen)
+    assert echo == 0.2
+    packets, lost = counted["adann"]
+    assert packets >= 1000 and lost < 0.1 * packets
+    assert counted["in_tree"][1] > 0.9 * counted["in_tree"][0]
+
+
 # Runs the flowgraph that starts with nothing until it has adapted for a while.
 START = """
 import sys, time

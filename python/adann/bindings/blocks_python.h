@@ -18,6 +18,7 @@ inline std::string constellation_text(const pybind11::object& given)
         .cast<std::string>();
 }
 
+void bind_atsc_equalizer(pybind11::module& m);
 void bind_ber_counter(pybind11::module& m);
 void bind_carrier_recovery(pybind11::module& m);
 void bind_equalizer(pybind11::module& m);

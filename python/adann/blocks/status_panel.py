@@ -88,7 +88,8 @@ class StatusWidget(QtWidgets.QWidget):
             self._set("EVM", f"{100 * status['evm']:.1f} %" if known else _BEFORE)
             doing = f"memory {status['memory']} symbols" if status["memory"] else "does nothing"
             self._set("front filter", f"{status['tracking']}, {doing}")
-            self._set("carrier", f"{status['frequency']:.1e} turns a symbol")
+            if "frequency" in status:  # of complex samples' filters; television's has none
+                self._set("carrier", f"{status['frequency']:.1e} turns a symbol")
         self._set("trained", f"{status.get('updates', 0)} batches")
         self._set("dropped", f"{status.get('dropped', 0)} batches")
         self._set("lag", f"{status.get('queued', 0)} batches")

@@ -1,0 +1,116 @@
+/* -*- c++ -*- */
+/*
+ * An equalizer for the segments of an ATSC transmission, one sample a symbol.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+#pragma once
+
+#include "core/signal/atsc_segment.h"
+#include "core/tracking/least_squares.h"
+#include "core/tracking/level_model.h"
+
+#include <array>
+#include <limits>
+#include <vector>
+
+namespace gr::adann::core {
+
+/*! Brings samples to the levels ±1, ±3, ±5, ±7 with taps that follow the signal.
+ *
+ * Start: least squares over the known symbols of a field's first segment. From there every
+ * `block` symbols the taps are exponentially windowed least squares, for several forgetting time
+ * constants side by side; in use is the one that came nearest to what was aimed at, in the latest
+ * blocks, before it learnt from them.
+ *
+ * Aimed at are known symbols, and elsewhere posterior means of the levels, by what the outputs are
+ * for each of them (level_model.h): one wrong decision in five, where 8VSB still works, would bias
+ * hard decisions. As in soft_decisions, what a mean has from the output itself is taken out:
+ * (mean - slope z) / (1 - slope), with z the output's place between the levels. That comes out,
+ * too, so that an amplifier's bend is straightened for the decoder.
+ *
+ * Each block is equalized twice, the second time by taps that have learnt from it: these follow
+ * the signal without lag.
+ *
+ * In each field's first segment, fresh least squares over the known symbols are compared with the
+ * taps in use. Where these leave more than twice as much, all starts over from the former.
+ *
+ * Sources: exponentially windowed least squares, Haykin, Adaptive Filter Theory, chapter 10;
+ * posterior means, Dempster, Laird, Rubin 1977, and Ma, Ping, "Orthogonal AMP", IEEE Access 5,
+ * 2017. Nothing is allocated after construction. */
+class segment_equalizer
+{
+public:
+    static constexpr std::size_t block = 208; //!< a quarter of a segment
+    static constexpr unsigned least_reach = 8, most_reach = 128;
+
+    /*! \param past,future samples before and behind its own that a symbol is estimated from
+     * \throws std::invalid_argument for less than least_reach or more than most_reach */
+    segment_equalizer(unsigned past, unsigned future);
+
+    struct status_type {
+        bool started = false;     //!< whether a field's first segment has come
+        std::size_t memory = 0;   //!< of the taps in use, symbols
+        std::uint64_t fields = 0; //!< whose first segment has come
+        std::uint64_t resets = 0; //!< times that it started over
+        //! In the latest field's first segment, as it came: mean square error relative to the
+        //! levels' power, and the part of its known symbols that was decided wrongly.
+        float residual = std::numeric_limits<float>::quiet_NaN();
+        float known_errors = std::numeric_limits<float>::quiet_NaN();
+    };
+
+    /*! Takes the next segment.
+     * \param samples atsc::segment; one that is not usable (all_usable()) counts as zeros and is not
+     * learnt from
+     * \param follows whether it comes directly after the one before
+     * \param levels room for a segment
+     * \return whether the segment before it is there: one of data, behind the first start */
+    bool take(const float* samples, segment_kind kind, bool follows, float* levels);
+
+    //! What comes next is another stream. The taps stay.
+    void start() { d_pending = d_has_past = false; }
+
+    const status_type& status() const { return d_status; }
+    //! The earliest sample's first.
+    std::vector<float> taps() const;
+
+private:
+    struct memory {
+        std::size_t symbols;
+        float keep;              // of a block
+        std::size_t every;       // blocks from one solution to the next
+        std::size_t first, last; // of the taps that it has
+        normal_equations sums;
+        aligned_floats taps;
+        aligned_floats output;
+        float score = 0; // mean squared distance to what was aimed at
+    };
+
+    void acquire();
+    void follow(std::size_t first, float* levels);
+    void aim(const float* output, std::size_t first, float* levels, bool learns);
+    void approach(const memory& of,
+                  const normal_equations& sums,
+                  float part,
+                  int steps,
+                  float* taps);
+    float error_of(const float* taps, float* wrong = nullptr);
+    std::size_t known() const;
+    const float* known_levels() const;
+
+    const std::size_t d_past, d_taps;
+    const std::array<float, atsc::field_sync> d_field1, d_field2;
+    linear_filter d_filter;
+    least_squares d_solver;
+    normal_equations d_sums, d_trial; // of a block; with those of a memory
+    std::vector<memory> d_memories;
+    std::size_t d_used = 0;
+    aligned_floats d_samples; // past, the pending segment, and the one behind it
+    aligned_floats d_output, d_wanted, d_gradient, d_fresh;
+    level_model d_model;
+    segment_kind d_kind = segment_kind::data;
+    bool d_pending = false, d_has_past = false, d_usable = true;
+    status_type d_status;
+};
+
+} // namespace gr::adann::core
