@@ -97,10 +97,19 @@ double guard::symbol_error_rate() const
 
 bool guard::trustworthy() const
 {
-    if (std::isnan(d_initial.symbol_error_rate) || !d_initial.calibrated || !explained())
+    if (std::isnan(d_initial.symbol_error_rate) || !d_initial.calibrated ||
+        !explained() || !same_noise(symbol_error_rate(), estimate().symbols()))
         return false;
     return d_random ? estimate().trustworthy()
                     : estimate().symbols() >= settled && symbol_error_rate() < 0.02;
+}
+
+// Whether an error rate holds for all of the symbols, but for as many errors once more.
+bool guard::same_noise(double rate, double symbols) const
+{
+    rate = std::max(rate, 1 / std::max(symbols, 1.0)); // one error: of few symbols no rate is low
+    return !d_refiner ||
+           d_refiner->scatter().unexplained_errors(rate, d_initial.symbols.size()) <= rate;
 }
 
 // As counted when the model was trained; 1 where it was not.
@@ -122,6 +131,7 @@ bool guard::refined_trustworthy() const
     const float factor = d_initial.refined_errors_per_doubt; // NaN is not enough, either
     return trustworthy() && factor >= 1 / far_off && factor <= far_off &&
            d_refined_symbols >= latest * doubt_lasts &&
+           same_noise(refined_symbol_error_rate(), d_refined_symbols) &&
            d_refiner->misfit() < std::log(more_errors);
 }
 
@@ -157,13 +167,14 @@ bool guard::judge_waveform(const feature_view& batch, std::size_t apart)
         d_rivals = {};
     }
     if (d_judge->settled()) {
+        const double keep = std::exp(-static_cast<double>(batch.count) / doubt_lasts /
+                                     static_cast<double>(apart));
         d_refined = d_decisions[d_in_use];
+        d_refiner->fade_scatter(keep);
         d_refiner->refine(*d_judge, d_refined.data());
         if (explained())
             d_judge->follow(d_refined.data());
         d_is_refined = true;
-        const double keep = std::exp(-static_cast<double>(batch.count) / doubt_lasts /
-                                     static_cast<double>(apart));
         d_doubt *= keep;
         d_refined_symbols *= keep;
         double sum = 0, known = 0; // of symbols that are not at the batch's ends
