@@ -15,7 +15,7 @@ constexpr int an_octave = 16;          // bins
 constexpr int least = -40, most = 24;  // octaves: powers from 2^-40 on, up to 2^24
 constexpr std::size_t bins = (most - least) * an_octave;
 constexpr double deviations = 5;       // standard, of a normal quantile of 3e-7
-constexpr double median_deviation = 0.6745; // of a normal variable, over its standard one
+constexpr double quartile_normal = 0.6745; // standard deviations
 
 // A float's exponent and the first bits behind it are its logarithm, piecewise linear.
 std::size_t bin_of(float power)
@@ -43,17 +43,35 @@ double chi_square(double freedom, double normal)
     return root * root * root;
 }
 
-// Where half of what a histogram counts lies below.
-double position_of_median(const std::vector<float>& counts, double total)
+// Below it lies a part of what a histogram counts.
+double quantile(const std::vector<float>& counts, double part)
 {
+    const double wanted = part * std::accumulate(counts.begin(), counts.end(), 0.0);
     double sum = 0;
     for (std::size_t i = 0; i < bins; ++i) {
-        if (sum + counts[i] >= total / 2)
-            return static_cast<double>(i) + (counts[i] > 0 ? (total / 2 - sum) / counts[i] : 0);
+        if (counts[i] > 0 && sum + counts[i] >= wanted)
+            return power_at(static_cast<double>(i) + (wanted - sum) / counts[i]);
         sum += counts[i];
     }
-    return bins;
+    return power_at(bins);
 }
+
+// The noise whose lower quartile and median a histogram has; disturbances are above.
+struct noise {
+    double power, freedom;
+
+    noise(const std::vector<float>& counts, double most_freedom)
+    {
+        const double median = quantile(counts, 0.5);
+        // With a² = 2/(9 ν): ∛(quartile/median) = 1 - quartile_normal a / (1 - a²)
+        const double below = 1 - std::cbrt(quantile(counts, 0.25) / median);
+        const double half = quartile_normal / 2;
+        const double a =
+            below > 0 ? (std::sqrt(half * half + below * below) - half) / below : 0;
+        freedom = std::clamp(2 / (9 * a * a), 1.0, most_freedom);
+        power = median / chi_square(freedom, 0);
+    }
+};
 
 } // namespace
 
@@ -90,37 +108,20 @@ void residual_scatter::add(const float* residual, std::size_t n)
     }
 }
 
-residual_scatter::noise residual_scatter::usual() const
-{
-    const double total = std::accumulate(d_stretches.begin(), d_stretches.end(), 0.0);
-    const double median = position_of_median(d_stretches, total);
-    // Half of the stretches are within the median deviation: bin by bin away from the median.
-    double within = 0, distance = 0;
-    for (double step = 0.25; distance < bins && within < total / 2; distance += step) {
-        const auto part = [&](double at) {
-            return at >= 0 && at < bins ? step * d_stretches[static_cast<std::size_t>(at)] : 0;
-        };
-        within += part(median + distance) + part(median - distance - step / 2);
-    }
-    const double deviation = std::max(distance, 0.5) * std::log(2.0) / an_octave;
-    const double spread = deviation / median_deviation;
-    const double freedom =
-        std::clamp(2 / (spread * spread), 2.0, static_cast<double>(stretch * d_values));
-    return { power_at(median) / chi_square(freedom, 0), freedom };
-}
-
 double residual_scatter::unexplained_errors(double rate, std::size_t classes) const
 {
     const double total = std::accumulate(d_stretches.begin(), d_stretches.end(), 0.0);
     if (!(total > 0))
         return 0;
-    const noise own = usual();
+    const noise of_symbols(d_symbols, static_cast<double>(d_values));
+    const noise of_stretches(d_stretches, static_cast<double>(stretch * d_values));
     const double by_chance = 1 - 1 / static_cast<double>(classes);
-    const auto errors = [&](const std::vector<float>& counts, double freedom, double low) {
-        const double high = chi_square(freedom, deviations);
+    const auto errors = [&](const std::vector<float>& counts, double high, double low) {
         double sum = 0;
         for (std::size_t i = 0; i < bins; ++i) {
-            const double ratio = power_at(static_cast<double>(i) + 0.5) / own.power;
+            // More symbols than stretches are undisturbed: theirs is the power.
+            const double ratio =
+                power_at(static_cast<double>(i) + 0.5) / of_symbols.power;
             if (counts[i] > 0 && ratio > high)
                 sum += counts[i] * std::min(by_chance, std::pow(rate, 1 / ratio));
             else if (counts[i] > 0 && ratio < low)
@@ -128,8 +129,10 @@ double residual_scatter::unexplained_errors(double rate, std::size_t classes) co
         }
         return sum / total;
     };
-    return std::max(errors(d_symbols, own.freedom / stretch, 0),
-                    errors(d_stretches, own.freedom, chi_square(own.freedom, -deviations)));
+    return std::max(errors(d_symbols, chi_square(of_symbols.freedom, deviations), 0),
+                    errors(d_stretches,
+                           chi_square(of_stretches.freedom, deviations),
+                           chi_square(of_stretches.freedom, -deviations)));
 }
 
 void residual_scatter::state(archive& members)

@@ -16,9 +16,8 @@ namespace gr::adann::core {
 
 /*! The scatter of residual power between symbols, and between stretches of 16 of them.
  *
- * Stationary noise of mean power P leaves of a stretch P χ²(ν)/ν. P and ν follow from the median of
- * the stretches' powers and from their median deviation, on a logarithmic scale, so that disturbed
- * stretches hardly move them. What is beyond the quantile of 3e-7 is not explained by noise: a burst,
+ * Stationary noise of mean power P leaves P χ²(ν)/ν. P and ν follow from the median of the powers and
+ * from their lower quartile, which disturbances hardly move. What is beyond the quantile of 3e-7 is not explained by noise: a burst,
  * an impulse, samples that are held or lost. So is a stretch of which less is left than the same
  * quantile at the lower end: samples without noise do not come from the link.
  *
@@ -48,11 +47,6 @@ public:
     void state(archive& members);
 
 private:
-    struct noise {
-        double power, freedom; // of a symbol; of a stretch
-    };
-    noise usual() const;
-
     const std::size_t d_values;
     std::vector<float> d_symbols, d_stretches; // histograms, in symbols
 };
