@@ -155,6 +155,7 @@ private:
     bool d_is_refined = false, d_changed = false;
     bool d_turn = false; // whether the offline one was compared, or the last good one
     double d_doubt = 0, d_refined_symbols = 0; // sums, of the latest ones
+    double d_changes = 0;                      // of the signal, likewise
 
     void forget_doubt() { d_doubt = d_refined_symbols = 0; }
 

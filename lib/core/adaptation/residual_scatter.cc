@@ -108,9 +108,14 @@ void residual_scatter::add(const float* residual, std::size_t n)
     }
 }
 
+double residual_scatter::symbols() const
+{
+    return std::accumulate(d_stretches.begin(), d_stretches.end(), 0.0);
+}
+
 double residual_scatter::unexplained_errors(double rate, std::size_t classes) const
 {
-    const double total = std::accumulate(d_stretches.begin(), d_stretches.end(), 0.0);
+    const double total = symbols();
     if (!(total > 0))
         return 0;
     const noise of_symbols(d_symbols, static_cast<double>(d_values));

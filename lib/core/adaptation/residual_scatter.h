@@ -43,6 +43,8 @@ public:
      * \param classes M */
     double unexplained_errors(double rate, std::size_t classes) const;
 
+    double symbols() const; //!< that are not forgotten
+
     void reset();
     void state(archive& members);
 
