@@ -183,7 +183,8 @@ def test_a_radios_samples_with_a_carrier_offset_become_labels_with_nothing_known
 
 def radio_channel(seed, noise_first=(3, 4.5)):
     """Labels and samples, 4 a symbol, of a sender that is switched on: a second ray, carrier off by up to 0.8 of the
-    reach and drifting, clock off by up to 300 ppm, level, before the first symbol noise 20 to 60 dB below, of 10^a to 10^b symbols, (a, b) = noise_first."""
+    reach and drifting, clock off by up to 300 ppm, level, before the first symbol noise 20 to 60 dB below.
+    noise_first: its least and most symbols, as powers of 10."""
     random = np.random.default_rng([seed, 77])
     name, least = [("qpsk", 14), ("16qam", 21), ("8psk", 19), ("bpsk", 10)][seed % 4]
     alphabet = core.constellation(name)
@@ -227,7 +228,7 @@ def wrong(decided, sent, alphabet):
                                                *((seed, (4, 5.2)) for seed in (0, 3, 6, 9, 15))])
 def test_it_starts_with_nothing_known_whatever_the_carrier_clock_and_level(seed, noise_first):
     """Before the sender is switched on there is noise. Errors are counted from 80,000 symbols of signal on; all of
-    these draws end below 5e-4, a start that failed has 0.5 and more: draw 15, where the clock recovery is not bounded."""
+    these draws end below 5e-4, a start that failed has 0.5 and more: 15 if the clock recovery is not bounded."""
     name, sent, before, samples = radio_channel(seed, noise_first)
     receiver = adann.receiver("", 4, 1, constellation=name, carrier_recovery=True, mode="lockstep")
     sink, top = blocks.vector_sink_b(), gr.top_block()

@@ -25,7 +25,8 @@ constexpr std::size_t most_samples = 512; // of a window: its covariance is solv
 constexpr std::size_t held_back = blind_start::symbols / 4;
 constexpr int rounds = 3;       // of decisions and least squares, to more symbols
 constexpr double much_more = 2; // times the error of before
-constexpr double of_one_label = 0.4; // nats from equally frequent labels, as signal_check has it
+constexpr double of_one_label =
+    0.4; // nats from equally frequent labels, as signal_check has it
 constexpr int epochs = 20;
 constexpr std::size_t batch_size = 512;
 constexpr float rate = 0.001f;       // of Adam

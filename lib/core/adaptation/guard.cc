@@ -12,10 +12,11 @@ namespace {
 constexpr double clearly_worse = 2; // ratio of estimated error rates
 constexpr double unexplained = 2.0; // rms that the waveform leaves, over the trained one
 constexpr float far_off = 3; // errors that were counted, over those that likelihoods had
-constexpr double more_errors = 1.2;      // than doubts say, by what is taken for noise
-constexpr double doubt_lasts = 8192;     // symbols, as error_estimate's
-constexpr double changes_last = 65536;   // symbols, likewise
-constexpr double a_jump = 1.5; // changes that are remembered: after more than one, disturbances
+constexpr double more_errors = 1.2;    // than doubts say, by what is taken for noise
+constexpr double doubt_lasts = 8192;   // symbols, as error_estimate's
+constexpr double changes_last = 65536; // symbols, likewise
+constexpr double a_jump =
+    1.5; // changes that are remembered: after more than one, disturbances
 constexpr double latest = 0.63;          // 1 - 1/e: what as many latest symbols weigh
 constexpr double most_doubted = 1 << 21; // symbols: those, and the longest batch
 constexpr double settled = 2048;         // symbols that an estimate needs
@@ -112,7 +113,8 @@ bool guard::same_noise(double rate, double symbols) const
 {
     if (!d_refiner)
         return true;
-    rate = std::max(rate, 1 / std::max(symbols, 1.0)); // one error: of few symbols no rate is low
+    rate = std::max(
+        rate, 1 / std::max(symbols, 1.0)); // one error: of few symbols no rate is low
     const residual_scatter& scatter = d_refiner->scatter();
     return d_changes < a_jump && scatter.symbols() >= latest * doubt_lasts &&
            scatter.unexplained_errors(rate, d_initial.symbols.size()) <= rate;

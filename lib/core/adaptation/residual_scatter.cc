@@ -11,10 +11,10 @@ namespace gr::adann::core {
 
 namespace {
 
-constexpr int an_octave = 16;          // bins
-constexpr int least = -40, most = 24;  // octaves: powers from 2^-40 on, up to 2^24
+constexpr int an_octave = 16;         // bins
+constexpr int least = -40, most = 24; // octaves: powers from 2^-40 on, up to 2^24
 constexpr std::size_t bins = (most - least) * an_octave;
-constexpr double deviations = 5;       // standard, of a normal quantile of 3e-7
+constexpr double deviations = 5;           // standard, of a normal quantile of 3e-7
 constexpr double quartile_normal = 0.6745; // standard deviations
 
 // A float's exponent and the first bits behind it are its logarithm, piecewise linear.
@@ -24,7 +24,8 @@ std::size_t bin_of(float power)
     static_assert(1 << bits == an_octave);
     std::uint32_t word;
     std::memcpy(&word, &power, sizeof word);
-    const int at = static_cast<int>(word >> (mantissa - bits)) - (bias + least) * an_octave;
+    const int at =
+        static_cast<int>(word >> (mantissa - bits)) - (bias + least) * an_octave;
     return static_cast<std::size_t>(std::clamp(at, 0, static_cast<int>(bins) - 1));
 }
 
@@ -32,7 +33,8 @@ std::size_t bin_of(float power)
 double power_at(double position)
 {
     const double octave = std::floor(position / an_octave);
-    return std::ldexp(1 + position / an_octave - octave, static_cast<int>(octave) + least);
+    return std::ldexp(1 + position / an_octave - octave,
+                      static_cast<int>(octave) + least);
 }
 
 // The quantile of chi-square over its degrees of freedom.

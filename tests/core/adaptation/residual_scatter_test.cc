@@ -61,24 +61,25 @@ BOOST_AUTO_TEST_CASE(bursts_have_the_errors_of_their_own_noise)
 // One symbol of 500: of stretches it would be lost in the noise of its neighbours.
 BOOST_AUTO_TEST_CASE(single_impulses_are_seen)
 {
-    const double found =
-        of([](std::size_t i) { return i % 500 == 0 ? 6.0f : 1.0f; })
-            .unexplained_errors(1e-4, classes);
+    const double found = of([](std::size_t i) {
+                             return i % 500 == 0 ? 6.0f : 1.0f;
+                         }).unexplained_errors(1e-4, classes);
     BOOST_TEST((found > 5e-4 && found < 2e-3));
 }
 
 // Samples that are held on a level are explained too well: no noise is in them.
 BOOST_AUTO_TEST_CASE(symbols_without_noise_are_decided_at_random)
 {
-    const double found =
-        of([](std::size_t i) { return i % 512 < 64 ? 0.01f : 1.0f; })
-            .unexplained_errors(1e-4, classes);
+    const double found = of([](std::size_t i) {
+                             return i % 512 < 64 ? 0.01f : 1.0f;
+                         }).unexplained_errors(1e-4, classes);
     BOOST_TEST(std::abs(found - 0.75 / 8) < 0.01);
 }
 
 BOOST_AUTO_TEST_CASE(what_fades_is_forgotten)
 {
-    residual_scatter scatter = of([](std::size_t i) { return i % 200 < 20 ? 5.0f : 1.0f; });
+    residual_scatter scatter =
+        of([](std::size_t i) { return i % 200 < 20 ? 5.0f : 1.0f; });
     BOOST_TEST(scatter.unexplained_errors(1e-4, classes) > 1e-2);
     scatter.fade(1e-5);
     std::mt19937 random(7);
