@@ -62,6 +62,7 @@ void adaptive_filter::run(const sample_history& history,
 void adaptive_filter::learn(sample_history& history,
                             learning_target& target,
                             carrier_follower* carrier,
+                            corrections& corrected,
                             std::size_t blocks,
                             bool hard)
 {
@@ -79,6 +80,15 @@ void adaptive_filter::learn(sample_history& history,
     d_wanted.assign(aim.expected, n);
     if (carrier)
         carrier->loop().rotate(d_wanted, owned, n);
+    if (!hard) {
+        for (std::size_t i = 0; i < n * history.floats_per_sample(); ++i)
+            aim.expected[i] -= history.filtered(owned)[i];
+        d_output.assign(aim.expected, n);
+        if (carrier)
+            carrier->loop().rotate(d_output, owned, n);
+        corrected.learn(
+            history.received(owned), d_output, history.window().sps(), d_block);
+    }
     d_sums.set(history.received(first), d_wanted, n);
     d_sums.want(d_wanted_noise, 1, d_level);
     d_sums.want(d_error, aim.part * aim.slope / (1 - aim.slope), d_level);

@@ -29,8 +29,12 @@ tracked_stream make_stream(const std::shared_ptr<const expected_waveform>& wavef
                                  front_filter::most_apart * front_filter::block);
     const learning_target target(waveform, symbols, tracked_stream::most_known);
     std::optional<carrier_follower> carrier;
-    if (waveform->is_complex())
+    corrections corrected{ {},
+                           { taps / 2, window.sps(), waveform->is_complex() } };
+    if (waveform->is_complex()) {
         carrier.emplace(*waveform, symbols, history);
+        corrected.iq.emplace(symbols);
+    }
     const adaptive_filter filter(target,
                                  history,
                                  taps,
@@ -39,7 +43,7 @@ tracked_stream make_stream(const std::shared_ptr<const expected_waveform>& wavef
                                  settings.memories,
                                  front_filter::most_apart,
                                  tracked_stream::most_known);
-    return { history, target, carrier, filter };
+    return { history, target, corrected, carrier, filter };
 }
 
 } // namespace
@@ -111,7 +115,7 @@ feature_view front_filter::filter(const feature_view& windows)
         forget_samples();
     if (const std::size_t moved = history.make_room(windows.count); moved && carrier)
         carrier->move_back(history, moved);
-    history.load(windows);
+    history.load(windows, &d_stream.corrected);
     if (d_pace.position == 0)
         d_pace = next_pace();
     if (carrier && d_pace.position % d_pace.step == 0)
@@ -211,8 +215,12 @@ bool front_filter::is_hard() const
 
 void front_filter::update(std::size_t blocks)
 {
-    d_stream.filter.learn(
-        d_stream.history, d_stream.target, d_stream.follower(), blocks, is_hard());
+    d_stream.filter.learn(d_stream.history,
+                          d_stream.target,
+                          d_stream.follower(),
+                          d_stream.corrected,
+                          blocks,
+                          is_hard());
 }
 
 void front_filter::train(const std::uint8_t* labels, std::size_t n)
@@ -295,6 +303,7 @@ void front_filter::state(archive& members)
     members("history", d_stream.history);
     if (d_stream.carrier)
         d_stream.carrier->state(members, d_stream.history);
+    members("corrections", d_stream.corrected);
     members("recovery", d_recovery);
     members("bursts", d_bursts);
     members("update", d_pace.update, std::size_t{ 0 }, most_apart * block);

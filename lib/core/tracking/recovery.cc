@@ -237,7 +237,9 @@ void recovery::test(tracked_stream& stream,
     const bool was_used = is_used();
     if (stream.carrier && !was_used)
         stream.carrier->refer();
-    const judge::verdict found = compare(stream, decides);
+    judge::verdict found = compare(stream, decides);
+    if (found == judge::verdict::displaced && is_continuous(stream))
+        found = judge::verdict::open;
     const bool exceeds = is_lost(stream);
     const bool leads = exceeds && found == judge::verdict::clear;
     happens(leads     ? recovery_event::leads
@@ -294,6 +296,17 @@ judge::verdict recovery::compare(tracked_stream& stream, const network_decider& 
                            received,
                            &d_plain[stream.target.reach()],
                            turned);
+}
+
+/* Whether labels are late since the channel has walked: it has been followed, and is still nearest to
+ * the one at the last test. Then the judge has their channel. */
+bool recovery::is_continuous(const tracked_stream& stream)
+{
+    if (d_state != recovery_state::following)
+        return false;
+    d_judge.left(still(stream),
+                 stream.history.decided(stream.history.latest(judge::symbols)));
+    return displaced(stream).none();
 }
 
 // The samples that compare() looked at, without their carrier.

@@ -92,7 +92,11 @@ struct hypothesis {
  *   displacement that brings their channel nearest to the one before the loss (last_channel.h) is
  *   believed if two tests find the same.
  *
- * Labels of the former two are displaced by the channel as well. Where nothing is believed for
+ * Labels of the former two are displaced by the channel as well.
+ *
+ * Labels that are those without the filter, but late or rotated, are a slip unless the channel has
+ * walked there: a symbol clock that is off moves it by less than half a symbol from test to test, and
+ * labels stay in step as far as the taps reach. Where nothing is believed for
  * tested_every symbols, or the judge finds the filter to be the worse one, the taps start over:
  * from a carrier's line if there is one (carrier_follower.h), else from doing nothing. */
 class recovery
@@ -155,6 +159,7 @@ private:
     bool is_due(const tracked_stream& stream, std::size_t blocks);
     void test(tracked_stream& stream, const network_decider& decides, bool may_start);
     judge::verdict compare(tracked_stream& stream, const network_decider& decides);
+    bool is_continuous(const tracked_stream& stream);
     bool settle(tracked_stream& stream, bool may_start);
     void forget_loss();
 

@@ -23,6 +23,7 @@ sample_history::sample_history(const window_geometry& window,
       d_samples(sample(d_capacity + most) + window.samples() +
                     2 * (2 * reach + 1 + simd::lanes),
                 is_complex()),
+      d_overlap((window.samples() - window.sps() + 2 * reach) * floats_per_sample()),
       d_filtered(d_samples.re.size() * floats_per_sample()),
       d_bad(d_samples.re.size()),
       d_labels(d_capacity + most),
@@ -40,18 +41,17 @@ void sample_history::forget()
     d_ready = window_begin(d_next);
     d_loaded = d_ready - d_reach;
     d_unusable = d_known = 0;
+    // What corrections look back on.
+    std::fill_n(d_samples.re.begin(), d_loaded, 0.0f);
+    if (is_complex())
+        std::fill_n(d_samples.im.begin(), d_loaded, 0.0f);
 }
 
 bool sample_history::goes_on(const feature_view& windows) const
 {
     const std::size_t first = window_begin(d_next) - d_reach;
-    const std::size_t n =
-        std::min(d_loaded - first, windows.floats() / floats_per_sample());
-    for (std::size_t i = 0; i < n; ++i)
-        if (windows.data[i * floats_per_sample()] != d_samples.re[first + i] ||
-            (is_complex() && windows.data[2 * i + 1] != d_samples.im[first + i]))
-            return false;
-    return true;
+    const std::size_t n = (d_loaded - first) * floats_per_sample(); // all of it, or nothing
+    return std::equal(windows.data, windows.data + n, d_overlap.end() - n);
 }
 
 std::size_t sample_history::make_room(std::size_t n)
@@ -79,7 +79,7 @@ std::size_t sample_history::make_room(std::size_t n)
     return symbols;
 }
 
-void sample_history::load(const feature_view& windows)
+void sample_history::load(const feature_view& windows, const corrections* corrected)
 {
     const std::size_t floats = floats_per_sample();
     const std::size_t first = window_begin(d_next) - d_reach;
@@ -97,6 +97,8 @@ void sample_history::load(const feature_view& windows)
                 im[i] = from[2 * i + 1];
             }
         }
+        if (corrected)
+            corrected->apply(d_samples, d_loaded, n);
         std::fill_n(&d_bad[d_loaded], n, 0);
         d_loaded = end;
     }
@@ -105,10 +107,15 @@ void sample_history::load(const feature_view& windows)
         d_samples.re[d_loaded] = usable ? from[0] : 0.0f;
         if (floats == 2)
             d_samples.im[d_loaded] = usable ? from[1] : 0.0f;
+        if (corrected && usable)
+            corrected->apply(d_samples, d_loaded, 1);
         d_bad[d_loaded] = !usable;
         if (!usable)
             d_unusable = d_loaded + 1;
     }
+    std::copy_n(windows.data + windows.floats() - d_overlap.size(),
+                d_overlap.size(),
+                d_overlap.begin());
 }
 
 feature_view sample_history::received_windows(std::size_t symbol,
@@ -236,6 +243,7 @@ void sample_history::state(archive& members)
                     { ready * floats_per_sample() },
                     archive::any);
     members.numbers("bad", &d_bad[from], { loaded });
+    members.numbers("overlap", d_overlap.data(), { d_overlap.size() }, archive::any);
 }
 
 } // namespace gr::adann::core

@@ -9,6 +9,7 @@
 #include "core/files/archive.h"
 #include "core/signal/known_symbols.h"
 #include "core/signal/windows.h"
+#include "core/tracking/corrections.h"
 #include "core/tracking/linear_filter.h"
 #include "core/tracking/soft_decisions.h"
 
@@ -87,14 +88,15 @@ public:
     /*! Before n more symbols: moves what is kept to the start of the buffers if there is no room.
      * \return symbols by which all numbers are less now, most often 0 */
     std::size_t make_room(std::size_t n);
-    //! Takes the samples of the next symbols' windows, with the taps' reach on each side.
-    void load(const feature_view& windows);
+    /*! Takes the samples of the next symbols' windows, with the taps' reach on each side.
+     * \param corrected null, or what is taken off them first */
+    void load(const feature_view& windows, const corrections* corrected = nullptr);
     //! Whether the windows begin with the samples that have come in.
     bool goes_on(const feature_view& windows) const;
     //! All of it: what comes is another stream.
     void forget();
 
-    //! Samples as they were received, unusable ones as zero; from this one on.
+    //! Samples as they were received, or corrected, unusable ones as zero; from this one on.
     signal_planes received(std::size_t first) const
     {
         return d_samples + static_cast<std::ptrdiff_t>(first);
@@ -173,6 +175,7 @@ private:
     std::size_t d_reach, d_around, d_classes;
     std::size_t d_past, d_most, d_capacity; // symbols
     planes d_samples;
+    aligned_floats d_overlap; // with the next windows, as it came in
     aligned_floats d_filtered;
     std::vector<std::uint8_t> d_bad, d_labels;
     std::vector<std::uint8_t> d_truth, d_decided;

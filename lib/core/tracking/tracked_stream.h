@@ -23,6 +23,7 @@ struct tracked_stream {
 
     sample_history history;
     learning_target target;
+    corrections corrected; //!< samples, before the taps
     std::optional<carrier_follower> carrier; //!< of complex samples
     adaptive_filter filter;
 

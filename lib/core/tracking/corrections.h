@@ -1,0 +1,48 @@
+/* -*- c++ -*- */
+/*
+ * What is taken off a stream's samples before its taps, since they cannot.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+#pragma once
+
+#include "core/tracking/iq_correction.h"
+#include "core/tracking/late_echoes.h"
+
+#include <optional>
+
+namespace gr::adann::core {
+
+//! They learn from what is left of decided symbols, each what is significant of it.
+struct corrections {
+    std::optional<iq_correction> iq; //!< of complex samples
+    late_echoes echoes;
+
+    //! \param first,n samples; `late_echoes::latest` symbols before them have been corrected
+    void apply(planes& samples, std::size_t first, std::size_t n) const
+    {
+        if (iq)
+            iq->apply(&samples.re[first], &samples.im[first], n);
+        echoes.apply(samples, first, n);
+    }
+    /*! \param samples of a block of n symbols, corrected
+     * \param left of each what was wanted less what came out of the filter
+     * \param sps samples a symbol */
+    void learn(const signal_planes& samples,
+               const signal_planes& left,
+               std::size_t sps,
+               std::size_t n)
+    {
+        if (iq)
+            iq->learn(samples, left, sps / 2, sps, n);
+        echoes.learn(samples, left, n);
+    }
+    void state(archive& members)
+    {
+        if (iq)
+            members("iq", *iq);
+        members("echoes", echoes);
+    }
+};
+
+} // namespace gr::adann::core

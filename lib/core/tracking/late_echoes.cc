@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "core/tracking/late_echoes.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+
+namespace gr::adann::core {
+
+namespace {
+
+constexpr std::size_t apart = 16;    // blocks from one that is learnt from to the next
+constexpr std::size_t least = 8;     // of these, before a change
+constexpr std::size_t few = 8;       // symbols whose sums scatter independently
+constexpr float keep = 1 - 1.0f / 64; // of the sums, a block
+constexpr float most = 0.9f;         // of Σ|h|: it is stable below 1
+
+} // namespace
+
+late_echoes::late_echoes(std::size_t reach, std::size_t sps, bool complex)
+    : d_sps(sps),
+      d_first(reach + 1),
+      d_lags(latest * sps > reach ? latest * sps - reach : 0),
+      d_few(d_lags, complex),
+      d_sums(d_lags, complex),
+      d_scatter(d_lags),
+      d_sure(d_lags)
+{
+}
+
+void late_echoes::apply(planes& samples, std::size_t first, std::size_t n) const
+{
+    if (d_found == 0)
+        return;
+    // No lag is shorter than d_first, so that what so many samples need is corrected.
+    for (const std::size_t end = first + n; first < end; first += d_first) {
+        const std::size_t count = std::min(d_first, end - first);
+        for (const echo& each : *this) {
+            const float re = each.strength.real(), im = each.strength.imag();
+            float* const to = &samples.re[first];
+            const float* const from = &samples.re[first - each.lag];
+            if (samples.im.empty()) {
+                for (std::size_t i = 0; i < count; ++i)
+                    to[i] -= re * from[i];
+                continue;
+            }
+            float* const to_im = &samples.im[first];
+            const float* const from_im = &samples.im[first - each.lag];
+            for (std::size_t i = 0; i < count; ++i) {
+                to[i] -= re * from[i] - im * from_im[i];
+                to_im[i] -= re * from_im[i] + im * from[i];
+            }
+        }
+    }
+}
+
+void late_echoes::learn(const signal_planes& y, const signal_planes& left, std::size_t n)
+{
+    // The blocks after a change were corrected before it, or have echoes that were.
+    if (++d_blocks % apart)
+        return;
+    const std::size_t middle = d_sps / 2;
+    const auto forget = [](aligned_floats& sums, float kept) {
+        for (float& each : sums)
+            each *= kept;
+    };
+    forget(d_sums.re, keep);
+    forget(d_sums.im, keep);
+    forget(d_scatter, keep * keep);
+    d_power *= keep;
+    for (std::size_t k = 0; k < n; ++k) {
+        const std::size_t i = k * d_sps + middle;
+        take_in(y + static_cast<std::ptrdiff_t>(i),
+                { left.re[i], left.im ? left.im[i] : 0 });
+        if ((k + 1) % few)
+            continue;
+        for (std::size_t d = 0; d < d_lags; ++d) {
+            float square = d_few.re[d] * d_few.re[d];
+            d_sums.re[d] += d_few.re[d];
+            d_few.re[d] = 0;
+            if (left.im) {
+                square += d_few.im[d] * d_few.im[d];
+                d_sums.im[d] += d_few.im[d];
+                d_few.im[d] = 0;
+            }
+            d_scatter[d] += square;
+        }
+    }
+    if (d_blocks >= least * apart)
+        take();
+}
+
+// The products of what is left of a symbol's middle.
+void late_echoes::take_in(const signal_planes& y, std::complex<float> e)
+{
+    const std::size_t furthest = d_first + d_lags - 1;
+    const float* const re = y.re - furthest;
+    const float er = e.real(), ei = e.imag();
+    d_power += *y.re * *y.re;
+    if (!y.im) {
+        for (std::size_t d = 0; d < d_lags; ++d)
+            d_few.re[d] += er * re[d];
+        return;
+    }
+    const float* const im = y.im - furthest;
+    d_power += *y.im * *y.im;
+    for (std::size_t d = 0; d < d_lags; ++d) {
+        d_few.re[d] += er * re[d] + ei * im[d];
+        d_few.im[d] += ei * re[d] - er * im[d];
+    }
+}
+
+// The lag that is surest of all, if it is sure.
+void late_echoes::take()
+{
+    const bool complex = !d_sums.im.empty();
+    for (std::size_t d = 0; d < d_lags; ++d) {
+        const float im = complex ? d_sums.im[d] : 0;
+        d_sure[d] = (d_sums.re[d] * d_sums.re[d] + im * im) /
+                    std::max(d_scatter[d], std::numeric_limits<float>::min());
+    }
+    const auto best = static_cast<std::size_t>(
+        std::max_element(d_sure.begin(), d_sure.end()) - d_sure.begin());
+    const float surest = d_sure[best];
+    const auto middle = d_sure.begin() + static_cast<std::ptrdiff_t>(d_lags / 2);
+    std::nth_element(d_sure.begin(), middle, d_sure.end());
+    // By chance squares over their scatter exceed t with a probability of exp(-t), half of them ln 2; real
+    // ones exp(-t / 2) at most, and 0.455.
+    const float all = 16 + std::log(static_cast<float>(d_lags));
+    const float enough = complex ? all : 2 * all, median = complex ? 0.693f : 0.455f;
+    if (!(surest > enough * std::max(*middle / median, 1.0f)))
+        return;
+    const std::complex<float> more =
+        -std::complex<float>(d_sums.re[best], complex ? d_sums.im[best] : 0) / d_power;
+    const std::size_t lag = d_first + d_lags - 1 - best;
+    start_again();
+    std::size_t i = 0;
+    while (i < d_found && d_echoes[i].lag != lag)
+        ++i;
+    if (i == most_lags)
+        return;
+    const std::complex<float> before = i < d_found ? d_echoes[i].strength : 0;
+    float together = std::abs(before + more) - std::abs(before);
+    for (const echo& each : *this)
+        together += std::abs(each.strength);
+    if (!(together < most))
+        return;
+    d_echoes[i] = { lag, before + more };
+    d_found = std::max(d_found, i + 1);
+}
+
+void late_echoes::start_again()
+{
+    for (aligned_floats* each : { &d_sums.re, &d_sums.im, &d_scatter })
+        std::fill(each->begin(), each->end(), 0.0f);
+    d_power = 0;
+    d_blocks = 0;
+}
+
+void late_echoes::state(archive& members)
+{
+    std::size_t found = d_found;
+    members("found", found, std::size_t{ 0 }, most_lags);
+    float all = 0;
+    for (std::size_t i = 0; i < most_lags; ++i) {
+        const std::string name = std::to_string(i);
+        echo each = d_echoes[i];
+        members(name + ".lag", each.lag);
+        static_assert(sizeof(each.strength) == 2 * sizeof(float));
+        members.numbers(name + ".strength",
+                        reinterpret_cast<float*>(&each.strength),
+                        { 2 },
+                        -most,
+                        most);
+        if (i < found && (each.lag < d_first || each.lag >= d_first + d_lags))
+            members.refuse(name + ".lag", "is out of range");
+        all += i < found ? std::abs(each.strength) : 0;
+        // A reader that saves changes nothing.
+        if (each.lag != d_echoes[i].lag || each.strength != d_echoes[i].strength)
+            d_echoes[i] = each;
+    }
+    if (!(all <= most))
+        members.refuse("strength", "of all is not below " + std::to_string(most));
+    if (found != d_found)
+        d_found = found;
+    members.numbers("sums.re", d_sums.re.data(), { d_sums.re.size() });
+    members.numbers("sums.im", d_sums.im.data(), { d_sums.im.size() });
+    members.numbers("scatter", d_scatter.data(), { d_lags });
+    members("power", d_power);
+    members("blocks", d_blocks);
+}
+
+} // namespace gr::adann::core

@@ -1,0 +1,70 @@
+/* -*- c++ -*- */
+/*
+ * Echoes that come later than the taps reach.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+#pragma once
+
+#include "core/files/archive.h"
+#include "core/tracking/linear_filter.h"
+
+#include <array>
+#include <complex>
+#include <cstddef>
+
+namespace gr::adann::core {
+
+/*! Takes off what comes up to `latest` symbols late: y(n) = x(n) - Σ h(d) y(n - d), of few lags d.
+ *
+ * So one echo takes one lag, whatever its strength below 1, as long as Σ|h| is below `most`.
+ *
+ * What of a lag is left is the regression of what the filter leaves, e: h(d) = Σ e(n) ȳ(n - d) / Σ |y|²
+ * over middles of decided symbols. The lag whose sum exceeds its standard deviation most is taken, if
+ * that would happen to any lag by chance with a probability of exp(-16) only; then the sums start
+ * again. (Matching pursuit: Cotter and Rao, IEEE Trans. Communications 50, 2002.) Where the median lag
+ * exceeds what chance makes of it, as behind a tone, what is asked of the largest one grows with it. */
+class late_echoes
+{
+public:
+    static constexpr std::size_t latest = 128; //!< symbols
+    static constexpr std::size_t most_lags = 16;
+
+    /*! \param reach samples to either side that taps do themselves
+     * \param sps samples a symbol */
+    late_echoes(std::size_t reach, std::size_t sps, bool complex);
+
+    struct echo {
+        std::size_t lag = 0; //!< samples
+        std::complex<float> strength = 0;
+    };
+    const echo* begin() const { return d_echoes.data(); }
+    const echo* end() const { return begin() + d_found; }
+
+    /*! Corrects n samples in place from `first` on.
+     * \param samples corrected up to there, `latest` symbols of them or more */
+    void apply(planes& samples, std::size_t first, std::size_t n) const;
+    /*! Learns from a block of n symbols, or passes by.
+     * \param y its corrected samples, `latest` symbols before them as well
+     * \param left of each what was wanted less what came out of the filter */
+    void learn(const signal_planes& y, const signal_planes& left, std::size_t n);
+
+    void state(archive& members);
+
+private:
+    void take_in(const signal_planes& y, std::complex<float> e);
+    void take();
+    void start_again();
+
+    std::size_t d_sps, d_first, d_lags; // lags are d_first … d_first + d_lags - 1
+    std::array<echo, most_lags> d_echoes;
+    std::size_t d_found = 0;
+    // Of each lag, from the largest to the least: of a few symbols, of all since a change.
+    planes d_few, d_sums;
+    aligned_floats d_scatter; // Σ |·|² of the former
+    aligned_floats d_sure;    // nothing outlives a call in it
+    float d_power = 0;        // Σ |y|²
+    std::size_t d_blocks = 0; // since a change
+};
+
+} // namespace gr::adann::core
