@@ -25,6 +25,8 @@ constexpr std::size_t most_samples = 512; // of a window: its covariance is solv
 constexpr std::size_t held_back = blind_start::symbols / 4;
 constexpr int rounds = 3;       // of decisions and least squares, to more symbols
 constexpr double much_more = 2; // times the error of before
+constexpr double of_one_label =
+    0.4; // nats from equally frequent labels, as signal_check has it
 constexpr int epochs = 20;
 constexpr std::size_t batch_size = 512;
 constexpr float rate = 0.001f;       // of Adam
@@ -226,9 +228,63 @@ std::string blind_start::carrier_said() const
                 carrier_line::fastest);
 }
 
+// What the linear equalizer makes of all symbols; of real points, too, a complex number.
+std::vector<std::complex<double>> blind_start::outputs() const
+{
+    const feature_view all = view();
+    std::vector<std::complex<double>> found(d_count);
+    for (std::size_t i = 0; i < d_count; ++i)
+        for (std::size_t k = 0; k < all.dimension; k += 2)
+            found[i] += std::complex<double>(d_taps[k], -d_taps[k + 1]) *
+                        std::complex<double>(all[i][k], all[i][k + 1]);
+    return found;
+}
+
+// Turns the symbols back by their carrier. False if there is none that turns.
+bool blind_start::turn_back()
+{
+    const carrier_track carrier = track_power(outputs(), d_model.symbols);
+    if (carrier.stands())
+        return false;
+    const auto sps = static_cast<double>(d_model.sps);
+    const double first = static_cast<double>(d_model.window.samples_before());
+    const bool separate = d_stride == d_model.window.dimension();
+    const std::size_t row = separate ? d_stride : d_samples.size();
+    for (std::size_t at = 0; at < d_samples.size(); at += 2) {
+        // In symbols, from the middle of the first one on.
+        const double when = static_cast<double>(at / row) +
+                            (static_cast<double>(at % row / 2) - first) / sps;
+        const auto symbol = static_cast<std::size_t>(
+            std::clamp(std::round(when), 0.0, static_cast<double>(d_count - 1)));
+        const double from = when - static_cast<double>(symbol);
+        const std::complex<double> turned =
+            std::complex<double>(d_samples[at], d_samples[at + 1]) *
+            std::polar(1.0, -carrier.phase[symbol] - 2 * M_PI * carrier.frequency * from);
+        d_samples[at] = static_cast<float>(turned.real());
+        d_samples[at + 1] = static_cast<float>(turned.imag());
+    }
+    return true;
+}
+
+void blind_start::check_labels(const std::vector<std::uint8_t>& labels) const
+{
+    const auto classes = static_cast<double>(d_model.symbols.size());
+    std::vector<double> counts(d_model.symbols.size());
+    for (const std::uint8_t label : labels)
+        counts[label] += 1 / static_cast<double>(labels.size());
+    double divergence = 0;
+    for (const double part : counts)
+        divergence += part > 0 ? part * std::log(part * classes) : 0;
+    if (divergence > of_one_label)
+        throw eye_closed(text(
+            "the symbols found are not equally frequent: %.2f nats from it, allowed: 0.4",
+            divergence));
+}
+
 // The linear equalizer, as the network to come.
 void blind_start::set_linear(const linear_equalizer& fitted)
 {
+    d_taps = fitted.taps;
     initialize_linear(d_model.net, d_seed, d_model.symbols, fitted);
     d_model.training = text("linear equalizer, modulation error ratio %.1f dB",
                             -10 * std::log10(fitted.error));
@@ -294,8 +350,24 @@ linear_equalizer blind_start::follow()
 
 std::string blind_start::train(const std::function<bool()>& goes_on)
 {
+    auto fitted = follow();
+    std::string carrier;
+    if (!knows_enough()) {
+        const auto stands = [&] {
+            return !d_model.complex || phase_stands(outputs(), d_model.symbols);
+        };
+        const bool changed = fitted.error > much_more * d_error;
+        if (d_model.complex && (changed || !stands()) && turn_back()) {
+            d_looked = false;
+            look();
+            fitted = follow();
+            carrier = "behind a carrier that turns, ";
+        }
+        check_labels(decided());
+        if (!stands())
+            throw eye_closed("the phase of the symbols found does not stand still");
+    }
     const feature_view all = view();
-    const auto fitted = follow();
     const double error = fitted.error;
     const auto labels = best_labels();
     if (error > much_more * d_error)
@@ -351,7 +423,8 @@ std::string blind_start::train(const std::function<bool()>& goes_on)
     d_model.training = (known ? "known labels, " : "blind start, ") + d_model.training +
                        (better ? ", then 20 epochs of Adam on its decisions" : "");
     begin();
-    return text("started, modulation error ratio of the linear equalizer %.1f dB; ",
+    return "started, " + carrier +
+           text("modulation error ratio of the linear equalizer %.1f dB; ",
                 -10 * std::log10(error)) +
            (better ? "the network trained on its decisions decides"
                    : "its decisions explain the samples better than those of the network "

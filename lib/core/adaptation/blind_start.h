@@ -9,6 +9,7 @@
 #include "core/network/model.h"
 #include "core/signal/linear_equalizer.h"
 
+#include <complex>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -30,6 +31,11 @@ namespace gr::adann::core {
  * 20 epochs on the linear equalizer's decisions of 32768 symbols, whose expected waveform
  * is learnt as well. Of the two networks the waveform_judge chooses, on the quarter of the
  * symbols that neither was trained on.
+ *
+ * A linear equalizer that explains little is no start: a phase that does not stand still
+ * (phase_stands()), or labels farther than 0.4 nats from equally frequent ones. Where the carrier
+ * turns steadily (track_power()), the symbols are turned back by it and looked at once more; what
+ * is learnt then holds for a carrier that is followed.
  *
  * Symbols have to follow each other without a gap; after one, and where no linear
  * equalizer finds the constellation, it starts over. */
@@ -72,6 +78,9 @@ private:
     feature_view view() const;
     std::string look();
     std::string carrier_said() const;
+    std::vector<std::complex<double>> outputs() const;
+    bool turn_back();
+    void check_labels(const std::vector<std::uint8_t>& labels) const;
     std::string train(const std::function<bool()>& goes_on);
     std::vector<std::uint8_t> decided() const;
     std::vector<std::uint8_t> best_labels() const;
@@ -93,6 +102,7 @@ private:
     std::size_t d_count = 0;                           // symbols since the latest gap
     std::size_t d_known = 0;                           // labels, of them
     double d_error = 0;                                // of the first linear equalizer
+    std::vector<double> d_taps;                        // of the latest one
     bool d_looked = false, d_changed = false, d_done = false;
     bool d_failed = false; // and it was told
 };

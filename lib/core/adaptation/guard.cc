@@ -12,8 +12,11 @@ namespace {
 constexpr double clearly_worse = 2; // ratio of estimated error rates
 constexpr double unexplained = 2.0; // rms that the waveform leaves, over the trained one
 constexpr float far_off = 3; // errors that were counted, over those that likelihoods had
-constexpr double more_errors = 1.2;      // than doubts say, by what is taken for noise
-constexpr double doubt_lasts = 8192;     // symbols, as error_estimate's
+constexpr double more_errors = 1.2;    // than doubts say, by what is taken for noise
+constexpr double doubt_lasts = 8192;   // symbols, as error_estimate's
+constexpr double changes_last = 65536; // symbols, likewise
+constexpr double a_jump =
+    1.5; // changes that are remembered: after more than one, disturbances
 constexpr double latest = 0.63;          // 1 - 1/e: what as many latest symbols weigh
 constexpr double most_doubted = 1 << 21; // symbols: those, and the longest batch
 constexpr double settled = 2048;         // symbols that an estimate needs
@@ -66,6 +69,7 @@ void guard::restart_estimates()
     d_rivals = {};
     d_is_refined = d_changed = false;
     forget_doubt();
+    ++d_changes;
     if (d_judge) {
         d_judge->reset();
         d_refiner->reset();
@@ -97,10 +101,23 @@ double guard::symbol_error_rate() const
 
 bool guard::trustworthy() const
 {
-    if (std::isnan(d_initial.symbol_error_rate) || !d_initial.calibrated || !explained())
+    if (std::isnan(d_initial.symbol_error_rate) || !d_initial.calibrated ||
+        !explained() || !same_noise(symbol_error_rate(), estimate().symbols()))
         return false;
     return d_random ? estimate().trustworthy()
                     : estimate().symbols() >= settled && symbol_error_rate() < 0.02;
+}
+
+// Whether an error rate holds for all of the symbols, but for as many errors once more.
+bool guard::same_noise(double rate, double symbols) const
+{
+    if (!d_refiner)
+        return true;
+    rate = std::max(
+        rate, 1 / std::max(symbols, 1.0)); // one error: of few symbols no rate is low
+    const residual_scatter& scatter = d_refiner->scatter();
+    return d_changes < a_jump && scatter.symbols() >= latest * doubt_lasts &&
+           scatter.unexplained_errors(rate, d_initial.symbols.size()) <= rate;
 }
 
 // As counted when the model was trained; 1 where it was not.
@@ -122,6 +139,7 @@ bool guard::refined_trustworthy() const
     const float factor = d_initial.refined_errors_per_doubt; // NaN is not enough, either
     return trustworthy() && factor >= 1 / far_off && factor <= far_off &&
            d_refined_symbols >= latest * doubt_lasts &&
+           same_noise(refined_symbol_error_rate(), d_refined_symbols) &&
            d_refiner->misfit() < std::log(more_errors);
 }
 
@@ -151,19 +169,23 @@ bool guard::judge_waveform(const feature_view& batch, std::size_t apart)
         }
     const std::uint8_t* used = d_decisions[d_in_use].data();
     d_changed = d_judge->look(batch, used);
+    d_changes *= std::exp(-static_cast<double>(batch.count) / changes_last /
+                          static_cast<double>(apart));
     if (d_changed) {
+        ++d_changes;
         d_refiner->reset();
         forget_doubt();
         d_rivals = {};
     }
     if (d_judge->settled()) {
+        const double keep = std::exp(-static_cast<double>(batch.count) / doubt_lasts /
+                                     static_cast<double>(apart));
         d_refined = d_decisions[d_in_use];
+        d_refiner->fade_scatter(keep);
         d_refiner->refine(*d_judge, d_refined.data());
         if (explained())
             d_judge->follow(d_refined.data());
         d_is_refined = true;
-        const double keep = std::exp(-static_cast<double>(batch.count) / doubt_lasts /
-                                     static_cast<double>(apart));
         d_doubt *= keep;
         d_refined_symbols *= keep;
         double sum = 0, known = 0; // of symbols that are not at the batch's ends
@@ -245,6 +267,7 @@ const network& guard::choose(const network& average) const
 void guard::reset()
 {
     restart_estimates();
+    d_changes = 0;
     if (d_judge)
         d_judge->forget();
     d_candidates[last_good].net = d_initial.net;
@@ -276,6 +299,7 @@ void guard::state(archive& members)
     members("refined", d_is_refined);
     members("doubt", d_doubt, 0.0, most_doubted);
     members("doubted", d_refined_symbols, 0.0, most_doubted);
+    members("changes", d_changes, 0.0, 1e6);
     members("random", d_random);
     members("turn", d_turn);
     for (const candidate which : { offline, adaptive, last_good }) {

@@ -95,14 +95,15 @@ public:
     //! Effective number of symbols that it is made from.
     double refined_symbols() const { return d_refined_symbols; }
     //! Whether trustworthy(), that count was within three times of what likelihoods said, what
-    //! is left is noise (label_refiner::misfit()), and the latest 8192 symbols were all
+    //! is left is noise (label_refiner::misfit()), the same throughout (residual_scatter), and the latest 8192 symbols were all
     //! refined: behind a jump nobody has estimated the first.
     bool refined_trustworthy() const;
 
     /*! Of the network in use, as error_estimate has it; where data that is well explained
      * was seen not to be random, without the pattern score. */
     double symbol_error_rate() const;
-    //! Also asks that labels have calibrated the model, and that the waveform explains.
+    //! Also asks that labels have calibrated the model, and that the waveform explains, all
+    //! stretches with the same noise (residual_scatter).
     bool trustworthy() const;
     //! The network in use; `average` if that is the adaptive one.
     const network& choose(const network& average) const;
@@ -129,6 +130,7 @@ private:
     };
 
     double errors_per_doubt() const;
+    bool same_noise(double rate, double symbols) const;
     bool judge_waveform(const feature_view& batch, std::size_t apart);
     void estimate_errors(const feature_view& part);
     void look(watched_network& each, const feature_view& view);
@@ -153,6 +155,7 @@ private:
     bool d_is_refined = false, d_changed = false;
     bool d_turn = false; // whether the offline one was compared, or the last good one
     double d_doubt = 0, d_refined_symbols = 0; // sums, of the latest ones
+    double d_changes = 0;                      // of the signal, likewise
 
     void forget_doubt() { d_doubt = d_refined_symbols = 0; }
 

@@ -37,6 +37,7 @@ label_refiner::label_refiner(const constellation& symbols,
       d_matches(batch + simd::lanes),
       d_due(batch),
       d_bias(symbols.size(), symbols.dimensions()),
+      d_scatter(trained.stride()),
       d_found(trained),
       d_odds(batch),
       d_doubts(batch, std::numeric_limits<float>::quiet_NaN())
@@ -49,6 +50,7 @@ void label_refiner::reset()
     std::fill(d_correlation.begin(), d_correlation.end(), 0.0);
     d_phases.reset();
     d_bias.reset();
+    d_scatter.reset();
     d_found.phase_weights = {};
     d_found.known = false;
 }
@@ -202,6 +204,9 @@ std::size_t label_refiner::refine(waveform_judge& judge, std::uint8_t* labels)
     d_found.power = d_kernels->dot(&white[unknown], &white[unknown], floats) /
                     static_cast<float>(floats);
     d_found.power_along = find_power_along(labels);
+    const std::size_t seen = d_first + margin; // as those whose doubts are known
+    d_scatter.add(&white[(seen - d_first) * d_descent.waveform().stride()],
+                  d_batch - 2 * seen);
     d_found.energies = d_descent.energies();
     d_found.known = std::isfinite(d_found.power) && std::isfinite(d_found.power_along);
     if (!d_found.known)
@@ -239,6 +244,7 @@ void label_refiner::state(archive& members)
             name, reinterpret_cast<float*>(filter->data()), { filter->size(), 2 });
     members("phases", d_phases);
     members("bias", d_bias);
+    members("scatter", d_scatter);
     members("distance", d_distance);
     members("energies", d_found.energies, 0.0f, 1e3f);
     members.numbers("phase_weights",

@@ -8,6 +8,7 @@
 
 #include "core/adaptation/label_descent.h"
 #include "core/adaptation/pattern_bias.h"
+#include "core/adaptation/residual_scatter.h"
 #include "core/adaptation/waveform_judge.h"
 
 #include <limits>
@@ -54,6 +55,11 @@ public:
                               : std::numeric_limits<double>::infinity();
     }
 
+    //! How what is left of symbols scatters. Its memory: see fade_scatter().
+    const residual_scatter& scatter() const { return d_scatter; }
+    //! Before refine(): what is kept of the scatter.
+    void fade_scatter(double keep) { d_scatter.fade(keep); }
+
     //! Forgets the signal's noise.
     void reset();
     void state(archive& members);
@@ -81,6 +87,7 @@ private:
     std::vector<std::uint8_t> d_due; // whether to be visited
     residual_phase_filter d_phases;
     pattern_bias d_bias;
+    residual_scatter d_scatter;
     double d_distance = 0; // of the nearest labels, squared, over the noise's square
     refinement d_found;
     std::vector<label_descent::odds> d_odds;

@@ -130,6 +130,8 @@ bool learner::watch(const feature_view& batch,
     if (rolls_back)
         roll_back("");
     estimate_errors(batch.count);
+    // What has just disturbed the signal need not wait for the next estimate.
+    d_status.estimated.trustworthy = d_status.estimated.trustworthy && trusts();
     return true;
 }
 
@@ -146,20 +148,31 @@ void learner::forget_estimate()
     d_status.estimated = {};
 }
 
+bool learner::is_refined_estimated() const
+{
+    return d_decides_refined && !std::isnan(d_guard->refined_symbol_error_rate());
+}
+
+bool learner::trusts() const
+{
+    return is_refined_estimated() ? d_guard->refined_trustworthy()
+                                  : d_guard->trustworthy();
+}
+
 void learner::estimate_errors(std::size_t more_symbols)
 {
     d_unestimated += more_symbols;
     if (d_unestimated < estimate_every)
         return;
     forget_estimate();
-    const double of_refined = d_guard->refined_symbol_error_rate();
-    const bool refined = d_decides_refined && !std::isnan(of_refined);
+    const bool refined = is_refined_estimated();
     const auto symbols = static_cast<std::uint64_t>(std::lround(
         refined ? d_guard->refined_symbols() : d_guard->estimate().symbols()));
     if (symbols == 0)
         return;
     ++d_status.estimates;
-    const double rate = refined ? of_refined : d_guard->symbol_error_rate();
+    const double rate =
+        refined ? d_guard->refined_symbol_error_rate() : d_guard->symbol_error_rate();
     const auto errors = static_cast<std::uint64_t>(std::lround(rate * symbols));
     const auto interval = clopper_pearson(errors, symbols);
     // A wrong symbol is taken for a neighbour.
@@ -169,7 +182,7 @@ void learner::estimate_errors(std::size_t more_symbols)
         rate / bits,
         interval.low / bits,
         interval.high / bits,
-        refined ? d_guard->refined_trustworthy() : d_guard->trustworthy(),
+        trusts(),
     };
 }
 

@@ -164,6 +164,8 @@ private:
     bool watch(const feature_view& batch, const std::uint8_t* decided, std::size_t apart);
     void estimate_errors(std::size_t more_symbols);
     void take_status();
+    bool is_refined_estimated() const; // else the network's decisions are
+    bool trusts() const;
     void forget_estimate();
     void roll_back(const std::string& reason);
     void start_over_from(const std::vector<float>& parameters);

@@ -20,10 +20,12 @@ constexpr std::size_t highest = 8;    // power whose line noise does not bury
 constexpr std::size_t of_power = 128, of_known = 64; // symbols whose mean tells the phase
 constexpr std::size_t group = 4;                     // known symbols, likewise
 constexpr std::size_t most =
-    64 * stretch;              // symbols that frequency and taps are found from
-constexpr double ridge = 1e-3; // of the mean power
-constexpr double clear = 3;    // standard errors
-constexpr float largest = 10;  // symbol, of unit power, that is no impulse
+    64 * stretch;                    // symbols that frequency and taps are found from
+constexpr double ridge = 1e-3;       // of the mean power
+constexpr double clear = 3;          // standard errors
+constexpr float largest = 10;        // symbol, of unit power, that is no impulse
+constexpr std::size_t parts = 8;     // of symbols of which one phase holds
+constexpr double of_one_phase = 0.9; // of the parts' sums
 
 /* The frequency, in turns a step, of the line that rows of `inputs` numbers have in common:
  * the phases may differ between inputs, and between stretches. */
@@ -165,19 +167,9 @@ std::vector<number> equalized(const feature_view& view,
     return y;
 }
 
-} // namespace
-
-void carrier_track::count_from(std::size_t symbol)
-{
-    if (stands())
-        return;
-    const float there = phase[symbol];
-    for (auto& each : phase)
-        each -= there;
-}
-
-carrier_track track_power(const std::vector<std::complex<double>>& symbols,
-                          const constellation& alphabet)
+// The symbols' M-th powers, at the phase of the carrier's; none of other orders than 2 to 8.
+std::vector<number> powers(const std::vector<number>& symbols,
+                           const constellation& alphabet)
 {
     const std::size_t order = alphabet.symmetries().size();
     if (order < 2 || order > highest)
@@ -196,11 +188,54 @@ carrier_track track_power(const std::vector<std::complex<double>>& symbols,
     for (const auto& symbol : symbols)
         values.push_back(std::abs(symbol) < largest ? raised(symbol) * std::conj(own)
                                                     : number(0));
+    return values;
+}
+
+} // namespace
+
+void carrier_track::count_from(std::size_t symbol)
+{
+    if (stands())
+        return;
+    const float there = phase[symbol];
+    for (auto& each : phase)
+        each -= there;
+}
+
+carrier_track track_power(const std::vector<std::complex<double>>& symbols,
+                          const constellation& alphabet)
+{
+    const std::vector<number> values = powers(symbols, alphabet);
+    if (values.empty())
+        return {};
     const auto line = find_line(
         { values.begin(), values.begin() + std::min(values.size(), most) }, 1, stretch);
     if (!line)
         return {};
-    return follow(values, *line, of_power, order);
+    return follow(values, *line, of_power, alphabet.symmetries().size());
+}
+
+bool phase_stands(const std::vector<std::complex<double>>& symbols,
+                  const constellation& alphabet)
+{
+    const std::vector<number> values = powers(symbols, alphabet);
+    number all = 0;
+    double apart = 0;
+    for (std::size_t part = 0; part < parts && !values.empty(); ++part) {
+        number sum = 0;
+        double squares = 0;
+        const std::size_t end = (part + 1) * values.size() / parts;
+        for (std::size_t i = part * values.size() / parts; i < end; ++i) {
+            sum += values[i];
+            squares += std::norm(values[i]);
+        }
+        // Of random phases the squared sum is exponentially distributed.
+        if (!(std::norm(sum) > std::log(1 / chance) * squares))
+            return false;
+        all += sum;
+        apart += std::abs(sum);
+    }
+    return values.empty() || std::abs(all) >= of_one_phase * apart;
 }
 
 carrier_track track_known(const feature_view& view,

@@ -49,6 +49,14 @@ struct carrier_track {
 carrier_track track_power(const std::vector<std::complex<double>>& symbols,
                           const constellation& alphabet);
 
+/*! Whether one phase holds for all of some equalized symbols.
+ *
+ * The mean of their M-th power is beyond what random phases leave, in each eighth of them once in
+ * a million, and all eighths together have at least 0.9 of what each has at a phase of its own: a
+ * sixteenth of a turn of QPSK's carrier. Of other orders than 2 to 8 it counts as one phase. */
+bool phase_stands(const std::vector<std::complex<double>>& symbols,
+                  const constellation& alphabet);
+
 /*! From known symbols.
  *
  * What windows have in common with them, in groups of 4 and stretches of 1024 symbols, turns with

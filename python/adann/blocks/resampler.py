@@ -16,6 +16,9 @@ from ..adann_python import normalizer
 PASSBAND = 0.4
 _STOPBAND_DB = 80
 _LARGEST_RATIO = 256  # of the rates; as numerator or denominator, of the rational resampler
+# Of the clock recovery, relative. Wider, its loop walks farther off in noise than it pulls in from at once: a
+# loop bandwidth of 0.01 pulls in over some 0.3 %.
+_REACH = 0.003
 _ARMS = 64  # of the arbitrary resampler; it interpolates linearly between them
 
 
@@ -31,7 +34,8 @@ class resampler(gr.hier_block2):
     window: samples, 1024 to 2^30: how far the running statistics look back, see `normalizer`.
     mean, rms: for "record". The low-pass takes noise away, so that for a power of exactly 1 they
         must be those of the resampled record: what comes out with mean 0 and rms 1.
-    clock_recovery: follow the sender's clock with `digital.symbol_sync` (Gardner's detector).
+    clock_recovery: follow the sender's clock with `digital.symbol_sync` (Gardner's detector), up to
+        0.3 % off symbol_rate.
     loop_bandwidth: of the clock recovery, normalised as in `digital.symbol_sync`, above 0 and
         below 1.
     Raises ValueError for anything else.
@@ -77,7 +81,7 @@ class resampler(gr.hier_block2):
         if clock_recovery:
             synchronizer = digital.symbol_sync_cc if complex else digital.symbol_sync_ff
             self._clock = synchronizer(digital.TED_GARDNER, resampled_sps, loop_bandwidth, 1.0,
-                                       1.0, 0.01 * resampled_sps, sps)
+                                       1.0, _REACH * resampled_sps, sps)
             chain.append(self._clock)
         if running and len(chain) > 1:
             chain.append(normalizer(complex, window))

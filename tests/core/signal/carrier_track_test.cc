@@ -71,6 +71,34 @@ BOOST_AUTO_TEST_CASE(what_stands_still_is_left_alone)
     }
 }
 
+// A ring that turns, by half a turn of the power or more, or at random, is no phase that stands.
+BOOST_AUTO_TEST_CASE(one_phase_is_told_from_a_ring)
+{
+    struct sample {
+        const char* name;
+        double frequency, wander, snr;
+        bool stands;
+    };
+    for (const auto& [name, frequency, wander, snr, stands] : {
+             sample{ "qpsk", 0, 0, 5, true },
+             sample{ "8psk", 0, 0, 14, true },
+             sample{ "16qam", 0, 0, 15, true },
+             sample{ "64qam", 0, 0, 25, true },
+             sample{ "bpsk", 0, 0.01, 10, true },
+             sample{ "qpsk", 1.0 / 8 / 4096, 0, 15, false },
+             sample{ "qpsk", 0.003, 0, 15, false },
+             sample{ "16qam", 0.1, 0, 25, false },
+             sample{ "qpsk", 0, 0.5, 15, false },
+             sample{ "16qam", 0, 0.5, 25, false },
+         }) {
+        const auto symbols = constellation(name);
+        BOOST_TEST_CONTEXT(name << ", " << frequency << " cycles a symbol, wandering "
+                                << wander)
+        BOOST_TEST(phase_stands(drawn(symbols, frequency, wander, snr).symbols,
+                                symbols) == stands);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(noise_has_no_line)
 {
     std::mt19937 random(2);
@@ -79,6 +107,7 @@ BOOST_AUTO_TEST_CASE(noise_has_no_line)
     for (auto& each : noise)
         each = { normal(random), normal(random) };
     BOOST_TEST(track_power(noise, constellation("16qam")).stands());
+    BOOST_TEST(!phase_stands(noise, constellation("16qam")));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
