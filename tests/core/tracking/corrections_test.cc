@@ -84,7 +84,8 @@ struct receiver {
                     ++count;
                 }
             }
-            corrected.learn(samples + static_cast<std::ptrdiff_t>(done), left, sps, block);
+            corrected.learn(
+                samples + static_cast<std::ptrdiff_t>(done), left, sps, block);
         }
         return power / count;
     }
