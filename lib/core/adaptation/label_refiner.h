@@ -55,7 +55,7 @@ public:
                               : std::numeric_limits<double>::infinity();
     }
 
-    //! How what is left of symbols scatters. Its memory: see fade_scatter().
+    //! How the residual power of symbols scatters. Its memory: see fade_scatter().
     const residual_scatter& scatter() const { return d_scatter; }
     //! Before refine(): what is kept of the scatter.
     void fade_scatter(double keep) { d_scatter.fade(keep); }

@@ -1,6 +1,6 @@
 /* -*- c++ -*- */
 /*
- * Whether what is left of symbols is the same noise throughout.
+ * Whether the residual of symbols is the same noise throughout.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
@@ -16,10 +16,11 @@ namespace gr::adann::core {
 
 /*! The scatter of residual power between symbols, and between stretches of 16 of them.
  *
- * Stationary noise of mean power P leaves P χ²(ν)/ν. P and ν follow from the median of the powers and
- * from their lower quartile, which disturbances hardly move. What is beyond the quantile of 3e-7 is not explained by noise: a burst,
- * an impulse, samples that are held or lost. So is a stretch of which less is left than the same
- * quantile at the lower end: samples without noise do not come from the link.
+ * Stationary noise of mean power P has residual powers P χ²(ν)/ν. P and ν follow from the median of the
+ * powers and from their lower quartile, which disturbances hardly move. Power above the quantile of
+ * 3e-7 is not explained by noise: a burst, an impulse, samples that are held or lost. Nor is a stretch
+ * whose power is below the same quantile at the lower end: samples without noise do not come from the
+ * link.
  *
  * A symbol of error probability s in noise of power P has about s^(P/p) in noise of power p, for
  * ln Q(x) is near -x²/2; a symbol without noise is taken to be decided at random. Histograms have 16
@@ -38,7 +39,7 @@ public:
     void fade(double keep);
     //! Takes the residual of n symbols, (n, values), of which whole stretches count.
     void add(const float* residual, std::size_t n);
-    /*! The part of symbols that is wrong where noise does not explain what is left.
+    /*! The part of symbols that is wrong where noise does not explain the residual.
      * \param rate the part of wrong symbols, by the noise, above 0
      * \param classes M */
     double unexplained_errors(double rate, std::size_t classes) const;

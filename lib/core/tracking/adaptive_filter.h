@@ -63,7 +63,7 @@ public:
              float* to);
 
     /*! Learns from the latest block of symbols whose neighbours are decided, if its samples are usable.
-     * \param corrected learns from what is left while decisions are soft
+     * \param corrected learns from the residual while decisions are soft
      * \param hard whether decisions count as sure
      * \param blocks since it learnt last */
     void learn(sample_history& history,

@@ -13,7 +13,7 @@
 
 namespace gr::adann::core {
 
-//! They learn from what is left of decided symbols, each what is significant of it.
+//! Each learns from the residual of decided symbols, as far as it is significant.
 struct corrections {
     std::optional<iq_correction> iq; //!< of complex samples
     late_echoes echoes;
@@ -26,16 +26,16 @@ struct corrections {
         echoes.apply(samples, first, n);
     }
     /*! \param samples of a block of n symbols, corrected
-     * \param left of each what was wanted less what came out of the filter
+     * \param residual of each: what was wanted less what came out of the filter
      * \param sps samples a symbol */
     void learn(const signal_planes& samples,
-               const signal_planes& left,
+               const signal_planes& residual,
                std::size_t sps,
                std::size_t n)
     {
         if (iq)
-            iq->learn(samples, left, sps / 2, sps, n);
-        echoes.learn(samples, left, n);
+            iq->learn(samples, residual, sps / 2, sps, n);
+        echoes.learn(samples, residual, n);
     }
     //! Corrects nothing.
     void reset()

@@ -48,7 +48,7 @@ void iq_correction::apply(float* re, float* im, std::size_t n) const
 }
 
 void iq_correction::learn(const signal_planes& x,
-                          const signal_planes& left,
+                          const signal_planes& residual,
                           std::size_t first,
                           std::size_t apart,
                           std::size_t n)
@@ -58,7 +58,8 @@ void iq_correction::learn(const signal_planes& x,
     std::complex<float> image = 0, constant = 0;
     float power = 0;
     for (std::size_t i = first; i < first + n * apart; i += apart) {
-        const std::complex<float> sample(x.re[i], x.im[i]), e(left.re[i], left.im[i]);
+        const std::complex<float> sample(x.re[i], x.im[i]),
+            e(residual.re[i], residual.im[i]);
         image -= times(e, sample);
         constant -= e;
         power += std::norm(sample);

@@ -18,14 +18,14 @@ namespace gr::adann::core {
 /*! Takes off the image ρx̄ that an imbalance of gain and phase between I and Q adds, and the constant c
  * of a leaking oscillator: x - ρx̄ - c.
  *
- * No taps can do so: they are linear in x alone. Both are regressions of what the filter leaves, e:
- * ρ = Σ e x / Σ |x|², c = mean e, over the middles of decided symbols. The image of a constellation of
+ * No taps can do so: they are linear in x alone. Both are regressions of the filter's residual
+ * e = output - wanted: ρ = Σ e x / Σ |x|², c = mean e, over the middles of decided symbols. The image of a constellation of
  * three rotations and more is uncorrelated with its samples, E[x²] = 0; where fewer rotations do not
  * tell them apart, only the constant is taken off.
  *
  * An estimate is taken over when it exceeds its own standard deviation, by the scatter of blocks, four
- * times: by chance with a probability of exp(-16). The sums start again then, so that what is left is
- * never more than four deviations: over the least number of symbols, 1/256 of the noise's power.
+ * times: by chance with a probability of exp(-16). The sums start again then, so that the error of
+ * a coefficient is at most four deviations: over the least number of symbols, 1/256 of the noise's power.
  *
  * Source: widely linear estimation, Picinbono and Chevalier, IEEE Trans. Signal Processing 43, 1995;
  * for I/Q imbalance Anttila, Valkama and Renfors, IEEE Trans. Vehicular Technology 57, 2008. */
@@ -49,10 +49,10 @@ public:
     void apply(float* re, float* im, std::size_t n) const;
     /*! Learns from a block.
      * \param x its samples, corrected
-     * \param left of each what was wanted less what came out of the filter
+     * \param residual of each: what was wanted less what came out of the filter
      * \param first,apart,n samples that count: symbols' middles */
     void learn(const signal_planes& x,
-               const signal_planes& left,
+               const signal_planes& residual,
                std::size_t first,
                std::size_t apart,
                std::size_t n);
@@ -60,7 +60,7 @@ public:
     void state(archive& members);
 
 private:
-    // A coefficient, and what is left of it by the blocks since it changed.
+    // A coefficient, and the sums of its regression since it changed.
     struct estimate {
         std::complex<float> taken = 0;
         std::complex<float> sum = 0; // of e times the conjugate regressor

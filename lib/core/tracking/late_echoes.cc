@@ -21,7 +21,7 @@ constexpr float most = 0.9f;          // of Σ|h|: it is stable below 1
 late_echoes::late_echoes(std::size_t reach, std::size_t sps, bool complex)
     : d_sps(sps),
       d_first(reach + 1),
-      d_lags(latest * sps > reach ? latest * sps - reach : 0),
+      d_lags(latest * sps - reach),
       d_few(d_lags, complex),
       d_sums(d_lags, complex),
       d_scatter(d_lags),
@@ -55,7 +55,9 @@ void late_echoes::apply(planes& samples, std::size_t first, std::size_t n) const
     }
 }
 
-void late_echoes::learn(const signal_planes& y, const signal_planes& left, std::size_t n)
+void late_echoes::learn(const signal_planes& y,
+                        const signal_planes& residual,
+                        std::size_t n)
 {
     // The blocks after a change were corrected before it, or have echoes that were.
     if (++d_blocks % apart)
@@ -72,14 +74,14 @@ void late_echoes::learn(const signal_planes& y, const signal_planes& left, std::
     for (std::size_t k = 0; k < n; ++k) {
         const std::size_t i = k * d_sps + phase;
         take_in(y + static_cast<std::ptrdiff_t>(i),
-                { left.re[i], left.im ? left.im[i] : 0 });
+                { residual.re[i], residual.im ? residual.im[i] : 0 });
         if ((k + 1) % few)
             continue;
         for (std::size_t d = 0; d < d_lags; ++d) {
             float square = d_few.re[d] * d_few.re[d];
             d_sums.re[d] += d_few.re[d];
             d_few.re[d] = 0;
-            if (left.im) {
+            if (residual.im) {
                 square += d_few.im[d] * d_few.im[d];
                 d_sums.im[d] += d_few.im[d];
                 d_few.im[d] = 0;
@@ -91,7 +93,7 @@ void late_echoes::learn(const signal_planes& y, const signal_planes& left, std::
         take();
 }
 
-// The products of what is left of a sample.
+// The products of a sample's residual.
 void late_echoes::take_in(const signal_planes& y, std::complex<float> e)
 {
     const std::size_t furthest = d_first + d_lags - 1;

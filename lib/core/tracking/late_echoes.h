@@ -19,11 +19,11 @@ namespace gr::adann::core {
  *
  * So one echo takes one lag, whatever its strength below 1, as long as Σ|h| is below `most`.
  *
- * What of a lag is left is the regression of what the filter leaves, e: h(d) = Σ e(n) ȳ(n - d) / Σ |y|²
- * over one sample of each decided symbol. The lag whose sum exceeds its standard deviation most is taken, if
- * that would happen to any lag by chance with a probability of exp(-16) only; then the sums start
+ * The error of h(d) is the regression of the filter's residual e = output - wanted on a lag,
+ * Σ e(n) ȳ(n - d) / Σ |y|², over one sample of each decided symbol. The lag whose sum exceeds its
+ * standard deviation most is taken, if that would happen to any lag by chance with a probability of exp(-16) only; then the sums start
  * again. (Matching pursuit: Cotter and Rao, IEEE Trans. Communications 50, 2002.) Where the median lag
- * exceeds what chance makes of it, as behind a tone, what is asked of the largest one grows with it. */
+ * exceeds what chance makes of it, as of a tone, the threshold of the largest one grows with it. */
 class late_echoes
 {
 public:
@@ -46,8 +46,8 @@ public:
     void apply(planes& samples, std::size_t first, std::size_t n) const;
     /*! Learns from a block of n symbols, or passes by.
      * \param y its corrected samples, `latest` symbols before them as well
-     * \param left of each what was wanted less what came out of the filter */
-    void learn(const signal_planes& y, const signal_planes& left, std::size_t n);
+     * \param residual of each: what was wanted less what came out of the filter */
+    void learn(const signal_planes& y, const signal_planes& residual, std::size_t n);
 
     void state(archive& members);
 

@@ -1,4 +1,4 @@
-/* Whether what is left of symbols is the same noise throughout.
+/* Whether the residual of symbols is the same noise throughout.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "core/adaptation/residual_scatter.h"
 
