@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "core/tracking/level_model.h"
 
+#include "core/common/cholesky.h"
 #include "core/signal/atsc_segment.h"
 
 #include <algorithm>
@@ -10,7 +11,6 @@ namespace gr::adann::core {
 
 namespace {
 
-constexpr std::size_t unknowns = 4;        // of a cubic
 constexpr float variance_memory = 6 * 208; // symbols
 constexpr float least = 0.03f, most = 50;  // variance
 constexpr float least_step = 0.4f;         // of m(s) from one level to the next
@@ -94,38 +94,28 @@ void level_model::update(std::size_t symbols)
         std::clamp(d_variance + follow * (d_squares / n - d_variance), least, most);
     d_squares = 0;
     const float keep = std::exp(-n / memory);
-    double squares[unknowns][unknowns] = {}, products[unknowns] = {};
+    std::fill(d_squared.begin(), d_squared.end(), 0.0);
+    std::fill(d_cubic.begin(), d_cubic.end(), 0.0);
     for (std::size_t k = 0; k < levels; ++k) {
         d_counts[k] = keep * d_counts[k] + d_new_counts[k];
         d_sums[k] = keep * d_sums[k] + d_new_sums[k];
         const double s = level(k) / 7;
-        double left = 1;
-        for (std::size_t i = 0; i < unknowns; ++i, left *= s) {
-            products[i] += left * d_sums[k];
-            double power = left;
+        double monomial = 1;
+        for (std::size_t i = 0; i < unknowns; ++i, monomial *= s) {
+            d_cubic[i] += monomial * d_sums[k];
+            double power = monomial;
             for (std::size_t j = 0; j < unknowns; ++j, power *= s)
-                squares[i][j] += power * d_counts[k];
+                d_squared[i * unknowns + j] += power * d_counts[k];
         }
     }
     d_new_counts = d_new_sums = {};
-    // Gaussian elimination; the eight levels determine a cubic.
-    for (std::size_t i = 0; i < unknowns; ++i)
-        for (std::size_t row = i + 1; row < unknowns; ++row) {
-            const double by = squares[row][i] / squares[i][i];
-            for (std::size_t j = i; j < unknowns; ++j)
-                squares[row][j] -= by * squares[i][j];
-            products[row] -= by * products[i];
-        }
-    for (std::size_t i = unknowns; i-- > 0;) {
-        for (std::size_t j = i + 1; j < unknowns; ++j)
-            products[i] -= squares[i][j] * products[j];
-        products[i] /= squares[i][i];
-    }
+    if (!solve(d_squared, unknowns, d_cubic, 1))
+        return;
     std::array<float, levels> means;
     for (std::size_t k = 0; k < levels; ++k) {
         const double s = level(k) / 7;
         means[k] = static_cast<float>(
-            products[0] + s * (products[1] + s * (products[2] + s * products[3])));
+            d_cubic[0] + s * (d_cubic[1] + s * (d_cubic[2] + s * d_cubic[3])));
         if (!std::isfinite(means[k]) || (k && means[k] - means[k - 1] < least_step))
             return; // what no amplifier does
     }

@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cstddef>
+#include <vector>
 
 namespace gr::adann::core {
 
@@ -40,6 +41,8 @@ public:
     float level_of(float y) const;
 
 private:
+    static constexpr std::size_t unknowns = 4; // of a cubic
+
     void find_weights(float y);
 
     std::array<float, levels> d_means{};   // m(s)
@@ -47,6 +50,9 @@ private:
     std::array<float, levels> d_weights{}; // posterior of the latest y
     std::array<float, levels> d_counts{}, d_sums{}, d_new_counts{}, d_new_sums{};
     float d_squares = 0; // Σ (y - m(s))² since the latest update
+    // Normal equations of the cubic; nothing outlives a call in them.
+    std::vector<double> d_squared = std::vector<double>(unknowns * unknowns);
+    std::vector<double> d_cubic = std::vector<double>(unknowns);
 };
 
 } // namespace gr::adann::core
