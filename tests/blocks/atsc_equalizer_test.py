@@ -162,7 +162,7 @@ def test_each_field_is_a_status_message():
     for _ in range(1000):  # messages come in the debug block's own thread
         if debug.num_messages() >= told - 1:
             break
-        time.sleep(0.01)
+        time.sleep(0.01)  # the flowgraph runs meanwhile
     status = pmt.to_python(debug.get_message(debug.num_messages() - 1))
     assert status["event"] == "step" and status["tracking"] == "following"
     assert status["mer"] == pytest.approx(-status["residual"])

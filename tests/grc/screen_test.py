@@ -69,7 +69,7 @@ def show(until):
     while not until():
         assert time.monotonic() < end, "the plots stand still"
         application.processEvents()
-        time.sleep(0.01)
+        time.sleep(0.01)  # the flowgraph runs meanwhile
 
 def pictures():
     return {plot: getattr(top, f"_{plot}_win").grab().toImage() for plot in plots}
@@ -112,7 +112,7 @@ def show(until):
     while not until():
         assert time.monotonic() < end, "no television"
         application.processEvents()
-        time.sleep(0.01)
+        time.sleep(0.01)  # the flowgraph runs meanwhile
 
 def pictures():
     return {plot: getattr(top, f"_{plot}_win").grab().toImage() for plot in ("lost", "levels", "panel")}
@@ -157,7 +157,7 @@ def show(until):
     while not until():
         assert time.monotonic() < end, "it does not start"
         application.processEvents()
-        time.sleep(0.01)
+        time.sleep(0.01)  # the flowgraph runs meanwhile
 
 show(lambda: top.equalizer.updates() > 20)
 bits, errors = top.counter.bits(), top.counter.errors()
@@ -192,7 +192,7 @@ end = time.monotonic() + 300
 while top.first.nitems_written(0) < 2 * top.symbols:
     assert time.monotonic() < end, "nothing is recorded"
     application.processEvents()
-    time.sleep(0.01)
+    time.sleep(0.01)  # the flowgraph runs meanwhile
 top.stop()
 top.wait()
 print(top.symbols)
@@ -244,7 +244,7 @@ def show(batches):
     while min(len(sink.data()) for sink in rates.values()) < batches:
         assert time.monotonic() < end, "no batches come"
         application.processEvents()
-        time.sleep(0.01)
+        time.sleep(0.01)  # the flowgraph runs meanwhile
 
 def latest(name):
     return sum(rates[name].data()[-60:]) / 60
