@@ -170,9 +170,9 @@ BOOST_DATA_TEST_CASE(a_tone_is_no_echo, data::make({ "qpsk", "pam4" }), name)
 {
     receiver link(name, 2, 2048);
     link.add_noise(0.05f);
-    link.each([&](std::size_t i, number x) {
+    link.each([is_complex = link.is_complex](std::size_t i, number x) {
         const number tone = std::polar(0.4f, 0.5717f * static_cast<float>(i));
-        return x + (link.is_complex ? tone : number(tone.real(), 0));
+        return x + (is_complex ? tone : number(tone.real(), 0));
     });
     link.run();
     BOOST_TEST(link.corrected.echoes.strongest().lag == 0u);
@@ -184,7 +184,9 @@ BOOST_DATA_TEST_CASE(echoes_are_taken_off_by_a_recursion,
                      name)
 {
     receiver link(name, 2, 512);
-    link.each([&](std::size_t i, number x) { return x + 0.4f * link.sent[i - 90]; });
+    link.each([&sent = link.sent](std::size_t i, number x) {
+        return x + 0.4f * sent[i - 90];
+    });
     link.run();
     const late_echoes& found = link.corrected.echoes;
     BOOST_REQUIRE(found.strongest().lag != 0u);
