@@ -184,9 +184,8 @@ BOOST_DATA_TEST_CASE(echoes_are_taken_off_by_a_recursion,
                      name)
 {
     receiver link(name, 2, 512);
-    link.each([&sent = link.sent](std::size_t i, number x) {
-        return x + 0.4f * sent[i - 90];
-    });
+    link.each(
+        [&sent = link.sent](std::size_t i, number x) { return x + 0.4f * sent[i - 90]; });
     link.run();
     const late_echoes& found = link.corrected.echoes;
     BOOST_REQUIRE(found.strongest().lag != 0u);
