@@ -214,10 +214,11 @@ bool front_filter::is_hard() const
 
 void front_filter::update(std::size_t blocks)
 {
+    const bool trained = d_recovery.state() == recovery_state::trained;
     d_stream.filter.learn(d_stream.history,
                           d_stream.target,
                           d_stream.follower(),
-                          d_stream.corrected,
+                          trained ? nullptr : &d_stream.corrected,
                           blocks,
                           is_hard());
 }
