@@ -62,7 +62,7 @@ void adaptive_filter::run(const sample_history& history,
 void adaptive_filter::learn(sample_history& history,
                             learning_target& target,
                             carrier_follower* carrier,
-                            corrections* corrected,
+                            corrections& corrected,
                             std::size_t blocks,
                             bool hard)
 {
@@ -80,13 +80,13 @@ void adaptive_filter::learn(sample_history& history,
     d_wanted.assign(aim.expected, n);
     if (carrier)
         carrier->loop().rotate(d_wanted, owned, n);
-    if (corrected) {
+    if (!hard) {
         for (std::size_t i = 0; i < n * history.floats_per_sample(); ++i)
             aim.expected[i] -= history.filtered(owned)[i];
         d_output.assign(aim.expected, n);
         if (carrier)
             carrier->loop().rotate(d_output, owned, n);
-        corrected->learn(
+        corrected.learn(
             history.received(owned), d_output, history.window().sps(), d_block);
     }
     d_sums.set(history.received(first), d_wanted, n);

@@ -63,13 +63,13 @@ public:
              float* to);
 
     /*! Learns from the latest block of symbols whose neighbours are decided, if its samples are usable.
-     * \param corrected learns from the residual, if there is one
+     * \param corrected learns from the residual while decisions are soft
      * \param hard whether decisions count as sure
      * \param blocks since it learnt last */
     void learn(sample_history& history,
                learning_target& target,
                carrier_follower* carrier,
-               corrections* corrected,
+               corrections& corrected,
                std::size_t blocks,
                bool hard);
 

@@ -214,11 +214,10 @@ bool front_filter::is_hard() const
 
 void front_filter::update(std::size_t blocks)
 {
-    const bool trained = d_recovery.state() == recovery_state::trained;
     d_stream.filter.learn(d_stream.history,
                           d_stream.target,
                           d_stream.follower(),
-                          trained ? nullptr : &d_stream.corrected,
+                          d_stream.corrected,
                           blocks,
                           is_hard());
 }

@@ -100,6 +100,7 @@ recovery::recovery(const tracked_stream& stream,
                       stream.history.is_complex()),
       d_still(stream.carrier ? stream.history.sample(judge::symbols) : 0,
               stream.history.is_complex()),
+      d_residual(stream.history.sample(judge::symbols), stream.history.is_complex()),
       d_plain(judge::symbols + 2 * waveform->reach()),
       d_at_level(d_plain.size()),
       d_proposed(tracked_stream::most_known),
@@ -238,6 +239,8 @@ void recovery::test(tracked_stream& stream,
     if (stream.carrier && !was_used)
         stream.carrier->refer();
     judge::verdict found = compare(stream, decides);
+    if (!was_used)
+        correct(stream);
     if (found == judge::verdict::displaced && is_continuous(stream))
         found = judge::verdict::open;
     const bool exceeds = is_lost(stream);
@@ -296,6 +299,33 @@ judge::verdict recovery::compare(tracked_stream& stream, const network_decider& 
                            received,
                            &d_plain[stream.target.reach()],
                            turned);
+}
+
+/* What the labels without the filter leave of the samples corrects them while those behind it are not
+ * used: its taps start over again and again, and what they leave is of them. */
+void recovery::correct(tracked_stream& stream)
+{
+    const sample_history& history = stream.history;
+    const std::size_t n = history.sample(judge::symbols);
+    const signal_planes received =
+        history.received(history.owned(history.latest(judge::symbols)));
+    float* const rest =
+        stream.target.expect(&d_plain[stream.target.reach()], judge::symbols);
+    for (std::size_t i = 0, k = 0; i < n; ++i) {
+        rest[k++] -= received.re[i];
+        if (received.im)
+            rest[k++] -= received.im[i];
+    }
+    d_residual.assign(rest, n);
+    constexpr std::size_t block = tracked_stream::block;
+    static_assert(judge::symbols % block == 0);
+    for (std::size_t k = 0; k < judge::symbols; k += block) {
+        const auto first = static_cast<std::ptrdiff_t>(history.sample(k));
+        stream.corrected.learn(received + first,
+                               d_residual + first,
+                               history.window().sps(),
+                               block);
+    }
 }
 
 /* Whether labels are late since the channel has walked: it has been followed, and is still nearest to

@@ -159,6 +159,7 @@ private:
     bool is_due(const tracked_stream& stream, std::size_t blocks);
     void test(tracked_stream& stream, const network_decider& decides, bool may_start);
     judge::verdict compare(tracked_stream& stream, const network_decider& decides);
+    void correct(tracked_stream& stream);
     bool is_continuous(const tracked_stream& stream);
     bool settle(tracked_stream& stream, bool may_start);
     void forget_loss();
@@ -199,6 +200,7 @@ private:
 
     // Nothing outlives a test in these.
     planes d_blind_samples, d_still;                           // without their carrier
+    planes d_residual;                                         // without the filter
     std::vector<std::uint8_t> d_plain, d_at_level, d_proposed; // labels
     aligned_floats d_windows;
 };
