@@ -321,10 +321,8 @@ void recovery::correct(tracked_stream& stream)
     static_assert(judge::symbols % block == 0);
     for (std::size_t k = 0; k < judge::symbols; k += block) {
         const auto first = static_cast<std::ptrdiff_t>(history.sample(k));
-        stream.corrected.learn(received + first,
-                               d_residual + first,
-                               history.window().sps(),
-                               block);
+        stream.corrected.learn(
+            received + first, d_residual + first, history.window().sps(), block);
     }
 }
 

@@ -181,6 +181,23 @@ BOOST_DATA_TEST_CASE(an_echo_that_jumps_is_found, any_alphabet* any_sps, name, s
     BOOST_TEST(all.wrong < 0.03);
 }
 
+// It comes later than the taps reach, and closes the eye; where it is removed noise is enhanced.
+BOOST_DATA_TEST_CASE(a_late_echo_that_closes_the_eye_is_removed,
+                     data::make({ "pam4", "16qam" }) * data::make({ 1u, 2u, 4u }),
+                     name,
+                     sps)
+{
+    const auto all = received(name, sps, 65536, 11, [&](sent_symbols& sent, std::size_t) {
+        const std::size_t late = 20 * sps + sps / 2;
+        for (std::size_t i = sent.samples.size(); i-- > late;)
+            sent.samples[i] += 0.35f * sent.samples[i - late];
+    });
+    BOOST_TEST(has(all, tracking_state::lost));
+    BOOST_TEST((all.status.state == tracking_state::following));
+    BOOST_TEST(all.status.echo > 0.2f);
+    BOOST_TEST(all.wrong < 0.03);
+}
+
 // It is there from the start, and too fast for decisions to pull it in.
 BOOST_DATA_TEST_CASE(a_fast_carrier_is_found,
                      data::make({ "qpsk", "16qam" }) * any_sps,
