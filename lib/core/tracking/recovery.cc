@@ -240,7 +240,7 @@ void recovery::test(tracked_stream& stream,
         stream.carrier->refer();
     judge::verdict found = compare(stream, decides);
     if (!was_used)
-        correct(stream);
+        find_echoes(stream);
     if (found == judge::verdict::displaced && is_continuous(stream))
         found = judge::verdict::open;
     const bool exceeds = is_lost(stream);
@@ -301,9 +301,10 @@ judge::verdict recovery::compare(tracked_stream& stream, const network_decider& 
                            turned);
 }
 
-/* What the labels without the filter leave of the samples corrects them while those behind it are not
- * used: its taps start over again and again, and what they leave is of them. */
-void recovery::correct(tracked_stream& stream)
+/* Late echoes are learnt from what the labels without the filter leave of the samples, while those behind
+ * it are not used: its taps start over again and again, and what they leave is of them. An image is not:
+ * points that are dense look alike behind one. */
+void recovery::find_echoes(tracked_stream& stream)
 {
     const sample_history& history = stream.history;
     const std::size_t n = history.sample(judge::symbols);
@@ -321,8 +322,7 @@ void recovery::correct(tracked_stream& stream)
     static_assert(judge::symbols % block == 0);
     for (std::size_t k = 0; k < judge::symbols; k += block) {
         const auto first = static_cast<std::ptrdiff_t>(history.sample(k));
-        stream.corrected.learn(
-            received + first, d_residual + first, history.window().sps(), block);
+        stream.corrected.echoes.learn(received + first, d_residual + first, block);
     }
 }
 

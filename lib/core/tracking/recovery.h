@@ -159,7 +159,7 @@ private:
     bool is_due(const tracked_stream& stream, std::size_t blocks);
     void test(tracked_stream& stream, const network_decider& decides, bool may_start);
     judge::verdict compare(tracked_stream& stream, const network_decider& decides);
-    void correct(tracked_stream& stream);
+    void find_echoes(tracked_stream& stream);
     bool is_continuous(const tracked_stream& stream);
     bool settle(tracked_stream& stream, bool may_start);
     void forget_loss();

@@ -18,7 +18,7 @@ PAPER = {
     "coherent": "coherent.run"}
 EXPERIMENTS = {**PAPER, "drift": "drift.run", "generality": "generality.run",
                "tracking": "tracking.run", "polarisations": "polarisations.run",
-               "quantization": "quantization.run"}
+               "quantization": "quantization.run", "coded": "coded.run", "impairments": "impairments.run"}
 
 # Captures of 960 km of fibre, and the script that made them. Source and build tree have them; they are not installed.
 COHERENT_SETS = Path(__file__).parent / "coherent_sets"

@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Where codes work: links with raw bit error rates of 1e-3 to 0.15, that stand still and that move.
+
+A network is trained with labels on each link and at each noise while it stands still. Each stream
+then goes through the receivers of `compared`.
+"""
+
+import functools
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from .. import core
+from ..captures.outputs import atomic_output
+from ..captures.statistics import normalized
+from ..links.radio_link import SPS, RadioLink
+from ..links.simulation import random_labels
+from ..offline.report import new_figure, save_figure, write_report
+from . import compared
+from .cells import Progress, at_cell, run_cells
+from .comparators import LINEAR, unit_points
+from .compared import FROZEN, KNOWN, OURS, PARTS
+from .page import markdown
+
+_RAYS = dict(echo=0.3, delay=1.25)
+LINKS = {"QPSK": RadioLink("qpsk", **_RAYS),
+         "QPSK, amplifier": RadioLink("qpsk", **_RAYS, amplifier="rapp", back_off=1),
+         "8PSK": RadioLink("8psk", **_RAYS),
+         "16QAM": RadioLink("16qam", **_RAYS),
+         "16QAM, amplifier": RadioLink("16qam", **_RAYS, amplifier="rapp", back_off=5),
+         "16APSK": RadioLink("16apsk", **_RAYS),
+         "32APSK": RadioLink("32apsk", **_RAYS),
+         "64QAM": RadioLink("64qam", **_RAYS)}
+MOTIONS: dict[str, dict] = {
+    "still": {}, "echo 1e-6": dict(turns=1e-6), "echo 1e-5": dict(turns=1e-5), "echo 3e-5": dict(turns=3e-5),
+    "jumps": dict(jump_every=2**16), "carrier 1e-5": dict(carrier=1e-5), "linewidth 1e-5": dict(linewidth=1e-5)}
+BERS = 1e-3, 1e-2, 5e-2, 0.1, 0.15
+_SEARCHED = 2**15  # symbols that a noise is found with
+# What a receiver is meant to reach: times the frozen network's errors, bits a symbol below its information, and of
+# that of least squares which know all labels, up to the first rate and beyond it.
+_TIMES, _BELOW, _PART, _PART_BEYOND, _USUAL = 1.02, 0.005, 0.97, 0.9, 0.1
+
+
+@dataclass(frozen=True)
+class Size:
+    """labelled: symbols of a record to train on; symbols: of a stream; seeds: of streams; links, motions, bers."""
+
+    labelled: int = 2**17
+    symbols: int = 2**17
+    seeds: int = 1
+    links: tuple = tuple(LINKS)
+    motions: tuple = tuple(MOTIONS)
+    bers: tuple = (1e-2, 5e-2, 0.1, 0.15)
+
+
+SIZES = {"full": Size(), "long": Size(symbols=2**20, seeds=5, bers=BERS),
+         "quick": Size(labelled=2**15, symbols=2**15, links=("QPSK",), motions=("still", "echo 1e-5"), bers=(5e-2,))}
+
+
+def run(directory: Path, scale: str = "full", progress: Progress | None = None) -> None:
+    """Write results.json, table.md and gmi.png to directory. scale: "quick", "full" or "long", see SIZES."""
+    size = SIZES[scale]
+    points = [(link, ber) for link in size.links for ber in size.bers]
+    streams = [(*point, motion, seed) for point in points for motion in size.motions for seed in range(size.seeds)]
+    total = len(points) + len(streams)
+    models = dict(zip(points, run_cells(train_at, [(*point, size) for point in points], at_cell(progress, total))))
+    found = run_cells(run_stream, [(*models[each[:2]], *each, size) for each in streams],
+                      at_cell(progress, total, len(points)))
+    _write({"scale": scale, "sizes": vars(size), "parts": PARTS,
+            "snr": [[*point, snr] for point, (_, snr) in models.items()],
+            "runs": [dict(zip(("link", "target", "motion", "seed"), each), rows=rows)
+                     for each, rows in zip(streams, found)]}, Path(directory))
+
+
+def train_at(link: str, ber: float, size: Size) -> tuple[core.model, float]:
+    """(core.model of the link that stands still, at which SNR in dB): see snr_at."""
+    snr = snr_at(link, ber)
+    samples, labels = stream(link, snr, {}, size.labelled, 0)
+    return compared.train_model(samples, labels, LINKS[link].constellation, SPS), snr
+
+
+@functools.lru_cache
+def snr_at(link: str, ber: float) -> float:
+    """dB at which a linear equalizer with all labels known has this bit error rate, by bisection."""
+    low, high = -5.0, 50.0
+    alphabet = core.constellation(LINKS[link].constellation)
+    points = unit_points(alphabet)
+    while high - low > 0.05:
+        middle = (low + high) / 2
+        samples, labels = stream(link, middle, {}, _SEARCHED, 1)
+        soft = compared.known_least_squares(samples, points[labels], SPS, _SEARCHED)
+        decided = abs(soft[:, None] - points).argmin(axis=1).astype(np.uint8)
+        wrong = np.unpackbits((decided ^ labels)[_SEARCHED // 4:]).mean() * 8 / alphabet.bits_per_symbol
+        low, high = (middle, high) if wrong > ber else (low, middle)
+    return high
+
+
+def stream(link: str, snr: float, motion: dict, symbols: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """(samples normalised as a whole, labels)."""
+    moving = replace(LINKS[link], snr=snr, **motion)
+    labels = random_labels(symbols, [3, seed], core.constellation(moving.constellation).bits_per_symbol)
+    return normalized(moving.receive(labels, [3, seed])), labels
+
+
+def run_stream(model: core.model, snr: float, link: str, ber: float, motion: str, seed: int, size: Size) -> dict:
+    """What compared.compare() has of a stream."""
+    return compared.compare(model, *stream(link, snr, MOTIONS[motion], size.symbols, seed + 2))
+
+
+def bars(runs: list[dict], symbols: int) -> list[dict]:
+    """What a receiver is meant to reach: [{link, target, motion, seed, bar, found, limit, met}]."""
+    found = []
+    for each in runs:
+        rows, bits = each["rows"], core.constellation(LINKS[each["link"]].constellation).bits_per_symbol
+        part = symbols // PARTS * bits
+
+        def judge(bar: str, value: float, limit: float, met: bool) -> None:
+            found.append({**{key: each[key] for key in ("link", "target", "motion", "seed")},
+                          "bar": bar, "found": value, "limit": limit, "met": bool(met)})
+
+        if each["motion"] == "still":
+            times = [ours / _highest(_TIMES * ber, part) for ours, ber in zip(rows[OURS]["ber"], rows[FROZEN]["ber"])]
+            judge("errors over the frozen network's, each quarter", max(times), 1, max(times) <= 1)
+            less = max(np.subtract(rows[FROZEN]["gmi"], rows[OURS]["gmi"]))
+            judge("bits a symbol below the frozen network", less, _BELOW, less <= _BELOW)
+            continue
+        later = {row: np.mean(rows[row]["gmi"][1:]) for row in rows}
+        least = _PART if each["target"] <= _USUAL else _PART_BEYOND
+        judge("GMI over that of least squares, all labels known", later[OURS] / later[KNOWN], least,
+              later[OURS] >= least * later[KNOWN])
+        for row in (FROZEN, LINEAR):
+            less = later[row] - later[OURS]
+            judge(f"bits a symbol below {row}", less, _BELOW, less <= _BELOW)
+    return found
+
+
+def _highest(ber: float, bits: int) -> float:
+    """What the error rate of so many bits exceeds by chance in one of 40 streams."""
+    return core.clopper_pearson(round(ber * bits), bits)[1]
+
+
+def _write(results: dict, directory: Path) -> None:
+    directory.mkdir(parents=True, exist_ok=True)
+    size = results["sizes"]
+    results["bars"] = bars(results["runs"], size["symbols"])
+    write_report(directory / "results.json", results)
+    met, of = sum(bar["met"] for bar in results["bars"]), len(results["bars"])
+    parts = ["# Where codes work\n",
+             f"All links are simulated. Scale: {results['scale']}; streams of {size['symbols']} symbols. A network "
+             "is trained with labels on the still link at the same noise. Figures are of what follows the first "
+             "quarter: bit error rate, GMI in bits a symbol; the worst seed counts. LMS has the best of its steps "
+             f"and the first {compared.LABELLED} labels, and the gain and noise that all labels tell; AdaNN knows "
+             "no label.\n"]
+    for link in size["links"]:
+        for motion in size["motions"]:
+            parts += [f"### {link}, {motion}\n", _table(results, link, motion)]
+    parts += [f"### Bars: {met} of {of} met\n", markdown(
+        ["link", "bit error rate", "motion", "bar", "found", "limit"],
+        [[bar["link"], f"{bar['target']:g}", bar["motion"], bar["bar"], f"{bar['found']:.3f}", f"{bar['limit']:g}"]
+         for bar in results["bars"] if not bar["met"]])]
+    with atomic_output(directory / "table.md") as path:
+        path.write_text("\n".join(parts))
+    _plot(directory / "gmi.png", results)
+
+
+def _runs(results: dict, link: str, motion: str, target: float) -> list[dict]:
+    return [each["rows"] for each in results["runs"]
+            if (each["link"], each["motion"], each["target"]) == (link, motion, target)]
+
+
+def _table(results: dict, link: str, motion: str) -> str:
+    targets = results["sizes"]["bers"]
+
+    def text(row: str, target: float) -> str:
+        runs = _runs(results, link, motion, target)
+        return (f"{max(np.mean(rows[row]['ber'][1:]) for rows in runs):.2e}, "
+                f"{min(np.mean(rows[row]['gmi'][1:]) for rows in runs):.3f}")
+    return markdown(["equalizer", *(f"at {target:g}" for target in targets)],
+                    [[row, *(text(row, target) for target in targets)] for row in compared.ROWS])
+
+
+def _plot(path: Path, results: dict) -> None:
+    """GMI over that of least squares that know all labels, a panel for each motion; the worst seed."""
+    size = results["sizes"]
+    rows = -(-len(size["motions"]) // 4)
+    figure = new_figure(14, 3.4 * rows)
+    panels = figure.subplots(rows, min(4, len(size["motions"])), squeeze=False, sharex=True, sharey=True).flat
+    for axis, motion in zip(panels, size["motions"]):
+        for color, link in enumerate(size["links"]):
+            shares = [min(np.mean(each[OURS]["gmi"][1:]) / np.mean(each[KNOWN]["gmi"][1:])
+                          for each in _runs(results, link, motion, target)) for target in size["bers"]]
+            axis.semilogx(size["bers"], np.maximum(shares, 0), "o-", markersize=3, color=f"C{color}", label=link)
+        axis.axhline(_PART, color="0.7", linewidth=0.8)
+        axis.set_title(motion, fontsize="medium")
+        axis.set_ylim(0, 1.05)
+        axis.grid(True, alpha=0.3)
+    panels[0].legend(fontsize="x-small")
+    figure.supxlabel("bit error rate of a linear equalizer on the still link")
+    figure.supylabel("GMI over that of least squares, all labels known")
+    save_figure(path, figure)

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""adann reproduce coded and impairments: that their figures mean what they say, and what receivers they compare with."""
+
+import json
+import subprocess
+
+import numpy as np
+import pytest
+from gnuradio.adann import core
+from gnuradio.adann.experiments import coded, compared, impairments
+from gnuradio.adann.experiments.comparators import LINEAR, unit_points
+from gnuradio.adann.experiments.compared import FROZEN, KNOWN, OURS
+from gnuradio.adann.experiments.impaired_signals import KINDS, stream
+from scipy.integrate import quad
+
+
+def reproduce(name, folder):
+    done = subprocess.run(["adann", "reproduce", name, "--quick", "-o", folder], capture_output=True, text=True,
+                          timeout=6000)
+    assert done.returncode == 0, done.stderr
+    assert (folder / "table.md").read_text().strip() in done.stdout
+    return json.loads((folder / "results.json").read_text())
+
+
+def test_coded_links_are_written(tmp_path):
+    results = reproduce("coded", tmp_path / "a")
+    assert (tmp_path / "a/gmi.png").read_bytes().startswith(b"\x89PNG")
+    assert {bar["motion"] for bar in results["bars"]} == {"still", "echo 1e-5"}
+    for run in results["runs"]:
+        ber = {row: np.mean(of["ber"][1:]) for row, of in run["rows"].items()}
+        # 49,152 bits with a rate of 0.05: 20 deviations.
+        assert ber[OURS] < 0.07 and 0.03 < ber[KNOWN] < 0.07
+        assert all(0 < part < 2 for row in compared.ROWS for part in run["rows"][row]["gmi"])
+
+
+def test_impairments_are_written(tmp_path):
+    results = reproduce("impairments", tmp_path / "a")
+    assert (tmp_path / "a/errors.png").read_bytes().startswith(b"\x89PNG")
+    assert [run["kind"] for run in results["runs"]] == ["I/Q imbalance", "tone"]
+    assert len(results["bars"]) == 4
+
+
+def test_information_is_that_of_a_binary_channel():
+    """QPSK is two binary channels in Gaussian noise, whose capacity is an integral."""
+    noise = 0.5  # of each part, of points of 1/√2
+    llr = 2 / noise * 0.5  # mean log-likelihood ratio, half its variance
+    density = lambda x: np.exp(-(x - llr) ** 2 / (4 * llr)) / np.sqrt(4 * np.pi * llr)  # noqa: E731
+    capacity = 1 - quad(lambda x: density(x) * np.log2(1 + np.exp(-x)), -40, 60)[0]
+    random = np.random.default_rng(1)
+    points = unit_points(core.constellation("qpsk"))
+    labels = random.integers(0, 4, 2**17).astype(np.uint8)
+    soft = points[labels] + np.sqrt(noise) * random.standard_normal((labels.size, 2)).view(complex)[:, 0]
+    found = compared._soft(0.3j * soft, labels, points)
+    # A part's mean of 65,536 values whose deviation is below 1 scatters by less than 0.004: five of these.
+    assert np.allclose(found["gmi"], 2 * capacity, atol=0.03)
+
+
+def test_known_least_squares_are_numpys():
+    """Of all symbols before, without forgetting."""
+    random = np.random.default_rng(2)
+    sent = random.choice([-1, 1], 1024) + 0j
+    samples = np.repeat(sent, 2)
+    samples = samples + 0.4 * np.roll(samples, 3) + 0.1 * random.standard_normal((samples.size, 2)).view(complex)[:, 0]
+    soft = compared.known_least_squares(samples, sent, 2, 1e12)
+    taps = 4 * compared.HALF_WINDOW + 1
+    windows = np.lib.stride_tricks.sliding_window_view(np.pad(samples, taps // 2), taps)[::2]
+    weights = np.linalg.lstsq(windows[:960], sent[:960], rcond=None)[0]
+    assert np.allclose(soft[960:], windows[960:] @ weights, atol=2e-2)
+    assert np.mean(abs(soft[960:] - sent[960:]) ** 2) < 0.05
+
+
+def test_a_noise_is_found_that_gives_the_error_rate():
+    """16QAM on another record: 1e-2 of 131,072 bits, in the interval that both records leave, five deviations."""
+    snr = coded.snr_at("16QAM", 1e-2)
+    samples, labels = coded.stream("16QAM", snr, {}, 2**15, 9)
+    points = unit_points(core.constellation("16qam"))
+    found = compared._soft(compared.known_least_squares(samples, points[labels], 2, 2**15), labels, points)
+    assert 0.8e-2 < np.mean(found["ber"][1:]) < 1.2e-2
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_impaired_labels_are_in_step(kind):
+    """A weak impairment leaves most of the link, as far as least squares see it, and no strength leaves all."""
+    points, snr = unit_points(core.constellation("qpsk")), impairments.SNR["qpsk"]
+    samples, labels = stream("qpsk", snr, kind, 0, 2**13, 5)
+    assert np.mean(abs(samples) ** 2) == pytest.approx(1, rel=1e-3)
+    soft = compared.known_least_squares(samples, points[labels], 2, 2048)
+    assert np.mean(compared._soft(soft, labels, points)["ber"][1:]) < 0.05
+    again, same = stream("qpsk", snr, kind, 0, 2**13, 5)
+    assert np.array_equal(samples, again) and np.array_equal(labels, same)
+    others = [stream("qpsk", snr, *each, 2**13, 5)[0] for each in ((None, 0), (kind, 1), (kind, 2))]
+    assert all(np.mean(abs(samples - other) ** 2) > 1e-5 for other in others)
+
+
+def test_image_is_as_strong_as_gain_and_phase_make_it():
+    samples, _ = stream("qpsk", 60, "I/Q imbalance", 2, 2**17, 7)
+    image = np.mean(samples ** 2) / np.mean(abs(samples) ** 2)  # E[x²] = 2 αβ
+    gain, angle = 1.2, np.radians(12)
+    alpha = (np.sqrt(gain) + (np.cos(angle) + 1j * np.sin(angle)) / np.sqrt(gain)) / 2
+    beta = (np.sqrt(gain) + (1j * np.sin(angle) - np.cos(angle)) / np.sqrt(gain)) / 2
+    expected = 2 * abs(alpha * beta) / (abs(alpha) ** 2 + abs(beta) ** 2)
+    assert abs(image) == pytest.approx(expected, rel=0.03)
+
+
+def run_of(ours, frozen, lms, known, gmi=None, motion="still"):
+    def row(ber, information):
+        return {"ber": [ber] * 4, "gmi": [information] * 4, "step": None}
+    gmi = gmi or dict.fromkeys((OURS, FROZEN, LINEAR, KNOWN), 1.5)
+    rows = {name: row(ber, gmi[name]) for name, ber in ((OURS, ours), (FROZEN, frozen), (LINEAR, lms), (KNOWN, known))}
+    return dict(link="QPSK", constellation="qpsk", kind="tone", strength=0, target=1e-2, motion=motion, seed=0, rows=rows)
+
+
+def test_bars_of_coded_links():
+    met = lambda run: [bar["met"] for bar in coded.bars([run], 2**20)]  # noqa: E731
+    assert met(run_of(1e-2, 1e-2, 1, 1)) == [True, True]
+    assert met(run_of(1.1e-2, 1e-2, 1, 1)) == [False, True]
+    assert met(run_of(1e-2, 1e-2, 1, 1, {OURS: 1.49, FROZEN: 1.5, LINEAR: 1, KNOWN: 1})) == [True, False]
+    moving = {OURS: 1.44, FROZEN: 1, LINEAR: 1.45, KNOWN: 1.5}
+    assert met(run_of(1, 1, 1, 1, moving, "jumps")) == [False, True, False]
+
+
+def test_bars_of_impairments():
+    met = lambda run: [bar["met"] for bar in impairments.bars([run], 2**20)]  # noqa: E731
+    assert met(run_of(1e-3, 1e-2, 1e-3, 2e-3)) == [True, True]
+    assert met(run_of(1.2e-3, 1e-2, 1e-3, 2e-3)) == [False, True]
+    assert met(run_of(1.2e-2, 1e-2, 1, 1)) == [False, False]
