@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The resampler against band-limited signals known in closed form, and scipy."""
 
+import threading
+
 import numpy as np
 import pmt
 import pytest
@@ -154,6 +156,25 @@ def test_clock_recovery_follows_a_clock_that_is_100_ppm_off(is_complex, sample_r
     quarter = 10_000 * sps
     assert eye_decibel(locked[quarter:3 * quarter:sps], sent) > 25
     assert eye_decibel(free[quarter:3 * quarter:sps], sent) < 10  # it slips two symbols
+
+
+@pytest.mark.parametrize("is_complex", [False, True])
+@pytest.mark.parametrize("loop_bandwidth", [0.01, 0.1, 0.9])
+@pytest.mark.parametrize("sps", [1, 2, 4])
+def test_a_stream_that_ends_in_an_overload_ends(is_complex, loop_bandwidth, sps):
+    """symbol_sync asked for less input than it then moved on by, and was called for ever: in 13 of these 18."""
+    samples, _ = pam_waveform(4, 3000, 0, is_complex)
+    overload = np.random.default_rng(1).standard_normal(40) * 10 ** np.linspace(0, 4, 40)
+    for left in range(0, 40, 3):
+        top, sink = gr.top_block(), blocks.null_sink(8 if is_complex else 4)
+        source = blocks.vector_source_c if is_complex else blocks.vector_source_f
+        top.connect(source(np.concatenate([samples, overload[left:]])),
+                    adann.resampler(4, 1, sps, is_complex, clock_recovery=True, loop_bandwidth=loop_bandwidth), sink)
+        top.start()
+        waiting = threading.Thread(target=top.wait, daemon=True)
+        waiting.start()
+        waiting.join(120)
+        assert not waiting.is_alive(), left
 
 
 def test_whole_record_statistics_skip_what_is_not_finite():

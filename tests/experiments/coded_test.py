@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""adann reproduce coded and impairments: that their figures mean what they say, and what receivers they compare with."""
+"""adann reproduce coded and impairments: what their figures mean, and the receivers that they compare with."""
 
 import json
 import subprocess
@@ -107,7 +107,8 @@ def run_of(ours, frozen, lms, known, gmi=None, motion="still"):
         return {"ber": [ber] * 4, "gmi": [information] * 4, "step": None}
     gmi = gmi or dict.fromkeys((OURS, FROZEN, LINEAR, KNOWN), 1.5)
     rows = {name: row(ber, gmi[name]) for name, ber in ((OURS, ours), (FROZEN, frozen), (LINEAR, lms), (KNOWN, known))}
-    return dict(link="QPSK", constellation="qpsk", kind="tone", strength=0, target=1e-2, motion=motion, seed=0, rows=rows)
+    return dict(link="QPSK", constellation="qpsk", kind="tone", strength=0, target=1e-2, motion=motion, seed=0,
+                rows=rows)
 
 
 def test_bars_of_coded_links():

@@ -19,6 +19,8 @@ _LARGEST_RATIO = 256  # of the rates; as numerator or denominator, of the ration
 # Of the clock recovery, relative. Wider, its loop walks farther off in noise than it pulls in from at once: a
 # loop bandwidth of 0.01 pulls in over some 0.3 %.
 _REACH = 0.003
+# Amplitude before the clock recovery at most: the normalizer's limit in I and Q, and what filters make of steps.
+_OVERLOAD = 2 * 16 * math.sqrt(2)
 _ARMS = 64  # of the arbitrary resampler; it interpolates linearly between them
 
 
@@ -82,6 +84,9 @@ class resampler(gr.hier_block2):
             synchronizer = digital.symbol_sync_cc if complex else digital.symbol_sync_ff
             self._clock = synchronizer(digital.TED_GARDNER, resampled_sps, loop_bandwidth, 1.0,
                                        1.0, _REACH * resampled_sps, sps)
+            self._periods = resampled_sps, sps
+            self._clock.set_min_output_buffer(2 * self._outputs_at_once(1.0))
+            self._clock.set_output_multiple(self._outputs_at_once(self._clock.alpha()))
             chain.append(self._clock)
         if running and len(chain) > 1:
             chain.append(normalizer(complex, window))
@@ -93,6 +98,18 @@ class resampler(gr.hier_block2):
         _check("loop_bandwidth", loop_bandwidth, 0 < loop_bandwidth < 1, "between 0 and 1")
         if self._clock:
             self._clock.set_loop_bandwidth(loop_bandwidth)
+            self._clock.set_output_multiple(self._outputs_at_once(self._clock.alpha()))
+
+    def _outputs_at_once(self, gain: float) -> int:
+        """Samples that symbol_sync is to put out in one call, at least.
+
+        For these it asks for as much input as its largest mean period needs. A detector's error of up to
+        2 x² moves a single symbol further by `gain` times that, x the amplitude: where that lies beyond the
+        input at a stream's end, it is called again and again, for ever.
+        """
+        period, outputs = self._periods
+        furthest = period + gain * 2 * _OVERLOAD ** 2
+        return outputs * math.ceil(furthest / period)
 
     def tail(self) -> int:
         """Samples to append to a stream so that all of it comes out (no clock recovery)."""
