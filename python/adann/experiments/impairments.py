@@ -21,7 +21,7 @@ from .compared import FROZEN, KNOWN, OURS, PARTS
 from .impaired_signals import KINDS, stream
 from .page import markdown
 
-# Symbol energy over the noise's power density, dB, at which the link without impairment has some 1e-3 of its bits wrong.
+# Symbol energy over the noise's power density, dB, at which some 1e-3 of the bits are wrong without impairment.
 SNR = {"qpsk": 11.5, "16qam": 18.0, "64qam": 24.5}
 _TIMES, _TIMES_FROZEN = 1.1, 1.05  # that a receiver's errors may exceed the best one's, the frozen network's
 
