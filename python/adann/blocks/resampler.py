@@ -85,7 +85,6 @@ class resampler(gr.hier_block2):
             self._clock = synchronizer(digital.TED_GARDNER, resampled_sps, loop_bandwidth, 1.0,
                                        1.0, _REACH * resampled_sps, sps)
             self._periods = resampled_sps, sps
-            self._clock.set_min_output_buffer(2 * self._outputs_at_once(1.0))
             self._clock.set_output_multiple(self._outputs_at_once(self._clock.alpha()))
             chain.append(self._clock)
         if running and len(chain) > 1:
@@ -105,7 +104,7 @@ class resampler(gr.hier_block2):
 
         For these it asks for as much input as its largest mean period needs. A detector's error of up to
         2 x² moves a single symbol further by `gain` times that, x the amplitude: where that lies beyond the
-        input at a stream's end, it is called again and again, for ever.
+        input at a stream's end, it is called again and again, for ever. (At most 3648: half of a buffer.)
         """
         period, outputs = self._periods
         furthest = period + gain * 2 * _OVERLOAD ** 2
