@@ -23,7 +23,7 @@ from .comparators import LINEAR, unit_points
 from .compared import FROZEN, KNOWN, OURS, PARTS
 from .page import markdown
 
-_RAYS = dict(echo=0.3, delay=1.25)
+_RAYS: dict = dict(echo=0.3, delay=1.25)
 LINKS = {"QPSK": RadioLink("qpsk", **_RAYS),
          "QPSK, amplifier": RadioLink("qpsk", **_RAYS, amplifier="rapp", back_off=1),
          "8PSK": RadioLink("8psk", **_RAYS),

@@ -14,7 +14,7 @@ from gnuradio import gr
 from ..captures.labels import UNKNOWN
 
 if TYPE_CHECKING:
-    from .evaluate import RunningErrors
+    from .evaluate import Counter
 
 
 class array_source(gr.sync_block):
@@ -152,7 +152,7 @@ class part_sink(gr.sync_block):
 class counting_sink(gr.sync_block):
     """Decided labels and their posteriors, `size` floats each, for `errors` to count."""
 
-    def __init__(self, errors: RunningErrors, size: int) -> None:
+    def __init__(self, errors: Counter, size: int) -> None:
         gr.sync_block.__init__(self, "counting sink", [np.uint8, (np.float32, size)], None)
         self._errors = errors
 

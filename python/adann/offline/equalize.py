@@ -21,7 +21,7 @@ from ..captures.alignment import known_labels
 from ..captures.files import Capture, check_rates
 from ..captures.statistics import Normalized, portions
 from .arrays import array_source, counting_sink, label_sink, part_sink
-from .evaluate import RunningErrors
+from .evaluate import Counter
 from .scope import MEASURED, Measured, measure
 
 
@@ -101,7 +101,7 @@ def equalize_captures(model: core.model | str | Path, captures: Sequence[Capture
                       on_status: Callable[[dict], None] | None = None, events: bool = False,
                       stop: Callable[[], bool] | None = None,
                       files: Mapping[str, Path] | None = None,
-                      counted: Mapping[str, RunningErrors] | None = None,
+                      counted: Mapping[str, Counter] | None = None,
                        soft: Collection[str] = (),
                        known: Sequence[np.ndarray] | None = None) -> tuple[dict[str, Received], float]:
     """Run captures, one after the other, through equalizers that work side by side.
@@ -114,7 +114,7 @@ def equalize_captures(model: core.model | str | Path, captures: Sequence[Capture
     status_listener.
     events: whether Received.events is wanted. stop: asked every 0.1 s; True ends it early. files: where labels are
     written as they are decided, {name: path}; those not named stay in memory.
-    counted: what counts labels and posteriors of receivers as they come, {name: RunningErrors}.
+    counted: what counts labels and posteriors of receivers as they come, {name: RunningErrors, or another Counter}.
     soft: names of receivers whose soft symbols are kept, of what is measured.
     known: labels of each capture, as its reference, UNKNOWN where one is not known: every loss learns from them.
     Returns ({name: Received}, seconds). Raises ValueError for settings that are out of range.

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -255,6 +256,13 @@ def count_aligned(decided: Labels, sent: Labels, constellation: core.constellati
     """
     alignment = align(decided, sent, constellation, block)
     return count_at(decided, sent, alignment, constellation, block) if alignment else None
+
+
+class Counter(Protocol):
+    """Takes what is decided, as it comes."""
+
+    def take(self, labels: Labels, posteriors: npt.NDArray[np.float32]) -> None:
+        """The next labels (n,) and their posteriors (n, M)."""
 
 
 class RunningErrors:
