@@ -60,8 +60,11 @@ double power_of(const float* samples, std::size_t n)
     return std::inner_product(samples, samples + 2 * n, samples, 0.0);
 }
 
-carrier::carrier(std::size_t samples, std::size_t sps, std::size_t behind)
-    : d_sps(sps), d_rotation(samples, true), d_phases(steps_ahead(behind))
+carrier::carrier(std::size_t samples,
+                 std::size_t sps,
+                 std::size_t behind,
+                 float tolerated)
+    : d_sps(sps), d_rotation(samples, true), d_phases(steps_ahead(behind), tolerated)
 {
 }
 
@@ -121,11 +124,11 @@ carrier::compare(const float* expected, const float* rotated, std::size_t first)
     return d_aside == 0 ? sum : sum * std::polar(1.0, -d_aside);
 }
 
-void carrier::measure(std::complex<double> sum, std::size_t first)
+void carrier::measure(std::complex<double> sum, std::size_t first, bool uncertain)
 {
     d_middle = first + step * d_sps / 2;
     if (std::isfinite(std::abs(sum)) && std::abs(sum) > 0)
-        d_phases.measure(static_cast<float>(std::arg(sum)));
+        d_phases.measure(static_cast<float>(std::arg(sum)), uncertain);
     else
         d_phases.skip();
 }

@@ -44,21 +44,26 @@ public:
     /*! \param samples of the buffer
      * \param sps samples of a symbol
      * \param behind symbols from the end of a step that is measured to the samples that are rotated
-     * next: what a decision and its neighbours wait for */
-    carrier(std::size_t samples, std::size_t sps, std::size_t behind);
+     * next: what a decision and its neighbours wait for
+     * \param tolerated radians, by decisions */
+    carrier(std::size_t samples, std::size_t sps, std::size_t behind, float tolerated);
 
     //! Sets the rotation of the buffer's samples from `first` up to `end`.
     void prepare(std::size_t first, std::size_t end);
 
     /*! Takes a step that was decided: step·sps complex samples from `first` on.
      * \param expected what is expected of them, interleaved
-     * \param rotated they, as rotated back */
-    void measure(const float* expected, const float* rotated, std::size_t first)
+     * \param rotated they, as rotated back
+     * \param uncertain phase_bank's */
+    void measure(const float* expected,
+                 const float* rotated,
+                 std::size_t first,
+                 bool uncertain = false)
     {
-        measure(compare(expected, rotated, first), first);
+        measure(compare(expected, rotated, first), first, uncertain);
     }
     //! The same of sums of several streams that have one carrier.
-    void measure(std::complex<double> sum, std::size_t first);
+    void measure(std::complex<double> sum, std::size_t first, bool uncertain = false);
     //! What a step tells: its argument is the phase, its absolute value the weight.
     std::complex<double>
     compare(const float* expected, const float* rotated, std::size_t first) const;
@@ -107,6 +112,7 @@ public:
     float spread() const { return d_phases.spread(); } //!< phase_bank's
     //! Whether it leaves the samples alone.
     bool idle() const { return d_phases.idle(); }
+    bool may_move() const { return d_phases.may_move(); } //!< phase_bank's
     /*! Goes on from a line.
      * \param sample of the buffer, where it has that phase, in radians
      * \param growth radians a sample */

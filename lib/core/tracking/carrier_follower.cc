@@ -27,7 +27,8 @@ carrier_follower::carrier_follower(const expected_waveform& waveform,
       d_reach(waveform.reach()),
       d_loop(history.most_samples(),
              d_window.sps(),
-             d_reach + d_window.samples_before() / d_window.sps()),
+             d_reach + d_window.samples_before() / d_window.sps(),
+             phase_search::tolerated(alphabet)),
       d_line(waveform, alphabet),
       d_again(step + 2 * d_reach)
 {
@@ -147,8 +148,10 @@ void carrier_follower::measure(sample_history& history,
         }
         if (!d_searching && !hard)
             target.soften(history, symbol, step);
-        d_loop.measure(
-            target.aim(history, symbol, step, hard), history.filtered(first), first);
+        d_loop.measure(target.aim(history, symbol, step, hard),
+                       history.filtered(first),
+                       first,
+                       !hard && target.is_uncertain());
     }
 }
 

@@ -48,6 +48,7 @@ public:
     const carrier& loop() const { return d_loop; }
     bool idle() const { return d_loop.idle(); }
     std::uint64_t slips() const { return d_slips; }
+    bool may_move() const { return d_loop.may_move(); } //!< phase_bank's
     //! Radians by which labels that are alike to the samples differ.
     double symmetry() const { return 2 * M_PI / static_cast<double>(d_line.order()); }
 
@@ -178,6 +179,7 @@ private:
     std::size_t d_reach; // of the expected waveform
     carrier d_loop;
     carrier_line d_line;
+    float d_tolerated;                       // radians, by decisions
     std::optional<phase_decisions> d_search; // if decisions do not tolerate any phase
     std::vector<phase_search::told> d_told;  // at each of its angles
     bool d_searching = false;

@@ -137,7 +137,9 @@ public:
     //! Blocks from one update to the next, 1 to most_apart: the more, the less the link moves.
     std::size_t apart() const
     {
-        const bool calm = d_recovery.is_used() && !d_recovery.is_lost(d_stream);
+        const auto& carrier = d_stream.carrier;
+        const bool calm = d_recovery.is_used() && !d_recovery.is_lost(d_stream) &&
+                          !(carrier && carrier->may_move());
         return calm ? d_stream.filter.bank().apart() : 1;
     }
     //! Symbols up to the next update, the carrier's step or the end of the training sequence:

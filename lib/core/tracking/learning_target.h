@@ -48,6 +48,8 @@ public:
         return d_soft.error_correlation(*d_waveform);
     }
 
+    //! Whether decisions have been uncertain, so that means in their place are aimed at.
+    bool is_uncertain() const { return d_slope > 0; }
     //! Finds the posterior means of n symbols whose neighbours are decided.
     void soften(sample_history& history, std::size_t symbol, std::size_t n);
 

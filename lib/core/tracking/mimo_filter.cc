@@ -91,7 +91,10 @@ mimo_filter::mimo_filter(const model& behind, const mimo_filter_settings& settin
                                 1,
                                 simd::active(),
                                 settings.channels),
-                       carrier(d_in[0].re.size(), behind.sps, decided_later()),
+                       carrier(d_in[0].re.size(),
+                               behind.sps,
+                               decided_later(),
+                               phase_search::tolerated(d_symbols)),
                        aligned_floats(2 * d_in[0].re.size()),
                        phase_decisions(
                            d_symbols, d_window, d_waveform.reach(), d_capacity + step),

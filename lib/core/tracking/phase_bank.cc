@@ -12,6 +12,8 @@ namespace {
 constexpr float score_keep = 0.94f;
 // Log-likelihood ratio, of odds of ten thousand to one, for a phase that begins to move.
 constexpr float evidence = 9;
+constexpr float preference =
+    2; // the same, of odds of seven to one, for a loop with more noise
 constexpr std::size_t least_steps = 8; // that tell a variance
 } // namespace
 
@@ -21,10 +23,16 @@ float wrapped(float angle)
     return angle - turn * std::nearbyint(angle / turn);
 }
 
-phase_bank::phase_bank(std::size_t ahead) : d_ahead(ahead)
+phase_bank::phase_bank(std::size_t ahead, float tolerated)
+    : d_ahead(ahead), d_tolerated(tolerated)
 {
     check_range<std::size_t>("steps ahead", ahead, 1, most_ahead);
     reset();
+    // Of a fading-memory straight line: Brookner, chapter 1.
+    for (std::size_t i = 0; i < d_loops.size(); ++i) {
+        const float a = d_loops[i].alpha, b = d_loops[i].beta;
+        d_noise[i] = a > 0 ? (2 * a * a + a * b + 2 * b) / (a * (4 - b - 2 * a)) : 0;
+    }
 }
 
 void phase_bank::reset()
@@ -63,8 +71,9 @@ void phase_bank::turn(float slipped)
         }
 }
 
-void phase_bank::measure(float phase)
+void phase_bank::measure(float phase, bool uncertain)
 {
+    d_uncertain = uncertain;
     for (auto& each : d_loops) {
         const phase_line& before =
             each.before[(d_steps + most_ahead - d_ahead) % most_ahead];
@@ -78,14 +87,37 @@ void phase_bank::measure(float phase)
         each.before[d_steps % most_ahead] = each.line;
     }
     ++d_steps;
-    const loop &rest = d_loops[0], &best = d_loops[best_of(1)];
-    // Errors of variance s² over n steps: n (e₀² - e²) / 2s², s² the best loop's, which few tell.
-    const float n = 1 / (1 - score_keep);
-    const bool moves = (1 + 2 * evidence / n) * best.score < rest.score;
+    const float third = d_tolerated / 3, best = d_loops[best_of(1)].score;
+    const float tolerable = third * third / (2 * (1 - score_keep) * best);
+    const bool moves = leads(uncertain ? std::min(evidence, tolerable) : evidence, 0);
     if (d_steps < least_steps) // it goes on as it began
         d_used = idle() ? 0 : best_of(1);
     else if (!idle() || moves)
-        d_used = best_of(0);
+        d_used = uncertain ? calmest() : best_of(0);
+}
+
+// Whether the best loop but the resting one leads another by this log-likelihood ratio: errors of variance
+// s² over n steps have n (e² - s²) / 2s², and s² is the best loop's, which few tell.
+bool phase_bank::leads(float ratio, std::size_t of) const
+{
+    constexpr float n = 1 / (1 - score_keep);
+    return (1 + 2 * ratio / n) * d_loops[best_of(1)].score < d_loops[of].score;
+}
+
+bool phase_bank::may_move() const
+{
+    return d_uncertain &&
+           (leads(preference, 0) || 16 * spread() > d_tolerated * d_tolerated);
+}
+
+// The loop with the least noise of those that the best one does not lead.
+std::size_t phase_bank::calmest() const
+{
+    std::size_t found = best_of(0);
+    for (std::size_t i = 0; i < d_loops.size(); ++i)
+        if (d_noise[i] < d_noise[found] && !leads(preference, i))
+            found = i;
+    return found;
 }
 
 // Of the loops from `first` on, the one that has predicted best.
@@ -119,6 +151,7 @@ void phase_bank::state(archive& members)
         members.numbers(
             name + ".before", &each.before[0].phase, { most_ahead, 2 }, -most, most);
     }
+    members("uncertain", d_uncertain);
     members("steps", d_steps);
     members("used", d_used);
     if (d_used >= d_loops.size())

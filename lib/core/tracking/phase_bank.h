@@ -30,18 +30,24 @@ struct phase_line {
  * last 16 steps is in use. From a phase that rests to one that moves it takes odds of ten thousand
  * to one: noise alone has each loop lead now and then.
  *
+ * Uncertain decisions follow the loop, and a wide one that leads by chance follows them. There the loop
+ * with the least noise is in use of those that the best one does not lead by odds of seven to one; and
+ * a phase moves at the odds that a third of what decisions tolerate would have, if these are less.
+ *
  * Source: Brookner, Tracking and Kalman Filtering Made Easy, chapter 4 and 7. */
 class phase_bank
 {
 public:
     static constexpr std::size_t most_ahead = 8;
 
-    //! \param ahead steps from a measurement to the middle of what is rotated next
-    explicit phase_bank(std::size_t ahead);
+    /*! \param ahead steps from a measurement to the middle of what is rotated next
+     * \param tolerated radians, by decisions */
+    phase_bank(std::size_t ahead, float tolerated);
 
-    /*! Takes the next step's measurement, radians, absolute: what was rotated back, and
-     * what is left. */
-    void measure(float phase);
+    /*! Takes the next step's measurement.
+     * \param phase radians, absolute: what was rotated back, and what is left
+     * \param uncertain whether its decisions are, and follow the loop in use: then noise counts */
+    void measure(float phase, bool uncertain = false);
     //! Nothing was measured in the next step.
     void skip();
     void reset();
@@ -61,6 +67,10 @@ public:
     float spread() const { return d_loops[d_used].score; }
     //! Whether it is zero throughout.
     bool idle() const { return d_used == 0; }
+    /*! Whether a phase that rests may be about to move, and each step is wanted: since it would have
+     * predicted better, by odds of seven to one, or since uncertain steps scatter by more than a quarter
+     * of what decisions tolerate, so that few of them tell nothing. */
+    bool may_move() const;
 
     void state(archive& members);
 
@@ -72,9 +82,15 @@ private:
         float score;
     };
     std::size_t best_of(std::size_t first) const;
+    std::size_t calmest() const;
+    bool leads(float evidence, std::size_t of) const;
 
     std::array<loop, 10> d_loops;
+    std::array<float, 10>
+        d_noise; // variance of what each predicts, over that of a measurement
     std::size_t d_ahead;
+    float d_tolerated;
+    bool d_uncertain = false; // in the latest step that was measured
     std::size_t d_steps = 0;
     std::size_t d_used = 0;
 };

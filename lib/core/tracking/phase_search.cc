@@ -17,18 +17,10 @@ float range_of(const constellation& symbols)
     return static_cast<float>(M_PI) / static_cast<float>(symbols.symmetries().size());
 }
 
-float borne_by(const constellation& symbols)
-{
-    float largest = 0;
-    for (const auto& point : symbols.points())
-        largest = std::max(largest, std::norm(point));
-    return symbols.half_distance() / std::sqrt(largest / symbols.power());
-}
-
 // All phases that the constellation tells apart, closer than its decisions bear.
 std::vector<float> angles_of(const constellation& symbols)
 {
-    const float apart = 1.5f * borne_by(symbols);
+    const float apart = 1.5f * phase_search::tolerated(symbols);
     std::vector<float> found{ 0 };
     for (float angle = apart; angle < range_of(symbols); angle += apart)
         found.insert(found.end(), { angle, -angle });
@@ -37,9 +29,17 @@ std::vector<float> angles_of(const constellation& symbols)
 
 } // namespace
 
+float phase_search::tolerated(const constellation& symbols)
+{
+    float largest = 0;
+    for (const auto& point : symbols.points())
+        largest = std::max(largest, std::norm(point));
+    return symbols.half_distance() / std::sqrt(largest / symbols.power());
+}
+
 phase_search::phase_search(const constellation& symbols)
     : d_angles(angles_of(symbols)),
-      d_borne(borne_by(symbols)),
+      d_tolerated(phase_search::tolerated(symbols)),
       d_range(range_of(symbols)),
       d_told(d_angles.size()),
       d_wander(first_wander)

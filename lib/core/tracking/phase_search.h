@@ -51,6 +51,9 @@ public:
         return power > 0.01 * static_cast<double>(samples);
     }
 
+    //! Radians by which a phase may be wrong before the point farthest out is taken for another one.
+    static float tolerated(const constellation& symbols);
+
     explicit phase_search(const constellation& symbols);
 
     /*! Whether decisions at a predicted phase may be wrong, and a search is worth while. A loop that
@@ -58,7 +61,7 @@ public:
      * what is predicted wrongly: once in a million steps it is more. Where a search is not needed
      * it does harm: it takes for a phase what the taps should follow.
      * \param spread mean square of that, in radians² */
-    bool is_worth(float spread) const { return 25 * spread > d_borne * d_borne; }
+    bool is_worth(float spread) const { return 25 * spread > d_tolerated * d_tolerated; }
 
     //! Radians; the first is 0, and alone where decisions bear any phase.
     const std::vector<float>& angles() const { return d_angles; }
@@ -90,7 +93,7 @@ public:
 
 private:
     std::vector<float> d_angles;
-    float d_borne; // by decisions, before the point farthest out is another one
+    float d_tolerated;
     float d_range; // phases further off are another symmetry's
     std::vector<std::array<told, steps>> d_told;
     phase_line d_line;     // in the latest step

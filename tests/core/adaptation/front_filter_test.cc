@@ -265,7 +265,7 @@ BOOST_AUTO_TEST_CASE(numbers_of_a_carriers_phase_that_make_no_sense_are_refused)
                                        { "loop3.phase", 1e30f },
                                        { "loop3.score", -1.0f },
                                        { "loop9.before", 1e30f } }) {
-        phase_bank phases(2);
+        phase_bank phases(2, 0.7f);
         tensor_file file;
         archive::saving(file, "it")("phases", phases);
         for (auto& each : file.tensors)

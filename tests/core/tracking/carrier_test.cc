@@ -82,7 +82,7 @@ BOOST_AUTO_TEST_CASE(noise_is_no_phase_that_moves)
 {
     std::mt19937 random(2);
     std::normal_distribution<float> normal(0, 0.1f); // radians, of QPSK at 5 dB
-    phase_bank bank(2);
+    phase_bank bank(2, 0.7f);
     std::size_t used = 0;
     for (int step = 0; step < 100'000; ++step) {
         bank.measure(normal(random));
