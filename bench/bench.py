@@ -115,10 +115,11 @@ def measure_tracking(kernels, rounds):
     """A front filter before the network, D = 44 and 49 taps, and refined decisions behind it, each against
     the network alone."""
     measured = interleave({what: kernels.tracking(TRACKED, what)
-                           for what in ("network", "still", "moving", "refined")}, rounds)
+                           for what in ("network", "still", "moving", "refined", "refined, soft")}, rounds)
     return dict(still_vs_network=measured.ratio("still", "network"),
                 moving_vs_network=measured.ratio("moving", "network"),
                 refined_vs_network=measured.ratio("refined", "network"),
+                soft_vs_refined=measured.ratio("refined, soft", "refined"),
                 msymbols_per_second={what: measured.median(what) / 1e6 for what in measured.rates})
 
 

@@ -121,7 +121,9 @@ def _tracking(found):
                     ["still", _rate(rates["still"]), _percent(found["still_vs_network"])],
                     ["moving", _rate(rates["moving"]), _percent(found["moving_vs_network"])],
                     ["no front filter, refined decisions", _rate(rates["refined"]),
-                     _percent(found["refined_vs_network"])]])]
+                     _percent(found["refined_vs_network"])],
+                    ["the same with their posteriors", _rate(rates["refined, soft"]),
+                     f"{_percent(found['soft_vs_refined'])} of that without"]])]
 
 
 def _channels(found):

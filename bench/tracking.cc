@@ -73,7 +73,11 @@ double tracking(const std::string& path, const std::string& what, double seconds
     decider decide(link.net);
     const auto samples = received(link, what == "moving", filter.dimension());
     std::vector<std::uint8_t> labels(8192);
-    const bool filters = what == "still" || what == "moving", refines = what == "refined";
+    std::vector<float> posteriors(labels.size() * link.symbols.size()),
+        refined(posteriors);
+    const bool filters = what == "still" || what == "moving",
+               soft = what == "refined, soft";
+    const bool refines = soft || what == "refined";
     const feature_view all{ samples.data(),
                             link.window.stride(),
                             filters ? filter.dimension() : link.window.dimension(),
@@ -86,9 +90,15 @@ double tracking(const std::string& path, const std::string& what, double seconds
         const feature_view view = all.from(at, labels.size());
         at = (at + labels.size()) % symbols;
         if (!filters) {
-            decide.decide(net, view, labels.data());
+            decide.decide(net, view, labels.data(), soft ? posteriors.data() : nullptr);
             if (refines)
-                stream.take(view, labels.data(), signal, labels.data());
+                stream.take(view,
+                            labels.data(),
+                            signal,
+                            labels.data(),
+                            {},
+                            soft ? posteriors.data() : nullptr,
+                            refined.data());
             return;
         }
         for (std::size_t done = 0, n; done < view.count; done += n) {

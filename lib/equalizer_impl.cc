@@ -214,7 +214,7 @@ int equalizer_impl::general_work(int noutput_items,
         symbols = up_to_mark(symbols);
 
     if (symbols <= 0 && d_held)
-        return flush(static_cast<std::uint8_t*>(output_items[0]), noutput_items);
+        return flush(output_items, noutput_items);
     const core::feature_view view{ static_cast<const float*>(input_items[0]),
                                    d_stride,
                                    d_core.dimension(),
@@ -237,10 +237,7 @@ int equalizer_impl::general_work(int noutput_items,
         consume(1, symbols);
     }
     for (std::size_t output = 0; output < of_symbols; ++output)
-        produce(output,
-                output == 0   ? written.labels
-                : output == 1 ? symbols
-                              : written.points);
+        produce(output, output < 2 ? written.labels : written.points);
     d_held += symbols - written.labels;
     d_in_batch = (d_in_batch + symbols) % d_batch;
     if (estimates && symbols && d_in_batch == 0) {
@@ -251,16 +248,22 @@ int equalizer_impl::general_work(int noutput_items,
 }
 
 // The labels that are left when a burst or the input has ended.
-int equalizer_impl::flush(std::uint8_t* labels, int room)
+int equalizer_impl::flush(gr_vector_void_star& output_items, int room)
 {
     const auto& input = detail()->input(0);
     const std::size_t least = d_vectors ? 1 : d_window.samples() + 2 * d_margin;
     // In this order: nothing comes once it is done.
     if (d_next.end ||
         (input->done() && static_cast<std::size_t>(input->items_available()) < least)) {
-        const std::size_t n = d_core.flush(labels, room);
+        const bool soft = output_items.size() > 1;
+        const std::size_t n =
+            d_core.flush(static_cast<std::uint8_t*>(output_items[0]),
+                         room,
+                         soft ? static_cast<float*>(output_items[1]) : nullptr);
         d_held -= n;
         produce(0, n);
+        if (soft)
+            produce(1, n);
     }
     return WORK_CALLED_PRODUCE;
 }

@@ -90,7 +90,7 @@ private:
         bool end = false, begin = false;
     };
     int up_to_mark(int symbols);
-    int flush(std::uint8_t* labels, int room);
+    int flush(gr_vector_void_star& output_items, int room);
     void reach(marks there);
 
     const bool d_vectors;

@@ -67,7 +67,7 @@ def outputs(samples, items=8192, tags=(), runs=1, **settings):
     """Labels, posteriors (n, 4) and soft symbols of a flowgraph, and the offsets of the labels' tags."""
     top = gr.top_block()
     source = blocks.vector_source_f(samples.tolist(), False, 1, list(tags))
-    equalizer = adann.equalizer(model(0.5), decisions="refined", **settings)
+    equalizer = adann.equalizer(model(0.5), **{"decisions": "refined", **settings})
     sinks = blocks.vector_sink_b(), blocks.vector_sink_f(4), blocks.vector_sink_f()
     top.connect(source, equalizer)
     for output, sink in enumerate(sinks):
@@ -90,15 +90,31 @@ def test_they_fit_posteriors_soft_symbols_and_tags(signal, mode):
     points = np.real(core.constellation("pam4").points)
     points = points * 2 / np.diff(np.sort(points)).min()  # as soft symbols are scaled
     shown = abs(soft[:, None] - points).argmin(axis=1)
-    for other in (posteriors.argmax(axis=1), shown):
-        same = [np.mean(labels[64:12000] == other[64 + late:12000 + late]) for late in (-1, 0, 1)]
-        assert same[1] > 0.95 and max(same[0], same[2]) < 0.5
+    np.testing.assert_array_equal(posteriors.argmax(axis=1), labels)
+    same = [np.mean(labels[64:12000] == shown[64 + late:12000 + late]) for late in (-1, 0, 1)]
+    assert same[1] > 0.95 and max(same[0], same[2]) < 0.5
 
 
 def test_the_result_is_the_same_however_the_scheduler_cuts_it(signal):
     samples = signal[0][:4 * 2**14]
-    whole, parts = (outputs(samples, items, mode="lockstep")[0] for items in (8192, 300))
-    np.testing.assert_array_equal(whole, parts)
+    whole, parts = (outputs(samples, items, mode="lockstep")[:2] for items in (8192, 300))
+    for one, other in zip(whole, parts):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_their_posteriors_tell_more_than_the_networks():
+    """No drift: the network is as good as it gets. BER 5e-4, GMI 1.99 bit; refined 1e-4."""
+    sent = np.random.default_rng(4).integers(0, 4, SYMBOLS).astype(np.uint8)
+    samples = normalized(simulate_vcsel(sent, seed=6))
+    soft, told = core.soft_bits(4), {}
+    for kind in ("refined", "network"):
+        labels, posteriors, *_ = outputs(samples, mode="lockstep", decisions=kind)
+        np.testing.assert_array_equal(decide(model(0.5), samples, decisions=kind), labels)
+        np.testing.assert_array_equal(posteriors.argmax(axis=1), labels)
+        here = slice(2**14, min(labels.size, sent.size))
+        told[kind] = soft.gmi(soft.process(posteriors[here]), sent[here])
+    # Of what is missing to 2 bits, the deviation of some hundred errors' part is a tenth.
+    assert 2 - told["refined"] < 0.7 * (2 - told["network"])
 
 
 @pytest.mark.parametrize("symbols", [20, 40, 100])

@@ -80,7 +80,8 @@ struct ber_estimate {
  * that it helps. They come 41 symbols and twice the waveform's reach later, output i is
  * symbol i all the same, and the last ones come when the input or a burst ends; where the
  * waveform does not explain the signal they are the network's. The estimated error rate is
- * theirs; posteriors and soft symbols stay the network's.
+ * theirs, and so are the posteriors at output 1, item for item; soft symbols stay the
+ * network's.
  *
  * Known symbols come at input 1, or by the setting known_symbols from patterns that repeat, in frames
  * whose position is found by correlation with the decisions. They teach the front filter and the

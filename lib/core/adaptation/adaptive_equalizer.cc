@@ -81,6 +81,7 @@ adaptive_equalizer::adaptive_equalizer(
                       initial.window.floats_per_sample()),
       d_floats((d_batch - 1) * stride + initial.window.dimension()),
       d_decided(d_batch),
+      d_posteriors(d_batch * initial.net.outputs()),
       d_queue(d_adapts ? queue_slots(d_batch, d_floats) : 0,
               { std::vector<float>(d_floats),
                 std::vector<std::uint8_t>(d_batch),

@@ -118,7 +118,8 @@ public:
 
     //! How many decide() has written.
     struct written {
-        std::size_t labels = 0; //!< refined ones come refined_stream::delay() later
+        //! With their posteriors; refined ones come refined_stream::delay() later.
+        std::size_t labels = 0;
         std::size_t points = 0; //!< soft ones
     };
     /*! Decides every vector of `view`, which has this dimension() and the stride given.
@@ -127,7 +128,8 @@ public:
      * the loss "supervised", which needs them, the network learns no others. Labels are handed
      * out as decided, known or not
      * \param labels room for view.count decisions
-     * \param posteriors null, or view.count × M floats
+     * \param posteriors null, or room for view.count × M floats: of the labels written. The
+     * same in each call from start() on
      * \param soft null, or room for view.count points, of the samples' type; needs posteriors
      * \param kind of the points: `received` ones (soft_symbols.h) are known some symbols
      * after the labels, and while there is no expected waveform they are means
@@ -147,8 +149,10 @@ public:
 
     /*! Hands out labels that are still to come, at the end of a stream or of a burst.
      * \param room for that many
+     * \param posteriors as for decide()
      * \return how many were written; 0: all have been */
-    std::size_t flush(std::uint8_t* labels, std::size_t room);
+    std::size_t
+    flush(std::uint8_t* labels, std::size_t room, float* posteriors = nullptr);
 
     /*! The next vector is the first symbol of a burst, which begins with this training
      * sequence: the front filter takes its taps and carrier from it (front_filter::train()), and
@@ -246,7 +250,10 @@ private:
                      const float* posteriors,
                      float* soft,
                      soft_symbol_kind kind);
-    std::size_t hand_out(const feature_view& view, std::uint8_t* labels);
+    std::size_t hand_out(const feature_view& view,
+                         const float* decided_posteriors,
+                         std::uint8_t* labels,
+                         float* posteriors);
     void make_soft(const model& learnt);
     void make_refining(const model& learnt);
     bool is_due() const;
@@ -297,6 +304,7 @@ private:
     const std::size_t d_dimension;
     const std::size_t d_floats;                     // of a batch
     std::vector<std::uint8_t> d_decided;            // by the network
+    std::vector<float> d_posteriors;                // (batch, M), of these
     std::optional<known_frame> d_frame;             // of what nobody tells
     std::atomic<std::size_t> d_known_position{ 0 }; // its, and one
     hindsight d_latest;                             // up to the last of them

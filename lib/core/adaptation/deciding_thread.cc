@@ -19,6 +19,8 @@ adaptive_equalizer::written adaptive_equalizer::decide(const feature_view& view,
 {
     written all;
     std::uint8_t* const decided = d_decided.data();
+    float* const of_decided = posteriors ? d_posteriors.data() : nullptr;
+    const std::size_t classes = d_initial.net.outputs();
     if (d_supervised && !known_labels && !d_frame)
         refuse("known labels",
                "missing",
@@ -32,16 +34,16 @@ adaptive_equalizer::written adaptive_equalizer::decide(const feature_view& view,
             n = std::min(n, d_frame->left());
             known = d_frame->next();
         }
-        const feature_view part = decide_some(
-            view.from(done, n),
-            known,
-            decided,
-            posteriors ? posteriors + done * d_initial.net.outputs() : nullptr);
-        all.labels += hand_out(part, labels + all.labels);
+        const feature_view part =
+            decide_some(view.from(done, n), known, decided, of_decided);
+        all.labels += hand_out(part,
+                               of_decided,
+                               labels + all.labels,
+                               posteriors ? posteriors + all.labels * classes : nullptr);
         if (soft)
             all.points += show(part,
                                decided,
-                               posteriors + done * d_initial.net.outputs(),
+                               of_decided,
                                soft + all.points * d_initial.window.floats_per_sample(),
                                kind);
         d_symbols += part.count;
@@ -62,19 +64,30 @@ adaptive_equalizer::written adaptive_equalizer::decide(const feature_view& view,
 }
 
 // The decisions of what the network saw, refined if they are to be.
-std::size_t adaptive_equalizer::hand_out(const feature_view& view, std::uint8_t* labels)
+std::size_t adaptive_equalizer::hand_out(const feature_view& view,
+                                         const float* decided_posteriors,
+                                         std::uint8_t* labels,
+                                         float* posteriors)
 {
     if (refined_stream* const refining = d_refining)
-        return refining->take(
-            view, d_decided.data(), d_refinement.newest(), labels, d_latest);
+        return refining->take(view,
+                              d_decided.data(),
+                              d_refinement.newest(),
+                              labels,
+                              d_latest,
+                              decided_posteriors,
+                              posteriors);
     std::copy_n(d_decided.begin(), view.count, labels);
+    if (posteriors)
+        std::copy_n(decided_posteriors, view.count * d_initial.net.outputs(), posteriors);
     return view.count;
 }
 
-std::size_t adaptive_equalizer::flush(std::uint8_t* labels, std::size_t room)
+std::size_t
+adaptive_equalizer::flush(std::uint8_t* labels, std::size_t room, float* posteriors)
 {
     refined_stream* const refining = d_refining;
-    return refining ? refining->flush(labels, room) : 0;
+    return refining ? refining->flush(labels, room, posteriors) : 0;
 }
 
 std::size_t adaptive_equalizer::show(const feature_view& view,

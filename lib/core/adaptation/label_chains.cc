@@ -16,21 +16,24 @@ constexpr float alike = 0.25f; // product of two responses, in a pair, of one's 
 constexpr float part_of_chain = 0.7f;
 } // namespace
 
+float label_descent::product(std::size_t later, std::size_t own, std::size_t its) const
+{
+    const std::size_t floats = d_length * d_planes, shift = later * d_waveform.stride();
+    return d_kernels->dot(
+        &d_response[own * floats + shift], &d_response[its * floats], floats - shift);
+}
+
 // Later symbols whose responses are at least a quarter as one's own.
 void label_descent::find_pairs()
 {
-    const std::size_t floats = d_length * d_planes, stride = d_waveform.stride();
-    const float energy = d_kernels->dot(d_response.data(), d_response.data(), floats);
+    const float energy = product(0, 0, 0);
     d_pairs.clear();
     for (std::size_t later = 1; later <= farthest; ++later) {
         neighbour found{ later, {} };
         float most = 0;
         for (std::size_t d = 0; d < d_dimensions; ++d)
             for (std::size_t e = 0; e < d_dimensions; ++e) {
-                found.products[d][e] =
-                    d_kernels->dot(&d_response[d * floats + later * stride],
-                                   &d_response[e * floats],
-                                   floats - later * stride);
+                found.products[d][e] = product(later, d, e);
                 most = std::max(most, std::abs(found.products[d][e]));
             }
         if (most > alike * energy)
@@ -114,7 +117,7 @@ label_descent::choice label_descent::most_likely_behind(const stretch& all,
             break;
         const match its = match_of(all, later);
         for (const other_label& other : d_others[all.labels[later]]) {
-            const float gain = other.along(its) - other.least / least_match;
+            const float gain = other.half_gain(its);
             if (gain > most && other.is_tempting(its)) {
                 most = gain;
                 found = { later, other.label };

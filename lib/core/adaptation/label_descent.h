@@ -106,6 +106,32 @@ public:
      * \param matches of each of them */
     void find_matches(const float* white, std::size_t count, match* matches);
 
+    //! Another label instead of one, and what it has to be matched by to be tried.
+    struct other_label {
+        std::uint8_t label;
+        float step[2], least;
+
+        float along(const match& found) const
+        {
+            return step[0] * found.along[0] + step[1] * found.along[1];
+        }
+        bool is_tempting(const match& found) const { return along(found) > least; }
+        //! Half of what the affine part says that it gains.
+        float half_gain(const match& found) const
+        {
+            return along(found) - least / least_match;
+        }
+    };
+    //! Instead of this one.
+    const std::vector<other_label>& others(std::uint8_t label) const
+    {
+        return d_others[label];
+    }
+    /*! Product of the responses of a symbol's dimension and of one of a symbol that is `later`
+     * ones behind it. */
+    float product(std::size_t later, std::size_t own, std::size_t its) const;
+    float power() const { return d_power; } //!< of the noise, for likelihoods
+
     /*! The likelihoods of what was tried, over that of the labels as they are, summed where a
      * label is another one: it alone, and together with others. */
     struct odds {
@@ -166,17 +192,6 @@ private:
     static constexpr std::size_t farthest = 8; // symbols of a pair
     static constexpr std::size_t longest = 8;  // labels that change together
 
-    // Another label instead of one, and what it has to be matched by to be tried.
-    struct other_label {
-        std::uint8_t label;
-        float step[2], least;
-
-        float along(const match& found) const
-        {
-            return step[0] * found.along[0] + step[1] * found.along[1];
-        }
-        bool is_tempting(const match& found) const { return along(found) > least; }
-    };
     bool is_tempting(std::uint8_t now, const match& found) const
     {
         for (const other_label& other : d_others[now])

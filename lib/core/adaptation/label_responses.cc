@@ -124,12 +124,10 @@ void label_descent::find_filters(const refinement& signal)
 // changes of this label to that were shorter than it says, or longer, d is as long as they were.
 void label_descent::find_others()
 {
-    const std::size_t floats = d_length * d_planes;
     float energy[2][2] = {}; // products of two responses
     for (std::size_t d = 0; d < d_dimensions; ++d)
         for (std::size_t e = 0; e < d_dimensions; ++e)
-            energy[d][e] =
-                d_kernels->dot(&d_response[d * floats], &d_response[e * floats], floats);
+            energy[d][e] = product(0, d, e);
     d_least_energy = std::numeric_limits<float>::max();
     for (std::size_t now = 0; now < d_others.size(); ++now)
         for (std::size_t i = 0; i < d_others[now].size(); ++i) {

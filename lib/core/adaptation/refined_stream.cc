@@ -2,8 +2,6 @@
 #include "core/adaptation/refined_stream.h"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 #include <utility>
 
 namespace gr::adann::core {
@@ -19,26 +17,34 @@ refined_stream::refined_stream(const constellation& symbols,
       d_past(delay() + 2 * d_descent.behind()),
       d_samples((d_past + block) * waveform.stride()),
       d_white(d_samples.size()),
-      d_matches(2 * block),
-      d_powers(d_past),
+      d_matches(label_posteriors::window),
+      d_powers(d_past + block),
       d_due(d_past + block),
       d_labels(d_past + block),
-      d_refined(d_labels.size())
+      d_refined(d_labels.size()),
+      d_soft(symbols),
+      d_posteriors(delay() * symbols.size())
 {
 }
 
 void refined_stream::start()
 {
-    d_filled = d_taken = d_flushed = d_whitened = 0;
+    d_filled = d_taken = d_flushed = d_whitened = d_matched = d_weighed = 0;
+    d_next = 0;
     d_phases.start();
+    d_soft_used = 0;
     std::fill(d_due.begin(), d_due.end(), false);
 }
 
-std::size_t refined_stream::flush(std::uint8_t* labels, std::size_t room)
+std::size_t
+refined_stream::flush(std::uint8_t* labels, std::size_t room, float* posteriors)
 {
     const std::size_t left = std::min(d_taken, delay()) - d_flushed;
-    const std::size_t n = std::min(left, room);
+    const std::size_t n = std::min(left, room), classes = d_descent.waveform().classes();
     std::copy_n(d_labels.begin() + (d_past + d_filled - left), n, labels);
+    if (posteriors)
+        for (std::size_t i = 0; i < n; ++i)
+            std::copy_n(posteriors_of(left - i), classes, posteriors + i * classes);
     d_flushed += n;
     if (n == left)
         start();
@@ -49,9 +55,13 @@ std::size_t refined_stream::take(const feature_view& windows,
                                  const std::uint8_t* decided,
                                  const refinement& signal,
                                  std::uint8_t* labels,
-                                 const hindsight& latest)
+                                 const hindsight& latest,
+                                 const float* posteriors,
+                                 float* refined_posteriors)
 {
     const std::size_t stride = d_descent.waveform().stride();
+    const std::size_t classes = d_descent.waveform().classes();
+    d_is_soft = posteriors;
     std::size_t written = 0;
     for (std::size_t i = 0; i < windows.count; ++i) {
         const std::size_t at = d_past + d_filled++;
@@ -59,8 +69,17 @@ std::size_t refined_stream::take(const feature_view& windows,
         std::copy_n(windows[i] + (windows.dimension - stride) / 2,
                     stride,
                     d_samples.begin() + at * stride);
-        if (d_taken++ >= delay())
-            labels[written++] = d_labels[at - delay()];
+        const bool comes = d_taken++ >= delay();
+        if (comes)
+            labels[written] = d_labels[at - delay()];
+        if (posteriors) {
+            float* const place = &d_posteriors[d_next * classes];
+            if (comes)
+                std::copy_n(place, classes, refined_posteriors + written * classes);
+            std::copy_n(posteriors + i * classes, classes, place);
+            d_next = d_next + 1 == delay() ? 0 : d_next + 1;
+        }
+        written += comes;
         if (i + 1 == windows.count)
             replace(latest);
         if (d_filled == block)
@@ -80,8 +99,13 @@ void refined_stream::replace(const hindsight& latest)
         std::copy_n(windows[from] + (windows.dimension - stride) / 2,
                     stride,
                     d_samples.begin() + to * stride);
-        if (i <= d_filled)
-            d_labels[to] = d_refined[to] = latest.labels[from];
+        if (i <= d_filled) {
+            const std::uint8_t label = latest.labels[from];
+            if (d_is_soft && label != d_labels[to])
+                label_posteriors::favour(
+                    label, posteriors_of(i), d_descent.waveform().classes());
+            d_labels[to] = d_refined[to] = label;
+        }
     }
 }
 
@@ -112,10 +136,16 @@ void refined_stream::refine(const refinement& signal)
         const auto first = d_refined.begin() + (end - 2 * block);
         const auto final = d_labels.begin() + (end - 2 * block);
         // Explained is what only symbols that were visited are part of.
-        if (!std::equal(first, first + block, final) &&
-            explained(signal, end - 3 * block, end - d_descent.before()))
+        const bool refines = (d_is_soft || !std::equal(first, first + block, final)) &&
+                             explained(signal, end - 3 * block, end - d_descent.before());
+        if (refines)
             std::copy_n(first, block, final);
-    }
+        if (refines && d_is_soft)
+            find_posteriors();
+        else
+            d_matched = 0;
+    } else
+        d_matched = 0;
     const auto move_on = [](auto& values, std::size_t each) {
         std::copy(values.begin() + block * each, values.end(), values.begin());
     };
@@ -124,6 +154,8 @@ void refined_stream::refine(const refinement& signal)
     move_on(d_labels, 1);
     move_on(d_refined, 1);
     move_on(d_due, 1);
+    move_on(d_powers, 1);
+    d_weighed -= std::min(d_weighed, block);
     d_filled = 0;
 }
 
@@ -136,16 +168,18 @@ void refined_stream::visit()
     const std::size_t span = d_descent.before() + d_descent.behind();
     const std::size_t begin = end - 2 * block;
     std::size_t known = end - block; // symbols from here on are matched as found
-    d_descent.find_matches(&d_white[known * stride], block, &d_matches[block]);
+    d_descent.find_matches(&d_white[known * stride], block, &d_matches[2 * block]);
+    d_matched = std::min(d_matched + block, 3 * block);
     std::fill(d_due.begin() + known, d_due.begin() + end, true);
     const std::size_t most = d_descent.tries() + 2 * block;
     const label_descent::stretch all{ d_refined.data(), size, d_white.data(), 0, last };
     const auto changed = [&](std::size_t from, std::size_t to) {
+        d_matched = d_weighed = 0;
         known = std::max(known, to + span + 1);
         std::fill(d_due.begin() + (from - span), d_due.begin() + (to + span + 1), true);
     };
     const auto match = [&](std::size_t i) {
-        return i < known ? nullptr : &d_matches[i - begin];
+        return i < known ? nullptr : &d_matches[block + i - begin];
     };
     const auto visit_due = [&] {
         for (std::size_t i = begin; i < end && d_descent.tries() < most; ++i)
@@ -156,7 +190,8 @@ void refined_stream::visit()
     for (bool gains = d_descent.has_pairs(); gains;) {
         gains = false;
         known = begin;
-        d_descent.find_matches(&d_white[begin * stride], 2 * block, d_matches.data());
+        d_descent.find_matches(&d_white[begin * stride], 2 * block, &d_matches[block]);
+        d_matched = std::max(d_matched, 2 * block);
         for (std::size_t i = begin; i < end - block && d_descent.tries() < most; ++i)
             if (const std::size_t later = d_descent.visit_pairs(all, i, end, match(i))) {
                 changed(i, later);
@@ -166,23 +201,44 @@ void refined_stream::visit()
     }
 }
 
-// Whether of symbols first to last - 1 as much is left as of the rest of the signal, by their
-// median, which a wrong one among them does not move.
+// Of the block that is final now.
+void refined_stream::find_posteriors()
+{
+    const std::size_t size = d_past + block, stride = d_descent.waveform().stride();
+    const std::size_t end = size - d_descent.before() - d_descent.behind();
+    const std::size_t first = end - label_posteriors::window;
+    std::size_t fresh = block;
+    if (std::exchange(d_soft_used, d_used) != d_used) {
+        d_soft.use(d_descent);
+        d_matched = 0;
+    }
+    if (d_matched < label_posteriors::window) {
+        fresh = d_matched = label_posteriors::window;
+        d_descent.find_matches(&d_white[first * stride], fresh, d_matches.data());
+    }
+    d_soft.find(&d_refined[first], d_matches.data(), fresh);
+    for (std::size_t i = 0; i < block; ++i)
+        d_soft.write(i, posteriors_of(size - first - label_posteriors::around - i));
+    std::copy(d_matches.begin() + block, d_matches.end(), d_matches.begin());
+}
+
+// Whether no more is left of most of the symbols first to last - 1 than of the rest of the signal: a
+// wrong one among them does not count.
 bool refined_stream::explained(const refinement& signal,
                                std::size_t first,
                                std::size_t last)
 {
     const std::size_t stride = d_descent.waveform().stride();
-    const auto begin = d_powers.begin(), end = begin + (last - first);
-    for (std::size_t i = 0; i < last - first; ++i) {
-        const float* const own = &d_white[(first + i) * stride];
-        begin[i] = d_kernels->dot(own, own, stride);
-        if (!std::isfinite(begin[i])) // nth_element needs an order
-            begin[i] = std::numeric_limits<float>::max();
+    for (std::size_t i = std::max(first, d_weighed); i < last; ++i) {
+        const float* const own = &d_white[i * stride];
+        d_powers[i] = d_kernels->dot(own, own, stride);
     }
-    std::nth_element(begin, begin + (last - first) / 2, end);
-    return begin[(last - first) / 2] <
-           much_more * signal.power * static_cast<float>(stride);
+    d_weighed = last;
+    const float most = much_more * signal.power * static_cast<float>(stride);
+    std::size_t usual = 0;
+    for (std::size_t i = first; i < last; ++i)
+        usual += d_powers[i] < most; // not if it is no number
+    return usual > (last - first) / 2;
 }
 
 } // namespace gr::adann::core

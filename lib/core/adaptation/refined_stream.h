@@ -7,6 +7,7 @@
 #pragma once
 
 #include "core/adaptation/label_descent.h"
+#include "core/adaptation/label_posteriors.h"
 #include "core/signal/windows.h"
 #include "core/tracking/hindsight.h"
 
@@ -26,8 +27,9 @@ namespace gr::adann::core {
  * Complex samples are turned by what is left of a carrier's phase in their block, now that it
  * is decided (residual_phases). Labels stay as they were decided where there is no refinement,
  * and where more than twice the power is left of most symbols around than refinement leaves as
- * a rule: the signal is another one there. The result is the same to the bit, however the
- * stream is cut. Nothing is allocated after construction. */
+ * a rule: the signal is another one there. By choice it hands out the labels' posteriors, too
+ * (label_posteriors); where labels stay as they were decided these do. The result is the same to
+ * the bit, however the stream is cut. Nothing is allocated after construction. */
 class refined_stream
 {
 public:
@@ -47,17 +49,24 @@ public:
      * \param signal as it is now
      * \param labels room for windows.count, or `decided` itself
      * \param latest up to the last one of the windows
+     * \param posteriors null, or windows.count × M of the labels decided; the same in each call of a
+     * stream
+     * \param refined_posteriors null as they are, or room for as many: of the labels written
      * \return how many were written: from the first one of the stream on, delay() later */
     std::size_t take(const feature_view& windows,
                      const std::uint8_t* decided,
                      const refinement& signal,
                      std::uint8_t* labels,
-                     const hindsight& latest = {});
+                     const hindsight& latest = {},
+                     const float* posteriors = nullptr,
+                     float* refined_posteriors = nullptr);
 
     /*! Hands out the labels that are left, at the end of a stream; behind the last one
      * another stream begins.
+     * \param posteriors as refined_posteriors of take()
      * \return how many of `room` were written; 0: all have been */
-    std::size_t flush(std::uint8_t* labels, std::size_t room);
+    std::size_t
+    flush(std::uint8_t* labels, std::size_t room, float* posteriors = nullptr);
     //! What comes next is another stream; labels that are not handed out are forgotten.
     void start();
 
@@ -65,18 +74,34 @@ private:
     void replace(const hindsight& latest);
     void refine(const refinement& signal);
     void visit();
+    void find_posteriors();
+    //! Of the symbol that is so far from the next one, 1 to delay().
+    float* posteriors_of(std::size_t back)
+    {
+        const std::size_t place =
+            d_next >= back ? d_next - back : d_next + delay() - back;
+        return &d_posteriors[place * d_descent.waveform().classes()];
+    }
     bool explained(const refinement& signal, std::size_t first, std::size_t last);
 
     label_descent d_descent;
     residual_phases d_phases;
     const simd::kernels* d_kernels;
-    const std::size_t d_past;                    // symbols kept before a block
-    std::vector<float> d_samples, d_white;       // (past + block, stride)
-    std::vector<label_descent::match> d_matches; // of the blocks that are visited
-    std::vector<float> d_powers;                 // of symbols, to find their median
-    std::vector<std::uint8_t> d_due;             // (past + block): whether to be visited
+    const std::size_t d_past;              // symbols kept before a block
+    std::vector<float> d_samples, d_white; // (past + block, stride)
+    // Of the blocks that are visited, and of one before.
+    std::vector<label_descent::match> d_matches;
+    std::vector<float> d_powers;     // (past + block): left of symbols
+    std::vector<std::uint8_t> d_due; // (past + block): whether to be visited
     // (past + block): as decided, then final; as they are refined
     std::vector<std::uint8_t> d_labels, d_refined;
+    label_posteriors d_soft;
+    std::vector<float> d_posteriors; // (delay, M), symbol by symbol in turn
+    std::size_t d_next = 0;          // the next one's place there
+    bool d_is_soft = false;          // whether they are wanted
+    std::uint64_t d_soft_used = 0;   // refinement
+    std::size_t d_weighed = 0;       // symbols whose powers are as d_white has them
+    std::size_t d_matched = 0;  // symbols of d_matches, the latest, that are as found
     std::size_t d_filled = 0;   // of the block
     std::size_t d_taken = 0;    // of the stream
     std::size_t d_flushed = 0;  // at its end

@@ -135,7 +135,7 @@ void bind_equalizer(py::module& m)
 
 Input: samples as the model says (sample i*sps the middle of symbol i, zero mean, unit
 power), or feature vectors; optionally known labels at input 1, 255 where not known.
-Outputs: labels (byte), optionally posteriors (M floats), the soft symbol (as received, with its noise, some
+Outputs: labels (byte), optionally their posteriors (M floats; refined ones with refined labels), the soft symbol (as received, with its noise, some
 ten symbols after the label; without an expected waveform the posterior mean), and the bit error rate estimated without labels (float), one value per batch.
 Message ports: status (a dictionary per step, live at most 20 a second, and change of state), control
 (freeze, resume, reset, (freeze . bool), (front_filter . bool), (learning_rate . x), (sigma . x),

@@ -87,6 +87,37 @@ struct fixture {
         return labels;
     }
 
+    //! With posteriors of those decided, and of what is written.
+    std::vector<std::uint8_t> refine(std::size_t piece,
+                                     const std::vector<float>& of_decided,
+                                     std::vector<float>& posteriors)
+    {
+        refined_stream stream(received.symbols, received.trained);
+        const std::size_t classes = received.symbols.size();
+        std::vector<std::uint8_t> labels(symbols);
+        posteriors.assign(symbols * classes, -1);
+        std::size_t written = 0;
+        for (std::size_t done = 0, n; done < symbols; done += n) {
+            n = std::min(piece, symbols - done);
+            feature_view view = received.view(done);
+            view.count = n;
+            written += stream.take(view,
+                                   &decided[done],
+                                   signal,
+                                   labels.data() + written,
+                                   {},
+                                   &of_decided[done * classes],
+                                   posteriors.data() + written * classes);
+        }
+        for (std::size_t n;
+             (n = stream.flush(
+                  labels.data() + written, 20, posteriors.data() + written * classes));
+             written += n) {
+        }
+        BOOST_REQUIRE(written == symbols);
+        return labels;
+    }
+
     std::size_t wrong(const std::vector<std::uint8_t>& labels,
                       std::size_t first,
                       std::size_t last) const
@@ -173,6 +204,36 @@ BOOST_AUTO_TEST_CASE(what_is_known_in_hindsight_is_refined_however_the_stream_is
         BOOST_TEST(
             std::equal(labels.begin(), labels.begin() + written, expected.begin()));
     }
+}
+
+// As decided: 0.9 for the label, which is wrong now and then.
+BOOST_DATA_TEST_CASE(posteriors_are_of_the_labels_beside_them, data::make(kinds), kind)
+{
+    fixture link(kind);
+    const std::size_t classes = link.received.symbols.size(), n = fixture::symbols;
+    std::vector<float> decided(n * classes, 0.1f / static_cast<float>(classes - 1));
+    for (std::size_t i = 0; i < n; ++i)
+        decided[i * classes + link.decided[i]] = 0.9f;
+    std::vector<float> posteriors, in_parts;
+    const auto labels = link.refine(n, decided, posteriors);
+    BOOST_TEST((labels == link.refine(n)));
+    for (const std::size_t piece : { 1, 7, 300 }) {
+        BOOST_TEST((link.refine(piece, decided, in_parts) == labels));
+        BOOST_TEST((in_parts == posteriors));
+    }
+    std::size_t differ = 0, sure = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+        const float* const own = &posteriors[i * classes];
+        differ += static_cast<std::size_t>(std::max_element(own, own + classes) - own) !=
+                  labels[i];
+        sure += own[labels[i]] > 0.99f;
+    }
+    BOOST_TEST(differ == 0u);
+    BOOST_TEST(sure > n * 9 / 10); // the noise is a tenth of half the distance, or less
+
+    link.signal.known = false;
+    link.refine(100, decided, posteriors);
+    BOOST_TEST((posteriors == decided));
 }
 
 BOOST_AUTO_TEST_CASE(behind_the_last_label_another_stream_begins)

@@ -1,0 +1,511 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "core/adaptation/label_posteriors.h"
+
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <limits>
+#include <numeric>
+#include <utility>
+
+namespace gr::adann::core {
+
+namespace {
+// Negative ln of the likelihood ratio of a label, or of several, that is not worth a look; of one that
+// no change behind it makes likely.
+constexpr float unlikely = 7, hopeless = 28;
+constexpr float least = 1e-6f; // posterior
+constexpr float least_ln = -13.8f;
+// ln of a likelihood ratio by which changes of two labels meet: what is looked at at all, and what
+// tells one state from another.
+constexpr float meeting = 0.3f, parting = 1;
+constexpr float strong = 0.25f; // product of two responses of a pair, of one's energy
+// Of the noise's power: Gaussian noise of the mean power is too sure by that, as measured on the links of
+// docs/results/refinement.md.
+constexpr float margin = 1.03f;
+// Of a symbol's noise, over the mean, else it is disturbed; of the mean, over that of refinement.
+constexpr float most_power = 10, least_noise = 0.01f;
+constexpr float remembered = 512;            // blocks, of the noise
+constexpr float labels_remembered = 1 << 16; // symbols, of the noise of each label
+constexpr float prior = 64;                  // symbols of each label, of the mean noise
+} // namespace
+
+label_posteriors::label_posteriors(const constellation& symbols)
+    : d_classes(symbols.size()),
+      d_dimensions(symbols.dimensions()),
+      d_alternatives(symbols.size()),
+      d_energies(symbols.size()),
+      d_counts(symbols.size()),
+      d_steps(window + 1)
+{
+    find_alternatives(symbols);
+}
+
+// Their labels, and which two steps the diagonal ones are made of.
+void label_posteriors::find_alternatives(const constellation& symbols)
+{
+    const auto& points = symbols.points();
+    for (std::size_t now = 0; now < d_classes; ++now) {
+        alternatives& own = d_alternatives[now];
+        const auto& near = symbols.neighbours(now);
+        own.near = own.all = std::min(near.size(), most_alternatives);
+        for (std::size_t i = 0; i < own.near; ++i)
+            own.of[i].label = near[i];
+        for (std::size_t i = 0; i < own.near; ++i)
+            for (std::size_t j = i + 1; j < own.near; ++j) {
+                const auto sum = points[near[i]] + points[near[j]] - points[now];
+                const float close = 0.1f * std::abs(points[near[i]] - points[now]);
+                for (std::size_t other = 0; other < d_classes; ++other)
+                    if (other != now && std::abs(points[other] - sum) < close &&
+                        own.all < most_alternatives &&
+                        std::find(near.begin(), near.end(), other) == near.end()) {
+                        own.parts[own.all] = { static_cast<std::uint8_t>(i),
+                                               static_cast<std::uint8_t>(j) };
+                        own.of[own.all++].label = static_cast<std::uint8_t>(other);
+                    }
+            }
+    }
+}
+
+void label_posteriors::use(const label_descent& signal)
+{
+    d_power = signal.power();
+    d_reach = d_told = d_strong = 0;
+    float own = 0;
+    for (std::size_t later = 0; later <= memory; ++later) {
+        float most = 0;
+        for (std::size_t d = 0; d < d_dimensions; ++d)
+            for (std::size_t e = 0; e < d_dimensions; ++e) {
+                const float product = signal.product(later, d, e);
+                d_products[later][2 * d + e] = product;
+                most = std::max(most, std::abs(product));
+            }
+        if (later == 0)
+            own = most;
+        // Of the smallest change of a label, whose energy is least_energy.
+        d_most[later] = own > 0 ? most / own * signal.least_energy() : 0;
+        if (later > 0 && d_most[later] > meeting * d_power)
+            d_reach = later;
+        if (later > 0 && d_most[later] > parting * d_power)
+            d_told = later;
+        if (later > 0 && most > strong * own)
+            d_strong = later;
+    }
+    for (std::size_t d = 0; d < 2; ++d)
+        d_inverse[d] = d < d_dimensions ? 1 / d_products[0][3 * d] : 0;
+    // Of the powers of labels, over the mean.
+    const float all = std::accumulate(d_counts.begin(), d_counts.end(), 0.0f);
+    const float mean =
+        std::accumulate(d_energies.begin(), d_energies.end(), 0.0f) / std::max(all, 1.0f);
+    const auto part = [&](std::size_t label) {
+        return mean > 0 ? (d_energies[label] / mean + prior) / (d_counts[label] + prior)
+                        : 1;
+    };
+    const float keep = std::min(1.0f, labels_remembered / std::max(all, 1.0f));
+    for (std::size_t now = 0; now < d_classes; ++now) {
+        alternatives& of = d_alternatives[now];
+        of.noise = 1 / part(now);
+        for (std::size_t i = 0; i < of.all; ++i) {
+            of.of[i].noise = 1 / part(of.of[i].label);
+            of.bias[i] = static_cast<float>(d_dimensions) / 2 *
+                         std::log(of.of[i].noise / of.noise);
+        }
+        for (std::size_t i = 0; i < of.near; ++i) {
+            const auto& other = signal.others(static_cast<std::uint8_t>(now))[i];
+            of.of[i].step[0] = other.step[0];
+            of.of[i].step[1] = other.step[1];
+            of.of[i].loss = -other.half_gain({});
+        }
+        for (std::size_t i = of.near; i < of.all; ++i) {
+            const alternative &one = of.of[of.parts[i][0]], &two = of.of[of.parts[i][1]];
+            float product = 0;
+            for (std::size_t d = 0; d < d_dimensions; ++d)
+                for (std::size_t e = 0; e < d_dimensions; ++e)
+                    product += one.step[d] * d_products[0][2 * d + e] * two.step[e];
+            of.of[i].step[0] = one.step[0] + two.step[0];
+            of.of[i].step[1] = one.step[1] + two.step[1];
+            of.of[i].loss = one.loss + two.loss + product;
+        }
+    }
+    for (std::size_t label = 0; label < d_classes; ++label) {
+        d_energies[label] *= keep;
+        d_counts[label] *= keep;
+    }
+}
+
+// At the likeliest alternatives of what is fresh.
+void label_posteriors::look(std::size_t fresh)
+{
+    std::copy(d_best.begin() + block, d_best.end(), d_best.begin());
+    std::copy(d_left.begin() + block, d_left.end(), d_left.begin());
+    for (std::size_t i = window - fresh; i < window; ++i) {
+        const alternatives& own = d_alternatives[d_labels[i]];
+        d_left[i] = left_of(d_matches[i]);
+        float best = ratio(own, 0, d_matches[i], d_left[i]);
+        for (std::size_t k = 1; k < own.near; ++k)
+            best = std::max(best, ratio(own, k, d_matches[i], d_left[i]));
+        d_best[i] = best;
+    }
+    for (std::size_t i = 0; i < window; ++i)
+        d_unsure[i] = d_best[i] > -unlikely;
+}
+
+// Where both together are likely, though neither is alone.
+void label_posteriors::look_at_pairs()
+{
+    for (std::size_t later = 1; later <= d_strong; ++later)
+        for (std::size_t i = 0; i + later < window; ++i) {
+            const std::size_t k = i + later;
+            if ((d_unsure[i] && d_unsure[k]) ||
+                d_best[i] + d_best[k] + 2 * d_scale * d_most[later] < -unlikely)
+                continue;
+            const alternatives &own = d_alternatives[d_labels[i]],
+                               &its = d_alternatives[d_labels[k]];
+            for (std::size_t a = 0; a < own.near; ++a) {
+                label_descent::match matched = d_matches[k];
+                take(matched, own.of[a].step, d_products[later]);
+                const float left = left_of(matched);
+                const float alone = ratio(own, a, d_matches[i], d_left[i]);
+                for (std::size_t b = 0; b < its.near; ++b)
+                    if (alone + ratio(its, b, matched, left) > -unlikely)
+                        d_unsure[i] = d_unsure[k] = true;
+            }
+        }
+}
+
+// The last of those that hang together with a symbol that is unsure.
+std::size_t label_posteriors::last_near(std::size_t first) const
+{
+    const std::size_t apart = std::max<std::size_t>(d_reach, 1);
+    std::size_t last = first;
+    for (std::size_t k = first + 1; k < window && k <= last + apart; ++k)
+        if (d_unsure[k])
+            last = k;
+    return last;
+}
+
+// What a symbol is matched by with a state's changes before it.
+label_descent::match label_posteriors::matched_by(const state& of, std::size_t at) const
+{
+    label_descent::match matched = d_matches[at];
+    for (std::size_t i = 0; i < of.count; ++i) {
+        const change& each = of.changes[i];
+        if (at - each.at <= d_reach)
+            take(matched, each.step, d_products[at - each.at]);
+    }
+    return matched;
+}
+
+// A change of an earlier label out of what a symbol is matched by.
+void label_posteriors::take(label_descent::match& matched,
+                            const float* step,
+                            const block_matrix& products)
+{
+    matched.along[0] -= step[0] * products[0] + step[1] * products[2];
+    matched.along[1] -= step[0] * products[1] + step[1] * products[3];
+}
+
+// The residual along a symbol's response, squared: noise, where the label is right.
+float label_posteriors::left_of(const label_descent::match& matched) const
+{
+    return matched.along[0] * matched.along[0] * d_inverse[0] +
+           matched.along[1] * matched.along[1] * d_inverse[1];
+}
+
+// ln of the likelihood of an alternative over that of the label decided.
+float label_posteriors::ratio(const alternatives& of,
+                              std::size_t which,
+                              const label_descent::match& matched,
+                              float left) const
+{
+    const alternative& other = of.of[which];
+    return d_scale *
+               (other.gain(matched) * other.noise + left / 2 * (of.noise - other.noise)) +
+           of.bias[which];
+}
+
+float label_posteriors::likelihood(float ratio) // within the floats
+{
+    return std::exp(std::min(ratio, 40.0f));
+}
+
+// Where `from` leads with the symbol as decided, or another label; `dropped` if others are likelier.
+std::uint8_t label_posteriors::reach_state(step& now,
+                                           step& next,
+                                           const state& from,
+                                           std::size_t at,
+                                           const alternative* other,
+                                           float forward,
+                                           std::size_t due) const
+{
+    const std::uint64_t kept = d_told ? ~std::uint64_t{} >> 8 * (memory - d_told) : 0;
+    const std::uint8_t changed = other ? other->label ^ d_labels[at] : 0;
+    const std::uint64_t key = (from.key << 8 | changed) & kept;
+    std::size_t place = 0;
+    while (place < next.states && next.state_of[place].key != key)
+        ++place;
+    const bool known = place < next.states;
+    if (known) {
+        state& to = next.state_of[place];
+        to.forward += forward;
+        to.due = std::max(to.due, due);
+        if (to.likeliest >= forward)
+            return static_cast<std::uint8_t>(place);
+    } else if (place == most_states) {
+        const auto weakest = std::min_element(next.state_of.begin(),
+                                              next.state_of.end(),
+                                              [](const state& one, const state& other) {
+                                                  return one.forward < other.forward;
+                                              });
+        if (weakest->forward >= forward)
+            return dropped;
+        place = static_cast<std::size_t>(weakest - next.state_of.begin());
+        for (std::size_t i = 0; i < now.branches; ++i)
+            if (now.branch_of[i].to == place)
+                now.branch_of[i].to = dropped;
+    } else
+        ++next.states;
+    state& to = next.state_of[place];
+    if (!known) {
+        to.key = key;
+        to.forward = forward;
+        to.due = due;
+    }
+    to.likeliest = forward;
+    to.count = 0;
+    for (std::size_t i = 0; i < from.count; ++i)
+        if (from.changes[i].at + d_reach > at)
+            to.changes[to.count++] = from.changes[i];
+    if (other && d_reach)
+        to.changes[to.count++] = { static_cast<std::uint8_t>(at),
+                                   { other->step[0], other->step[1] } };
+    return static_cast<std::uint8_t>(place);
+}
+
+// The most that a change of one label more would gain behind a change.
+label_posteriors::promise label_posteriors::promise_of(const state& from,
+                                                       std::size_t at,
+                                                       const alternative& other,
+                                                       std::size_t last) const
+{
+    promise most;
+    for (std::size_t k = at + 1; k <= std::min(at + d_strong, last); ++k) {
+        if (!d_unsure[k])
+            continue;
+        label_descent::match matched = matched_by(from, k);
+        take(matched, other.step, d_products[k - at]);
+        const alternatives& its = d_alternatives[d_labels[k]];
+        const float left = left_of(matched);
+        for (std::size_t a = 0; a < its.near; ++a)
+            if (const float more = ratio(its, a, matched, left); more > most.ratio)
+                most = { more, k };
+    }
+    return most;
+}
+
+void label_posteriors::go_forward(std::size_t first, std::size_t last)
+{
+    const float improbable = std::exp(-unlikely);
+    d_steps[first].states = 1;
+    d_steps[first].state_of[0].key = 0;
+    d_steps[first].state_of[0].forward = 1;
+    d_steps[first].state_of[0].due = 0;
+    d_steps[first].state_of[0].count = 0;
+    for (std::size_t k = first; k <= last; ++k) {
+        step &now = d_steps[k], &next = d_steps[k + 1];
+        const alternatives& own = d_alternatives[d_labels[k]];
+        next.states = now.branches = 0;
+        float most = 0;
+        for (std::size_t s = 0; s < now.states; ++s) {
+            const state& from = now.state_of[s];
+            if (from.forward < improbable && k > from.due)
+                continue;
+            const auto go = [&](std::size_t a, float probability, std::size_t due) {
+                const std::uint8_t to = reach_state(now,
+                                                    next,
+                                                    from,
+                                                    k,
+                                                    a ? &own.of[a - 1] : nullptr,
+                                                    from.forward * probability,
+                                                    due);
+                if (to == dropped)
+                    return;
+                most = std::max(most, next.state_of[to].forward);
+                now.branch_of[now.branches++] = { static_cast<std::uint8_t>(s),
+                                                  to,
+                                                  static_cast<std::uint8_t>(a),
+                                                  probability };
+            };
+            go(0, 1, from.due);
+            const auto matched = matched_by(from, k);
+            const float left = left_of(matched);
+            for (std::size_t a = 0; a < own.all; ++a) {
+                const float alone = ratio(own, a, matched, left);
+                const promise later = d_strong && d_unsure[k] && alone > -hopeless
+                                          ? promise_of(from, k, own.of[a], last)
+                                          : promise{};
+                if (alone + later.ratio < -unlikely)
+                    continue;
+                const float probability = likelihood(alone);
+                if (from.forward * probability * likelihood(later.ratio) > improbable)
+                    go(a + 1, probability, std::max(from.due, later.due));
+            }
+        }
+        const float scale = 1 / most;
+        for (std::size_t s = 0; s < next.states; ++s)
+            next.state_of[s].forward *= scale;
+    }
+}
+
+void label_posteriors::go_back(std::size_t first, std::size_t last)
+{
+    step& end = d_steps[last + 1];
+    for (std::size_t s = 0; s < end.states; ++s)
+        end.state_of[s].backward = 1;
+    for (std::size_t k = last + 1; k-- > first;) {
+        step& now = d_steps[k];
+        const step& next = d_steps[k + 1];
+        auto& found = d_found[k];
+        found.fill(0);
+        for (std::size_t s = 0; s < now.states; ++s)
+            now.state_of[s].backward = 0;
+        float most = 0, sum = 0;
+        for (std::size_t i = 0; i < now.branches; ++i) {
+            const branch& each = now.branch_of[i];
+            if (each.to == dropped)
+                continue;
+            state& from = now.state_of[each.from];
+            const float p = each.probability * next.state_of[each.to].backward;
+            from.backward += p;
+            found[each.alternative] += from.forward * p;
+            sum += from.forward * p;
+            most = std::max(most, from.backward);
+        }
+        for (float& each : found)
+            each /= sum;
+        for (std::size_t s = 0; s < now.states; ++s)
+            now.state_of[s].backward /= most;
+    }
+}
+
+// Symbols that none is unsure near.
+void label_posteriors::decide_alone(std::size_t at)
+{
+    const alternatives& own = d_alternatives[d_labels[at]];
+    auto& found = d_found[at];
+    float sum = found[0] = 1;
+    for (std::size_t a = 0; a < own.all; ++a)
+        sum += found[a + 1] = likelihood(ratio(own, a, d_matches[at], d_left[at]));
+    for (std::size_t a = 0; a <= own.all; ++a)
+        found[a] /= sum;
+}
+
+void label_posteriors::decide_together(std::size_t first, std::size_t last)
+{
+    go_forward(first, last);
+    go_back(first, last);
+    for (std::size_t k = first; k <= last; ++k) {
+        auto& found = d_found[k];
+        d_unsure[k] = true;
+        // No state may be left that has it.
+        const alternatives& own = d_alternatives[d_labels[k]];
+        for (std::size_t a = 0; a < own.all; ++a)
+            if (found[a + 1] == 0)
+                found[a + 1] =
+                    found[0] * likelihood(std::min(ratio(own, a, d_matches[k], d_left[k]),
+                                                   -unlikely));
+    }
+}
+
+void label_posteriors::write(std::size_t symbol, float* posteriors) const
+{
+    const std::size_t at = around + symbol;
+    const alternatives& own = d_alternatives[d_labels[at]];
+    std::fill_n(posteriors, d_classes, least);
+    if (!d_unsure[at]) {
+        // Its neighbours as decided: what is likelier than the least one.
+        float sum = 0;
+        if (d_best[at] > least_ln)
+            for (std::size_t a = 0; a < own.near; ++a) {
+                const float p = likelihood(ratio(own, a, d_matches[at], d_left[at]));
+                sum += posteriors[own.of[a].label] = std::max(p, least);
+            }
+        posteriors[d_labels[at]] = 1 - sum;
+        return;
+    }
+    const auto& found = d_found[at];
+    float sum = static_cast<float>(d_classes - own.all - 1) * least;
+    for (std::size_t a = 0; a <= own.all; ++a) {
+        float& p = posteriors[a ? own.of[a - 1].label : d_labels[at]];
+        p = std::max(found[a], least);
+        sum += p;
+    }
+    for (std::size_t m = 0; m < d_classes; ++m)
+        posteriors[m] /= sum;
+    favour(d_labels[at], posteriors, d_classes);
+}
+
+void label_posteriors::favour(std::uint8_t label, float* posteriors, std::size_t classes)
+{
+    for (float* most; (most = std::max_element(posteriors, posteriors + classes)) !=
+                      posteriors + label;) {
+        const float mean = (*most + posteriors[label]) / 2;
+        *most = mean * (1 - 1e-6f);
+        posteriors[label] = mean * (1 + 1e-6f);
+    }
+}
+
+void label_posteriors::find(const std::uint8_t* labels,
+                            const label_descent::match* matches,
+                            std::size_t fresh)
+{
+    d_labels = labels;
+    d_matches = matches;
+    d_scale = 1 / std::max(margin * std::max(d_noise, least_noise) * d_power,
+                           std::numeric_limits<float>::min());
+    look(fresh);
+    if (d_strong)
+        look_at_pairs();
+    for (std::size_t i = 0, last; i < around + block; i = last + 1) {
+        last = i;
+        if (!d_unsure[i])
+            continue;
+        last = last_near(i);
+        if (last == i)
+            decide_alone(i);
+        else if (last >= around)
+            decide_together(i, last);
+    }
+    learn_noise();
+}
+
+/* The power of what is left along symbols' responses, all labels as far as they are probable
+ * (expectation maximization): of a block, and of each label. */
+void label_posteriors::learn_noise()
+{
+    const float dimensions = static_cast<float>(d_dimensions);
+    float sum = 0;
+    for (std::size_t i = around; i < around + block; ++i) {
+        if (!(d_left[i] >= 0)) // no number
+            continue;
+        const auto add = [&](std::uint8_t label, float part, float gain) {
+            const float left = (d_left[i] - 2 * gain) / (dimensions * d_power);
+            const float energy = part * std::clamp(left, 0.0f, most_power);
+            sum += energy;
+            d_energies[label] += energy;
+            d_counts[label] += part;
+        };
+        if (!d_unsure[i]) {
+            add(d_labels[i], 1, 0);
+            continue;
+        }
+        const alternatives& own = d_alternatives[d_labels[i]];
+        add(d_labels[i], d_found[i][0], 0);
+        for (std::size_t a = 0; a < own.all; ++a)
+            add(own.of[a].label, d_found[i][a + 1], own.of[a].gain(d_matches[i]));
+    }
+    d_blocks = std::min(d_blocks + 1, remembered);
+    d_noise += (sum / static_cast<float>(block) - d_noise) / d_blocks;
+}
+
+} // namespace gr::adann::core
