@@ -287,12 +287,13 @@ ber_estimate equalizer_impl::estimated_ber() const
 front_filter_state equalizer_impl::front_filter() const
 {
     const auto found = d_core.front_status();
-    return { d_core.taps(),    adann::name(found.state),
-             found.memory,     decibels(found.residual),
-             found.resets,     found.slips,
-             found.frequency,  found.offset,
-             found.image,      found.leakage,
-             found.echo_delay, found.echo };
+    return { d_core.taps(),        adann::name(found.state),
+             found.memory,         decibels(found.residual),
+             found.resets,         found.slips,
+             found.frequency,      found.offset,
+             found.image,          found.leakage,
+             found.echo_delay,     found.echo,
+             found.tone_frequency, found.tone };
 }
 
 std::int64_t equalizer_impl::known_position() const

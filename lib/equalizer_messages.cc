@@ -203,6 +203,9 @@ void equalizer_impl::publish(const core::adaptation_event& event)
         add_power("echo", event.front.echo * event.front.echo);
         if (event.front.echo_delay > 0)
             add("echo_delay", pmt::from_double(event.front.echo_delay));
+        add_power("tone", event.front.tone * event.front.tone);
+        if (event.front.tone > 0)
+            add("tone_frequency", pmt::from_double(event.front.tone_frequency));
     }
     message_port_pub(status_port, status);
 }

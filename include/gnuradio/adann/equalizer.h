@@ -29,8 +29,10 @@ struct front_filter_state {
     float offset;         //!< that is added to float samples
     std::complex<float> image;   //!< of complex samples that is removed, relative to them
     std::complex<float> leakage; //!< a constant that is removed from complex samples
-    float echo_delay; //!< of the strongest echo beyond the taps, symbols; 0: none
-    float echo;       //!< its amplitude
+    float echo_delay;     //!< of the strongest echo beyond the taps, symbols; 0: none
+    float echo;           //!< its amplitude
+    float tone_frequency; //!< of an interfering tone that is removed, cycles per symbol
+    float tone;           //!< its amplitude; 0: none
 };
 
 //! A bit error rate that is estimated without labels.

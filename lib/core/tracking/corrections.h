@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "core/tracking/interfering_tone.h"
 #include "core/tracking/iq_correction.h"
 #include "core/tracking/late_echoes.h"
 
@@ -13,14 +14,18 @@
 
 namespace gr::adann::core {
 
-//! Each learns from the residual of decided symbols, as far as it is significant.
+//! A tone shows in the samples; the others learn from the residual of decided symbols. Each changes as
+//! far as its estimate is significant.
 struct corrections {
+    interfering_tone tone;
     std::optional<iq_correction> iq; //!< of complex samples
     late_echoes echoes;
 
-    //! \param first,n samples; `late_echoes::latest` symbols before them have been corrected
-    void apply(planes& samples, std::size_t first, std::size_t n) const
+    /*! \param first,n samples, which follow those of the call before; `late_echoes::latest` symbols
+     * before them have been corrected */
+    void apply(planes& samples, std::size_t first, std::size_t n)
     {
+        tone.apply(samples, first, n);
         if (iq)
             iq->apply(&samples.re[first], &samples.im[first], n);
         echoes.apply(samples, first, n);
@@ -37,15 +42,19 @@ struct corrections {
             iq->learn(samples, residual, sps / 2, sps, n);
         echoes.learn(samples, residual, n);
     }
+    //! Samples that do not follow those before come next.
+    void forget_samples() { tone.reset(); }
     //! Corrects nothing.
     void reset()
     {
+        tone.reset();
         if (iq)
             iq->reset();
         echoes.reset();
     }
     void state(archive& members)
     {
+        members("tone", tone);
         if (iq)
             members("iq", *iq);
         members("echoes", echoes);

@@ -29,7 +29,9 @@ tracked_stream make_stream(const std::shared_ptr<const expected_waveform>& wavef
                                  front_filter::most_apart * front_filter::block);
     const learning_target target(waveform, symbols, tracked_stream::most_known);
     std::optional<carrier_follower> carrier;
-    corrections corrected{ {}, { taps / 2, window.sps(), waveform->is_complex() } };
+    corrections corrected{ interfering_tone(waveform->is_complex()),
+                           {},
+                           { taps / 2, window.sps(), waveform->is_complex() } };
     if (waveform->is_complex()) {
         carrier.emplace(*waveform, symbols, history);
         corrected.iq.emplace(symbols);
@@ -84,6 +86,7 @@ front_filter::front_filter(std::shared_ptr<const expected_waveform> waveform,
 void front_filter::forget_samples()
 {
     d_stream.history.forget();
+    d_stream.corrected.forget_samples();
     d_recovery.forget_tries();
     d_pace.position = d_pace.update = d_untrained = 0;
     if (d_stream.carrier)
@@ -294,7 +297,10 @@ front_filter_status front_filter::status() const
              corrected.iq ? corrected.iq->constant() : 0,
              static_cast<float>(echo.lag) /
                  static_cast<float>(d_stream.history.window().sps()),
-             std::abs(echo.strength) };
+             std::abs(echo.strength),
+             corrected.tone.frequency() *
+                 static_cast<float>(d_stream.history.window().sps()),
+             corrected.tone.amplitude() };
 }
 
 void front_filter::state(archive& members)

@@ -63,8 +63,10 @@ struct front_filter_status {
     float offset = 0;         //!< that it adds to float samples
     std::complex<float> image = 0;   //!< of complex samples, relative to them
     std::complex<float> leakage = 0; //!< a constant in complex samples
-    float echo_delay = 0; //!< of the strongest echo beyond the taps, symbols; 0: none
-    float echo = 0;       //!< its amplitude
+    float echo_delay = 0;     //!< of the strongest echo beyond the taps, symbols; 0: none
+    float echo = 0;           //!< its amplitude
+    float tone_frequency = 0; //!< of an interfering tone, cycles per symbol
+    float tone = 0;           //!< its amplitude; 0: none
 };
 
 /*! Brings a stream of samples to the expected waveform of what is decided from it.

@@ -80,7 +80,7 @@ std::size_t sample_history::make_room(std::size_t n)
     return symbols;
 }
 
-void sample_history::load(const feature_view& windows, const corrections* corrected)
+void sample_history::load(const feature_view& windows, corrections* corrected)
 {
     const std::size_t floats = floats_per_sample();
     const std::size_t first = window_begin(d_next) - d_reach;
@@ -110,6 +110,8 @@ void sample_history::load(const feature_view& windows, const corrections* correc
             d_samples.im[d_loaded] = usable ? from[1] : 0.0f;
         if (corrected && usable)
             corrected->apply(d_samples, d_loaded, 1);
+        else if (corrected)
+            corrected->tone.pass();
         d_bad[d_loaded] = !usable;
         if (!usable)
             d_unusable = d_loaded + 1;

@@ -90,7 +90,7 @@ public:
     std::size_t make_room(std::size_t n);
     /*! Takes the samples of the next symbols' windows, with the taps' reach on each side.
      * \param corrected null, or what is taken off them first */
-    void load(const feature_view& windows, const corrections* corrected = nullptr);
+    void load(const feature_view& windows, corrections* corrected = nullptr);
     //! Whether the windows begin with the samples that have come in.
     bool goes_on(const feature_view& windows) const;
     //! All of it: what comes is another stream.

@@ -121,7 +121,11 @@ void bind_equalizer(py::module& m)
         .def_readonly("echo_delay",
                       &front_filter_state::echo_delay,
                       "Of the strongest echo beyond the taps, symbols; 0: none.")
-        .def_readonly("echo", &front_filter_state::echo, "Its amplitude.");
+        .def_readonly("echo", &front_filter_state::echo, "Its amplitude.")
+        .def_readonly("tone_frequency",
+                      &front_filter_state::tone_frequency,
+                      "Of an interfering tone that is removed, cycles per symbol.")
+        .def_readonly("tone", &front_filter_state::tone, "Its amplitude; 0: none.");
 
     py::class_<equalizer, gr::block, gr::basic_block, equalizer::sptr>(
         m,

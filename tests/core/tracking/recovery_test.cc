@@ -198,6 +198,23 @@ BOOST_DATA_TEST_CASE(a_late_echo_that_closes_the_eye_is_removed,
     BOOST_TEST(all.wrong < 0.03);
 }
 
+// It closes the eye of 16QAM.
+BOOST_DATA_TEST_CASE(a_tone_is_removed,
+                     any_alphabet* data::make({ 1u, 2u, 4u }),
+                     name,
+                     sps)
+{
+    const auto all = received(name, sps, 65536, 12, [&](sent_symbols& sent, std::size_t) {
+        for (std::size_t i = 0; i < sent.samples.size(); ++i)
+            sent.samples[i] += static_cast<std::complex<float>>(
+                std::polar(0.4, 2 * M_PI * 0.13 * static_cast<double>(i) / sps));
+    });
+    BOOST_TEST((all.status.state == tracking_state::following));
+    BOOST_TEST(std::abs(all.status.tone - 0.4f) < 0.04f);
+    BOOST_TEST(std::abs(all.status.tone_frequency - 0.13f) < 1e-4f);
+    BOOST_TEST(all.wrong < 0.01);
+}
+
 // It is there from the start, and too fast for decisions to pull it in.
 BOOST_DATA_TEST_CASE(a_fast_carrier_is_found,
                      data::make({ "qpsk", "16qam" }) * any_sps,

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "core/tracking/interfering_tone.h"
+
+#include "core/common/complex.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+namespace gr::adann::core {
+
+namespace {
+
+constexpr double whole_turn = 2 * M_PI;
+constexpr std::size_t apart = 65'536;  // samples from one search to the next
+constexpr std::size_t slow = 8;        // bins on each side of 0 that offsets and hum have
+constexpr std::size_t line_bins = 4;   // on each side that a line has
+constexpr std::size_t around = 128;    // bins on each side that it is compared with
+constexpr double averaged = 16;        // blocks that the amplitude is averaged over
+constexpr std::size_t remembered = 24; // blocks that the gain is
+/* Of the samples' power, a tone's; twice that of real samples. What subtracting it takes off is five
+ * deviations of its mean then. Of n complex samples and m blocks that is 2 |A| √(p / 2n) / √(2m - 1). */
+constexpr double least =
+    25.0 * 2 / (interfering_tone::block * (2 * remembered - 1)); // -24 dB
+
+} // namespace
+
+interfering_tone::interfering_tone(bool complex)
+    : d_seen(searched), d_turns(searched / 2), d_power(searched), d_is_complex(complex)
+{
+    for (std::size_t k = 0; k < d_turns.size(); ++k)
+        d_turns[k] = static_cast<std::complex<float>>(
+            std::polar(1.0, -whole_turn * static_cast<double>(k) / searched));
+}
+
+float interfering_tone::frequency() const
+{
+    return d_found ? static_cast<float>(std::remainder(d_growth / whole_turn, 1.0)) : 0;
+}
+
+float interfering_tone::amplitude() const
+{
+    return d_found ? static_cast<float>(std::abs(d_amplitude)) : 0;
+}
+
+void interfering_tone::reset()
+{
+    d_found = false;
+    d_passed = 0;
+}
+
+void interfering_tone::apply(planes& samples, std::size_t first, std::size_t n)
+{
+    for (const std::size_t end = first + n; first < end;) {
+        if (d_found) {
+            const std::size_t count = std::min(block - d_count, end - first);
+            subtract(samples, first, count);
+            first += count;
+            d_count += count;
+            if (d_count == block)
+                follow();
+            continue;
+        }
+        if (d_passed >= searched) {
+            const std::size_t count = std::min(apart - d_passed, end - first);
+            first += count;
+            d_passed = (d_passed + count) % apart;
+            continue;
+        }
+        for (; first < end && d_passed < searched; ++first, ++d_passed)
+            d_seen[d_passed] = { samples.re[first],
+                                 d_is_complex ? samples.im[first] : 0.0f };
+        if (d_passed == searched)
+            search();
+    }
+}
+
+void interfering_tone::pass()
+{
+    d_phase = std::remainder(d_phase + d_growth, whole_turn);
+    if (!d_found && d_passed < searched)
+        d_passed = 0; // a search wants samples without a gap
+}
+
+void interfering_tone::subtract(planes& samples, std::size_t first, std::size_t n)
+{
+    number turn = std::polar(1.0, d_phase);
+    const number step = std::polar(1.0, d_growth);
+    for (std::size_t i = first; i < first + n; ++i, turn *= step) {
+        const number tone = d_amplitude * turn;
+        const double re = samples.re[i], im = d_is_complex ? samples.im[i] : 0;
+        const number left(re - tone.real(), d_is_complex ? im - tone.imag() : 0);
+        samples.re[i] = static_cast<float>(left.real());
+        if (d_is_complex)
+            samples.im[i] = static_cast<float>(left.imag());
+        d_before += re * re + im * im;
+        d_after += std::norm(left);
+        d_sum += left * std::conj(turn);
+    }
+    d_phase = std::remainder(d_phase + d_growth * static_cast<double>(n), whole_turn);
+}
+
+// From a block: the amplitude and the frequency, and whether there still is a tone.
+void interfering_tone::follow()
+{
+    ++d_blocks;
+    const double part = 1 / std::min(static_cast<double>(d_blocks), averaged);
+    // A real tone is half of a complex one and half of its conjugate: half of the power in half of
+    // the dimensions.
+    const double dimensions = d_is_complex ? 2 : 1;
+    const number wrong = d_sum * (2 / dimensions) / double{ block };
+    const double power = d_after / block;
+    d_amplitude += part * wrong;
+    // Critically damped: β = α² / 4. The first blocks tell a phase, none tells how it grows.
+    if (d_blocks > 4)
+        d_growth +=
+            part * part / 4 * std::clamp((wrong / d_amplitude).imag(), -1.0, 1.0) / block;
+    d_gain += ((d_before - d_after) / block - d_gain) / remembered;
+    const double tone = std::norm(d_amplitude) * dimensions / 2;
+    if (d_blocks <= 4)
+        d_gain = tone;
+    d_sum = d_before = d_after = 0;
+    d_count = 0;
+    if (d_gain < 0 || tone < least / dimensions * power)
+        reset();
+}
+
+// A line in the samples seen, by their periodogram behind a Hann window.
+void interfering_tone::search()
+{
+    for (std::size_t i = 0; i < searched; ++i)
+        d_seen[i] *= static_cast<float>(
+            0.5 - 0.5 * std::cos(whole_turn * static_cast<double>(i) / searched));
+    transform();
+    std::transform(d_seen.begin(), d_seen.end(), d_power.begin(), [](auto bin) {
+        return std::norm(bin);
+    });
+    // Of real samples the upper half has the conjugates of the lower one.
+    const std::size_t bins = d_is_complex ? searched : searched / 2;
+    const auto largest = [&](std::size_t from, std::size_t end) {
+        return std::max_element(d_power.begin() + from, d_power.begin() + end);
+    };
+    const std::size_t first = slow + line_bins + 1, end = bins - slow - line_bins;
+    const auto line = largest(first, end);
+    const auto at = static_cast<std::size_t>(line - d_power.begin());
+    const float most = *line;
+    const float second = std::max(*largest(first - line_bins - 1, at - line_bins),
+                                  *largest(at + line_bins + 1, end + line_bins + 1));
+    // Behind the window a tone has half of its amplitude, and the samples have 3/8 of their power; of
+    // real ones the lower half has half of both.
+    const float all = std::accumulate(d_power.begin(), d_power.end(), 0.0f);
+    if (2 * second > most || most < static_cast<float>(least * 2 / 3) * all)
+        return;
+    // How far it lies towards the larger neighbour: by Hann's window their amplitudes tell.
+    const bool is_above = d_power[at + 1] > d_power[at - 1];
+    const double ratio = std::sqrt(d_power[is_above ? at + 1 : at - 1] / most);
+    const double beside = (is_above ? 1 : -1) * (2 * ratio - 1) / (ratio + 1);
+    const std::size_t from = std::max(at, slow + around) - around;
+    const auto middle = d_power.begin() + from + around;
+    std::nth_element(d_power.begin() + from,
+                     middle,
+                     d_power.begin() + std::min(from + 2 * around, bins));
+    // By chance a bin exceeds t times the mean with a probability of exp(-t), half of them ln 2 times.
+    const double enough = (16 + std::log(static_cast<double>(searched))) / 0.693;
+    if (!(most > enough * *middle))
+        return;
+    d_found = true;
+    d_amplitude = d_sum = d_phase = d_before = d_after = d_gain = 0;
+    d_count = d_blocks = 0;
+    d_growth = whole_turn * (static_cast<double>(at) + beside) / searched;
+}
+
+// In place, by decimation in time (Cooley and Tukey, Math. Comput. 19, 1965).
+void interfering_tone::transform()
+{
+    for (std::size_t i = 1, j = 0; i < searched; ++i) {
+        std::size_t bit = searched / 2;
+        for (; j & bit; bit /= 2)
+            j ^= bit;
+        j ^= bit;
+        if (i < j)
+            std::swap(d_seen[i], d_seen[j]);
+    }
+    for (std::size_t half = 1; half < searched; half *= 2)
+        for (std::size_t i = 0; i < searched; i += 2 * half)
+            for (std::size_t k = 0; k < half; ++k) {
+                std::complex<float>&a = d_seen[i + k], &b = d_seen[i + k + half];
+                const auto turned = times(b, d_turns[k * (searched / 2 / half)]);
+                b = a - turned;
+                a += turned;
+            }
+}
+
+void interfering_tone::state(archive& members)
+{
+    std::size_t passed = d_passed;
+    members("passed", passed, std::size_t{ 0 }, apart - 1);
+    static_assert(sizeof(d_seen[0]) == 2 * sizeof(float));
+    members.numbers("seen",
+                    reinterpret_cast<float*>(d_seen.data()),
+                    { passed < searched ? passed : 0, 2 });
+    auto found = static_cast<std::size_t>(d_found);
+    members("found", found, std::size_t{ 0 }, std::size_t{ 1 });
+    if (passed != d_passed ||
+        (found == 1) != d_found) { // a reader that saves changes nothing
+        d_passed = passed;
+        d_found = found == 1;
+    }
+    static_assert(sizeof(number) == 2 * sizeof(double));
+    members.numbers("amplitude", reinterpret_cast<double*>(&d_amplitude), { 2 });
+    members("phase", d_phase, -whole_turn, whole_turn);
+    members("growth", d_growth, -2 * whole_turn, 2 * whole_turn);
+    members("count", d_count, std::size_t{ 0 }, block - 1);
+    members("blocks", d_blocks);
+    members.numbers("sum", reinterpret_cast<double*>(&d_sum), { 2 });
+    members("before", d_before);
+    members("after", d_after);
+    members("gain", d_gain);
+}
+
+} // namespace gr::adann::core
