@@ -24,6 +24,7 @@ void refinement::assign(const refinement& other)
     power_along = other.power_along;
     phase_weights = other.phase_weights;
     energies = other.energies;
+    trials = other.trials;
     if (waveform_number != other.waveform_number) {
         table = other.table;
         polynomial = other.polynomial;
@@ -40,6 +41,7 @@ label_descent::label_descent(const constellation& symbols,
       d_lags(refinement::predicted_from * waveform.sps()),
       d_taps(2 * filter_reach * waveform.sps() + 1),
       d_length((2 * waveform.reach() + 1) * waveform.sps() + d_taps - 1 + d_lags),
+      d_contexts(refinement::contexts(symbols.size())),
       d_kernels(&simd::active())
 {
     float power = 0;
@@ -56,6 +58,8 @@ label_descent::label_descent(const constellation& symbols,
         d_others[label].resize(symbols.neighbours(label).size());
     d_energies.assign(symbols.size() * symbols.size(), 1.0f);
     d_affine_energies.resize(d_energies.size());
+    d_trials.resize(d_contexts * symbols.size() * refinement::most_others);
+    d_least_matches.resize(d_trials.size());
     d_change.resize(simd::whole_lanes(d_length * d_planes));
     d_best = d_change;
     d_kept.resize(d_change.size() + longest * farthest * waveform.stride());
@@ -237,20 +241,40 @@ void label_descent::learn_energy(std::uint8_t now, std::uint8_t other, float ene
         d_energies[each] += (ratio - d_energies[each]) / remembered;
 }
 
+bool label_descent::knows_trials() const
+{
+    float count = 0, most = 0;
+    for (const change_trials& each : d_trials)
+        count += each.count - change_trials::believed;
+    for (const auto& others : d_others)
+        most += static_cast<float>(d_contexts * others.size()) *
+                (change_trials::remembered - change_trials::believed);
+    return count > most / 2;
+}
+
 float label_descent::likelihood(float gain) const // within the floats
 {
     return std::exp(std::min(gain / (2 * d_power), 80.0f));
 }
 
-bool label_descent::try_others(const stretch& all, std::size_t symbol, const match& found)
+bool label_descent::try_others(const stretch& all,
+                               std::size_t symbol,
+                               const match& found,
+                               bool explores)
 {
+    const std::size_t trials = trials_of(all.labels + symbol);
     const std::uint8_t now = all.labels[symbol];
     std::uint8_t best = now;
     float most = 0, likelihoods = 1; // beside that of the label as it was
-    for (const other_label& other : d_others[now]) {
-        if (!other.is_tempting(found))
+    for (std::size_t i = 0; i < d_others[now].size(); ++i) {
+        const other_label& other = d_others[now][i];
+        const float along = other.along(found);
+        if (!explores && !(along > d_least_matches[trials + i]))
             continue;
         const float gain = find_gain(all, symbol, other.label);
+        const float affine = d_affine_energies[now * d_others.size() + other.label];
+        if (explores && affine > 0 && std::isfinite(gain) && std::isfinite(along))
+            d_trials[trials + i].add(along / other.whole, gain / affine);
         if (all.doubts)
             likelihoods += likelihood(gain);
         if (gain > most) {

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "core/adaptation/change_trials.h"
 #include "core/adaptation/filtered_waveform.h"
 #include "core/adaptation/residual_phase.h"
 #include "core/common/aligned.h"
@@ -27,9 +28,17 @@ struct refinement {
           whitening(predicted_from * waveform.sps() + 1),
           table(waveform.table()),
           polynomial(waveform.polynomial().coefficients()),
-          energies(waveform.classes() * waveform.classes(), 1.0f)
+          energies(waveform.classes() * waveform.classes(), 1.0f),
+          trials(contexts(waveform.classes()) * waveform.classes() * most_others)
     {
     }
+    //! Labels before a symbol that trials tell apart: a sender's memory may make a change small
+    //! behind one of them only. With many labels each would be seen too seldom.
+    static std::size_t contexts(std::size_t classes)
+    {
+        return classes <= 8 ? classes : 1;
+    }
+    static constexpr std::size_t most_others = 6; //!< nearest points, in a plane
     //! Copies it; the table only where waveform_number differs, and so allocates nothing.
     void assign(const refinement& other);
     //! Symbols that whitening looks back.
@@ -51,6 +60,8 @@ struct refinement {
     /*! (M, M): energy that the change of one label to another has had, over what the affine
      * part says; 1 where none was tried. */
     std::vector<float> energies;
+    //! (contexts, M, most_others): of the label before, a label, and each of the nearest ones.
+    std::vector<change_trials> trials;
 };
 
 /*! Tries other labels for a symbol, its surroundings kept: the points nearest to its own, and
@@ -60,8 +71,8 @@ struct refinement {
  *
  * The waveform goes through a filter; the difference is whitened by a linear prediction, so
  * that for Gaussian noise it is a likelihood. Whether a change is worth a try is estimated by
- * the waveform's affine part, with a matched filter; the whole waveform decides. Nothing is
- * allocated after construction.
+ * the waveform's affine part, with a matched filter, and by what earlier tries have shown of that
+ * (change_trials); the whole waveform decides. Nothing is allocated after construction.
  *
  * Source: a descent over single symbols of maximum-likelihood sequence estimation (Forney
  * 1972), as in likelihood ascent search (Vardhan et al. 2008). */
@@ -110,6 +121,7 @@ public:
     struct other_label {
         std::uint8_t label;
         float step[2], least;
+        float whole; // along() of the change itself
 
         float along(const match& found) const
         {
@@ -148,16 +160,23 @@ public:
         std::size_t first, last;
         odds* doubts = nullptr; //!< null, or of each label afterwards
     };
-    /*! Refines the label of one symbol.
+    /*! Refines the label of one symbol, at least the second of the stretch.
      * \param found by find_matches(); null: not yet, or another label has changed since
      * \return whether it changed */
     bool visit(const stretch& all, std::size_t symbol, const match* found = nullptr)
     {
-        if (!found || is_tempting(all.labels[symbol], *found))
-            return try_others(all, symbol, found ? *found : match_of(all, symbol));
+        const match own = found ? *found : match_of(all, symbol);
+        if (is_tempting(all.labels + symbol, own))
+            return try_others(all, symbol, own, false);
         if (all.doubts)
             all.doubts[symbol].alone = 0;
         return false;
+    }
+    //! The same, of a symbol drawn without regard to its match: all others are tried, and trials()
+    //! learn from them.
+    bool explore(const stretch& all, std::size_t symbol)
+    {
+        return try_others(all, symbol, match_of(all, symbol), true);
     }
     /*! Whether there are symbols so near that their responses are much alike: then both may be
      * wrong together, where changing either alone makes it worse. */
@@ -183,19 +202,31 @@ public:
     float least_energy() const { return d_least_energy; }
     //! As refinement has them, with what was tried since.
     const std::vector<float>& energies() const { return d_energies; }
+    //! Likewise.
+    const std::vector<change_trials>& trials() const { return d_trials; }
+    //! Whether most of them are known from symbols.
+    bool knows_trials() const;
     //! Labels that were tried so far: what costs.
     std::size_t tries() const { return d_tries; }
 
 private:
+    static constexpr float least_log_odds = 5; // of a label that adds to doubts: 1 to 150
     // Of the gain that the affine part predicts, for a try: 2 d·r - |d|² > -|d|²/2.
     static constexpr float least_match = 0.5f;
     static constexpr std::size_t farthest = 8; // symbols of a pair
     static constexpr std::size_t longest = 8;  // labels that change together
 
-    bool is_tempting(std::uint8_t now, const match& found) const
+    // Of trials: the first of those of a label there.
+    std::size_t trials_of(const std::uint8_t* there) const
     {
-        for (const other_label& other : d_others[now])
-            if (other.is_tempting(found))
+        const std::size_t context = d_contexts > 1 ? there[-1] : 0;
+        return (context * d_others.size() + there[0]) * refinement::most_others;
+    }
+    bool is_tempting(const std::uint8_t* there, const match& found) const
+    {
+        const float* least = &d_least_matches[trials_of(there)];
+        for (const other_label& other : d_others[*there])
+            if (other.along(found) > *least++)
                 return true;
         return false;
     }
@@ -215,7 +246,8 @@ private:
     };
 
     match match_of(const stretch& all, std::size_t symbol) const;
-    bool try_others(const stretch& all, std::size_t symbol, const match& found);
+    bool
+    try_others(const stretch& all, std::size_t symbol, const match& found, bool explores);
     std::size_t
     try_chain(const stretch& all, std::size_t end, choice first, choice second);
     choice
@@ -245,6 +277,9 @@ private:
     std::vector<float> d_energies,
         d_affine_energies; // (M, M), the former over the latter
     float d_least_energy = 0;
+    const std::size_t d_contexts;
+    std::vector<change_trials> d_trials;  // as refinement has them
+    std::vector<float> d_least_matches;   // of each, from which on along() is worth a try
     std::vector<neighbour> d_pairs;       // the nearest first
     std::vector<float> d_before, d_after; // expected samples around a symbol
     aligned_floats d_change, d_best;      // (length) of a label's change

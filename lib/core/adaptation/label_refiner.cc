@@ -16,6 +16,8 @@ constexpr double memory = 8192; // symbols, of the noise
 // Of the rest's power, as white noise: what is wrong with a waveform is no stationary noise, and
 // where there is little of that, beyond the band of a matched filter, it would count most.
 constexpr double white = 0.1;
+// Of so many symbols one tries all other labels; more while little is known of these.
+constexpr std::size_t explored_first = 16, explored_later = 64;
 constexpr std::size_t most_rounds = 4; // of pairs, as long as one gains
 
 } // namespace
@@ -136,12 +138,19 @@ std::size_t label_refiner::descend(std::uint8_t* labels)
                   d_due.begin() + std::min(as_matched, end),
                   true);
     };
+    const std::size_t explored =
+        d_descent.knows_trials() ? explored_later : explored_first;
     const auto visit_due = [&](bool matched) {
-        for (std::size_t i = first; i < end; ++i)
-            if (std::exchange(d_due[i], false) &&
-                d_descent.visit(
-                    all, i, matched && i >= as_matched ? &d_matches[i] : nullptr))
+        for (std::size_t i = first; i < end; ++i) {
+            if (!std::exchange(d_due[i], false))
+                continue;
+            const bool explores = matched && i % explored == d_found.number % explored;
+            if (explores
+                    ? d_descent.explore(all, i)
+                    : d_descent.visit(
+                          all, i, matched && i >= as_matched ? &d_matches[i] : nullptr))
                 changed(i, i);
+        }
     };
     std::fill(d_due.begin() + first, d_due.begin() + end, true);
     find_matches(first, end);
@@ -199,6 +208,10 @@ std::size_t label_refiner::refine(waveform_judge& judge, std::uint8_t* labels)
     d_descent.whiten(d_rest.data(), samples, white);
 
     const std::size_t changes = descend(labels);
+    if (changes) { // the filter was brought to labels some of which are wrong
+        judge.relearn(labels);
+        d_found.taps = judge.taps();
+    }
     const std::size_t unknown = d_descent.lags() * d_planes;
     const std::size_t floats = samples * d_planes - unknown;
     d_found.power = d_kernels->dot(&white[unknown], &white[unknown], floats) /
@@ -208,6 +221,7 @@ std::size_t label_refiner::refine(waveform_judge& judge, std::uint8_t* labels)
     d_scatter.add(&white[(seen - d_first) * d_descent.waveform().stride()],
                   d_batch - 2 * seen);
     d_found.energies = d_descent.energies();
+    d_found.trials = d_descent.trials();
     d_found.known = std::isfinite(d_found.power) && std::isfinite(d_found.power_along);
     if (!d_found.known)
         d_found.power = d_found.power_along = 0;
@@ -247,6 +261,11 @@ void label_refiner::state(archive& members)
     members("scatter", d_scatter);
     members("distance", d_distance);
     members("energies", d_found.energies, 0.0f, 1e3f);
+    members.numbers("trials",
+                    &d_found.trials.data()->count,
+                    { d_found.trials.size(), sizeof(change_trials) / sizeof(float) },
+                    -4 * change_trials::largest * change_trials::largest,
+                    4 * change_trials::largest * change_trials::largest);
     members.numbers("phase_weights",
                     d_found.phase_weights.data(),
                     { d_found.phase_weights.size() },

@@ -19,7 +19,8 @@ namespace gr::adann::core {
  * its own (label_descent). Two rounds, for what one change makes worth another; then pairs of
  * symbols that an echo couples, as long as one gains, at most in four rounds.
  *
- * The waveform is the judge's, sent through its filter. Complex samples are turned by what is
+ * The waveform is the judge's, sent through its filter, which then relearns the labels that have
+ * changed. Complex samples are turned by what is
  * left of a carrier's phase in them (residual_phases). The difference is whitened by a
  * linear prediction over three symbols, estimated from what the waveform leaves of some
  * 8192 latest symbols. Nothing is allocated after construction. */

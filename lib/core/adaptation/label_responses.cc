@@ -38,6 +38,7 @@ void label_descent::use(const refinement& signal)
     d_power = std::max(signal.power_along, std::numeric_limits<float>::min());
     d_phase_weights = signal.phase_weights;
     d_energies = signal.energies;
+    d_trials = signal.trials;
     if (std::exchange(d_waveform_number, signal.waveform_number) !=
         signal.waveform_number)
         d_waveform.set_nonlinear(signal.table, signal.polynomial);
@@ -132,7 +133,7 @@ void label_descent::find_others()
     for (std::size_t now = 0; now < d_others.size(); ++now)
         for (std::size_t i = 0; i < d_others[now].size(); ++i) {
             other_label& other = d_others[now][i];
-            other = { d_symbols.neighbours(now)[i], {}, 0 };
+            other = { d_symbols.neighbours(now)[i], {}, 0, 0 };
             for (std::size_t d = 0; d < d_dimensions; ++d)
                 other.step[d] = d_points[other.label * d_dimensions + d] -
                                 d_points[now * d_dimensions + d];
@@ -144,6 +145,16 @@ void label_descent::find_others()
             other.least = least_match / 2 * d_energies[change] * affine;
             for (float& step : other.step)
                 step *= std::sqrt(d_energies[change]);
+            other.whole = std::sqrt(d_energies[change]) * affine;
+            for (std::size_t context = 0; context < d_contexts; ++context) {
+                const std::size_t trial =
+                    (context * d_others.size() + now) * refinement::most_others + i;
+                const change_trials& tries = d_trials[trial];
+                d_least_matches[trial] =
+                    tries.known() ? other.whole * tries.least_match(2 * least_log_odds *
+                                                                    d_power / affine)
+                                  : other.least;
+            }
             d_least_energy = std::min(d_least_energy, d_energies[change] * affine);
         }
 }

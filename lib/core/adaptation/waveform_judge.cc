@@ -43,6 +43,8 @@ waveform_judge::waveform_judge(const expected_waveform& trained,
       d_gram((d_taps + 1) * (d_taps + 1)),
       d_moments(d_taps + 1),
       d_filter(d_taps + 1),
+      d_gram_before(d_gram),
+      d_moments_before(d_moments),
       d_sums(2),
       d_block(d_taps, trained.is_complex()),
       d_wave(batch * trained.sps() + d_block.pitch() + 2 * simd::lanes,
@@ -95,6 +97,8 @@ bool waveform_judge::look(const feature_view& batch, const std::uint8_t* labels)
     fade(d_gram, memory);
     fade(d_moments, memory);
     fade(d_sums, memory_of_noise);
+    d_gram_before = d_gram;
+    d_moments_before = d_moments;
     gather();
     solve_filter();
     d_sums[0] += left();
@@ -115,10 +119,17 @@ void waveform_judge::fade(values& sums, double symbols) const
 // The sums of least squares, of windows of `taps` expected samples, all that there are.
 void waveform_judge::gather()
 {
-    const std::size_t symbols = d_batch - 2 * d_reach, m = d_taps + 1;
-    const std::size_t all = symbols * d_waveform.now().sps(), n = all - d_taps + 1;
-    d_wave.assign(d_expected.data(), all);
+    const std::size_t all = (d_batch - 2 * d_reach) * d_waveform.now().sps();
     d_wanted.assign(&d_samples[d_reach * d_waveform.now().stride()], all);
+    gather_wave();
+}
+
+void waveform_judge::gather_wave()
+{
+    const std::size_t m = d_taps + 1;
+    const std::size_t all = (d_batch - 2 * d_reach) * d_waveform.now().sps();
+    const std::size_t n = all - d_taps + 1;
+    d_wave.assign(d_expected.data(), all);
     const signal_planes wanted = d_wanted + static_cast<std::ptrdiff_t>(d_taps / 2);
     d_block.set(d_wave, wanted, n);
     using number = std::complex<double>;
@@ -140,6 +151,15 @@ void waveform_judge::gather()
     }
     d_gram[d_taps * m + d_taps] += static_cast<double>(n);
     d_moments[d_taps] += sum(d_wanted, d_taps / 2);
+}
+
+void waveform_judge::relearn(const std::uint8_t* labels)
+{
+    d_gram = d_gram_before;
+    d_moments = d_moments_before;
+    d_waveform.now().expect(labels + d_reach, d_batch - 2 * d_reach, d_expected.data());
+    gather_wave();
+    solve_filter();
 }
 
 void waveform_judge::solve_filter()

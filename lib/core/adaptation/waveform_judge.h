@@ -23,8 +23,8 @@ namespace gr::adann::core {
  *
  * The waveform is the model's, sent through a filter of three symbols on each side with
  * an offset, which follows the present signal: exponentially windowed least squares to
- * the decisions of the network in use, of 2048 symbols, with a ridge towards doing
- * nothing. The waveform follows, too, slowly (following_waveform). Differences that are
+ * the decisions of the network in use, or to better labels (relearn()), of 2048 symbols, with a
+ * ridge towards doing nothing. The waveform follows, too, slowly (following_waveform). Differences that are
  * less than nine symbols apart are one: they get one vote, by the squared residual over
  * them and four symbols on each side. It does not matter what the data's statistics are.
  * When twice the squared residual of before is left of a batch, the signal has changed:
@@ -49,6 +49,10 @@ public:
      * \param labels as the network in use decides them
      * \return whether the signal has changed */
     bool look(const feature_view& batch, const std::uint8_t* labels);
+
+    /*! Brings the filter to other labels of look()'s batch, as if those had been its own.
+     * \param labels of the batch, better ones */
+    void relearn(const std::uint8_t* labels);
 
     /*! Lets the waveform follow look()'s batch.
      * \param labels of the batch, the best that there are */
@@ -93,6 +97,7 @@ private:
     template <typename values>
     void fade(values& sums, double symbols) const;
     void gather();
+    void gather_wave();
     void solve_filter();
     double residual(const std::uint8_t* labels, std::size_t first, std::size_t last);
     double power(std::size_t symbols) const;
@@ -111,6 +116,8 @@ private:
     mutable aligned_floats d_expected, d_turned, d_factors; // what rest() works with
     // Least squares of the filter, its offset last: real where the samples are.
     std::vector<std::complex<double>> d_gram, d_moments, d_filter;
+    std::vector<std::complex<double>> d_gram_before,
+        d_moments_before;       // of the batches before
     std::vector<double> d_sums; // of the samples' residuals: squares, count
     std::size_t d_symbols = 0;  // since the signal changed
     normal_equations d_block;   // of a batch

@@ -54,6 +54,29 @@ BOOST_DATA_TEST_CASE(right_decisions_win_whoever_the_filter_was_fitted_to,
     }
 }
 
+BOOST_DATA_TEST_CASE(better_labels_take_the_place_of_those_looked_at,
+                     data::make(kinds),
+                     kind)
+{
+    nonlinear_link received(kind.symbols, kind.sps, kind.is_complex, 3);
+    constexpr std::size_t batches = 20;
+    received.send(batches * batch, received.symbols.size());
+    waveform_judge told(received.trained, received.window, batch), judge(told),
+        deaf(told);
+    for (std::size_t first = 0; first < batches * batch; first += batch) {
+        const std::uint8_t* sent = received.sent(first);
+        std::vector<std::uint8_t> wrong(sent, sent + batch);
+        for (std::size_t i = 3; i < batch; i += 16)
+            wrong[i] = (wrong[i] + 1) % received.symbols.size();
+        told.look(received.view(first), sent);
+        judge.look(received.view(first), wrong.data());
+        deaf.look(received.view(first), wrong.data());
+        judge.relearn(sent);
+        BOOST_TEST((judge.taps() == told.taps()));
+        BOOST_TEST((deaf.taps() != told.taps()));
+    }
+}
+
 BOOST_AUTO_TEST_CASE(the_noise_is_what_is_left_and_starts_with_the_models)
 {
     nonlinear_link received("pam4", 2, false, 5);
