@@ -78,17 +78,16 @@ void interfering_tone::apply(planes& samples, std::size_t first, std::size_t n)
 
 void interfering_tone::pass()
 {
-    d_phase = std::remainder(d_phase + d_growth, whole_turn);
+    d_turn *= std::polar(1.0, d_growth);
     if (!d_found && d_passed < searched)
         d_passed = 0; // a search wants samples without a gap
 }
 
 void interfering_tone::subtract(planes& samples, std::size_t first, std::size_t n)
 {
-    number turn = std::polar(1.0, d_phase);
     const number step = std::polar(1.0, d_growth);
-    for (std::size_t i = first; i < first + n; ++i, turn *= step) {
-        const number tone = d_amplitude * turn;
+    for (std::size_t i = first; i < first + n; ++i, d_turn *= step) {
+        const number tone = d_amplitude * d_turn;
         const double re = samples.re[i], im = d_is_complex ? samples.im[i] : 0;
         const number left(re - tone.real(), d_is_complex ? im - tone.imag() : 0);
         samples.re[i] = static_cast<float>(left.real());
@@ -96,9 +95,8 @@ void interfering_tone::subtract(planes& samples, std::size_t first, std::size_t 
             samples.im[i] = static_cast<float>(left.imag());
         d_before += re * re + im * im;
         d_after += std::norm(left);
-        d_sum += left * std::conj(turn);
+        d_sum += left * std::conj(d_turn);
     }
-    d_phase = std::remainder(d_phase + d_growth * static_cast<double>(n), whole_turn);
 }
 
 // From a block: the amplitude and the frequency, and whether there still is a tone.
@@ -122,6 +120,7 @@ void interfering_tone::follow()
         d_gain = tone;
     d_sum = d_before = d_after = 0;
     d_count = 0;
+    d_turn /= std::abs(d_turn);
     if (d_gain < 0 || tone < least / dimensions * power)
         reset();
 }
@@ -166,7 +165,8 @@ void interfering_tone::search()
     if (!(most > enough * *middle))
         return;
     d_found = true;
-    d_amplitude = d_sum = d_phase = d_before = d_after = d_gain = 0;
+    d_amplitude = d_sum = d_before = d_after = d_gain = 0;
+    d_turn = 1;
     d_count = d_blocks = 0;
     d_growth = whole_turn * (static_cast<double>(at) + beside) / searched;
 }
@@ -209,7 +209,7 @@ void interfering_tone::state(archive& members)
     }
     static_assert(sizeof(number) == 2 * sizeof(double));
     members.numbers("amplitude", reinterpret_cast<double*>(&d_amplitude), { 2 });
-    members("phase", d_phase, -whole_turn, whole_turn);
+    members.numbers("turn", reinterpret_cast<double*>(&d_turn), { 2 }, -1.1, 1.1);
     members("growth", d_growth, -2 * whole_turn, 2 * whole_turn);
     members("count", d_count, std::size_t{ 0 }, block - 1);
     members("blocks", d_blocks);

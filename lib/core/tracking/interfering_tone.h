@@ -62,7 +62,7 @@ private:
 
     bool d_found = false;
     number d_amplitude = 0; // of the tone where its phase is 0
-    double d_phase = 0;     // of the next sample, radians
+    number d_turn = 1;      // exp(jφ), φ its phase at the next sample
     double d_growth = 0;    // radians a sample
     // Of the block that has begun, and blocks since it was found.
     std::size_t d_count = 0, d_blocks = 0;

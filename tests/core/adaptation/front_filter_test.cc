@@ -3,6 +3,7 @@
 #include "core/adaptation/adaptive_equalizer.h"
 #include "receivers.h"
 
+#include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 
 #include <cstdio>
@@ -48,10 +49,11 @@ struct fixture {
                     .decide({ &samples[4 * (first + done)], 4, equalizer.dimension(), n },
                             nullptr,
                             all.labels.data() + labels,
-                            &all.posteriors[4 * done])
+                            &all.posteriors[4 * labels])
                     .labels;
         }
         all.labels.resize(labels);
+        all.posteriors.resize(4 * labels);
         return all;
     }
 
@@ -103,8 +105,13 @@ BOOST_AUTO_TEST_CASE(lockstep_is_the_same_to_the_bit_however_it_is_cut)
     }
 }
 
-BOOST_AUTO_TEST_CASE(a_restart_goes_on_to_the_bit)
+// Posteriors of refined labels have a noise that is measured anew in each stream.
+BOOST_DATA_TEST_CASE_F(fixture,
+                       a_restart_goes_on_to_the_bit,
+                       boost::unit_test::data::make({ false, true }),
+                       refined)
 {
+    settings.decisions = refined ? decision_kind::refined : decision_kind::network;
     settings.batch = 600; // the filter's blocks end within it
     adaptive_equalizer whole(initial, 4, settings);
     whole.start();
@@ -127,9 +134,9 @@ BOOST_AUTO_TEST_CASE(a_restart_goes_on_to_the_bit)
         const decisions found = decide(second, stop, 30 * 600 - stop);
         BOOST_TEST(std::equal(
             found.labels.begin(), found.labels.end(), expected.labels.begin() + stop));
-        BOOST_TEST(std::equal(found.posteriors.begin(),
-                              found.posteriors.end(),
-                              expected.posteriors.begin() + 4 * stop));
+        BOOST_TEST((refined || std::equal(found.posteriors.begin(),
+                                          found.posteriors.end(),
+                                          expected.posteriors.begin() + 4 * stop)));
     }
 }
 

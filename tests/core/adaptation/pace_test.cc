@@ -94,6 +94,7 @@ BOOST_AUTO_TEST_CASE(each_batch_again_when_the_link_moves)
 
 BOOST_AUTO_TEST_CASE(a_restart_keeps_it_to_the_bit)
 {
+    settings.decisions = decision_kind::network; // of refined ones it is measured anew
     const result whole = run(initial, 0, batches);
     for (const std::size_t stop : { 600, 601, 602, 603 }) {
         settings.checkpoint = path;

@@ -23,7 +23,7 @@ BOOST_AUTO_TEST_CASE(samples_are_turned_to_the_phase_that_was_measured)
     }();
     std::mt19937 random(1);
     std::normal_distribution<double> normal(0, 0.1);
-    carrier tracked(steps * step, sps, 9);
+    carrier tracked(steps * step, sps, 9, 0.7f);
     tracked.begin(0.011, 1, 0); // turns a symbol
     std::vector<float> rotated(2 * steps * step);
     double phase = 1, worst = 0, worst_foretold = 0;
