@@ -140,7 +140,11 @@ def _selective_imbalance(strength: int) -> Change:
 
 
 def _leakage(strength: int) -> Change:
-    return lambda x, random: x + 10 ** ((-26, -18, -10)[strength] / 20) * _rms(x) * np.exp(2j * np.pi * random.random())
+    """A constant that comes on after an eighth of the stream: what is there throughout, normalising removes."""
+    def change(x: np.ndarray, random: np.random.Generator) -> np.ndarray:
+        constant = 10 ** ((-26, -18, -10)[strength] / 20) * _rms(x) * np.exp(2j * np.pi * random.random())
+        return x + constant * (np.arange(x.size) > x.size // 8)
+    return change
 
 
 def _converter(strength: int) -> Change:
