@@ -16,8 +16,8 @@ SETS = "foreign_pam4/two_set1", "foreign_pam4/two_set2"  # before a drift and af
 def errors():
     """{row: of each set the wrong bits of each symbol}"""
     metas, references = ([record(f"{each}.{ending}") for each in SETS] for ending in ("sigmf-meta", "u8"))
-    captures = read_captures(metas, references)
     pam4 = core.constellation("pam4")
+    captures = read_captures(metas, references, pam4.size)
     part = 2**16
     settings = TrainingSettings.fitted(part, pam4)
     model = train(read_capture(metas[0]).samples, captures[0].reference, pam4, 4, 5, settings).model

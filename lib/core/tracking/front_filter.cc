@@ -29,7 +29,7 @@ tracked_stream make_stream(const std::shared_ptr<const expected_waveform>& wavef
                                  front_filter::most_apart * front_filter::block);
     const learning_target target(waveform, symbols, tracked_stream::most_known);
     std::optional<carrier_follower> carrier;
-    corrections corrected{ interfering_tone(waveform->is_complex()),
+    corrections corrected{ interfering_tone(window.sps(), waveform->is_complex()),
                            {},
                            { taps / 2, window.sps(), waveform->is_complex() } };
     if (waveform->is_complex()) {
@@ -117,6 +117,8 @@ feature_view front_filter::filter(const feature_view& windows)
         forget_samples();
     if (const std::size_t moved = history.make_room(windows.count); moved && carrier)
         carrier->move_back(history, moved);
+    d_stream.corrected.tone.search_if(d_recovery.state() != recovery_state::following &&
+                                      d_recovery.state() != recovery_state::trained);
     history.load(windows, &d_stream.corrected);
     if (d_pace.position == 0)
         d_pace = next_pace();

@@ -13,9 +13,11 @@ namespace gr::adann::core {
 namespace {
 
 constexpr double whole_turn = 2 * M_PI;
-constexpr std::size_t apart = 65'536;  // samples from one search to the next
-constexpr std::size_t slow = 8;        // bins on each side of 0 that offsets and hum have
-constexpr std::size_t line_bins = 4;   // on each side that a line has
+constexpr std::size_t apart = 65'536; // samples from one search to the next
+constexpr std::size_t slow = 8;       // bins on each side of 0 that offsets and hum have
+constexpr std::size_t line_bins = 4;  // on each side that a line has
+constexpr std::size_t longest_period =
+    24;                                // symbols of an idle word: 4 % of all frequencies
 constexpr std::size_t around = 128;    // bins on each side that it is compared with
 constexpr double averaged = 16;        // blocks that the amplitude is averaged over
 constexpr std::size_t remembered = 24; // blocks that the gain is
@@ -26,8 +28,12 @@ constexpr double least =
 
 } // namespace
 
-interfering_tone::interfering_tone(bool complex)
-    : d_seen(searched), d_turns(searched / 2), d_power(searched), d_is_complex(complex)
+interfering_tone::interfering_tone(std::size_t sps, bool complex)
+    : d_seen(searched),
+      d_turns(searched / 2),
+      d_power(searched),
+      d_sps(static_cast<double>(sps)),
+      d_is_complex(complex)
 {
     for (std::size_t k = 0; k < d_turns.size(); ++k)
         d_turns[k] = static_cast<std::complex<float>>(
@@ -42,6 +48,13 @@ float interfering_tone::frequency() const
 float interfering_tone::amplitude() const
 {
     return d_found ? static_cast<float>(std::abs(d_amplitude)) : 0;
+}
+
+void interfering_tone::search_if(bool searches)
+{
+    if (!searches)
+        d_passed = 0;
+    d_searches = searches;
 }
 
 void interfering_tone::reset()
@@ -62,6 +75,8 @@ void interfering_tone::apply(planes& samples, std::size_t first, std::size_t n)
                 follow();
             continue;
         }
+        if (!d_searches)
+            return;
         if (d_passed >= searched) {
             const std::size_t count = std::min(apart - d_passed, end - first);
             first += count;
@@ -164,11 +179,26 @@ void interfering_tone::search()
     const double enough = (16 + std::log(static_cast<double>(searched))) / 0.693;
     if (!(most > enough * *middle))
         return;
+    const double cycles = (static_cast<double>(at) + beside) / searched;
+    if (is_of_data(cycles))
+        return;
     d_found = true;
     d_amplitude = d_sum = d_before = d_after = d_gain = 0;
     d_turn = 1;
     d_count = d_blocks = 0;
-    d_growth = whole_turn * (static_cast<double>(at) + beside) / searched;
+    d_growth = whole_turn * cycles;
+}
+
+// Whether so many cycles a sample are some of a period of few symbols, by a bin.
+bool interfering_tone::is_of_data(double cycles) const
+{
+    for (std::size_t period = 1; period <= longest_period; ++period) {
+        const double of_period = cycles * d_sps * static_cast<double>(period);
+        if (std::abs(std::remainder(of_period, 1.0)) <
+            d_sps * static_cast<double>(period) / searched)
+            return true;
+    }
+    return false;
 }
 
 // In place, by decimation in time (Cooley and Tukey, Math. Comput. 19, 1965).
@@ -200,6 +230,7 @@ void interfering_tone::state(archive& members)
     members.numbers("seen",
                     reinterpret_cast<float*>(d_seen.data()),
                     { passed < searched ? passed : 0, 2 });
+    members("searches", d_searches);
     auto found = static_cast<std::size_t>(d_found);
     members("found", found, std::size_t{ 0 }, std::size_t{ 1 });
     if (passed != d_passed ||

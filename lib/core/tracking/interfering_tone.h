@@ -20,7 +20,8 @@ namespace gr::adann::core {
  * It needs no decision: a tone's power lies in one bin of a periodogram, that of a signal in all.
  * Each 65,536 samples the periodogram of 16,384 of them is searched for a line. There is one if
  * Gaussian samples would have it with a probability of exp(-16) only, by the median of the bins
- * around, and no second line of half its power, as periodic data have. A constant is none.
+ * around, and no second line of half its power. A constant is none, and neither is what periodic data
+ * make: a multiple of the symbol rate over a small whole number.
  *
  * Its amplitude and phase are then averaged over some 4096 samples, its frequency by a loop of second
  * order. It is given up where subtracting it takes no power off any more, or where it has less than -27 dB
@@ -34,7 +35,12 @@ public:
     static constexpr std::size_t block = 256; //!< samples from one correction to the next
     static constexpr std::size_t searched = 16'384; //!< samples, a power of two
 
-    explicit interfering_tone(bool complex);
+    //! \param sps samples a symbol
+    interfering_tone(std::size_t sps, bool complex);
+
+    /*! Whether to search for one: while decisions explain the samples, a line is theirs. One that was found
+     * is followed in any case. */
+    void search_if(bool searches);
 
     bool is_found() const { return d_found; }
     float frequency() const; //!< cycles per sample, -0.5 to 0.5; 0 if none is found
@@ -54,11 +60,13 @@ private:
     void follow();
     void search();
     void transform();
+    bool is_of_data(double cycles) const;
 
     std::vector<std::complex<float>> d_seen, d_turns; // samples; exp(-2πi k / searched)
     std::vector<float> d_power; // of bins; nothing outlives a search
     std::size_t d_passed = 0;   // samples since the latest search began
-    bool d_is_complex;
+    double d_sps;
+    bool d_is_complex, d_searches = false;
 
     bool d_found = false;
     number d_amplitude = 0; // of the tone where its phase is 0

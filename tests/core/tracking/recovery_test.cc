@@ -198,9 +198,9 @@ BOOST_DATA_TEST_CASE(a_late_echo_that_closes_the_eye_is_removed,
     BOOST_TEST(all.wrong < 0.03);
 }
 
-// It closes the eye of 16QAM.
+// It closes the eye: one that leaves it open is left to the taps.
 BOOST_DATA_TEST_CASE(a_tone_is_removed,
-                     any_alphabet* data::make({ 1u, 2u, 4u }),
+                     data::make({ "16qam" }) * data::make({ 1u, 2u, 4u }),
                      name,
                      sps)
 {
