@@ -12,6 +12,7 @@ from gnuradio.adann.experiments.comparators import LINEAR, unit_points
 from gnuradio.adann.experiments.compared import FROZEN, KNOWN, OURS
 from gnuradio.adann.experiments.impaired_signals import KINDS, stream
 from scipy.integrate import quad
+from scipy.stats import norm
 
 
 def reproduce(name, folder):
@@ -44,13 +45,13 @@ def test_information_is_that_of_a_binary_channel():
     """QPSK is two binary channels in Gaussian noise, whose capacity is an integral."""
     noise = 0.5  # of each part, of points of 1/√2
     llr = 2 / noise * 0.5  # mean log-likelihood ratio, half its variance
-    density = lambda x: np.exp(-(x - llr) ** 2 / (4 * llr)) / np.sqrt(4 * np.pi * llr)  # noqa: E731
+    density = norm(llr, np.sqrt(2 * llr)).pdf
     capacity = 1 - quad(lambda x: density(x) * np.log2(1 + np.exp(-x)), -40, 60)[0]
     random = np.random.default_rng(1)
     points = unit_points(core.constellation("qpsk"))
     labels = random.integers(0, 4, 2**17).astype(np.uint8)
     soft = points[labels] + np.sqrt(noise) * random.standard_normal((labels.size, 2)).view(complex)[:, 0]
-    found = compared._soft(0.3j * soft, labels, points)
+    found = compared.measure(0.3j * soft, labels, points)
     # A part's mean of 65,536 values whose deviation is below 1 scatters by less than 0.004: five of these.
     assert np.allclose(found["gmi"], 2 * capacity, atol=0.03)
 
@@ -74,7 +75,7 @@ def test_a_noise_is_found_that_gives_the_error_rate():
     snr = coded.snr_at("16QAM", 1e-2)
     samples, labels = coded.stream("16QAM", snr, {}, 2**15, 9)
     points = unit_points(core.constellation("16qam"))
-    found = compared._soft(compared.known_least_squares(samples, points[labels], 2, 2**15), labels, points)
+    found = compared.measure(compared.known_least_squares(samples, points[labels], 2, 2**15), labels, points)
     assert 0.8e-2 < np.mean(found["ber"][1:]) < 1.2e-2
 
 
@@ -85,7 +86,7 @@ def test_impaired_labels_are_in_step(kind):
     samples, labels = stream("qpsk", snr, kind, 0, 2**13, 5)
     assert np.mean(abs(samples) ** 2) == pytest.approx(1, rel=1e-3)
     soft = compared.known_least_squares(samples, points[labels], 2, 2048)
-    assert np.mean(compared._soft(soft, labels, points)["ber"][1:]) < 0.05
+    assert np.mean(compared.measure(soft, labels, points)["ber"][1:]) < 0.05
     again, same = stream("qpsk", snr, kind, 0, 2**13, 5)
     assert np.array_equal(samples, again) and np.array_equal(labels, same)
     weak, *others = (stream("qpsk", snr, *each, 2**16, 5)[0] for each in ((kind, 0), (None, 0), (kind, 1), (kind, 2)))
@@ -111,17 +112,19 @@ def run_of(ours, frozen, lms, known, gmi=None, motion="still"):
                 rows=rows)
 
 
+def met(experiment, *run):
+    return [bar["met"] for bar in experiment.bars([run_of(*run)], 2**20)]
+
+
 def test_bars_of_coded_links():
-    met = lambda run: [bar["met"] for bar in coded.bars([run], 2**20)]  # noqa: E731
-    assert met(run_of(1e-2, 1e-2, 1, 1)) == [True, True]
-    assert met(run_of(1.1e-2, 1e-2, 1, 1)) == [False, True]
-    assert met(run_of(1e-2, 1e-2, 1, 1, {OURS: 1.49, FROZEN: 1.5, LINEAR: 1, KNOWN: 1})) == [True, False]
+    assert met(coded, 1e-2, 1e-2, 1, 1) == [True, True]
+    assert met(coded, 1.1e-2, 1e-2, 1, 1) == [False, True]
+    assert met(coded, 1e-2, 1e-2, 1, 1, {OURS: 1.49, FROZEN: 1.5, LINEAR: 1, KNOWN: 1}) == [True, False]
     moving = {OURS: 1.44, FROZEN: 1, LINEAR: 1.45, KNOWN: 1.5}
-    assert met(run_of(1, 1, 1, 1, moving, "jumps")) == [False, True, False]
+    assert met(coded, 1, 1, 1, 1, moving, "jumps") == [False, True, False]
 
 
 def test_bars_of_impairments():
-    met = lambda run: [bar["met"] for bar in impairments.bars([run], 2**20)]  # noqa: E731
-    assert met(run_of(1e-3, 1e-2, 1e-3, 2e-3)) == [True, True]
-    assert met(run_of(1.2e-3, 1e-2, 1e-3, 2e-3)) == [False, True]
-    assert met(run_of(1.2e-2, 1e-2, 1, 1)) == [False, False]
+    assert met(impairments, 1e-3, 1e-2, 1e-3, 2e-3) == [True, True]
+    assert met(impairments, 1.2e-3, 1e-2, 1e-3, 2e-3) == [False, True]
+    assert met(impairments, 1.2e-2, 1e-2, 1, 1) == [False, False]

@@ -46,8 +46,23 @@ os._exit(0)
 """
 
 
+# Qt's loop, until something holds: between its events the flowgraph's threads need the processor.
+BEGIN = """
+import json, sys, time
+from PyQt5 import Qt
+application = Qt.QApplication([])
+
+def show(until, otherwise):
+    end = time.monotonic() + 300
+    while not until():
+        assert time.monotonic() < end, otherwise
+        application.processEvents()
+        time.sleep(0.01)
+"""
+
+
 def run(program, arguments, folder, screen):
-    done = subprocess.run([sys.executable, "-c", program + END, json.dumps(arguments)], cwd=folder,
+    done = subprocess.run([sys.executable, "-c", BEGIN + program + END, json.dumps(arguments)], cwd=folder,
                           env=screen, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])  # GNU Radio logs there too
@@ -55,29 +70,20 @@ def run(program, arguments, folder, screen):
 
 # Runs a live flowgraph with the setters that are given, until its plots have moved.
 RUN = """
-import importlib, json, sys, time
-from PyQt5 import Qt
+import importlib
 name, options, rate, plots = json.loads(sys.argv[1])
-application = Qt.QApplication([])
 top = getattr(importlib.import_module(name), name)(**options)
 getattr(top, "set_" + rate[0])(rate[1])
 top.show()
 top.start()
 
-def show(until):
-    end = time.monotonic() + 300
-    while not until():
-        assert time.monotonic() < end, "the plots stand still"
-        application.processEvents()
-        time.sleep(0.01)  # the flowgraph runs meanwhile
-
 def pictures():
     return {plot: getattr(top, f"_{plot}_win").grab().toImage() for plot in plots}
 
-show(lambda: top.adaptive.steps() > 20)
+show(lambda: top.adaptive.steps() > 20, "no steps")
 for turn in range(3):  # from an empty plot to one with curves, and on
     start = pictures()
-    show(lambda: all(new != start[plot] for plot, new in pictures().items()))
+    show(lambda: all(new != start[plot] for plot, new in pictures().items()), "the plots stand still")
 top.stop()
 top.wait()
 print(top.adaptive.steps())
@@ -99,20 +105,10 @@ RUNS = {
 
 # Watches television: the echo's slider moves once packets come, and packets go on coming.
 TELEVISION = """
-import json, sys, time
-from PyQt5 import Qt
 import television_live
-application = Qt.QApplication([])
 top = television_live.television_live()
 top.show()
 top.start()
-
-def show(until):
-    end = time.monotonic() + 300
-    while not until():
-        assert time.monotonic() < end, "no television"
-        application.processEvents()
-        time.sleep(0.01)  # the flowgraph runs meanwhile
 
 def pictures():
     return {plot: getattr(top, f"_{plot}_win").grab().toImage() for plot in ("lost", "levels", "panel")}
@@ -121,12 +117,12 @@ def counts():
     decoders = {"adann": top.rs_decoder_adann, "in_tree": top.rs_decoder_in_tree}
     return {name: (decoder.num_packets(), decoder.num_bad_packets()) for name, decoder in decoders.items()}
 
-show(lambda: counts()["adann"][0] > 600)
+show(lambda: counts()["adann"][0] > 600, "no packets")
 first = pictures()
-show(lambda: all(new != first[plot] for plot, new in pictures().items()))
+show(lambda: all(new != first[plot] for plot, new in pictures().items()), "the plots stand still")
 top._echo_win.d_widget.counter.setValue(0.2)
 before = counts()
-show(lambda: counts()["adann"][0] > before["adann"][0] + 1000)
+show(lambda: counts()["adann"][0] > before["adann"][0] + 1000, "no more packets")
 after = counts()
 top.stop()
 top.wait()
@@ -144,24 +140,13 @@ def test_television_goes_on_while_the_echo_is_moved(compiled, screen):
 
 # Runs the flowgraph that starts with nothing until it has adapted for a while.
 START = """
-import sys, time
-from PyQt5 import Qt
 import qpsk_start
-application = Qt.QApplication([])
 top = qpsk_start.qpsk_start()
 top.show()
 top.start()
-end = time.monotonic() + 300
-
-def show(until):
-    while not until():
-        assert time.monotonic() < end, "it does not start"
-        application.processEvents()
-        time.sleep(0.01)  # the flowgraph runs meanwhile
-
-show(lambda: top.equalizer.updates() > 20)
+show(lambda: top.equalizer.updates() > 20, "it does not start")
 bits, errors = top.counter.bits(), top.counter.errors()
-show(lambda: top.counter.bits() > bits + 2**18)
+show(lambda: top.counter.bits() > bits + 2**18, "no bits are counted")
 print((top.counter.errors() - errors) / (top.counter.bits() - bits))
 top.stop()
 top.wait()
@@ -180,19 +165,12 @@ def test_eight_blocks_start_with_nothing_on_a_channel_with_two_rays(compiled, sc
 
 # Records until the file is complete, then trains on its beginning, as the flowgraph's comment says.
 RECORD = """
-import json, sys, time
-from PyQt5 import Qt
 import record_for_training
-application = Qt.QApplication([])
 top = record_for_training.record_for_training(recording=json.loads(sys.argv[1]))
 top.set_sample_rate(4e6)
 top.show()
 top.start()
-end = time.monotonic() + 300
-while top.first.nitems_written(0) < 2 * top.symbols:
-    assert time.monotonic() < end, "nothing is recorded"
-    application.processEvents()
-    time.sleep(0.01)  # the flowgraph runs meanwhile
+show(lambda: top.first.nitems_written(0) >= 2 * top.symbols, "nothing is recorded")
 top.stop()
 top.wait()
 print(top.symbols)
@@ -225,10 +203,8 @@ def test_the_plots_move(name, recordings, screen):
 
 # Moves the fibre as the sliders do, and gives the error rates of the batches before and after.
 DRIVE = """
-import json, statistics, sys, time
+import statistics
 from gnuradio import blocks
-from PyQt5 import Qt
-application = Qt.QApplication([])
 from vcsel_live import vcsel_live
 top = vcsel_live()
 top.set_symbol_rate(1e6)
@@ -239,12 +215,8 @@ for name, sink in rates.items():
 top.show()
 top.start()
 
-def show(batches):
-    end = time.monotonic() + 300
-    while min(len(sink.data()) for sink in rates.values()) < batches:
-        assert time.monotonic() < end, "no batches come"
-        application.processEvents()
-        time.sleep(0.01)  # the flowgraph runs meanwhile
+def show_batches(batches):
+    show(lambda: min(len(sink.data()) for sink in rates.values()) >= batches, "no batches come")
 
 def latest(name):
     return sum(rates[name].data()[-60:]) / 60
@@ -254,7 +226,7 @@ def show_until(batches, reached):
     for _ in range(batches // 20):
         if reached():
             break
-        show(min(len(sink.data()) for sink in rates.values()) + 20)
+        show_batches(min(len(sink.data()) for sink in rates.values()) + 20)
 
 def red_height():
     # The row of the plot about which the frozen network's curve is drawn.
@@ -263,22 +235,22 @@ def red_height():
         y for y in range(image.height()) for x in range(100, image.width() - 150)
         if image.pixelColor(x, y) == Qt.QColor("red"))
 
-show(210)  # the plot shows the latest 201
+show_batches(210)  # the plot shows the latest 201
 low = red_height()
 drift = len(rates["adaptive"].data())
 top.set_power_first(0.14)
 top.set_power_main(0.46)
 top.set_power_late(0.40)
-show(drift + 120)
+show_batches(drift + 120)
 show_until(4000, lambda: latest("adaptive") < 5e-4 and latest("mlse") < 5e-4)
 after = {name: latest(name) for name in rates}
 show_until(400, lambda: low - red_height() > 50)  # what is drawn is drawn later
 rise = low - red_height()
 top.set_frozen(True)
 show_until(400, lambda: not top.adaptive.queued())
-show(len(rates["adaptive"].data()) + 10)  # and with it the batch that the adapter had
+show_batches(len(rates["adaptive"].data()) + 10)  # and with it the batch that the adapter had
 frozen_steps = top.adaptive.steps()
-show(len(rates["adaptive"].data()) + 20)
+show_batches(len(rates["adaptive"].data()) + 20)
 print(json.dumps(dict(
     rates={name: sink.data() for name, sink in rates.items()}, drift=drift, after=after,
     rise=rise, stopped=frozen_steps == top.adaptive.steps(),

@@ -49,7 +49,8 @@ struct change_trials {
     }
 
     /*! The match from which on the change may gain.
-     * \param lost gain below zero that is of interest, for doubts, over the affine energy */
+     * \param lost how negative a gain is of interest, since it adds to the error probability; relative to
+     * the affine energy */
     float least_match(float lost) const
     {
         if (!(gain_variance > 0))

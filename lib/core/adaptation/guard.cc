@@ -12,14 +12,15 @@ namespace {
 constexpr double clearly_worse = 2; // ratio of estimated error rates
 constexpr double unexplained = 2.0; // rms that the waveform leaves, over the trained one
 constexpr float far_off = 3; // errors that were counted, over those that likelihoods had
-constexpr double more_errors = 1.2;    // than doubts say, by what is taken for noise
-constexpr double doubt_lasts = 8192;   // symbols, as error_estimate's
+constexpr double more_errors =
+    1.2; // than error probabilities say, by what is taken for noise
+constexpr double errors_last = 8192;   // symbols, as error_estimate's
 constexpr double changes_last = 65536; // symbols, likewise
 constexpr double a_jump =
     1.5; // changes that are remembered: after more than one, disturbances
-constexpr double latest = 0.63;          // 1 - 1/e: what as many latest symbols weigh
-constexpr double most_doubted = 1 << 21; // symbols: those, and the longest batch
-constexpr double settled = 2048;         // symbols that an estimate needs
+constexpr double latest = 0.63;         // 1 - 1/e: what as many latest symbols weigh
+constexpr double most_errors = 1 << 21; // symbols: those, and the longest batch
+constexpr double settled = 2048;        // symbols that an estimate needs
 
 } // namespace
 
@@ -47,7 +48,7 @@ guard::guard(const model& initial, bool scrambled, std::uint64_t seed, std::size
                    std::vector<std::uint8_t>(batch),
                    std::vector<std::uint8_t>(batch) },
       d_refined(batch),
-      d_doubts(batch),
+      d_error_probabilities(batch),
       d_decider(initial.net),
       d_scaled(initial.net),
       d_prepared(initial.net),
@@ -68,7 +69,7 @@ void guard::restart_estimates()
     d_in_use = last_good;
     d_rivals = {};
     d_is_refined = d_changed = false;
-    forget_doubt();
+    forget_errors();
     ++d_changes;
     if (d_judge) {
         d_judge->reset();
@@ -116,12 +117,12 @@ bool guard::same_noise(double rate, double symbols) const
     rate = std::max(
         rate, 1 / std::max(symbols, 1.0)); // one error: of few symbols no rate is low
     const residual_scatter& scatter = d_refiner->scatter();
-    return d_changes < a_jump && scatter.symbols() >= latest * doubt_lasts &&
+    return d_changes < a_jump && scatter.symbols() >= latest * errors_last &&
            scatter.unexplained_errors(rate, d_initial.symbols.size()) <= rate;
 }
 
 // As counted when the model was trained; 1 where it was not.
-double guard::errors_per_doubt() const
+double guard::errors_per_expected() const
 {
     const float factor = d_initial.refined_errors_per_doubt;
     return std::isnan(factor) ? 1 : factor;
@@ -130,7 +131,8 @@ double guard::errors_per_doubt() const
 double guard::refined_symbol_error_rate() const
 {
     return d_is_refined && d_refined_symbols > 0
-               ? std::min(1.0, errors_per_doubt() * d_doubt / d_refined_symbols)
+               ? std::min(1.0,
+                          errors_per_expected() * d_expected_errors / d_refined_symbols)
                : std::numeric_limits<double>::quiet_NaN();
 }
 
@@ -138,7 +140,7 @@ bool guard::refined_trustworthy() const
 {
     const float factor = d_initial.refined_errors_per_doubt; // NaN is not enough, either
     return trustworthy() && factor >= 1 / far_off && factor <= far_off &&
-           d_refined_symbols >= latest * doubt_lasts &&
+           d_refined_symbols >= latest * errors_last &&
            same_noise(refined_symbol_error_rate(), d_refined_symbols) &&
            d_refiner->misfit() < std::log(more_errors);
 }
@@ -174,11 +176,11 @@ bool guard::judge_waveform(const feature_view& batch, std::size_t apart)
     if (d_changed) {
         ++d_changes;
         d_refiner->reset();
-        forget_doubt();
+        forget_errors();
         d_rivals = {};
     }
     if (d_judge->settled()) {
-        const double keep = std::exp(-static_cast<double>(batch.count) / doubt_lasts /
+        const double keep = std::exp(-static_cast<double>(batch.count) / errors_last /
                                      static_cast<double>(apart));
         d_refined = d_decisions[d_in_use];
         d_refiner->fade_scatter(keep);
@@ -186,24 +188,25 @@ bool guard::judge_waveform(const feature_view& batch, std::size_t apart)
         if (explained())
             d_judge->follow(d_refined.data());
         d_is_refined = true;
-        d_doubt *= keep;
+        d_expected_errors *= keep;
         d_refined_symbols *= keep;
         double sum = 0, known = 0; // of symbols that are not at the batch's ends
-        for (const float doubt : d_refiner->doubts())
-            if (!std::isnan(doubt)) {
-                sum += doubt;
+        for (const float error_probability : d_refiner->error_probabilities())
+            if (!std::isnan(error_probability)) {
+                sum += error_probability;
                 ++known;
             }
-        std::transform(d_refiner->doubts().begin(),
-                       d_refiner->doubts().end(),
-                       d_doubts.begin(),
-                       [this](float doubt) { // std::min() would make a number of NaN
-                           const double each = errors_per_doubt() * doubt;
-                           return static_cast<float>(each > 1 ? 1 : each);
-                       });
+        std::transform(
+            d_refiner->error_probabilities().begin(),
+            d_refiner->error_probabilities().end(),
+            d_error_probabilities.begin(),
+            [this](float error_probability) { // std::min() would make a number of NaN
+                const double each = errors_per_expected() * error_probability;
+                return static_cast<float>(each > 1 ? 1 : each);
+            });
         if (known > 0) {
             const auto symbols = static_cast<double>(batch.count);
-            d_doubt += sum / known * symbols;
+            d_expected_errors += sum / known * symbols;
             d_refined_symbols += symbols;
         }
     }
@@ -297,8 +300,8 @@ void guard::state(archive& members)
     members("judge", *d_judge);
     members("refiner", *d_refiner);
     members("refined", d_is_refined);
-    members("doubt", d_doubt, 0.0, most_doubted);
-    members("doubted", d_refined_symbols, 0.0, most_doubted);
+    members("doubt", d_expected_errors, 0.0, most_errors);
+    members("doubted", d_refined_symbols, 0.0, most_errors);
     members("changes", d_changes, 0.0, 1e6);
     members("random", d_random);
     members("turn", d_turn);

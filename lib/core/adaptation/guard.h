@@ -74,7 +74,10 @@ public:
     }
     //! Of these labels how probably each is wrong: what likelihoods leave open, times what was
     //! counted for that when the model was trained; NaN at the batch's ends; null where they are.
-    const float* doubts() const { return d_is_refined ? d_doubts.data() : nullptr; }
+    const float* error_probabilities() const
+    {
+        return d_is_refined ? d_error_probabilities.data() : nullptr;
+    }
     //! Whether it has a waveform_judge, and may refine labels.
     bool judges() const { return d_judge.has_value(); }
     //! What those were refined by; null where refined() is.
@@ -129,7 +132,7 @@ private:
         void state(archive& members);
     };
 
-    double errors_per_doubt() const;
+    double errors_per_expected() const;
     bool same_noise(double rate, double symbols) const;
     bool judge_waveform(const feature_view& batch, std::size_t apart);
     void estimate_errors(const feature_view& part);
@@ -151,13 +154,13 @@ private:
     std::array<rivalry, 3> d_rivals;
     std::array<std::vector<std::uint8_t>, 3> d_decisions;
     std::vector<std::uint8_t> d_refined;
-    std::vector<float> d_doubts; // of these
+    std::vector<float> d_error_probabilities; // of these
     bool d_is_refined = false, d_changed = false;
     bool d_turn = false; // whether the offline one was compared, or the last good one
-    double d_doubt = 0, d_refined_symbols = 0; // sums, of the latest ones
-    double d_changes = 0;                      // of the signal, likewise
+    double d_expected_errors = 0, d_refined_symbols = 0; // sums, of the latest ones
+    double d_changes = 0;                                // of the signal, likewise
 
-    void forget_doubt() { d_doubt = d_refined_symbols = 0; }
+    void forget_errors() { d_expected_errors = d_refined_symbols = 0; }
 
     decider d_decider;
     network d_scaled;

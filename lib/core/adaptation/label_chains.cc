@@ -96,8 +96,8 @@ label_descent::try_chain(const stretch& all, std::size_t end, choice first, choi
     }
     for (float sum = 0; changed--;) { // of those that the label is part of
         sum += likelihoods[changed];
-        if (all.doubts)
-            all.doubts[before[changed].symbol].together += sum;
+        if (all.error_odds)
+            all.error_odds[before[changed].symbol].together += sum;
         all.labels[before[changed].symbol] = before[changed].label;
     }
     std::copy_n(d_kept.begin(), n, start);

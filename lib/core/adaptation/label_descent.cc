@@ -275,7 +275,7 @@ bool label_descent::try_others(const stretch& all,
         const float affine = d_affine_energies[now * d_others.size() + other.label];
         if (explores && affine > 0 && std::isfinite(gain) && std::isfinite(along))
             d_trials[trials + i].add(along / other.whole, gain / affine);
-        if (all.doubts)
+        if (all.error_odds)
             likelihoods += likelihood(gain);
         if (gain > most) {
             most = gain;
@@ -283,8 +283,8 @@ bool label_descent::try_others(const stretch& all,
             std::swap(d_best, d_change);
         }
     }
-    if (all.doubts)
-        all.doubts[symbol].alone = likelihoods / likelihood(most) - 1;
+    if (all.error_odds)
+        all.error_odds[symbol].alone = likelihoods / likelihood(most) - 1;
     if (best == now)
         return false;
     take(part_of(all, symbol), d_best);

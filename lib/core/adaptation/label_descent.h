@@ -158,7 +158,7 @@ public:
         //! Whitened rest of symbols first to last - 1 of them, changed with the labels.
         float* white;
         std::size_t first, last;
-        odds* doubts = nullptr; //!< null, or of each label afterwards
+        odds* error_odds = nullptr; //!< null, or of each label afterwards
     };
     /*! Refines the label of one symbol, at least the second of the stretch.
      * \param found by find_matches(); null: not yet, or another label has changed since
@@ -168,8 +168,8 @@ public:
         const match own = found ? *found : match_of(all, symbol);
         if (is_tempting(all.labels + symbol, own))
             return try_others(all, symbol, own, false);
-        if (all.doubts)
-            all.doubts[symbol].alone = 0;
+        if (all.error_odds)
+            all.error_odds[symbol].alone = 0;
         return false;
     }
     //! The same, of a symbol drawn without regard to its match: all others are tried, and trials()
@@ -183,7 +183,7 @@ public:
     bool has_pairs() const { return !d_pairs.empty(); }
     /*! Refines the labels of a symbol and of later ones together, the first such pair that gains;
      * where it does not, with the labels that are then most likely wrong. What gains nothing, the
-     * pair and each longer chain, is added to the doubts.
+     * pair and each longer chain, is added to the error odds.
      * \param end the later symbols lie before it
      * \param found matches of `symbol` and of those behind it; null as for visit()
      * \return the last of them if they changed, else 0 */
@@ -210,7 +210,8 @@ public:
     std::size_t tries() const { return d_tries; }
 
 private:
-    static constexpr float least_log_odds = 5; // of a label that adds to doubts: 1 to 150
+    static constexpr float least_log_odds =
+        5; // of a label that adds to error odds: 1 to 150
     // Of the gain that the affine part predicts, for a try: 2 d·r - |d|² > -|d|²/2.
     static constexpr float least_match = 0.5f;
     static constexpr std::size_t farthest = 8; // symbols of a pair

@@ -70,7 +70,7 @@ void label_posteriors::find_alternatives(const constellation& symbols)
 void label_posteriors::use(const label_descent& signal)
 {
     d_power = signal.power();
-    d_reach = d_told = d_strong = 0;
+    d_reach = d_distinct = d_strong = 0;
     float own = 0;
     for (std::size_t later = 0; later <= memory; ++later) {
         float most = 0;
@@ -87,7 +87,7 @@ void label_posteriors::use(const label_descent& signal)
         if (later > 0 && d_most[later] > meeting * d_power)
             d_reach = later;
         if (later > 0 && d_most[later] > parting * d_power)
-            d_told = later;
+            d_distinct = later;
         if (later > 0 && most > strong * own)
             d_strong = later;
     }
@@ -137,13 +137,13 @@ void label_posteriors::use(const label_descent& signal)
 void label_posteriors::look(std::size_t fresh)
 {
     std::copy(d_best.begin() + block, d_best.end(), d_best.begin());
-    std::copy(d_left.begin() + block, d_left.end(), d_left.begin());
+    std::copy(d_residuals.begin() + block, d_residuals.end(), d_residuals.begin());
     for (std::size_t i = window - fresh; i < window; ++i) {
         const alternatives& own = d_alternatives[d_labels[i]];
-        d_left[i] = left_of(d_matches[i]);
-        float best = ratio(own, 0, d_matches[i], d_left[i]);
+        d_residuals[i] = residual_of(d_matches[i]);
+        float best = ratio(own, 0, d_matches[i], d_residuals[i]);
         for (std::size_t k = 1; k < own.near; ++k)
-            best = std::max(best, ratio(own, k, d_matches[i], d_left[i]));
+            best = std::max(best, ratio(own, k, d_matches[i], d_residuals[i]));
         d_best[i] = best;
     }
     for (std::size_t i = 0; i < window; ++i)
@@ -164,8 +164,8 @@ void label_posteriors::look_at_pairs()
             for (std::size_t a = 0; a < own.near; ++a) {
                 label_descent::match matched = d_matches[k];
                 take(matched, own.of[a].step, d_products[later]);
-                const float left = left_of(matched);
-                const float alone = ratio(own, a, d_matches[i], d_left[i]);
+                const float left = residual_of(matched);
+                const float alone = ratio(own, a, d_matches[i], d_residuals[i]);
                 for (std::size_t b = 0; b < its.near; ++b)
                     if (alone + ratio(its, b, matched, left) > -unlikely)
                         d_unsure[i] = d_unsure[k] = true;
@@ -206,7 +206,7 @@ void label_posteriors::take(label_descent::match& matched,
 }
 
 // The residual along a symbol's response, squared: noise, where the label is right.
-float label_posteriors::left_of(const label_descent::match& matched) const
+float label_posteriors::residual_of(const label_descent::match& matched) const
 {
     return matched.along[0] * matched.along[0] * d_inverse[0] +
            matched.along[1] * matched.along[1] * d_inverse[1];
@@ -238,7 +238,8 @@ std::uint8_t label_posteriors::reach_state(step& now,
                                            float forward,
                                            std::size_t due) const
 {
-    const std::uint64_t kept = d_told ? ~std::uint64_t{} >> 8 * (memory - d_told) : 0;
+    const std::uint64_t kept =
+        d_distinct ? ~std::uint64_t{} >> 8 * (memory - d_distinct) : 0;
     const std::uint8_t changed = other ? other->label ^ d_labels[at] : 0;
     const std::uint64_t key = (from.key << 8 | changed) & kept;
     std::size_t place = 0;
@@ -295,7 +296,7 @@ label_posteriors::promise label_posteriors::promise_of(const state& from,
         label_descent::match matched = matched_by(from, k);
         take(matched, other.step, d_products[k - at]);
         const alternatives& its = d_alternatives[d_labels[k]];
-        const float left = left_of(matched);
+        const float left = residual_of(matched);
         for (std::size_t a = 0; a < its.near; ++a)
             if (const float more = ratio(its, a, matched, left); more > most.ratio)
                 most = { more, k };
@@ -338,7 +339,7 @@ void label_posteriors::go_forward(std::size_t first, std::size_t last)
             };
             go(0, 1, from.due);
             const auto matched = matched_by(from, k);
-            const float left = left_of(matched);
+            const float left = residual_of(matched);
             for (std::size_t a = 0; a < own.all; ++a) {
                 const float alone = ratio(own, a, matched, left);
                 const promise later = d_strong && d_unsure[k] && alone > -hopeless
@@ -395,7 +396,7 @@ void label_posteriors::decide_alone(std::size_t at)
     auto& found = d_found[at];
     float sum = found[0] = 1;
     for (std::size_t a = 0; a < own.all; ++a)
-        sum += found[a + 1] = likelihood(ratio(own, a, d_matches[at], d_left[at]));
+        sum += found[a + 1] = likelihood(ratio(own, a, d_matches[at], d_residuals[at]));
     for (std::size_t a = 0; a <= own.all; ++a)
         found[a] /= sum;
 }
@@ -412,8 +413,9 @@ void label_posteriors::decide_together(std::size_t first, std::size_t last)
         for (std::size_t a = 0; a < own.all; ++a)
             if (found[a + 1] == 0)
                 found[a + 1] =
-                    found[0] * likelihood(std::min(ratio(own, a, d_matches[k], d_left[k]),
-                                                   -unlikely));
+                    found[0] *
+                    likelihood(
+                        std::min(ratio(own, a, d_matches[k], d_residuals[k]), -unlikely));
     }
 }
 
@@ -427,7 +429,7 @@ void label_posteriors::write(std::size_t symbol, float* posteriors) const
         float sum = 0;
         if (d_best[at] > least_ln)
             for (std::size_t a = 0; a < own.near; ++a) {
-                const float p = likelihood(ratio(own, a, d_matches[at], d_left[at]));
+                const float p = likelihood(ratio(own, a, d_matches[at], d_residuals[at]));
                 sum += posteriors[own.of[a].label] = std::max(p, least);
             }
         posteriors[d_labels[at]] = 1 - sum;
@@ -486,10 +488,10 @@ void label_posteriors::learn_noise()
     const float dimensions = static_cast<float>(d_dimensions);
     float sum = 0;
     for (std::size_t i = around; i < around + block; ++i) {
-        if (!(d_left[i] >= 0)) // no number
+        if (!(d_residuals[i] >= 0)) // no number
             continue;
         const auto add = [&](std::uint8_t label, float part, float gain) {
-            const float left = (d_left[i] - 2 * gain) / (dimensions * d_power);
+            const float left = (d_residuals[i] - 2 * gain) / (dimensions * d_power);
             const float energy = part * std::clamp(left, 0.0f, most_power);
             sum += energy;
             d_energies[label] += energy;

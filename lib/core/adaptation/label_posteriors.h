@@ -72,7 +72,7 @@ private:
         float step[2], loss;
         float noise; // 1 over its power, over the mean
 
-        // Half of what is left less: (e·b - e·A e / 2).
+        // Half of what the squared residual falls by: (e·b - e·A e / 2).
         float gain(const label_descent::match& matched) const
         {
             return step[0] * matched.along[0] + step[1] * matched.along[1] - loss;
@@ -130,7 +130,7 @@ private:
     label_descent::match matched_by(const state& of, std::size_t at) const;
     static void
     take(label_descent::match& matched, const float* step, const block_matrix& products);
-    float left_of(const label_descent::match& matched) const;
+    float residual_of(const label_descent::match& matched) const;
     float ratio(const alternatives& of,
                 std::size_t which,
                 const label_descent::match& matched,
@@ -150,7 +150,7 @@ private:
     float d_noise = 1, d_blocks = 0; // over that, and of how many blocks
     float d_scale = 0;               // 1 over the noise's power
     std::size_t d_reach = 0;         // symbols whose responses meet
-    std::size_t d_told = 0;          // latest labels that tell one state from another
+    std::size_t d_distinct = 0;      // latest labels by which states differ
     std::size_t d_strong = 0; // those that may change together though neither does alone
     std::array<block_matrix, memory + 1> d_products{}; // of a symbol and later ones
     std::array<float, memory + 1> d_most{};            // gain by two changes together
@@ -161,8 +161,8 @@ private:
     // Of the window.
     const std::uint8_t* d_labels = nullptr;
     const label_descent::match* d_matches = nullptr;
-    std::array<float, window> d_best{}; // ratio of an alternative alone
-    std::array<float, window> d_left{}; // left_of()
+    std::array<float, window> d_best{};      // ratio of an alternative alone
+    std::array<float, window> d_residuals{}; // residual_of()
     std::array<bool, window> d_unsure{};
     std::array<std::array<float, most_alternatives + 1>, window> d_found{}; // posteriors
     std::vector<step> d_steps;                                              // window + 1

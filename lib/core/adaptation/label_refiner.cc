@@ -42,7 +42,7 @@ label_refiner::label_refiner(const constellation& symbols,
       d_scatter(trained.stride()),
       d_found(trained),
       d_odds(batch),
-      d_doubts(batch, std::numeric_limits<float>::quiet_NaN())
+      d_error_probabilities(batch, std::numeric_limits<float>::quiet_NaN())
 {
     reset();
 }
@@ -172,7 +172,7 @@ std::size_t label_refiner::descend(std::uint8_t* labels)
         visit_due(false);
     }
     for (std::size_t i = first; i < end; ++i)
-        d_doubts[i] = d_odds[i].probability();
+        d_error_probabilities[i] = d_odds[i].probability();
     return changes;
 }
 
@@ -217,7 +217,8 @@ std::size_t label_refiner::refine(waveform_judge& judge, std::uint8_t* labels)
     d_found.power = d_kernels->dot(&white[unknown], &white[unknown], floats) /
                     static_cast<float>(floats);
     d_found.power_along = find_power_along(labels);
-    const std::size_t seen = d_first + margin; // as those whose doubts are known
+    const std::size_t seen =
+        d_first + margin; // as those whose error probabilities are known
     d_scatter.add(&white[(seen - d_first) * d_descent.waveform().stride()],
                   d_batch - 2 * seen);
     d_found.energies = d_descent.energies();

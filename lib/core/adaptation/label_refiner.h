@@ -43,10 +43,13 @@ public:
 
     //! How probably each label of the latest batch is wrong, by the likelihoods of those
     //! tried; NaN where none was.
-    const std::vector<float>& doubts() const { return d_doubts; }
+    const std::vector<float>& error_probabilities() const
+    {
+        return d_error_probabilities;
+    }
 
-    /*! The natural logarithm of how many times as many labels may be wrong as their doubts say,
-     * since what hangs together with the labels around (pattern_bias) is taken for noise:
+    /*! The natural logarithm of how many times as many labels may be wrong as their error
+     * probabilities say, since what hangs together with the labels around (pattern_bias) is taken for noise:
      * a bias b moves a label to another one at the distance d, both in units of the noise,
      * exp(b d / 2) times as often, and normal ones of variance v exp(v d² / 8). Infinite for
      * the first 16,384 symbols. */
@@ -92,7 +95,7 @@ private:
     double d_distance = 0; // of the nearest labels, squared, over the noise's square
     refinement d_found;
     std::vector<label_descent::odds> d_odds;
-    std::vector<float> d_doubts;
+    std::vector<float> d_error_probabilities;
 };
 
 } // namespace gr::adann::core

@@ -80,10 +80,11 @@ const std::vector<learner_event>& learner::step(const feature_view& batch,
         d_guard && teaches_refined ? d_guard->refined() : nullptr;
     const bool is_automatic = !d_settings.learning_rate;
     d_trainer.set_learning_rate(refined && is_automatic ? faster * d_rate : d_rate);
-    const step_result result = d_trainer.step(batch,
-                                              supervised ? known : refined,
-                                              refined ? d_guard->doubts() : nullptr,
-                                              supervised ? nullptr : known);
+    const step_result result =
+        d_trainer.step(batch,
+                       supervised ? known : refined,
+                       refined ? d_guard->error_probabilities() : nullptr,
+                       supervised ? nullptr : known);
     if (result.accepted) {
         ++d_status.updates;
         update_average(batch.count);

@@ -16,8 +16,8 @@ constexpr double whole_turn = 2 * M_PI;
 constexpr std::size_t apart = 65'536; // samples from one search to the next
 constexpr std::size_t slow = 8;       // bins on each side of 0 that offsets and hum have
 constexpr std::size_t line_bins = 4;  // on each side that a line has
-constexpr std::size_t longest_period =
-    24;                                // symbols of an idle word: 4 % of all frequencies
+// Symbols of an idle word. Its multiples, by a bin, are 2 % of all frequencies for each sample a symbol.
+constexpr std::size_t longest_period = 24;
 constexpr std::size_t around = 128;    // bins on each side that it is compared with
 constexpr double averaged = 16;        // blocks that the amplitude is averaged over
 constexpr std::size_t remembered = 24; // blocks that the gain is

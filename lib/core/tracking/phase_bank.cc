@@ -28,11 +28,6 @@ phase_bank::phase_bank(std::size_t ahead, float tolerated)
 {
     check_range<std::size_t>("steps ahead", ahead, 1, most_ahead);
     reset();
-    // Of a fading-memory straight line: Brookner, chapter 1.
-    for (std::size_t i = 0; i < d_loops.size(); ++i) {
-        const float a = d_loops[i].alpha, b = d_loops[i].beta;
-        d_noise[i] = a > 0 ? (2 * a * a + a * b + 2 * b) / (a * (4 - b - 2 * a)) : 0;
-    }
 }
 
 void phase_bank::reset()
@@ -115,7 +110,7 @@ std::size_t phase_bank::calmest() const
 {
     std::size_t found = best_of(0);
     for (std::size_t i = 0; i < d_loops.size(); ++i)
-        if (d_noise[i] < d_noise[found] && !leads(preference, i))
+        if (d_loops[i].noise() < d_loops[found].noise() && !leads(preference, i))
             found = i;
     return found;
 }

@@ -45,7 +45,7 @@ public:
     phase_bank(std::size_t ahead, float tolerated);
 
     /*! Takes the next step's measurement.
-     * \param phase radians, absolute: what was rotated back, and what is left
+     * \param phase radians, absolute: the rotation that was taken off, plus the residual phase
      * \param uncertain whether its decisions are, and follow the loop in use: then noise counts */
     void measure(float phase, bool uncertain = false);
     //! Nothing was measured in the next step.
@@ -80,6 +80,14 @@ private:
         phase_line line;
         std::array<phase_line, most_ahead> before; // of the latest steps, in turn
         float score;
+
+        //! Variance of what it predicts for the next step relative to that of a measurement.
+        float noise() const
+        {
+            return alpha > 0 ? (2 * alpha * alpha + alpha * beta + 2 * beta) /
+                                   (alpha * (4 - beta - 2 * alpha))
+                             : 0;
+        }
     };
     std::size_t best_of(std::size_t first) const;
     std::size_t calmest() const;

@@ -92,7 +92,7 @@ void weight_by_confidence(const std::uint8_t* labels,
  * do: the gradient of the cross-entropy is posteriors less targets. */
 void soften(const std::uint8_t* labels,
             const std::uint8_t* known,
-            const float* doubts,
+            const float* error_probabilities,
             const pass& clean,
             std::size_t classes,
             std::size_t n,
@@ -107,12 +107,14 @@ void soften(const std::uint8_t* labels,
         float others = 0;
         for (std::size_t k = 0; k < classes; ++k)
             others += k == labels[t] ? 0.0f : posterior(k);
-        const float doubt = std::isnan(doubts[t]) ? others : doubts[t];
+        const float error_probability =
+            std::isnan(error_probabilities[t]) ? others : error_probabilities[t];
         if (!(others > 0))
             continue; // nobody tells which one it could be
         for (std::size_t k = 0; k < classes; ++k)
-            error[k * tile + t] +=
-                k == labels[t] ? doubt : -doubt / others * posterior(k);
+            error[k * tile + t] += k == labels[t]
+                                       ? error_probability
+                                       : -error_probability / others * posterior(k);
     }
 }
 
@@ -142,7 +144,7 @@ loss_gradient::loss_gradient(const network& shape,
 loss_value loss_gradient::compute(const network& net,
                                   const feature_view& batch,
                                   const std::uint8_t* given_labels,
-                                  const float* doubts,
+                                  const float* error_probabilities,
                                   const std::uint8_t* known,
                                   const loss_settings& settings,
                                   noise_source& noise,
@@ -228,10 +230,10 @@ loss_value loss_gradient::compute(const network& net,
                                 of_tile,
                                 d_error.data());
         loss += of_tile;
-        if (given && refined && doubts)
+        if (given && refined && error_probabilities)
             soften(labels,
                    truth,
-                   doubts + first,
+                   error_probabilities + first,
                    d_reference.passed,
                    d_classes,
                    n,

@@ -84,8 +84,8 @@ public:
     /*! \param batch at least one feature vector, all finite
      * \param given_labels batch.count labels for "supervised", or for "refined" those to
      * learn, if there are some; else not used. With "supervised" those that are not_known teach nothing
-     * \param doubts batch.count probabilities that a given refined label is wrong, NaN where
-     * only the posteriors at v tell; or null: they are certain
+     * \param error_probabilities batch.count, that a given refined label is wrong, NaN where only the
+     * posteriors at v tell; or null: they are certain
      * \param known null, or what each symbol is known to be, not_known where it is not: such a label is
      * certain, and weighs fully, whatever the loss
      * \param settings what the loss needs of sigma and epsilon is not `automatic`
@@ -94,7 +94,7 @@ public:
     loss_value compute(const network& net,
                        const feature_view& batch,
                        const std::uint8_t* given_labels,
-                       const float* doubts,
+                       const float* error_probabilities,
                        const std::uint8_t* known,
                        const loss_settings& settings,
                        noise_source& noise,

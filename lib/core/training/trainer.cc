@@ -56,7 +56,7 @@ void trainer::set(const training_settings& settings)
 
 step_result trainer::step(const feature_view& batch,
                           const std::uint8_t* given_labels,
-                          const float* doubts,
+                          const float* error_probabilities,
                           const std::uint8_t* known)
 {
     constexpr double none = std::numeric_limits<double>::quiet_NaN();
@@ -79,8 +79,14 @@ step_result trainer::step(const feature_view& batch,
     if (!all_usable(batch.data, batch.floats()))
         return { none, none, false };
 
-    const auto value = d_loss_gradient.compute(
-        d_network, batch, given_labels, doubts, known, d_loss, d_noise, d_gradient);
+    const auto value = d_loss_gradient.compute(d_network,
+                                               batch,
+                                               given_labels,
+                                               error_probabilities,
+                                               known,
+                                               d_loss,
+                                               d_noise,
+                                               d_gradient);
     // The optimizers square the gradient, so its squares must be finite too.
     const float squares = std::inner_product(
         d_gradient.begin(), d_gradient.end(), d_gradient.begin(), 0.0f);

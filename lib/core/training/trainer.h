@@ -42,11 +42,11 @@ public:
      * \param given_labels batch.count labels 0 … M-1, needed by losses with known labels, not_known where
      * one is not, and taken by pseudo-labels that are refined; else not used. If none is known, the
      * batch is rejected
-     * \param doubts null, or the error probability of each refined label: loss_gradient
+     * \param error_probabilities null, or of each refined label: loss_gradient
      * \param known null, or of each symbol what it is known to be, see loss_gradient */
     step_result step(const feature_view& batch,
                      const std::uint8_t* given_labels = nullptr,
-                     const float* doubts = nullptr,
+                     const float* error_probabilities = nullptr,
                      const std::uint8_t* known = nullptr);
 
     //! All but optimizer and seed.

@@ -53,9 +53,9 @@ py::tuple refine_labels(const model& of,
     const auto view = view_of(features, of.window.dimension());
     const std::uint8_t* given = labels_for(labels, view.count, of.symbols.size());
     labels_array refined(view.count, given);
-    py::array_t<float> doubts(view.count);
-    float* const doubt = doubts.mutable_data();
-    std::fill_n(doubt, view.count, std::numeric_limits<float>::quiet_NaN());
+    py::array_t<float> error_probabilities(view.count);
+    float* const error_probability = error_probabilities.mutable_data();
+    std::fill_n(error_probability, view.count, std::numeric_limits<float>::quiet_NaN());
     waveform_judge judge(*of.waveform, of.window, batch);
     label_refiner refiner(of.symbols, *of.waveform, batch);
     for (std::size_t first = 0; first + batch <= view.count; first += batch) {
@@ -64,10 +64,12 @@ py::tuple refine_labels(const model& of,
         if (judge.settled()) {
             refiner.refine(judge, refined.mutable_data() + first);
             judge.follow(refined.data() + first);
-            std::copy(refiner.doubts().begin(), refiner.doubts().end(), doubt + first);
+            std::copy(refiner.error_probabilities().begin(),
+                      refiner.error_probabilities().end(),
+                      error_probability + first);
         }
     }
-    return py::make_tuple(refined, doubts);
+    return py::make_tuple(refined, error_probabilities);
 }
 
 } // namespace

@@ -108,12 +108,16 @@ void bind_training(py::module& m)
            const floats& noise,
            const std::optional<labels_array>& labels,
            const std::optional<
-               py::array_t<float, py::array::c_style | py::array::forcecast>>& doubts,
+               py::array_t<float, py::array::c_style | py::array::forcecast>>&
+               error_probabilities,
            const std::optional<labels_array>& known,
            const py::kwargs& given) {
             const auto view = view_of(features, net.inputs());
-            if (doubts && static_cast<std::size_t>(doubts->size()) != view.count)
-                refuse("number of doubts", doubts->size(), std::to_string(view.count));
+            if (error_probabilities &&
+                static_cast<std::size_t>(error_probabilities->size()) != view.count)
+                refuse("number of error_probabilities",
+                       error_probabilities->size(),
+                       std::to_string(view.count));
             const auto settings = settings_from<loss_settings>(given);
             loss_settings::visit(settings, setting_checks{});
             std::vector<float> gradient(net.parameters().size());
@@ -126,7 +130,7 @@ void bind_training(py::module& m)
                                         view.count,
                                         net.outputs(),
                                         !row(settings.loss).supervised()),
-                             doubts ? doubts->data() : nullptr,
+                             error_probabilities ? error_probabilities->data() : nullptr,
                              labels_for(known, view.count, net.outputs(), false),
                              settings,
                              drawn,
@@ -137,10 +141,10 @@ void bind_training(py::module& m)
         py::arg("features"),
         py::arg("noise"),
         py::arg("labels") = py::none(),
-        py::arg("doubts") = py::none(),
+        py::arg("error_probabilities") = py::none(),
         py::arg("known") = py::none(),
-        ("Loss and its gradient (P,) with the noise given: float32 (uses, N, D). doubts, float32 "
-         "(N,): how probably each of the labels is wrong, for the pseudo-label refined; NaN: as "
+        ("Loss and its gradient (P,) with the noise given: float32 (uses, N, D). "
+         "error_probabilities, float32 (N,): of the labels, for the pseudo-label refined; NaN: as "
          "the posteriors say. known, uint8 (N,): labels that are certain, 255 elsewhere. With the "
          "loss supervised, labels may be 255 as well.\n\n"
          "Settings, by their names, none automatic that the loss needs:" +

@@ -5,9 +5,9 @@ A network is trained with labels on each link and at each noise while it stands 
 then goes through the receivers of `compared`.
 """
 
-import functools
 from dataclasses import dataclass, replace
 from pathlib import Path
+from textwrap import fill
 
 import numpy as np
 
@@ -80,18 +80,15 @@ def train_at(link: str, ber: float, size: Size) -> tuple[core.model, float]:
     return compared.train_model(samples, labels, LINKS[link].constellation, SPS), snr
 
 
-@functools.lru_cache
 def snr_at(link: str, ber: float) -> float:
     """dB at which a linear equalizer with all labels known has this bit error rate, by bisection."""
     low, high = -5.0, 50.0
-    alphabet = core.constellation(LINKS[link].constellation)
-    points = unit_points(alphabet)
+    points = unit_points(core.constellation(LINKS[link].constellation))
     while high - low > 0.05:
         middle = (low + high) / 2
         samples, labels = stream(link, middle, {}, _SEARCHED, 1)
         soft = compared.known_least_squares(samples, points[labels], SPS, _SEARCHED)
-        decided = abs(soft[:, None] - points).argmin(axis=1).astype(np.uint8)
-        wrong = np.unpackbits((decided ^ labels)[_SEARCHED // 4:]).mean() * 8 / alphabet.bits_per_symbol
+        wrong = np.mean(compared.measure(soft, labels, points)["ber"][1:])
         low, high = (middle, high) if wrong > ber else (low, middle)
     return high
 
@@ -147,11 +144,11 @@ def _write(results: dict, directory: Path) -> None:
     write_report(directory / "results.json", results)
     met, of = sum(bar["met"] for bar in results["bars"]), len(results["bars"])
     parts = ["# Where codes work\n",
-             f"All links are simulated. Scale: {results['scale']}; streams of {size['symbols']} symbols. A network "
+             fill(f"All links are simulated. Scale: {results['scale']}; streams of {size['symbols']} symbols. A network "
              "is trained with labels on the still link at the same noise. Figures are of what follows the first "
              "quarter: bit error rate, GMI in bits a symbol; the worst seed counts. LMS has the best of its steps "
              f"and the first {compared.LABELLED} labels, and the gain and noise that all labels tell; AdaNN knows "
-             "no label.\n"]
+             "no label.", 100) + "\n"]
     for link in size["links"]:
         for motion in size["motions"]:
             parts += [f"### {link}, {motion}\n", _table(results, link, motion)]

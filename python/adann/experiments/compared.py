@@ -41,11 +41,11 @@ def compare(model: core.model, samples: np.ndarray, labels: np.ndarray) -> dict:
     points = unit_points(model.constellation)
     found = {FROZEN: _network(model, samples, labels, dict(mode="off")),
              OURS: _network(model, samples, labels, dict(mode="lockstep"))}
-    found[LINEAR] = _best({step: _soft(equalize_with_gnuradio(
+    found[LINEAR] = _best({step: measure(equalize_with_gnuradio(
         LINEAR, samples, points, model.sps, HALF_WINDOW, step, labels[:LABELLED]), labels, points)
         for step in _STEPS})
     sent = points[labels]
-    found[KNOWN] = _best({memory: _soft(known_least_squares(samples, sent, model.sps, memory), labels, points)
+    found[KNOWN] = _best({memory: measure(known_least_squares(samples, sent, model.sps, memory), labels, points)
                           for memory in _MEMORIES})
     return found
 
@@ -98,8 +98,12 @@ def _network(model: core.model, samples: np.ndarray, labels: np.ndarray, setting
     return _by_parts(counted.wrong, counted.lost, model.constellation.bits_per_symbol)
 
 
-def _soft(soft: np.ndarray, labels: np.ndarray, points: np.ndarray) -> dict:
-    """Of soft symbols (n,), whose gain and noise the known labels tell in each stretch."""
+def measure(soft: np.ndarray, labels: np.ndarray, points: np.ndarray) -> dict:
+    """{"ber", "gmi": of each part, "step": None} of soft symbols.
+
+    soft: complex (n,), whose gain and noise are estimated by the known labels, uint8 (n,), in each
+    stretch of 4096; points: complex (M,) of unit power.
+    """
     bits = int(np.log2(points.size))
     of_label = _bits_of(np.arange(points.size), bits)
     wrong, lost = np.empty(labels.size, np.uint8), np.empty(labels.size, np.float32)

@@ -7,6 +7,7 @@ through the receivers of `compared`.
 
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import fill
 
 import numpy as np
 
@@ -66,7 +67,7 @@ def train_model(constellation: str, size: Size) -> core.model:
 
 
 def run_stream(model: core.model, constellation: str, kind: str, strength: int, seed: int, size: Size) -> dict:
-    """What compared.compare() has of a stream; and AdaNN without front filter."""
+    """What compared.compare() has of a stream."""
     samples, labels = stream(constellation, SNR[constellation], kind, strength, size.symbols, seed)
     return compared.compare(model, samples, labels)
 
@@ -99,10 +100,10 @@ def _write(results: dict, directory: Path) -> None:
     results["bars"] = bars(results["runs"], size["symbols"])
     write_report(directory / "results.json", results)
     parts = ["# Front ends and long channels\n",
-             f"All links are simulated. Scale: {results['scale']}; streams of {size['symbols']} symbols. A network is "
+             fill(f"All links are simulated. Scale: {results['scale']}; streams of {size['symbols']} symbols. A network is "
              "trained with labels on the link without impairment. Bit error rates of the last half of a stream; the "
              f"worst seed counts. LMS has the best of its steps and the first {compared.LABELLED} labels; AdaNN knows "
-             "no label.\n"]
+             "no label.", 100) + "\n"]
     for constellation in size["constellations"]:
         parts += [f"### {constellation.upper()}, {SNR[constellation]:g} dB\n", _table(results, constellation)]
     for bar in dict.fromkeys(each["bar"] for each in results["bars"]):
