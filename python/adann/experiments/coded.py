@@ -144,8 +144,8 @@ def _write(results: dict, directory: Path) -> None:
     write_report(directory / "results.json", results)
     met, of = sum(bar["met"] for bar in results["bars"]), len(results["bars"])
     parts = ["# Where codes work\n",
-             fill(f"All links are simulated. Scale: {results['scale']}; streams of {size['symbols']} symbols. A network "
-             "is trained with labels on the still link at the same noise. Figures are of what follows the first "
+             fill(f"All links are simulated. Scale: {results['scale']}; streams of {size['symbols']} symbols. A "
+             "network is trained with labels on the still link at the same noise. Figures are of what follows the first "
              "quarter: bit error rate, GMI in bits a symbol; the worst seed counts. LMS has the best of its steps "
              f"and the first {compared.LABELLED} labels, and the gain and noise that all labels tell; AdaNN knows "
              "no label.", 100) + "\n"]

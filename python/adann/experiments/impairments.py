@@ -100,8 +100,8 @@ def _write(results: dict, directory: Path) -> None:
     results["bars"] = bars(results["runs"], size["symbols"])
     write_report(directory / "results.json", results)
     parts = ["# Front ends and long channels\n",
-             fill(f"All links are simulated. Scale: {results['scale']}; streams of {size['symbols']} symbols. A network is "
-             "trained with labels on the link without impairment. Bit error rates of the last half of a stream; the "
+             fill(f"All links are simulated. Scale: {results['scale']}; streams of {size['symbols']} symbols. A "
+             "network is trained with labels on the link without impairment. Bit error rates of the last half of a stream; the "
              f"worst seed counts. LMS has the best of its steps and the first {compared.LABELLED} labels; AdaNN knows "
              "no label.", 100) + "\n"]
     for constellation in size["constellations"]:

@@ -40,11 +40,11 @@ planes signal(std::size_t n, bool complex, unsigned seed)
 }
 
 // Two samples a symbol, and what is subtracted from them.
-struct link {
+struct disturbed {
     planes sent, x;
     interfering_tone tone;
 
-    link(std::size_t n, bool complex, unsigned seed)
+    disturbed(std::size_t n, bool complex, unsigned seed)
         : sent(signal(n, complex, seed)), x(sent), tone(2, complex)
     {
         tone.search_if(true);
@@ -100,7 +100,7 @@ BOOST_DATA_TEST_CASE(a_tone_is_subtracted,
                      amplitude,
                      frequency)
 {
-    link on(98'304, complex, 1);
+    disturbed on(98'304, complex, 1);
     on.add(complex ? amplitude : amplitude * std::sqrt(2), frequency);
     on.run();
     BOOST_REQUIRE(on.tone.is_found());
@@ -112,7 +112,7 @@ BOOST_DATA_TEST_CASE(a_negative_frequency_is_one_of_complex_samples,
                      data::make({ -0.21, -0.453 }),
                      frequency)
 {
-    link on(32'768, true, 2);
+    disturbed on(32'768, true, 2);
     on.add(0.3, frequency);
     on.run();
     BOOST_TEST(std::abs(on.tone.frequency() - frequency) < 1e-5);
@@ -123,7 +123,7 @@ BOOST_DATA_TEST_CASE(a_negative_frequency_is_one_of_complex_samples,
 BOOST_DATA_TEST_CASE(a_signal_is_none, either, complex)
 {
     for (unsigned seed = 0; seed < 40; ++seed) {
-        link on(262'144, complex, seed);
+        disturbed on(262'144, complex, seed);
         on.run();
         BOOST_TEST(!on.tone.is_found());
         BOOST_TEST(on.x.re == on.sent.re);
@@ -132,7 +132,7 @@ BOOST_DATA_TEST_CASE(a_signal_is_none, either, complex)
 
 BOOST_AUTO_TEST_CASE(none_is_searched_while_decisions_explain_the_samples)
 {
-    link on(65'536, true, 9);
+    disturbed on(65'536, true, 9);
     on.add(0.5, 0.0917);
     on.tone.search_if(false);
     on.run(0, 32'768);
@@ -145,7 +145,7 @@ BOOST_AUTO_TEST_CASE(none_is_searched_while_decisions_explain_the_samples)
 // Two lines that are alike, and an offset, which has one at zero.
 BOOST_DATA_TEST_CASE(several_lines_and_a_constant_are_none, either, complex)
 {
-    link on(65'536, complex, 3);
+    disturbed on(65'536, complex, 3);
     on.add(0.7, 0.0477);
     on.add(0.7, 0.0796);
     on.add(1, 0);
@@ -159,7 +159,7 @@ BOOST_DATA_TEST_CASE(a_line_of_periodic_data_is_none,
                      complex,
                      frequency)
 {
-    link on(65'536, complex, 8);
+    disturbed on(65'536, complex, 8);
     on.add(0.5, frequency);
     on.run();
     BOOST_TEST(!on.tone.is_found());
@@ -168,7 +168,7 @@ BOOST_DATA_TEST_CASE(a_line_of_periodic_data_is_none,
 BOOST_DATA_TEST_CASE(a_tone_that_ends_is_given_up, either, complex)
 {
     constexpr std::size_t n = 131'072, ends = 65'536;
-    link on(n, complex, 4);
+    disturbed on(n, complex, 4);
     on.add(0.5, 0.0717, ends);
     on.run(0, ends);
     BOOST_TEST(on.tone.is_found());
@@ -181,7 +181,7 @@ BOOST_DATA_TEST_CASE(a_tone_that_ends_is_given_up, either, complex)
 BOOST_AUTO_TEST_CASE(a_drifting_tone_is_followed)
 {
     constexpr std::size_t n = 524'288;
-    link on(n, true, 5);
+    disturbed on(n, true, 5);
     for (std::size_t i = 0; i < n; ++i) {
         const auto t = static_cast<double>(i);
         on.add(i, std::polar(0.3, 2 * M_PI * (0.0517 * t + 1e-10 * t * t)));
@@ -195,7 +195,7 @@ BOOST_DATA_TEST_CASE(it_goes_on_from_what_was_saved,
                      cut)
 {
     constexpr std::size_t n = 98'304;
-    link on(n, true, 6);
+    disturbed on(n, true, 6);
     on.add(0.2, 0.1117);
     planes rest = on.x;
     on.run(0, cut);
@@ -206,7 +206,7 @@ BOOST_DATA_TEST_CASE(it_goes_on_from_what_was_saved,
     archive restored = archive::restoring(file, "tone");
     other.state(restored);
     on.run(cut, n);
-    link::subtract(other, rest, cut, n);
+    disturbed::subtract(other, rest, cut, n);
     BOOST_TEST(std::equal(on.x.re.begin() + cut, on.x.re.end(), rest.re.begin() + cut));
     BOOST_TEST(std::equal(on.x.im.begin() + cut, on.x.im.end(), rest.im.begin() + cut));
 }
@@ -214,7 +214,7 @@ BOOST_DATA_TEST_CASE(it_goes_on_from_what_was_saved,
 // To the bit.
 BOOST_AUTO_TEST_CASE(calls_of_any_length_leave_the_same)
 {
-    link on(65'536, true, 10);
+    disturbed on(65'536, true, 10);
     on.add(0.3, 0.0917);
     planes whole = on.x;
     interfering_tone other(2, true);
@@ -230,7 +230,7 @@ BOOST_AUTO_TEST_CASE(calls_of_any_length_leave_the_same)
 BOOST_AUTO_TEST_CASE(lost_samples_pass)
 {
     constexpr std::size_t n = 65'536;
-    link on(n, true, 7);
+    disturbed on(n, true, 7);
     on.add(0.3, 0.1317);
     on.run(0, 49'152);
     for (std::size_t i = 49'152; i < 50'000; ++i)
