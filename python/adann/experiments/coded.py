@@ -145,10 +145,10 @@ def _write(results: dict, directory: Path) -> None:
     met, of = sum(bar["met"] for bar in results["bars"]), len(results["bars"])
     parts = ["# Where codes work\n",
              fill(f"All links are simulated. Scale: {results['scale']}; streams of {size['symbols']} symbols. A "
-             "network is trained with labels on the still link at the same noise. Figures are of what follows the first "
-             "quarter: bit error rate, GMI in bits a symbol; the worst seed counts. LMS has the best of its steps "
-             f"and the first {compared.LABELLED} labels, and the gain and noise that all labels tell; AdaNN knows "
-             "no label.", 100) + "\n"]
+                  "network is trained with labels on the still link at the same noise. Figures are of what "
+                  "follows the first quarter: bit error rate, GMI in bits a symbol; the worst seed counts. LMS "
+                  f"has the best of its steps and the first {compared.LABELLED} labels, and the gain and noise "
+                  "that all labels tell; AdaNN knows no label.", 100) + "\n"]
     for link in size["links"]:
         for motion in size["motions"]:
             parts += [f"### {link}, {motion}\n", _table(results, link, motion)]

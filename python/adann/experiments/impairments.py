@@ -101,9 +101,9 @@ def _write(results: dict, directory: Path) -> None:
     write_report(directory / "results.json", results)
     parts = ["# Front ends and long channels\n",
              fill(f"All links are simulated. Scale: {results['scale']}; streams of {size['symbols']} symbols. A "
-             "network is trained with labels on the link without impairment. Bit error rates of the last half of a stream; the "
-             f"worst seed counts. LMS has the best of its steps and the first {compared.LABELLED} labels; AdaNN knows "
-             "no label.", 100) + "\n"]
+                  "network is trained with labels on the link without impairment. Bit error rates of the last "
+                  "half of a stream; the worst seed counts. LMS has the best of its steps and the first "
+                  f"{compared.LABELLED} labels; AdaNN knows no label.", 100) + "\n"]
     for constellation in size["constellations"]:
         parts += [f"### {constellation.upper()}, {SNR[constellation]:g} dB\n", _table(results, constellation)]
     for bar in dict.fromkeys(each["bar"] for each in results["bars"]):
