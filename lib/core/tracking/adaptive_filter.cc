@@ -17,7 +17,6 @@ adaptive_filter::adaptive_filter(const learning_target& target,
     : d_block(block),
       d_sums(taps, history.is_complex()),
       d_wanted_noise(d_sums.noise(target.waveform().noise_correlation())),
-      d_error(d_sums.noise(target.error_correlation())),
       d_power(target.waveform().power()),
       d_level(
           std::sqrt(d_power + d_wanted_noise[taps / 2])), // at lag 0: the noise's power
@@ -91,7 +90,6 @@ void adaptive_filter::learn(sample_history& history,
     }
     d_sums.set(history.received(first), d_wanted, n);
     d_sums.want(d_wanted_noise, 1, d_level);
-    d_sums.want(d_error, aim.part * aim.slope / (1 - aim.slope), d_level);
     d_bank.learn(d_sums, blocks, aim.measured ? &*aim.measured : nullptr);
     if (carrier && carrier->takes_phase()) {
         const float ahead = phase();

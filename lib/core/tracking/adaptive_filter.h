@@ -91,8 +91,7 @@ public:
 private:
     std::size_t d_block;
     normal_equations d_sums; // of a block
-    // normal_equations::noise(): of the learnt noise, of what soft_decisions estimate wrongly.
-    aligned_floats d_wanted_noise, d_error;
+    aligned_floats d_wanted_noise; // normal_equations::noise() of the learnt noise
     float d_power; // of the waveform
     float d_level; // rms of the samples that the model was trained on
     linear_filter d_filter;

@@ -9,8 +9,9 @@
 namespace gr::adann::core {
 
 namespace {
-constexpr float blocks_of_slope = 16;
+constexpr float blocks_averaged = 16;
 constexpr float least_slope = 1e-4f; // what decisions leave open changes no taps
+constexpr float least_excess = 1e-3f; // of samples without noise
 } // namespace
 
 const expected_waveform& waveform_of(const model& behind)
@@ -48,7 +49,7 @@ void learning_target::soften(sample_history& history, std::size_t symbol, std::s
     for (std::size_t i = 0; i < floats; ++i)
         d_rest[i] = samples[i] - d_rest[i];
     soft_decision* const found = history.decisions(symbol);
-    d_soft.find(history.labels(symbol), d_rest.data(), n, found);
+    d_soft.find(history.labels(symbol), d_rest.data(), n, d_excess, found);
     for (std::size_t k = 0; k < n; ++k) {
         *history.estimates(symbol + k) =
             d_points[*history.labels(symbol + k)] + found[k].received;
@@ -77,27 +78,30 @@ learning_target::block learning_target::aim_block(const sample_history& history,
     // Of the symbols that are not known; the others do not follow any estimate.
     const float part =
         static_cast<float>(history.untold(symbol, n)) / static_cast<float>(n);
-    if (!(part > 0))
-        return { expected, 0, {} };
-    const float latest = d_soft.slope(history.decisions(symbol), n) / part;
+    const soft_decision* const decisions = history.decisions(symbol);
+    const float slope = part > 0 ? d_soft.slope(decisions, n, d_excess) / part : 0;
     // Beyond 1 means vary more than estimates do: silence, or another signal.
-    if (hard || latest > 1)
-        return { expected, 0, {} };
-    d_slope += (latest - d_slope) / blocks_of_slope;
+    if (hard || !(part > 0) || slope > 1)
+        return { expected, {} };
+    d_slope += (slope - d_slope) / blocks_averaged;
     d_slope = d_slope < least_slope ? 0 : std::min(d_slope, most_slope);
+    // The harmonic mean: what blocks of a loss left is soon forgotten.
+    const float excess = std::max(d_soft.excess(decisions, n) / part, least_excess);
+    d_excess = 1 / (1 / d_excess + (1 / excess - 1 / d_excess) / blocks_averaged);
     if (d_slope == 0)
-        return { expected, 0, {} };
-    tap_bank::measured known{};
+        return { expected, {} };
     const float* const samples = history.filtered(history.owned(symbol));
-    const auto count = static_cast<float>(history.sample(n));
-    for (std::size_t i = 0; i < history.sample(n) * history.floats_per_sample(); ++i) {
-        const float left = samples[i] - expected[i];
-        known.left += left * left / count;
-    }
-    const float left =
-        d_soft.aim(history.decisions(symbol), n, d_slope, samples, expected);
-    known.scatter = left / count / (1 - part * std::clamp(latest, d_slope, most_slope));
-    return { expected, d_slope, known, part };
+    const auto left = [&] { // mean square of a sample
+        float sum = 0;
+        for (std::size_t i = 0; i < history.sample(n) * history.floats_per_sample(); ++i)
+            sum += (samples[i] - expected[i]) * (samples[i] - expected[i]);
+        return sum / static_cast<float>(history.sample(n));
+    };
+    tap_bank::measured known{};
+    known.left = left();
+    d_soft.aim(decisions, n, d_slope, expected);
+    known.scatter = left();
+    return { expected, known };
 }
 
 } // namespace gr::adann::core

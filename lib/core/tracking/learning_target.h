@@ -26,8 +26,9 @@ const expected_waveform& waveform_of(const model& behind);
 /*! The expected waveform of a stream's labels, by posterior means where they are uncertain
  * (soft_decisions.h).
  *
- * How far means follow the estimates that they are made from, slope(), is averaged over some 16
- * blocks: where decisions count as sure it is left as it is, and 0 is aimed with. */
+ * How far means follow the estimates that they are made from, and by how much more these vary than
+ * the learnt noise makes them, is averaged over some 16 blocks. Where decisions count as sure the
+ * averages stay, and the decisions' waveform is aimed at. */
 class learning_target
 {
 public:
@@ -42,11 +43,6 @@ public:
     std::size_t reach() const { return d_waveform->reach(); } //!< symbols on each side
     //! Variance of an unbiased linear estimate of a symbol, by the learnt noise.
     float variance() const { return d_soft.variance(); }
-    //! soft_decisions::error_correlation()
-    std::vector<float> error_correlation() const
-    {
-        return d_soft.error_correlation(*d_waveform);
-    }
 
     //! Whether decisions have been uncertain, so that means in their place are aimed at.
     bool is_uncertain() const { return d_slope > 0; }
@@ -66,24 +62,26 @@ public:
     //! What the taps aim at in a block.
     struct block {
         float* expected; //!< interleaved; valid until the next call
-        float slope;     //!< that was aimed with: 0 of sure decisions
-        std::optional<tap_bank::measured> measured; //!< with a slope
-        float part =
-            1; //!< of the symbols, that follows estimates: those that are not known
+        std::optional<tap_bank::measured> measured; //!< none of sure decisions
     };
     block aim_block(const sample_history& history,
                     std::size_t symbol,
                     std::size_t n,
                     bool hard);
 
-    void state(archive& members) { members("slope", d_slope, 0.0f, most_slope); }
+    void state(archive& members)
+    {
+        members("slope", d_slope, 0.0f, most_slope);
+        members("excess", d_excess, 1e-3f, 1e12f);
+    }
 
 private:
     std::shared_ptr<const expected_waveform> d_waveform;
     soft_decisions d_soft;
     std::vector<std::complex<float>> d_points; // of labels, of unit power
     aligned_floats d_expected, d_rest;
-    float d_slope = 0;
+    // Averages, of soft_decisions: the slope, 0 where decisions are sure, and the excess.
+    float d_slope = 0, d_excess = 1;
 };
 
 } // namespace gr::adann::core

@@ -26,8 +26,7 @@ soft_decisions::soft_decisions(const expected_waveform& waveform,
       d_points(alphabet.unit_points()),
       d_half_distance(alphabet.half_distance()),
       d_pitch((2 * d_reach + 1) * d_stride),
-      d_pulse(d_dimensions * d_pitch),
-      d_energy(0)
+      d_pulse(d_dimensions * d_pitch)
 {
     d_window =
         std::min(d_reach, (std::max(most_floats / d_stride, std::size_t{ 1 }) - 1) / 2);
@@ -39,8 +38,6 @@ soft_decisions::soft_decisions(const expected_waveform& waveform,
                         d_stride,
                         &d_pulse[d * d_pitch + i * d_stride]);
         }
-    for (const float value : d_pulse)
-        d_energy += value * value / static_cast<float>(d_dimensions);
     for (std::size_t missing = 0; missing <= d_window; ++missing)
         d_parts.push_back(estimator(waveform, missing));
 }
@@ -130,6 +127,7 @@ soft_decisions::part soft_decisions::estimator(const expected_waveform& waveform
 void soft_decisions::find(const std::uint8_t* labels,
                           const float* residual,
                           std::size_t n,
+                          float excess,
                           soft_decision* found) const
 {
     const auto around = static_cast<std::ptrdiff_t>(d_reach + d_window);
@@ -156,7 +154,7 @@ void soft_decisions::find(const std::uint8_t* labels,
                     by[d * d_dimensions] * point.real() +
                     (d_dimensions == 2 ? by[d * d_dimensions + 1] * point.imag() : 0.0f);
         }
-        found[i] = posterior(labels[i], { z[0], z[1] }, of.variance);
+        found[i] = posterior(labels[i], { z[0], z[1] }, excess * of.variance);
     }
 }
 
@@ -165,11 +163,12 @@ soft_decision
 soft_decisions::posterior(std::uint8_t label, std::complex<float> z, float variance) const
 {
     const float scale = d_dimensions == 2 ? variance : 2 * variance; // |z - P|² over it
-    const std::complex<float> decided = d_points[label], off = z - decided;
+    const std::complex<float> decided = d_points[label], off = z - decided,
+                              linear = z / (1 + variance) - decided;
     const float h = d_half_distance;
     // The next point lies at 2h or beyond: its likelihood ratio is at least this.
     if (4 * h * (h - std::abs(off)) > sure * scale)
-        return { {}, off, 0 };
+        return { {}, off, linear, 0 };
     float nearest = std::norm(off);
     for (const auto& point : d_points)
         nearest = std::min(nearest, std::norm(z - point));
@@ -185,16 +184,19 @@ soft_decisions::posterior(std::uint8_t label, std::complex<float> z, float varia
     mean /= total;
     if (!std::isfinite(std::norm(mean)))
         return {};
-    return { mean, off, std::max(0.0f, square / total - std::norm(mean)) };
+    return { mean, off, linear, std::max(0.0f, square / total - std::norm(mean)) };
 }
 
-template <typename deviation>
-void soft_decisions::add(deviation of, std::size_t n, float* expected) const
+void soft_decisions::aim(const soft_decision* decisions,
+                         std::size_t n,
+                         float slope,
+                         float* expected) const
 {
     const auto reach = static_cast<std::ptrdiff_t>(d_reach);
     const auto end = static_cast<std::ptrdiff_t>(n);
     for (std::ptrdiff_t k = -reach; k < end + reach; ++k) {
-        const std::complex<float> by = of(k);
+        const std::complex<float> by =
+            (decisions[k].mean - slope * decisions[k].linear) / (1 - slope);
         if (by == 0.0f)
             continue;
         const std::ptrdiff_t from = std::max<std::ptrdiff_t>(k - reach, 0);
@@ -210,71 +212,23 @@ void soft_decisions::add(deviation of, std::size_t n, float* expected) const
     }
 }
 
-float soft_decisions::aim(const soft_decision* decisions,
-                          std::size_t n,
-                          float slope,
-                          const float* samples,
-                          float* expected) const
-{
-    add([&](std::ptrdiff_t k) { return decisions[k].mean; }, n, expected);
-    float left = 0;
-    for (std::size_t i = 0; i < n * d_stride; ++i)
-        left += (samples[i] - expected[i]) * (samples[i] - expected[i]);
-    for (std::size_t k = 0; k < n; ++k)
-        left += decisions[k].variance * d_energy;
-    const float beyond = slope / (1 - slope);
-    add(
-        [&](std::ptrdiff_t k) {
-            return beyond * (decisions[k].mean - decisions[k].received);
-        },
-        n,
-        expected);
-    return left;
-}
-
-void soft_decisions::aim(const soft_decision* decisions,
-                         std::size_t n,
-                         float slope,
-                         float* expected) const
-{
-    add(
-        [&](std::ptrdiff_t k) {
-            return (decisions[k].mean - slope * decisions[k].received) / (1 - slope);
-        },
-        n,
-        expected);
-}
-
-std::vector<float>
-soft_decisions::error_correlation(const expected_waveform& waveform) const
-{
-    const auto samples = static_cast<std::ptrdiff_t>(d_pitch / d_planes);
-    const auto most_lag = static_cast<std::ptrdiff_t>(waveform.lags() / 2);
-    const auto pulse = [&](std::ptrdiff_t i) {
-        const float* const at = &d_pulse[i * d_planes];
-        return std::complex<float>(at[0], d_planes == 2 ? at[1] : 0.0f);
-    };
-    std::vector<float> found(waveform.lags() * d_planes);
-    for (std::ptrdiff_t lag = -most_lag; lag <= most_lag; ++lag) {
-        std::complex<float> sum = 0;
-        for (auto i = std::max<std::ptrdiff_t>(0, -lag);
-             i < std::min(samples, samples - lag);
-             ++i)
-            sum += std::conj(pulse(i + lag)) * pulse(i);
-        sum *= variance() / static_cast<float>(waveform.sps());
-        float* const to = &found[(lag + most_lag) * d_planes];
-        to[0] = sum.real();
-        if (d_planes == 2)
-            to[1] = sum.imag();
-    }
-    return found;
-}
-
-float soft_decisions::slope(const soft_decision* decisions, std::size_t n) const
+float soft_decisions::slope(const soft_decision* decisions,
+                            std::size_t n,
+                            float excess) const
 {
     float sum = 0;
     for (std::size_t k = 0; k < n; ++k)
         sum += decisions[k].variance;
+    const float unbiased = excess * variance();
+    return sum / static_cast<float>(n) * (1 + unbiased) / unbiased;
+}
+
+float soft_decisions::excess(const soft_decision* decisions, std::size_t n) const
+{
+    float sum = 0;
+    for (std::size_t k = 0; k < n; ++k)
+        sum += std::norm(decisions[k].received - decisions[k].mean) +
+               decisions[k].variance;
     return sum / (static_cast<float>(n) * variance());
 }
 

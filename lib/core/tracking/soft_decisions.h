@@ -20,7 +20,8 @@ namespace gr::adann::core {
 //! A symbol's point given the samples, in units of points with unit power.
 struct soft_decision {
     std::complex<float> mean;     //!< posterior mean less the decided point
-    std::complex<float> received; //!< linear estimate, unbiased, less the decided point
+    std::complex<float> received; //!< unbiased linear estimate less the decided point
+    std::complex<float> linear;   //!< that of least mean square error, likewise
     float variance = 0;           //!< posterior variance
 };
 
@@ -48,47 +49,38 @@ public:
     std::size_t reach() const { return d_reach; }
     //! Symbols on each side whose samples are looked at.
     std::size_t window() const { return d_window; }
-    //! Mean over the dimensions of Σ |pulse|²: energy of a unit of variance.
-    float energy() const { return d_energy; }
     //! Variance of an unbiased linear estimate.
     float variance() const { return d_parts.front().variance; }
 
     /*! \param labels of the first of n symbols; window() + reach() more before it, reach() behind
      * \param residual of the decisions: window() symbols before the first to the end of the last
+     * \param excess variance of the estimates, relative to variance()
      * \param found n */
     void find(const std::uint8_t* labels,
               const float* residual,
               std::size_t n,
+              float excess,
               soft_decision* found) const;
 
     /*! Turns what decisions make expect into what least squares aim at.
      *
-     * A mean follows the estimate that it was made from by `slope`, so taps that aim at means agree
-     * with themselves to that part, and little is left that corrects them where decisions are
-     * uncertain. Aimed at is (mean - slope · z) / (1 - slope), which on average does not follow z: it
-     * tells what the samples say beyond the taps in use. (The extrinsic, or divergence-free, estimate
-     * of Ma and Ping, "Orthogonal AMP", IEEE Access 5, 2017.)
+     * Means follow the linear estimates ẑ that they are made from by `slope`, so taps that aim at means
+     * agree with themselves to that part, and little is left that corrects them where decisions are
+     * uncertain. Aimed at is (mean - slope · ẑ) / (1 - slope), which does not follow ẑ on average: it
+     * tells what the samples say beyond the taps in use. By the principle of orthogonality
+     * E[x̄ ẑ] = E[x̄ s], so that taps which are right stay so at any slope, through whatever channel
+     * the samples x have come. (The divergence-free estimate of Ma and Ping, "Orthogonal AMP", IEEE
+     * Access 5, 2017.)
      * \param decisions of the first of n symbols; reach() more before it, and behind the last
-     * \param samples that were received, n symbols
-     * \param expected of the decisions, n symbols; afterwards what is aimed at
-     * \return E[Σ |samples - what was sent|²] over the posteriors */
-    float aim(const soft_decision* decisions,
-              std::size_t n,
-              float slope,
-              const float* samples,
-              float* expected) const;
-    //! The same without samples to compare with.
+     * \param expected of the decisions, n symbols; afterwards what is aimed at */
     void aim(const soft_decision* decisions,
              std::size_t n,
              float slope,
              float* expected) const;
-    //! Mean slope of posterior means over estimates: variance of the former over that of the latter.
-    float slope(const soft_decision* decisions, std::size_t n) const;
-
-    /*! E[x̄(i + d) (p (z - P))(i)] of the samples x, as expected_waveform::noise_correlation(): what
-     * the error of the estimates, by their pulses, has in common with the samples. By the principle
-     * of orthogonality it is the pulse's autocorrelation times variance(). */
-    std::vector<float> error_correlation(const expected_waveform& waveform) const;
+    //! Mean slope of posterior means over linear estimates: variance of the former over that of the latter.
+    float slope(const soft_decision* decisions, std::size_t n, float excess) const;
+    //! Mean square of unbiased linear estimates around what was sent, by the posteriors, over variance().
+    float excess(const soft_decision* decisions, std::size_t n) const;
 
 private:
     // A linear estimator, of which the last symbols are not received yet.
@@ -98,8 +90,6 @@ private:
             by; // (symbols, dimensions, dimensions): estimates, by their points
         float variance = 0; // of an unbiased estimate
     };
-    template <typename deviation>
-    void add(deviation of, std::size_t n, float* expected) const;
     part estimator(const expected_waveform& waveform, std::size_t missing) const;
     soft_decision
     posterior(std::uint8_t label, std::complex<float> z, float variance) const;
@@ -111,7 +101,6 @@ private:
     std::size_t d_pitch;
     aligned_floats d_pulse;    // (dimensions, symbols of the pulse, stride), by symbol
     std::vector<part> d_parts; // by symbols that are missing, 0 to window
-    float d_energy;
 };
 
 } // namespace gr::adann::core

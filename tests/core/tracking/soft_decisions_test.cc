@@ -71,7 +71,7 @@ struct qpsk_link {
         for (std::size_t i = 0; i < residual.size(); ++i)
             residual[i] = samples[i] - residual[i];
         found.assign(n + 2 * margin, {});
-        soft.find(&decided[margin], residual.data(), n, &found[margin]);
+        soft.find(&decided[margin], residual.data(), n, 1, &found[margin]);
     }
 
     float noise;
@@ -105,7 +105,7 @@ BOOST_AUTO_TEST_CASE(posterior_means_are_those_of_the_closed_form)
             const auto point = qpsk.points()[label] / std::abs(qpsk.points()[label]);
             const float residual[] = { re - point.real(), im - point.imag() };
             soft_decision found;
-            soft.find(&label, residual, 1, &found);
+            soft.find(&label, residual, 1, 1, &found);
             const auto tanh = [&](float y) {
                 return a * std::tanh(y * a / (deviation * deviation));
             };
@@ -115,9 +115,10 @@ BOOST_AUTO_TEST_CASE(posterior_means_are_those_of_the_closed_form)
         }
 }
 
-// E[x̄ (mean - sent)] = 0 for all samples x, where hard decisions are wrong in one of five: 50,000
-// symbols, five standard deviations of a complex mean, so wrongly in one of 10^10 sets.
-BOOST_AUTO_TEST_CASE(means_are_wrong_by_nothing_that_samples_explain)
+// E[x̄ (mean - sent)] = 0 for all samples x, where hard decisions are wrong in one of five, and likewise of
+// what is aimed at: 50,000 symbols, five standard deviations of a complex mean, so wrongly in one of 10^10
+// sets.
+BOOST_AUTO_TEST_CASE(what_is_aimed_at_is_wrong_by_nothing_that_samples_explain)
 {
     qpsk_link it(0.45f);
     constexpr std::size_t n = 50'000;
@@ -127,9 +128,10 @@ BOOST_AUTO_TEST_CASE(means_are_wrong_by_nothing_that_samples_explain)
     };
     std::size_t errors = 0;
     double hard_worst = 0;
+    const float slope = it.soft.slope(&it.found[margin], n, 1);
     for (std::ptrdiff_t lag = -2; lag <= 3; ++lag) {
-        std::complex<double> hard = 0, soft = 0;
-        double squares = 0;
+        std::complex<double> hard = 0, soft = 0, aimed = 0;
+        double squares = 0, aimed_squares = 0;
         for (std::size_t k = 2; k + 3 < n; ++k) {
             const std::size_t i =
                 (k + reach) * 4 + 2 * static_cast<std::size_t>(lag + 2) - 4;
@@ -142,8 +144,14 @@ BOOST_AUTO_TEST_CASE(means_are_wrong_by_nothing_that_samples_explain)
             hard += x * off;
             soft += x * wrong;
             squares += std::norm(x * wrong);
+            const soft_decision& found = it.found[margin + k];
+            const auto aim_wrong =
+                off + std::complex<double>((found.mean - slope * found.linear) / (1 - slope));
+            aimed += x * aim_wrong;
+            aimed_squares += std::norm(x * aim_wrong);
         }
         BOOST_TEST(std::abs(soft) < 5 * std::sqrt(squares));
+        BOOST_TEST(std::abs(aimed) < 5 * std::sqrt(aimed_squares));
         hard_worst = std::max(hard_worst, std::abs(hard) / std::sqrt(squares));
     }
     BOOST_TEST(errors > n / 7);
@@ -173,10 +181,25 @@ BOOST_AUTO_TEST_CASE(what_is_aimed_at_does_not_follow_the_taps)
         }
         return sum / power / part;
     };
-    const float slope = it.soft.slope(&it.found[margin], n);
+    // What has nothing to do with the symbols adds to the noise.
+    const float excess = it.soft.excess(&it.found[margin], n);
+    BOOST_TEST(excess > 1);
+    const float slope = it.soft.slope(&it.found[margin], n, 1);
     BOOST_TEST(slope > 0.2f);
-    BOOST_TEST(along(0) > 0.7 * slope);
+    BOOST_TEST(along(0) > 0.7 * slope / (1 + it.soft.variance()));
     BOOST_TEST(std::abs(along(slope)) < slope / 4);
+}
+
+// In the mean over 50,000 symbols, within five standard deviations: a |z - P|² deviates by half its mean.
+BOOST_AUTO_TEST_CASE(the_noise_is_found_with_decisions_wrong)
+{
+    for (const float noise : { 0.2f, 0.45f }) {
+        constexpr std::size_t n = 50'000;
+        qpsk_link it(noise);
+        it.receive(n);
+        BOOST_TEST(it.soft.excess(&it.found[margin], n) == 1,
+                   boost::test_tools::tolerance(0.02f));
+    }
 }
 
 BOOST_AUTO_TEST_CASE(sure_decisions_stay_as_they_are)
@@ -188,7 +211,7 @@ BOOST_AUTO_TEST_CASE(sure_decisions_stay_as_they_are)
     const auto before = target;
     it.soft.aim(&it.found[margin], 1000, 0, target.data());
     BOOST_TEST((target == before));
-    BOOST_TEST(it.soft.slope(&it.found[margin], 1000) == 0);
+    BOOST_TEST(it.soft.slope(&it.found[margin], 1000, 1) == 0);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
