@@ -38,7 +38,7 @@ struct refinement {
     {
         return classes <= 8 ? classes : 1;
     }
-    static constexpr std::size_t most_others = 6; //!< nearest points, in a plane
+    static constexpr std::size_t most_others = constellation::most_neighbours;
     //! Copies it; the table only where waveform_number differs, and so allocates nothing.
     void assign(const refinement& other);
     //! Symbols that whitening looks back.
@@ -60,11 +60,11 @@ struct refinement {
     /*! (M, M): energy that the change of one label to another has had, over what the affine
      * part says; 1 where none was tried. */
     std::vector<float> energies;
-    //! (contexts, M, most_others): of the label before, a label, and each of the nearest ones.
+    //! (contexts, M, most_others): of the label before, a label, and each of its neighbours.
     std::vector<change_trials> trials;
 };
 
-/*! Tries other labels for a symbol, its surroundings kept: the points nearest to its own, and
+/*! Tries other labels for a symbol, its surroundings kept: the neighbours of its point, and
  * takes the one that lowers the squared difference to the expected waveform most. Where an echo
  * or coloured noise makes the responses of near symbols alike, it tries such pairs, too, and
  * longer chains.
@@ -138,6 +138,12 @@ public:
     const std::vector<other_label>& others(std::uint8_t label) const
     {
         return d_others[label];
+    }
+    //! By how much points of unit power differ in a dimension.
+    float difference(std::size_t from, std::size_t to, std::size_t dimension) const
+    {
+        return d_points[to * d_dimensions + dimension] -
+               d_points[from * d_dimensions + dimension];
     }
     /*! Product of the responses of a symbol's dimension and of one of a symbol that is `later`
      * ones behind it. */

@@ -41,29 +41,24 @@ label_posteriors::label_posteriors(const constellation& symbols)
     find_alternatives(symbols);
 }
 
-// Their labels, and which two steps the diagonal ones are made of.
+// Their labels; which of the farther ones are worth a look depends on the noise.
 void label_posteriors::find_alternatives(const constellation& symbols)
 {
     const auto& points = symbols.points();
     for (std::size_t now = 0; now < d_classes; ++now) {
         alternatives& own = d_alternatives[now];
         const auto& near = symbols.neighbours(now);
-        own.near = own.all = std::min(near.size(), most_alternatives);
+        own.near = own.all = near.size();
         for (std::size_t i = 0; i < own.near; ++i)
             own.of[i].label = near[i];
-        for (std::size_t i = 0; i < own.near; ++i)
-            for (std::size_t j = i + 1; j < own.near; ++j) {
-                const auto sum = points[near[i]] + points[near[j]] - points[now];
-                const float close = 0.1f * std::abs(points[near[i]] - points[now]);
-                for (std::size_t other = 0; other < d_classes; ++other)
-                    if (other != now && std::abs(points[other] - sum) < close &&
-                        own.all < most_alternatives &&
-                        std::find(near.begin(), near.end(), other) == near.end()) {
-                        own.parts[own.all] = { static_cast<std::uint8_t>(i),
-                                               static_cast<std::uint8_t>(j) };
-                        own.of[own.all++].label = static_cast<std::uint8_t>(other);
-                    }
-            }
+        for (std::size_t other = 0; other < d_classes; ++other)
+            if (other != now && std::find(near.begin(), near.end(), other) == near.end())
+                own.farther.push_back(static_cast<std::uint8_t>(other));
+        std::stable_sort(
+            own.farther.begin(), own.farther.end(), [&](auto one, auto two) {
+                return std::abs(points[one] - points[now]) <
+                       std::abs(points[two] - points[now]);
+            });
     }
 }
 
@@ -105,26 +100,33 @@ void label_posteriors::use(const label_descent& signal)
     for (std::size_t now = 0; now < d_classes; ++now) {
         alternatives& of = d_alternatives[now];
         of.noise = 1 / part(now);
-        for (std::size_t i = 0; i < of.all; ++i) {
-            of.of[i].noise = 1 / part(of.of[i].label);
-            of.bias[i] = static_cast<float>(d_dimensions) / 2 *
-                         std::log(of.of[i].noise / of.noise);
-        }
         for (std::size_t i = 0; i < of.near; ++i) {
             const auto& other = signal.others(static_cast<std::uint8_t>(now))[i];
             of.of[i].step[0] = other.step[0];
             of.of[i].step[1] = other.step[1];
             of.of[i].loss = -other.half_gain({});
         }
-        for (std::size_t i = of.near; i < of.all; ++i) {
-            const alternative &one = of.of[of.parts[i][0]], &two = of.of[of.parts[i][1]];
-            float product = 0;
+        of.all = of.near;
+        for (const std::uint8_t other : of.farther) {
+            if (of.all == most_alternatives)
+                break;
+            alternative& next = of.of[of.all];
+            next.label = other;
+            next.loss = 0;
+            for (std::size_t d = 0; d < d_dimensions; ++d)
+                next.step[d] = signal.difference(now, other, d);
             for (std::size_t d = 0; d < d_dimensions; ++d)
                 for (std::size_t e = 0; e < d_dimensions; ++e)
-                    product += one.step[d] * d_products[0][2 * d + e] * two.step[e];
-            of.of[i].step[0] = one.step[0] + two.step[0];
-            of.of[i].step[1] = one.step[1] + two.step[1];
-            of.of[i].loss = one.loss + two.loss + product;
+                    next.loss +=
+                        next.step[d] * d_products[0][2 * d + e] * next.step[e] / 2;
+            // Noise that hides it lies half-way, at a quarter of the energy.
+            if (next.loss < 4 * unlikely * d_noise * d_power)
+                ++of.all;
+        }
+        for (std::size_t i = 0; i < of.all; ++i) {
+            of.of[i].noise = 1 / part(of.of[i].label);
+            of.bias[i] = static_cast<float>(d_dimensions) / 2 *
+                         std::log(of.of[i].noise / of.noise);
         }
     }
     for (std::size_t label = 0; label < d_classes; ++label) {

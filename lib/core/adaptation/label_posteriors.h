@@ -18,8 +18,8 @@ namespace gr::adann::core {
  *
  * With e the differences of the points from those decided, b their matches in the whitened
  * residual and A the products of the responses, both over the noise's power, the likelihood of
- * other labels over that of those decided is exp(e·b - e·A e / 2). Alternatives are the nearest
- * points, and those that are as near in two directions at once.
+ * other labels over that of those decided is exp(e·b - e·A e / 2). Alternatives are the neighbours of
+ * the point, and all others, the nearest first, that noise may hide behind it (1e-3).
  *
  * Most symbols have no likely alternative (1e-3, alone or in a pair): the likelihood ratios of
  * single changes are their posteriors. Where some have, they are decided together with those that
@@ -63,7 +63,7 @@ public:
 
 private:
     static constexpr std::size_t memory = sizeof(std::uint64_t); // labels of a state
-    static constexpr std::size_t most_alternatives = 12, most_states = 32;
+    static constexpr std::size_t most_alternatives = 16, most_states = 32;
     static constexpr std::uint8_t dropped = most_states;
 
     // Another label instead of one.
@@ -78,14 +78,14 @@ private:
             return step[0] * matched.along[0] + step[1] * matched.along[1] - loss;
         }
     };
-    // Of a label: near ones first, then those that are a step in two directions.
+    // Of a label: neighbours first, then farther ones.
     struct alternatives {
         std::size_t near = 0, all = 0;
+        std::vector<std::uint8_t> farther; // the nearest first
         float noise = 1; // 1 over that of the label itself
         std::array<float, most_alternatives>
             bias; // ln of densities where nothing is left
         std::array<alternative, most_alternatives> of;
-        std::array<std::array<std::uint8_t, 2>, most_alternatives> parts; // of the latter
     };
     struct change {
         std::uint8_t at; // of the window

@@ -135,8 +135,7 @@ void label_descent::find_others()
             other_label& other = d_others[now][i];
             other = { d_symbols.neighbours(now)[i], {}, 0, 0 };
             for (std::size_t d = 0; d < d_dimensions; ++d)
-                other.step[d] = d_points[other.label * d_dimensions + d] -
-                                d_points[now * d_dimensions + d];
+                other.step[d] = difference(now, other.label, d);
             const std::size_t change = now * d_others.size() + other.label;
             float& affine = d_affine_energies[change] = 0;
             for (std::size_t d = 0; d < d_dimensions; ++d)

@@ -45,6 +45,33 @@ point mean_of(const std::vector<point>& points)
            static_cast<float>(points.size());
 }
 
+/* The points that one may be taken for with no other on the way: half-way to them none is nearer (the
+ * Gabriel graph; Gabriel and Sokal, Syst. Zool. 18, 1969). Of more than most, the nearest. */
+std::vector<std::uint8_t> neighbours_of(const std::vector<point>& points, std::size_t to)
+{
+    constexpr float same = 1.001f;
+    std::vector<std::uint8_t> found;
+    for (std::size_t other = 0; other < points.size(); ++other) {
+        const point middle = (points[to] + points[other]) / 2.0f;
+        const float half = std::abs(points[to] - middle);
+        const bool is_neighbour = std::none_of(
+            points.begin(), points.end(), [&](const point& each) {
+                return &each != &points[to] && &each != &points[other] &&
+                       std::abs(each - middle) < same * half;
+            });
+        if (other != to && is_neighbour)
+            found.push_back(static_cast<std::uint8_t>(other));
+    }
+    if (found.size() > constellation::most_neighbours) {
+        std::stable_sort(found.begin(), found.end(), [&](auto one, auto two) {
+            return std::abs(points[one] - points[to]) < std::abs(points[two] - points[to]);
+        });
+        found.resize(constellation::most_neighbours);
+        std::sort(found.begin(), found.end());
+    }
+    return found;
+}
+
 } // namespace
 
 const std::vector<std::string>& constellation::names()
@@ -111,9 +138,7 @@ void constellation::find_structure()
             refuse("constellation",
                    "label " + std::to_string(a) + " at the point of another",
                    "another point for each label");
-        for (std::size_t b = 0; b < m; ++b)
-            if (b != a && distance(a, b) < 1.001f * nearest)
-                d_neighbours[a].push_back(static_cast<std::uint8_t>(b));
+        d_neighbours[a] = neighbours_of(d_points, a);
         d_distance = std::min(d_distance, nearest);
     }
     d_given = d_points;
@@ -202,10 +227,21 @@ double constellation::bits_per_error() const
 {
     double sum = 0;
     for (std::size_t label = 0; label < size(); ++label) {
-        double bits = 0;
-        for (const std::size_t other : d_neighbours[label])
-            bits += static_cast<double>(std::bitset<8>(label ^ other).count());
-        sum += bits / static_cast<double>(d_neighbours[label].size());
+        const auto distance = [&](std::uint8_t other) {
+            return std::abs(d_points[other] - d_points[label]);
+        };
+        const auto& around = d_neighbours[label];
+        const float nearest = distance(
+            *std::min_element(around.begin(), around.end(), [&](auto one, auto two) {
+                return distance(one) < distance(two);
+            }));
+        double bits = 0, count = 0;
+        for (const std::uint8_t other : around)
+            if (distance(other) < 1.001f * nearest) {
+                bits += static_cast<double>(std::bitset<8>(label ^ other).count());
+                ++count;
+            }
+        sum += bits / count;
     }
     return sum / static_cast<double>(size());
 }

@@ -102,12 +102,13 @@ public:
         return d_reflections;
     }
 
-    //! The nearest points to that of a label, as labels.
+    static constexpr std::size_t most_neighbours = 6; //!< as many points lie around one at the same distance
+    //! Labels of the points that one may be taken for with no other point on the way.
     const std::vector<std::uint8_t>& neighbours(std::size_t label) const
     {
         return d_neighbours[label];
     }
-    //! In how many bits a label differs from its neighbours on average: 1 for Gray codes.
+    //! In how many bits a label differs from its nearest neighbours on average: 1 for Gray codes.
     double bits_per_error() const;
 
     //! Half the smallest distance of two points, in units of the points' deviation from

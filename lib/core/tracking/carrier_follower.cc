@@ -9,6 +9,8 @@ namespace gr::adann::core {
 
 namespace {
 constexpr double whole_turn = 2 * M_PI;
+// Residuals of five blocks of complex samples deviate by a twentieth.
+constexpr float more_than_noise = 1.25f;
 constexpr double steady = 0.95; // coherence of a line that phase noise does not make
 // Turns a symbol: an eighth of a turn from one check to the next.
 constexpr double slowest_line = 0.125 / carrier_follower::checked_every;
@@ -59,12 +61,16 @@ void carrier_follower::move_back(const sample_history& history, std::size_t symb
 }
 
 /* Whether the phase is surely a carrier's, of which taps know nothing: it began with a line, turns as
- * fast as one, or wanders so far that decisions at what is predicted may be wrong. */
-bool carrier_follower::has_carrier(const learning_target& target) const
+ * fast as one, or wanders so far that decisions at what is predicted may be wrong. Or whether the phase
+ * that is followed leaves more than the noise: it may be one that the constellation is like itself at,
+ * but for some points. */
+bool carrier_follower::has_carrier(const learning_target& target, float residual) const
 {
     // Of a step's phase, by the learnt noise alone; its mean over some 16 steps is not twice as much.
     const float measured_variance = target.variance() / (2 * step);
+    const float noise = 2 * target.waveform().noise() * target.waveform().noise();
     return d_turning || std::abs(d_settled.frequency) > slowest_line ||
+           residual > more_than_noise * noise ||
            d_search->search().is_worth(d_loop.spread() - 2 * measured_variance);
 }
 
@@ -78,7 +84,7 @@ void carrier_follower::search(sample_history& history,
     const std::size_t n = history.sample(step);
     const float* const samples = history.filtered(first);
     const double power = power_of(samples, n);
-    const bool searches = d_search && taken == step && !idle() && has_carrier(target) &&
+    const bool searches = d_search && taken == step && !idle() && has_carrier(target, residual) &&
                           phase_search::is_heard(power, n);
     if (!std::exchange(d_searching, searches) && searches)
         begin_search(history, first - n / 2, residual);

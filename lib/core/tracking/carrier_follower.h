@@ -167,7 +167,7 @@ public:
     void state(archive& members, const sample_history& history);
 
 private:
-    bool has_carrier(const learning_target& target) const;
+    bool has_carrier(const learning_target& target, float residual) const;
     void begin_search(const sample_history& history, std::size_t middle, float residual);
     bool predicts(double error);
     feature_view turned(std::size_t n) const

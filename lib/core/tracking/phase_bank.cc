@@ -9,7 +9,7 @@
 namespace gr::adann::core {
 
 namespace {
-constexpr float score_keep = 0.94f;
+constexpr float score_keep = 0.94f, lasting_keep = 1 - 1.0f / 512;
 // Log-likelihood ratio, of odds of ten thousand to one, for a phase that begins to move.
 constexpr float evidence = 9;
 constexpr float preference =
@@ -34,10 +34,10 @@ void phase_bank::reset()
 {
     std::size_t i = 0;
     d_loops[i++] = {};
-    for (const float theta : { 0.4f, 0.6f, 0.75f, 0.88f, 0.95f })
-        d_loops[i++] = { 1 - theta * theta, (1 - theta) * (1 - theta), {}, {}, 0 };
+    for (const float theta : { 0.4f, 0.6f, 0.75f, 0.88f, 0.95f, 0.98f })
+        d_loops[i++] = { 1 - theta * theta, (1 - theta) * (1 - theta), {}, {}, 0, 0 };
     for (const float alpha : { 0.7f, 0.45f, 0.25f, 0.12f })
-        d_loops[i++] = { alpha, alpha * alpha / 32, {}, {}, 0 };
+        d_loops[i++] = { alpha, alpha * alpha / 32, {}, {}, 0, 0 };
     d_steps = d_used = 0;
 }
 
@@ -75,6 +75,7 @@ void phase_bank::measure(float phase, bool uncertain)
         const float ahead = static_cast<float>(d_ahead);
         const float wrong = wrapped(phase - before.phase - ahead * before.growth);
         each.score = score_keep * each.score + (1 - score_keep) * wrong * wrong;
+        each.lasting += (1 - lasting_keep) * (wrong * wrong - each.lasting);
         const float error = wrapped(phase - each.line.phase - each.line.growth);
         each.line.phase =
             wrapped(each.line.phase + each.line.growth + each.alpha * error);
@@ -82,13 +83,11 @@ void phase_bank::measure(float phase, bool uncertain)
         each.before[d_steps % most_ahead] = each.line;
     }
     ++d_steps;
-    const float third = d_tolerated / 3, best = d_loops[best_of(1)].score;
-    const float tolerable = third * third / (2 * (1 - score_keep) * best);
-    const bool moves = leads(uncertain ? std::min(evidence, tolerable) : evidence, 0);
+    const bool moves = leads(evidence, 0) || (uncertain && moves_slowly());
     if (d_steps < least_steps) // it goes on as it began
         d_used = idle() ? 0 : best_of(1);
     else if (!idle() || moves)
-        d_used = uncertain ? calmest() : best_of(0);
+        d_used = uncertain ? steadiest() : best_of(0);
 }
 
 // Whether the best loop but the resting one leads another by this log-likelihood ratio: errors of variance
@@ -99,20 +98,32 @@ bool phase_bank::leads(float ratio, std::size_t of) const
     return (1 + 2 * ratio / n) * d_loops[best_of(1)].score < d_loops[of].score;
 }
 
+// The same over many steps, as many as there were: most of these predict alike.
+bool phase_bank::moves_slowly() const
+{
+    float best = d_loops[1].lasting;
+    for (std::size_t i = 2; i < d_loops.size(); ++i)
+        best = std::min(best, d_loops[i].lasting);
+    const float n =
+        (1 - std::pow(lasting_keep, static_cast<float>(d_steps))) / (1 - lasting_keep);
+    return d_loops[0].lasting > (1 + 2 * evidence / n) * best;
+}
+
 bool phase_bank::may_move() const
 {
     return d_uncertain &&
            (leads(preference, 0) || 16 * spread() > d_tolerated * d_tolerated);
 }
 
-// The loop with the least noise of those that the best one does not lead.
-std::size_t phase_bank::calmest() const
+// The loop that has predicted best over many steps, or the latest ones where these surely say another.
+std::size_t phase_bank::steadiest() const
 {
-    std::size_t found = best_of(0);
-    for (std::size_t i = 0; i < d_loops.size(); ++i)
-        if (d_loops[i].noise() < d_loops[found].noise() && !leads(preference, i))
-            found = i;
-    return found;
+    const std::size_t found =
+        std::min_element(d_loops.begin(),
+                         d_loops.end(),
+                         [](const auto& a, const auto& b) { return a.lasting < b.lasting; }) -
+        d_loops.begin();
+    return leads(evidence, found) ? best_of(0) : found;
 }
 
 // Of the loops from `first` on, the one that has predicted best.
@@ -143,6 +154,7 @@ void phase_bank::state(archive& members)
         members(name + ".phase", each.line.phase, -most, most);
         members(name + ".growth", each.line.growth, -most, most);
         members(name + ".score", each.score, 0.0f, 100.0f);
+        members(name + ".lasting", each.lasting, 0.0f, 100.0f);
         members.numbers(
             name + ".before", &each.before[0].phase, { most_ahead, 2 }, -most, most);
     }

@@ -31,8 +31,9 @@ struct phase_line {
  * to one: noise alone has each loop lead now and then.
  *
  * Uncertain decisions follow the loop, and a wide one that leads by chance follows them. There the loop
- * with the least noise is in use of those that the best one does not lead by odds of seven to one; and
- * a phase moves at the odds that a third of what decisions tolerate would have, if these are less.
+ * with the least noise is in use of those that the best one does not lead by odds of seven to one. A
+ * slow phase that they hardly show over 16 steps begins to move by the same odds of ten thousand to one
+ * over some 512.
  *
  * Source: Brookner, Tracking and Kalman Filtering Made Easy, chapter 4 and 7. */
 class phase_bank
@@ -79,7 +80,8 @@ private:
         float alpha, beta;
         phase_line line;
         std::array<phase_line, most_ahead> before; // of the latest steps, in turn
-        float score;
+        float score;   // mean square of what it predicted wrongly
+        float lasting; // the same over many steps
 
         //! Variance of what it predicts for the next step relative to that of a measurement.
         float noise() const
@@ -90,10 +92,11 @@ private:
         }
     };
     std::size_t best_of(std::size_t first) const;
-    std::size_t calmest() const;
+    std::size_t steadiest() const;
     bool leads(float evidence, std::size_t of) const;
+    bool moves_slowly() const;
 
-    std::array<loop, 10> d_loops;
+    std::array<loop, 11> d_loops;
     std::array<float, 10>
         d_noise; // variance of what each predicts, over that of a measurement
     std::size_t d_ahead;

@@ -183,6 +183,11 @@ BOOST_AUTO_TEST_CASE(rings_have_the_symmetries_of_their_points)
         apsk.push_back(outer);
     const constellation apsk16(apsk);
     BOOST_TEST(apsk16.symmetries().size() == 4u);
+    // Of an inner point: the next ones of its ring, and the outer ones before it; of an outer one before it:
+    // its ring and that inner one.
+    const std::vector<std::uint8_t> inner{ 1, 3, 4, 5, 6 }, outer{ 0, 4, 6 };
+    BOOST_TEST(apsk16.neighbours(0) == inner, boost::test_tools::per_element());
+    BOOST_TEST(apsk16.neighbours(5) == outer, boost::test_tools::per_element());
     BOOST_TEST(apsk16.parts().count == 0u);
 
     // A lone point off the axes: nothing but the identity.
