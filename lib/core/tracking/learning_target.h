@@ -72,6 +72,7 @@ public:
     void state(archive& members)
     {
         members("slope", d_slope, 0.0f, most_slope);
+        members("turning", d_turning, 0.0f, 1.0f);
         members("excess", d_excess, 1e-3f, 1e12f);
     }
 
@@ -80,8 +81,8 @@ private:
     soft_decisions d_soft;
     std::vector<std::complex<float>> d_points; // of labels, of unit power
     aligned_floats d_expected, d_rest;
-    // Averages, of soft_decisions: the slope, 0 where decisions are sure, and the excess.
-    float d_slope = 0, d_excess = 1;
+    // Averages, of soft_decisions: the slope, 0 where decisions are sure, that of a turn, and the excess.
+    float d_slope = 0, d_turning = 0, d_excess = 1;
 };
 
 } // namespace gr::adann::core

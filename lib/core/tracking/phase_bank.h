@@ -30,10 +30,9 @@ struct phase_line {
  * last 16 steps is in use. From a phase that rests to one that moves it takes odds of ten thousand
  * to one: noise alone has each loop lead now and then.
  *
- * Uncertain decisions follow the loop, and a wide one that leads by chance follows them. There the loop
- * with the least noise is in use of those that the best one does not lead by odds of seven to one. A
- * slow phase that they hardly show over 16 steps begins to move by the same odds of ten thousand to one
- * over some 512.
+ * Of uncertain decisions a step tells little. There the loop that was best over some 512 steps is in use,
+ * unless another one leads by odds of ten thousand to one over the latest 16; and a phase begins to move by
+ * such odds over either.
  *
  * Source: Brookner, Tracking and Kalman Filtering Made Easy, chapter 4 and 7. */
 class phase_bank
@@ -82,14 +81,6 @@ private:
         std::array<phase_line, most_ahead> before; // of the latest steps, in turn
         float score;   // mean square of what it predicted wrongly
         float lasting; // the same over many steps
-
-        //! Variance of what it predicts for the next step relative to that of a measurement.
-        float noise() const
-        {
-            return alpha > 0 ? (2 * alpha * alpha + alpha * beta + 2 * beta) /
-                                   (alpha * (4 - beta - 2 * alpha))
-                             : 0;
-        }
     };
     std::size_t best_of(std::size_t first) const;
     std::size_t steadiest() const;
@@ -97,8 +88,6 @@ private:
     bool moves_slowly() const;
 
     std::array<loop, 11> d_loops;
-    std::array<float, 10>
-        d_noise; // variance of what each predicts, over that of a measurement
     std::size_t d_ahead;
     float d_tolerated;
     bool d_uncertain = false; // in the latest step that was measured

@@ -231,10 +231,10 @@ void sample_history::state(archive& members)
                     reinterpret_cast<float*>(&d_estimates[symbol]),
                     { d_past, 2 },
                     archive::any);
-    static_assert(sizeof(soft_decision) == 7 * sizeof(float));
+    static_assert(sizeof(soft_decision) == 8 * sizeof(float));
     members.numbers("decisions",
                     reinterpret_cast<float*>(&d_decisions[symbol]),
-                    { d_past, 7 },
+                    { d_past, 8 },
                     -largest_sample,
                     largest_sample);
     const float most = largest_sample;

@@ -172,7 +172,7 @@ soft_decisions::posterior(std::uint8_t label, std::complex<float> z, float varia
     float nearest = std::norm(off);
     for (const auto& point : d_points)
         nearest = std::min(nearest, std::norm(z - point));
-    float total = 0, square = 0;
+    float total = 0, square = 0, across = 0, across_square = 0;
     std::complex<float> mean = 0;
     for (const auto& point : d_points) {
         const float weight = std::exp((nearest - std::norm(z - point)) / scale);
@@ -180,11 +180,21 @@ soft_decisions::posterior(std::uint8_t label, std::complex<float> z, float varia
         total += weight;
         mean += weight * beside;
         square += weight * std::norm(beside);
+        const float along = (std::conj(z) * beside).imag();
+        across += weight * along;
+        across_square += weight * along * along;
     }
     mean /= total;
+    across /= total;
     if (!std::isfinite(std::norm(mean)))
         return {};
-    return { mean, off, linear, std::max(0.0f, square / total - std::norm(mean)) };
+    // A mean's derivative is the posterior covariance over that of the noise, half of it in each dimension.
+    const float turning = 2 / variance * (across_square / total - across * across);
+    return { mean,
+             off,
+             linear,
+             std::max(0.0f, square / total - std::norm(mean)),
+             std::max(0.0f, turning) };
 }
 
 void soft_decisions::aim(const soft_decision* decisions,
@@ -221,6 +231,14 @@ float soft_decisions::slope(const soft_decision* decisions,
         sum += decisions[k].variance;
     const float unbiased = excess * variance();
     return sum / static_cast<float>(n) * (1 + unbiased) / unbiased;
+}
+
+float soft_decisions::turning(const soft_decision* decisions, std::size_t n) const
+{
+    float sum = 0;
+    for (std::size_t k = 0; k < n; ++k)
+        sum += decisions[k].turning;
+    return sum / static_cast<float>(n);
 }
 
 float soft_decisions::excess(const soft_decision* decisions, std::size_t n) const

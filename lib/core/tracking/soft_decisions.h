@@ -23,6 +23,7 @@ struct soft_decision {
     std::complex<float> received; //!< unbiased linear estimate less the decided point
     std::complex<float> linear;   //!< that of least mean square error, likewise
     float variance = 0;           //!< posterior variance
+    float turning = 0; //!< radians by which the mean turns with an estimate that turns by one
 };
 
 /*! Posterior means of decided symbols by the expected waveform.
@@ -79,6 +80,8 @@ public:
              float* expected) const;
     //! Mean slope of posterior means over linear estimates: variance of the former over that of the latter.
     float slope(const soft_decision* decisions, std::size_t n, float excess) const;
+    //! Mean slope in a turn of complex estimates, by which a phase shows less in means: what aim() takes for a phase.
+    float turning(const soft_decision* decisions, std::size_t n) const;
     //! Mean square of unbiased linear estimates around what was sent, by the posteriors, over variance().
     float excess(const soft_decision* decisions, std::size_t n) const;
 
