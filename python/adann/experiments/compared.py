@@ -39,8 +39,8 @@ def compare(model: core.model, samples: np.ndarray, labels: np.ndarray) -> dict:
     samples: complex64 (sps*n,), normalised; labels: uint8 (n,), known to be in step with them.
     """
     points = unit_points(model.constellation)
-    found = {FROZEN: _network(model, samples, labels, dict(mode="off")),
-             OURS: _network(model, samples, labels, dict(mode="lockstep"))}
+    found = {FROZEN: measure_network(model, samples, labels, dict(mode="off")),
+             OURS: measure_network(model, samples, labels, dict(mode="lockstep"))}
     found[LINEAR] = _best({step: measure(equalize_with_gnuradio(
         LINEAR, samples, points, model.sps, HALF_WINDOW, step, labels[:LABELLED]), labels, points)
         for step in _STEPS})
@@ -92,7 +92,8 @@ class _Posteriors:
         self._done += count
 
 
-def _network(model: core.model, samples: np.ndarray, labels: np.ndarray, settings: dict) -> dict:
+def measure_network(model: core.model, samples: np.ndarray, labels: np.ndarray, settings: dict) -> dict:
+    """measure() of what adann.equalizer decides with these settings, and of its posteriors."""
     counted = _Posteriors(labels, model.constellation.bits_per_symbol)
     equalize_captures(model, [Capture(samples)], {"it": settings}, counted={"it": counted})
     return _by_parts(counted.wrong, counted.lost, model.constellation.bits_per_symbol)

@@ -187,7 +187,7 @@ BOOST_DATA_TEST_CASE(a_late_echo_that_closes_the_eye_is_removed,
                      name,
                      sps)
 {
-    const auto all = received(name, sps, 65536, 11, [&](sent_symbols& sent, std::size_t) {
+    const auto all = received(name, sps, 98304, 11, [&](sent_symbols& sent, std::size_t) {
         const std::size_t late = 20 * sps + sps / 2;
         for (std::size_t i = sent.samples.size(); i-- > late;)
             sent.samples[i] += 0.35f * sent.samples[i - late];

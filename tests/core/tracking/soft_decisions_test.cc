@@ -39,7 +39,10 @@ struct qpsk_link {
     }
 
     //! Residuals of what a slicer of each symbol's second sample decides.
-    void receive(std::size_t n, float part = 0, const std::uint8_t* other = nullptr)
+    void receive(std::size_t n,
+                 float part = 0,
+                 const std::uint8_t* other = nullptr,
+                 float turn = 0)
     {
         std::uniform_int_distribution<int> any(0, 3);
         std::normal_distribution<float> normal(0, noise);
@@ -50,6 +53,11 @@ struct qpsk_link {
         waveform.expect(&sent[margin - reach], n + 2 * reach, samples.data());
         for (float& each : samples)
             each += normal(random);
+        for (std::size_t i = 0; turn != 0 && i < samples.size(); i += 2) {
+            const auto y = std::complex<float>(samples[i], samples[i + 1]) *
+                           std::polar(1.0f, turn);
+            samples[i] = y.real(), samples[i + 1] = y.imag();
+        }
         if (other) {
             std::vector<float> more(samples.size());
             waveform.expect(&other[margin - reach], n + 2 * reach, more.data());
@@ -188,6 +196,32 @@ BOOST_AUTO_TEST_CASE(what_is_aimed_at_does_not_follow_the_taps)
     BOOST_TEST(slope > 0.2f);
     BOOST_TEST(along(0) > 0.7 * slope / (1 + it.soft.variance()));
     BOOST_TEST(std::abs(along(slope)) < slope / 4);
+}
+
+// A turn shows in what is aimed at as it is, to a tenth, where one decision of five is wrong, and by a third
+// less or more in means alone: of 400,000 symbols the phase deviates by some 0.002.
+BOOST_AUTO_TEST_CASE(a_turn_is_measured_as_it_is)
+{
+    constexpr std::size_t n = 400'000;
+    constexpr float by = 0.05f;
+    qpsk_link it(0.45f);
+    it.receive(n, 0, nullptr, by);
+    const auto turned = [&](float slope) {
+        std::vector<float> target(n * it.waveform.stride());
+        it.waveform.expect(&it.decided[margin], n, target.data());
+        it.soft.aim(&it.found[margin], n, slope, target.data());
+        std::complex<double> sum = 0;
+        for (std::size_t i = 0; i < target.size(); i += 2) {
+            const float* const y = &it.samples[reach * it.waveform.stride() + i];
+            sum += std::complex<double>(target[i], -target[i + 1]) *
+                   std::complex<double>(y[0], y[1]);
+        }
+        return std::arg(sum);
+    };
+    const float slope = it.soft.turning(&it.found[margin], n);
+    BOOST_TEST(slope > 0.3f);
+    BOOST_TEST(turned(slope) == by, boost::test_tools::tolerance(0.1));
+    BOOST_TEST(turned(0) < 0.7 * by);
 }
 
 // In the mean over 50,000 symbols, within five standard deviations: a |z - P|² deviates by half its mean.
