@@ -264,6 +264,9 @@ void recovery::test(tracked_stream& stream,
         return;
     d_vain_tests = was_used || leads ? 0 : d_vain_tests + 1;
     if (is_worse || d_vain_tests == most_vain_tests) {
+        // An image or a constant may be of what was no signal: not the first, but the next start is without.
+        if (stream.corrected.iq && d_tries > most_vain_tests)
+            stream.corrected.iq->reset();
         if (const auto line = stream.carrier ? stream.carrier->find_line() : std::nullopt)
             return start_from(stream, *line);
         start_over(stream);
