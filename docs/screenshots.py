@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Makes the screenshots of this folder: ./dev run python3 docs/screenshots.py (wants xvfb)."""
+"""Makes the screenshots of this folder: ./dev docs --pictures."""
 
 import importlib
 import multiprocessing
@@ -15,16 +15,16 @@ DOCS = Path(__file__).resolve().parent
 EXAMPLES = DOCS.parent / "examples"
 BLOCKS = DOCS / "blocks"  # a picture of each, and of its dialog
 
-# Size of the window, seconds before and after the sliders are moved, and where to.
+# Seconds before and after the sliders are moved, and where to.
 SCENES = {
-    "vcsel_live": ((1200, 860), 7, 3, dict(power_first=0.14, power_main=0.46, power_late=0.40)),
-    "coded_live": ((1300, 860), 8, 8, dict(power_first=0.14, power_main=0.46, power_late=0.40)),
-    "coherent_live": ((1290, 960), 7, 3, dict(dispersion=145)),
-    "own_block_live": ((900, 480), 5, 5, dict(power_late=0.5)),
-    "qpsk_live": ((1500, 880), 8, 8, dict(echo=0.6, doppler=5)),
-    "burst_live": ((1300, 760), 12, 12, dict(doppler=30)),
-    "television_live": ((1100, 900), 15, 15, dict(turns=20)),
-    "sdr_live": ((1000, 960), 8, 0, {}),
+    "vcsel_live": (7, 3, dict(power_first=0.14, power_main=0.46, power_late=0.40)),
+    "coded_live": (8, 8, dict(power_first=0.14, power_main=0.46, power_late=0.40)),
+    "coherent_live": (7, 3, dict(dispersion=145)),
+    "own_block_live": (5, 5, dict(power_late=0.5)),
+    "qpsk_live": (8, 8, dict(echo=0.6)),
+    "burst_live": (12, 12, dict(doppler=30)),
+    "television_live": (15, 15, dict(turns=20)),
+    "sdr_live": (8, 0, {}),
 }
 
 
@@ -34,10 +34,10 @@ def draw_flowgraph(name, folder, picture):
     os.chdir(folder)
     sys.path.insert(0, str(folder))
     application = Qt.QApplication([])
-    size, before, after, sliders = SCENES[name]
-    options = dict(recording=str(folder / "echo")) if name == "sdr_live" else {}
-    top = getattr(importlib.import_module(name), name)(**options)
-    top.resize(*size)
+    before, after, sliders = SCENES[name]
+    module = importlib.import_module(name)
+    top = getattr(module, name)()
+    module.snippets_main_after_init(top)  # gives it its size
     top.show()
     top.start()
 
@@ -147,7 +147,6 @@ def main():
 def draw_all(folder):
     from PIL import Image
     (folder / "models").symlink_to(EXAMPLES / "models")
-    subprocess.run([sys.executable, EXAMPLES / "sdr_recording.py", "-o", folder], check=True)
     subprocess.run(["grcc", "-o", folder, *(EXAMPLES / f"{name}.grc" for name in SCENES)],
                    check=True)
     scenes = [(draw_companion, EXAMPLES / "own_block_live.grc", DOCS / "companion.png")]

@@ -7,11 +7,18 @@
 #include <gnuradio/buffer_reader.h>
 #include <gnuradio/io_signature.h>
 
+#include <algorithm>
+#include <limits>
+#include <utility>
+
 namespace gr::adann {
 
 namespace {
 
 const pmt::pmt_t port = pmt::mp("ber");
+// Symbols in which no delay was found, once there were some: a receiver's start has passed.
+constexpr std::uint64_t long_enough = 300'000;
+constexpr std::size_t most_told = 80; // characters of a permutation
 
 // A dictionary that takes its entries one by one.
 class dictionary
@@ -81,6 +88,8 @@ bool ber_counter_impl::start()
     d_was_locked = false;
     d_seen_relocks = 0;
     d_was_permuted.clear();
+    d_unknown = 0;
+    d_told_unaligned = false;
     return block::start();
 }
 
@@ -91,6 +100,8 @@ bool ber_counter_impl::stop()
     d_counter->end_sent();
     while (next())
         ;
+    if (d_counter->passed() && !d_counter->totals().bits)
+        warn_unaligned();
     return block::stop();
 }
 
@@ -169,11 +180,18 @@ int ber_counter_impl::general_work(int noutput_items,
         d_more = ber && produced == noutput_items;
         if (d_more)
             return produced;
-        const auto batch = next();
-        if (!batch)
+        if (const auto batch = next()) {
+            if (ber)
+                ber[produced++] = static_cast<float>(batch->counts.ber());
+            continue;
+        }
+        // One for each batch that nothing is known of.
+        const std::uint64_t unknown = d_counter->passed() / d_batch;
+        d_unknown = std::min(d_unknown, unknown);
+        if (!ber || d_unknown == unknown)
             break;
-        if (ber)
-            ber[produced++] = static_cast<float>(batch->counts.ber());
+        ber[produced++] = std::numeric_limits<float>::quiet_NaN();
+        ++d_unknown;
     }
     const bool finished = !d_counter->lacks_decided() && !d_counter->lacks_sent();
     return finished && !produced ? WORK_DONE : produced;
@@ -188,15 +206,32 @@ std::optional<core::batch_result> ber_counter_impl::next()
     const auto permuted = core::describe_permutation(d_counter->permutation());
     if (permuted != d_was_permuted && !permuted.empty())
         d_logger->warn(
-            "labels are permuted ({}): what the sender and this receiver call a "
+            "labels are permuted ({}{}): what the sender and this receiver call a "
             "label differs, errors are not counted",
-            permuted);
+            permuted.substr(0, most_told),
+            permuted.size() > most_told ? "..." : "");
     if (d_counter->locked() != d_was_locked || d_counter->relocks() != d_seen_relocks ||
         permuted != d_was_permuted) {
         d_was_permuted = permuted;
         publish_lock();
     }
+    if (d_counter->passed() >= long_enough)
+        warn_unaligned();
+    else if (d_was_locked)
+        d_told_unaligned = false;
     return batch;
+}
+
+// Once, until there is a lock. Permuted labels have a warning of their own.
+void ber_counter_impl::warn_unaligned()
+{
+    if (std::exchange(d_told_unaligned, true) || !d_was_permuted.empty())
+        return;
+    d_logger->warn("no delay up to {:d} symbols found at which decided and sent labels "
+                   "agree, nothing is counted: is the Search long enough, are both of "
+                   "the same data, and the labels in the same order?",
+                   d_search);
+    publish_lock();
 }
 
 void ber_counter_impl::publish_batch(const core::batch_result& batch)

@@ -48,6 +48,7 @@ private:
     std::optional<core::batch_result> next();
     void publish_batch(const core::batch_result& batch);
     void publish_lock();
+    void warn_unaligned();
 
     const core::constellation d_alphabet;
     const std::size_t d_batch;
@@ -64,6 +65,9 @@ private:
     bool d_more = false;       // batches, but the output was full
     bool d_was_locked = false;
     std::uint64_t d_seen_relocks = 0;
+    std::uint64_t d_unknown =
+        0; // batches that output 0 told as NaN since there was a lock
+    bool d_told_unaligned = false;
     std::string d_was_permuted;
 };
 

@@ -2,6 +2,7 @@
 #include "equalizer_impl.h"
 
 #include "core/common/checks.h"
+#include "core/common/printable.h"
 #include "core/signal/known_frame.h"
 
 #include <algorithm>
@@ -303,6 +304,17 @@ std::int64_t equalizer_impl::known_position() const
 {
     const auto position = d_core.known_position();
     return position ? static_cast<std::int64_t>(*position) : -1;
+}
+
+void equalizer_impl::set_loss(const std::string& loss)
+{
+    std::string allowed;
+    for (const auto& each : words(loss_kind{})) {
+        if (loss == each.name)
+            return d_core.set_loss(each.value);
+        allowed += (allowed.empty() ? "" : ", ") + std::string(each.name);
+    }
+    core::refuse("loss", "'" + core::printable(loss) + "'", allowed);
 }
 
 std::string equalizer_impl::network() const

@@ -44,6 +44,7 @@ public:
     {
         d_core.set_epsilon(epsilon);
     }
+    void set_loss(const std::string& loss) override;
     void set_frozen(bool frozen) override { d_core.freeze(frozen); }
     void set_front_filter(bool follows) override { d_core.set_front_filter(follows); }
     std::uint64_t steps() const override { return d_core.status().steps; }
@@ -120,11 +121,13 @@ private:
     std::set<std::string> d_asked; // paths that are still to be saved to
 
     // The adapter's.
-    log_limit d_errors;
+    log_limit d_errors, d_starts;
     using clock = std::chrono::steady_clock;
     const bool d_live;
     clock::time_point d_told_step, d_told_drops, d_told_pause;
     std::uint64_t d_drops_at_start = 0;
+    double d_told_share = 1; // of the batches that are trained on
+    std::optional<core::guard::candidate> d_told_rollback;
     bool d_pause_told = false;
     core::adaptive_equalizer d_core;
 };

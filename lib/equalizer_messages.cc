@@ -5,12 +5,34 @@
 #include "core/common/printable.h"
 
 #include <cmath>
+#include <optional>
+#include <utility>
 
 namespace gr::adann {
 
 namespace {
 const pmt::pmt_t status_port = pmt::mp("status");
 const pmt::pmt_t control_port = pmt::mp("control");
+constexpr double drops_grow = 10; // the share that is trained on, since it was told
+
+// A real number of any type.
+std::optional<double> real(const pmt::pmt_t& value)
+{
+    if (pmt::is_uint64(value)) // to_double() does not know it
+        return static_cast<double>(pmt::to_uint64(value));
+    return pmt::is_real(value) || pmt::is_integer(value)
+               ? std::optional(pmt::to_double(value))
+               : std::nullopt;
+}
+
+// As widgets send it: a boolean, or 0 and 1.
+std::optional<bool> truth(const pmt::pmt_t& value)
+{
+    if (pmt::is_bool(value))
+        return pmt::to_bool(value);
+    const auto number = real(value);
+    return number == 0 || number == 1 ? std::optional(number == 1) : std::nullopt;
+}
 } // namespace
 
 void equalizer_impl::register_ports()
@@ -46,7 +68,7 @@ void equalizer_impl::control(const pmt::pmt_t& message)
                 refuse(command,
                        "allowed: freeze, resume, reset, (freeze . bool), (front_filter . "
                        "bool), (learning_rate . number), (sigma . number), (epsilon . "
-                       "number), (save . path), or a dictionary of these");
+                       "number), (loss . name), (save . path), or a dictionary of these");
         } catch (const std::invalid_argument& error) {
             refuse(command, error.what());
         }
@@ -56,19 +78,21 @@ void equalizer_impl::control(const pmt::pmt_t& message)
 // Whether a word is known, and its value fits.
 bool equalizer_impl::obey(const std::string& word, const pmt::pmt_t& value)
 {
-    const bool is_true = pmt::is_bool(value) && pmt::to_bool(value);
+    const std::optional<bool> is_true = truth(value);
     std::optional<float> number = automatic;
-    if (pmt::is_number(value) && !pmt::is_complex(value))
-        number = static_cast<float>(pmt::to_double(value));
+    if (const auto given = real(value))
+        number = static_cast<float>(*given);
     const bool is_number = number || pmt::is_null(value);
-    if (word == "freeze" && pmt::is_bool(value))
-        set_frozen(is_true);
-    else if (word == "front_filter" && pmt::is_bool(value))
-        set_front_filter(is_true);
-    else if (word == "resume" && is_true)
+    if (word == "freeze" && is_true)
+        set_frozen(*is_true);
+    else if (word == "front_filter" && is_true)
+        set_front_filter(*is_true);
+    else if (word == "resume" && is_true.value_or(false))
         set_frozen(false);
-    else if (word == "reset" && pmt::is_bool(value)) // a button's release changes nothing
-        is_true ? d_core.request_reset() : void();
+    else if (word == "reset" && is_true) // a button's release changes nothing
+        *is_true ? d_core.request_reset() : void();
+    else if (word == "loss" && pmt::is_symbol(value))
+        set_loss(pmt::symbol_to_string(value));
     else if (word == "save" && pmt::is_symbol(value))
         save(pmt::symbol_to_string(value));
     else if (word == "learning_rate" && is_number)
@@ -93,7 +117,7 @@ void equalizer_impl::save(const std::string& path)
     d_core.request_save(path);
 }
 
-// Of the adapter. What is told again and again is told once a minute.
+// Of the adapter. What is told again and again is told once a minute, and drops as they grow.
 void equalizer_impl::log(const core::adaptation_event& event)
 {
     using core::event_kind;
@@ -111,7 +135,7 @@ void equalizer_impl::log(const core::adaptation_event& event)
         break;
     case event_kind::start:
         d_drops_at_start = event.dropped;
-        d_logger->info("{:s}", event.detail);
+        d_logger->info("{:s}{:s}", event.detail, d_starts.left_out());
         break;
     case event_kind::paused:
         if ((d_pause_told = minute_since(d_told_pause)))
@@ -122,12 +146,25 @@ void equalizer_impl::log(const core::adaptation_event& event)
         if (std::exchange(d_pause_told, false))
             d_logger->info("adaptation: resumed");
         break;
-    case event_kind::step:
-        if (event.dropped > d_drops_at_start && minute_since(d_told_drops))
+    case event_kind::frozen:
+        if (!d_core.started())
+            d_logger->warn("frozen before it has started: {:s} decides until it is "
+                           "resumed",
+                           network());
+        break;
+    case event_kind::step: {
+        const std::uint64_t dropped = event.dropped - d_drops_at_start;
+        const double all = static_cast<double>(event.steps + dropped);
+        const double share = static_cast<double>(event.steps) / all;
+        const bool grows = share < d_told_share / drops_grow;
+        if (dropped && (minute_since(d_told_drops) || grows)) {
+            d_told_share = share;
             d_logger->info("trained on {:d} of {:d} batches; decisions are not affected",
                            event.steps,
-                           event.steps + event.dropped - d_drops_at_start);
+                           event.steps + dropped);
+        }
         break;
+    }
     default:
         break;
     }
@@ -137,6 +174,8 @@ void equalizer_impl::log(const core::adaptation_event& event)
 void equalizer_impl::publish(const core::adaptation_event& event)
 {
     using core::event_kind;
+    if (event.what == event_kind::start && !d_core.started() && !d_starts.allows())
+        return; // it tries again and again
     log(event);
     if (event.what == event_kind::saved || event.what == event_kind::error) {
         const std::lock_guard<std::mutex> lock(d_asking);
@@ -144,6 +183,12 @@ void equalizer_impl::publish(const core::adaptation_event& event)
                                         : (d_asked.clear(), 0);
     }
     d_estimated = static_cast<float>(event.estimated.ber);
+    // Training that starts over again and again from the same network changes nothing to be seen.
+    if (event.what == event_kind::rollback &&
+        std::exchange(d_told_rollback, event.in_use) == event.in_use)
+        return;
+    if (d_told_rollback != event.in_use)
+        d_told_rollback.reset();
     if (pmt::is_null(message_subscribers(status_port)))
         return;
     if (event.what == event_kind::step && d_live) {

@@ -2,7 +2,9 @@
 #include "feature_windower_impl.h"
 
 #include <algorithm>
+#include <boost/interprocess/mapped_region.hpp>
 #include <gnuradio/io_signature.h>
+#include <numeric>
 
 namespace gr::adann {
 
@@ -22,6 +24,11 @@ feature_windower_impl::feature_windower_impl(const core::window_geometry& window
     // The scheduler keeps the samples before the current symbol, zeros at first.
     set_history(d_window.samples_before() + 1);
     set_relative_rate(1, d_window.sps());
+    // A buffer holds whole pages and whole vectors. Where that is more than GNU Radio's usual size
+    // it warns, unless it was asked for.
+    const std::size_t page = boost::interprocess::mapped_region::get_page_size();
+    const std::size_t vector = d_window.dimension() * sizeof(float);
+    set_min_output_buffer(0, page / std::gcd(page, vector));
 }
 
 void feature_windower_impl::forecast(int noutput_items, gr_vector_int& required)

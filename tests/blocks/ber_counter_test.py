@@ -109,7 +109,54 @@ def test_unrelated_streams_give_no_rate(with_output):
     top.run()
     assert not counter.locked() and counter.bits() == 0 and np.isnan(counter.ber())
     assert counter.interval() == (0, 1)
-    assert messages.num_messages() == 0 and (sink is None or len(sink.data()) == 0)
+    assert messages.num_messages() == 0 and (sink is None or np.isnan(sink.data()).all())
+    if sink:  # once for each batch of the labels that it has passed over
+        assert 1000 < len(sink.data()) < 3000
+
+
+def test_streams_that_never_align_are_told_once(capfd):
+    random = np.random.default_rng(4)
+    decided, sent = random.integers(0, 16, (2, 1_000_000), dtype=np.uint8)
+    counter = adann.ber_counter("16qam", 8192, 100)
+    top, sink, messages = flowgraph(decided, sent, counter)
+    top.run()
+    log = capfd.readouterr()
+    lines = [line for line in (log.out + log.err).splitlines() if "ber_counter" in line]
+    assert len(lines) == 1 and "no delay up to 100 symbols found" in lines[0] and "same order" in lines[0]
+    assert [m["locked"] for m in stored(messages)] == [False]
+    assert counter.bits() == 0 and np.isnan(sink.data()).all()
+
+
+def test_what_is_not_counted_for_a_while_is_not_known():
+    """Neither a rate of 0, nor the latest one, while labels of something else come."""
+    random = np.random.default_rng(5)
+    decided, sent, _ = streams(600_000, rate=0)
+    decided[100_000:400_000] = random.integers(0, 4, 300_000)
+    counter = adann.ber_counter("pam4", 4096)
+    top, sink, _ = flowgraph(decided, sent, counter)
+    top.run()
+    rates = np.array(sink.data())
+    unknown = np.flatnonzero(np.isnan(rates))
+    assert counter.locked() and 20 <= unknown[0] <= 26  # batches before the change
+    assert 30 < unknown.size < 110 and unknown[-1] - unknown[0] == unknown.size - 1
+    assert rates[~np.isnan(rates)].max() < 0.2 and rates[-1] == 0
+
+
+@pytest.mark.parametrize("size", [16, 64])
+def test_labels_in_another_order_are_told_in_a_line(capfd, size):
+    """Of many points, too: a random order of 16QAM agrees in one label of ten."""
+    random = np.random.default_rng(6)
+    sent = random.integers(0, size, 100_000, dtype=np.uint8)
+    order = random.permutation(size).astype(np.uint8)
+    counter = adann.ber_counter(f"{size}qam")
+    top, _, messages = flowgraph(order[sent], sent, counter)
+    top.run()
+    log = capfd.readouterr()
+    lines = [line for line in (log.out + log.err).splitlines() if "ber_counter" in line]
+    assert len(lines) == 1 and "labels are permuted (" in lines[0] and len(lines[0]) < 300
+    assert not counter.locked() and counter.bits() == 0
+    told = [m for m in stored(messages) if "locked" in m]
+    assert [(m["locked"], m["permuted"]) for m in told] == [(False, counter.permuted())] and counter.permuted()
 
 
 def test_a_slip_is_announced_and_counting_goes_on():

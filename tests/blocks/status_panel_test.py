@@ -8,7 +8,7 @@ os.environ["QT_QPA_PLATFORM"] = "offscreen"
 import numpy as np
 import pytest
 from gnuradio import adann, blocks, gr
-from PyQt5 import QtWidgets
+from PyQt5 import QtCore, QtGui, QtWidgets
 
 STEP = {"event": "step", "loss": 0.1, "confidence": 0.9, "network": "adaptive", "refined": True, "step": 9,
         "updates": 8, "dropped": 3, "rejected": 1, "rollbacks": 0, "queued": 2, "ber": 3e-4, "ber_low": 1e-4,
@@ -47,6 +47,56 @@ def test_it_shows_what_an_equalizer_tells(application):
     assert panel.widget.text("latest event") == "rollback why"
     panel.widget.told.emit({"event": "start", "detail": "a stage", "network": "linear"})
     assert panel.widget.text("network in use") == "linear"
+    panel.widget.told.emit({"event": "rollback", "detail": "over from the weights 'offline'", "network": "offline"})
+    assert panel.widget.text("network in use") == "initial"  # nobody who starts with nothing knows of a file
+    assert panel.widget.text("latest event") == "rollback over from the weights 'initial'"
+
+
+@pytest.mark.parametrize("counter", [False, True])
+def test_its_size_is_the_same_whatever_it_tells(application, counter):
+    """What lies below it moves while somebody drags a slider."""
+    panel = adann.status_panel("Here")
+    if counter:
+        panel.widget.told.emit({**BATCH, "gmi": 1.87654, "ngmi": 0.93827, "code_rate": "9/10"})
+    panel.widget.show()
+    application.processEvents()
+    panel.widget.told.emit(STEP)
+    application.processEvents()
+    narrow, sizes = panel.widget.minimumSizeHint().width(), set()
+    assert narrow < 950
+    for width in narrow, narrow + 300:
+        for event in ("start", "x " * 300), ("error", "two\nlines"), ("reset", ""), ("step", ""):
+            panel.widget.told.emit({**STEP, "event": event[0], "detail": event[1]})
+            panel.widget.resize(width, 10)
+            application.processEvents()
+            sizes.add((panel.widget.sizeHint().height(), panel.widget.height(), panel.widget.sizeHint().width()))
+            assert panel.widget.width() == width
+    assert len(sizes) == 1
+
+
+def test_the_words_of_events_do_not_overlap(application, monkeypatch):
+    panel = adann.status_panel("Here", history=60)
+    panel.widget.resize(700, 260)
+    now = [1000.0]
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    for event in ["start"] * 3 + ["rollback"] * 4:
+        panel.widget.told.emit({"event": event})
+        now[0] += 1
+    drawn = []
+    plain = QtGui.QPainter.drawText
+
+    def draw(painter, *arguments):
+        if isinstance(arguments[0], QtCore.QPointF):
+            width = painter.fontMetrics().horizontalAdvance(arguments[1])
+            drawn.append((arguments[0].x(), arguments[0].x() + width, arguments[1]))
+        return plain(painter, *arguments)
+
+    monkeypatch.setattr("gnuradio.adann.blocks.status_panel.QtGui.QPainter.drawText", draw)
+    picture(panel)
+    drawn.sort()
+    assert drawn and drawn[-1][2] == "rollback" and len(drawn) < 7
+    assert all(left[1] < right[0] for left, right in zip(drawn, drawn[1:]))
+    assert drawn[-1][1] <= panel.widget.width()
 
 
 def test_it_shows_what_a_ber_counter_tells(application):
@@ -79,7 +129,7 @@ def test_a_running_equalizer_reaches_it(application):
     top.msg_connect(equalizer, "status", panel, "status")
     top.run()
     application.processEvents()
-    assert panel.widget.text("network in use") in ("offline", "adaptive", "last good")
+    assert panel.widget.text("network in use") in ("initial", "adaptive", "last good")
 
 
 def test_a_history_out_of_range_is_refused(application):

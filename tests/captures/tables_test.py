@@ -66,6 +66,12 @@ READ = {
     "an index from 1, and an interval in the title": (
         table("Sampling Interval (ns);0.5\nPoint;Volt\n", INDEX + 1, ONE, between=";", form=("{}", "{:.6f}")),
         {"1": ONE}),
+    "OWON": (table("Waveform,CH1\nPoints,300\nTime interval:,0.5nS\n\n#,Voltage(mV)\n", INDEX, ONE * 1e3,
+                   form=("{}", "{:.6f}")), {"1": ONE}),
+    "an increment": (table("Horizontal Increment;500 ps\nIndex;Volt\n", INDEX, ONE, between=";", form=("{}", "{:.6f}")),
+                     {"1": ONE}),
+    "a time step in words": (table("# time step = 0.5 ns\n", ONE), {"1": ONE}),
+    "times whose step is told with its unit": (table("#timebase=0.0005us\n#size=300\n", TIMES * 1e6, ONE), {"1": ONE}),
     "a rate alone": (table("; CSV by some logger\n; Samplerate: 2000 MHz\n; Channels (1/1): A1\n", ONE), {"1": ONE}),
     "a sample interval that times without a unit lack": (
         table("Sample Interval,5e-10\nTime,CH1\n", TIMES * 1e9, ONE), {"1": ONE}),
@@ -134,7 +140,9 @@ def test_lines_may_end_as_on_an_old_macintosh(tmp_path):
 
 
 @pytest.mark.parametrize("title, first", [
-    ("Index,CH1 (V)\n", INDEX), ("", INDEX), ("Time (min),CH1 (V)\n", TIMES * 1e9), ("Time (div),CH1\n", TIMES * 1e9),
+    ("Index,CH1 (V)\n", INDEX), ("Time,CH1 (V)\n", INDEX), ("t,U\n", INDEX + 1),
+    ("#,U (V)\nTime base,x\n", INDEX), ("", INDEX), ("Time (min),CH1 (V)\n", TIMES * 1e9),
+    ("Time (div),CH1\n", TIMES * 1e9),
     ("# all times in the first column (ns)\n", TIMES * 1e9)])
 def test_a_rate_that_is_not_told_is_not_guessed(tmp_path, title, first):
     right(read_scope_files([written(tmp_path, table(title, first, ONE))]), {"1": ONE}, None)

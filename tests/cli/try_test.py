@@ -212,6 +212,7 @@ def test_what_is_doubtful_is_the_first_line(tmp_path, made, doubt, settles):
     assert first.startswith("doubtful: ") and doubt in first and settles in first
 
 
+@pytest.mark.filterwarnings("error")  # of NumPy's none reaches the user
 def test_too_few_symbols_are_told(tmp_path):
     made_records.at_carrier("pam2", 700, 0.02, 12, 11_967, 9570)[0].tofile(tmp_path / "a.f32")
     result = adann("try", tmp_path / "a.f32", "--sample-rate", made_records.FS, "-o", tmp_path / "out")

@@ -3,6 +3,7 @@
 
 import os
 import pathlib
+import re
 import types
 
 import numpy as np
@@ -145,6 +146,8 @@ def test_an_equalizer_without_a_model_is_made_of_constellation_and_samples(
     ("mlse", {"constellation": "16qam"},
      "type == 'complex' or constellation in ('pam2', 'pam4', 'pam8', 'bpsk', 'gr:bpsk', 'given')"),
     ("ber_counter", {"constellation": "given"}, "constellation != 'given' or points != ()"),
+    *((name, {"constellation": "given", "points": "2"}, "or give a Constellation Object")
+      for name in ("ber_counter", "equalizer", "mlse", "receiver")),
     ("normalizer", {"window": "100"}, "statistics == 'fixed' or 1024 <= window <= 2**30"),
     ("resampler", {"symbol_rate": "0"}, "symbol_rate > 0"),
     ("soft_bits", {"convention": "by_hand", "scale": "0"}, "1e-3 <= scale <= 1e3"),
@@ -154,6 +157,17 @@ def test_an_equalizer_without_a_model_is_made_of_constellation_and_samples(
 def test_grc_says_what_is_wrong_with_a_parameter(platform, name, parameters, expression):
     block = new_block(platform, f"adann_{name}", **parameters)
     assert any(expression in message for message in errors(block)), errors(block)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_is_asserted_is_told_in_the_dialogs_words(platform, name):
+    """GRC shows an assertion that fails as it stands, so each ends in what is allowed."""
+    block = new_block(platform, name)
+    labels = [parameter.name.split(" (")[0] for parameter in block.params.values()]
+    for expression in block.asserts:
+        said = re.search(r" or not '([^']+)'$", expression)
+        assert said and any(label in said[1] for label in labels), expression
+        assert len(said[1]) < 110
 
 
 @pytest.mark.parametrize("adaptation, known, drawn", [

@@ -121,6 +121,21 @@ def test_the_radio_chain_keeps_its_frames_through_an_echo(compiled, tmp_path):
     assert adaptive >= 270 and 75 < plain < 150  # a quarter of them is without the echo
 
 
+@pytest.mark.parametrize("name, said", [
+    ("sdr_headless", r"frames: 29\d with AdaNN"), ("equalize_file", r"BER [12]\.\d+e-04")])
+def test_what_needs_a_recording_makes_it_at_its_first_start(name, said, compiled, tmp_path):
+    """In a folder with nothing in it, and no models either."""
+    for _ in range(2):
+        done = subprocess.run([sys.executable, str(compiled / f"{name}.py")], cwd=tmp_path, capture_output=True,
+                              text=True, timeout=600)
+        assert done.returncode == 0 and re.search(said, done.stdout), done.stdout + done.stderr
+    missing = ["--recording" if name == "sdr_headless" else "--capture", "none.sigmf-meta"]
+    done = subprocess.run([sys.executable, str(compiled / f"{name}.py"), *missing], cwd=tmp_path, capture_output=True,
+                          text=True, timeout=600)
+    assert done.returncode == 1 and "none.sigmf-meta: no such file" in done.stderr
+    assert not (tmp_path / "none.sigmf-meta").exists()
+
+
 # What a user sees on the screen, without one: the last points of the plot of both networks.
 CAPTURE_LIVE = """
 import time

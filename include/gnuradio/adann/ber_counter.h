@@ -22,11 +22,11 @@ namespace gr::adann {
  * have nothing to do with each other has a probability below 1e-12 per window searched.
  *
  * Where another order of the labels explains the streams, as between two bit mappings or
- * for a mirrored spectrum, it does not lock either, and says which: all permutations of
- * up to 4 labels are tried, the reflections of more.
+ * for a mirrored spectrum, it does not lock either, and says which. Where nothing does for
+ * 300,000 symbols, or to the end of a stream, it says that, too.
  *
  * Output 0, optional, gives the bit error rate of each batch as it completes, one float
- * per batch. A slip (inserted or deleted symbols) ends a batch early, and so does the end
+ * per batch, and NaN for each batch of labels in which no delay is found. A slip (inserted or deleted symbols) ends a batch early, and so does the end
  * of a stream; if the flowgraph is stopped, the unfinished batch is only in messages and
  * totals. Message port `ber`:
  * - per batch a dictionary of `batch` (its number), `first` (number of its first
@@ -54,7 +54,7 @@ public:
      * \param search largest delay in symbols that is looked for, either way, 0 to 16384
      * \throws std::invalid_argument if a parameter is out of range
      */
-    static sptr make(const std::string& constellation = "pam4",
+    static sptr make(const std::string& constellation = "gr:qpsk",
                      std::size_t batch = 8192,
                      unsigned search = 1024);
 

@@ -156,7 +156,8 @@ struct ber_estimate {
  * steps come at most 20 times a second. Message port `control`: the symbols freeze, resume
  * and reset (to the offline network), a pair, or a dictionary of them: (freeze . bool),
  * (front_filter . bool), (learning_rate . x), (sigma . x) and (epsilon . x), where () is
- * automatic, and (save . path), which writes a checkpoint. Source: the paper, Section II,
+ * automatic, (loss . name), and (save . path), which writes a checkpoint; 0 and 1 are booleans,
+ * too. Training that starts over again and again from the same network is one event. Source: the paper, Section II,
  * Fig. 2 and Algorithm 2.
  */
 class ADANN_API equalizer : virtual public gr::block
@@ -189,6 +190,8 @@ public:
     virtual void set_learning_rate(std::optional<float> learning_rate) = 0;
     virtual void set_sigma(std::optional<float> sigma) = 0;
     virtual void set_epsilon(std::optional<float> epsilon) = 0;
+    //! One of those without known labels, or with "supervised" that alone.
+    virtual void set_loss(const std::string& loss) = 0;
     //! Stops (true) or resumes learning; what was learnt stays in use.
     virtual void set_frozen(bool frozen) = 0;
     //! Has the front filter follow (true, as at first), or do nothing.

@@ -245,6 +245,17 @@ void adaptive_equalizer::set_epsilon(std::optional<float> epsilon)
     change_training([epsilon](training_settings& t) { t.epsilon = epsilon; });
 }
 
+void adaptive_equalizer::set_loss(loss_kind loss)
+{
+    if (row(loss).supervised() != row(d_settings.loss).supervised())
+        refuse("loss",
+               std::string("'") + name(loss) + "'",
+               row(d_settings.loss).supervised()
+                   ? "'supervised', which it was made with"
+                   : "one that needs no known labels, as that it was made with");
+    change_training([loss](training_settings& t) { t.loss = loss; });
+}
+
 template <typename change>
 void adaptive_equalizer::change_training(change make)
 {

@@ -179,6 +179,8 @@ public:
     void set_learning_rate(std::optional<float> rate);
     void set_sigma(std::optional<float> sigma);
     void set_epsilon(std::optional<float> epsilon);
+    //! Nor may it need known labels where the one before did not, or the other way round.
+    void set_loss(loss_kind loss);
 
     /*! Slots of the queue: one is being filled and one trained on; the others ride out a
      * slow step and the bursts in which a scheduler hands over samples, some 65536

@@ -139,8 +139,10 @@ std::string blind_start::take(const feature_view& batch,
             return said;
         return (said.empty() ? "" : said + "; then ") + train(goes_on);
     } catch (const eye_closed& problem) {
+        // The first symbols may be what the filters before this are filled by.
+        const bool first = !d_looked && !std::exchange(d_tried, true);
         begin();
-        if (!std::exchange(d_failed, true))
+        if (!first && !std::exchange(d_failed, true))
             return std::string(problem.what()) +
                    "; until one does, decisions are those of the sample in the middle";
     }
@@ -203,6 +205,7 @@ std::string blind_start::look()
     d_error = fitted.error;
     d_looked = d_changed = true;
     d_failed = false;
+    d_tried = true;
     return text(
                "a linear equalizer decides, modulation error ratio %.1f dB; a network is "
                "trained after ",

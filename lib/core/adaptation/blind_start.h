@@ -104,7 +104,7 @@ private:
     double d_error = 0;                                // of the first linear equalizer
     std::vector<double> d_taps;                        // of the latest one
     bool d_looked = false, d_changed = false, d_done = false;
-    bool d_failed = false; // and it was told
+    bool d_tried = false, d_failed = false; // to find a linear equalizer; and it was told
 };
 
 } // namespace gr::adann::core

@@ -8,6 +8,10 @@ namespace gr::adann::core {
 
 namespace {
 
+constexpr std::size_t enumerated = 4; // labels of which all permutations are tried
+constexpr std::int64_t recurring =
+    1024; // pairs: 256 labels in order recur some 10 times as often
+
 std::size_t agreements(const std::uint8_t* a, const std::uint8_t* b, std::size_t n)
 {
     std::size_t total = 0;
@@ -76,14 +80,14 @@ double evidence(std::uint64_t matches, std::uint64_t n, double chance)
 namespace {
 
 // All permutations of few labels but the symmetries, the reflections of many.
-std::vector<std::vector<std::uint8_t>> permutations_of(const constellation& alphabet)
+std::vector<alignment_search::order> permutations_of(const constellation& alphabet)
 {
     std::vector<std::uint8_t> each{ 0, 1, 2, 3 };
-    if (alphabet.size() > each.size())
+    if (alphabet.size() > enumerated)
         return alphabet.reflections();
     each.resize(alphabet.size());
     const auto& symmetries = alphabet.symmetries();
-    std::vector<std::vector<std::uint8_t>> all;
+    std::vector<alignment_search::order> all;
     do
         if (std::find(symmetries.begin(), symmetries.end(), each) == symmetries.end())
             all.push_back(each);
@@ -99,6 +103,7 @@ alignment_search::alignment_search(const constellation& alphabet,
     : d_labels(alphabet.size()),
       d_search(search),
       d_permutations(permutations_of(alphabet)),
+      d_pairs(d_labels * d_labels),
       d_undone(std::max(alphabet.symmetries().size(), d_permutations.size()),
                std::vector<std::uint8_t>(longest))
 {
@@ -123,7 +128,7 @@ std::optional<alignment_search::match> alignment_search::find(const label_stream
     return best(d_undo, decided, from, length, sent, centre, d_search);
 }
 
-std::optional<alignment_search::match>
+std::optional<alignment_search::permuted>
 alignment_search::find_permuted(const label_stream& decided,
                                 std::int64_t from,
                                 std::size_t length,
@@ -131,7 +136,96 @@ alignment_search::find_permuted(const label_stream& decided,
                                 std::int64_t centre,
                                 std::int64_t search)
 {
-    return best(d_undo_permutation, decided, from, length, sent, centre, search);
+    std::optional<permuted> found;
+    if (const auto tried =
+            best(d_undo_permutation, decided, from, length, sent, centre, search))
+        found = { d_permutations[tried->where.symmetry], tried->error_rate };
+    if (d_labels <= enumerated)
+        return found;
+    const auto seen = shown(decided, from, length, sent, centre, search);
+    return seen && !(found && found->error_rate <= seen->error_rate) ? seen : found;
+}
+
+std::optional<alignment_search::permuted>
+alignment_search::shown(const label_stream& decided,
+                        std::int64_t from,
+                        std::size_t length,
+                        const label_stream& sent,
+                        std::int64_t centre,
+                        std::int64_t search)
+{
+    const auto cell = [&](std::int64_t i, std::int64_t delay) -> std::uint32_t& {
+        return d_pairs[*sent.at(i - delay) * d_labels + *decided.at(i)];
+    };
+    // What pairs recur at each delay, per pair of symbols, in the middle of the window.
+    const auto all = static_cast<std::int64_t>(length);
+    const std::int64_t first = from + std::max<std::int64_t>(0, (all - recurring) / 2);
+    const std::int64_t last = std::min(first + recurring, from + all);
+    std::optional<std::int64_t> delay;
+    double most = 0;
+    for (std::int64_t each = centre - search; each <= centre + search; ++each) {
+        const std::int64_t low = std::max(first, sent.begin() + each);
+        const std::int64_t high = std::min(last, sent.end() + each);
+        if (high - low < recurring / 2)
+            continue;
+        std::uint64_t recurrences = 0;
+        for (std::int64_t i = low; i < high; ++i)
+            recurrences += cell(i, each)++;
+        for (std::int64_t i = low; i < high; ++i)
+            cell(i, each) = 0;
+        const auto pairs = static_cast<double>(high - low);
+        const double found = static_cast<double>(recurrences) / pairs / pairs;
+        if (found > most) {
+            most = found;
+            delay = each;
+        }
+    }
+    if (!delay)
+        return std::nullopt;
+    const std::int64_t low = std::max(from, sent.begin() + *delay);
+    const std::int64_t high = std::min(from + all, sent.end() + *delay);
+    std::vector<std::size_t> pairs; // those that occur
+    for (std::int64_t i = low; i < high; ++i)
+        if (cell(i, *delay)++ == 0)
+            pairs.push_back(&cell(i, *delay) - d_pairs.data());
+    // The most frequent pairs first, each label once; those that never came stay what they are,
+    // where they can.
+    std::sort(pairs.begin(), pairs.end(), [this](std::size_t a, std::size_t b) {
+        return d_pairs[a] != d_pairs[b] ? d_pairs[a] > d_pairs[b] : a < b;
+    });
+    std::vector<bool> is_sent(d_labels), is_decided(d_labels);
+    std::vector<double> sent_count(d_labels), decided_count(d_labels);
+    permuted found{ order(d_labels), 1 };
+    std::uint64_t matches = 0;
+    const auto take = [&](std::size_t s, std::size_t d) {
+        if (is_sent[s] || is_decided[d])
+            return;
+        is_sent[s] = is_decided[d] = true;
+        found.labels[s] = static_cast<std::uint8_t>(d);
+        matches += d_pairs[s * d_labels + d];
+    };
+    for (const std::size_t pair : pairs) {
+        sent_count[pair / d_labels] += d_pairs[pair];
+        decided_count[pair % d_labels] += d_pairs[pair];
+        take(pair / d_labels, pair % d_labels);
+    }
+    for (std::size_t s = 0; s < d_labels; ++s)
+        take(s, s);
+    for (std::size_t s = 0; s < d_labels; ++s)
+        for (std::size_t d = 0; d < d_labels && !is_sent[s]; ++d)
+            take(s, d);
+    for (const std::size_t pair : pairs)
+        d_pairs[pair] = 0;
+    const auto n = static_cast<double>(high - low);
+    double chance = 0;
+    for (std::size_t s = 0; s < d_labels; ++s)
+        chance += sent_count[s] * decided_count[found.labels[s]] / n / n;
+    const double tests = std::log(2.0 * static_cast<double>(search) + 1) +
+                         std::lgamma(static_cast<double>(d_labels) + 1); // permutations
+    if (evidence(matches, high - low, chance) <= tests - std::log(false_alarm))
+        return std::nullopt;
+    found.error_rate = 1 - static_cast<double>(matches) / n;
+    return found;
 }
 
 std::optional<alignment_search::match> alignment_search::best(const tables& undo,

@@ -68,23 +68,26 @@ public:
                               const label_stream& sent,
                               std::int64_t centre);
 
-    /*! The same where no symmetry but another order of the labels relates the streams, as
-     * between two senders' bit mappings, or a mirrored constellation: all permutations of
-     * up to 4 labels, the reflections of more. `where.symmetry` is an index into
-     * permutations().
-     * \param search largest delay from the centre that is tried */
-    std::optional<match> find_permuted(const label_stream& decided,
-                                       std::int64_t from,
-                                       std::size_t length,
-                                       const label_stream& sent,
-                                       std::int64_t centre,
-                                       std::int64_t search);
+    //! Another order of the labels: [l] is the label decided for the sent label l.
+    using order = std::vector<std::uint8_t>;
+    struct permuted {
+        order labels;
+        double error_rate; //!< of the symbols compared
+    };
 
-    //! Those tried: entry [p][l] is the label decided for the sent label l.
-    const std::vector<std::vector<std::uint8_t>>& permutations() const
-    {
-        return d_permutations;
-    }
+    /*! The same where no symmetry but another order of the labels relates the streams, as
+     * between two senders' bit mappings, or a mirrored constellation. All permutations of
+     * up to 4 labels are tried. Of more labels it is the reflections, and the one that the
+     * streams show: at the delay where pairs of a decided and a sent label recur most, each
+     * sent label is the one that is decided most often with it. Bonferroni's correction is
+     * for all permutations then.
+     * \param search largest delay from the centre that is tried */
+    std::optional<permuted> find_permuted(const label_stream& decided,
+                                          std::int64_t from,
+                                          std::size_t length,
+                                          const label_stream& sent,
+                                          std::int64_t centre,
+                                          std::int64_t search);
 
     std::size_t symmetries() const { return d_undo.size(); }
     //! Label l as it was before symmetry s: undo(s)[l].
@@ -101,9 +104,18 @@ private:
                               std::int64_t centre,
                               std::int64_t search);
 
+    std::optional<permuted> shown(const label_stream& decided,
+                                  std::int64_t from,
+                                  std::size_t length,
+                                  const label_stream& sent,
+                                  std::int64_t centre,
+                                  std::int64_t search);
+
     std::size_t d_labels;
     std::int64_t d_search;
-    std::vector<std::vector<std::uint8_t>> d_permutations;
+    std::vector<order> d_permutations; // that are tried
+    std::vector<std::uint32_t>
+        d_pairs; // how often each sent label meets each decided one
     tables d_undo;
     tables d_undo_permutation;
     std::vector<std::vector<std::uint8_t>> d_undone; // the window, without each of them

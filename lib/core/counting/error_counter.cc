@@ -93,7 +93,7 @@ void error_counter::reset()
     if (d_locked)
         d_checked = d_counted;
     d_locked = false;
-    d_locks = 0;
+    d_locks = d_passed = 0;
     d_permutation.clear();
     end_alignment(d_counted, std::nullopt, 0);
     d_batch = {};
@@ -217,13 +217,15 @@ bool error_counter::is_permuted(double error_rate,
                                 std::int64_t search)
 {
     d_permutation.clear();
-    if (error_rate < doubtful_rate)
+    // Two of M labels that are exchanged are wrong in 2 / M, and wait for no probe's chance.
+    if (error_rate <
+        (search ? std::min(doubtful_rate, 1.0 / (d_mask + 1)) : doubtful_rate))
         return false;
     const auto found =
         d_search.find_permuted(d_decided, from, n, d_sent, d_lock.where.delay, search);
     if (!found || found->error_rate > error_rate / 2)
         return false;
-    const auto& permutation = d_search.permutations()[found->where.symmetry];
+    const auto& permutation = found->labels;
     std::size_t most = 0;
     for (std::size_t s = 0; s < d_search.symmetries(); ++s) {
         auto seen = permutation;
@@ -263,6 +265,7 @@ bool error_counter::acquire()
         d_window = longest_window;
     } else {
         d_checked += d_stride;
+        d_passed += d_stride;
         d_window = first_window;
         d_stride = std::min(2 * d_stride, longest_stride);
     }
@@ -272,6 +275,7 @@ bool error_counter::acquire()
 void error_counter::begin_alignment(const lock& found, std::int64_t start)
 {
     d_locked = true;
+    d_passed = 0;
     d_lock = found;
     ++d_locks;
     d_counted = d_due = d_checked = start;

@@ -71,8 +71,8 @@ struct batch_result {
  * is not counted. The longest window sees agreement some 0.05 (pam2: 0.07) above chance;
  * to stay locked it takes about 0.1.
  *
- * **Permuted labels.** Where less than four in five symbols agree at any alignment, other
- * orders of the labels are tried (see alignment_search::find_permuted). One with less than
+ * **Permuted labels.** Where less than four in five symbols agree, or at the search for an
+ * alignment one in M does not, another order of the labels is looked for (see alignment_search::find_permuted). One with less than
  * half of the errors means that sender and receiver do not mean the same bits: that is no
  * lock, nothing is counted, and permutation() says which it is.
  *
@@ -128,6 +128,8 @@ public:
     const std::vector<std::uint8_t>& permutation() const { return d_permutation; }
     //! The latest alignment; meaningful if there was a lock.
     const alignment& where() const { return d_lock.where; }
+    //! Decided labels that were passed over since the last lock, or the start, with no lock found.
+    std::uint64_t passed() const { return d_passed; }
     //! How often an alignment was found after the first: slips and losses of lock.
     std::uint64_t relocks() const { return d_locks ? d_locks - 1 : 0; }
     //! Everything counted, the unfinished batch included.
@@ -176,7 +178,7 @@ private:
 
     bool d_locked = false;
     lock d_lock{};
-    std::uint64_t d_locks = 0;
+    std::uint64_t d_locks = 0, d_passed = 0;
     std::vector<std::uint8_t> d_permutation;
     // Decided labels before d_counted are done with; those before d_due are to be
     // counted; those before d_checked agree, or, unlocked, were passed over.

@@ -25,7 +25,7 @@ object, see core.constellation; batch: symbols, 1 to 2**30; search: largest dela
                      return ber_counter::make(
                          constellation_text(constellation), batch, search);
                  }),
-             py::arg("constellation") = "pam4",
+             py::arg("constellation") = "gr:qpsk",
              py::arg("batch") = 8192,
              py::arg("search") = 1024)
         .def("locked", &ber_counter::locked)

@@ -76,10 +76,26 @@ void bind_equalizer(py::module& m)
         .def_readonly("ber", &ber_estimate::ber, "nan: not known")
         .def_readonly("low", &ber_estimate::low, "95 % interval")
         .def_readonly("high", &ber_estimate::high)
-        .def_readonly("trustworthy", &ber_estimate::trustworthy);
+        .def_readonly("trustworthy", &ber_estimate::trustworthy)
+        .def("__repr__", [](const ber_estimate& one) {
+            return py::
+                str("ber_estimate(ber={:.3g}, low={:.3g}, high={:.3g}, trustworthy={})")
+                    .format(one.ber, one.low, one.high, one.trustworthy);
+        });
 
     py::class_<front_filter_state>(
         m, "front_filter_state", "What the front filter of an equalizer is doing.")
+        .def("__repr__",
+             [](const front_filter_state& one) {
+                 return py::str(
+                            "front_filter_state(state={!r}, memory={}, residual={:.3g} "
+                            "dB, frequency={:.3g}, {} taps)")
+                     .format(one.state,
+                             one.memory,
+                             one.residual,
+                             one.frequency,
+                             one.taps.size());
+             })
         .def_property_readonly(
             "taps",
             [](const front_filter_state& state) {
@@ -139,7 +155,7 @@ Outputs: labels (byte), optionally their posteriors (M floats; refined ones with
 ten symbols after the label; without an expected waveform the posterior mean), and the bit error rate estimated without labels (float), one value per batch.
 Message ports: status (a dictionary per step, live at most 20 a second, and change of state), control
 (freeze, resume, reset, (freeze . bool), (front_filter . bool), (learning_rate . x), (sigma . x),
-(epsilon . x), (save . path), or a dictionary of these).
+(epsilon . x), (loss . name), (save . path), or a dictionary of these).
 
 model: a core.model, or the path of a model file or of a checkpoint, from which the equalizer
   continues; "" starts with nothing: see below
@@ -193,6 +209,11 @@ ValueError) if the model file cannot be read.)")
         .def("set_learning_rate", &equalizer::set_learning_rate, py::arg("learning_rate"))
         .def("set_sigma", &equalizer::set_sigma, py::arg("sigma"))
         .def("set_epsilon", &equalizer::set_epsilon, py::arg("epsilon"))
+        .def(
+            "set_loss",
+            &equalizer::set_loss,
+            py::arg("loss"),
+            "Learns by another loss; 'supervised' takes no other's place, nor another its.")
         .def("set_frozen",
              &equalizer::set_frozen,
              py::arg("frozen"),

@@ -13,9 +13,13 @@ from .status_monitor import status_listener
 
 _FLOOR = -9         # of the plot: log10 of a bit error rate
 _MARGIN = 46, 8     # pixels: left of the plot for its numbers; on the other sides
+_BETWEEN = 10       # pixels: a name and its value
 _BEFORE = "–"
+_NETWORKS = {"offline": "initial"}  # as loaded, or as the start made it
 _COUNTED = {"counted BER": ("ber", "{:.1e}"), "GMI": ("gmi", "{:.3f} bits a symbol"), "NGMI": ("ngmi", "{:.3f}"),
             "code rate": ("code_rate", "{}")}  # of a BER counter's messages
+_COLUMNS = (("estimated BER", "95 % interval", "counted BER", "network in use", "decisions", "MER", "EVM"),
+            ("front filter", "carrier", "trained", "dropped", "lag", "GMI", "NGMI", "code rate"))
 
 
 class StatusWidget(QtWidgets.QWidget):
@@ -32,22 +36,37 @@ class StatusWidget(QtWidgets.QWidget):
         self._estimates: deque[tuple[float, float, float, float, bool]] = deque()
         self._marks: deque[tuple[float, str]] = deque()
         self._plot = _Plot(self)
-        self._fields = {}
-        form = QtWidgets.QFormLayout()
-        if title:
-            form.addRow(QtWidgets.QLabel(f"<b>{title}</b>"))
-        for name in ("estimated BER", "95 % interval", "network in use", "decisions", "MER", "EVM", "front filter",
-                     "carrier", "trained", "dropped", "lag", *_COUNTED, "latest event"):
-            self._fields[name] = QtWidgets.QLabel(_BEFORE)
-            self._fields[name].setMinimumWidth(210)
-            form.addRow(name, self._fields[name])
-        self._form = form
+        self._fields: dict[str, QtWidgets.QLabel] = {}
+        self._forms: dict[str, QtWidgets.QFormLayout] = {}  # that each field is in
+        fields = QtWidgets.QHBoxLayout()
+        fields.setSpacing(2 * _BETWEEN)
+        for names in _COLUMNS:
+            form = QtWidgets.QFormLayout()
+            form.setVerticalSpacing(2)
+            form.setHorizontalSpacing(_BETWEEN)
+            for name in names:
+                self._fields[name] = QtWidgets.QLabel(_BEFORE)
+                self._fields[name].setMinimumWidth(160)
+                self._forms[name] = form
+                form.addRow(name, self._fields[name])
+            fields.addLayout(form)
         for name in _COUNTED:  # until a BER counter tells them
             self._show_row(name, False)
-        self._fields["latest event"].setWordWrap(True)
-        layout = QtWidgets.QHBoxLayout(self)
-        layout.addLayout(form)
-        layout.addWidget(self._plot, 1)
+        # Of one line, whatever it tells, or all that lies below would move.
+        self._fields["latest event"] = _Line()
+        event = QtWidgets.QHBoxLayout()
+        event.setSpacing(_BETWEEN)
+        event.addWidget(QtWidgets.QLabel("latest event"))
+        event.addWidget(self._fields["latest event"], 1)
+        layout = QtWidgets.QGridLayout(self)
+        if title:
+            layout.addWidget(QtWidgets.QLabel(f"<b>{title}</b>"), 0, 0)
+        layout.addLayout(fields, 1, 0, QtCore.Qt.AlignTop)
+        layout.setRowStretch(1, 1)
+        layout.addWidget(self._plot, 0, 1, 2, 1)
+        layout.addLayout(event, 2, 0, 1, 2)
+        layout.setColumnStretch(1, 1)
+        layout.setVerticalSpacing(2)
         self.told.connect(self._show)
 
     def text(self, field: str) -> str:
@@ -56,7 +75,7 @@ class StatusWidget(QtWidgets.QWidget):
 
     def _show_row(self, name: str, shown: bool) -> None:
         self._fields[name].setVisible(shown)
-        self._form.labelForField(self._fields[name]).setVisible(shown)
+        self._forms[name].labelForField(self._fields[name]).setVisible(shown)
 
     def _show(self, status: dict) -> None:
         if "event" in status:
@@ -79,7 +98,8 @@ class StatusWidget(QtWidgets.QWidget):
             self._estimates.append((now, rate, low, high, sure))
             self._set("estimated BER", f"{rate:.1e}" if sure else f"at least {rate:.0e}, not calibrated")
             self._set("95 % interval", f"{low:.1e} to {high:.1e}" if sure else _BEFORE)
-        self._set("network in use", status.get("network", _BEFORE))
+        network = status.get("network", _BEFORE)
+        self._set("network in use", _NETWORKS.get(network, network))
         if "refined" in status:
             self._set("decisions", "refined" if status["refined"] else "the network's")
         if "memory" in status:
@@ -95,7 +115,10 @@ class StatusWidget(QtWidgets.QWidget):
         self._set("lag", f"{status.get('queued', 0)} batches")
         if status.get("event") not in ("step", None):
             self._marks.append((now, status["event"]))
-            self._set("latest event", f"{status['event']} {status.get('detail', '')}")
+            detail = status.get("detail", "")
+            for name, shown in _NETWORKS.items():
+                detail = detail.replace(f"weights '{name}'", f"weights '{shown}'")
+            self._set("latest event", f"{status['event']} {detail}")
         while self._estimates and self._estimates[0][0] < now - self._history:
             self._estimates.popleft()
         while self._marks and self._marks[0][0] < now - self._history:
@@ -106,13 +129,30 @@ class StatusWidget(QtWidgets.QWidget):
         self._fields[field].setText(str(text))
 
 
+class _Line(QtWidgets.QLabel):
+    """One line of text, cut where it does not fit; all of it where the mouse rests on it."""
+
+    def __init__(self) -> None:
+        super().__init__(_BEFORE)
+        self.setTextFormat(QtCore.Qt.PlainText)
+        self.setSizePolicy(QtWidgets.QSizePolicy.Ignored, QtWidgets.QSizePolicy.Fixed)
+
+    def setText(self, text):  # noqa: N802 (Qt's name)
+        super().setText(text.replace("\n", " "))
+        self.setToolTip(text)
+
+    def paintEvent(self, _event):  # noqa: N802 (Qt's name)
+        shown = self.fontMetrics().elidedText(self.text(), QtCore.Qt.ElideRight, self.width())
+        QtGui.QPainter(self).drawText(self.rect(), QtCore.Qt.AlignLeft | QtCore.Qt.AlignVCenter, shown)
+
+
 class _Plot(QtWidgets.QWidget):
     """Draws what a StatusWidget keeps, the latest on the right."""
 
     def __init__(self, of: StatusWidget) -> None:
         super().__init__()
         self._of = of
-        self.setMinimumSize(300, 180)
+        self.setMinimumSize(300, 130)
 
     def paintEvent(self, _event):  # noqa: N802 (Qt's name)
         painter = QtGui.QPainter(self)
@@ -124,15 +164,22 @@ class _Plot(QtWidgets.QWidget):
             height = self._y(10.0**power, area)
             painter.setPen(QtGui.QPen(QtCore.Qt.lightGray, 1))
             painter.drawLine(QtCore.QPointF(area.left(), height), QtCore.QPointF(area.right(), height))
+            if power % 2 and area.height() < 16 * -_FLOOR:
+                continue
             painter.setPen(self.palette().text().color())
             painter.drawText(QtCore.QRectF(0, height - 8, left - 4, 16),
                              QtCore.Qt.AlignRight | QtCore.Qt.AlignVCenter, f"1e{power}")
         now = time.monotonic()
-        for moment, event in self._of._marks:
+        free = area.right()  # left of the text that was drawn last: the latest events are told
+        for moment, event in reversed(self._of._marks):
             x = self._x(moment, now, area)
             painter.setPen(QtGui.QPen(QtCore.Qt.darkYellow, 1, QtCore.Qt.DashLine))
             painter.drawLine(QtCore.QPointF(x, area.top()), QtCore.QPointF(x, area.bottom()))
-            painter.drawText(QtCore.QPointF(x + 2, area.top() + 12), event)
+            width = painter.fontMetrics().horizontalAdvance(event) + 4
+            at = min(x + 2, area.right() - width)
+            if at + width <= free:
+                painter.drawText(QtCore.QPointF(at, area.top() + 12), event)
+                free = at
         before = None
         for moment, rate, low, high, sure in self._of._estimates:
             x = self._x(moment, now, area)

@@ -33,7 +33,7 @@ _MAT_SIZES = {"double": 8, "single": 4, "logical": 1, **{f"{sign}int{8 * size}":
 #: How the title of a column of times begins, and what looks like a unit at its end.
 _TIME_TITLE = re.compile(r"(?i)(t|time|zeit|temps|tiempo|tempo|tid)\b")
 _X = re.compile(r"(?i)x\b")
-_NUMBERED = re.compile(r"[^\W\d]*\W?(\d+)\b\D*")
+_NUMBERED = re.compile(r"[^\W\d]*\W?(\d{1,2})\b\D*")
 _BRACKETED = re.compile(r"[(\[].+[)\]]$|\bin\s+\S+$")
 
 
@@ -268,11 +268,14 @@ def _read_table(path):
     else:
         times = next(column for column in table.columns if column not in signals
                      and (kinds[column] == "time" or not is_index(table.columns[column])))
-        unit = units[times][1] if units[times] else table.common_unit("time")
+        unit = (units[times][1] if units[times] else
+                table.common_unit("time") or table.unit_of_step(interval))
         if unit:
             interval *= unit
         elif table.interval():
             interval = table.interval()
+        elif is_index(table.columns[times]):
+            interval = None  # it may count samples as well as seconds
         elif _BRACKETED.search(" ".join(table.title(times))) or table.has_unplaced_times():
             interval = None  # in units that are not known
     volts = table.common_unit("value") or 1

@@ -41,8 +41,11 @@ _BLANKS = re.compile(r"\S+(?:\s+(?:[(\[][^)\]]*[)\]]|in \S+))?")
 _RIGOL = re.compile(r"\btInc ?= ?(\S+?),?(?:\s|$)")
 _UNITS = {kind: re.compile(rf"(?i)\W*(?:{names})[ _-]?(?:axis )?units?\W+(\S+)\W*$")
           for kind, names in (("time", "time|horizontal|x"), ("value", "voltage|vertical|y"))}
-_SAMPLING = re.compile(r"(?i)\W*sampl(?:e|ing)[ _]?(interval|period|rate|frequency)\b([^\d.]*)"
+_SAMPLING = re.compile(r"(?i)\W*(?:sampl(?:e|ing)|(?:time|horizontal|x|point)(?=[ _-]?(?:inter|incr|step|resol)))[ _-]?"
+                       r"(interval|increment|period|step|resolution|rate|frequency)\b([^\d.]*)"
                        r"(\d[\d.]*(?:e[+-]?\d+)?)\s*([^\d\s]*)\W*")
+#: A time below a second, as in a line about a record.
+_SHORT = re.compile(r"(?i)(?<![\d.])(\d[\d.]*(?:e[+-]?\d+)?) ?([fpnuµm]s)(?![a-z])")
 
 
 @dataclass
@@ -69,6 +72,12 @@ class Table:
         units = [_unit(told[1]) for line in self.header
                  if (told := _UNITS[kind].match(" ".join(filter(None, line))))]
         return next((unit[1] for unit in units if unit and unit[0] == kind), None)
+
+    def unit_of_step(self, step: float) -> float | None:
+        """Seconds of the unit with which the header tells a time of this number."""
+        told = [match.groups() for line in self.header for match in _SHORT.finditer(" ".join(line).replace("μ", "µ"))]
+        return next((_PREFIXES[unit[0].lower()] for number, unit in told
+                     if (value := _positive(number)) and abs(value / step - 1) < 1e-6), None)
 
     def has_unplaced_times(self) -> bool:
         """Whether the header tells a unit of times other than seconds, but not of which column."""

@@ -224,11 +224,16 @@ def find_clock(samples: npt.NDArray | list[npt.NDArray], sps: int, longest: int 
     sums = np.array([steady[part].sum() for part in parts])
     phases = np.angle(sums * np.conj(sums.sum())) / (2 * np.pi)
     at = np.array([times[part].mean() for part in parts])
-    slope, start = np.polyfit(at, phases, 1, w=abs(sums))
+    weights = abs(sums) ** 2
+    middle = np.average(at, weights=weights)
+    spread = np.average((at - middle) ** 2, weights=weights)
+    # One block, or one that has all the power, has no slope.
+    slope = np.average((at - middle) * phases, weights=weights) / spread if spread > 1e-9 * middle**2 else 0.0
+    start = np.average(phases, weights=weights) - slope * middle
     wander = phases - (start + slope * at)
     phase = start + np.angle(sums.sum()) / (2 * np.pi)
     return Clock(float(-phase % 1), float(rough + offset + slope),
-                 float(np.sqrt(np.average(wander**2, weights=abs(sums) ** 2))), float(clearness))
+                 float(np.sqrt(np.average(wander**2, weights=weights))), float(clearness))
 
 
 def find_phase(samples: npt.NDArray, sps: int, offset: float) -> float | None:

@@ -367,6 +367,7 @@ BOOST_AUTO_TEST_CASE(setters_are_safe_while_it_runs)
             equalizer.set_learning_rate(0.001f * (1 + i % 3));
             equalizer.set_sigma(0.1f);
             equalizer.set_epsilon(0.2f);
+            equalizer.set_loss(i % 2 ? loss_kind::vat : loss_kind::pi_model);
             equalizer.freeze(i % 2);
             if (i % 50 == 0)
                 equalizer.request_reset();
@@ -377,6 +378,7 @@ BOOST_AUTO_TEST_CASE(setters_are_safe_while_it_runs)
     user.join();
     BOOST_CHECK_THROW(equalizer.set_sigma(-0.5f), std::invalid_argument);
     BOOST_CHECK_THROW(equalizer.set_learning_rate(NAN), std::invalid_argument);
+    BOOST_CHECK_THROW(equalizer.set_loss(loss_kind::supervised), std::invalid_argument);
 }
 
 BOOST_AUTO_TEST_CASE(settings_out_of_range_are_named)

@@ -172,6 +172,71 @@ BOOST_AUTO_TEST_CASE(permuted_labels_are_no_lock_and_are_told)
     }
 }
 
+// Orders of many labels: any, two bits exchanged, and two labels.
+BOOST_AUTO_TEST_CASE(many_labels_in_another_order_are_no_lock_and_are_told)
+{
+    std::mt19937 random(16);
+    for (const auto& name : { "8psk", "16qam", "32apsk", "64qam", "256qam" }) {
+        const constellation alphabet(name);
+        const std::size_t size = alphabet.size();
+        labels any(size), bits(size), two(size);
+        for (std::size_t l = 0; l < size; ++l) {
+            any[l] = two[l] = static_cast<std::uint8_t>(l);
+            bits[l] = static_cast<std::uint8_t>((l & ~3u) | (l & 1) << 1 | (l >> 1 & 1));
+        }
+        std::shuffle(any.begin(), any.end(), random);
+        std::swap(two[1], two[size - 2]);
+        for (const labels& order : { any, bits, two })
+            for (const double rate : { 0.0, 0.4 / static_cast<double>(size) }) {
+                const labels sent = random_labels(random, 40000, size);
+                labels decided = received(random, sent, alphabet, 0, 333, rate);
+                for (auto& label : decided)
+                    label = order[label];
+                error_counter counter(alphabet, 1000);
+                BOOST_TEST_CONTEXT(name << ", rate " << rate)
+                {
+                    BOOST_TEST(run(counter, decided, sent).empty());
+                    BOOST_TEST(!counter.locked());
+                    BOOST_TEST(counter.passed() > 20000u);
+                    const auto& symmetries = alphabet.symmetries();
+                    const labels& told = counter.permutation();
+                    BOOST_REQUIRE(told.size() == size);
+                    BOOST_TEST(std::any_of(
+                        symmetries.begin(), symmetries.end(), [&](const labels& turn) {
+                            labels turned;
+                            for (const auto label : told)
+                                turned.push_back(turn[label]);
+                            return turned == order;
+                        }));
+                }
+            }
+    }
+}
+
+// Errors of noise, from label to label or to one neighbour, are counted at any rate.
+BOOST_AUTO_TEST_CASE(noise_is_not_taken_for_another_order)
+{
+    std::mt19937 random(17);
+    for (const auto& name : { "8psk", "16qam", "64qam", "256qam" })
+        for (const double rate : { 0.004, 0.02, 0.1, 0.3, 0.6 })
+            for (int n = 0; n < 10; ++n) {
+                const constellation alphabet(name);
+                const labels sent = random_labels(random, 20000, alphabet.size());
+                labels decided = received(random, sent, alphabet, 0, 0, n % 2 ? rate : 0);
+                for (auto& label : decided)
+                    if (n % 2 == 0 && (random() & 0xFFFF) < rate * 0.5 * 0x10000)
+                        label ^= 1; // one neighbour, half as often: it is no exchange
+                error_counter counter(alphabet, 1000);
+                run(counter, decided, sent);
+                BOOST_TEST_CONTEXT(name << ", rate " << rate)
+                {
+                    BOOST_TEST(counter.locked());
+                    BOOST_TEST(counter.totals().symbols == 20000u);
+                    BOOST_TEST(counter.passed() == 0u);
+                }
+            }
+}
+
 BOOST_AUTO_TEST_CASE(a_lock_is_lost_when_the_labels_become_permuted)
 {
     std::mt19937 random(7);
