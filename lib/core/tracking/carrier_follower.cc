@@ -152,8 +152,13 @@ void carrier_follower::measure(sample_history& history,
             d_loop.skip(first);
             continue;
         }
-        if (!d_searching && !hard)
+        const bool is_soft = !d_searching && !hard;
+        if (is_soft)
             target.soften(history, symbol, step);
+        if (is_soft && target.hides_phase()) {
+            d_loop.skip(first);
+            continue;
+        }
         d_loop.measure(target.aim(history, symbol, step, hard),
                        history.filtered(first),
                        first,

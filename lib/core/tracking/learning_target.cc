@@ -11,7 +11,6 @@ namespace gr::adann::core {
 namespace {
 constexpr float blocks_averaged = 16;
 constexpr float least_slope = 1e-4f; // what decisions leave open changes no taps
-constexpr float most_turning = 0.95f; // a phase is hardly seen
 constexpr float least_excess = 1e-3f; // of samples without noise
 } // namespace
 
@@ -66,7 +65,7 @@ float* learning_target::aim(const sample_history& history,
 {
     float* const expected = expect(history.labels(symbol), n);
     if (d_slope > 0 && !hard)
-        d_soft.aim(history.decisions(symbol), n, d_turning, expected);
+        d_soft.aim(history.decisions(symbol), n, std::min(d_turning, most_slope), expected);
     return expected;
 }
 
@@ -87,7 +86,8 @@ learning_target::block learning_target::aim_block(const sample_history& history,
     d_slope += (slope - d_slope) / blocks_averaged;
     d_slope = d_slope < least_slope ? 0 : std::min(d_slope, most_slope);
     const float turning = d_soft.turning(decisions, n) / part;
-    d_turning += (std::min(turning, most_turning) - d_turning) / blocks_averaged;
+    d_turns = std::min(d_turns + 1, blocks_averaged);
+    d_turning += (std::min(turning, 1.0f) - d_turning) / d_turns;
     // The harmonic mean: what blocks of a loss left is soon forgotten.
     const float excess = std::max(d_soft.excess(decisions, n) / part, least_excess);
     d_excess = 1 / (1 / d_excess + (1 / excess - 1 / d_excess) / blocks_averaged);

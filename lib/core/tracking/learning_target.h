@@ -33,6 +33,7 @@ class learning_target
 {
 public:
     static constexpr float most_slope = 0.8f; //!< more would make too much of the noise
+    static constexpr float most_turning = 0.92f; //!< beyond it no phase is measured
 
     //! \param symbols of a stretch at most
     learning_target(std::shared_ptr<const expected_waveform> waveform,
@@ -46,6 +47,8 @@ public:
 
     //! Whether decisions have been uncertain, so that means in their place are aimed at.
     bool is_uncertain() const { return d_slope > 0; }
+    //! Whether posterior means turn with the estimates so far that a phase shows at less than a twelfth.
+    bool hides_phase() const { return d_turning > most_turning; }
     //! Finds the posterior means of n symbols whose neighbours are decided.
     void soften(sample_history& history, std::size_t symbol, std::size_t n);
 
@@ -73,6 +76,7 @@ public:
     {
         members("slope", d_slope, 0.0f, most_slope);
         members("turning", d_turning, 0.0f, 1.0f);
+        members("turns", d_turns, 0.0f, 1e3f);
         members("excess", d_excess, 1e-3f, 1e12f);
     }
 
@@ -83,6 +87,7 @@ private:
     aligned_floats d_expected, d_rest;
     // Averages, of soft_decisions: the slope, 0 where decisions are sure, that of a turn, and the excess.
     float d_slope = 0, d_turning = 0, d_excess = 1;
+    float d_turns = 0; // blocks that d_turning is the mean of
 };
 
 } // namespace gr::adann::core
