@@ -47,6 +47,8 @@ model untrained(const std::string& name, unsigned sps, unsigned half_window, boo
         refuse("constellation",
                "'" + symbols.name() + "', which needs complex samples",
                "one of real points, such as pam4");
+    if (symbols.is_offset() && sps % 2)
+        refuse("sps", sps, "even numbers, for oqpsk");
     return { network(sizes), sps, half_window, complex, name, "" };
 }
 
@@ -230,7 +232,7 @@ std::string blind_start::look()
 // What there is to say of a carrier that turns; of real samples nothing.
 std::string blind_start::carrier_said() const
 {
-    if (!d_model.complex)
+    if (!d_model.complex || d_model.symbols.is_offset())
         return "";
     const feature_view all = view();
     const std::size_t middle = d_model.window.samples_before() * 2;
@@ -257,9 +259,11 @@ std::vector<std::complex<double>> blind_start::outputs() const
     return found;
 }
 
-// Turns the symbols back by their carrier. False if there is none that turns.
+// Turns the symbols back by their carrier. False if there is none that turns, or it cannot be told.
 bool blind_start::turn_back()
 {
+    if (d_model.symbols.is_offset())
+        return false;
     const carrier_track carrier = track_power(outputs(), d_model.symbols);
     if (carrier.stands())
         return false;
@@ -300,7 +304,8 @@ void blind_start::check_labels(const std::vector<std::uint8_t>& labels) const
 
 bool blind_start::stands() const
 {
-    return !d_model.complex || phase_stands(outputs(), d_model.symbols);
+    return !d_model.complex || d_model.symbols.is_offset() ||
+           phase_stands(outputs(), d_model.symbols);
 }
 
 // Mean squares of what labels leave of a float, of stretches of the last quarter of the symbols.
@@ -308,7 +313,7 @@ std::vector<double> blind_start::left_by(const std::vector<std::uint8_t>& labels
 {
     const feature_view all = view();
     carrier_track carrier;
-    if (d_model.complex) {
+    if (d_model.complex && !d_model.symbols.is_offset()) {
         const auto points = d_model.symbols.unit_points();
         std::vector<std::complex<float>> sent(d_count);
         for (std::size_t i = 0; i < d_count; ++i)

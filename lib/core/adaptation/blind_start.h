@@ -35,7 +35,7 @@ namespace gr::adann::core {
  * A linear equalizer that explains little is no start: a phase that does not stand still
  * (phase_stands()), or labels farther than 0.4 nats from equally frequent ones. Where the carrier
  * turns steadily (track_power()), the symbols are turned back by it and looked at once more; what
- * is learnt then holds for a carrier that is followed.
+ * is learnt then holds for a carrier that is followed. That of an offset constellation is not looked at.
  *
  * Symbols have to follow each other without a gap; after one, and where no linear
  * equalizer finds the constellation, it starts over.

@@ -74,7 +74,8 @@ BOOST_AUTO_TEST_CASE(labels_that_explain_less_are_left)
         BOOST_TEST(what.found);
         BOOST_TEST(what.first == blind_start::first_look);
         BOOST_TEST(what.tried == blind_start::symbols);
-        BOOST_TEST(what.told.find("started again, the residual of its labels") == 0, what.told);
+        BOOST_TEST(what.told.find("started again, the residual of its labels") == 0,
+                   what.told);
     }
 }
 
