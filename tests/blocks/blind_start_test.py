@@ -268,6 +268,57 @@ def test_a_start_that_explains_nothing_is_refused_until_the_signal_comes(what, s
     assert errors(decided[40_000 + SYMBOLS:], sent, "qpsk", STARTED) <= 10
 
 
+def other_channel(name, seed, snr):
+    """Labels and samples of a sender whose channel is another one after 45,000 symbols: no front filter follows."""
+    first, samples = two_rays(name, seed, snr, 45_000)
+    then, received = two_rays(name, seed + 50, snr, 75_000)
+    return np.concatenate([first, then]), np.concatenate([samples, received])
+
+
+@pytest.mark.parametrize("name, snr, real", [("16qam", 22, False), ("pam4", 25, False), ("pam4", 30, True)])
+def test_a_start_is_left_once_another_one_explains_the_signal_better(name, snr, real):
+    """Without that half of the symbols and more are wrong for good. Each output goes on symbol by symbol."""
+    sent, samples = other_channel(name, 0, snr)
+    samples = (samples.real * np.sqrt(2)).astype(np.float32) if real else samples
+    equalizer = adann.equalizer(**{**QPSK, "constellation": name}, complex=not real, front_filter=False)
+    source, soft = ((blocks.vector_source_f, blocks.vector_sink_f) if real
+                    else (blocks.vector_source_c, blocks.vector_sink_c))
+    labels, soft, status, top = blocks.vector_sink_b(), soft(), blocks.message_debug(), gr.top_block()
+    posteriors = blocks.vector_sink_f(core.constellation(name).size)
+    top.connect(source(samples), equalizer, labels)
+    top.connect((equalizer, 1), posteriors), top.connect((equalizer, 2), soft)
+    top.msg_connect((equalizer, "status"), (status, "store"))
+    top.run()
+    events = [pmt.to_python(status.get_message(i)) for i in range(status.num_messages())]
+    told = [(event["decided"], event["detail"]) for event in events if event["event"] == "start"]
+    assert [detail.split(",")[0] for _, detail in told[1:]] == ["started", "started again"], told
+    assert "the residual of its labels is" in told[-1][1] and 45_000 + 2**15 < told[-1][0] < 45_000 + 2**16
+    decided = np.array(labels.data(), np.uint8)
+    assert decided.size == sent.size - 5 and len(posteriors.data()) == decided.size * core.constellation(name).size
+    later = slice(90_000, len(soft.data()))
+    assert errors(decided[45_000:], sent[45_000:], name, 45_000) < 10
+    nearest = abs(np.array(soft.data())[later, None] - core.constellation(name).centred).argmin(axis=1)
+    assert np.mean(nearest != decided[later]) < 1e-3
+    most_likely = np.reshape(posteriors.data(), (decided.size, -1))[later].argmax(axis=1)
+    assert np.mean(most_likely != decided[later]) < 1e-3
+
+
+def test_another_start_is_the_same_however_the_samples_are_handed_over():
+    _, samples = other_channel("16qam", 1, 22)
+    once, again = (run(adann.equalizer(**{**QPSK, "constellation": "16qam"}, front_filter=False), samples, items)[0]
+                   for items in (8192, 777))
+    np.testing.assert_array_equal(once, again)
+
+
+@pytest.mark.parametrize("snr, front_filter", [(8, True), (8, False), (14, False)])
+def test_noise_is_no_reason_to_start_again(snr, front_filter):
+    """Trials would be wrong once in a million each."""
+    for seed in range(3):
+        _, samples = two_rays("qpsk", seed, snr, 2**17)
+        _, events = run(adann.equalizer(**QPSK, front_filter=front_filter), samples)
+        assert sum("started" in event.get("detail", "") for event in events) == 1, events
+
+
 def test_it_starts_live_too_and_the_flowgraph_goes_on_meanwhile():
     _, samples = two_rays("qpsk", 1, 14, STARTED)
     equalizer = adann.equalizer(**{**QPSK, "mode": "live"})

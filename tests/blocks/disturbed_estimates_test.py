@@ -46,6 +46,7 @@ def disturbed(samples, what, period, length):
 
 DISTURBANCES = {
     "held at 0.7": lambda part, last, random: 0.7,
+    "held near a level": lambda part, last, random: 0.9,
     "held": lambda part, last, random: last,
     "lost": lambda part, last, random: 0,
     "noise alone": lambda part, last, random: random.normal(size=part.size),

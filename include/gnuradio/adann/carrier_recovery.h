@@ -27,6 +27,12 @@ namespace gr::adann {
  * longer as E|s|^2M is more than |E s^M|^2, 11 times for 16QAM. The phase is right up to a multiple
  * of 2π/M.
  *
+ * Of oqpsk, whose Q comes half a symbol later, the samples need no recovered clock, 4 or more a symbol:
+ * their square has two lines, at twice the offset and the symbol rate above and below it, as far
+ * apart from that as the clock is off, up to 0.3 %. They count from 50 times the median on, together. Their
+ * phases' sum tells the carrier's. The lines are those of the spectrum's edges: there are none without
+ * excess bandwidth. The offset reaches 0.25 cycles a symbol; the time constant is 16 times longer.
+ *
  * Where there is no line, as behind strong echoes with 8PSK, the latest offset stays. A pattern that
  * repeats within 4096 symbols has lines of its own, which may be taken for the carrier's. The output
  * does not depend on the buffers' sizes. Tags keep their samples.
@@ -40,7 +46,7 @@ public:
     typedef std::shared_ptr<carrier_recovery> sptr;
 
     /*! \param constellation as core::constellation takes it; of 2, 4 or 8 rotations
-     * \param sps samples a symbol, 1 to 64
+     * \param sps samples a symbol, 1 to 64; of oqpsk from 4 on
      * \param bandwidth of the phase, relative to the symbol rate, above 0, below 0.5
      * \throws std::invalid_argument naming the parameter that is out of range */
     static sptr

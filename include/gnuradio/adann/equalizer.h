@@ -107,7 +107,9 @@ struct ber_estimate {
  * trained on those decisions, with an expected waveform; whose decisions explain the
  * samples better decides, and both adapt from there. Symbols have to be random and
  * their carrier recovered. Labels are right up to a symmetry of the constellation and a
- * whole delay, which the signal does not show. Known symbols resolve it: labels at input 1,
+ * whole delay, which the signal does not show. While the residual of such a start
+ * is large others are tried, and one whose labels have less than half its power replaces it.
+ * Known symbols resolve rotation and delay: labels at input 1,
  * or a training sequence of 40 symbols and more at each
  * training_start_tag. Two for each sample of the window and more, and from the batch on
  * that has them the linear equalizer is fitted to these; labels that none explains count

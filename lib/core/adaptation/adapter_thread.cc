@@ -42,10 +42,13 @@ void adaptive_equalizer::serve()
     d_end = filled->end;
     if (d_start)
         attempt([&] { begin_with(*filled); });
-    else if (filled->starts) // decided before the start was over
+    else if (filled->by != d_parts.get()) // decided before the start was over
         ++d_dropped;
-    else
+    else {
         attempt([&] { learn(*filled); });
+        if (d_trials)
+            attempt([&] { try_start(*filled); });
+    }
     d_queue.pop();
     if (d_recorder && status().rollbacks > rollbacks)
         attempt([this] {
@@ -123,30 +126,60 @@ void adaptive_equalizer::begin_with(const batch& filled)
                                            filled.follows,
                                            [this] { return !d_stopping; });
     if (d_start->changed()) {
-        d_weights.writing().assign(d_start->found().net);
-        d_weights.publish();
+        d_parts->weights.writing().assign(d_start->found().net);
+        d_parts->weights.publish();
     }
     if (d_start->done()) {
-        learner_settings settings = d_settings;
-        {
-            const std::lock_guard<std::mutex> lock(d_mutex);
-            static_cast<training_settings&>(settings) = d_training;
-        }
-        d_learner.emplace(d_start->found(), settings);
-        d_front = make_front(d_start->found(), d_stride, d_settings);
-        make_soft(d_start->found());
-        make_refining(d_start->found());
-        d_start = nullptr;
+        const std::unique_ptr<blind_start> done = std::move(d_start);
+        if (!done->is_blind())
+            d_trials = nullptr;
+        go_on_with(done->found());
         d_started = true;
-        share_status();
-        publish();
-        d_following = d_front.get();
-        // What waits behind this batch was decided by what came before.
-        for (; d_queue.filled() > 1; ++d_dropped)
-            d_queue.pop();
     }
     if (!told.empty())
         report({ status(), event_kind::start, told });
+}
+
+// From a model that a start has found.
+void adaptive_equalizer::go_on_with(const model& found)
+{
+    learner_settings settings = d_settings;
+    {
+        const std::lock_guard<std::mutex> lock(d_mutex);
+        static_cast<training_settings&>(settings) = d_training;
+    }
+    d_learner.emplace(found, settings);
+    make_parts(found);
+    const bool delays = d_former_parts->refined != nullptr;
+    make_refining(found, delays ? d_former_parts->refined->delay() : 0);
+    if (d_recorder)
+        d_recorder->clear();
+    share_status();
+    publish();
+    d_latest_parts = d_parts.get();
+    // What waits behind this batch was decided by what came before.
+    for (; d_queue.filled() > 1; ++d_dropped)
+        d_queue.pop();
+}
+
+// Whether another start explains the samples better.
+void adaptive_equalizer::try_start(const batch& filled)
+{
+    if (!filled.is_tried || !d_trials->tries()) {
+        d_trials->pass(filled.apart * d_batch, front_status().residual);
+        d_tries = d_trials->tries();
+        return;
+    }
+    const feature_view view{
+        filled.received.data(), d_stride, d_initial.window.dimension(), d_batch
+    };
+    const std::string told = d_trials->take(
+        view, filled.labels.data(), filled.follows, [this] { return !d_stopping; });
+    d_tries = d_trials->tries();
+    if (!d_trials->done())
+        return;
+    go_on_with(d_trials->found());
+    report({ status(), event_kind::start, told });
 }
 
 void adaptive_equalizer::learn(const batch& filled)
@@ -186,13 +219,13 @@ void adaptive_equalizer::share_status()
 
 void adaptive_equalizer::publish()
 {
-    d_weights.writing().assign(d_learner->in_use());
-    d_weights.publish();
+    d_parts->weights.writing().assign(d_learner->in_use());
+    d_parts->weights.publish();
     if (const refinement* const found = d_learner->refines())
-        d_refinement.writing().assign(*found);
+        d_parts->signal.writing().assign(*found);
     else
-        d_refinement.writing().known = false;
-    d_refinement.publish();
+        d_parts->signal.writing().known = false;
+    d_parts->signal.publish();
 }
 
 model adaptive_equalizer::checkpoint()
@@ -205,8 +238,8 @@ model adaptive_equalizer::checkpoint()
     archive members = archive::saving(saved.state, "state");
     members("dropped", d_dropped);
     members("spared", d_spared);
-    if (d_front)
-        d_front->read([&](front_filter& front) { members("front", front); });
+    if (d_parts->front)
+        d_parts->front->read([&](front_filter& front) { members("front", front); });
     return saved;
 }
 

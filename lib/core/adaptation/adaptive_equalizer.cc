@@ -74,21 +74,20 @@ adaptive_equalizer::adaptive_equalizer(
       d_on_event(std::move(on_event)),
       d_start(std::move(start)),
       d_decider(initial.net),
-      d_front(make_front(initial, stride, settings)),
-      d_following(d_front.get()),
-      d_dimension(initial.window.dimension() +
-                  2 * reach(initial, stride, settings, d_front || d_start) *
-                      initial.window.floats_per_sample()),
+      d_dimension(
+          initial.window.dimension() +
+          2 *
+              reach(
+                  initial, stride, settings, d_adapts && (initial.waveform || d_start)) *
+              initial.window.floats_per_sample()),
       d_floats((d_batch - 1) * stride + initial.window.dimension()),
       d_decided(d_batch),
       d_posteriors(d_batch * initial.net.outputs()),
       d_queue(d_adapts ? queue_slots(d_batch, d_floats) : 0,
               { std::vector<float>(d_floats),
                 std::vector<std::uint8_t>(d_batch),
-                std::vector<std::uint8_t>(d_batch) }),
-      d_weights(prepared_network(
-          initial.net, stride, initial.formats ? &*initial.formats : nullptr)),
-      d_refinement(initial.waveform ? refinement(*initial.waveform) : refinement()),
+                std::vector<std::uint8_t>(d_batch),
+                std::vector<float>(d_start ? d_floats : 0) }),
       d_front_report(
           { {},
             std::vector<std::complex<float>>((d_dimension - initial.window.dimension()) /
@@ -99,40 +98,32 @@ adaptive_equalizer::adaptive_equalizer(
     d_known.reserve(front_filter::most_training);
     if (d_start && !d_adapts)
         refuse("model", "empty", "a file, for the mode 'off'");
-    make_soft(initial);
+    make_parts(initial);
+    d_using = d_parts.get();
     if (!d_adapts)
         return;
     if (!settings.checkpoint.empty())
         d_recorder.emplace(
             stride, initial.window.dimension(), d_batch, queue_slots(d_batch, d_floats));
     d_started = !d_start;
-    if (d_start)
+    if (d_start) {
+        d_trials = std::make_unique<start_trials>(*d_start);
         return;
+    }
     d_learner.emplace(initial, settings);
     share_status();
     publish();
-    make_refining(initial);
+    make_refining(initial, 0);
     if (!initial.state.tensors.empty()) {
         archive members = archive::restoring(d_initial.state, "state");
         members("dropped", d_dropped);
         members("spared", d_spared);
-        if (d_front && d_initial.state.has("state.front.taps"))
-            members("front", d_front->resting());
+        if (d_parts->front && d_initial.state.has("state.front.taps"))
+            members("front", d_parts->front->resting());
     }
-    if (d_front)
-        tell(d_front->resting());
+    if (d_parts->front)
+        tell(d_parts->front->resting());
     d_initial.state = {};
-}
-
-std::unique_ptr<observed<front_filter>> adaptive_equalizer::make_front(
-    const model& initial, std::size_t stride, const adaptation_settings& settings)
-{
-    if (!settings.front_filter || settings.mode == adaptation_mode::off ||
-        !initial.waveform || stride != initial.window.stride())
-        return nullptr;
-    front_filter_settings front;
-    front.length = settings.front_filter_length;
-    return std::make_unique<observed<front_filter>>(front_filter(initial, front));
 }
 
 adaptive_equalizer::~adaptive_equalizer() { stop(); }
@@ -152,12 +143,10 @@ void adaptive_equalizer::start()
     if (d_frame)
         d_frame->start();
     d_known_position = 0;
-    if (d_front)
-        d_front->resting().start();
-    if (d_soft)
-        d_soft->start();
-    if (d_refined)
-        d_refined->start();
+    d_using = d_parts.get();
+    d_using->start();
+    d_left_labels = nullptr;
+    d_left_points = nullptr;
     d_wake.clear();
     d_saved = clock::now();
     d_stopping = false;
@@ -185,25 +174,40 @@ void adaptive_equalizer::stop()
     d_thread.join();
 }
 
-// Where there is an expected waveform.
-void adaptive_equalizer::make_soft(const model& learnt)
+// What decides by a model. No front filter where it is switched off, without a waveform, or for
+// separate vectors.
+void adaptive_equalizer::make_parts(const model& learnt)
 {
+    d_former_parts =
+        std::exchange(d_parts, std::make_unique<deciding_parts>(learnt, d_stride));
     if (!learnt.waveform)
         return;
-    d_soft =
-        std::make_unique<soft_symbols>(*learnt.waveform, learnt.symbols, learnt.window);
-    d_showing = d_soft.get();
+    if (d_adapts && d_settings.front_filter && d_stride == learnt.window.stride()) {
+        front_filter_settings front;
+        front.length = d_settings.front_filter_length;
+        d_parts->front =
+            std::make_unique<observed<front_filter>>(front_filter(learnt, front));
+    }
+    const bool shown = d_former_parts && d_former_parts->soft;
+    d_parts->soft =
+        std::make_unique<soft_symbols>(*learnt.waveform,
+                                       learnt.symbols,
+                                       learnt.window,
+                                       shown ? d_former_parts->soft->lag() : 0);
+    d_has_front = d_parts->front != nullptr;
 }
 
-// Where the learner can say how, unless that was seen to harm on the signal that the model learnt from.
-void adaptive_equalizer::make_refining(const model& learnt)
+/* Where the learner can say how, unless that was seen to harm on the signal that the model learnt
+ * from; or where labels have been delayed so far. */
+void adaptive_equalizer::make_refining(const model& learnt, std::size_t least_delay)
 {
-    if (d_settings.decisions != decision_kind::refined || !d_learner->can_refine() ||
-        learnt.refined_has_more_errors())
-        return;
-    d_learner->decide_refined();
-    d_refined = std::make_unique<refined_stream>(learnt.symbols, *learnt.waveform);
-    d_refining = d_refined.get();
+    const bool refines = d_settings.decisions == decision_kind::refined &&
+                         d_learner->can_refine() && !learnt.refined_has_more_errors();
+    if (refines)
+        d_learner->decide_refined();
+    if (refines || least_delay)
+        d_parts->refined = std::make_unique<refined_stream>(
+            learnt.symbols, *learnt.waveform, least_delay);
 }
 
 void adaptive_equalizer::freeze(bool frozen)

@@ -8,16 +8,14 @@
 #pragma once
 
 #include "core/adaptation/blind_start.h"
+#include "core/adaptation/deciding_parts.h"
 #include "core/adaptation/handover.h"
 #include "core/adaptation/learner.h"
-#include "core/adaptation/observed.h"
-#include "core/adaptation/refined_stream.h"
 #include "core/adaptation/replay.h"
+#include "core/adaptation/start_trials.h"
 #include "core/network/decider.h"
 #include "core/network/model.h"
 #include "core/signal/known_frame.h"
-#include "core/signal/soft_symbols.h"
-#include "core/tracking/front_filter.h"
 
 #include <algorithm>
 #include <atomic>
@@ -71,7 +69,9 @@ struct adaptation_event : learner_event {
  * Without a model it starts with a blind_start: the adapter takes its models as they come, and
  * has a learner, and a front filter, from the last one on. Until then nothing is saved.
  * While it trains that one, a second or so, batches are dropped in the mode "live". With the loss
- * "supervised" it starts with the known labels.
+ * "supervised" it starts with the known labels. After a start that knew no labels the samples, as they
+ * come in, are tried for another one that explains them better (start_trials); where there is one, its
+ * model replaces the first, with a learner and a front filter of its own.
  *
  * A checkpoint is a learner's, with the number of dropped batches and the front filter.
  * Checkpoints are written between two steps: by request_save() and, if the setting
@@ -197,7 +197,7 @@ public:
     learner_status status() const;
     //! Whether it has a model: at once, if it was given one.
     bool started() const { return d_started; }
-    bool has_front_filter() const { return d_following.load() != nullptr; }
+    bool has_front_filter() const { return d_has_front; }
     //! Of the front filter, after the latest batch; as at the start without one.
     front_filter_status front_status() const;
     //! The taps that it uses after the latest batch, the earliest sample's first; empty
@@ -218,17 +218,25 @@ private:
         std::vector<float> samples;
         std::vector<std::uint8_t> labels; // decided
         std::vector<std::uint8_t> truth;  // known ones, not_known elsewhere
-        bool tells = false;               // whether there are any known ones
-        bool follows = false;             // directly the one handed over before it
-        bool starts = false;              // of labels only those known are there:
-        std::size_t first = 0, known = 0; // the first, and how many
-        std::uint64_t end = 0;            // in symbols, since the start
-        std::size_t apart = 1;            // batches since the one handed over before
+        std::vector<float> received;      // as they came in, where a start is tried
+        bool is_tried = false;
+        bool tells = false;                 // whether there are any known ones
+        bool follows = false;               // directly the one handed over before it
+        const deciding_parts* by = nullptr; // what decided it
+        bool starts = false;                // of labels only those known are there:
+        std::size_t first = 0, known = 0;   // the first, and how many
+        std::uint64_t end = 0;              // in symbols, since the start
+        std::size_t apart = 1;              // batches since the one handed over before
 
-        void begin(bool directly, bool without_model)
+        void begin(bool directly,
+                   const deciding_parts* decides,
+                   bool without_model,
+                   bool tries)
         {
+            is_tried = tries;
             follows = directly;
             tells = false;
+            by = decides;
             starts = without_model;
             first = known = 0;
         }
@@ -240,9 +248,6 @@ private:
                        std::function<void(const adaptation_event&)> on_event,
                        std::unique_ptr<blind_start> start);
 
-    //! Null where there is none: switched off, off, no waveform, or separate vectors.
-    static std::unique_ptr<observed<front_filter>> make_front(
-        const model& initial, std::size_t stride, const adaptation_settings& settings);
     feature_view decide_some(const feature_view& view,
                              const std::uint8_t* known_labels,
                              std::uint8_t* labels,
@@ -256,8 +261,10 @@ private:
                          const float* decided_posteriors,
                          std::uint8_t* labels,
                          float* posteriors);
-    void make_soft(const model& learnt);
-    void make_refining(const model& learnt);
+    void make_parts(const model& learnt);
+    void make_refining(const model& learnt, std::size_t least_delay);
+    void go_on_with(const model& found);
+    void adopt();
     bool is_due() const;
     void collect(const feature_view& view,
                  const std::uint8_t* decided,
@@ -275,6 +282,7 @@ private:
     void take_requests();
     void learn(const batch& filled);
     void begin_with(const batch& filled);
+    void try_start(const batch& filled);
     void share_status();
     void publish();
     model checkpoint();
@@ -291,20 +299,23 @@ private:
     const std::function<void(const adaptation_event&)> d_on_event;
 
     // The adapter's: whoever serve()s.
-    std::unique_ptr<blind_start> d_start; // null once it is done
-    std::optional<learner> d_learner;     // none when off, or not yet
+    std::unique_ptr<blind_start> d_start;   // null once it is done
+    std::unique_ptr<start_trials> d_trials; // null before, and where nothing is tried
+    std::optional<learner> d_learner;       // none when off, or not yet
+    // Of the latest model, and of the one before: the deciding thread may still use that.
+    std::unique_ptr<deciding_parts> d_parts, d_former_parts;
+    std::atomic<deciding_parts*> d_latest_parts{ nullptr };
+    std::atomic<bool> d_has_front{ false };
 
     // The deciding thread's.
     decider d_decider;
-    // Null without one, or not yet: then the adapter makes it. That reads it, for checkpoints.
-    std::unique_ptr<observed<front_filter>> d_front;
-    std::atomic<observed<front_filter>*> d_following{ nullptr }; // d_front
-    std::unique_ptr<soft_symbols> d_soft;               // the same without a waveform
-    std::atomic<soft_symbols*> d_showing{ nullptr };    // d_soft
-    std::unique_ptr<refined_stream> d_refined;          // the same, and if not wanted
-    std::atomic<refined_stream*> d_refining{ nullptr }; // d_refined
+    deciding_parts* d_using = nullptr;
+    // What is left of those before: null once all has been handed out.
+    refined_stream* d_left_labels = nullptr;
+    soft_symbols* d_left_points = nullptr;
     const std::size_t d_dimension;
     const std::size_t d_floats;                     // of a batch
+    const float* d_received = nullptr;              // windows, before a front filter
     std::vector<std::uint8_t> d_decided;            // by the network
     std::vector<float> d_posteriors;                // (batch, M), of these
     std::optional<known_frame> d_frame;             // of what nobody tells
@@ -325,11 +336,10 @@ private:
 
     // Handed over.
     slot_queue<batch> d_queue;
-    latest_value<prepared_network> d_weights;
-    latest_value<refinement> d_refinement;
     mutable latest_value<front_report> d_front_report; // read under d_mutex
     semaphore d_wake; // the adapter: a batch, a request, or stop
     std::atomic<bool> d_started{ true };
+    std::atomic<bool> d_tries{ false }; // starts
     std::atomic<bool> d_frozen{ false };
     std::atomic<bool> d_follows{ true };
     std::atomic<bool> d_stopping{ false };

@@ -7,6 +7,7 @@
 #include "core/network/decider.h"
 #include "core/signal/carrier_track.h"
 #include "core/signal/fit_waveform.h"
+#include "core/tracking/belief.h"
 #include "core/tracking/carrier_line.h"
 #include "core/training/initialize.h"
 #include "core/training/trainer.h"
@@ -23,8 +24,10 @@ namespace {
 const std::vector<std::size_t> hidden{ 10, 10, 10, 10 };
 constexpr std::size_t most_samples = 512; // of a window: its covariance is solved
 constexpr std::size_t held_back = blind_start::symbols / 4;
-constexpr int rounds = 3;       // of decisions and least squares, to more symbols
-constexpr double much_more = 2; // times the error of before
+constexpr int rounds = 3;            // of decisions and least squares, to more symbols
+constexpr double much_more = 2;      // times the error of before
+constexpr std::size_t together = 16; // symbols whose residuals are compared
+constexpr double chance = 1e-6;      // that labels are wrongly believed to explain more
 constexpr double of_one_label =
     0.4; // nats from equally frequent labels, as signal_check has it
 constexpr int epochs = 20;
@@ -44,6 +47,8 @@ model untrained(const std::string& name, unsigned sps, unsigned half_window, boo
         refuse("constellation",
                "'" + symbols.name() + "', which needs complex samples",
                "one of real points, such as pam4");
+    if (symbols.is_offset() && sps % 2)
+        refuse("sps", sps, "even numbers, for oqpsk");
     return { network(sizes), sps, half_window, complex, name, "" };
 }
 
@@ -149,8 +154,20 @@ std::string blind_start::take(const feature_view& batch,
     return "";
 }
 
+std::string blind_start::against(const feature_view& batch,
+                                 const std::uint8_t* in_use,
+                                 bool follows,
+                                 const std::function<bool()>& goes_on)
+{
+    if (!follows)
+        begin();
+    d_in_use.insert(d_in_use.end(), in_use, in_use + batch.count);
+    return take(batch, nullptr, 0, 0, true, goes_on);
+}
+
 void blind_start::begin()
 {
+    d_in_use.clear();
     d_samples.clear();
     d_labels.clear();
     d_count = d_known = 0;
@@ -185,7 +202,7 @@ feature_view blind_start::view() const
 
 std::string blind_start::look()
 {
-    const auto decisions = decided();
+    const auto decisions = d_in_use.empty() ? decided() : d_in_use;
     const std::vector<std::optional<std::uint8_t>> before(decisions.begin(),
                                                           decisions.end());
     linear_equalizer fitted;
@@ -202,6 +219,8 @@ std::string blind_start::look()
             set_linear(fitted =
                            trained_equalizer(view(), d_model.symbols, wanted.data()));
     }
+    if (stands())
+        check_better(decided());
     d_error = fitted.error;
     d_looked = d_changed = true;
     d_failed = false;
@@ -216,7 +235,7 @@ std::string blind_start::look()
 // What there is to say of a carrier that turns; of real samples nothing.
 std::string blind_start::carrier_said() const
 {
-    if (!d_model.complex)
+    if (!d_model.complex || d_model.symbols.is_offset())
         return "";
     const feature_view all = view();
     const std::size_t middle = d_model.window.samples_before() * 2;
@@ -243,9 +262,11 @@ std::vector<std::complex<double>> blind_start::outputs() const
     return found;
 }
 
-// Turns the symbols back by their carrier. False if there is none that turns.
+// Turns the symbols back by their carrier. False if there is none that turns, or it cannot be told.
 bool blind_start::turn_back()
 {
+    if (d_model.symbols.is_offset())
+        return false;
     const carrier_track carrier = track_power(outputs(), d_model.symbols);
     if (carrier.stands())
         return false;
@@ -282,6 +303,68 @@ void blind_start::check_labels(const std::vector<std::uint8_t>& labels) const
         throw eye_closed(text(
             "the symbols found are not equally frequent: %.2f nats from it, allowed: 0.4",
             divergence));
+}
+
+bool blind_start::stands() const
+{
+    return !d_model.complex || d_model.symbols.is_offset() ||
+           phase_stands(outputs(), d_model.symbols);
+}
+
+// Mean squares of what labels leave of a float, of stretches of the last quarter of the symbols.
+std::vector<double> blind_start::left_by(const std::vector<std::uint8_t>& labels) const
+{
+    const feature_view all = view();
+    carrier_track carrier;
+    if (d_model.complex && !d_model.symbols.is_offset()) {
+        const auto points = d_model.symbols.unit_points();
+        std::vector<std::complex<float>> sent(d_count);
+        for (std::size_t i = 0; i < d_count; ++i)
+            sent[i] = points[labels[i]];
+        carrier = track_known(all, sent);
+    }
+    auto samples = own_samples();
+    for (std::size_t i = 0; !carrier.stands() && i < samples.size() / 2; ++i) {
+        const std::complex<double> turned =
+            std::complex<double>(samples[2 * i], samples[2 * i + 1]) *
+            std::polar(1.0, -carrier.at(i, d_model.sps));
+        samples[2 * i] = static_cast<float>(turned.real());
+        samples[2 * i + 1] = static_cast<float>(turned.imag());
+    }
+    const std::size_t learnt = d_count - d_count / 4, stride = d_model.window.stride();
+    const auto waveform = fit_waveform(d_model.symbols,
+                                       d_model.sps,
+                                       d_model.complex,
+                                       samples.data(),
+                                       labels.data(),
+                                       learnt);
+    std::vector<double> left;
+    for (std::size_t at = learnt; at + together + waveform.reach() <= d_count;
+         at += together)
+        left.push_back(waveform.residual(&labels[at], &samples[at * stride], together));
+    return left;
+}
+
+// That they explain the symbols better than the labels in use, if there are any.
+void blind_start::check_better(const std::vector<std::uint8_t>& labels)
+{
+    if (d_in_use.empty())
+        return;
+    const auto before = left_by(d_in_use), now = left_by(labels);
+    const std::size_t n = std::min(before.size(), now.size());
+    double won = 0, of_before = 0, of_now = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+        won += now[i] < before[i];
+        of_before += before[i] / static_cast<double>(n);
+        of_now += now[i] / static_cast<double>(n);
+    }
+    const auto all = static_cast<double>(n);
+    const double beyond = std::max(0.0, won - all / 2);
+    if (!(2 * beyond * beyond > all * std::log(1 / chance)) ||
+        !clearly_less(of_now, of_before))
+        throw eye_closed("the labels in use explain the samples as well");
+    d_compared = text("the residual of its labels is %.1f dB below that of those before",
+                      10 * std::log10(of_before / of_now));
 }
 
 // The linear equalizer, as the network to come.
@@ -351,14 +434,22 @@ linear_equalizer blind_start::follow()
     return fitted;
 }
 
+// (d_count, stride()): those that the symbols own.
+std::vector<float> blind_start::own_samples() const
+{
+    const feature_view all = view();
+    const std::size_t stride = d_model.window.stride();
+    std::vector<float> own(d_count * stride);
+    for (std::size_t i = 0; i < d_count; ++i)
+        std::copy_n(all[i] + (all.dimension - stride) / 2, stride, &own[i * stride]);
+    return own;
+}
+
 std::string blind_start::train(const std::function<bool()>& goes_on)
 {
     auto fitted = follow();
     std::string carrier;
     if (!knows_enough()) {
-        const auto stands = [&] {
-            return !d_model.complex || phase_stands(outputs(), d_model.symbols);
-        };
         const bool changed = fitted.error > much_more * d_error;
         if (d_model.complex && (changed || !stands()) && turn_back()) {
             d_looked = false;
@@ -377,15 +468,12 @@ std::string blind_start::train(const std::function<bool()>& goes_on)
         throw eye_closed(
             "the signal has changed while a linear equalizer was fitted to it");
 
-    std::vector<float> own(d_count * d_model.window.stride());
-    for (std::size_t i = 0; i < d_count; ++i)
-        std::copy_n(all[i] + (all.dimension - d_model.window.stride()) / 2,
-                    d_model.window.stride(),
-                    &own[i * d_model.window.stride()]);
+    check_better(labels);
+
     d_model.set_waveform(fit_waveform(d_model.symbols,
                                       d_model.sps,
                                       d_model.complex,
-                                      own.data(),
+                                      own_samples().data(),
                                       labels.data(),
                                       d_count));
 
@@ -423,10 +511,12 @@ std::string blind_start::train(const std::function<bool()>& goes_on)
         d_model.net = training.net();
     d_changed = d_done = true;
     const bool known = tells_rotation();
+    d_is_blind = !known;
     d_model.training = (known ? "known labels, " : "blind start, ") + d_model.training +
                        (better ? ", then 20 epochs of Adam on its decisions" : "");
     begin();
-    return "started, " + carrier +
+    return (d_compared.empty() ? "started, " : "started again, " + d_compared + ", ") +
+           carrier +
            text("modulation error ratio of the linear equalizer %.1f dB; ",
                 -10 * std::log10(error)) +
            (better ? "the network trained on its decisions decides"

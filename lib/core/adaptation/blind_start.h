@@ -35,10 +35,17 @@ namespace gr::adann::core {
  * A linear equalizer that explains little is no start: a phase that does not stand still
  * (phase_stands()), or labels farther than 0.4 nats from equally frequent ones. Where the carrier
  * turns steadily (track_power()), the symbols are turned back by it and looked at once more; what
- * is learnt then holds for a carrier that is followed.
+ * is learnt then holds for a carrier that is followed. That of an offset constellation is not looked at.
  *
  * Symbols have to follow each other without a gap; after one, and where no linear
- * equalizer finds the constellation, it starts over. */
+ * equalizer finds the constellation, it starts over.
+ *
+ * Beside a start that was accepted, against(), it goes on as that one's labels do, and starts over where
+ * its own do not explain the samples better: a waveform is fitted to the labels and to all but the last
+ * quarter of the symbols (fit_waveform()), turned back by the carrier that the labels tell (track_known()).
+ * Of that quarter it has to leave less than half the power that those in use leave, and less in so many of its
+ * stretches of 16 symbols that a fair coin would do it once in a million tests (Hoeffding's bound). It is
+ * asked after the first look, where the phase stands still, and before the network is trained. */
 class blind_start
 {
 public:
@@ -67,12 +74,23 @@ public:
                      bool follows,
                      const std::function<bool()>& goes_on);
 
+    /*! The same of a signal that another start decides.
+     * \param in_use the labels of all symbols by that one */
+    std::string against(const feature_view& batch,
+                        const std::uint8_t* in_use,
+                        bool follows,
+                        const std::function<bool()>& goes_on);
+
     //! The best so far. Its network has the same layers always.
     const model& found() const { return d_model; }
     //! Whether that is the one to go on with.
     bool done() const { return d_done; }
     //! Whether the last take() changed found().
     bool changed() const { return d_changed; }
+    //! Whether there were too few known labels to tell its rotation.
+    bool is_blind() const { return d_is_blind; }
+    //! Symbols since it started over.
+    std::size_t count() const { return d_count; }
 
 private:
     feature_view view() const;
@@ -81,6 +99,10 @@ private:
     std::vector<std::complex<double>> outputs() const;
     bool turn_back();
     void check_labels(const std::vector<std::uint8_t>& labels) const;
+    bool stands() const;
+    std::vector<float> own_samples() const;
+    std::vector<double> left_by(const std::vector<std::uint8_t>& labels) const;
+    void check_better(const std::vector<std::uint8_t>& labels);
     std::string train(const std::function<bool()>& goes_on);
     std::vector<std::uint8_t> decided() const;
     std::vector<std::uint8_t> best_labels() const;
@@ -95,16 +117,19 @@ private:
     void begin();
 
     model d_model;
-    const std::uint64_t d_seed;
+    std::uint64_t d_seed;
     std::size_t d_stride = 0;
     std::vector<float> d_samples;
     std::vector<std::optional<std::uint8_t>> d_labels; // that are known
-    std::size_t d_count = 0;                           // symbols since the latest gap
-    std::size_t d_known = 0;                           // labels, of them
-    double d_error = 0;                                // of the first linear equalizer
-    std::vector<double> d_taps;                        // of the latest one
+    std::vector<std::uint8_t> d_in_use; // by another start, if there is one
+    std::size_t d_count = 0;            // symbols since the latest gap
+    std::size_t d_known = 0;            // labels, of them
+    double d_error = 0;                 // of the first linear equalizer
+    std::vector<double> d_taps;         // of the latest one
     bool d_looked = false, d_changed = false, d_done = false;
     bool d_tried = false, d_failed = false; // to find a linear equalizer; and it was told
+    bool d_is_blind = true;
+    std::string d_compared; // with the labels in use
 };
 
 } // namespace gr::adann::core

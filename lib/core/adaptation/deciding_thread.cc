@@ -69,25 +69,36 @@ std::size_t adaptive_equalizer::hand_out(const feature_view& view,
                                          std::uint8_t* labels,
                                          float* posteriors)
 {
-    if (refined_stream* const refining = d_refining)
-        return refining->take(view,
-                              d_decided.data(),
-                              d_refinement.newest(),
-                              labels,
-                              d_latest,
-                              decided_posteriors,
-                              posteriors);
+    const std::size_t classes = d_initial.net.outputs();
+    std::size_t before =
+        0; // of another model's, whose delay is no longer than this one's
+    if (d_left_labels) {
+        before = d_left_labels->flush(labels, view.count, posteriors);
+        if (before == 0)
+            d_left_labels = nullptr;
+    }
+    if (d_using->refined)
+        return before + d_using->refined->take(view,
+                                               d_decided.data(),
+                                               d_using->signal.newest(),
+                                               labels + before,
+                                               d_latest,
+                                               decided_posteriors,
+                                               posteriors ? posteriors + before * classes
+                                                          : nullptr);
     std::copy_n(d_decided.begin(), view.count, labels);
     if (posteriors)
-        std::copy_n(decided_posteriors, view.count * d_initial.net.outputs(), posteriors);
+        std::copy_n(decided_posteriors, view.count * classes, posteriors);
     return view.count;
 }
 
 std::size_t
 adaptive_equalizer::flush(std::uint8_t* labels, std::size_t room, float* posteriors)
 {
-    refined_stream* const refining = d_refining;
-    return refining ? refining->flush(labels, room, posteriors) : 0;
+    for (refined_stream* const from : { d_left_labels, d_using->refined.get() })
+        if (const std::size_t n = from ? from->flush(labels, room, posteriors) : 0)
+            return n;
+    return 0;
 }
 
 std::size_t adaptive_equalizer::show(const feature_view& view,
@@ -96,9 +107,16 @@ std::size_t adaptive_equalizer::show(const feature_view& view,
                                      float* soft,
                                      soft_symbol_kind kind)
 {
-    soft_symbols* const showing = d_showing;
-    if (showing && kind == soft_symbol_kind::received)
-        return showing->take(view, labels, soft);
+    if (d_using->soft && kind == soft_symbol_kind::received) {
+        std::size_t before = 0; // as hand_out() has it
+        if (d_left_points) {
+            before = d_left_points->flush(soft, view.count);
+            if (before == 0)
+                d_left_points = nullptr;
+        }
+        soft += before * d_initial.window.floats_per_sample();
+        return before + d_using->soft->take(view, labels, soft);
+    }
     for (std::size_t i = 0; i < view.count; ++i, posteriors += d_initial.net.outputs()) {
         const std::complex<float> mean = d_initial.symbols.mean(posteriors);
         *soft++ = mean.real();
@@ -115,15 +133,15 @@ feature_view adaptive_equalizer::decide_some(const feature_view& view,
                                              std::uint8_t* labels,
                                              float* posteriors)
 {
-    const prepared_network& net = d_weights.newest();
-    observed<front_filter>* const following = d_following;
+    adopt();
+    const prepared_network& net = d_using->weights.newest();
+    observed<front_filter>* const following = d_using->front.get();
+    const std::size_t dimension = d_initial.window.dimension();
+    d_received = view.data + (d_dimension - dimension) / 2;
     if (!following) {
         if (!d_sequence)
             d_known.clear();
-        const std::size_t dimension = d_initial.window.dimension();
-        const feature_view middle{
-            view.data + (d_dimension - dimension) / 2, d_stride, dimension, view.count
-        };
+        const feature_view middle{ d_received, d_stride, dimension, view.count };
         d_decider.decide(net, middle, labels, posteriors, d_position);
         return middle;
     }
@@ -154,6 +172,17 @@ feature_view adaptive_equalizer::decide_some(const feature_view& view,
         tell(front);
     following->leave();
     return seen;
+}
+
+// Takes over what the adapter has made of another model, where a batch begins.
+void adaptive_equalizer::adopt()
+{
+    deciding_parts* const latest = d_latest_parts;
+    if (d_position || !latest || latest == d_using)
+        return;
+    d_left_labels = d_using->refined.get();
+    d_left_points = d_using->soft.get();
+    d_using = latest;
 }
 
 // For the start: what input 1 or the training sequence tells.
@@ -187,7 +216,7 @@ void adaptive_equalizer::tell(const front_filter& front)
 // one of so many, is learnt from in one of as many batches at least; without one each batch is.
 bool adaptive_equalizer::is_due() const
 {
-    return d_spared + 1 >= std::min(d_pace.load(), d_apart);
+    return d_tries || d_spared + 1 >= std::min(d_pace.load(), d_apart);
 }
 
 void adaptive_equalizer::collect(const feature_view& view,
@@ -201,7 +230,7 @@ void adaptive_equalizer::collect(const feature_view& view,
         if (!d_filling && due)
             ++d_dropped;
         if (d_filling)
-            d_filling->begin(!d_gap, !d_started);
+            d_filling->begin(!d_gap, d_using, !d_started, d_tries);
         d_gap = !d_filling;
     }
     if (d_filling) {
@@ -209,6 +238,10 @@ void adaptive_equalizer::collect(const feature_view& view,
         std::copy_n(view.data,
                     view.floats(),
                     d_filling->samples.begin() + d_position * view.stride);
+        if (d_filling->is_tried)
+            std::copy_n(d_received,
+                        view.floats(),
+                        d_filling->received.begin() + d_position * view.stride);
         if (d_filling->starts)
             note_known(known_labels, view.count);
         else

@@ -11,9 +11,11 @@ constexpr float much_more = 2; // power, of another signal
 }
 
 refined_stream::refined_stream(const constellation& symbols,
-                               const expected_waveform& waveform)
+                               const expected_waveform& waveform,
+                               std::size_t least_delay)
     : d_descent(symbols, waveform),
       d_kernels(&simd::active()),
+      d_delay(std::max(d_descent.before() + d_descent.behind() + 2 * block, least_delay)),
       d_past(delay() + 2 * d_descent.behind()),
       d_samples((d_past + block) * waveform.stride()),
       d_white(d_samples.size()),

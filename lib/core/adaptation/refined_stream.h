@@ -35,13 +35,13 @@ class refined_stream
 public:
     static constexpr std::size_t block = simd::lanes;
 
-    refined_stream(const constellation& symbols, const expected_waveform& waveform);
+    //! \param least_delay of delay()
+    refined_stream(const constellation& symbols,
+                   const expected_waveform& waveform,
+                   std::size_t least_delay = 0);
 
-    //! Symbols that must follow one before its label is final.
-    std::size_t delay() const
-    {
-        return d_descent.before() + d_descent.behind() + 2 * block;
-    }
+    //! Symbols that must follow one before its label is final, or before it is handed out.
+    std::size_t delay() const { return d_delay; }
 
     /*! Takes the next symbols of a stream.
      * \param windows the samples that they were decided from, each symbol's in the middle
@@ -87,6 +87,7 @@ private:
     label_descent d_descent;
     residual_phases d_phases;
     const simd::kernels* d_kernels;
+    const std::size_t d_delay;
     const std::size_t d_past;              // symbols kept before a block
     std::vector<float> d_samples, d_white; // (past + block, stride)
     // Of the blocks that are visited, and of one before.

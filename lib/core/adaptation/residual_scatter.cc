@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <numeric>
 
 namespace gr::adann::core {
@@ -78,19 +79,19 @@ struct noise {
 } // namespace
 
 residual_scatter::residual_scatter(std::size_t values)
-    : d_values(values), d_symbols(bins), d_stretches(bins)
+    : d_values(values), d_symbols(bins), d_stretches(bins), d_differences(bins)
 {
 }
 
 void residual_scatter::reset()
 {
-    for (auto* counts : { &d_symbols, &d_stretches })
+    for (auto* counts : { &d_symbols, &d_stretches, &d_differences })
         std::fill(counts->begin(), counts->end(), 0.0f);
 }
 
 void residual_scatter::fade(double keep)
 {
-    for (auto* counts : { &d_symbols, &d_stretches })
+    for (auto* counts : { &d_symbols, &d_stretches, &d_differences })
         for (auto& count : *counts)
             count *= static_cast<float>(keep);
 }
@@ -98,15 +99,19 @@ void residual_scatter::fade(double keep)
 void residual_scatter::add(const float* residual, std::size_t n)
 {
     for (std::size_t first = 0; first + stretch <= n; first += stretch) {
-        float whole = 0;
+        float whole = 0, changes = 0;
         for (std::size_t i = 0; i < stretch; ++i) {
             float power = 0;
-            for (std::size_t k = 0; k < d_values; ++k, ++residual)
+            for (std::size_t k = 0; k < d_values; ++k, ++residual) {
                 power += *residual * *residual;
+                const float change = i ? *residual - *(residual - d_values) : 0;
+                changes += change * change;
+            }
             ++d_symbols[bin_of(power)];
             whole += power / stretch;
         }
         d_stretches[bin_of(whole)] += stretch;
+        d_differences[bin_of(changes)] += stretch;
     }
 }
 
@@ -121,31 +126,42 @@ double residual_scatter::unexplained_errors(double rate, std::size_t classes) co
     if (!(total > 0))
         return 0;
     const noise of_symbols(d_symbols, static_cast<double>(d_values));
-    const noise of_stretches(d_stretches, static_cast<double>(stretch * d_values));
+    const auto most_freedom = static_cast<double>(stretch * d_values);
+    const noise of_stretches(d_stretches, most_freedom);
+    const noise of_differences(d_differences, most_freedom);
     const double by_chance = 1 - 1 / static_cast<double>(classes);
-    const auto errors = [&](const std::vector<float>& counts, double high, double low) {
-        double sum = 0;
-        for (std::size_t i = 0; i < bins; ++i) {
-            // More symbols than stretches are undisturbed: theirs is the power.
-            const double ratio =
-                power_at(static_cast<double>(i) + 0.5) / of_symbols.power;
-            if (counts[i] > 0 && ratio > high)
-                sum += counts[i] * std::min(by_chance, std::pow(rate, 1 / ratio));
-            else if (counts[i] > 0 && ratio < low)
-                sum += counts[i] * by_chance;
-        }
-        return sum / total;
-    };
-    return std::max(errors(d_symbols, chi_square(of_symbols.freedom, deviations), 0),
-                    errors(d_stretches,
-                           chi_square(of_stretches.freedom, deviations),
-                           chi_square(of_stretches.freedom, -deviations)));
+    const double beyond = std::numeric_limits<double>::infinity();
+    const auto errors =
+        [&](const std::vector<float>& counts, double power, double high, double low) {
+            double sum = 0;
+            for (std::size_t i = 0; i < bins; ++i) {
+                const double ratio = power_at(static_cast<double>(i) + 0.5) / power;
+                if (counts[i] > 0 && ratio > high)
+                    sum += counts[i] * std::min(by_chance, std::pow(rate, 1 / ratio));
+                else if (counts[i] > 0 && ratio < low)
+                    sum += counts[i] * by_chance;
+            }
+            return sum / total;
+        };
+    // More symbols than stretches are undisturbed: theirs is the power.
+    return std::max(
+        { errors(
+              d_symbols, of_symbols.power, chi_square(of_symbols.freedom, deviations), 0),
+          errors(d_stretches,
+                 of_symbols.power,
+                 chi_square(of_stretches.freedom, deviations),
+                 chi_square(of_stretches.freedom, -deviations)),
+          errors(d_differences,
+                 of_differences.power,
+                 beyond,
+                 chi_square(of_differences.freedom, -deviations)) });
 }
 
 void residual_scatter::state(archive& members)
 {
     members("symbols", d_symbols, 0.0f, 1e9f);
     members("stretches", d_stretches, 0.0f, 1e9f);
+    members("differences", d_differences, 0.0f, 1e9f);
 }
 
 } // namespace gr::adann::core

@@ -20,7 +20,8 @@ namespace gr::adann::core {
  * powers and from their lower quartile, which disturbances hardly move. Power above the quantile of
  * 3e-7 is not explained by noise: a burst, an impulse, samples that are held or lost. Nor is a stretch
  * whose power is below the same quantile at the lower end: samples without noise do not come from the
- * link.
+ * link. Nor is one whose residual does not change: the same is asked of the differences between
+ * neighbouring symbols, which are none where samples are held at a value that a label nearly has.
  *
  * A symbol of error probability s in noise of power P has about s^(P/p) in noise of power p, for
  * ln Q(x) is near -x²/2; a symbol without noise is taken to be decided at random. Histograms have 16
@@ -51,7 +52,7 @@ public:
 
 private:
     const std::size_t d_values;
-    std::vector<float> d_symbols, d_stretches; // histograms, in symbols
+    std::vector<float> d_symbols, d_stretches, d_differences; // histograms, in symbols
 };
 
 } // namespace gr::adann::core

@@ -54,6 +54,9 @@ const channel_model& checked(const channel_model& channel, const mlse_settings& 
                    std::to_string(channel.alphabet.size()) + " points",
                "up to " + std::to_string(mlse::most_points) +
                    " points: the trellis grows with a power of their number");
+    if (channel.alphabet.is_offset())
+        refuse(
+            "constellation", channel.alphabet.name(), "one whose I and Q come together");
     check_range<std::size_t>("traceback_depth", s.traceback_depth, channel.memory, 4096);
     check_range<int>("guard", s.guard, -1, int(channel.alphabet.size()) - 1);
     if (bytes_of(channel, s, channel.memory) > mlse::limit) {

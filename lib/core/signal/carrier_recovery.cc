@@ -12,8 +12,11 @@ namespace gr::adann::core {
 
 namespace {
 
-constexpr float clear = 40;   // a line's power over the median's
-constexpr float largest = 10; // sample of unit power that is no impulse
+constexpr float clear = 40;      // a line's power over the median's
+constexpr float both_clear = 50; // the sum of two lines' powers, likewise
+constexpr double off = 3e-3;     // that the symbol clock may be off, relative
+constexpr double of_lines = 16;  // as d_scatter, of a raised cosine's edges
+constexpr float largest = 10;    // sample of unit power that is no impulse
 
 std::complex<double> turned(double turns) { return std::polar(1.0, 2 * M_PI * turns); }
 
@@ -23,17 +26,20 @@ carrier_recovery::carrier_recovery(const constellation& alphabet,
                                    std::size_t sps,
                                    float bandwidth,
                                    transform periodogram)
-    : d_order(alphabet.symmetries().size()),
+    : d_is_offset(alphabet.is_offset()),
+      d_order(alphabet.symmetries().size()),
       d_sps(sps),
+      d_line_order(d_is_offset ? 2 : d_order),
       d_transform(std::move(periodogram)),
       d_powers(symbols),
       d_ordered(bins),
       d_spectrum(bins),
-      d_periodogram(bins)
+      d_periodogram(bins),
+      d_sorted(bins)
 {
     if (d_order != 2 && d_order != 4 && d_order != 8)
         refuse("constellation", alphabet.name(), "one of 2, 4 or 8 rotations");
-    check_range<std::size_t>("sps", sps, 1, 64);
+    check_range<std::size_t>("sps", sps, d_is_offset ? 4 : 1, 64);
     double square = 0;
     for (const auto& point : alphabet.points()) {
         const std::complex<double> own = power(std::complex<double>(point), d_order);
@@ -42,6 +48,15 @@ carrier_recovery::carrier_recovery(const constellation& alphabet,
     }
     d_scatter = square * static_cast<double>(alphabet.size()) / std::norm(d_own);
     d_own /= std::abs(d_own);
+    if (d_is_offset) {
+        d_own = 1;
+        d_scatter = of_lines;
+        for (std::size_t k = 0; k < sps; ++k)
+            d_clock.emplace_back(
+                turned(-static_cast<double>(k) / static_cast<double>(sps)));
+        d_powers_below.resize(symbols);
+        d_periodogram_below.resize(bins);
+    }
     set_bandwidth(bandwidth);
 }
 
@@ -58,7 +73,12 @@ void carrier_recovery::process(const std::complex<float>* in,
 {
     for (std::size_t i = 0; i < samples; ++i) {
         if (d_sample == 0)
-            take(in[i]);
+            d_is_offset ? take_lines() : take(in[i]);
+        if (d_is_offset && std::norm(in[i]) < largest * largest) {
+            const std::complex<float> square = power(in[i], 2);
+            d_above += square * d_clock[d_sample];
+            d_below += square * std::conj(d_clock[d_sample]);
+        }
         out[i] = in[i] * d_turn;
         d_turn *= d_step;
         d_sample = d_sample + 1 == d_sps ? 0 : d_sample + 1;
@@ -76,8 +96,32 @@ void carrier_recovery::take(std::complex<float> middle)
     const auto order = static_cast<double>(d_order);
     d_average +=
         static_cast<double>(d_fading) * (own * turned(-order * d_turned) - d_average);
+    turn_to(d_average * std::conj(d_own));
+}
+
+/* The lines of an offset constellation's square: at twice the offset, and the symbol rate above and
+ * below. Their phases have the clock's with both signs, so that their product has the carrier's alone,
+ * four times. */
+void carrier_recovery::take_lines()
+{
+    const std::complex<double> above = std::exchange(d_above, 0),
+                               below = std::exchange(d_below, 0);
+    d_powers_below[d_taken % symbols] = std::complex<float>(below);
+    d_powers[d_taken++ % symbols] = std::complex<float>(above);
+    const std::complex<double> back = turned(-2 * d_turned), ahead = turned(-d_late);
+    d_turned += d_offset;
+    d_late = std::remainder(d_late + d_clock_off, 1.0);
+    const double fading = d_fading;
+    d_average += fading * (above * back * ahead - d_average);
+    d_average_below += fading * (below * back * std::conj(ahead) - d_average_below);
+    turn_to(d_average * d_average_below);
+}
+
+void carrier_recovery::turn_to(std::complex<double> power)
+{
+    const auto order = static_cast<double>(d_order);
     // Of all phases that have this power the nearest.
-    const double now = std::arg(d_average * std::conj(d_own)) / (2 * M_PI);
+    const double now = std::arg(power) / (2 * M_PI);
     d_phase += std::remainder(now - order * d_phase, 1.0) / order;
     d_turn = std::complex<float>(turned(-d_turned - d_phase));
     if (d_taken % apart == 0)
@@ -88,42 +132,83 @@ void carrier_recovery::look()
 {
     d_turned = std::remainder(d_turned, 1.0);
     d_phase = std::remainder(d_phase, 1.0);
-    const std::optional<double> line = find_line();
+    const std::optional<double> line = d_is_offset ? find_lines() : find_line();
     if (!line)
         return;
     // Of all offsets that have this line the nearest.
-    const auto order = static_cast<double>(d_order);
+    const auto order = static_cast<double>(d_line_order);
     d_offset += std::remainder(*line - order * d_offset, 1.0) / order;
     d_frequency = static_cast<float>(d_offset);
     d_step = std::complex<float>(turned(-d_offset / static_cast<double>(d_sps)));
 }
 
-// Cycles a symbol of the power's line.
-std::optional<double> carrier_recovery::find_line()
+// In d_periodogram or the like, relative to its median.
+void carrier_recovery::find_spectrum(const std::vector<std::complex<float>>& powers,
+                                     std::vector<float>& periodogram)
 {
     const std::size_t there = std::min(d_taken, symbols);
     std::fill(d_ordered.begin(), d_ordered.end(), std::complex<float>());
     for (std::size_t i = 0; i < there; ++i)
-        d_ordered[i] = d_powers[(d_taken - there + i) % symbols];
+        d_ordered[i] = powers[(d_taken - there + i) % symbols];
     d_transform(d_ordered.data(), d_spectrum.data());
     std::transform(d_spectrum.begin(),
                    d_spectrum.end(),
-                   d_periodogram.begin(),
+                   periodogram.begin(),
                    [](std::complex<float> value) { return std::norm(value); });
+    std::copy(periodogram.begin(), periodogram.end(), d_sorted.begin());
+    const auto median = d_sorted.begin() + bins / 2;
+    std::nth_element(d_sorted.begin(), median, d_sorted.end());
+    for (auto& each : periodogram)
+        each = *median > 0 ? each / *median : 0;
+}
+
+// How far the top of the parabola through a peak and its neighbours lies from it.
+double carrier_recovery::beside(const std::vector<float>& periodogram, std::size_t peak)
+{
+    const double before = periodogram[(peak + bins - 1) % bins], most = periodogram[peak],
+                 behind = periodogram[(peak + 1) % bins];
+    const double bend = 2 * most - before - behind;
+    return bend > 0 ? std::clamp((behind - before) / (2 * bend), -0.5, 0.5) : 0.0;
+}
+
+// Cycles a symbol of the power's line.
+std::optional<double> carrier_recovery::find_line()
+{
+    find_spectrum(d_powers, d_periodogram);
     const auto peak = static_cast<std::size_t>(
         std::max_element(d_periodogram.begin(), d_periodogram.end()) -
         d_periodogram.begin());
-    const double before = d_periodogram[(peak + bins - 1) % bins],
-                 most = d_periodogram[peak], behind = d_periodogram[(peak + 1) % bins];
-    const auto median = d_periodogram.begin() + bins / 2;
-    std::nth_element(d_periodogram.begin(), median, d_periodogram.end());
-    if (!(most > clear * *median))
+    if (!(d_periodogram[peak] > clear))
         return {};
-    // The top of the parabola through it and its neighbours.
-    const double bend = 2 * most - before - behind;
-    const double beside =
-        bend > 0 ? std::clamp((behind - before) / (2 * bend), -0.5, 0.5) : 0.0;
-    return (static_cast<double>(peak) + beside) / bins;
+    return (static_cast<double>(peak) + beside(d_periodogram, peak)) / bins;
+}
+
+// The middle of the two lines, which are as far from it as the symbol clock is off.
+std::optional<double> carrier_recovery::find_lines()
+{
+    find_spectrum(d_powers, d_periodogram);
+    find_spectrum(d_powers_below, d_periodogram_below);
+    constexpr auto most_off = static_cast<std::size_t>(off * bins);
+    float most = 0;
+    std::size_t above = 0, below = 0;
+    for (std::size_t middle = bins; middle < 2 * bins; ++middle)
+        for (std::size_t up = 0; up <= 2 * most_off; ++up) {
+            const std::size_t a = (middle + up - most_off) % bins,
+                              b = (middle + most_off - up) % bins;
+            if (const float both = d_periodogram[a] + d_periodogram_below[b];
+                both > most) {
+                most = both;
+                above = a;
+                below = b;
+            }
+        }
+    if (!(most > both_clear))
+        return {};
+    const double first = static_cast<double>(above) + beside(d_periodogram, above),
+                 second = static_cast<double>(below) + beside(d_periodogram_below, below);
+    const double apart = std::remainder(second - first, static_cast<double>(bins));
+    d_clock_off = -apart / (2 * bins);
+    return (first + apart / 2) / bins;
 }
 
 } // namespace gr::adann::core

@@ -29,7 +29,7 @@ public:
         std::function<void(const std::complex<float>*, std::complex<float>*)>;
 
     /*! \param alphabet of 2, 4 or 8 rotations
-     * \param sps samples a symbol, 1 to 64
+     * \param sps samples a symbol, 1 to 64; of an offset constellation from 4 on
      * \param bandwidth of the phase, relative to the symbol rate, above 0, below 0.5
      * \throws std::invalid_argument naming the parameter that is out of range */
     carrier_recovery(const constellation& alphabet,
@@ -48,10 +48,18 @@ private:
     static constexpr std::size_t apart = 1024; // symbols from one look to the next
 
     void take(std::complex<float> middle);
+    void take_lines();
+    void turn_to(std::complex<double> power);
     void look();
     std::optional<double> find_line();
+    std::optional<double> find_lines();
+    void find_spectrum(const std::vector<std::complex<float>>& powers,
+                       std::vector<float>& periodogram);
+    static double beside(const std::vector<float>& periodogram, std::size_t peak);
 
+    const bool d_is_offset;
     const std::size_t d_order, d_sps;
+    const std::size_t d_line_order; // of the power that has the line
     const transform d_transform;
     std::complex<double> d_own = 0;            // E[s^M], of unit length
     double d_scatter = 0;                      // E|s|^2M / |E s^M|^2
@@ -59,12 +67,19 @@ private:
     std::vector<std::complex<float>> d_powers; // of the latest symbols, in turn
     std::size_t d_taken = 0;
     std::vector<std::complex<float>> d_ordered, d_spectrum; // of the line's search
-    std::vector<float> d_periodogram;
+    std::vector<float> d_periodogram, d_sorted;
     std::atomic<float> d_frequency{ 0 };
-    double d_offset = 0;                        // the same, in cycles a symbol
-    double d_turned = 0;                        // by the offset so far, in turns
-    double d_phase = 0;                         // beyond that, in turns
-    std::complex<double> d_average = 0;         // of powers without the offset
+    double d_offset = 0;                // the same, in cycles a symbol
+    double d_turned = 0;                // by the offset so far, in turns
+    double d_phase = 0;                 // beyond that, in turns
+    std::complex<double> d_average = 0; // of powers without the offset
+    // Of an offset constellation: the square's line above twice the carrier, and that below it.
+    std::vector<std::complex<float>> d_clock; // e^(-2πi k / sps)
+    std::complex<float> d_above = 0, d_below = 0;
+    std::vector<std::complex<float>> d_powers_below;
+    std::vector<float> d_periodogram_below;
+    std::complex<double> d_average_below = 0;
+    double d_clock_off = 0, d_late = 0;         // cycles a symbol, and how many so far
     std::size_t d_sample = 0;                   // of a symbol
     std::complex<float> d_turn = 1, d_step = 1; // of the samples
 };

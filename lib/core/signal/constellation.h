@@ -62,6 +62,8 @@ public:
     unsigned bits_per_symbol() const { return d_bits; }  //!< log2 M
     //! Whether a point has an imaginary part.
     bool is_complex() const { return d_complex; }
+    //! Whether Q is sent half a symbol behind I, as "oqpsk" has it.
+    bool is_offset() const { return d_named && d_name == "oqpsk"; }
     //! M points, centred; point l belongs to label l.
     const std::vector<std::complex<float>>& points() const { return d_points; }
     float power() const; //!< mean |point|²

@@ -3,7 +3,9 @@
 
 #include "core/signal/linear_fit.h"
 
+#include <cmath>
 #include <cstdio>
+#include <utility>
 
 namespace gr::adann::core {
 
@@ -28,6 +30,21 @@ starts_of(std::size_t dimension, std::size_t stride, bool is_complex)
 
 [[noreturn]] void are_alike() { throw eye_closed("the samples are all alike"); }
 
+[[noreturn]] void is_closed(const constellation& symbols, double kurtosis)
+{
+    char text[200];
+    std::snprintf(
+        text,
+        sizeof text,
+        "no linear equalizer finds %s: the kurtosis after the best one is %.2f of "
+        "that of %s (needed: %.1f)",
+        symbols.name().c_str(),
+        std::max(kurtosis, 0.0),
+        symbols.name().c_str(),
+        least_kurtosis);
+    throw eye_closed(text);
+}
+
 template <typename T>
 linear_equalizer blind(const feature_view& view,
                        const constellation& symbols,
@@ -41,19 +58,8 @@ linear_equalizer blind(const feature_view& view,
             starts_of(window.dimension(), window.stride(), symbols.is_complex()),
             kurtosis))
         are_alike();
-    if (!(kurtosis > least_kurtosis)) {
-        char text[200];
-        std::snprintf(
-            text,
-            sizeof text,
-            "no linear equalizer finds %s: the kurtosis after the best one is %.2f of "
-            "that of %s (needed: %.1f)",
-            symbols.name().c_str(),
-            std::max(kurtosis, 0.0),
-            symbols.name().c_str(),
-            least_kurtosis);
-        throw eye_closed(text);
-    }
+    if (!(kurtosis > least_kurtosis))
+        is_closed(symbols, kurtosis);
     if constexpr (!std::is_same_v<T, double>)
         if (carrier)
             fitting.turn_back(*carrier = track_power(fitting.outputs(view), symbols));
@@ -75,6 +81,77 @@ linear_equalizer trained(const feature_view& view,
     return fitting.made();
 }
 
+// Of an offset constellation: by real taps for each part.
+linear_equalizer trained_apart(const feature_view& view,
+                               const constellation& symbols,
+                               const std::uint8_t* labels)
+{
+    const constellation each("bpsk");
+    std::vector<std::uint8_t> part(view.count);
+    linear_equalizer both{ {}, 0 };
+    for (const bool is_q : { false, true }) {
+        for (std::size_t i = 0; i < view.count; ++i) {
+            const auto point = symbols.points()[labels[i]];
+            part[i] = (is_q ? point.imag() : point.real()) > 0;
+        }
+        const auto fitted = trained<double>(view, each, part.data());
+        for (const double tap : fitted.taps)
+            both.taps.push_back(tap / std::sqrt(2.0));
+        both.error += fitted.error / 2;
+    }
+    return both;
+}
+
+linear_equalizer blind_apart(const feature_view& view,
+                             const constellation& symbols,
+                             const window_geometry& window)
+{
+    const constellation each("bpsk");
+    const std::size_t size = view.dimension;
+    fit<double> fitting(each, size, std::min(view.count, most_windows));
+    fitting.load(view);
+    double kurtosis;
+    if (!fitting.extreme(starts_of(size, window.stride(), false), kurtosis))
+        are_alike();
+    if (!(kurtosis > least_kurtosis))
+        is_closed(symbols, kurtosis);
+    if (!fitting.follow_decisions())
+        are_alike();
+    linear_equalizer found = fitting.made();
+    found.taps.resize(2 * size);
+    const std::size_t late = window.stride() / 4 * 2; // floats of half a symbol
+    for (std::size_t k = 0; k + late < size; k += 2) {
+        found.taps[size + k + late] = -found.taps[k + 1];
+        found.taps[size + k + late + 1] = found.taps[k];
+    }
+    std::vector<std::uint8_t> labels(view.count);
+    const auto decide = [&](std::size_t i) {
+        double sums[2] = {};
+        for (std::size_t k = 0; k < size; ++k) {
+            sums[0] += found.taps[k] * view[i][k];
+            sums[1] += found.taps[size + k] * view[i][k];
+        }
+        for (std::size_t label = 0; label < symbols.size(); ++label) {
+            const auto point = symbols.points()[label];
+            if ((point.real() > 0) == (sums[0] > 0) &&
+                (point.imag() > 0) == (sums[1] > 0))
+                return static_cast<std::uint8_t>(label);
+        }
+        return std::uint8_t{ 0 };
+    };
+    for (int round = 0; round < linear::rounds; ++round) {
+        bool changed = round == 0;
+        for (std::size_t i = 0; i < view.count; ++i) {
+            const std::uint8_t label = decide(i);
+            changed |= label != std::exchange(labels[i], label);
+        }
+        if (!changed)
+            break;
+        found = trained_apart(view, symbols, labels.data());
+    }
+    return found;
+}
+
 } // namespace
 
 linear_equalizer blind_equalizer(const feature_view& view,
@@ -82,6 +159,11 @@ linear_equalizer blind_equalizer(const feature_view& view,
                                  const window_geometry& window,
                                  carrier_track* carrier)
 {
+    if (symbols.is_offset()) {
+        if (carrier)
+            *carrier = {};
+        return blind_apart(view, symbols, window);
+    }
     return symbols.is_complex()
                ? blind<std::complex<double>>(view, symbols, window, carrier)
                : blind<double>(view, symbols, window, carrier);
@@ -91,6 +173,8 @@ linear_equalizer trained_equalizer(const feature_view& view,
                                    const constellation& symbols,
                                    const std::uint8_t* labels)
 {
+    if (symbols.is_offset())
+        return trained_apart(view, symbols, labels);
     return symbols.is_complex() ? trained<std::complex<double>>(view, symbols, labels)
                                 : trained<double>(view, symbols, labels);
 }

@@ -18,7 +18,8 @@ namespace gr::adann::core {
 
 /*! What brings a window to its symbol: (constellation.dimensions(), view.dimension) reals,
  * row by row, I before Q. Of complex points and samples it is one complex tap for each
- * sample; of real points one real tap for each of a sample's parts. */
+ * sample; of real points one real tap for each of a sample's parts. Where Q comes half a symbol later
+ * (constellation::is_offset()), I and Q have taps of their own. */
 struct linear_equalizer {
     std::vector<double> taps;
     double error; //!< mean squared, of its decisions; the points have unit power
@@ -36,7 +37,9 @@ class eye_closed : public std::runtime_error
  * Super-exponential iterations bring the output's kurtosis to its extreme, the
  * constellation's; a blind phase search turns it, and 20 rounds of decisions and least
  * squares follow. What cannot be known is not: a symmetry of the constellation, and a
- * whole delay. At most 16384 of the windows are used.
+ * whole delay. At most 16384 of the windows are used. An offset constellation is two real ones: the
+ * taps of one part are those of the other, a quarter of a turn and half a symbol later, before
+ * decisions follow; which of the two is I cannot be known either.
  * \param window of the view's: which samples are the symbol's own
  * \param carrier of complex points, if given: what the power of the most extreme output
  * tells (track_power()), of view.count symbols. The equalizer is then one of windows that

@@ -136,6 +136,7 @@ const std::vector<named_constellation>& named_constellations()
         { "pam8", [] { return pam(3); } },
         { "bpsk", [] { return pam(1); } },
         { "qpsk", [] { return square(1); } },
+        { "oqpsk", [] { return square(1); } },
         { "8psk", psk8 },
         { "16qam", [] { return square(2); } },
         { "32qam", [] { return cross(2); } },

@@ -15,6 +15,7 @@ namespace gr::adann::core {
  *
  * - pam2 or bpsk, pam4, pam8, qpsk, 16qam, 64qam, 256qam: Gray codes, the bits of I
  * before those of Q, levels in steps of 2.
+ * - oqpsk: qpsk whose Q comes half a symbol later (constellation::is_offset()).
  * - 32qam, 128qam: crosses. A Gray-coded rectangle, twice as wide as high, whose outer
  * columns are moved above and below it. Neighbours differ in 1.1 to 1.2 bits on average. Source:
  * Smith, "Odd-bit quadrature amplitude-shift keying", IEEE Trans. Commun., 1975.

@@ -9,11 +9,13 @@ namespace gr::adann::core {
 
 soft_symbols::soft_symbols(const expected_waveform& waveform,
                            const constellation& alphabet,
-                           const window_geometry& window)
+                           const window_geometry& window,
+                           std::size_t least_lag)
     : d_waveform(waveform),
       d_window(window),
       d_planes(window.floats_per_sample()),
-      d_past(3 * waveform.reach()),
+      d_lag(std::max(2 * waveform.reach(), least_lag)),
+      d_past(d_lag + waveform.reach()),
       d_points(alphabet.points()),
       d_labels(d_past + most),
       d_rest((d_past + most) * waveform.stride()),
@@ -56,7 +58,23 @@ soft_symbols::soft_symbols(const expected_waveform& waveform,
 void soft_symbols::start()
 {
     std::fill(d_rest.begin(), d_rest.end(), 0.0f);
-    d_taken = 0;
+    d_taken = d_flushed = 0;
+}
+
+std::size_t soft_symbols::flush(float* points, std::size_t room)
+{
+    const std::size_t left = std::min(d_taken, lag()) - d_flushed;
+    const std::size_t n = std::min(left, room);
+    for (std::size_t i = 0; i < n; ++i) {
+        const auto point = d_points[d_labels[d_past - left + i]];
+        *points++ = point.real();
+        if (d_planes == 2)
+            *points++ = point.imag();
+    }
+    d_flushed += n;
+    if (n == left)
+        start();
+    return n;
 }
 
 std::size_t

@@ -32,13 +32,15 @@ class soft_symbols
 public:
     /*! \param alphabet points of the output: neighbouring levels of named ones differ by 2
      * \param window of the views to come; their dimension may be longer, by as much on
-     * both sides */
+     * both sides
+     * \param least_lag of lag() */
     soft_symbols(const expected_waveform& waveform,
                  const constellation& alphabet,
-                 const window_geometry& window);
+                 const window_geometry& window,
+                 std::size_t least_lag = 0);
 
-    //! Symbols that must follow one before it is known.
-    std::size_t lag() const { return 2 * d_waveform.reach(); }
+    //! Symbols that must follow one before it is known, or before it is handed out.
+    std::size_t lag() const { return d_lag; }
 
     /*! Takes the next symbols of a stream.
      * \param windows the samples that they were decided from
@@ -49,6 +51,9 @@ public:
     std::size_t
     take(const feature_view& windows, const std::uint8_t* labels, float* points);
 
+    /*! Hands out the points alone of the symbols that are left, behind which another stream
+     * begins. \return how many of `room` were written; 0: all have been */
+    std::size_t flush(float* points, std::size_t room);
     //! What comes next is another stream.
     void start();
 
@@ -60,15 +65,16 @@ private:
 
     expected_waveform d_waveform;
     window_geometry d_window;
-    std::size_t d_planes, d_past; // symbols
+    std::size_t d_planes, d_lag, d_past; // symbols
     std::vector<std::complex<float>> d_points;
     float d_scale;              // from the waveform's points, of unit power, to these
     std::vector<float> d_pulse; // (planes, 2 reach + 1, stride), by the samples' symbol
     float d_inverse[2][2] = {}; // of the pulse's products
     std::vector<std::uint8_t> d_labels;
     std::vector<float> d_rest,
-        d_expected;          // (past + most, stride); samples behind those known
-    std::size_t d_taken = 0; // of the stream
+        d_expected;            // (past + most, stride); samples behind those known
+    std::size_t d_taken = 0;   // of the stream
+    std::size_t d_flushed = 0; // at its end
 };
 
 } // namespace gr::adann::core

@@ -26,6 +26,8 @@ const expected_waveform& complex_waveform_of(const model& behind)
 {
     if (!behind.complex)
         refuse("model", "for real samples", "one for complex samples");
+    if (behind.symbols.is_offset())
+        refuse("model", "of " + behind.symbols.name(), "one whose I and Q come together");
     return waveform_of(behind);
 }
 

@@ -122,6 +122,10 @@ Raises ValueError naming what is allowed.)")
         .def_property_readonly("bits_per_symbol", &constellation::bits_per_symbol)
         .def_property_readonly("is_complex", &constellation::is_complex)
         .def_property_readonly(
+            "is_offset",
+            &constellation::is_offset,
+            "Whether Q is sent half a symbol behind I, as \"oqpsk\" has it.")
+        .def_property_readonly(
             "is_product",
             &constellation::is_product,
             "Whether every level of I occurs with every level of Q: PAM, rectangular QAM.")

@@ -11,6 +11,7 @@ from gnuradio.filter import firdes
 from .. import core
 from ..adann_python import ber_counter, equalizer, normalizer
 from ..adann_python import carrier_recovery as _carrier_recovery
+from .offset import SPS, OffsetChain
 from .resampler import resampler
 
 _MATCHED_SYMBOLS = 11  # that the matched filter lasts
@@ -34,6 +35,9 @@ class receiver(gr.hier_block2):
     carrier_recovery: for complex samples of root-raised-cosine pulses, 2 to 64 a symbol: a matched
         filter, and behind the clock recovery a `carrier_recovery`, which says how far it reaches; else
         the carrier has to be recovered before.
+        Of oqpsk, whose clock Gardner's detector sees only where I and Q come together, it comes before the clock
+        recovery: Q is then half a symbol early until that is done. Its labels are right up to which of the two is I,
+        signs, and a whole symbol between them.
     roll_off: of the pulses, 0.05 to 1. carrier_bandwidth: of the carrier's phase, see `carrier_recovery`.
     adaptation: settings of `equalizer` by their names, such as mode, checkpoint and guard; any loss
         without known labels.
@@ -75,16 +79,23 @@ class receiver(gr.hier_block2):
                                 gr.io_signature.makev(len(inputs), len(inputs), inputs),
                                 gr.io_signature.makev(len(outputs), len(outputs), outputs))
 
-        self.resampler = resampler(sample_rate, symbol_rate, sps, bool(complex), window=window,
-                                   clock_recovery=clock_recovery, loop_bandwidth=loop_bandwidth)
-        self._before, self.carrier = [], None
+        self._before, self._after, self.carrier = [], [], None
         if carrier_recovery:
             _check("complex", complex, complex, "True for carrier_recovery")
-            self._before = _matched(sample_rate / symbol_rate, roll_off, window)
             self._check_bandwidth(carrier_bandwidth)
-            self.carrier = _carrier_recovery(symbols.text, sps, carrier_bandwidth)
-        fine = [self.carrier] if self.carrier else []
-        self.connect(self, *self._before, self.resampler, *fine, self.equalizer)
+            self._before = _matched(SPS if symbols.is_offset else sample_rate / symbol_rate, roll_off, window)
+        if symbols.is_offset:
+            chain = OffsetChain(sample_rate, symbol_rate, sps, window, clock_recovery, loop_bandwidth,
+                                carrier_bandwidth if carrier_recovery else None, self._before)
+            self._before, self.resampler, self._after = chain.before, chain.resampler, chain.after
+            self.carrier = chain.carrier
+        else:
+            self.resampler = resampler(sample_rate, symbol_rate, sps, bool(complex), window=window,
+                                       clock_recovery=clock_recovery, loop_bandwidth=loop_bandwidth)
+            if carrier_recovery:
+                self.carrier = _carrier_recovery(symbols.text, sps, carrier_bandwidth)
+                self._after = [self.carrier]
+        self.connect(self, *self._before, self.resampler, *self._after, self.equalizer)
         for port in range(3):
             self.connect((self.equalizer, port), (self, port))
         self.message_port_register_hier_in("control")

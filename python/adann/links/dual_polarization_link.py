@@ -54,8 +54,9 @@ class DualPolarizationLink:
     snr: float = 22.0
 
     def __post_init__(self):
-        if not core.constellation(self.constellation).is_complex:
-            raise ValueError(f"constellation is {self.constellation}, allowed: one of complex points")
+        alphabet = core.constellation(self.constellation)
+        if not alphabet.is_complex or alphabet.is_offset:
+            raise ValueError(f"constellation is {self.constellation}, allowed: one of complex points, not oqpsk")
         for name, (low, high) in _RANGES.items():
             if not low <= getattr(self, name) <= high:
                 raise ValueError(f"{name} is {getattr(self, name)}, allowed: {low:.3g} to {high:.3g}")

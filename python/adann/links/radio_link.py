@@ -57,7 +57,8 @@ class RadioLink:
     snr: float = 17.0
 
     def __post_init__(self):
-        core.constellation(self.constellation)
+        if core.constellation(self.constellation).is_offset:
+            raise ValueError(f"constellation is {self.constellation}, allowed: one whose I and Q come together")
         if self.amplifier not in AMPLIFIERS:
             raise ValueError(f"amplifier is {self.amplifier}, allowed: {', '.join(AMPLIFIERS)}")
         for name, (low, high) in _RANGES.items():

@@ -36,12 +36,13 @@ _LEAST_VARIANCE = 1e-6  # relative: directions below it are float32's rounding
 
 
 def blind_labels(features: npt.NDArray[np.float32], constellation: core.constellation,
-                 is_complex: bool, part: int | None = None) -> tuple[npt.NDArray[np.uint8], float]:
+                 is_complex: bool, part: int | None = None, sps: int = 2) -> tuple[npt.NDArray[np.uint8], float]:
     """Decide every window by its middle sample, or with one linear equalizer as long as the windows.
 
     features: float32 (n, dimension), as training.feature_view gives them; constellation:
     core.constellation; is_complex: whether the samples are; part: windows, from the first on, that the
-    equalizer is fitted to; None: all. The carrier must be recovered, but for a constant phase, and where open_eye()
+    equalizer is fitted to; None: all; sps: samples a symbol, even, of an offset constellation, whose I and Q have real
+    taps each. The carrier must be recovered, but for a constant phase, and where open_eye()
     finds no open eye, the symbols must be uniform and independent. Complex points get a complex
     tap for each sample, and where that leaves 2 dB less, I and Q taps of their own (widely linear: Picinbono and
     Chevalier, "Widely linear estimation with complex data", IEEE Trans. Signal Process., 1995); real points a real tap
@@ -55,6 +56,8 @@ def blind_labels(features: npt.NDArray[np.float32], constellation: core.constell
     if part < FEWEST:
         raise ValueError(f"{part} symbols are too few for a blind start, allowed: from "
                          f"{FEWEST} on")
+    if constellation.is_offset:
+        return _offset_labels(features, part, sps)
     points = _unit_points(constellation)
     picked = np.unique(np.linspace(0, part - 1, 2 * _FITTED).astype(int))
     sliced = open_eye(features, constellation, is_complex)
@@ -86,6 +89,27 @@ def blind_labels(features: npt.NDArray[np.float32], constellation: core.constell
     if conjugate is not None:
         y += _filtered(features, whole, whitening @ conjugate, constellation).conj()
     return _found(_nearest(y, points), error)
+
+
+def _offset_labels(features, part, sps):
+    """I and Q of oqpsk, by real taps each: those of one are those of the other, a quarter of a turn and half a symbol
+    later, before its decisions follow. Which of the two is I is open."""
+    binary = core.constellation("bpsk")
+    bits = [blind_labels(features, binary, True, part)[0]]
+    taps = np.linalg.lstsq(features[:_TURNED], 2.0 * bits[0][:_TURNED] - 1, rcond=None)[0].reshape(-1, 2)
+    later = np.zeros_like(taps)
+    later[sps // 2:] = np.column_stack([-taps[:, 1], taps[:, 0]])[:len(taps) - sps // 2]
+    bits.append((features @ later.ravel().astype(np.float32) > 0).astype(np.uint8))
+    errors = []
+    for number, each in enumerate(bits):
+        for _ in range(_ROUNDS):
+            soft = linear_equalizer(features, each, part, binary)
+            before, each = each, (soft > 0).astype(np.uint8)
+            if np.array_equal(before, each):
+                break
+        bits[number] = each
+        errors.append(np.mean((soft - (2.0 * each - 1)) ** 2))
+    return _found(2 * bits[0] + bits[1], np.mean(errors))
 
 
 def open_eye(features: npt.NDArray[np.float32], constellation: core.constellation,

@@ -15,6 +15,15 @@ _RIDGE = 1e-6     # of the mean power of the windows' numbers: directions withou
 Labels = npt.NDArray[np.uint8]
 
 
+def middles_of(samples: npt.NDArray, sps: int, constellation: core.constellation) -> npt.NDArray:
+    """Each symbol's middle sample, (n // sps,); of an offset constellation with Q of half a symbol later."""
+    middles = samples[::sps][:samples.size // sps]
+    if not constellation.is_offset:
+        return middles
+    late = np.pad(samples, (0, sps))[sps // 2::sps][:middles.size]
+    return middles.real + np.complex64(1j) * late.imag
+
+
 def slicer(middles: npt.NDArray, labels: Labels, part: int, constellation: core.constellation) -> Labels:
     """Decide each symbol by its middle sample alone: the nearest of the classes' means.
 

@@ -92,7 +92,10 @@ def measure_capture(capture: Capture, soft: np.ndarray, decided: np.ndarray,
     end = min(first + len(soft), len(decided))
     if end <= first:
         return Measured(left_out={"all": "it was stopped before the symbols that are measured"})
-    return measure(capture.samples[first * sps:end * sps], soft[:end - first], decided[first:end],
+    samples = capture.samples[first * sps:end * sps]
+    if constellation.is_offset:  # Q as if it came with I
+        samples = samples.real + np.complex64(1j) * np.roll(samples.imag, -(sps // 2))
+    return measure(samples, soft[:end - first], decided[first:end],
                    sent(slice(first, end)), constellation, sps)
 
 

@@ -45,7 +45,8 @@ def name_of(constellation: core.constellation) -> str:
     """Its name as --constellation takes it, GNU Radio's own (gr:8psk) among them; of other points what they are."""
     for name in (*REAL, *COMPLEX, *core.constellation.names(), *core.constellation.in_tree()):
         other = core.constellation(name)
-        if other.size == constellation.size and np.allclose(other.centred, constellation.centred):
+        alike = other.size == constellation.size and other.is_offset == constellation.is_offset
+        if alike and np.allclose(other.centred, constellation.centred):
             return name
     return constellation.name
 

@@ -17,6 +17,7 @@ import scipy.fft
 from gnuradio import gr
 
 from ..blocks.flowgraphs import run_flowgraph
+from ..blocks.offset import OffsetChain
 from ..blocks.resampler import resampler
 from ..captures.baseband import find_band, to_baseband
 from ..captures.bursts import Gated, find_bursts
@@ -33,6 +34,7 @@ _SAME = 1e-9          # relative: rates that are equal but for their rounding
 _SHIFTED = 1 << 17    # samples whose middles are found at once
 _MARGIN = 4096        # around them
 _TOLD = 128           # symbols whose mean frequency is told
+_UNLOCKED = 8192      # symbols that carrier and clock of an offset constellation are recovered in
 _NO_CLOCK = "no symbol clock stands out: the samples are taken as they are"
 
 
@@ -123,6 +125,26 @@ def resample(samples: npt.NDArray, sample_rate: float, symbol_rate: float, sps: 
             done = _middles(done, clock.phase * inner if clock else 0.0, inner // sps, scratch)
             said += [_middles_said([clock.phase * sps], sps)] if clock else []
     return _finished(done, found, said, there, sps, carrier, scratch)
+
+
+def resample_offset(samples: npt.NDArray, sample_rate: float, symbol_rate: float, sps: int) -> Resampled:
+    """The same of an offset constellation: carrier and clock are followed (see offset.OffsetChain), and the first 8192
+    symbols left out. The symbol rate is known to 0.3 %. Raises ValueError for real samples and an odd sps."""
+    if not np.iscomplexobj(samples):
+        raise ValueError("oqpsk needs complex samples, these are real")
+    chain = OffsetChain(sample_rate, symbol_rate, sps)
+    scaled: Any = Normalized(samples)
+    sink = array_sink(int(samples.size * sps * symbol_rate / sample_rate * 1.02) + 1024, np.dtype(np.complex64), None)
+    source = array_source(portions(scaled), np.dtype(np.complex64))
+    top = gr.top_block("adann resample")
+    top.connect(source, *chain.before, chain.resampler, *chain.after, sink)
+    run_flowgraph(top)
+    offset = chain.carrier.frequency() if chain.carrier else 0.0
+    done = sink.items[_UNLOCKED * sps:]
+    return _finished(done, symbol_rate, [
+        *_lost(samples),
+        f"a carrier of {offset:.3g} cycles a symbol, with Q half a symbol later than I, and the "
+        f"clock were followed; the first {_UNLOCKED} symbols are left out"], [], sps, False, None)
 
 
 def resample_channels(channels: Sequence[npt.NDArray], sample_rate: float, symbol_rate: float, sps: int = 4,

@@ -24,7 +24,7 @@ from ..captures.sigmf import Burst
 from ..captures.statistics import normalized
 from .blind import blind_labels, open_eye
 from .calibration import calibrate, decide_portions, weigh_doubts
-from .conventional import linear_equalizer, nearest, slicer
+from .conventional import linear_equalizer, middles_of, nearest, slicer
 from .evaluate import count
 from .learners import CoreLearner, TorchLearner
 
@@ -175,11 +175,12 @@ def train(samples: npt.NDArray, labels: npt.NDArray[np.uint8] | None,
         disagreement = _disagreement(samples, labels, symbols, sps, delay)
     end = len(features) if labels is None else min(len(features), labels.size + delay)
     here = within(bursts, end, sps, max(0, delay))
-    features, middles = features[here], samples[::sps][:len(samples) // sps][here].copy()
+    features, middles = features[here], middles_of(samples, sps, symbols)[here].copy()
     del samples  # the windows have their own
     if labels is None:
-        labels, blind_ratio = blind_labels(features, symbols, is_complex, round(settings.fraction * len(features)))
-        teacher = "linear equalizer" if open_eye(features, symbols, is_complex) is None else "slicer"
+        labels, blind_ratio = blind_labels(features, symbols, is_complex, round(settings.fraction * len(features)), sps)
+        closed = symbols.is_offset or open_eye(features, symbols, is_complex) is None
+        teacher = "linear equalizer" if closed else "slicer"
     else:
         labels = labels[here.start - delay:here.stop - delay] if isinstance(here, slice) else labels[here - delay]
     part = max(1, round(settings.fraction * labels.size))
@@ -223,7 +224,7 @@ def _disagreement(samples, labels, constellation, sps, delay):
         return ""
     candidates = {f"those of --constellation {name}": core.constellation(name).centred
                   for name in (*core.constellation.names(), *core.constellation.in_tree())
-                  if core.constellation(name).size == constellation.size}
+                  if core.constellation(name).size == constellation.size and not core.constellation(name).is_offset}
     candidates["mirrored ones (inverted spectrum)"] = constellation.centred.conj()
     fitting = [name for name, points in candidates.items()
                if agreement(samples, labels, points, sps, delay) > CLEAR_AGREEMENT]

@@ -16,14 +16,14 @@ from ..captures.files import Capture, cut
 from ..captures.labels import UNKNOWN, known
 from ..captures.statistics import error_vector_magnitude
 from .blind import FEWEST, wrong_decisions
-from .conventional import linear_equalizer, nearest, slicer
+from .conventional import linear_equalizer, middles_of, nearest, slicer
 from .disputes import refuted
 from .doubts import data_doubts, doubts_of, filtered_apart, kurtosis_off, recurrence, uneven
 from .equalize import equalize_captures, measure_capture, prepare_capture
 from .evaluate import RunningErrors, all_known
 from .guess import candidates
 from .report import new_figure, save_figure
-from .resample import find_rate, resample, without_carrier
+from .resample import find_rate, resample, resample_offset, without_carrier
 from .scope import Measured
 from .training import TrainingSettings, feature_view, own_samples, train, within
 
@@ -106,13 +106,17 @@ def try_capture(capture: Capture, symbol_rate: float | None, constellation: core
     begin("symbol rate", 0)
     capture.samples, said = without_carrier(capture.samples, sample_rate)
     symbol_rate, doubtful = symbol_rate or capture.symbol_rate, []
+    is_offset = constellation is not None and constellation.is_offset
+    if not symbol_rate and is_offset:
+        raise ValueError("the symbol rate of oqpsk is not found: --baud tells it")
     if not symbol_rate:
         symbol_rate, sentence, doubt = find_rate(capture.samples, sample_rate)
         said.append(sentence)
         doubtful += [doubt] * bool(doubt)
     capture = cut(capture, skip, symbols, sample_rate / symbol_rate)
     begin("resampling", 0.05)
-    done = resample(np.asarray(capture.samples), sample_rate, symbol_rate, sps, carrier=True, bursts=True)
+    done = (resample_offset(np.asarray(capture.samples), sample_rate, symbol_rate, sps) if is_offset else
+            resample(np.asarray(capture.samples), sample_rate, symbol_rate, sps, carrier=True, bursts=True))
     said += done.said
     samples, bursts = done.samples, done.bursts
     reference = capture.reference
@@ -151,7 +155,7 @@ def try_capture(capture: Capture, symbol_rate: float | None, constellation: core
     if stop and stop():
         raise KeyboardInterrupt
     features = feature_view(samples, sps, half_window)[here]
-    middles = samples[::sps][:samples.size // sps][here]
+    middles = middles_of(samples, sps, constellation)[here]
     soft = linear_equalizer(features, labels, part, constellation)
     decided = {"slicer": slicer(middles, labels, part, constellation),
                "linear equalizer": nearest(soft, constellation),
@@ -218,7 +222,7 @@ def _blind_doubts(trained, features, soft, wrong):
         doubts.append(f"some {100 * expected / of:.2g} % of the decisions of the blind start: {tells}")
     if (refused := np.count_nonzero(wrong)) > max(_REFUTED * expected, _MANY * of):
         doubts.append(f"{refused} of {of} decisions of the blind start, which the samples refute: {tells}")
-    if constellation.is_complex:
+    if constellation.is_complex and not constellation.is_offset:
         doubts += filtered_apart(features, labels, constellation)
     half_distance = constellation.half_distance * float(np.std(points))
     return [*doubts, *uneven(soft - points[labels], half_distance)], (

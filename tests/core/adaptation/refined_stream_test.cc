@@ -244,6 +244,14 @@ BOOST_AUTO_TEST_CASE(behind_the_last_label_another_stream_begins)
     BOOST_TEST((link.refine(stream, 100) == labels));
 }
 
+BOOST_AUTO_TEST_CASE(a_longer_delay_changes_nothing_else)
+{
+    fixture link(kinds[1]);
+    refined_stream stream(link.received.symbols, link.received.trained, 150);
+    BOOST_TEST(stream.delay() == 150u);
+    BOOST_TEST((link.refine(stream, 100) == link.refine(100)));
+}
+
 BOOST_AUTO_TEST_CASE(labels_stay_without_a_refinement)
 {
     fixture link(kinds[1]);

@@ -76,6 +76,20 @@ BOOST_AUTO_TEST_CASE(symbols_without_noise_are_decided_at_random)
     BOOST_TEST(std::abs(found - 0.75 / 8) < 0.01);
 }
 
+// At a level that is as far from a label's as the noise usually takes it.
+BOOST_AUTO_TEST_CASE(symbols_that_are_held_near_a_label_are_decided_at_random)
+{
+    std::mt19937 random(3);
+    std::normal_distribution<float> normal;
+    std::vector<float> left(symbols * values);
+    for (std::size_t i = 0; i < left.size(); ++i)
+        left[i] = i / values % 512 < 64 ? 1.0f : normal(random);
+    residual_scatter scatter(values);
+    scatter.add(left.data(), symbols);
+    const double found = scatter.unexplained_errors(1e-4, classes);
+    BOOST_TEST(std::abs(found - 0.75 / 8) < 0.01);
+}
+
 BOOST_AUTO_TEST_CASE(what_fades_is_forgotten)
 {
     residual_scatter scatter =

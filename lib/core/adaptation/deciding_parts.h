@@ -1,0 +1,50 @@
+/* -*- c++ -*- */
+/*
+ * What decides by a model, from the samples to the labels that are handed out.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+#pragma once
+
+#include "core/adaptation/handover.h"
+#include "core/adaptation/label_descent.h"
+#include "core/adaptation/observed.h"
+#include "core/adaptation/refined_stream.h"
+#include "core/network/model.h"
+#include "core/network/prepared_network.h"
+#include "core/signal/soft_symbols.h"
+#include "core/tracking/front_filter.h"
+
+#include <memory>
+
+namespace gr::adann::core {
+
+/*! Belongs to the deciding thread, but for what is handed over: the weights and the refinement, which
+ * the adapter publishes, and the front filter, which it reads. Another model has others. */
+struct deciding_parts {
+    explicit deciding_parts(const model& by, std::size_t stride)
+        : weights(prepared_network(by.net, stride, by.formats ? &*by.formats : nullptr)),
+          signal(by.waveform ? refinement(*by.waveform) : refinement())
+    {
+    }
+
+    //! What comes next is another stream.
+    void start()
+    {
+        if (front)
+            front->resting().start();
+        if (soft)
+            soft->start();
+        if (refined)
+            refined->start();
+    }
+
+    latest_value<prepared_network> weights;
+    latest_value<refinement> signal;
+    //! Each null where there is none.
+    std::unique_ptr<observed<front_filter>> front;
+    std::unique_ptr<soft_symbols> soft;
+    std::unique_ptr<refined_stream> refined;
+};
+
+} // namespace gr::adann::core

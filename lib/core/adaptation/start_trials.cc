@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "core/adaptation/start_trials.h"
+
+#include <algorithm>
+
+namespace gr::adann::core {
+
+namespace {
+
+constexpr float deviations = 3.1f; // of a normal variable: one in a thousand is beyond
+constexpr std::size_t longest_pause = std::size_t{ 1 } << 20; // symbols
+
+// Of noise that is as far from half the distance of the nearest points, relative to their power.
+float enough(const model& of)
+{
+    const float each = of.symbols.half_distance() / deviations;
+    return (of.complex ? 2 : 1) * each * each;
+}
+
+} // namespace
+
+start_trials::start_trials(const blind_start& fresh)
+    : d_fresh(fresh), d_start(fresh), d_enough(enough(fresh.found()))
+{
+}
+
+void start_trials::pass(std::size_t symbols, float residual)
+{
+    d_rest -= std::min(d_rest, symbols);
+    if (!d_tries && d_rest == 0 && !(residual <= d_enough)) {
+        d_tries = true;
+        d_start = d_fresh;
+    }
+}
+
+std::string start_trials::take(const feature_view& batch,
+                               const std::uint8_t* in_use,
+                               bool follows,
+                               const std::function<bool()>& goes_on)
+{
+    const std::string told = d_start.against(batch, in_use, follows, goes_on);
+    d_tries = d_start.count() > 0;
+    if (d_start.done()) {
+        d_rest = d_pause = blind_start::first_look;
+        return told;
+    }
+    if (!d_tries) {
+        d_rest = d_pause;
+        d_pause = std::min(2 * d_pause, longest_pause);
+    }
+    return "";
+}
+
+} // namespace gr::adann::core
