@@ -54,11 +54,10 @@ void label_posteriors::find_alternatives(const constellation& symbols)
         for (std::size_t other = 0; other < d_classes; ++other)
             if (other != now && std::find(near.begin(), near.end(), other) == near.end())
                 own.farther.push_back(static_cast<std::uint8_t>(other));
-        std::stable_sort(
-            own.farther.begin(), own.farther.end(), [&](auto one, auto two) {
-                return std::abs(points[one] - points[now]) <
-                       std::abs(points[two] - points[now]);
-            });
+        std::stable_sort(own.farther.begin(), own.farther.end(), [&](auto one, auto two) {
+            return std::abs(points[one] - points[now]) <
+                   std::abs(points[two] - points[now]);
+        });
     }
 }
 

@@ -82,7 +82,7 @@ private:
     struct alternatives {
         std::size_t near = 0, all = 0;
         std::vector<std::uint8_t> farther; // the nearest first
-        float noise = 1; // 1 over that of the label itself
+        float noise = 1;                   // 1 over that of the label itself
         std::array<float, most_alternatives>
             bias; // ln of densities where nothing is left
         std::array<alternative, most_alternatives> of;

@@ -54,8 +54,8 @@ std::vector<std::uint8_t> neighbours_of(const std::vector<point>& points, std::s
     for (std::size_t other = 0; other < points.size(); ++other) {
         const point middle = (points[to] + points[other]) / 2.0f;
         const float half = std::abs(points[to] - middle);
-        const bool is_neighbour = std::none_of(
-            points.begin(), points.end(), [&](const point& each) {
+        const bool is_neighbour =
+            std::none_of(points.begin(), points.end(), [&](const point& each) {
                 return &each != &points[to] && &each != &points[other] &&
                        std::abs(each - middle) < same * half;
             });
@@ -64,7 +64,8 @@ std::vector<std::uint8_t> neighbours_of(const std::vector<point>& points, std::s
     }
     if (found.size() > constellation::most_neighbours) {
         std::stable_sort(found.begin(), found.end(), [&](auto one, auto two) {
-            return std::abs(points[one] - points[to]) < std::abs(points[two] - points[to]);
+            return std::abs(points[one] - points[to]) <
+                   std::abs(points[two] - points[to]);
         });
         found.resize(constellation::most_neighbours);
         std::sort(found.begin(), found.end());

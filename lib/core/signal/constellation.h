@@ -104,7 +104,8 @@ public:
         return d_reflections;
     }
 
-    static constexpr std::size_t most_neighbours = 6; //!< as many points lie around one at the same distance
+    static constexpr std::size_t most_neighbours =
+        6; //!< as many points lie around one at the same distance
     //! Labels of the points that one may be taken for with no other point on the way.
     const std::vector<std::uint8_t>& neighbours(std::size_t label) const
     {

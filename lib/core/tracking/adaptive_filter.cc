@@ -73,7 +73,8 @@ void adaptive_filter::learn(sample_history& history,
         return;
     if (!carrier && !hard) // of complex samples the carrier's steps have done so
         target.soften(history, symbol, d_block);
-    const bool is_searched = carrier && carrier->is_searching(); // its labels are not softened
+    const bool is_searched =
+        carrier && carrier->is_searching(); // its labels are not softened
     const auto aim = target.aim_block(history, symbol, d_block, hard || is_searched);
     if (carrier)
         carrier->turn_expected(history, symbol, d_block, aim.expected);

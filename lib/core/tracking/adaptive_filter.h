@@ -90,10 +90,10 @@ public:
 
 private:
     std::size_t d_block;
-    normal_equations d_sums; // of a block
+    normal_equations d_sums;       // of a block
     aligned_floats d_wanted_noise; // normal_equations::noise() of the learnt noise
-    float d_power; // of the waveform
-    float d_level; // rms of the samples that the model was trained on
+    float d_power;                 // of the waveform
+    float d_level;                 // rms of the samples that the model was trained on
     linear_filter d_filter;
     tap_bank d_bank;
     acquisition d_acquisition;

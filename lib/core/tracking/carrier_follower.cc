@@ -84,7 +84,8 @@ void carrier_follower::search(sample_history& history,
     const std::size_t n = history.sample(step);
     const float* const samples = history.filtered(first);
     const double power = power_of(samples, n);
-    const bool searches = d_search && taken == step && !idle() && has_carrier(target, residual) &&
+    const bool searches = d_search && taken == step && !idle() &&
+                          has_carrier(target, residual) &&
                           phase_search::is_heard(power, n);
     if (!std::exchange(d_searching, searches) && searches)
         begin_search(history, first - n / 2, residual);

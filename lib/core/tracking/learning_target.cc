@@ -10,7 +10,7 @@ namespace gr::adann::core {
 
 namespace {
 constexpr float blocks_averaged = 16;
-constexpr float least_slope = 1e-4f; // what decisions leave open changes no taps
+constexpr float least_slope = 1e-4f;  // what decisions leave open changes no taps
 constexpr float least_excess = 1e-3f; // of samples without noise
 } // namespace
 
@@ -65,7 +65,8 @@ float* learning_target::aim(const sample_history& history,
 {
     float* const expected = expect(history.labels(symbol), n);
     if (d_slope > 0 && !hard)
-        d_soft.aim(history.decisions(symbol), n, std::min(d_turning, most_slope), expected);
+        d_soft.aim(
+            history.decisions(symbol), n, std::min(d_turning, most_slope), expected);
     return expected;
 }
 

@@ -118,11 +118,12 @@ bool phase_bank::may_move() const
 // The loop that has predicted best over many steps, or the latest ones where these surely say another.
 std::size_t phase_bank::steadiest() const
 {
-    const std::size_t found =
-        std::min_element(d_loops.begin(),
-                         d_loops.end(),
-                         [](const auto& a, const auto& b) { return a.lasting < b.lasting; }) -
-        d_loops.begin();
+    const std::size_t found = std::min_element(d_loops.begin(),
+                                               d_loops.end(),
+                                               [](const auto& a, const auto& b) {
+                                                   return a.lasting < b.lasting;
+                                               }) -
+                              d_loops.begin();
     return leads(evidence, found) ? best_of(0) : found;
 }
 

@@ -245,8 +245,8 @@ float soft_decisions::excess(const soft_decision* decisions, std::size_t n) cons
 {
     float sum = 0;
     for (std::size_t k = 0; k < n; ++k)
-        sum += std::norm(decisions[k].received - decisions[k].mean) +
-               decisions[k].variance;
+        sum +=
+            std::norm(decisions[k].received - decisions[k].mean) + decisions[k].variance;
     return sum / (static_cast<float>(n) * variance());
 }
 

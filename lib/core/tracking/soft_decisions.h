@@ -23,7 +23,8 @@ struct soft_decision {
     std::complex<float> received; //!< unbiased linear estimate less the decided point
     std::complex<float> linear;   //!< that of least mean square error, likewise
     float variance = 0;           //!< posterior variance
-    float turning = 0; //!< radians by which the mean turns with an estimate that turns by one
+    float turning =
+        0; //!< radians by which the mean turns with an estimate that turns by one
 };
 
 /*! Posterior means of decided symbols by the expected waveform.

@@ -160,9 +160,10 @@ Raises ValueError naming what is allowed.)")
             },
             py::arg("label"),
             "Labels of the points that a label's may be taken for with no other point on the way; 6 at most.")
-        .def_property_readonly("bits_per_error",
-                               &constellation::bits_per_error,
-                               "Bits by which nearest neighbours differ on average; Gray: 1.")
+        .def_property_readonly(
+            "bits_per_error",
+            &constellation::bits_per_error,
+            "Bits by which nearest neighbours differ on average; Gray: 1.")
         .def_property_readonly(
             "half_distance",
             &constellation::half_distance,

@@ -54,8 +54,8 @@ struct qpsk_link {
         for (float& each : samples)
             each += normal(random);
         for (std::size_t i = 0; turn != 0 && i < samples.size(); i += 2) {
-            const auto y = std::complex<float>(samples[i], samples[i + 1]) *
-                           std::polar(1.0f, turn);
+            const auto y =
+                std::complex<float>(samples[i], samples[i + 1]) * std::polar(1.0f, turn);
             samples[i] = y.real(), samples[i + 1] = y.imag();
         }
         if (other) {
@@ -154,7 +154,8 @@ BOOST_AUTO_TEST_CASE(what_is_aimed_at_is_wrong_by_nothing_that_samples_explain)
             squares += std::norm(x * wrong);
             const soft_decision& found = it.found[margin + k];
             const auto aim_wrong =
-                off + std::complex<double>((found.mean - slope * found.linear) / (1 - slope));
+                off +
+                std::complex<double>((found.mean - slope * found.linear) / (1 - slope));
             aimed += x * aim_wrong;
             aimed_squares += std::norm(x * aim_wrong);
         }
