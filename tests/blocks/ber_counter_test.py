@@ -109,7 +109,10 @@ def test_unrelated_streams_give_no_rate(with_output):
     top.run()
     assert not counter.locked() and counter.bits() == 0 and np.isnan(counter.ber())
     assert counter.interval() == (0, 1)
-    assert messages.num_messages() == 0 and (sink is None or np.isnan(sink.data()).all())
+    assert sink is None or np.isnan(sink.data()).all()
+    # At the stop it says that it has no lock, which the store may have no time for.
+    told = [pmt.to_python(messages.get_message(k)) for k in range(messages.num_messages())]
+    assert len(told) <= 1 and all(not each["locked"] and "ber" not in each for each in told)
     if sink:  # once for each batch of the labels that it has passed over
         assert 1000 < len(sink.data()) < 3000
 
