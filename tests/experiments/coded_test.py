@@ -74,8 +74,8 @@ def test_known_least_squares_are_numpys():
     ("QPSK", 0.1, "echo 1e-5", 2), ("QPSK", 0.1, "echo 3e-5", 3), ("8PSK", 0.05, "carrier 1e-5", 2),
     ("16APSK", 0.1, "still", 3), ("16QAM", 0.1, "carrier 1e-5", 2), ("16APSK", 0.05, "echo 1e-5", 3)])
 def test_information_is_kept_where_codes_work(link, ber, motion, seed):
-    """To 0.94 of what least squares have that know every symbol, in each quarter behind the first; none of these
-    links did so before: decisions followed the taps, slow carriers were not seen, and rings were no neighbours."""
+    """To 0.94 of what least squares have that know every symbol, in each quarter after the first. Most of these
+    did not before: taps confirmed themselves, slow carriers were not seen, and rings were no neighbours."""
     size = coded.Size(labelled=2**16)
     model, snr = coded.train_at(link, ber, size)
     samples, labels = coded.stream(link, snr, coded.MOTIONS[motion], 2**16, seed)

@@ -310,7 +310,7 @@ private:
     // The deciding thread's.
     decider d_decider;
     deciding_parts* d_using = nullptr;
-    // What is left of those before: null once all has been handed out.
+    // What the former ones still hold: null once all has been handed out.
     refined_stream* d_left_labels = nullptr;
     soft_symbols* d_left_points = nullptr;
     const std::size_t d_dimension;

@@ -40,7 +40,7 @@ namespace gr::adann::core {
  * Symbols have to follow each other without a gap; after one, and where no linear
  * equalizer finds the constellation, it starts over.
  *
- * Beside a start that was accepted, against(), it goes on as that one's labels do, and starts over where
+ * Compared with a start that was accepted, against(), it goes on as that one's labels do, and starts over where
  * its own do not explain the samples better: a waveform is fitted to the labels and to all but the last
  * quarter of the symbols (fit_waveform()), turned back by the carrier that the labels tell (track_known()).
  * Of that quarter it has to leave less than half the power that those in use leave, and less in so many of its
@@ -127,7 +127,8 @@ private:
     double d_error = 0;                 // of the first linear equalizer
     std::vector<double> d_taps;         // of the latest one
     bool d_looked = false, d_changed = false, d_done = false;
-    bool d_tried = false, d_failed = false; // to find a linear equalizer; and it was told
+    bool d_tried = false,
+         d_failed = false; // to find a linear equalizer; and that was reported
     bool d_is_blind = true;
     std::string d_compared; // with the labels in use
 };

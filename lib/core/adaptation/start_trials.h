@@ -14,14 +14,15 @@
 
 namespace gr::adann::core {
 
-/*! Tries blind starts beside the one that decides, which may have been made from noise, from a
+/*! Tries further blind starts while one decides that may have been made from noise, from a
  * neighbour or from a carrier that was not recovered yet.
  *
  * There is no trial while the start in use explains its signal: while the residual of its front filter,
  * were it normal, would have fewer than one in a thousand of the points nearer to another one. Else
  * symbols are tried (blind_start::against()). Before that, and after a trial that finds nothing better,
- * as many as a start looks at first are left alone; after each further trial twice as many, up to 2^20. So a receiver that began long before the sender finds it after as long a time at most, and the
- * trials of one whose signal is noisy cost little. */
+ * as many as a start looks at first are left alone; after each further trial twice as many, up to 2^20. So a
+ * receiver that began long before the sender finds it after as long a time at most, and the trials of one
+ * whose signal is noisy cost little. */
 class start_trials
 {
 public:

@@ -163,7 +163,8 @@ void carrier_recovery::find_spectrum(const std::vector<std::complex<float>>& pow
 }
 
 // How far the top of the parabola through a peak and its neighbours lies from it.
-double carrier_recovery::beside(const std::vector<float>& periodogram, std::size_t peak)
+double carrier_recovery::offset_of_peak(const std::vector<float>& periodogram,
+                                        std::size_t peak)
 {
     const double before = periodogram[(peak + bins - 1) % bins], most = periodogram[peak],
                  behind = periodogram[(peak + 1) % bins];
@@ -180,7 +181,7 @@ std::optional<double> carrier_recovery::find_line()
         d_periodogram.begin());
     if (!(d_periodogram[peak] > clear))
         return {};
-    return (static_cast<double>(peak) + beside(d_periodogram, peak)) / bins;
+    return (static_cast<double>(peak) + offset_of_peak(d_periodogram, peak)) / bins;
 }
 
 // The middle of the two lines, which are as far from it as the symbol clock is off.
@@ -204,8 +205,10 @@ std::optional<double> carrier_recovery::find_lines()
         }
     if (!(most > both_clear))
         return {};
-    const double first = static_cast<double>(above) + beside(d_periodogram, above),
-                 second = static_cast<double>(below) + beside(d_periodogram_below, below);
+    const double first =
+                     static_cast<double>(above) + offset_of_peak(d_periodogram, above),
+                 second = static_cast<double>(below) +
+                          offset_of_peak(d_periodogram_below, below);
     const double apart = std::remainder(second - first, static_cast<double>(bins));
     d_clock_off = -apart / (2 * bins);
     return (first + apart / 2) / bins;

@@ -55,7 +55,7 @@ private:
     std::optional<double> find_lines();
     void find_spectrum(const std::vector<std::complex<float>>& powers,
                        std::vector<float>& periodogram);
-    static double beside(const std::vector<float>& periodogram, std::size_t peak);
+    static double offset_of_peak(const std::vector<float>& periodogram, std::size_t peak);
 
     const bool d_is_offset;
     const std::size_t d_order, d_sps;

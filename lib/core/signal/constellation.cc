@@ -38,6 +38,7 @@ std::vector<point> points_from(const std::string& text)
 
 //! Of the distance between neighbours: a mean below it is rounding, and stays as it is.
 constexpr float rounding = 1e-3f;
+constexpr float same = 1 + rounding; // distance
 
 point mean_of(const std::vector<point>& points)
 {
@@ -49,7 +50,6 @@ point mean_of(const std::vector<point>& points)
  * Gabriel graph; Gabriel and Sokal, Syst. Zool. 18, 1969). Of more than most, the nearest. */
 std::vector<std::uint8_t> neighbours_of(const std::vector<point>& points, std::size_t to)
 {
-    constexpr float same = 1.001f;
     std::vector<std::uint8_t> found;
     for (std::size_t other = 0; other < points.size(); ++other) {
         const point middle = (points[to] + points[other]) / 2.0f;
@@ -238,7 +238,7 @@ double constellation::bits_per_error() const
             }));
         double bits = 0, count = 0;
         for (const std::uint8_t other : around)
-            if (distance(other) < 1.001f * nearest) {
+            if (distance(other) < same * nearest) {
                 bits += static_cast<double>(std::bitset<8>(label ^ other).count());
                 ++count;
             }

@@ -101,12 +101,10 @@ bool phase_bank::leads(float ratio, std::size_t of) const
 // The same over many steps, as many as there were: most of these predict alike.
 bool phase_bank::moves_slowly() const
 {
-    float best = d_loops[1].lasting;
-    for (std::size_t i = 2; i < d_loops.size(); ++i)
-        best = std::min(best, d_loops[i].lasting);
     const float n =
         (1 - std::pow(lasting_keep, static_cast<float>(d_steps))) / (1 - lasting_keep);
-    return d_loops[0].lasting > (1 + 2 * evidence / n) * best;
+    return d_loops[0].lasting >
+           (1 + 2 * evidence / n) * d_loops[best_of(1, &loop::lasting)].lasting;
 }
 
 bool phase_bank::may_move() const
@@ -118,22 +116,17 @@ bool phase_bank::may_move() const
 // The loop that has predicted best over many steps, or the latest ones where these surely say another.
 std::size_t phase_bank::steadiest() const
 {
-    const std::size_t found = std::min_element(d_loops.begin(),
-                                               d_loops.end(),
-                                               [](const auto& a, const auto& b) {
-                                                   return a.lasting < b.lasting;
-                                               }) -
-                              d_loops.begin();
+    const std::size_t found = best_of(0, &loop::lasting);
     return leads(evidence, found) ? best_of(0) : found;
 }
 
 // Of the loops from `first` on, the one that has predicted best.
-std::size_t phase_bank::best_of(std::size_t first) const
+std::size_t phase_bank::best_of(std::size_t first, float loop::*score) const
 {
     return std::min_element(
                d_loops.begin() + first,
                d_loops.end(),
-               [](const auto& a, const auto& b) { return a.score < b.score; }) -
+               [&](const auto& a, const auto& b) { return a.*score < b.*score; }) -
            d_loops.begin();
 }
 

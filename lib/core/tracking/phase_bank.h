@@ -82,7 +82,7 @@ private:
         float score;   // mean square of what it predicted wrongly
         float lasting; // the same over many steps
     };
-    std::size_t best_of(std::size_t first) const;
+    std::size_t best_of(std::size_t first, float loop::*score = &loop::score) const;
     std::size_t steadiest() const;
     bool leads(float evidence, std::size_t of) const;
     bool moves_slowly() const;

@@ -137,11 +137,11 @@ class _Line(QtWidgets.QLabel):
         self.setTextFormat(QtCore.Qt.PlainText)
         self.setSizePolicy(QtWidgets.QSizePolicy.Ignored, QtWidgets.QSizePolicy.Fixed)
 
-    def setText(self, text):  # noqa: N802 (Qt's name)
+    def setText(self, text):
         super().setText(text.replace("\n", " "))
         self.setToolTip(text)
 
-    def paintEvent(self, _event):  # noqa: N802 (Qt's name)
+    def paintEvent(self, _event):
         shown = self.fontMetrics().elidedText(self.text(), QtCore.Qt.ElideRight, self.width())
         QtGui.QPainter(self).drawText(self.rect(), QtCore.Qt.AlignLeft | QtCore.Qt.AlignVCenter, shown)
 
@@ -154,7 +154,7 @@ class _Plot(QtWidgets.QWidget):
         self._of = of
         self.setMinimumSize(300, 130)
 
-    def paintEvent(self, _event):  # noqa: N802 (Qt's name)
+    def paintEvent(self, _event):
         painter = QtGui.QPainter(self)
         painter.setRenderHint(QtGui.QPainter.Antialiasing)
         left, margin = _MARGIN
