@@ -11,7 +11,7 @@ import yaml
 from gnuradio.adann import core
 
 LARGEST = {"adann_mlse": 64}  # points that a block takes, where not all
-TOGETHER = {"adann_mlse"}      # blocks that take none whose Q comes later than I
+TOGETHER = {"adann_burst_equalizer", "adann_mlse"}  # blocks that take none whose Q comes later than I
 PARAMETER = re.compile(r"^- id: constellation\n.*\n  dtype: enum\n"
                        r"  options: (?P<options>.*)\n  option_labels: (?P<labels>.*)\n"
                        r"(?:  option_attributes:\n    size: (?P<sizes>.*)\n)?", re.MULTILINE)

@@ -8,6 +8,7 @@ from . import core
 from .adann_python import (
     atsc_equalizer,
     ber_counter,
+    burst_equalizer,
     carrier_recovery,
     equalizer,
     feature_windower,
@@ -25,7 +26,8 @@ from .links.coherent_link import coherent_link
 from .links.polarization_mixer import polarization_mixer
 from .links.vcsel_mmf_link import vcsel_mmf_link
 
-__all__ = ["atsc_equalizer", "ber_counter", "capture_source", "carrier_recovery", "coherent_link", "core", "equalizer",
+__all__ = ["atsc_equalizer", "ber_counter", "burst_equalizer", "capture_source", "carrier_recovery",
+           "coherent_link", "core", "equalizer",
            "feature_windower", "mimo_filter", "mlse", "normalizer", "polarization_mixer", "receiver",
            "record_statistics", "resampler", "soft_bits", "status_monitor", "status_panel", "vcsel_mmf_link"]
 

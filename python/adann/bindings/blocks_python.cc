@@ -10,6 +10,7 @@ PYBIND11_MODULE(adann_python, m)
     pybind11::module::import("gnuradio.gr");
     bind_atsc_equalizer(m);
     bind_ber_counter(m);
+    bind_burst_equalizer(m);
     bind_carrier_recovery(m);
     bind_equalizer(m);
     bind_feature_windower(m);

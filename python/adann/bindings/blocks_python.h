@@ -20,6 +20,7 @@ inline std::string constellation_text(const pybind11::object& given)
 
 void bind_atsc_equalizer(pybind11::module& m);
 void bind_ber_counter(pybind11::module& m);
+void bind_burst_equalizer(pybind11::module& m);
 void bind_carrier_recovery(pybind11::module& m);
 void bind_equalizer(pybind11::module& m);
 void bind_feature_windower(pybind11::module& m);

@@ -7,6 +7,7 @@
 #include "core_python.h"
 
 #include "core/network/decider.h"
+#include "core/tracking/burst_equalizer.h"
 #include "core/tracking/front_filter.h"
 
 #include <pybind11/complex.h>
@@ -84,6 +85,31 @@ private:
     std::size_t d_position = 0;
 };
 
+using complex_floats =
+    py::array_t<std::complex<float>, py::array::c_style | py::array::forcecast>;
+
+py::tuple equalize_burst(burst_equalizer& self,
+                         const complex_floats& samples,
+                         const labels_array& known)
+{
+    const auto n = static_cast<std::size_t>(known.size());
+    if (known.ndim() != 1 || n == 0)
+        refuse("known's size", n, "(N,), one label of each symbol, 255 where not known");
+    if (samples.ndim() != 1 || static_cast<std::size_t>(samples.size()) != self.samples(n))
+        refuse("samples' size", samples.size(), std::to_string(self.samples(n)));
+    {
+        py::gil_scoped_release release;
+        self.equalize(samples.data(), known.data(), n);
+    }
+    labels_array labels(n);
+    std::copy_n(self.labels(), n, labels.mutable_data());
+    py::array_t<std::complex<float>> soft(n);
+    std::copy_n(self.soft(), n, soft.mutable_data());
+    floats posteriors({ n, self.classes() });
+    std::copy_n(self.posteriors(), n * self.classes(), posteriors.mutable_data());
+    return py::make_tuple(labels, soft, posteriors);
+}
+
 } // namespace
 
 void bind_tracking(py::module& m)
@@ -134,4 +160,50 @@ void bind_tracking(py::module& m)
         .def_property_readonly(
             "bursts", [](tracked_network& self) { return self.filter().status().bursts; })
         .def("reset", [](tracked_network& self) { self.filter().reset(); });
+
+    py::class_<burst_equalizer>(
+        m,
+        "burst_equalizer",
+        R"(Equalizes bursts as a whole, outwards from symbols that are known.
+
+constellation: a name or points. sps: samples of a symbol, 1 to 16. complex: whether samples
+are; real ones are given as complex ones, too. length: symbols that its taps
+span, 1 to 32. carrier: largest offset in cycles a symbol, 0 to 0.25. most: symbols of a burst.
+Raises ValueError for another.)")
+        .def(py::init([](const py::object& constellation,
+                         std::size_t sps,
+                         bool complex,
+                         unsigned length,
+                         float carrier,
+                         std::size_t most) {
+                 return std::make_unique<burst_equalizer>(
+                     constellation_from(constellation),
+                     sps,
+                     complex,
+                     burst_settings{ length, carrier, most });
+             }),
+             py::arg("constellation"),
+             py::arg("sps") = 2,
+             py::arg("complex") = true,
+             py::arg("length") = burst_settings{}.length,
+             py::arg("carrier") = burst_settings{}.carrier,
+             py::arg("most") = burst_settings{}.most)
+        .def_property_readonly(
+            "reach",
+            &burst_equalizer::reach,
+            "Samples that it takes before the first symbol's and behind the last one's.")
+        .def("equalize",
+             &equalize_burst,
+             py::arg("samples"),
+             py::arg("known"),
+             "Labels uint8 (N,), estimates complex64 (N,) of unit power and posteriors float32 "
+             "(N, M) of a burst: samples complex64 ((N - 1) sps + 1 + 2 reach,), known uint8 "
+             "(N,), 255 where not known. Raises ValueError for sizes that do not fit, and "
+             "where fewer than 10 known symbols lie in a row.")
+        .def_property_readonly("noise", &burst_equalizer::noise, "Of the estimates.")
+        .def_property_readonly(
+            "frequency", &burst_equalizer::frequency, "Of the carrier, cycles a symbol.")
+        .def_property_readonly("memory",
+                               &burst_equalizer::memory,
+                               "Symbols over which taps are averaged; inf for all.");
 }

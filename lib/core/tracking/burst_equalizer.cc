@@ -1,0 +1,484 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "core/tracking/burst_equalizer.h"
+
+#include "core/common/checks.h"
+#include "core/common/complex.h"
+#include "core/signal/known_symbols.h"
+#include "core/tracking/tap_bank.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace gr::adann::core {
+
+namespace {
+
+constexpr double still = std::numeric_limits<double>::infinity(); // a memory
+constexpr double memories[] = { still, 1024, 256, 64, 32 };       // symbols
+constexpr double phase_memories[] = { 64, 24, 8 };
+constexpr std::size_t hypotheses_kept = 8;
+constexpr double clear = 1.5; // times the noise of the best of them
+constexpr std::size_t local = 96;    // symbols that are fitted at once while it grows
+constexpr std::size_t compared = 128; // … after which hypotheses are compared
+constexpr std::size_t shortest_stretch = 8, most_stretches = 2048;
+constexpr double least_noise = 1e-3, noise_of_a_seed = 0.1; // of unit power
+constexpr double most_slope = 0.9;
+
+} // namespace
+
+void burst_settings::check() const
+{
+    check_range("burst equalizer's length", length, 1u, 32u);
+    check_range("burst equalizer's carrier", carrier, 0.0f, 0.25f);
+    check_range<std::size_t>("burst equalizer's most symbols", most, 16, 1'000'000);
+}
+
+burst_equalizer::burst_equalizer(const constellation& symbols,
+                                 std::size_t sps,
+                                 bool complex,
+                                 const burst_settings& settings)
+    : d_sps((check_range<std::size_t>("sps", sps, 1, 16), settings.check(), sps)),
+      d_middle(odd_taps(settings.length, sps) / 2),
+      d_taps(2 * d_middle + 1),
+      d_unknowns(d_taps + !complex), // an offset
+      d_complex(complex),
+      d_settings(settings),
+      d_samples(samples(settings.most)),
+      d_window(d_unknowns, 1),
+      d_fit(d_unknowns, d_middle),
+      d_sums(d_unknowns),
+      d_target(settings.most),
+      d_weight(settings.most),
+      d_phase(settings.most),
+      d_known(settings.most),
+      d_labels(settings.most),
+      d_usable(settings.most),
+      d_estimate(settings.most),
+      d_soft(settings.most),
+      d_posteriors(settings.most * symbols.size())
+{
+    if (symbols.is_complex() && !complex)
+        refuse("complex", false, "true for a constellation of complex points");
+    for (const auto point : symbols.unit_points())
+        d_points.push_back(point);
+}
+
+void burst_equalizer::equalize(const std::complex<float>* samples,
+                               const std::uint8_t* known,
+                               std::size_t n)
+{
+    check_range<std::size_t>("burst's symbols", n, least_run, d_settings.most);
+    load(samples, known, n);
+    const stretch run = run_of(known, n, d_points.size());
+    check_range<std::size_t>("burst's known symbols in a row", run.size(), least_run, n);
+
+    // Each hypothesis from the known symbols alone, a part of the burst, then the two best all of it.
+    auto tried = hypotheses(run);
+    const auto rank = [&] {
+        std::sort(tried.begin(), tried.end(), [](const auto& a, const auto& b) {
+            return a.error < b.error;
+        });
+    };
+    for (auto& each : tried) {
+        grow(start(each, run), std::min(n, compared));
+        each.error = d_noise;
+    }
+    rank();
+    const bool is_clear = tried.size() < 2 || tried[1].error > clear * tried[0].error;
+    tried.resize(is_clear ? 1 : 2);
+    for (auto each = tried.rbegin(); each != tried.rend(); ++each) {
+        equalize_from(*each, run);
+        each->error = d_noise;
+    }
+    if (tried.front().error > tried.back().error)
+        equalize_from(tried.back(), run);
+    d_frequency = n > 1 ? (d_phase[n - 1] - d_phase[0]) / (2 * M_PI * double(n - 1)) : 0;
+}
+
+void burst_equalizer::equalize_from(const hypothesis& seed, stretch run)
+{
+    grow(start(seed, run), d_count);
+    straighten();
+    for (int pass = 0; pass < 3; ++pass)
+        smooth();
+}
+
+// The known symbols of a burst, and nothing else of it.
+burst_equalizer::front burst_equalizer::start(const hypothesis& seed, stretch run)
+{
+    for (std::size_t i = 0; i < d_count; ++i) {
+        const bool is_told = is_known(d_known[i], d_points.size());
+        d_target[i] = is_told ? d_points[d_known[i]] : 0;
+        d_weight[i] = is_told && d_usable[i];
+        d_phase[i] = 0;
+    }
+    turn({ 0, d_count }, seed.frequency, 0.5 * static_cast<double>(run.first + run.end));
+    d_noise = std::max(seed.error, noise_of_a_seed);
+    return { run, seed.taps };
+}
+
+void burst_equalizer::load(const std::complex<float>* samples,
+                           const std::uint8_t* known,
+                           std::size_t n)
+{
+    d_count = n;
+    const std::size_t count = this->samples(n);
+    double power = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+        const bool usable =
+            std::isfinite(samples[i].real()) && std::isfinite(samples[i].imag());
+        d_samples[i] = usable ? number(samples[i]) : 0;
+        power += std::norm(d_samples[i]) / static_cast<double>(count);
+    }
+    const double by = power > 0 ? 1 / std::sqrt(power) : 0;
+    for (std::size_t i = 0; i < count; ++i)
+        d_samples[i] *= by;
+    for (std::size_t i = 0; i < n; ++i) {
+        const auto* at = samples + i * d_sps;
+        d_usable[i] = std::all_of(at, at + d_taps, [](std::complex<float> x) {
+            return std::isfinite(x.real()) && std::isfinite(x.imag());
+        });
+    }
+    std::copy_n(known, n, d_known.begin());
+}
+
+// The longest run of known ones.
+burst_equalizer::stretch
+burst_equalizer::run_of(const std::uint8_t* known, std::size_t n, std::size_t classes)
+{
+    stretch best{ 0, 0 };
+    for (std::size_t i = 0, first = 0; i < n; ++i) {
+        if (!is_known(known[i], classes))
+            first = i + 1;
+        else if (i + 1 - first > best.size())
+            best = { first, i + 1 };
+    }
+    return best;
+}
+
+// The frequencies that explain known symbols best, a quarter of a cycle in the run apart, and
+// again around each.
+std::vector<burst_equalizer::hypothesis> burst_equalizer::hypotheses(stretch run)
+{
+    for (std::size_t i = run.first; i < run.end; ++i) {
+        d_target[i] = d_points[d_known[i]];
+        d_weight[i] = d_usable[i];
+        d_phase[i] = 0;
+    }
+    const double apart = 0.25 / static_cast<double>(run.size());
+    const auto each_way = d_complex
+                              ? static_cast<int>(std::ceil(d_settings.carrier / apart))
+                              : 0;
+    std::vector<hypothesis> all;
+    for (int k = -each_way; k <= each_way; ++k)
+        all.push_back(fit(run, k * apart, 0, 1));
+    std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) {
+        return a.error < b.error;
+    });
+    all.resize(std::min(all.size(), hypotheses_kept));
+    if (d_complex)
+        for (auto& each : all)
+            each = fit(run, each.frequency, apart / 6, 7);
+    return all;
+}
+
+// Taps for `count` frequencies around one, cycles a symbol; the targets turn about the middle.
+burst_equalizer::hypothesis
+burst_equalizer::fit(stretch over, double around, double apart, std::size_t count)
+{
+    d_sums.clear();
+    std::vector<number> wanted(d_unknowns * count);
+    const double middle = 0.5 * static_cast<double>(over.first + over.end);
+    const auto frequency = [&](std::size_t c) {
+        return around + apart * (static_cast<double>(c) - 0.5 * static_cast<double>(count - 1));
+    };
+    for (std::size_t i = over.first; i < over.end; ++i) {
+        if (d_weight[i] == 0)
+            continue;
+        copy_window(i);
+        const number target = rotated(i);
+        d_sums.add(d_window.data(), target, d_weight[i]);
+        for (std::size_t c = 0; c < count; ++c) {
+            const double angle = 2 * M_PI * frequency(c) * (static_cast<double>(i) - middle);
+            const number z = d_weight[i] * times(target, std::polar(1.0, angle));
+            for (std::size_t k = 0; k < d_unknowns; ++k)
+                wanted[k * count + c] += times(std::conj(d_window[k]), z);
+        }
+    }
+    const double error = d_fit.best(d_sums, wanted, count);
+    return { error, frequency(d_fit.hypothesis()), d_fit.taps() };
+}
+
+// Outwards to `until` symbols at least.
+void burst_equalizer::grow(front from, std::size_t until)
+{
+    const auto step = [](std::size_t size) { return std::max<std::size_t>(2, size / 8); };
+    const auto widened = [&](stretch s, std::size_t left, std::size_t right) {
+        return stretch{ s.first - std::min(s.first, left),
+                        std::min(d_count, s.end + right) };
+    };
+    stretch& grown = from.grown;
+    while (grown.size() < until && grown.size() < local) {
+        grown = widened(grown, step(grown.size()), step(grown.size()));
+        fit_again(grown, from.taps, 0);
+    }
+    if (grown.size() >= until)
+        return;
+    const double noise = d_noise;
+    std::vector<number> taps = from.taps;
+    while (grown.end < d_count && grown.size() < until) {
+        grown = widened(grown, 0, step(local));
+        fit_again({ grown.end - std::min(grown.end, local), grown.end }, taps, 1);
+    }
+    d_noise = noise;
+    while (grown.first > 0 && grown.size() < until) {
+        grown = widened(grown, step(local), 0);
+        fit_again({ grown.first, std::min(d_count, grown.first + local) }, from.taps, -1);
+    }
+}
+
+// Decides a stretch and fits taps and carrier to it, twice. In a direction the carrier turns
+// from the stretch's middle on, else about it.
+void burst_equalizer::fit_again(stretch over, std::vector<number>& taps, int direction)
+{
+    for (int pass = 0; pass < 2; ++pass) {
+        decide(over, taps);
+        take(over);
+        const double middle = 0.5 * static_cast<double>(over.first + over.end);
+        const bool turns = d_complex;
+        const hypothesis found = fit(
+            over, 0, turns ? 0.1 / static_cast<double>(over.size()) : 0, turns ? 7 : 1);
+        taps = found.taps;
+        const auto centre = static_cast<std::size_t>(middle);
+        turn({ direction > 0 ? centre : 0, direction < 0 ? centre : d_count },
+             found.frequency,
+             middle);
+    }
+}
+
+void burst_equalizer::turn(stretch over, double frequency, double centre)
+{
+    for (std::size_t i = over.first; i < over.end; ++i)
+        d_phase[i] += 2 * M_PI * frequency * (static_cast<double>(i) - centre);
+}
+
+burst_equalizer::number burst_equalizer::rotated(std::size_t i) const
+{
+    return times(d_target[i], std::polar(1.0, d_phase[i]));
+}
+
+void burst_equalizer::copy_window(std::size_t symbol)
+{
+    std::copy_n(window(symbol), d_taps, d_window.begin());
+}
+
+// Estimates of these symbols.
+void burst_equalizer::decide(stretch over, const std::vector<number>& taps)
+{
+    for (std::size_t i = over.first; i < over.end; ++i) {
+        copy_window(i);
+        number y = 0;
+        for (std::size_t k = 0; k < d_unknowns; ++k)
+            y += times(taps[k], d_window[k]);
+        y = times(y, std::polar(1.0, -d_phase[i]));
+        d_estimate[i] = d_complex ? y : y.real();
+    }
+}
+
+// Posteriors, noise and targets of these, from their estimates.
+void burst_equalizer::take(stretch over)
+{
+    const std::size_t classes = d_points.size();
+    double slope = 0;
+    for (int round = 0; round < 2; ++round) {
+        double left = 0, scatter = 0;
+        std::size_t unknown = 0, usable = 0;
+        for (std::size_t i = over.first; i < over.end; ++i) {
+            const number y = d_estimate[i];
+            float* const p = &d_posteriors[i * classes];
+            double least = still, sum = 0;
+            for (std::size_t l = 0; l < classes; ++l)
+                least = std::min(least, std::norm(y - d_points[l]));
+            for (std::size_t l = 0; l < classes; ++l) {
+                p[l] = static_cast<float>(
+                    std::exp((least - std::norm(y - d_points[l])) /
+                             (d_noise * (d_complex ? 1 : 2))));
+                sum += p[l];
+            }
+            number mean = 0;
+            double around = 0;
+            for (std::size_t l = 0; l < classes; ++l) {
+                p[l] /= static_cast<float>(sum);
+                mean += static_cast<double>(p[l]) * d_points[l];
+                around += p[l] * std::norm(y - d_points[l]);
+            }
+            usable += d_usable[i];
+            if (is_known(d_known[i], classes)) {
+                left += d_usable[i] * std::norm(y - d_points[d_known[i]]);
+                continue;
+            }
+            d_target[i] = mean;
+            left += d_usable[i] * around;
+            scatter += d_usable[i] * (around - std::norm(y - mean));
+            unknown += d_usable[i];
+        }
+        slope = unknown ? std::clamp(scatter / static_cast<double>(unknown) / d_noise,
+                                     0.0,
+                                     most_slope)
+                        : 0;
+        d_noise = std::max(usable ? left / static_cast<double>(usable) : 0, least_noise);
+    }
+    for (std::size_t i = over.first; i < over.end; ++i)
+        if (!is_known(d_known[i], classes)) {
+            d_target[i] = (d_target[i] - slope * d_estimate[i]) / (1 - slope);
+            d_weight[i] = d_usable[i] * (1 - slope) * (1 - slope);
+        }
+}
+
+// Taps and phases over the whole burst, and its decisions.
+void burst_equalizer::smooth()
+{
+    choose_taps();
+    take({ 0, d_count });
+    if (d_complex) {
+        smooth_phase();
+        take({ 0, d_count });
+    }
+    for (std::size_t i = 0; i < d_count; ++i) {
+        const float* const p = &d_posteriors[i * d_points.size()];
+        d_labels[i] = is_known(d_known[i], d_points.size())
+                          ? d_known[i]
+                          : static_cast<std::uint8_t>(
+                                std::max_element(p, p + d_points.size()) - p);
+        d_soft[i] = std::complex<float>(d_estimate[i]);
+    }
+}
+
+// The carrier's phase is the straight line nearest to that of growth, if that explains the burst better.
+void burst_equalizer::straighten()
+{
+    if (!d_complex || d_count < 2)
+        return;
+    const double n = static_cast<double>(d_count), middle = (n - 1) / 2;
+    double mean = 0, slope = 0;
+    for (std::size_t i = 0; i < d_count; ++i) {
+        mean += d_phase[i] / n;
+        slope += d_phase[i] * (static_cast<double>(i) - middle) * 12 / (n * (n * n - 1));
+    }
+    const double error = choose_taps();
+    const std::vector<double> grown(d_phase.begin(), d_phase.begin() + d_count);
+    for (std::size_t i = 0; i < d_count; ++i)
+        d_phase[i] = mean + slope * (static_cast<double>(i) - middle);
+    const stretch all{ 0, d_count };
+    for (const double apart : { 0.2 / n, 0.05 / n })
+        turn(all, fit(all, 0, apart, 9).frequency, n / 2);
+    if (error < choose_taps())
+        std::copy(grown.begin(), grown.end(), d_phase.begin());
+}
+
+// Returns the squared error of stretches that were not fitted.
+double burst_equalizer::choose_taps()
+{
+    const std::size_t length =
+        std::max(shortest_stretch, (d_count + most_stretches - 1) / most_stretches);
+    const std::size_t stretches = (d_count + length - 1) / length;
+    const auto at = [&](std::size_t s) {
+        return stretch{ s * length, std::min(d_count, (s + 1) * length) };
+    };
+    std::vector<burst_sums> own(stretches, burst_sums(d_unknowns)), before = own, after = own;
+    for (std::size_t s = 0; s < stretches; ++s)
+        for (std::size_t i = at(s).first; i < at(s).end; ++i)
+            if (d_weight[i] > 0) {
+                copy_window(i);
+                own[s].add(d_window.data(), rotated(i), d_weight[i]);
+            }
+    const auto sum_up = [&](double memory) {
+        const double fades = std::exp(-static_cast<double>(length) / memory);
+        for (std::size_t s = 1; s < stretches; ++s) {
+            before[s] = before[s - 1];
+            before[s].add(own[s - 1]);
+            before[s].fade(fades);
+        }
+        for (std::size_t s = stretches - 1; s-- > 0;) {
+            after[s] = after[s + 1];
+            after[s].add(own[s + 1]);
+            after[s].fade(fades);
+        }
+    };
+    std::vector<number> taps;
+    double least = still, ridge = 1;
+    d_memory = still;
+    for (const double memory : memories) {
+        sum_up(memory);
+        for (const double tried : { 0.001, 0.01, 0.1 }) {
+            double error = 0;
+            for (std::size_t s = 0; s < stretches; ++s) {
+                d_sums = before[s];
+                d_sums.add(after[s]);
+                if (!d_fit.solve(d_sums, tried, taps)) {
+                    error = still;
+                    break;
+                }
+                decide(at(s), taps);
+                for (std::size_t i = at(s).first; i < at(s).end; ++i)
+                    error += d_weight[i] * std::norm(d_estimate[i] - d_target[i]);
+            }
+            if (error < least) {
+                least = error;
+                d_memory = memory;
+                ridge = tried;
+            }
+        }
+    }
+    sum_up(d_memory);
+    for (std::size_t s = 0; s < stretches; ++s) {
+        d_sums = before[s];
+        d_sums.add(after[s]);
+        d_sums.add(own[s]);
+        if (d_fit.solve(d_sums, ridge, taps))
+            decide(at(s), taps);
+    }
+    return least;
+}
+
+// Adds what symbols around each one say of its phase, where that explains it better.
+void burst_equalizer::smooth_phase()
+{
+    const auto turned = [&](std::size_t i) { // by how much estimates are
+        return d_weight[i] * times(d_estimate[i], std::conj(d_target[i]));
+    };
+    std::vector<number> around(d_count), best;
+    double most = 0;
+    for (std::size_t i = 0; i < d_count; ++i)
+        most += turned(i).real();
+    for (const double memory : phase_memories) {
+        const double fades = std::exp(-1 / memory);
+        number sum = 0;
+        for (std::size_t i = 0; i < d_count; ++i) {
+            around[i] = sum;
+            sum = fades * (sum + turned(i));
+        }
+        sum = 0;
+        double explained = 0;
+        for (std::size_t i = d_count; i-- > 0;) {
+            around[i] += sum;
+            sum = fades * (sum + turned(i));
+            const double size = std::abs(around[i]);
+            around[i] = size > 0 ? around[i] / size : 1;
+            explained += times(turned(i), std::conj(around[i])).real();
+        }
+        if (explained > most) {
+            most = explained;
+            best = around;
+        }
+    }
+    if (best.empty())
+        return;
+    for (std::size_t i = 0; i < d_count; ++i) {
+        d_phase[i] += std::arg(best[i]);
+        d_estimate[i] = times(d_estimate[i], std::conj(best[i]));
+    }
+}
+
+} // namespace gr::adann::core

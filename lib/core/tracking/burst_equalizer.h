@@ -1,0 +1,150 @@
+/* -*- c++ -*- */
+/*
+ * Equalizes a burst as a whole, outwards from the symbols of it that are known.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+#pragma once
+
+#include "core/signal/constellation.h"
+#include "core/tracking/burst_fit.h"
+
+#include <complex>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace gr::adann::core {
+
+struct burst_settings {
+    unsigned length = 6;         //!< symbols that the taps span, 1 to 32
+    float carrier = 1.0f / 32;   //!< largest offset of the carrier, cycles a symbol, 0 to 0.25
+    std::size_t most = 100'000;  //!< symbols of a burst, 16 to 10^6
+
+    //! \throws std::invalid_argument naming the setting that is out of range
+    void check() const;
+};
+
+/*! A linear equalizer for bursts whose known symbols lie anywhere: at the start, in the middle,
+ * spread, ten of them in a row at least.
+ *
+ * 1. Seed: over the longest run of known symbols taps and carrier are fitted jointly
+ *    (burst_fit.h). Short runs leave several frequencies possible; the best few are hypotheses.
+ * 2. Growth: from there the burst is equalized in both directions, a sixth of what is known at a
+ *    time, and fitted again to posterior means of what was decided: all symbols at first, the
+ *    nearest 96 once there are as many. Known symbols on the way are the truth. After 128 symbols
+ *    the hypothesis with the least noise is kept.
+ * 3. Smoothing, three times: taps of each stretch are least squares over the whole burst, which
+ *    weigh a symbol at distance d with exp(-d/memory). The memory is the one which explains
+ *    stretches best that were not fitted; a phase is smoothed likewise.
+ *
+ * Where decisions are uncertain, taps aim at (m - g y)/(1 - g), m the posterior mean of estimate y
+ * and g its mean slope, so that they are not drawn to where they are (as learning_target.h).
+ * The filter is linear and decides from points: a transmitter's curve is not taken off.
+ *
+ * Memory is taken once for `most` symbols; a burst of n symbols takes time in proportion to n.
+ * Source of the growth: iterative semi-blind estimation by expectation and maximisation, Dempster,
+ * Laird, Rubin, J. R. Stat. Soc. B 39, 1977; of the smoothing: forward and backward least squares
+ * with exponential windows. */
+class burst_equalizer
+{
+public:
+    static constexpr std::size_t least_run = 10; //!< known symbols in a row
+
+    //! How many of these n labels in a row are known, at most.
+    static std::size_t
+    longest_known_run(const std::uint8_t* known, std::size_t n, std::size_t classes)
+    {
+        return run_of(known, n, classes).size();
+    }
+
+    /*! \param sps samples of a symbol, 1 to 16
+     * \param complex whether samples are: real ones have no carrier, but an offset. The points
+     * are real then
+     * \throws std::invalid_argument naming what is out of range */
+    burst_equalizer(const constellation& symbols,
+                    std::size_t sps,
+                    bool complex = true,
+                    const burst_settings& settings = {});
+
+    std::size_t classes() const { return d_points.size(); } //!< M
+    //! Samples that are looked at on each side of a symbol's.
+    std::size_t reach() const { return d_middle; }
+    //! Samples of a burst of n symbols: its first is reach() before the first symbol's.
+    std::size_t samples(std::size_t n) const { return (n - 1) * d_sps + 1 + 2 * reach(); }
+
+    /*! The next burst.
+     * \param samples samples(n) of them, real ones with a zero imaginary part; one that is NaN or
+     * infinite counts as zero, and symbols near it are not learnt from
+     * \param known label of each of n symbols, not_known where it is not
+     * \throws std::invalid_argument unless n is least_run to `most`, and as many in a row known */
+    void equalize(const std::complex<float>* samples, const std::uint8_t* known, std::size_t n);
+
+    // Of the latest burst:
+    const std::uint8_t* labels() const { return d_labels.data(); }           //!< decided, or known
+    const std::complex<float>* soft() const { return d_soft.data(); }        //!< of unit power
+    const float* posteriors() const { return d_posteriors.data(); }          //!< (n, M)
+    float noise() const { return static_cast<float>(d_noise); }              //!< of soft()
+    float frequency() const { return static_cast<float>(d_frequency); }      //!< cycles a symbol
+    //! Symbols over which its taps are averaged; infinite for a link that stands still.
+    double memory() const { return d_memory; }
+
+private:
+    using number = burst_sums::number;
+    struct stretch {
+        std::size_t first, end; // symbols
+        std::size_t size() const { return end - first; }
+    };
+    //! What growth knows of a burst, beside its symbols' targets.
+    struct front {
+        stretch grown;
+        std::vector<number> taps;
+    };
+    struct hypothesis {
+        double error;
+        double frequency;
+        std::vector<number> taps;
+    };
+
+    void load(const std::complex<float>* samples, const std::uint8_t* known, std::size_t n);
+    static stretch run_of(const std::uint8_t* known, std::size_t n, std::size_t classes);
+    std::vector<hypothesis> hypotheses(stretch run);
+    hypothesis fit(stretch over, double around, double apart, std::size_t count);
+    void equalize_from(const hypothesis& seed, stretch run);
+    front start(const hypothesis& seed, stretch run);
+    void grow(front from, std::size_t until);
+    void fit_again(stretch over, std::vector<number>& taps, int direction);
+    void decide(stretch over, const std::vector<number>& taps);
+    void take(stretch over);
+    void turn(stretch over, double frequency, double centre);
+    void smooth();
+    void straighten();
+    double choose_taps();
+    void smooth_phase();
+
+    const number* window(std::size_t symbol) const { return &d_samples[symbol * d_sps]; }
+    number rotated(std::size_t symbol) const;
+    void copy_window(std::size_t symbol);
+
+    std::size_t d_sps, d_middle, d_taps, d_unknowns, d_count = 0;
+    bool d_complex;
+    burst_settings d_settings;
+    std::vector<number> d_points; // of unit power
+    std::vector<number> d_samples, d_window;
+    burst_fit d_fit;
+    burst_sums d_sums;
+
+    // Of each symbol:
+    std::vector<number> d_target;  // what taps aim at, before the carrier
+    std::vector<double> d_weight;  // of it
+    std::vector<double> d_phase;   // of the carrier
+    std::vector<std::uint8_t> d_known, d_labels;
+    std::vector<char> d_usable;
+    std::vector<number> d_estimate;
+    std::vector<std::complex<float>> d_soft;
+    std::vector<float> d_posteriors;
+
+    double d_noise = 0, d_frequency = 0, d_memory = 0;
+};
+
+} // namespace gr::adann::core

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "core/tracking/burst_fit.h"
+
+#include "core/common/cholesky.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace gr::adann::core {
+
+void burst_sums::clear()
+{
+    std::fill(matrix.begin(), matrix.end(), 0);
+    std::fill(wanted.begin(), wanted.end(), 0);
+    power = symbols = 0;
+}
+
+void burst_sums::add(const number* window, number target, double weight)
+{
+    const std::size_t unknowns = wanted.size();
+    for (std::size_t j = 0; j < unknowns; ++j) {
+        const number x = weight * std::conj(window[j]);
+        for (std::size_t k = 0; k <= j; ++k)
+            matrix[j * unknowns + k] += times(x, window[k]);
+        wanted[j] += times(x, target);
+    }
+    power += weight * std::norm(target);
+    symbols += weight;
+}
+
+void burst_sums::add(const burst_sums& other)
+{
+    for (std::size_t i = 0; i < matrix.size(); ++i)
+        matrix[i] += other.matrix[i];
+    for (std::size_t i = 0; i < wanted.size(); ++i)
+        wanted[i] += other.wanted[i];
+    power += other.power;
+    symbols += other.symbols;
+}
+
+void burst_sums::fade(double by)
+{
+    for (auto& each : matrix)
+        each *= by;
+    for (auto& each : wanted)
+        each *= by;
+    power *= by;
+    symbols *= by;
+}
+
+burst_fit::burst_fit(std::size_t unknowns, std::size_t middle)
+    : d_unknowns(unknowns),
+      d_middle(middle),
+      d_factor(unknowns * unknowns),
+      d_taps(unknowns),
+      d_load(unknowns)
+{
+}
+
+// λD's diagonal.
+void burst_fit::set_load(const burst_sums& sums, double ridge)
+{
+    double mean = 0;
+    for (std::size_t k = 0; k < d_unknowns; ++k)
+        mean += sums.matrix[k * d_unknowns + k].real() / static_cast<double>(d_unknowns);
+    std::fill(d_load.begin(), d_load.end(), ridge * mean);
+    d_load[d_middle] *= 0.01;
+    d_factor = sums.matrix;
+    for (std::size_t k = 0; k < d_unknowns; ++k)
+        d_factor[k * d_unknowns + k] += d_load[k];
+}
+
+double burst_fit::best(const burst_sums& sums,
+                       const std::vector<number>& wanted,
+                       std::size_t count)
+{
+    double least = std::numeric_limits<double>::infinity();
+    const std::size_t columns = count + d_unknowns; // the inverse's, too, for its diagonal
+    d_columns.resize(d_unknowns * columns);
+    for (const double ridge : ridges) {
+        set_load(sums, ridge);
+        std::fill(d_columns.begin(), d_columns.end(), 0);
+        for (std::size_t k = 0; k < d_unknowns; ++k) {
+            std::copy_n(&wanted[k * count], count, &d_columns[k * columns]);
+            d_columns[k * columns + count + k] = 1;
+        }
+        if (!core::solve(d_factor, d_unknowns, d_columns, columns))
+            continue;
+        double freedom = static_cast<double>(d_unknowns); // tr R(R + λD)⁻¹
+        for (std::size_t k = 0; k < d_unknowns; ++k)
+            freedom -= d_load[k] * d_columns[k * columns + count + k].real();
+        for (std::size_t c = 0; c < count; ++c) {
+            double rest = sums.power;
+            for (std::size_t k = 0; k < d_unknowns; ++k) {
+                const number tap = d_columns[k * columns + c];
+                rest -= std::real(times(std::conj(tap), wanted[k * count + c])) +
+                        d_load[k] * std::norm(tap);
+            }
+            const double free = std::max(sums.symbols - freedom, 1e-3);
+            const double error = sums.symbols * std::max(rest, 0.0) / (free * free);
+            if (error < least) {
+                least = error;
+                d_hypothesis = c;
+                for (std::size_t k = 0; k < d_unknowns; ++k)
+                    d_taps[k] = d_columns[k * columns + c];
+            }
+        }
+    }
+    return least;
+}
+
+bool burst_fit::solve(const burst_sums& sums, double ridge, std::vector<number>& taps)
+{
+    set_load(sums, ridge);
+    taps = sums.wanted;
+    return core::solve(d_factor, d_unknowns, taps, 1);
+}
+
+} // namespace gr::adann::core

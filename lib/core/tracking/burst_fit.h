@@ -1,0 +1,67 @@
+/* -*- c++ -*- */
+/*
+ * Taps and carrier from few symbols: regularised least squares.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+#pragma once
+
+#include <complex>
+#include <cstddef>
+#include <vector>
+
+namespace gr::adann::core {
+
+/*! Normal equations of taps w: R = Σ v conj(x) xᵀ, p = Σ v conj(x) z, e = Σ v |z|² over symbols with
+ * windows x, targets z and weights v. Sums of several stretches add up, and fade. */
+struct burst_sums {
+    using number = std::complex<double>;
+
+    explicit burst_sums(std::size_t unknowns)
+        : matrix(unknowns * unknowns), wanted(unknowns)
+    {
+    }
+    void clear();
+    void add(const number* window, number target, double weight);
+    void add(const burst_sums& other);
+    void fade(double by);
+
+    std::vector<number> matrix, wanted; // the lower half of R, row by row; p
+    double power = 0, symbols = 0;      // e, Σ v
+};
+
+/*! The least e - 2 Re pᴴw + wᴴRw + λ wᴴDw, with λ by generalised cross-validation: the least
+ * n rss / (n - tr R(R + λD)⁻¹)², the error that is to be expected of symbols that were not fitted.
+ * D is the mean of R's diagonal, a hundredth of it for the middle tap: without symbols the filter
+ * does nothing, and 10 symbols are enough to start from.
+ *
+ * Source: Golub, Heath, Wahba, "Generalized cross-validation as a method for choosing a good ridge
+ * parameter", Technometrics 21, 1979. */
+class burst_fit
+{
+public:
+    using number = burst_sums::number;
+    static constexpr double ridges[] = { 0.001, 0.004, 0.016, 0.06, 0.25, 1, 4 };
+
+    //! \param middle the tap that a filter which does nothing has
+    burst_fit(std::size_t unknowns, std::size_t middle);
+
+    /*! \param sums R, e and n; p is not looked at
+     * \param wanted (unknowns, count): a p for each hypothesis
+     * \returns the error of the best one; infinite where R is singular */
+    double best(const burst_sums& sums, const std::vector<number>& wanted, std::size_t count);
+    std::size_t hypothesis() const { return d_hypothesis; }    //!< the best one
+    const std::vector<number>& taps() const { return d_taps; } //!< its taps
+
+    //! Taps with this λ of p itself; false if R is singular.
+    bool solve(const burst_sums& sums, double ridge, std::vector<number>& taps);
+
+private:
+    void set_load(const burst_sums& sums, double ridge);
+
+    std::size_t d_unknowns, d_middle, d_hypothesis = 0;
+    std::vector<number> d_factor, d_columns, d_taps;
+    std::vector<double> d_load; // λD's diagonal
+};
+
+} // namespace gr::adann::core
