@@ -17,7 +17,7 @@ PAPER = {
     "training": "training_sequence.run", "weights": "weights.run", "complexity": "complexity.run",
     "coherent": "coherent.run"}
 EXPERIMENTS = {**PAPER, "drift": "drift.run", "generality": "generality.run",
-               "tracking": "tracking.run", "polarisations": "polarisations.run",
+               "tracking": "tracking.run", "known": "known.run", "polarisations": "polarisations.run",
                "quantization": "quantization.run", "coded": "coded.run", "impairments": "impairments.run"}
 
 # Captures of 960 km of fibre, and the script that made them. Source and build tree have them; they are not installed.

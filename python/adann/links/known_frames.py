@@ -62,7 +62,7 @@ class Frame:
         """The same with these labels."""
         random = np.random.default_rng(seed)
         link = RadioLink(self.constellation, echo=0, amplifier=self.amplifier, back_off=self.back_off,
-                         carrier=random.uniform(-self.carrier, self.carrier), linewidth=self.linewidth, snr=es_n0)
+                         carrier=self._offset(random), linewidth=self.linewidth, snr=es_n0)
         sent = np.zeros(OVERSAMPLED * (labels.size + 2 * self.MARGIN), complex)
         arrived = link.rays(labels, random, "full")
         first = OVERSAMPLED * self.MARGIN - (arrived.size - OVERSAMPLED * labels.size + 1) // 2
@@ -72,6 +72,14 @@ class Frame:
         received = sum(amplitude / np.sqrt(power) * self._gain(sent.size, random)
                        * _later(sent, OVERSAMPLED * (delay + timing)) for delay, amplitude in self.rays)
         return matched(received + link.noise(sent.size, random))
+
+    def offset(self, seed: int | Sequence[int]) -> float:
+        """The carrier's in receive() with this seed, cycles a symbol."""
+        seeds = [seed] if isinstance(seed, int) else list(seed)
+        return self._offset(np.random.default_rng([3, *seeds]))
+
+    def _offset(self, random):
+        return random.uniform(-self.carrier, self.carrier)
 
     def _gain(self, samples, random):
         if not self.doppler:
