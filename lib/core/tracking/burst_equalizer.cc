@@ -19,7 +19,7 @@ constexpr double memories[] = { still, 1024, 256, 64, 32 };       // symbols
 constexpr double phase_memories[] = { 64, 24, 8 };
 constexpr std::size_t hypotheses_kept = 8;
 constexpr double clear = 1.5; // times the noise of the best of them
-constexpr std::size_t local = 96;    // symbols that are fitted at once while it grows
+constexpr std::size_t locals[] = { 96, 384 }; // symbols that are fitted at once while it grows
 constexpr std::size_t compared = 128; // … after which hypotheses are compared
 constexpr std::size_t shortest_stretch = 8, most_stretches = 2048;
 constexpr double least_noise = 1e-3, noise_of_a_seed = 0.1; // of unit power
@@ -81,24 +81,31 @@ void burst_equalizer::equalize(const std::complex<float>* samples,
         });
     };
     for (auto& each : tried) {
-        grow(start(each, run), std::min(n, compared));
+        grow(start(each, run), std::min(n, compared), each.local);
         each.error = d_noise;
     }
     rank();
     const bool is_clear = tried.size() < 2 || tried[1].error > clear * tried[0].error;
     tried.resize(is_clear ? 1 : 2);
-    for (auto each = tried.rbegin(); each != tried.rend(); ++each) {
-        equalize_from(*each, run);
-        each->error = d_noise;
+    if (n > locals[0])
+        for (std::size_t i = tried.size(); i-- > 0;) {
+            tried.push_back(tried[i]);
+            tried.back().local = locals[1];
+        }
+    for (auto& each : tried) {
+        equalize_from(each, run);
+        each.error = d_noise;
     }
-    if (tried.front().error > tried.back().error)
-        equalize_from(tried.back(), run);
+    const hypothesis last = tried.back();
+    rank();
+    if (tried.front().error < last.error)
+        equalize_from(tried.front(), run);
     d_frequency = n > 1 ? (d_phase[n - 1] - d_phase[0]) / (2 * M_PI * double(n - 1)) : 0;
 }
 
 void burst_equalizer::equalize_from(const hypothesis& seed, stretch run)
 {
-    grow(start(seed, run), d_count);
+    grow(start(seed, run), d_count, seed.local);
     straighten();
     for (int pass = 0; pass < 3; ++pass)
         smooth();
@@ -183,11 +190,28 @@ std::vector<burst_equalizer::hypothesis> burst_equalizer::hypotheses(stretch run
     return all;
 }
 
-// Taps for `count` frequencies around one, cycles a symbol; the targets turn about the middle.
+// Taps for the best of `count` frequencies around one, cycles a symbol, and then of as many a sixth
+// as far apart; the targets turn about the middle.
 burst_equalizer::hypothesis
 burst_equalizer::fit(stretch over, double around, double apart, std::size_t count)
 {
     d_sums.clear();
+    for (std::size_t i = over.first; i < over.end; ++i)
+        if (d_weight[i] > 0) {
+            copy_window(i);
+            d_sums.add(d_window.data(), rotated(i), d_weight[i]);
+        }
+    hypothesis found = best_frequency(over, around, apart, count);
+    if (count > 1)
+        found = best_frequency(over, found.frequency, apart / 6, count);
+    return found;
+}
+
+burst_equalizer::hypothesis burst_equalizer::best_frequency(stretch over,
+                                                            double around,
+                                                            double apart,
+                                                            std::size_t count)
+{
     std::vector<number> wanted(d_unknowns * count);
     const double middle = 0.5 * static_cast<double>(over.first + over.end);
     const auto frequency = [&](std::size_t c) {
@@ -196,22 +220,20 @@ burst_equalizer::fit(stretch over, double around, double apart, std::size_t coun
     for (std::size_t i = over.first; i < over.end; ++i) {
         if (d_weight[i] == 0)
             continue;
+        const double since = 2 * M_PI * (static_cast<double>(i) - middle);
+        const number step = std::polar(1.0, apart * since);
+        number z = d_weight[i] * times(rotated(i), std::polar(1.0, frequency(0) * since));
         copy_window(i);
-        const number target = rotated(i);
-        d_sums.add(d_window.data(), target, d_weight[i]);
-        for (std::size_t c = 0; c < count; ++c) {
-            const double angle = 2 * M_PI * frequency(c) * (static_cast<double>(i) - middle);
-            const number z = d_weight[i] * times(target, std::polar(1.0, angle));
+        for (std::size_t c = 0; c < count; ++c, z = times(z, step))
             for (std::size_t k = 0; k < d_unknowns; ++k)
                 wanted[k * count + c] += times(std::conj(d_window[k]), z);
-        }
     }
     const double error = d_fit.best(d_sums, wanted, count);
-    return { error, frequency(d_fit.hypothesis()), d_fit.taps() };
+    return { error, frequency(d_fit.hypothesis()), locals[0], d_fit.taps() };
 }
 
 // Outwards to `until` symbols at least.
-void burst_equalizer::grow(front from, std::size_t until)
+void burst_equalizer::grow(front from, std::size_t until, std::size_t local)
 {
     const auto step = [](std::size_t size) { return std::max<std::size_t>(2, size / 8); };
     const auto widened = [&](stretch s, std::size_t left, std::size_t right) {
@@ -371,8 +393,7 @@ void burst_equalizer::straighten()
     for (std::size_t i = 0; i < d_count; ++i)
         d_phase[i] = mean + slope * (static_cast<double>(i) - middle);
     const stretch all{ 0, d_count };
-    for (const double apart : { 0.2 / n, 0.05 / n })
-        turn(all, fit(all, 0, apart, 9).frequency, n / 2);
+    turn(all, fit(all, 0, 0.2 / n, 9).frequency, n / 2);
     if (error < choose_taps())
         std::copy(grown.begin(), grown.end(), d_phase.begin());
 }

@@ -103,6 +103,7 @@ private:
     struct hypothesis {
         double error;
         double frequency;
+        std::size_t local; //!< symbols that growth fits at once
         std::vector<number> taps;
     };
 
@@ -110,9 +111,11 @@ private:
     static stretch run_of(const std::uint8_t* known, std::size_t n, std::size_t classes);
     std::vector<hypothesis> hypotheses(stretch run);
     hypothesis fit(stretch over, double around, double apart, std::size_t count);
+    hypothesis
+    best_frequency(stretch over, double around, double apart, std::size_t count);
     void equalize_from(const hypothesis& seed, stretch run);
     front start(const hypothesis& seed, stretch run);
-    void grow(front from, std::size_t until);
+    void grow(front from, std::size_t until, std::size_t local);
     void fit_again(stretch over, std::vector<number>& taps, int direction);
     void decide(stretch over, const std::vector<number>& taps);
     void take(stretch over);
