@@ -97,6 +97,9 @@ RIGHT = {
     "mimo_filter.run": (lambda: core.mimo_filter(model()), dict(samples=PAIR)),
     "mimo_filter.start": (lambda: core.mimo_filter(model()), dict(
         samples=PAIR, labels=np.stack([LABELS, LABELS])[:, :640])),
+    "burst_equalizer": dict(constellation="qpsk", sps=2, complex=True, length=6, carrier=0.03, most=64),
+    "burst_equalizer.equalize": (lambda: core.burst_equalizer("qpsk", most=64),
+                                 dict(samples=np.ones(139, np.complex64), known=np.zeros(64, np.uint8))),
     "mlse": dict(constellation="qpsk", sps=2, memory=1, complex=True, response=np.ones((2, 1), np.complex64)),
     "mlse.process": (lambda: core.mlse("qpsk", 2, 1, True), dict(samples=SAMPLES, known=LABELS)),
     "mlse.set_training": (lambda: core.mlse("qpsk", 2, 1, True), dict(labels=[0, 1, 2])),

@@ -64,11 +64,13 @@ LABELED = {
     "trainer.step, supervised": lambda labels: trainer(loss="supervised").step(FEATURES, labels),
     "waveform_judge.compare": lambda labels: judge().compare(labels, OWN),
     "waveform_judge.compare, second": lambda labels: judge().compare(OWN, labels),
+    "burst_equalizer.equalize": lambda labels: core.burst_equalizer(QPSK, SPS, most=4096).equalize(
+        np.ones(SPS * (len(labels) - 1) + 13, np.complex64), labels),
     "waveform_judge.look": lambda labels: judge().look(FEATURES, labels),
     "soft_bits.gmi": lambda labels: core.soft_bits(SIZE).gmi(np.zeros(2 * len(labels), np.float32), labels),
 }
 UNKNOWN = 255
-MAY_BE_UNKNOWN = {"loss_gradient", "tracked_network.decide", "trainer.step, supervised"}  # what learns known labels
+MAY_BE_UNKNOWN = {"burst_equalizer.equalize", "loss_gradient", "tracked_network.decide", "trainer.step, supervised"}
 ANY_LABEL = {"mlse.process", "error_counter.push"}  # M and more: not known; of which the low bits count
 
 

@@ -21,7 +21,7 @@ constexpr std::size_t hypotheses_kept = 8;
 constexpr double clear = 1.5; // times the noise of the best of them
 constexpr std::size_t locals[] = { 96, 384 }; // symbols that are fitted at once while it grows
 constexpr std::size_t compared = 128; // … after which hypotheses are compared
-constexpr std::size_t shortest_stretch = 8, most_stretches = 2048;
+constexpr std::size_t usual_stretch = 8, most_stretches = 2048;
 constexpr double least_noise = 1e-3, noise_of_a_seed = 0.1; // of unit power
 constexpr double most_slope = 0.9;
 
@@ -173,7 +173,7 @@ std::vector<burst_equalizer::hypothesis> burst_equalizer::hypotheses(stretch run
         d_weight[i] = d_usable[i];
         d_phase[i] = 0;
     }
-    const double apart = 0.25 / static_cast<double>(run.size());
+    const double apart = 0.1 / static_cast<double>(run.size());
     const auto each_way = d_complex
                               ? static_cast<int>(std::ceil(d_settings.carrier / apart))
                               : 0;
@@ -193,7 +193,11 @@ std::vector<burst_equalizer::hypothesis> burst_equalizer::hypotheses(stretch run
 // Taps for the best of `count` frequencies around one, cycles a symbol, and then of as many a sixth
 // as far apart; the targets turn about the middle.
 burst_equalizer::hypothesis
-burst_equalizer::fit(stretch over, double around, double apart, std::size_t count)
+burst_equalizer::fit(stretch over,
+                     double around,
+                     double apart,
+                     std::size_t count,
+                     burst_fit::ridge_search ridges)
 {
     d_sums.clear();
     for (std::size_t i = over.first; i < over.end; ++i)
@@ -201,16 +205,20 @@ burst_equalizer::fit(stretch over, double around, double apart, std::size_t coun
             copy_window(i);
             d_sums.add(d_window.data(), rotated(i), d_weight[i]);
         }
-    hypothesis found = best_frequency(over, around, apart, count);
-    if (count > 1)
-        found = best_frequency(over, found.frequency, apart / 6, count);
-    return found;
+    const hypothesis found = best_frequency(over, around, apart, count, ridges);
+    return count == 1 ? found
+                      : best_frequency(over,
+                                       found.frequency,
+                                       apart / 6,
+                                       count,
+                                       burst_fit::ridge_search::same);
 }
 
 burst_equalizer::hypothesis burst_equalizer::best_frequency(stretch over,
                                                             double around,
                                                             double apart,
-                                                            std::size_t count)
+                                                            std::size_t count,
+                                                            burst_fit::ridge_search ridges)
 {
     std::vector<number> wanted(d_unknowns * count);
     const double middle = 0.5 * static_cast<double>(over.first + over.end);
@@ -228,14 +236,14 @@ burst_equalizer::hypothesis burst_equalizer::best_frequency(stretch over,
             for (std::size_t k = 0; k < d_unknowns; ++k)
                 wanted[k * count + c] += times(std::conj(d_window[k]), z);
     }
-    const double error = d_fit.best(d_sums, wanted, count);
+    const double error = d_fit.best(d_sums, wanted, count, ridges);
     return { error, frequency(d_fit.hypothesis()), locals[0], d_fit.taps() };
 }
 
 // Outwards to `until` symbols at least.
 void burst_equalizer::grow(front from, std::size_t until, std::size_t local)
 {
-    const auto step = [](std::size_t size) { return std::max<std::size_t>(2, size / 8); };
+    const auto step = [](std::size_t size) { return std::max<std::size_t>(1, size / 12); };
     const auto widened = [&](stretch s, std::size_t left, std::size_t right) {
         return stretch{ s.first - std::min(s.first, left),
                         std::min(d_count, s.end + right) };
@@ -270,7 +278,11 @@ void burst_equalizer::fit_again(stretch over, std::vector<number>& taps, int dir
         const double middle = 0.5 * static_cast<double>(over.first + over.end);
         const bool turns = d_complex;
         const hypothesis found = fit(
-            over, 0, turns ? 0.1 / static_cast<double>(over.size()) : 0, turns ? 7 : 1);
+            over,
+            0,
+            turns ? 0.1 / static_cast<double>(over.size()) : 0,
+            turns ? 7 : 1,
+            burst_fit::ridge_search::near);
         taps = found.taps;
         const auto centre = static_cast<std::size_t>(middle);
         turn({ direction > 0 ? centre : 0, direction < 0 ? centre : d_count },
@@ -402,7 +414,8 @@ void burst_equalizer::straighten()
 double burst_equalizer::choose_taps()
 {
     const std::size_t length =
-        std::max(shortest_stretch, (d_count + most_stretches - 1) / most_stretches);
+        std::max(std::clamp<std::size_t>(d_count / 16, 2, usual_stretch),
+                 (d_count + most_stretches - 1) / most_stretches);
     const std::size_t stretches = (d_count + length - 1) / length;
     const auto at = [&](std::size_t s) {
         return stretch{ s * length, std::min(d_count, (s + 1) * length) };
@@ -456,7 +469,6 @@ double burst_equalizer::choose_taps()
     for (std::size_t s = 0; s < stretches; ++s) {
         d_sums = before[s];
         d_sums.add(after[s]);
-        d_sums.add(own[s]);
         if (d_fit.solve(d_sums, ridge, taps))
             decide(at(s), taps);
     }

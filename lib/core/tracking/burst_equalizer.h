@@ -30,12 +30,13 @@ struct burst_settings {
  *
  * 1. Seed: over the longest run of known symbols taps and carrier are fitted jointly
  *    (burst_fit.h). Short runs leave several frequencies possible; the best few are hypotheses.
- * 2. Growth: from there the burst is equalized in both directions, a sixth of what is known at a
+ * 2. Growth: from there the burst is equalized in both directions, a twelfth of what is known at a
  *    time, and fitted again to posterior means of what was decided: all symbols at first, the
- *    nearest 96 once there are as many. Known symbols on the way are the truth. After 128 symbols
- *    the hypothesis with the least noise is kept.
+ *    nearest 96 or 384 once there are as many. Known symbols on the way are the truth. After 128
+ *    symbols the hypothesis with the least noise is kept, two where it is not clear.
  * 3. Smoothing, three times: taps of each stretch are least squares over the whole burst, which
- *    weigh a symbol at distance d with exp(-d/memory). The memory is the one which explains
+ *    weigh a symbol at distance d with exp(-d/memory), but for the stretch itself: what is decided
+ *    does not confirm itself. The memory is the one which explains
  *    stretches best that were not fitted; a phase is smoothed likewise.
  *
  * Where decisions are uncertain, taps aim at (m - g y)/(1 - g), m the posterior mean of estimate y
@@ -110,9 +111,16 @@ private:
     void load(const std::complex<float>* samples, const std::uint8_t* known, std::size_t n);
     static stretch run_of(const std::uint8_t* known, std::size_t n, std::size_t classes);
     std::vector<hypothesis> hypotheses(stretch run);
-    hypothesis fit(stretch over, double around, double apart, std::size_t count);
-    hypothesis
-    best_frequency(stretch over, double around, double apart, std::size_t count);
+    hypothesis fit(stretch over,
+                   double around,
+                   double apart,
+                   std::size_t count,
+                   burst_fit::ridge_search ridges = burst_fit::ridge_search::all);
+    hypothesis best_frequency(stretch over,
+                              double around,
+                              double apart,
+                              std::size_t count,
+                              burst_fit::ridge_search ridges);
     void equalize_from(const hypothesis& seed, stretch run);
     front start(const hypothesis& seed, stretch run);
     void grow(front from, std::size_t until, std::size_t local);

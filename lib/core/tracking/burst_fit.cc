@@ -72,13 +72,20 @@ void burst_fit::set_load(const burst_sums& sums, double ridge)
 
 double burst_fit::best(const burst_sums& sums,
                        const std::vector<number>& wanted,
-                       std::size_t count)
+                       std::size_t count,
+                       ridge_search search)
 {
+    const std::size_t beside = search == ridge_search::near;
+    const bool all = search == ridge_search::all;
+    const std::size_t first = all ? 0 : d_ridge - std::min(d_ridge, beside);
+    const std::size_t last =
+        all ? ridges.size() - 1 : std::min(d_ridge + beside, ridges.size() - 1);
+
     double least = std::numeric_limits<double>::infinity();
     const std::size_t columns = count + d_unknowns; // the inverse's, too, for its diagonal
     d_columns.resize(d_unknowns * columns);
-    for (const double ridge : ridges) {
-        set_load(sums, ridge);
+    for (std::size_t r = first; r <= last; ++r) {
+        set_load(sums, ridges[r]);
         std::fill(d_columns.begin(), d_columns.end(), 0);
         for (std::size_t k = 0; k < d_unknowns; ++k) {
             std::copy_n(&wanted[k * count], count, &d_columns[k * columns]);
@@ -101,6 +108,7 @@ double burst_fit::best(const burst_sums& sums,
             if (error < least) {
                 least = error;
                 d_hypothesis = c;
+                d_ridge = r;
                 for (std::size_t k = 0; k < d_unknowns; ++k)
                     d_taps[k] = d_columns[k * columns + c];
             }

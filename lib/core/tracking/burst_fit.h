@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include <array>
 #include <complex>
 #include <cstddef>
 #include <vector>
@@ -41,15 +42,24 @@ class burst_fit
 {
 public:
     using number = burst_sums::number;
-    static constexpr double ridges[] = { 0.001, 0.004, 0.016, 0.06, 0.25, 1, 4 };
+    static constexpr std::array ridges{ 0.001, 0.004, 0.016, 0.06, 0.25, 1.0, 4.0 };
+    enum class ridge_search {
+        all,
+        near, //!< the last one found and those beside it
+        same, //!< the last one found
+    };
 
     //! \param middle the tap that a filter which does nothing has
     burst_fit(std::size_t unknowns, std::size_t middle);
 
     /*! \param sums R, e and n; p is not looked at
      * \param wanted (unknowns, count): a p for each hypothesis
+     * \param search values of λ that are tried
      * \returns the error of the best one; infinite where R is singular */
-    double best(const burst_sums& sums, const std::vector<number>& wanted, std::size_t count);
+    double best(const burst_sums& sums,
+                const std::vector<number>& wanted,
+                std::size_t count,
+                ridge_search search);
     std::size_t hypothesis() const { return d_hypothesis; }    //!< the best one
     const std::vector<number>& taps() const { return d_taps; } //!< its taps
 
@@ -59,7 +69,7 @@ public:
 private:
     void set_load(const burst_sums& sums, double ridge);
 
-    std::size_t d_unknowns, d_middle, d_hypothesis = 0;
+    std::size_t d_unknowns, d_middle, d_hypothesis = 0, d_ridge = 0;
     std::vector<number> d_factor, d_columns, d_taps;
     std::vector<double> d_load; // λD's diagonal
 };

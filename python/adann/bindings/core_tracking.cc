@@ -95,11 +95,12 @@ py::tuple equalize_burst(burst_equalizer& self,
     const auto n = static_cast<std::size_t>(known.size());
     if (known.ndim() != 1 || n == 0)
         refuse("known's size", n, "(N,), one label of each symbol, 255 where not known");
+    const auto* told = labels_for(known, n, self.classes(), false);
     if (samples.ndim() != 1 || static_cast<std::size_t>(samples.size()) != self.samples(n))
         refuse("samples' size", samples.size(), std::to_string(self.samples(n)));
     {
         py::gil_scoped_release release;
-        self.equalize(samples.data(), known.data(), n);
+        self.equalize(samples.data(), told, n);
     }
     labels_array labels(n);
     std::copy_n(self.labels(), n, labels.mutable_data());

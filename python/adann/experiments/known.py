@@ -27,8 +27,8 @@ from .comparators import unit_points
 from .page import markdown
 
 LENGTHS = {"TETRA": 5, "VDL2": 6, "HFDL": 14, "DVB-S2": 6}  # symbols that taps span, of all receivers
-POINTS = {"TETRA": (10, 13, 16, 20), "VDL2": (13, 14, 15, 17), "HFDL": (14, 18, 22, 26), "DVB-S2": (12, 13, 14, 16)}
-STEPS = (0.003, 0.01, 0.03, 0.1)
+POINTS = {"TETRA": (10, 13, 16, 20), "VDL2": (14, 15, 16, 18), "HFDL": (18, 22, 26, 30), "DVB-S2": (14, 15, 16, 18)}
+STEPS = (0.03, 0.1, 0.3)
 OURS, TOLD, LMS, STILL = "AdaNN", "told all symbols", "LMS", "known symbols only"
 LOST = 0.01  # part of the symbols
 _TIMES = 1.5  # of the losses of the one that is told all
@@ -39,7 +39,7 @@ _RIDGE = 0.01  # of least squares over the known symbols, relative to the mean d
 class Size:
     """bursts: at each point; frames: names of FRAMES."""
 
-    bursts: int = 200
+    bursts: int = 100
     frames: tuple = tuple(FRAMES)
 
 
@@ -91,7 +91,7 @@ def lms(windows: npt.NDArray[np.complex128], frame: Frame, points: npt.NDArray, 
         for i in symbols:
             estimate = windows[i] @ taps
             labels[i] = abs(estimate - points).argmin() if known[i] == 255 else known[i]
-            taps = taps + step / power * taps.size * (points[labels[i]] - estimate) * windows[i].conj()
+            taps = taps + step / power * (points[labels[i]] - estimate) * windows[i].conj()
         return taps
 
     for _ in range(10):
