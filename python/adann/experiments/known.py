@@ -43,7 +43,7 @@ class Size:
     frames: tuple = tuple(FRAMES)
 
 
-SIZES = {"full": Size(), "quick": Size(bursts=20, frames=("TETRA",))}
+SIZES = {"full": Size(), "quick": Size(bursts=60, frames=("TETRA",))}
 
 
 def run(directory: Path, scale: str = "full", progress: Progress | None = None) -> None:
