@@ -20,7 +20,7 @@ struct burst_equalizer_settings {
     std::string start_tag = "corr_est";
     //! The burst's symbol whose sample has that tag: where the sequence begins that was correlated.
     std::size_t tagged_symbol = 0;
-    //! Key of the tags behind a burst's last symbol; empty: all bursts have as many symbols.
+    //! Key of the tags after a burst's last symbol; empty: all bursts have as many symbols.
     std::string end_tag;
     unsigned length = 6;       //!< symbols that the taps span, 1 to 32
     float carrier = 1.0f / 32; //!< largest offset of the carrier, cycles a symbol, 0 to 0.25
@@ -32,7 +32,7 @@ struct burst_equalizer_settings {
  * sample i sps from its first one, or less than half a symbol from it. Between bursts samples are
  * dropped. A burst needs the samples of some length/2 symbols on both sides, too.
  *
- * Outputs, one item a symbol of each burst, bursts one behind the other:
+ * Outputs, one item a symbol of each burst, bursts one after the other:
  * 0: labels (byte), known ones as they were given; 1, optional: estimates, complex of unit power;
  * 2, optional: posteriors, M floats. The first symbol has the tags `packet_len` (symbols, so that
  * tagged-stream blocks take them), `sample` (of the first symbol at the input, uint64), `frequency`
@@ -41,7 +41,7 @@ struct burst_equalizer_settings {
  * Taps and carrier are fitted to the longest run of known symbols, 10 at least, and then outwards
  * over the whole burst and back (burst_equalizer.h in the core). There is no model, and nothing is
  * kept from one burst to the next. The block waits for a burst's end, and works on it then: some
- * 0.1 ms a symbol.
+ * 0.3 ms a symbol.
  *
  * A start tag that would begin a burst before the one in hand has ended is not looked at. A burst
  * that ends before 10 known symbols in a row are in it is left out, with a warning. */

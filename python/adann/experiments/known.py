@@ -3,11 +3,11 @@
 
 A burst is lost where more than one in a hundred of its other symbols is wrong. Receivers:
 
-the burst equalizer, told the known symbols
-the same, told all symbols: taps by least squares, with the memory that suits the burst
-LMS, told the known symbols and the carrier; from there it follows its own decisions in both directions, in the best
-of its steps
-least squares over the known symbols only, which then stands still, told the carrier, too
+the burst equalizer, which knows the known symbols
+the same that knows all symbols: taps by least squares, with the memory that suits the burst
+LMS, which knows them and the carrier; from there it follows its own decisions in both directions, in the best of its
+steps
+least squares over the known symbols only, which then stands still, and knows the carrier, too
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from .page import markdown
 LENGTHS = {"TETRA": 5, "VDL2": 6, "HFDL": 14, "DVB-S2": 6}  # symbols that taps span, of all receivers
 POINTS = {"TETRA": (10, 13, 16, 20), "VDL2": (14, 15, 16, 18), "HFDL": (18, 22, 26, 30), "DVB-S2": (14, 15, 16, 18)}
 STEPS = (0.03, 0.1, 0.3)
-OURS, TOLD, LMS, STILL = "AdaNN", "told all symbols", "LMS", "known symbols only"
+OURS, ALL_KNOWN, LMS, STILL = "AdaNN", "all symbols known", "LMS", "known symbols only"
 LOST = 0.01  # part of the symbols
-_TIMES = 1.5  # of the losses of the one that is told all
+_TIMES = 1.5  # of the losses of the one that knows all symbols
 _RIDGE = 0.01  # of least squares over the known symbols, relative to the mean diagonal
 
 
@@ -61,13 +61,13 @@ def losses(name: str, es_n0: float, bursts: int) -> dict[str, float]:
     frame = FRAMES[name]
     points = unit_points(core.constellation(frame.constellation))
     ours = core.burst_equalizer(frame.constellation, frame.SPS, length=LENGTHS[name], most=frame.known.size)
-    lost: dict[str, list] = {OURS: [], TOLD: [], STILL: [], **{f"{LMS}, step {step:g}": [] for step in STEPS}}
+    lost: dict[str, list] = {OURS: [], ALL_KNOWN: [], STILL: [], **{f"{LMS}, step {step:g}": [] for step in STEPS}}
     for seed in range(bursts):
         samples, labels = frame.receive(es_n0, seed)
         data = frame.known == 255
         decided = {OURS: ours.equalize(_around(samples, frame, ours.reach), frame.known)[0]}
         estimates = ours.equalize(_around(samples, frame, ours.reach), labels)[1]
-        decided[TOLD] = abs(estimates[:, None] - points).argmin(axis=1)
+        decided[ALL_KNOWN] = abs(estimates[:, None] - points).argmin(axis=1)
         windows = _still(samples, frame, seed, ours.reach)
         decided[STILL] = abs((windows @ _taps(windows, frame, points))[:, None] - points).argmin(axis=1)
         for step in STEPS:
@@ -130,20 +130,20 @@ def _still(samples, frame, seed, reach):
 
 def _write(results: dict, directory: Path) -> None:
     directory.mkdir(parents=True, exist_ok=True)
-    held = [one["lost"][OURS] <= max(_TIMES * one["lost"][TOLD], 0.01) and one["lost"][OURS] <= _best_lms(one)
+    held = [one["lost"][OURS] <= max(_TIMES * one["lost"][ALL_KNOWN], 0.01) and one["lost"][OURS] <= _best_lms(one)
             for one in results["runs"]]
     write_report(directory / "results.json", {**results, "met": int(sum(held))})
     rows = [[one["frame"], f"{one['es_n0']:g}", *(f"{100 * value:.1f} %" for value in
-                                                   (one["lost"][OURS], one["lost"][TOLD], _best_lms(one),
+                                                   (one["lost"][OURS], one["lost"][ALL_KNOWN], _best_lms(one),
                                                     one["lost"][STILL])), "yes" if holds else "**no**"]
             for one, holds in zip(results["runs"], held)]
     parts = ["# Known symbols in bursts\n",
-             f"All links are simulated. Scale: {results['scale']}, {results['bursts']} bursts at each point. Lost: more "
-             "than one in a hundred of the other symbols wrong. LMS and least squares over the known symbols are told "
+             f"All links are simulated. Scale: {results['scale']}, {results['bursts']} bursts at each point. Lost: "
+             "more than one in a hundred of the other symbols wrong. LMS and least squares over the known symbols know "
              "the carrier; LMS has the best of its steps.\n",
-             f"Meant to be reached: at most {_TIMES} times the losses of least squares that are told all symbols (one in "
-             f"a hundred where these lose none), and no more than LMS. {sum(held)} of {len(held)} do.\n",
-             markdown(["frame", "Es/N0, dB", OURS, TOLD, LMS, STILL, "met"], rows)]
+             f"Meant to be reached: at most {_TIMES} times the losses of least squares that know all symbols (one "
+             f"in a hundred where these lose none), and no more than LMS. {sum(held)} of {len(held)} do.\n",
+             markdown(["frame", "Es/N0, dB", OURS, ALL_KNOWN, LMS, STILL, "met"], rows)]
     with atomic_output(directory / "table.md") as path:
         path.write_text("\n".join(parts))
 
