@@ -18,9 +18,10 @@ pmt::pmt_t key_of(const std::string& name)
 }
 } // namespace
 
-burst_equalizer::sptr burst_equalizer::make(const std::string& constellation,
-                                            const std::vector<std::uint8_t>& known_symbols,
-                                            const burst_equalizer_settings& settings)
+burst_equalizer::sptr
+burst_equalizer::make(const std::string& constellation,
+                      const std::vector<std::uint8_t>& known_symbols,
+                      const burst_equalizer_settings& settings)
 {
     const core::constellation symbols(constellation);
     if (symbols.is_offset())
@@ -44,14 +45,15 @@ burst_equalizer::sptr burst_equalizer::make(const std::string& constellation,
 burst_equalizer_impl::burst_equalizer_impl(const core::constellation& symbols,
                                            const std::vector<std::uint8_t>& known_symbols,
                                            const burst_equalizer_settings& settings)
-    : gr::block("adann_burst_equalizer",
-                gr::io_signature::make(
-                    1, 1, settings.complex ? sizeof(gr_complex) : sizeof(float)),
-                gr::io_signature::make3(1,
-                                        3,
-                                        1,
-                                        sizeof(gr_complex),
-                                        static_cast<int>(symbols.size() * sizeof(float)))),
+    : gr::block(
+          "adann_burst_equalizer",
+          gr::io_signature::make(
+              1, 1, settings.complex ? sizeof(gr_complex) : sizeof(float)),
+          gr::io_signature::make3(1,
+                                  3,
+                                  1,
+                                  sizeof(gr_complex),
+                                  static_cast<int>(symbols.size() * sizeof(float)))),
       d_complex(settings.complex),
       d_sps(settings.sps),
       d_known(known_symbols),
@@ -121,11 +123,12 @@ void burst_equalizer_impl::note(const gr::tag_t& tag)
                 d_known.data(), open.symbols, d_core.classes()) <
             core::burst_equalizer::least_run) {
             if (d_log.allows())
-                d_logger->warn("a burst of {} symbols is left out: fewer than {} known ones in a "
-                               "row{}",
-                               open.symbols,
-                               core::burst_equalizer::least_run,
-                               d_log.left_out());
+                d_logger->warn(
+                    "a burst of {} symbols is left out: fewer than {} known ones in a "
+                    "row{}",
+                    open.symbols,
+                    core::burst_equalizer::least_run,
+                    d_log.left_out());
             d_pending.pop_back();
         }
     }
@@ -153,7 +156,8 @@ void burst_equalizer_impl::equalize()
     d_pending.pop_front();
     d_size = d_left = next.symbols ? next.symbols : d_known.size();
     d_sample = next.first - d_origin;
-    d_core.equalize(&d_samples[next.first - d_core.reach() - d_first], d_known.data(), d_size);
+    d_core.equalize(
+        &d_samples[next.first - d_core.reach() - d_first], d_known.data(), d_size);
     ++d_bursts;
 }
 
@@ -161,7 +165,8 @@ void burst_equalizer_impl::equalize()
 void burst_equalizer_impl::drop_samples()
 {
     const std::uint64_t needed =
-        (d_pending.empty() ? d_first + d_samples.size() - d_before : d_pending.front().first) -
+        (d_pending.empty() ? d_first + d_samples.size() - d_before
+                           : d_pending.front().first) -
         d_core.reach();
     const std::uint64_t count = needed - d_first;
     if (count > d_samples.size() / 2) { // so that each sample is moved once on average
@@ -184,9 +189,11 @@ int burst_equalizer_impl::hand_out(int room, gr_vector_void_star& output_items)
     }
     const std::size_t first = d_size - d_left;
     const std::size_t count = std::min(d_left, static_cast<std::size_t>(room));
-    std::copy_n(d_core.labels() + first, count, static_cast<std::uint8_t*>(output_items[0]));
+    std::copy_n(
+        d_core.labels() + first, count, static_cast<std::uint8_t*>(output_items[0]));
     if (output_items.size() > 1)
-        std::copy_n(d_core.soft() + first, count, static_cast<gr_complex*>(output_items[1]));
+        std::copy_n(
+            d_core.soft() + first, count, static_cast<gr_complex*>(output_items[1]));
     if (output_items.size() > 2)
         std::copy_n(d_core.posteriors() + first * d_core.classes(),
                     count * d_core.classes(),

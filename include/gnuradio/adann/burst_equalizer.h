@@ -22,8 +22,9 @@ struct burst_equalizer_settings {
     std::size_t tagged_symbol = 0;
     //! Key of the tags after a burst's last symbol; empty: all bursts have as many symbols.
     std::string end_tag;
-    unsigned length = 6;       //!< symbols that the taps span, 1 to 32
-    float carrier = 1.0f / 32; //!< largest offset of the carrier, cycles a symbol, 0 to 0.25
+    unsigned length = 6; //!< symbols that the taps span, 1 to 32
+    float carrier =
+        1.0f / 32; //!< largest offset of the carrier, cycles a symbol, 0 to 0.25
 };
 
 /*! \brief Equalizes each burst as a whole, from known symbols anywhere in it. \ingroup adann

@@ -19,7 +19,9 @@ constexpr double memories[] = { still, 1024, 256, 64, 32 };       // symbols
 constexpr double phase_memories[] = { 64, 24, 8 };
 constexpr std::size_t hypotheses_kept = 8;
 constexpr double clear = 1.5; // times the noise of the best of them
-constexpr std::size_t locals[] = { 96, 384 }; // symbols that are fitted at once while it grows
+constexpr std::size_t locals[] = {
+    96, 384
+};                                    // symbols that are fitted at once while it grows
 constexpr std::size_t compared = 128; // … after which hypotheses are compared
 constexpr std::size_t usual_stretch = 8, most_stretches = 2048;
 constexpr double least_noise = 1e-3, noise_of_a_seed = 0.1; // of unit power
@@ -174,9 +176,8 @@ std::vector<burst_equalizer::hypothesis> burst_equalizer::hypotheses(stretch run
         d_phase[i] = 0;
     }
     const double apart = 0.1 / static_cast<double>(run.size());
-    const auto each_way = d_complex
-                              ? static_cast<int>(std::ceil(d_settings.carrier / apart))
-                              : 0;
+    const auto each_way =
+        d_complex ? static_cast<int>(std::ceil(d_settings.carrier / apart)) : 0;
     std::vector<hypothesis> all;
     for (int k = -each_way; k <= each_way; ++k)
         all.push_back(fit(run, k * apart, 0, 1));
@@ -192,12 +193,11 @@ std::vector<burst_equalizer::hypothesis> burst_equalizer::hypotheses(stretch run
 
 // Taps for the best of `count` frequencies around one, cycles a symbol, and then of as many a sixth
 // as far apart; the targets turn about the middle.
-burst_equalizer::hypothesis
-burst_equalizer::fit(stretch over,
-                     double around,
-                     double apart,
-                     std::size_t count,
-                     burst_fit::ridge_search ridges)
+burst_equalizer::hypothesis burst_equalizer::fit(stretch over,
+                                                 double around,
+                                                 double apart,
+                                                 std::size_t count,
+                                                 burst_fit::ridge_search ridges)
 {
     d_sums.clear();
     for (std::size_t i = over.first; i < over.end; ++i)
@@ -214,16 +214,18 @@ burst_equalizer::fit(stretch over,
                                        burst_fit::ridge_search::same);
 }
 
-burst_equalizer::hypothesis burst_equalizer::best_frequency(stretch over,
-                                                            double around,
-                                                            double apart,
-                                                            std::size_t count,
-                                                            burst_fit::ridge_search ridges)
+burst_equalizer::hypothesis
+burst_equalizer::best_frequency(stretch over,
+                                double around,
+                                double apart,
+                                std::size_t count,
+                                burst_fit::ridge_search ridges)
 {
     std::vector<number> wanted(d_unknowns * count);
     const double middle = 0.5 * static_cast<double>(over.first + over.end);
     const auto frequency = [&](std::size_t c) {
-        return around + apart * (static_cast<double>(c) - 0.5 * static_cast<double>(count - 1));
+        return around +
+               apart * (static_cast<double>(c) - 0.5 * static_cast<double>(count - 1));
     };
     for (std::size_t i = over.first; i < over.end; ++i) {
         if (d_weight[i] == 0)
@@ -243,7 +245,9 @@ burst_equalizer::hypothesis burst_equalizer::best_frequency(stretch over,
 // Outwards to `until` symbols at least.
 void burst_equalizer::grow(front from, std::size_t until, std::size_t local)
 {
-    const auto step = [](std::size_t size) { return std::max<std::size_t>(1, size / 12); };
+    const auto step = [](std::size_t size) {
+        return std::max<std::size_t>(1, size / 12);
+    };
     const auto widened = [&](stretch s, std::size_t left, std::size_t right) {
         return stretch{ s.first - std::min(s.first, left),
                         std::min(d_count, s.end + right) };
@@ -277,12 +281,11 @@ void burst_equalizer::fit_again(stretch over, std::vector<number>& taps, int dir
         take(over);
         const double middle = 0.5 * static_cast<double>(over.first + over.end);
         const bool turns = d_complex;
-        const hypothesis found = fit(
-            over,
-            0,
-            turns ? 0.1 / static_cast<double>(over.size()) : 0,
-            turns ? 7 : 1,
-            burst_fit::ridge_search::near);
+        const hypothesis found = fit(over,
+                                     0,
+                                     turns ? 0.1 / static_cast<double>(over.size()) : 0,
+                                     turns ? 7 : 1,
+                                     burst_fit::ridge_search::near);
         taps = found.taps;
         const auto centre = static_cast<std::size_t>(middle);
         turn({ direction > 0 ? centre : 0, direction < 0 ? centre : d_count },
@@ -335,9 +338,8 @@ void burst_equalizer::take(stretch over)
             for (std::size_t l = 0; l < classes; ++l)
                 least = std::min(least, std::norm(y - d_points[l]));
             for (std::size_t l = 0; l < classes; ++l) {
-                p[l] = static_cast<float>(
-                    std::exp((least - std::norm(y - d_points[l])) /
-                             (d_noise * (d_complex ? 1 : 2))));
+                p[l] = static_cast<float>(std::exp((least - std::norm(y - d_points[l])) /
+                                                   (d_noise * (d_complex ? 1 : 2))));
                 sum += p[l];
             }
             number mean = 0;
@@ -381,10 +383,10 @@ void burst_equalizer::smooth()
     }
     for (std::size_t i = 0; i < d_count; ++i) {
         const float* const p = &d_posteriors[i * d_points.size()];
-        d_labels[i] = is_known(d_known[i], d_points.size())
-                          ? d_known[i]
-                          : static_cast<std::uint8_t>(
-                                std::max_element(p, p + d_points.size()) - p);
+        d_labels[i] =
+            is_known(d_known[i], d_points.size())
+                ? d_known[i]
+                : static_cast<std::uint8_t>(std::max_element(p, p + d_points.size()) - p);
         d_soft[i] = std::complex<float>(d_estimate[i]);
     }
 }
@@ -420,7 +422,8 @@ double burst_equalizer::choose_taps()
     const auto at = [&](std::size_t s) {
         return stretch{ s * length, std::min(d_count, (s + 1) * length) };
     };
-    std::vector<burst_sums> own(stretches, burst_sums(d_unknowns)), before = own, after = own;
+    std::vector<burst_sums> own(stretches, burst_sums(d_unknowns)), before = own,
+                                                                    after = own;
     for (std::size_t s = 0; s < stretches; ++s)
         for (std::size_t i = at(s).first; i < at(s).end; ++i)
             if (d_weight[i] > 0) {

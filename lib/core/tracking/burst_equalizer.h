@@ -17,9 +17,10 @@
 namespace gr::adann::core {
 
 struct burst_settings {
-    unsigned length = 6;         //!< symbols that the taps span, 1 to 32
-    float carrier = 1.0f / 32;   //!< largest offset of the carrier, cycles a symbol, 0 to 0.25
-    std::size_t most = 100'000;  //!< symbols of a burst, 16 to 10^6
+    unsigned length = 6; //!< symbols that the taps span, 1 to 32
+    float carrier =
+        1.0f / 32; //!< largest offset of the carrier, cycles a symbol, 0 to 0.25
+    std::size_t most = 100'000; //!< symbols of a burst, 16 to 10^6
 
     //! \throws std::invalid_argument naming the setting that is out of range
     void check() const;
@@ -79,14 +80,19 @@ public:
      * infinite counts as zero, and symbols near it are not learnt from
      * \param known label of each of n symbols, not_known where it is not
      * \throws std::invalid_argument unless n is least_run to `most`, and as many in a row known */
-    void equalize(const std::complex<float>* samples, const std::uint8_t* known, std::size_t n);
+    void equalize(const std::complex<float>* samples,
+                  const std::uint8_t* known,
+                  std::size_t n);
 
     // Of the latest burst:
-    const std::uint8_t* labels() const { return d_labels.data(); }           //!< decided, or known
-    const std::complex<float>* soft() const { return d_soft.data(); }        //!< of unit power
-    const float* posteriors() const { return d_posteriors.data(); }          //!< (n, M)
-    float noise() const { return static_cast<float>(d_noise); }              //!< of soft()
-    float frequency() const { return static_cast<float>(d_frequency); }      //!< cycles a symbol
+    const std::uint8_t* labels() const { return d_labels.data(); } //!< decided, or known
+    const std::complex<float>* soft() const { return d_soft.data(); } //!< of unit power
+    const float* posteriors() const { return d_posteriors.data(); }   //!< (n, M)
+    float noise() const { return static_cast<float>(d_noise); }       //!< of soft()
+    float frequency() const
+    {
+        return static_cast<float>(d_frequency);
+    } //!< cycles a symbol
     //! Symbols over which its taps are averaged; infinite for a link that stands still.
     double memory() const { return d_memory; }
 
@@ -108,7 +114,8 @@ private:
         std::vector<number> taps;
     };
 
-    void load(const std::complex<float>* samples, const std::uint8_t* known, std::size_t n);
+    void
+    load(const std::complex<float>* samples, const std::uint8_t* known, std::size_t n);
     static stretch run_of(const std::uint8_t* known, std::size_t n, std::size_t classes);
     std::vector<hypothesis> hypotheses(stretch run);
     hypothesis fit(stretch over,
@@ -146,9 +153,9 @@ private:
     burst_sums d_sums;
 
     // Of each symbol:
-    std::vector<number> d_target;  // what taps aim at, before the carrier
-    std::vector<double> d_weight;  // of it
-    std::vector<double> d_phase;   // of the carrier
+    std::vector<number> d_target; // what taps aim at, before the carrier
+    std::vector<double> d_weight; // of it
+    std::vector<double> d_phase;  // of the carrier
     std::vector<std::uint8_t> d_known, d_labels;
     std::vector<char> d_usable;
     std::vector<number> d_estimate;

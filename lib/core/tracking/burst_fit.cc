@@ -82,7 +82,8 @@ double burst_fit::best(const burst_sums& sums,
         all ? ridges.size() - 1 : std::min(d_ridge + beside, ridges.size() - 1);
 
     double least = std::numeric_limits<double>::infinity();
-    const std::size_t columns = count + d_unknowns; // the inverse's, too, for its diagonal
+    const std::size_t columns =
+        count + d_unknowns; // the inverse's, too, for its diagonal
     d_columns.resize(d_unknowns * columns);
     for (std::size_t r = first; r <= last; ++r) {
         set_load(sums, ridges[r]);

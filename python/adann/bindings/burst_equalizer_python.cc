@@ -25,28 +25,29 @@ to 16. complex: whether samples are; float ones take real points. start_tag: key
 them. end_tag: key of the tags behind the last symbol; without one, all bursts have as many symbols.
 length: symbols that the taps span, 1 to 32. carrier: largest offset, cycles a symbol, 0 to 0.25.
 Raises ValueError for a parameter out of range.)")
-        .def(py::init([](const py::object& constellation,
-                         const std::vector<std::uint8_t>& known_symbols,
-                         unsigned sps,
-                         bool complex,
-                         const std::string& start_tag,
-                         std::size_t tagged_symbol,
-                         const std::string& end_tag,
-                         unsigned length,
-                         float carrier) {
-                 return burst_equalizer::make(
-                     constellation_text(constellation),
-                     known_symbols,
-                     { sps, complex, start_tag, tagged_symbol, end_tag, length, carrier });
-             }),
-             py::arg("constellation"),
-             py::arg("known_symbols"),
-             py::arg("sps") = 2,
-             py::arg("complex") = true,
-             py::arg("start_tag") = "corr_est",
-             py::arg("tagged_symbol") = 0,
-             py::arg("end_tag") = "",
-             py::arg("length") = burst_equalizer_settings{}.length,
-             py::arg("carrier") = burst_equalizer_settings{}.carrier)
+        .def(
+            py::init([](const py::object& constellation,
+                        const std::vector<std::uint8_t>& known_symbols,
+                        unsigned sps,
+                        bool complex,
+                        const std::string& start_tag,
+                        std::size_t tagged_symbol,
+                        const std::string& end_tag,
+                        unsigned length,
+                        float carrier) {
+                return burst_equalizer::make(
+                    constellation_text(constellation),
+                    known_symbols,
+                    { sps, complex, start_tag, tagged_symbol, end_tag, length, carrier });
+            }),
+            py::arg("constellation"),
+            py::arg("known_symbols"),
+            py::arg("sps") = 2,
+            py::arg("complex") = true,
+            py::arg("start_tag") = "corr_est",
+            py::arg("tagged_symbol") = 0,
+            py::arg("end_tag") = "",
+            py::arg("length") = burst_equalizer_settings{}.length,
+            py::arg("carrier") = burst_equalizer_settings{}.carrier)
         .def("bursts", &burst_equalizer::bursts, "How many were handed out.");
 }

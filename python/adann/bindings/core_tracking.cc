@@ -96,7 +96,8 @@ py::tuple equalize_burst(burst_equalizer& self,
     if (known.ndim() != 1 || n == 0)
         refuse("known's size", n, "(N,), one label of each symbol, 255 where not known");
     const auto* told = labels_for(known, n, self.classes(), false);
-    if (samples.ndim() != 1 || static_cast<std::size_t>(samples.size()) != self.samples(n))
+    if (samples.ndim() != 1 ||
+        static_cast<std::size_t>(samples.size()) != self.samples(n))
         refuse("samples' size", samples.size(), std::to_string(self.samples(n)));
     {
         py::gil_scoped_release release;
@@ -193,14 +194,15 @@ Raises ValueError for another.)")
             "reach",
             &burst_equalizer::reach,
             "Samples that it takes before the first symbol's and behind the last one's.")
-        .def("equalize",
-             &equalize_burst,
-             py::arg("samples"),
-             py::arg("known"),
-             "Labels uint8 (N,), estimates complex64 (N,) of unit power and posteriors float32 "
-             "(N, M) of a burst: samples complex64 ((N - 1) sps + 1 + 2 reach,), known uint8 "
-             "(N,), 255 where not known. Raises ValueError for sizes that do not fit, and "
-             "where fewer than 10 known symbols lie in a row.")
+        .def(
+            "equalize",
+            &equalize_burst,
+            py::arg("samples"),
+            py::arg("known"),
+            "Labels uint8 (N,), estimates complex64 (N,) of unit power and posteriors float32 "
+            "(N, M) of a burst: samples complex64 ((N - 1) sps + 1 + 2 reach,), known uint8 "
+            "(N,), 255 where not known. Raises ValueError for sizes that do not fit, and "
+            "where fewer than 10 known symbols lie in a row.")
         .def_property_readonly("noise", &burst_equalizer::noise, "Of the estimates.")
         .def_property_readonly(
             "frequency", &burst_equalizer::frequency, "Of the carrier, cycles a symbol.")

@@ -87,7 +87,7 @@ def lms(windows: npt.NDArray[np.complex128], frame: Frame, points: npt.NDArray, 
     taps = np.zeros(windows.shape[1], complex)
     taps[taps.size // 2] = 1
 
-    def follow(symbols, taps):
+    def follow(symbols: range, taps: npt.NDArray) -> npt.NDArray:
         for i in symbols:
             estimate = windows[i] @ taps
             labels[i] = abs(estimate - points).argmin() if known[i] == 255 else known[i]
@@ -101,13 +101,14 @@ def lms(windows: npt.NDArray[np.complex128], frame: Frame, points: npt.NDArray, 
     return labels
 
 
-def _longest_run(known):
+def _longest_run(known: npt.NDArray) -> tuple[int, int]:
     edges = np.flatnonzero(np.diff(np.r_[False, known != 255, False]))
     runs = list(zip(edges[::2], edges[1::2]))
-    return max(runs, key=lambda run: run[1] - run[0])
+    first, end = max(runs, key=lambda run: run[1] - run[0])
+    return int(first), int(end)
 
 
-def _taps(windows, frame, points):
+def _taps(windows: npt.NDArray, frame: Frame, points: npt.NDArray) -> npt.NDArray:
     known = frame.known != 255
     rows = windows[known]
     correlation = rows.conj().T @ rows
@@ -115,12 +116,12 @@ def _taps(windows, frame, points):
     return np.linalg.solve(correlation + ridge * np.eye(len(correlation)), rows.conj().T @ points[frame.known[known]])
 
 
-def _around(samples, frame, reach):
+def _around(samples: npt.NDArray, frame: Frame, reach: int) -> npt.NDArray:
     first = frame.SPS * frame.MARGIN
     return samples[first - reach:first + frame.SPS * (frame.known.size - 1) + 1 + reach]
 
 
-def _still(samples, frame, seed, reach):
+def _still(samples: npt.NDArray, frame: Frame, seed: int, reach: int) -> npt.NDArray:
     """Windows (N, taps) without the carrier's offset, of unit power."""
     turned = samples * np.exp(-2j * np.pi * frame.offset(seed) / frame.SPS * np.arange(samples.size))
     around = _around(turned, frame, reach)
