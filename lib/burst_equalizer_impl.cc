@@ -32,8 +32,10 @@ burst_equalizer::make(const std::string& constellation,
         core::refuse("start_tag", "empty", "a tag's key");
     core::check_range<std::size_t>(
         "tagged_symbol", settings.tagged_symbol, 0, known_symbols.size() - 1);
-    const std::size_t run = core::burst_equalizer::longest_known_run(
-        known_symbols.data(), known_symbols.size(), symbols.size());
+    const std::size_t run = core::burst_symbols::longest_run(known_symbols.data(),
+                                                             known_symbols.size(),
+                                                             symbols.size())
+                                .size();
     core::check_range<std::size_t>("known_symbols' longest run of known ones",
                                    run,
                                    core::burst_equalizer::least_run,
@@ -103,7 +105,13 @@ void burst_equalizer_impl::take(const void* in, std::size_t count)
         d_samples.insert(d_samples.end(), from, from + count);
     }
     get_tags_in_window(d_tags, 0, 0, count);
-    std::sort(d_tags.begin(), d_tags.end(), gr::tag_t::offset_compare);
+    // An end first where the next burst starts in the same place.
+    std::sort(
+        d_tags.begin(), d_tags.end(), [this](const gr::tag_t& a, const gr::tag_t& b) {
+            return a.offset != b.offset
+                       ? a.offset < b.offset
+                       : !pmt::eqv(a.key, d_start_key) && pmt::eqv(b.key, d_start_key);
+        });
     for (const auto& tag : d_tags)
         note(tag);
 }
@@ -119,9 +127,9 @@ void burst_equalizer_impl::note(const gr::tag_t& tag)
             at > open.first ? (at - open.first + d_sps / 2) / d_sps : 0;
         open.symbols = std::min<std::uint64_t>(symbols, d_known.size());
         d_free = open.first + open.symbols * d_sps;
-        if (core::burst_equalizer::longest_known_run(
-                d_known.data(), open.symbols, d_core.classes()) <
-            core::burst_equalizer::least_run) {
+        if (core::burst_symbols::longest_run(
+                d_known.data(), open.symbols, d_core.classes())
+                .size() < core::burst_equalizer::least_run) {
             if (d_log.allows())
                 d_logger->warn(
                     "a burst of {} symbols is left out: fewer than {} known ones in a "

@@ -75,6 +75,19 @@ def test_bursts_follow_each_other_without_a_pause():
     np.testing.assert_array_equal(labels.reshape(5, -1), sent)
 
 
+def test_a_burst_may_start_where_the_one_before_ends():
+    """Both tags are at one sample; bursts of 180 symbols that could have 255."""
+    known = np.r_[TETRA.known[122:133], np.full(244, 255)].astype(np.uint8)
+    random = np.random.default_rng(3)
+    sent = np.array([np.r_[known[:11], random.integers(0, 4, 169)] for _ in range(4)], np.uint8)
+    samples = TETRA.through(sent.ravel(), 25.0, 4)
+    firsts = [2 * (TETRA.MARGIN + 180 * k) for k in range(5)]
+    block = adann.burst_equalizer("qpsk", known, end_tag="end")
+    labels, *_ = received(block, samples, sorted([*map(tag, firsts[:4]), *(tag(first, "end") for first in firsts[1:])],
+                                                 key=lambda t: t.offset))
+    np.testing.assert_array_equal(labels.reshape(4, -1), sent)
+
+
 def test_an_end_tag_ends_a_burst_and_a_start_within_one_is_none():
     """Of three bursts of 200 symbols, the second has a false start in its middle, the third ends before its known
     symbols: it is left out."""

@@ -3,7 +3,6 @@
 
 #include "core/common/checks.h"
 #include "core/common/complex.h"
-#include "core/signal/known_symbols.h"
 #include "core/tracking/tap_bank.h"
 
 #include <algorithm>
@@ -19,13 +18,11 @@ constexpr double memories[] = { still, 1024, 256, 64, 32 };       // symbols
 constexpr double phase_memories[] = { 64, 24, 8 };
 constexpr std::size_t hypotheses_kept = 8;
 constexpr double clear = 1.5; // times the noise of the best of them
-constexpr std::size_t locals[] = {
-    96, 384
-};                                    // symbols that are fitted at once while it grows
+// Symbols that are fitted at once while it grows.
+constexpr std::size_t locals[] = { 96, 384 };
 constexpr std::size_t compared = 128; // … after which hypotheses are compared
 constexpr std::size_t usual_stretch = 8, most_stretches = 2048;
-constexpr double least_noise = 1e-3, noise_of_a_seed = 0.1; // of unit power
-constexpr double most_slope = 0.9;
+constexpr double noise_of_a_seed = 0.1; // of unit power, at least
 
 } // namespace
 
@@ -50,20 +47,14 @@ burst_equalizer::burst_equalizer(const constellation& symbols,
       d_window(d_unknowns, 1),
       d_fit(d_unknowns, d_middle),
       d_sums(d_unknowns),
-      d_target(settings.most),
-      d_weight(settings.most),
-      d_phase(settings.most),
-      d_known(settings.most),
-      d_labels(settings.most),
+      d_symbols(symbols, complex, settings.most),
       d_usable(settings.most),
-      d_estimate(settings.most),
-      d_soft(settings.most),
-      d_posteriors(settings.most * symbols.size())
+      d_phase(settings.most),
+      d_labels(settings.most),
+      d_soft(settings.most)
 {
     if (symbols.is_complex() && !complex)
         refuse("complex", false, "true for a constellation of complex points");
-    for (const auto point : symbols.unit_points())
-        d_points.push_back(point);
 }
 
 void burst_equalizer::equalize(const std::complex<float>* samples,
@@ -72,7 +63,7 @@ void burst_equalizer::equalize(const std::complex<float>* samples,
 {
     check_range<std::size_t>("burst's symbols", n, least_run, d_settings.most);
     load(samples, known, n);
-    const stretch run = run_of(known, n, d_points.size());
+    const stretch run = burst_symbols::longest_run(known, n, classes());
     check_range<std::size_t>("burst's known symbols in a row", run.size(), least_run, n);
 
     // Each hypothesis from the known symbols alone, a part of the burst, then the two best all of it.
@@ -84,7 +75,7 @@ void burst_equalizer::equalize(const std::complex<float>* samples,
     };
     for (auto& each : tried) {
         grow(start(each, run), std::min(n, compared), each.local);
-        each.error = d_noise;
+        each.error = noise();
     }
     rank();
     const bool is_clear = tried.size() < 2 || tried[1].error > clear * tried[0].error;
@@ -96,7 +87,7 @@ void burst_equalizer::equalize(const std::complex<float>* samples,
         }
     for (auto& each : tried) {
         equalize_from(each, run);
-        each.error = d_noise;
+        each.error = noise();
     }
     const hypothesis last = tried.back();
     rank();
@@ -116,14 +107,9 @@ void burst_equalizer::equalize_from(const hypothesis& seed, stretch run)
 // The known symbols of a burst, and nothing else of it.
 burst_equalizer::front burst_equalizer::start(const hypothesis& seed, stretch run)
 {
-    for (std::size_t i = 0; i < d_count; ++i) {
-        const bool is_told = is_known(d_known[i], d_points.size());
-        d_target[i] = is_told ? d_points[d_known[i]] : 0;
-        d_weight[i] = is_told && d_usable[i];
-        d_phase[i] = 0;
-    }
-    turn({ 0, d_count }, seed.frequency, 0.5 * static_cast<double>(run.first + run.end));
-    d_noise = std::max(seed.error, noise_of_a_seed);
+    d_symbols.start(std::max(seed.error, noise_of_a_seed));
+    std::fill(d_phase.begin(), d_phase.end(), 0.0);
+    turn({ 0, d_count }, seed.frequency, run.middle());
     return { run, seed.taps };
 }
 
@@ -149,32 +135,15 @@ void burst_equalizer::load(const std::complex<float>* samples,
             return std::isfinite(x.real()) && std::isfinite(x.imag());
         });
     }
-    std::copy_n(known, n, d_known.begin());
+    d_symbols.load(known, d_usable, n);
 }
 
-// The longest run of known ones.
-burst_equalizer::stretch
-burst_equalizer::run_of(const std::uint8_t* known, std::size_t n, std::size_t classes)
-{
-    stretch best{ 0, 0 };
-    for (std::size_t i = 0, first = 0; i < n; ++i) {
-        if (!is_known(known[i], classes))
-            first = i + 1;
-        else if (i + 1 - first > best.size())
-            best = { first, i + 1 };
-    }
-    return best;
-}
-
-// The frequencies that explain known symbols best, a quarter of a cycle in the run apart, and
+// The frequencies that explain known symbols best, a tenth of a cycle in the run apart, and
 // again around each.
 std::vector<burst_equalizer::hypothesis> burst_equalizer::hypotheses(stretch run)
 {
-    for (std::size_t i = run.first; i < run.end; ++i) {
-        d_target[i] = d_points[d_known[i]];
-        d_weight[i] = d_usable[i];
-        d_phase[i] = 0;
-    }
+    d_symbols.start(noise_of_a_seed);
+    std::fill(d_phase.begin(), d_phase.end(), 0.0);
     const double apart = 0.1 / static_cast<double>(run.size());
     const auto each_way =
         d_complex ? static_cast<int>(std::ceil(d_settings.carrier / apart)) : 0;
@@ -201,9 +170,9 @@ burst_equalizer::hypothesis burst_equalizer::fit(stretch over,
 {
     d_sums.clear();
     for (std::size_t i = over.first; i < over.end; ++i)
-        if (d_weight[i] > 0) {
+        if (d_symbols.weight(i) > 0) {
             copy_window(i);
-            d_sums.add(d_window.data(), rotated(i), d_weight[i]);
+            d_sums.add(d_window.data(), rotated(i), d_symbols.weight(i));
         }
     const hypothesis found = best_frequency(over, around, apart, count, ridges);
     return count == 1 ? found
@@ -222,17 +191,18 @@ burst_equalizer::best_frequency(stretch over,
                                 burst_fit::ridge_search ridges)
 {
     std::vector<number> wanted(d_unknowns * count);
-    const double middle = 0.5 * static_cast<double>(over.first + over.end);
+    const double middle = over.middle();
     const auto frequency = [&](std::size_t c) {
         return around +
                apart * (static_cast<double>(c) - 0.5 * static_cast<double>(count - 1));
     };
     for (std::size_t i = over.first; i < over.end; ++i) {
-        if (d_weight[i] == 0)
+        if (d_symbols.weight(i) == 0)
             continue;
         const double since = 2 * M_PI * (static_cast<double>(i) - middle);
         const number step = std::polar(1.0, apart * since);
-        number z = d_weight[i] * times(rotated(i), std::polar(1.0, frequency(0) * since));
+        number z = d_symbols.weight(i) *
+                   times(rotated(i), std::polar(1.0, frequency(0) * since));
         copy_window(i);
         for (std::size_t c = 0; c < count; ++c, z = times(z, step))
             for (std::size_t k = 0; k < d_unknowns; ++k)
@@ -259,13 +229,13 @@ void burst_equalizer::grow(front from, std::size_t until, std::size_t local)
     }
     if (grown.size() >= until)
         return;
-    const double noise = d_noise;
+    const double noise = d_symbols.noise();
     std::vector<number> taps = from.taps;
     while (grown.end < d_count && grown.size() < until) {
         grown = widened(grown, 0, step(local));
         fit_again({ grown.end - std::min(grown.end, local), grown.end }, taps, 1);
     }
-    d_noise = noise;
+    d_symbols.set_noise(noise);
     while (grown.first > 0 && grown.size() < until) {
         grown = widened(grown, step(local), 0);
         fit_again({ grown.first, std::min(d_count, grown.first + local) }, from.taps, -1);
@@ -278,8 +248,7 @@ void burst_equalizer::fit_again(stretch over, std::vector<number>& taps, int dir
 {
     for (int pass = 0; pass < 2; ++pass) {
         decide(over, taps);
-        take(over);
-        const double middle = 0.5 * static_cast<double>(over.first + over.end);
+        d_symbols.take(over);
         const bool turns = d_complex;
         const hypothesis found = fit(over,
                                      0,
@@ -287,10 +256,10 @@ void burst_equalizer::fit_again(stretch over, std::vector<number>& taps, int dir
                                      turns ? 7 : 1,
                                      burst_fit::ridge_search::near);
         taps = found.taps;
-        const auto centre = static_cast<std::size_t>(middle);
+        const auto centre = static_cast<std::size_t>(over.middle());
         turn({ direction > 0 ? centre : 0, direction < 0 ? centre : d_count },
              found.frequency,
-             middle);
+             over.middle());
     }
 }
 
@@ -302,7 +271,7 @@ void burst_equalizer::turn(stretch over, double frequency, double centre)
 
 burst_equalizer::number burst_equalizer::rotated(std::size_t i) const
 {
-    return times(d_target[i], std::polar(1.0, d_phase[i]));
+    return times(d_symbols.target(i), std::polar(1.0, d_phase[i]));
 }
 
 void burst_equalizer::copy_window(std::size_t symbol)
@@ -319,75 +288,22 @@ void burst_equalizer::decide(stretch over, const std::vector<number>& taps)
         for (std::size_t k = 0; k < d_unknowns; ++k)
             y += times(taps[k], d_window[k]);
         y = times(y, std::polar(1.0, -d_phase[i]));
-        d_estimate[i] = d_complex ? y : y.real();
+        d_symbols.estimate(i) = d_complex ? y : y.real();
     }
-}
-
-// Posteriors, noise and targets of these, from their estimates.
-void burst_equalizer::take(stretch over)
-{
-    const std::size_t classes = d_points.size();
-    double slope = 0;
-    for (int round = 0; round < 2; ++round) {
-        double left = 0, scatter = 0;
-        std::size_t unknown = 0, usable = 0;
-        for (std::size_t i = over.first; i < over.end; ++i) {
-            const number y = d_estimate[i];
-            float* const p = &d_posteriors[i * classes];
-            double least = still, sum = 0;
-            for (std::size_t l = 0; l < classes; ++l)
-                least = std::min(least, std::norm(y - d_points[l]));
-            for (std::size_t l = 0; l < classes; ++l) {
-                p[l] = static_cast<float>(std::exp((least - std::norm(y - d_points[l])) /
-                                                   (d_noise * (d_complex ? 1 : 2))));
-                sum += p[l];
-            }
-            number mean = 0;
-            double around = 0;
-            for (std::size_t l = 0; l < classes; ++l) {
-                p[l] /= static_cast<float>(sum);
-                mean += static_cast<double>(p[l]) * d_points[l];
-                around += p[l] * std::norm(y - d_points[l]);
-            }
-            usable += d_usable[i];
-            if (is_known(d_known[i], classes)) {
-                left += d_usable[i] * std::norm(y - d_points[d_known[i]]);
-                continue;
-            }
-            d_target[i] = mean;
-            left += d_usable[i] * around;
-            scatter += d_usable[i] * (around - std::norm(y - mean));
-            unknown += d_usable[i];
-        }
-        slope = unknown ? std::clamp(scatter / static_cast<double>(unknown) / d_noise,
-                                     0.0,
-                                     most_slope)
-                        : 0;
-        d_noise = std::max(usable ? left / static_cast<double>(usable) : 0, least_noise);
-    }
-    for (std::size_t i = over.first; i < over.end; ++i)
-        if (!is_known(d_known[i], classes)) {
-            d_target[i] = (d_target[i] - slope * d_estimate[i]) / (1 - slope);
-            d_weight[i] = d_usable[i] * (1 - slope) * (1 - slope);
-        }
 }
 
 // Taps and phases over the whole burst, and its decisions.
 void burst_equalizer::smooth()
 {
     choose_taps();
-    take({ 0, d_count });
+    d_symbols.take({ 0, d_count });
     if (d_complex) {
         smooth_phase();
-        take({ 0, d_count });
+        d_symbols.take({ 0, d_count });
     }
     for (std::size_t i = 0; i < d_count; ++i) {
-        const float* const p = &d_posteriors[i * d_points.size()];
-        d_labels[i] =
-            is_known(d_known[i], d_points.size())
-                ? d_known[i]
-                : static_cast<std::uint8_t>(std::max_element(p, p + d_points.size()) - p);
-        d_soft[i] = std::complex<float>(d_estimate[i]);
+        d_labels[i] = d_symbols.label(i);
+        d_soft[i] = std::complex<float>(d_symbols.estimate(i));
     }
 }
 
@@ -426,9 +342,9 @@ double burst_equalizer::choose_taps()
                                                                     after = own;
     for (std::size_t s = 0; s < stretches; ++s)
         for (std::size_t i = at(s).first; i < at(s).end; ++i)
-            if (d_weight[i] > 0) {
+            if (d_symbols.weight(i) > 0) {
                 copy_window(i);
-                own[s].add(d_window.data(), rotated(i), d_weight[i]);
+                own[s].add(d_window.data(), rotated(i), d_symbols.weight(i));
             }
     const auto sum_up = [&](double memory) {
         const double fades = std::exp(-static_cast<double>(length) / memory);
@@ -459,7 +375,8 @@ double burst_equalizer::choose_taps()
                 }
                 decide(at(s), taps);
                 for (std::size_t i = at(s).first; i < at(s).end; ++i)
-                    error += d_weight[i] * std::norm(d_estimate[i] - d_target[i]);
+                    error += d_symbols.weight(i) *
+                             std::norm(d_symbols.estimate(i) - d_symbols.target(i));
             }
             if (error < least) {
                 least = error;
@@ -482,7 +399,8 @@ double burst_equalizer::choose_taps()
 void burst_equalizer::smooth_phase()
 {
     const auto turned = [&](std::size_t i) { // by how much estimates are
-        return d_weight[i] * times(d_estimate[i], std::conj(d_target[i]));
+        return d_symbols.weight(i) *
+               times(d_symbols.estimate(i), std::conj(d_symbols.target(i)));
     };
     std::vector<number> around(d_count), best;
     double most = 0;
@@ -513,7 +431,7 @@ void burst_equalizer::smooth_phase()
         return;
     for (std::size_t i = 0; i < d_count; ++i) {
         d_phase[i] += std::arg(best[i]);
-        d_estimate[i] = times(d_estimate[i], std::conj(best[i]));
+        d_symbols.estimate(i) = times(d_symbols.estimate(i), std::conj(best[i]));
     }
 }
 

@@ -8,6 +8,7 @@
 
 #include "core/signal/constellation.h"
 #include "core/tracking/burst_fit.h"
+#include "core/tracking/burst_symbols.h"
 
 #include <complex>
 #include <cstddef>
@@ -17,9 +18,8 @@
 namespace gr::adann::core {
 
 struct burst_settings {
-    unsigned length = 6; //!< symbols that the taps span, 1 to 32
-    float carrier =
-        1.0f / 32; //!< largest offset of the carrier, cycles a symbol, 0 to 0.25
+    unsigned length = 6;        //!< symbols that the taps span, 1 to 32
+    float carrier = 1.0f / 32;  //!< its largest offset, cycles a symbol, 0 to 0.25
     std::size_t most = 100'000; //!< symbols of a burst, 16 to 10^6
 
     //! \throws std::invalid_argument naming the setting that is out of range
@@ -37,11 +37,9 @@ struct burst_settings {
  *    symbols the hypothesis with the least noise is kept, two where it is not clear.
  * 3. Smoothing, three times: taps of each stretch are least squares over the whole burst, which
  *    weigh a symbol at distance d with exp(-d/memory), but for the stretch itself: what is decided
- *    does not confirm itself. The memory is the one which explains
- *    stretches best that were not fitted; a phase is smoothed likewise.
+ *    does not confirm itself. The memory is the one which explains stretches best that were not
+ *    fitted; a phase is smoothed likewise.
  *
- * Where decisions are uncertain, taps aim at (m - g y)/(1 - g), m the posterior mean of estimate y
- * and g its mean slope, so that they are not drawn to where they are (as learning_target.h).
  * The filter is linear and decides from points: a transmitter's curve is not taken off.
  *
  * Memory is taken once for `most` symbols; a burst of n symbols takes time in proportion to n.
@@ -53,13 +51,6 @@ class burst_equalizer
 public:
     static constexpr std::size_t least_run = 10; //!< known symbols in a row
 
-    //! How many of these n labels in a row are known, at most.
-    static std::size_t
-    longest_known_run(const std::uint8_t* known, std::size_t n, std::size_t classes)
-    {
-        return run_of(known, n, classes).size();
-    }
-
     /*! \param sps samples of a symbol, 1 to 16
      * \param complex whether samples are: real ones have no carrier, but an offset. The points
      * are real then
@@ -69,7 +60,7 @@ public:
                     bool complex = true,
                     const burst_settings& settings = {});
 
-    std::size_t classes() const { return d_points.size(); } //!< M
+    std::size_t classes() const { return d_symbols.classes(); } //!< M
     //! Samples that are looked at on each side of a symbol's.
     std::size_t reach() const { return d_middle; }
     //! Samples of a burst of n symbols: its first is reach() before the first symbol's.
@@ -86,22 +77,15 @@ public:
 
     // Of the latest burst:
     const std::uint8_t* labels() const { return d_labels.data(); } //!< decided, or known
-    const std::complex<float>* soft() const { return d_soft.data(); } //!< of unit power
-    const float* posteriors() const { return d_posteriors.data(); }   //!< (n, M)
-    float noise() const { return static_cast<float>(d_noise); }       //!< of soft()
-    float frequency() const
-    {
-        return static_cast<float>(d_frequency);
-    } //!< cycles a symbol
+    const std::complex<float>* soft() const { return d_soft.data(); }  //!< of unit power
+    const float* posteriors() const { return d_symbols.posteriors(); } //!< (n, M)
+    double noise() const { return d_symbols.noise(); } //!< mean square of soft()'s errors
+    double frequency() const { return d_frequency; } //!< of the carrier, cycles a symbol
     //! Symbols over which its taps are averaged; infinite for a link that stands still.
     double memory() const { return d_memory; }
 
 private:
     using number = burst_sums::number;
-    struct stretch {
-        std::size_t first, end; // symbols
-        std::size_t size() const { return end - first; }
-    };
     //! What growth knows of a burst, beside its symbols' targets.
     struct front {
         stretch grown;
@@ -116,7 +100,6 @@ private:
 
     void
     load(const std::complex<float>* samples, const std::uint8_t* known, std::size_t n);
-    static stretch run_of(const std::uint8_t* known, std::size_t n, std::size_t classes);
     std::vector<hypothesis> hypotheses(stretch run);
     hypothesis fit(stretch over,
                    double around,
@@ -133,7 +116,6 @@ private:
     void grow(front from, std::size_t until, std::size_t local);
     void fit_again(stretch over, std::vector<number>& taps, int direction);
     void decide(stretch over, const std::vector<number>& taps);
-    void take(stretch over);
     void turn(stretch over, double frequency, double centre);
     void smooth();
     void straighten();
@@ -147,22 +129,16 @@ private:
     std::size_t d_sps, d_middle, d_taps, d_unknowns, d_count = 0;
     bool d_complex;
     burst_settings d_settings;
-    std::vector<number> d_points; // of unit power
     std::vector<number> d_samples, d_window;
     burst_fit d_fit;
     burst_sums d_sums;
 
-    // Of each symbol:
-    std::vector<number> d_target; // what taps aim at, before the carrier
-    std::vector<double> d_weight; // of it
-    std::vector<double> d_phase;  // of the carrier
-    std::vector<std::uint8_t> d_known, d_labels;
-    std::vector<char> d_usable;
-    std::vector<number> d_estimate;
+    burst_symbols d_symbols;
+    std::vector<char> d_usable;  // of each symbol
+    std::vector<double> d_phase; // … of the carrier
+    std::vector<std::uint8_t> d_labels;
     std::vector<std::complex<float>> d_soft;
-    std::vector<float> d_posteriors;
-
-    double d_noise = 0, d_frequency = 0, d_memory = 0;
+    double d_frequency = 0, d_memory = 0;
 };
 
 } // namespace gr::adann::core

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "core/tracking/burst_symbols.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace gr::adann::core {
+
+namespace {
+constexpr double least_noise = 1e-3; // of unit power: that of 30 dB
+constexpr double most_slope = 0.9;   // beyond it (1 - g)² is noise
+} // namespace
+
+burst_symbols::burst_symbols(const constellation& points, bool complex, std::size_t most)
+    : d_complex(complex),
+      d_known(most),
+      d_usable(most),
+      d_estimates(most),
+      d_targets(most),
+      d_weights(most),
+      d_posteriors(most * points.size())
+{
+    for (const auto point : points.unit_points())
+        d_points.push_back(point);
+}
+
+stretch
+burst_symbols::longest_run(const std::uint8_t* known, std::size_t n, std::size_t classes)
+{
+    stretch best{ 0, 0 };
+    for (std::size_t i = 0, first = 0; i < n; ++i) {
+        if (!is_known(known[i], classes))
+            first = i + 1;
+        else if (i + 1 - first > best.size())
+            best = { first, i + 1 };
+    }
+    return best;
+}
+
+void burst_symbols::load(const std::uint8_t* known,
+                         const std::vector<char>& usable,
+                         std::size_t n)
+{
+    d_count = n;
+    std::copy_n(known, n, d_known.begin());
+    std::copy_n(usable.begin(), n, d_usable.begin());
+}
+
+void burst_symbols::start(double noise)
+{
+    for (std::size_t i = 0; i < d_count; ++i) {
+        d_targets[i] = is_told(i) ? told(i) : 0;
+        d_weights[i] = is_told(i) && d_usable[i];
+    }
+    d_noise = noise;
+}
+
+void burst_symbols::take(stretch over)
+{
+    double slope = 0;
+    for (int round = 0; round < 2; ++round) { // the noise is what they leave
+        double left = 0, scatter = 0, unknown = 0, usable = 0;
+        for (std::size_t i = over.first; i < over.end; ++i) {
+            double around = 0;
+            const number mean = find_posteriors(i, around);
+            if (is_told(i)) {
+                left += d_usable[i] * std::norm(d_estimates[i] - told(i));
+            } else {
+                d_targets[i] = mean;
+                left += d_usable[i] * around;
+                scatter += d_usable[i] * (around - std::norm(d_estimates[i] - mean));
+                unknown += d_usable[i];
+            }
+            usable += d_usable[i];
+        }
+        slope =
+            unknown > 0 ? std::clamp(scatter / unknown / d_noise, 0.0, most_slope) : 0;
+        d_noise = std::max(usable > 0 ? left / usable : 0, least_noise);
+    }
+    for (std::size_t i = over.first; i < over.end; ++i)
+        if (!is_told(i)) {
+            d_targets[i] = (d_targets[i] - slope * d_estimates[i]) / (1 - slope);
+            d_weights[i] = d_usable[i] * (1 - slope) * (1 - slope);
+        }
+}
+
+// Returns their mean. around: the mean square of the estimate's distance from the points.
+burst_symbols::number burst_symbols::find_posteriors(std::size_t symbol, double& around)
+{
+    const number y = d_estimates[symbol];
+    float* const p = &d_posteriors[symbol * classes()];
+    double least = std::numeric_limits<double>::infinity(), sum = 0;
+    for (const auto& point : d_points)
+        least = std::min(least, std::norm(y - point));
+    for (std::size_t l = 0; l < classes(); ++l) {
+        p[l] = static_cast<float>(std::exp((least - std::norm(y - d_points[l])) /
+                                           (d_noise * (d_complex ? 1 : 2))));
+        sum += p[l];
+    }
+    number mean = 0;
+    for (std::size_t l = 0; l < classes(); ++l) {
+        p[l] /= static_cast<float>(sum);
+        mean += static_cast<double>(p[l]) * d_points[l];
+        around += p[l] * std::norm(y - d_points[l]);
+    }
+    return mean;
+}
+
+std::uint8_t burst_symbols::label(std::size_t symbol) const
+{
+    if (is_told(symbol))
+        return d_known[symbol];
+    const float* const p = &d_posteriors[symbol * classes()];
+    return static_cast<std::uint8_t>(std::max_element(p, p + classes()) - p);
+}
+
+} // namespace gr::adann::core

@@ -1,0 +1,81 @@
+/* -*- c++ -*- */
+/*
+ * What is known and what was decided of a burst's symbols, and what taps aim at from that.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+#pragma once
+
+#include "core/signal/constellation.h"
+#include "core/signal/known_symbols.h"
+
+#include <complex>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace gr::adann::core {
+
+//! Some of a burst's symbols.
+struct stretch {
+    std::size_t first, end;
+    std::size_t size() const { return end - first; }
+    double middle() const { return 0.5 * static_cast<double>(first + end); }
+};
+
+/*! The symbols of a burst: which are known, estimates, posteriors, and targets for taps.
+ *
+ * A known symbol's target is its point, with weight 1. That of any other is (m - g y)/(1 - g), with
+ * weight (1 - g)²: m is the posterior mean at estimate y, g the mean slope of m, so that taps are
+ * not drawn to where they are (as learning_target.h). Before it was decided its weight is 0. */
+class burst_symbols
+{
+public:
+    using number = std::complex<double>;
+
+    //! \param most symbols; \param complex whether their noise is
+    burst_symbols(const constellation& points, bool complex, std::size_t most);
+
+    //! The longest run of known ones among these n labels.
+    static stretch
+    longest_run(const std::uint8_t* known, std::size_t n, std::size_t classes);
+
+    //! The next burst. \param usable of each symbol, whether it is learnt from
+    void load(const std::uint8_t* known, const std::vector<char>& usable, std::size_t n);
+    //! Nothing but the known symbols, and this much noise.
+    void start(double noise);
+    //! Posteriors, noise and targets of these from their estimates.
+    void take(stretch over);
+
+    std::size_t size() const { return d_count; }
+    std::size_t classes() const { return d_points.size(); } //!< M
+    number& estimate(std::size_t symbol) { return d_estimates[symbol]; }
+    number target(std::size_t symbol) const { return d_targets[symbol]; }
+    double weight(std::size_t symbol) const { return d_weights[symbol]; }
+    //! Known, or the one of the largest posterior.
+    std::uint8_t label(std::size_t symbol) const;
+    const float* posteriors() const { return d_posteriors.data(); } //!< (n, M)
+    //! Mean square of an estimate's error, of the latest stretch.
+    double noise() const { return d_noise; }
+    void set_noise(double noise) { d_noise = noise; }
+
+private:
+    bool is_told(std::size_t symbol) const
+    {
+        return is_known(d_known[symbol], classes());
+    }
+    number told(std::size_t symbol) const { return d_points[d_known[symbol]]; }
+    number find_posteriors(std::size_t symbol, double& around);
+
+    bool d_complex;
+    std::size_t d_count = 0;
+    std::vector<number> d_points; // of unit power
+    std::vector<std::uint8_t> d_known;
+    std::vector<char> d_usable;
+    std::vector<number> d_estimates, d_targets;
+    std::vector<double> d_weights;
+    std::vector<float> d_posteriors;
+    double d_noise = 0;
+};
+
+} // namespace gr::adann::core
