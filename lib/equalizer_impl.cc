@@ -12,7 +12,6 @@
 #include <gnuradio/block_detail.h>
 #include <gnuradio/buffer_reader.h>
 #include <gnuradio/io_signature.h>
-#include <sstream>
 
 namespace gr::adann {
 
@@ -27,31 +26,21 @@ std::size_t item_floats(const core::window_geometry& window,
                                                  : window.floats_per_sample();
 }
 
-template <typename T>
-std::string printed(const T& value)
-{
-    std::ostringstream text;
-    text << std::boolalpha << value;
-    return text.str();
-}
-
 // A checkpoint that an equalizer goes on from which was told what its signal is.
 void check_same(const std::string& path,
                 const core::model& saved,
                 const core::model& wanted)
 {
-    const auto check =
-        [&](const std::string& what, const auto& of_file, const auto& given) {
+    core::compare_signals(
+        saved,
+        wanted,
+        [&](const char* what, const std::string& of_file, const std::string& given) {
             if (of_file != given)
                 core::refuse(what,
-                             printed(given),
-                             printed(of_file) + ", as the checkpoint '" + path +
+                             given,
+                             of_file + ", as the checkpoint '" + path +
                                  "' has it, or another checkpoint file");
-        };
-    check("constellation", saved.symbols.text(), wanted.symbols.text());
-    check("sps", saved.sps, wanted.sps);
-    check("half_window", saved.half_window, wanted.half_window);
-    check("complex", saved.complex, wanted.complex);
+        });
 }
 
 } // namespace

@@ -121,7 +121,7 @@ private:
     std::set<std::string> d_asked; // paths that are still to be saved to
 
     // The adapter's.
-    log_limit d_errors, d_starts;
+    log_limit d_errors, d_starts, d_refused_files;
     using clock = std::chrono::steady_clock;
     const bool d_live;
     clock::time_point d_told_step, d_told_drops, d_told_pause;

@@ -68,7 +68,8 @@ void equalizer_impl::control(const pmt::pmt_t& message)
                 refuse(command,
                        "allowed: freeze, resume, reset, (freeze . bool), (front_filter . "
                        "bool), (learning_rate . number), (sigma . number), (epsilon . "
-                       "number), (loss . name), (save . path), or a dictionary of these");
+                       "number), (loss . name), (load . path), (save . path), or a "
+                       "dictionary of these");
         } catch (const std::invalid_argument& error) {
             refuse(command, error.what());
         }
@@ -93,6 +94,8 @@ bool equalizer_impl::obey(const std::string& word, const pmt::pmt_t& value)
         *is_true ? d_core.request_reset() : void();
     else if (word == "loss" && pmt::is_symbol(value))
         set_loss(pmt::symbol_to_string(value));
+    else if (word == "load" && pmt::is_symbol(value))
+        d_core.request_load(pmt::symbol_to_string(value), d_training.size());
     else if (word == "save" && pmt::is_symbol(value))
         save(pmt::symbol_to_string(value));
     else if (word == "learning_rate" && is_number)
@@ -132,6 +135,19 @@ void equalizer_impl::log(const core::adaptation_event& event)
     case event_kind::error:
         if (d_errors.allows())
             d_logger->error("adaptation: {:s}{:s}", event.detail, d_errors.left_out());
+        break;
+    case event_kind::refused:
+        if (d_refused_files.allows())
+            d_logger->warn(
+                "not loaded: {:s}{:s}", event.detail, d_refused_files.left_out());
+        break;
+    case event_kind::loaded: // counts are the file's
+        d_drops_at_start = event.dropped;
+        d_told_share = 1;
+        d_told_rollback.reset();
+        if (d_starts.allows())
+            d_logger->info(
+                "loaded {:s}{:s}", core::printable(event.detail), d_starts.left_out());
         break;
     case event_kind::start:
         d_drops_at_start = event.dropped;

@@ -138,13 +138,18 @@ struct ber_estimate {
  * never while work() waits; it may be the file that `model` names. After a rollback the
  * latest batches are next to it, in `.rollback.safetensors`, for `adann replay`.
  *
+ * By the message (load . path) it goes on from another model file or checkpoint of the same signal: the
+ * same constellation, sps, half_window and complex, with an expected waveform or without as before. The
+ * adapter thread reads it, never work(); it takes over where a batch begins, with a front filter and counts of
+ * its own, and each symbol's label comes once. What does not fit is refused and changes nothing.
+ *
  * A sample that is NaN, infinite or beyond ±1000 costs the decisions whose windows hold
  * it (any label, some finite posteriors) and the adaptation step of its batch, and
  * nothing after that.
  *
  * Message port `status`: a dictionary per step and change of state with event ("start",
  * "step", "frozen", "unfrozen", "paused", "resumed", "rollback", "reset", "saved",
- * "error"), detail (the reason), decided (symbols since the start, up to the end of the
+ * "loaded", "refused", "error"), detail (the reason), decided (symbols since the start, up to the end of the
  * batch), step, loss, confidence (mean largest posterior), ber,
  * ber_low, ber_high and trustworthy (estimated without labels, from the first 4096 symbols
  * on), network (offline, adaptive or last good: the one that decides), refined (whether its
@@ -158,8 +163,8 @@ struct ber_estimate {
  * steps come at most 20 times a second. Message port `control`: the symbols freeze, resume
  * and reset (to the offline network), a pair, or a dictionary of them: (freeze . bool),
  * (front_filter . bool), (learning_rate . x), (sigma . x) and (epsilon . x), where () is
- * automatic, (loss . name), and (save . path), which writes a checkpoint; 0 and 1 are booleans,
- * too. Training that starts over again and again from the same network is one event. Source: the paper, Section II,
+ * automatic, (loss . name), (save . path), which writes a checkpoint, and (load . path); 0 and 1 are
+ * booleans, too. Training that starts over again and again from the same network is one event. Source: the paper, Section II,
  * Fig. 2 and Algorithm 2.
  */
 class ADANN_API equalizer : virtual public gr::block

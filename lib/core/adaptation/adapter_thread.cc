@@ -19,8 +19,10 @@ void adaptive_equalizer::run()
     if (d_adapts && !d_lockstep)
         setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + 10);
 #endif
-    for (d_wake.wait(); !d_stopping; d_wake.wait())
+    for (d_wake.wait(); !d_stopping; d_wake.wait()) {
+        read();
         serve();
+    }
     if (saves() && d_learner)
         attempt([this] { save(d_settings.checkpoint, checkpoint()); });
 }
@@ -42,7 +44,7 @@ void adaptive_equalizer::serve()
     d_end = filled->end;
     if (d_start)
         attempt([&] { begin_with(*filled); });
-    else if (filled->by != d_parts.get()) // decided before the start was over
+    else if (filled->by != d_parts.get()) // decided by what came before
         ++d_dropped;
     else {
         attempt([&] { learn(*filled); });
@@ -89,15 +91,20 @@ void adaptive_equalizer::take_requests()
     std::optional<training_settings> changed;
     bool reset = false;
     std::vector<std::string> paths;
+    std::optional<read_file> next;
     {
         const std::lock_guard<std::mutex> lock(d_mutex);
         if (std::exchange(d_settings_changed, false))
             changed = d_training;
         std::swap(reset, d_reset_requested);
         std::swap(paths, d_save_requests);
+        if (!d_handing_over)
+            std::swap(next, d_read);
     }
     if (const bool frozen = d_frozen; std::exchange(d_told_frozen, frozen) != frozen)
         report({ status(), frozen ? event_kind::frozen : event_kind::unfrozen, "" });
+    if (next)
+        load(std::move(*next));
     if (d_learner && changed)
         d_learner->set_training(*changed);
     if (d_recorder && (changed || reset))
@@ -140,26 +147,103 @@ void adaptive_equalizer::begin_with(const batch& filled)
         report({ status(), event_kind::start, told });
 }
 
-// From a model that a start has found.
-void adaptive_equalizer::go_on_with(const model& found)
+// From a model that a start has found, or that was loaded. Nothing has changed if it throws.
+void adaptive_equalizer::go_on_with(model found)
 {
     learner_settings settings = d_settings;
     {
         const std::lock_guard<std::mutex> lock(d_mutex);
         static_cast<training_settings&>(settings) = d_training;
     }
-    d_learner.emplace(found, settings);
-    make_parts(found);
-    const bool delays = d_former_parts->refined != nullptr;
-    make_refining(found, delays ? d_former_parts->refined->delay() : 0);
+    auto learns = d_adapts ? std::make_unique<learner>(found, settings) : nullptr;
+    auto parts = parts_of(found, learns.get());
+    if (d_adapts)
+        restore(found, *parts);
+    else
+        d_loaded = std::move(found);
+    d_learner = std::move(learns);
+    d_former_parts = std::exchange(d_parts, std::move(parts));
+    d_has_front = d_parts->front != nullptr;
     if (d_recorder)
         d_recorder->clear();
-    share_status();
-    publish();
+    if (d_learner) {
+        share_status();
+        publish();
+    }
     d_latest_parts = d_parts.get();
+    d_handing_over = true; // behind it
     // What waits behind this batch was decided by what came before.
     for (; d_queue.filled() > 1; ++d_dropped)
         d_queue.pop();
+}
+
+// The file that is to be loaded: in the adapter thread, in lockstep too.
+void adaptive_equalizer::read()
+{
+    read_file next;
+    {
+        const std::lock_guard<std::mutex> lock(d_mutex);
+        if (d_read)
+            return;
+        if (!d_load_request)
+            return;
+        next.path = *std::exchange(d_load_request, std::nullopt);
+        next.training = d_training_symbols;
+    }
+    try {
+        next.found = load_model(next.path);
+    } catch (const std::exception& error) {
+        next.problem = error.what();
+    }
+    const std::lock_guard<std::mutex> lock(d_mutex);
+    d_read = std::move(next);
+}
+
+// Whether the model that was read can go on with this stream.
+void adaptive_equalizer::check_fits(const model& loaded, std::size_t training) const
+{
+    const auto refuse =
+        [](const std::string& what, const std::string& its, const std::string& ours) {
+            throw std::invalid_argument(what + " is " + its +
+                                        ", the running equalizer's is " + ours);
+        };
+    compare_signals(
+        loaded, d_initial, [&](const char* what, const auto& its, const auto& ours) {
+            if (its != ours)
+                refuse(what, its, ours);
+        });
+    const auto known = [](bool is) { return is ? "there" : "not there"; };
+    if (loaded.waveform.has_value() != d_has_waveform)
+        refuse("expected waveform", known(!d_has_waveform), known(d_has_waveform));
+    if (training && loaded.waveform)
+        check_range("training_sequence's length",
+                    training,
+                    front_filter::least_training(*loaded.waveform),
+                    front_filter::most_training);
+}
+
+void adaptive_equalizer::load(read_file next)
+{
+    std::string problem = next.problem;
+    try {
+        if (next.found) {
+            check_fits(*next.found, next.training);
+            go_on_with(std::move(*next.found));
+        }
+    } catch (const model_file_error& error) {
+        problem = error.what();
+    } catch (const std::exception& error) {
+        problem = model_file_error(next.path, error.what()).what();
+    }
+    if (problem.empty()) {
+        d_start = nullptr; // that of one without a model is over
+        d_trials = nullptr;
+        d_tries = false;
+        d_started = true;
+    }
+    report({ status(),
+             problem.empty() ? event_kind::loaded : event_kind::refused,
+             problem.empty() ? next.path : problem });
 }
 
 // Whether another start explains the samples better.
@@ -233,7 +317,7 @@ model adaptive_equalizer::checkpoint()
     if (d_start)
         throw std::runtime_error("nothing has been learnt yet that could be saved");
     if (!d_learner)
-        return d_initial;
+        return d_loaded ? *d_loaded : d_initial;
     model saved = d_learner->checkpoint();
     archive members = archive::saving(saved.state, "state");
     members("dropped", d_dropped);

@@ -71,15 +71,12 @@ adaptive_equalizer::adaptive_equalizer(
       d_adapts(settings.mode != adaptation_mode::off),
       d_lockstep(settings.mode == adaptation_mode::lockstep),
       d_supervised(d_adapts && row(settings.loss).supervised()),
+      d_has_waveform(initial.waveform || start),
       d_on_event(std::move(on_event)),
       d_start(std::move(start)),
-      d_decider(initial.net),
-      d_dimension(
-          initial.window.dimension() +
-          2 *
-              reach(
-                  initial, stride, settings, d_adapts && (initial.waveform || d_start)) *
-              initial.window.floats_per_sample()),
+      d_dimension(initial.window.dimension() +
+                  2 * reach(initial, stride, settings, d_adapts && d_has_waveform) *
+                      initial.window.floats_per_sample()),
       d_floats((d_batch - 1) * stride + initial.window.dimension()),
       d_decided(d_batch),
       d_posteriors(d_batch * initial.net.outputs()),
@@ -98,8 +95,11 @@ adaptive_equalizer::adaptive_equalizer(
     d_known.reserve(front_filter::most_training);
     if (d_start && !d_adapts)
         refuse("model", "empty", "a file, for the mode 'off'");
-    make_parts(initial);
+    if (d_adapts && !d_start)
+        d_learner = std::make_unique<learner>(initial, settings);
+    d_parts = parts_of(initial, d_learner.get());
     d_using = d_parts.get();
+    d_has_front = d_parts->front != nullptr;
     if (!d_adapts)
         return;
     if (!settings.checkpoint.empty())
@@ -110,17 +110,9 @@ adaptive_equalizer::adaptive_equalizer(
         d_trials = std::make_unique<start_trials>(*d_start);
         return;
     }
-    d_learner.emplace(initial, settings);
     share_status();
     publish();
-    make_refining(initial, 0);
-    if (!initial.state.tensors.empty()) {
-        archive members = archive::restoring(d_initial.state, "state");
-        members("dropped", d_dropped);
-        members("spared", d_spared);
-        if (d_parts->front && d_initial.state.has("state.front.taps"))
-            members("front", d_parts->front->resting());
-    }
+    restore(d_initial, *d_parts);
     if (d_parts->front)
         tell(d_parts->front->resting());
     d_initial.state = {};
@@ -147,6 +139,7 @@ void adaptive_equalizer::start()
     d_using->start();
     d_left_labels = nullptr;
     d_left_points = nullptr;
+    d_handing_over = false;
     d_wake.clear();
     d_saved = clock::now();
     d_stopping = false;
@@ -174,40 +167,48 @@ void adaptive_equalizer::stop()
     d_thread.join();
 }
 
-// What decides by a model. No front filter where it is switched off, without a waveform, or for
-// separate vectors.
-void adaptive_equalizer::make_parts(const model& learnt)
+/* What decides by a model, no sooner than what does now. No front filter where it is switched off,
+ * without a waveform, or for separate vectors. Decisions are refined where the learner can say how,
+ * unless that was seen to harm on the signal that the model learnt from. */
+std::unique_ptr<deciding_parts> adaptive_equalizer::parts_of(const model& learnt,
+                                                             learner* learns) const
 {
-    d_former_parts =
-        std::exchange(d_parts, std::make_unique<deciding_parts>(learnt, d_stride));
+    auto parts = std::make_unique<deciding_parts>(learnt, d_stride);
     if (!learnt.waveform)
-        return;
+        return parts;
     if (d_adapts && d_settings.front_filter && d_stride == learnt.window.stride()) {
         front_filter_settings front;
         front.length = d_settings.front_filter_length;
-        d_parts->front =
+        parts->front =
             std::make_unique<observed<front_filter>>(front_filter(learnt, front));
     }
-    const bool shown = d_former_parts && d_former_parts->soft;
-    d_parts->soft =
-        std::make_unique<soft_symbols>(*learnt.waveform,
-                                       learnt.symbols,
-                                       learnt.window,
-                                       shown ? d_former_parts->soft->lag() : 0);
-    d_has_front = d_parts->front != nullptr;
+    parts->soft = std::make_unique<soft_symbols>(
+        *learnt.waveform,
+        learnt.symbols,
+        learnt.window,
+        d_parts && d_parts->soft ? d_parts->soft->lag() : 0);
+    const std::size_t least_delay =
+        d_parts && d_parts->refined ? d_parts->refined->delay() : 0;
+    const bool refines = learns && d_settings.decisions == decision_kind::refined &&
+                         learns->can_refine() && !learnt.refined_has_more_errors();
+    if (refines)
+        learns->decide_refined();
+    if (refines || least_delay)
+        parts->refined = std::make_unique<refined_stream>(
+            learnt.symbols, *learnt.waveform, least_delay);
+    return parts;
 }
 
-/* Where the learner can say how, unless that was seen to harm on the signal that the model learnt
- * from; or where labels have been delayed so far. */
-void adaptive_equalizer::make_refining(const model& learnt, std::size_t least_delay)
+// From a checkpoint: what the learner does not hold.
+void adaptive_equalizer::restore(model& saved, deciding_parts& parts)
 {
-    const bool refines = d_settings.decisions == decision_kind::refined &&
-                         d_learner->can_refine() && !learnt.refined_has_more_errors();
-    if (refines)
-        d_learner->decide_refined();
-    if (refines || least_delay)
-        d_parts->refined = std::make_unique<refined_stream>(
-            learnt.symbols, *learnt.waveform, least_delay);
+    if (saved.state.tensors.empty())
+        return;
+    archive members = archive::restoring(saved.state, "state");
+    if (parts.front && saved.state.has("state.front.taps"))
+        members("front", parts.front->resting());
+    members("dropped", d_dropped);
+    members("spared", d_spared);
 }
 
 void adaptive_equalizer::freeze(bool frozen)
@@ -230,6 +231,16 @@ void adaptive_equalizer::request_save(const std::string& path)
     {
         const std::lock_guard<std::mutex> lock(d_mutex);
         d_save_requests.push_back(path);
+    }
+    d_wake.post();
+}
+
+void adaptive_equalizer::request_load(const std::string& path, std::size_t training)
+{
+    {
+        const std::lock_guard<std::mutex> lock(d_mutex);
+        d_load_request = path;
+        d_training_symbols = training;
     }
     d_wake.post();
 }

@@ -73,6 +73,10 @@ struct adaptation_event : learner_event {
  * come in, are tried for another one that explains them better (start_trials); where there is one, its
  * model replaces the first, with a learner and a front filter of its own.
  *
+ * request_load() has it go on from another model of the same signal, with a learner, a front filter and a
+ * refinement of their own. The adapter thread reads the file, and what decides takes over where a batch
+ * begins; batches that the former one decided are dropped.
+ *
  * A checkpoint is a learner's, with the number of dropped batches and the front filter.
  * Checkpoints are written between two steps: by request_save() and, if the setting
  * `checkpoint` names a file, there each `checkpoint_interval` seconds and when the thread
@@ -174,6 +178,12 @@ public:
     void request_reset();
     //! Writes a checkpoint. Needs start().
     void request_save(const std::string& path);
+    /*! Goes on from a model file or a checkpoint, in every mode; a start without a model is over. An
+     * event, `loaded`, or `refused` with the file and the reason, and nothing has changed: constellation,
+     * sps, half_window and complex have to be the same, and whether there is an expected waveform. Of
+     * several files that are asked for at once, the last one. Needs start().
+     * \param training symbols of the sequence that bursts begin with; 0: none */
+    void request_load(const std::string& path, std::size_t training = 0);
 
     //! \throws std::invalid_argument naming the value that is out of range
     void set_learning_rate(std::optional<float> rate);
@@ -213,6 +223,12 @@ private:
     struct front_report {
         front_filter_status status;
         std::vector<std::complex<float>> taps;
+    };
+    struct read_file {
+        std::string path;
+        std::size_t training = 0; // see request_load()
+        std::optional<model> found;
+        std::string problem; // why there is none
     };
     struct batch {
         std::vector<float> samples;
@@ -261,9 +277,11 @@ private:
                          const float* decided_posteriors,
                          std::uint8_t* labels,
                          float* posteriors);
-    void make_parts(const model& learnt);
-    void make_refining(const model& learnt, std::size_t least_delay);
-    void go_on_with(const model& found);
+    std::unique_ptr<deciding_parts> parts_of(const model& learnt, learner* learns) const;
+    void restore(model& saved, deciding_parts& parts);
+    void go_on_with(model found);
+    void read();
+    void check_fits(const model& loaded, std::size_t training) const;
     void adopt();
     bool is_due() const;
     void collect(const feature_view& view,
@@ -287,6 +305,7 @@ private:
     void publish();
     model checkpoint();
     void save(const std::string& path, const model& saved);
+    void load(read_file next);
     void report(const learner_event& event);
 
     const adaptation_settings d_settings;
@@ -296,19 +315,21 @@ private:
     const bool d_adapts;
     const bool d_lockstep;
     const bool d_supervised;
+    const bool d_has_waveform; // the model, or that of a start
     const std::function<void(const adaptation_event&)> d_on_event;
 
     // The adapter's: whoever serve()s.
     std::unique_ptr<blind_start> d_start;   // null once it is done
     std::unique_ptr<start_trials> d_trials; // null before, and where nothing is tried
-    std::optional<learner> d_learner;       // none when off, or not yet
+    std::unique_ptr<learner> d_learner;     // null when off, or not yet
+    std::optional<model> d_loaded;          // when off: instead of d_initial
     // Of the latest model, and of the one before: the deciding thread may still use that.
     std::unique_ptr<deciding_parts> d_parts, d_former_parts;
     std::atomic<deciding_parts*> d_latest_parts{ nullptr };
+    std::atomic<bool> d_handing_over{ false }; // while the former ones may be in use
     std::atomic<bool> d_has_front{ false };
 
     // The deciding thread's.
-    decider d_decider;
     deciding_parts* d_using = nullptr;
     // What the former ones still hold: null once all has been handed out.
     refined_stream* d_left_labels = nullptr;
@@ -357,6 +378,9 @@ private:
     bool d_reset_requested = false;
     bool d_told_frozen = false; // the adapter's
     std::vector<std::string> d_save_requests;
+    std::optional<std::string> d_load_request; // a path
+    std::size_t d_training_symbols = 0;        // that go with it
+    std::optional<read_file> d_read;           // not yet in use
 
     // The adapter's: its thread and, in lockstep, decide()'s hold this lock while they serve().
     std::mutex d_serving;

@@ -10,12 +10,14 @@
 #include "core/adaptation/label_descent.h"
 #include "core/adaptation/observed.h"
 #include "core/adaptation/refined_stream.h"
+#include "core/network/decider.h"
 #include "core/network/model.h"
 #include "core/network/prepared_network.h"
 #include "core/signal/soft_symbols.h"
 #include "core/tracking/front_filter.h"
 
 #include <memory>
+#include <vector>
 
 namespace gr::adann::core {
 
@@ -23,9 +25,19 @@ namespace gr::adann::core {
  * the adapter publishes, and the front filter, which it reads. Another model has others. */
 struct deciding_parts {
     explicit deciding_parts(const model& by, std::size_t stride)
-        : weights(prepared_network(by.net, stride, by.formats ? &*by.formats : nullptr)),
+        : runs(by.net),
+          weights(prepared_network(by.net, stride, by.formats ? &*by.formats : nullptr)),
           signal(by.waveform ? refinement(*by.waveform) : refinement())
     {
+        // A decider's first call allocates: not in the deciding thread.
+        const std::size_t dimension = by.window.dimension();
+        const std::vector<float> windows(dimension + stride);
+        std::vector<float> posteriors(2 * by.net.outputs());
+        std::uint8_t labels[2];
+        runs.decide(weights.newest(),
+                    { windows.data(), stride, dimension, 2 },
+                    labels,
+                    posteriors.data());
     }
 
     //! What comes next is another stream.
@@ -39,6 +51,7 @@ struct deciding_parts {
             refined->start();
     }
 
+    decider runs;
     latest_value<prepared_network> weights;
     latest_value<refinement> signal;
     //! Each null where there is none.

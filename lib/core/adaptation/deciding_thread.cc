@@ -40,6 +40,8 @@ adaptive_equalizer::written adaptive_equalizer::decide(const feature_view& view,
                                of_decided,
                                labels + all.labels,
                                posteriors ? posteriors + all.labels * classes : nullptr);
+        if (!soft || kind != soft_symbol_kind::received)
+            d_left_points = nullptr; // nobody takes them
         if (soft)
             all.points += show(part,
                                decided,
@@ -142,7 +144,7 @@ feature_view adaptive_equalizer::decide_some(const feature_view& view,
         if (!d_sequence)
             d_known.clear();
         const feature_view middle{ d_received, d_stride, dimension, view.count };
-        d_decider.decide(net, middle, labels, posteriors, d_position);
+        d_using->runs.decide(net, middle, labels, posteriors, d_position);
         return middle;
     }
     if (std::exchange(d_sequence, 0)) // it began before the filter
@@ -160,11 +162,11 @@ feature_view adaptive_equalizer::decide_some(const feature_view& view,
         d_apart = front.apart();
     const std::size_t n = std::min(view.count, front.left());
     const feature_view seen = front.filter(view.from(0, n));
-    d_decider.decide(net, seen, labels, posteriors, d_position);
+    d_using->runs.decide(net, seen, labels, posteriors, d_position);
     if (d_frozen || !follows || d_between)
         front.hold(labels, n);
     else
-        front.decided(labels, known_labels, n, d_decider, net);
+        front.decided(labels, known_labels, n, d_using->runs, net);
     d_latest = front.latest();
     if (n == d_untrained && d_paused && front.status().bursts == d_bursts)
         d_between = true; // no burst has begun
@@ -174,11 +176,18 @@ feature_view adaptive_equalizer::decide_some(const feature_view& view,
     return seen;
 }
 
-// Takes over what the adapter has made of another model, where a batch begins.
+// Takes over what the adapter has made of another model, where a batch begins, and not within a
+// training sequence. Tells it once nothing is left of the former one.
 void adaptive_equalizer::adopt()
 {
+    const bool is_handing_over = d_handing_over; // before what is handed over
     deciding_parts* const latest = d_latest_parts;
-    if (d_position || !latest || latest == d_using)
+    if (is_handing_over && latest == d_using && !d_left_labels && !d_left_points) {
+        d_handing_over = false;
+        d_wake.post();
+    }
+    const bool is_training = d_untrained && d_known.empty();
+    if (d_position || is_training || !latest || latest == d_using)
         return;
     d_left_labels = d_using->refined.get();
     d_left_points = d_using->soft.get();

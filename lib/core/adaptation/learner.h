@@ -40,9 +40,11 @@ enum class event_kind {
     rollback,
     reset,
     saved,
+    loaded,
+    refused,
     error
 };
-constexpr std::array<word<event_kind>, 10> words(event_kind)
+constexpr std::array<word<event_kind>, 12> words(event_kind)
 {
     return { { { event_kind::start, "start" },
                { event_kind::step, "step" },
@@ -53,6 +55,8 @@ constexpr std::array<word<event_kind>, 10> words(event_kind)
                { event_kind::rollback, "rollback" },
                { event_kind::reset, "reset" },
                { event_kind::saved, "saved" },
+               { event_kind::loaded, "loaded" },
+               { event_kind::refused, "refused" },
                { event_kind::error, "error" } } };
 }
 
@@ -76,7 +80,7 @@ struct learner_status {
 //! What a learner did, and its status just then.
 struct learner_event : learner_status {
     event_kind what;
-    std::string detail; //!< of "saved" the path, of most others the reason
+    std::string detail; //!< of "saved" and "loaded" the path, of most others the reason
     step_result step{}; //!< of "step"
 };
 

@@ -89,6 +89,18 @@ struct model {
     tensor_file state;
 };
 
+/*! What has to be the same in two models of one signal, as text.
+ * \param visit called with the name and the text of either */
+template <typename visitor>
+void compare_signals(const model& a, const model& b, visitor visit)
+{
+    const auto truth = [](bool is) { return std::string(is ? "true" : "false"); };
+    visit("constellation", a.symbols.text(), b.symbols.text());
+    visit("sps", std::to_string(a.sps), std::to_string(b.sps));
+    visit("half_window", std::to_string(a.half_window), std::to_string(b.half_window));
+    visit("complex", truth(a.complex), truth(b.complex));
+}
+
 /*! Reads a model from a safetensors file of format `adann/1`: float32 tensors
  * `layers.K.weight` (outputs, inputs) and `layers.K.bias`, K from 0, and the strings
  * `format`, `sps`, `half_window`, `complex` (true, false), `constellation`, `training` as

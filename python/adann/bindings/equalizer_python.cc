@@ -155,7 +155,8 @@ Outputs: labels (byte), optionally their posteriors (M floats; refined ones with
 ten symbols after the label; without an expected waveform the posterior mean), and the bit error rate estimated without labels (float), one value per batch.
 Message ports: status (a dictionary per step, live at most 20 a second, and change of state), control
 (freeze, resume, reset, (freeze . bool), (front_filter . bool), (learning_rate . x), (sigma . x),
-(epsilon . x), (loss . name), (save . path), or a dictionary of these).
+(epsilon . x), (loss . name), (save . path), (load . path), or a dictionary of these; a file that does not fit
+is refused with a warning, and changes nothing).
 
 model: a core.model, or the path of a model file or of a checkpoint, from which the equalizer
   continues; "" starts with nothing: see below
