@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Bursts in the equalizer block: tags, what happens between them, corr_est, packet error rates."""
 
+from dataclasses import replace
+
 import numpy as np
 import pmt
 import pytest
@@ -60,6 +62,35 @@ def test_the_result_is_the_same_whatever_the_scheduler_hands_over(model, receive
              for items in (8192, 1000, 37)]
     assert received.wrong(received.of_packets(found[0])) <= 1 / COUNT
     assert all(np.array_equal(one[:found[0].size - 100], found[0][:found[0].size - 100]) for one in found)
+
+
+@pytest.mark.parametrize("after", ["freeze", "reset", "keep"])
+def test_refined_labels_are_the_same_however_they_are_cut_behind_false_alarms(after):
+    """16QAM, whose front filter looks back at each step; tags within bursts, where no training sequence is."""
+    link = replace(bursts.STILL, constellation="16qam", snr=20)
+    received, random = bursts.receive(link, COUNT, 3), np.random.default_rng(6)
+    model = bursts.network_for(link, 2**14)
+
+    def run(decisions, tags, items):
+        block = equalizer(model, received, after_burst=after, decisions=decisions)
+        block.set_max_noutput_items(items)
+        sinks = blocks.vector_sink_b(), blocks.vector_sink_f(16)
+        top = gr.top_block()
+        top.connect(blocks.vector_source_c(received.samples, False, 1, tags), block)
+        for port, sink in enumerate(sinks):
+            top.connect((block, port), sink)
+        top.run()
+        return [np.array(sink.data()) for sink in sinks]
+
+    for items in 1, 2, 5, 33:
+        tags = marks(received)
+        for at in random.integers(0, received.samples.size // 2, 3 * COUNT):
+            tags.append(gr.tag_utils.python_to_tag((2 * int(at), pmt.intern("training_start"), pmt.PMT_T)))
+        tags.sort(key=lambda tag: tag.offset)
+        whole = run("refined", tags, 8192)
+        for cut, expected in zip(run("refined", tags, items), whole):
+            assert np.array_equal(cut, expected)
+        assert np.count_nonzero(whole[0] != run("network", tags, 8192)[0]) > 10
 
 
 @pytest.mark.parametrize("after, nothing", [("freeze", False), ("reset", True)])
