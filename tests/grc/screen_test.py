@@ -83,6 +83,8 @@ show(lambda: top.adaptive.steps() > 20, "no steps")
 for turn in range(3):  # from an empty plot to one with curves, and on
     start = pictures()
     show(lambda: all(new != start[plot] for plot, new in pictures().items()), "the plots stand still")
+if name == "burst_live":  # the estimate of packets: 4096 symbols, none of the noise between them
+    show(lambda: top.panel.widget.text("estimated BER") != "–", "no estimate")
 top.stop()
 top.wait()
 print(top.adaptive.steps())
