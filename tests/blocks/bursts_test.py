@@ -67,7 +67,7 @@ def test_the_result_is_the_same_whatever_the_scheduler_hands_over(model, receive
 @pytest.mark.parametrize("after", ["freeze", "reset", "keep"])
 def test_refined_labels_are_the_same_however_they_are_cut_behind_false_alarms(after):
     """16QAM, whose front filter looks back at each step; tags within bursts, where no training sequence is."""
-    link = replace(bursts.STILL, constellation="16qam", snr=20)
+    link = replace(bursts.STILL, constellation="16qam", snr=16)
     received, random = bursts.receive(link, COUNT, 3), np.random.default_rng(6)
     model = bursts.network_for(link, 2**14)
 
@@ -82,6 +82,7 @@ def test_refined_labels_are_the_same_however_they_are_cut_behind_false_alarms(af
         top.run()
         return [np.array(sink.data()) for sink in sinks]
 
+    refined = 0
     for items in 1, 2, 5, 33:
         tags = marks(received)
         for at in random.integers(0, received.samples.size // 2, 3 * COUNT):
@@ -90,7 +91,8 @@ def test_refined_labels_are_the_same_however_they_are_cut_behind_false_alarms(af
         whole = run("refined", tags, 8192)
         for cut, expected in zip(run("refined", tags, items), whole):
             assert np.array_equal(cut, expected)
-        assert np.count_nonzero(whole[0] != run("network", tags, 8192)[0]) > 10
+        refined += np.count_nonzero(whole[0] != run("network", tags, 8192)[0])
+    assert refined > 40  # of four draws; 140 to 900 in twelve
 
 
 @pytest.mark.parametrize("after, nothing", [("freeze", False), ("reset", True)])
