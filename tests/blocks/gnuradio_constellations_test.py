@@ -64,11 +64,14 @@ def test_without_noise_every_object_has_no_errors(kind):
     assert counter.bits() > 19_000 * there.bits_per_symbol()
 
 
+@pytest.mark.parametrize("seed", [1, 2001])
 @pytest.mark.parametrize("kind", ["bpsk", "qpsk", "8psk", "16qam", "16apsk", "32qam"])
-def test_the_equalizer_learns_the_object_and_adapts_without_errors(kind):
+def test_the_equalizer_learns_the_object_and_adapts_without_errors(kind, seed):
+    """No more than the frozen network, which has two at most, in the stream's first windows. Without noise a phase
+    search once took what the taps' ridge leaves for a carrier: 24 errors of 16QAM's second draw."""
     there = OBJECTS[kind]()
     points = np.array(there.points(), np.complex64)
-    labels = sent_labels(points.size, 30_000)
+    labels = sent_labels(points.size, 30_000, seed)
     record = np.repeat(points[labels[:6000]], 2)[1:]
     settings = TrainingSettings(hidden=(32,), fraction=1, optimizer="adam", learning_rate=0.01,
                                 epochs=60, batch=256)
@@ -76,10 +79,13 @@ def test_the_equalizer_learns_the_object_and_adapts_without_errors(kind):
     assert trained.train.symbol_errors == 0 and not trained.disagreement
     model = trained.model
     power = np.mean(abs(points) ** 2)
-    equalizer = adann.equalizer(model, mode="lockstep")
-    counter, _ = run(labels, there, [blocks.multiply_const_cc(1 / np.sqrt(power)), equalizer], 2)
-    assert counter.locked() and counter.errors() == 0
-    assert counter.bits() > 28_000 * there.bits_per_symbol()
+    counters = []
+    for mode in "off", "lockstep":
+        equalizer = adann.equalizer(model, mode=mode)
+        counters.append(run(labels, there, [blocks.multiply_const_cc(1 / np.sqrt(power)), equalizer], 2)[0])
+    frozen, adaptive = counters
+    assert adaptive.locked() and adaptive.errors() == frozen.errors() <= 2 * there.bits_per_symbol()
+    assert adaptive.bits() > 28_000 * there.bits_per_symbol()
     assert equalizer.updates() > 50
 
 

@@ -20,7 +20,8 @@ namespace gr::adann {
  * offset. It is the peak of the periodogram of the latest 4096 symbols, at first of 1024 and 2048,
  * looked for every 1024. A peak counts from 40 times the median on, which noise alone reaches once
  * in 10^8 looks. Offsets reach 1/(2M) cycles a symbol either way: 0.125 for QPSK and 16QAM, 0.0625
- * for 8PSK; one that drifts beyond is followed.
+ * for 8PSK; one that drifts beyond is followed, of QPSK at 14 dB by 3e-7 cycles a symbol from one symbol
+ * to the next.
  *
  * The phase is that of the power's average, with 1/(2 bandwidth) symbols as time constant. Points of
  * several amplitudes have a power that scatters by itself; their time constant is as many times

@@ -11,6 +11,8 @@ namespace {
 constexpr double whole_turn = 2 * M_PI;
 // Residuals of five blocks of complex samples deviate by a twentieth.
 constexpr float more_than_noise = 1.25f;
+// Power that taps leave of a signal without noise, by their ridge: -60 dB.
+constexpr float least_left = 1e-6f;
 constexpr double steady = 0.95; // coherence of a line that phase noise does not make
 // Turns a symbol: an eighth of a turn from one check to the next.
 constexpr double slowest_line = 0.125 / carrier_follower::checked_every;
@@ -68,7 +70,8 @@ bool carrier_follower::has_carrier(const learning_target& target, float residual
 {
     // Of a step's phase, by the learnt noise alone; its mean over some 16 steps is not twice as much.
     const float measured_variance = target.variance() / (2 * step);
-    const float noise = 2 * target.waveform().noise() * target.waveform().noise();
+    const float noise =
+        std::max(2 * target.waveform().noise() * target.waveform().noise(), least_left);
     return d_turning || std::abs(d_settled.frequency) > slowest_line ||
            residual > more_than_noise * noise ||
            d_search->search().is_worth(d_loop.spread() - 2 * measured_variance);
