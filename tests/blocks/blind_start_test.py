@@ -176,8 +176,8 @@ def test_a_training_sequence_is_started_with_and_leaves_nothing_open(name, snr):
         assert np.mean(exact[1200:2048]) < 0.05  # a batch sees it, one more is there already
         # What comes before it is turned in three of four rotations.
         rotations = [(1j**quarter * samples[:2**13]).astype(np.complex64) for quarter in range(4)]
-        turned = [with_sequence(name, sent, each, [100])[0][:100] for each in rotations]
-        assert np.sum(np.mean(turned != sent[:100], axis=1)) > 2.5
+        turned = [with_sequence(name, sent, each, [400])[0][:400] for each in rotations]
+        assert np.sum(np.mean(turned != sent[:400], axis=1)) > 2.5
 
 
 def test_a_sequence_that_comes_after_the_blind_look_turns_its_labels():

@@ -16,6 +16,15 @@ from gnuradio.adann.links.simulation import random_labels, simulate_vcsel
 
 SPS, HALF_WINDOW, SYMBOLS = 2, 3, 20_000
 ROUNDING = 2e-6  # of posteriors: windows on samples are decided in pairs, vectors one by one
+LEARNT = 1e-5    # of what has been learnt from them, and of points up to 3; of 5 draws 2.4e-6 at most
+
+
+def same_labels(found, expected, posteriors):
+    """But where two labels are as probable as each other."""
+    best = np.sort(posteriors, axis=1)
+    sure = best[:, -1] - best[:, -2] > 2 * LEARNT
+    np.testing.assert_array_equal(found[sure], expected[sure])
+    assert np.mean(sure) > 0.99
 
 
 class Signal:
@@ -83,7 +92,7 @@ def run(source, equalizer, *between, items=None):
 def test_frozen_decisions_are_the_networks(signal):
     labels, posteriors, soft = run(signal.source(), adann.equalizer(signal.model, mode="off"))
     expected_labels, expected = signal.network.decide(signal.features())
-    np.testing.assert_array_equal(labels, expected_labels)
+    same_labels(labels, expected_labels, expected)
     np.testing.assert_allclose(posteriors, expected, atol=ROUNDING)
     points = signal.constellation.points
     np.testing.assert_allclose(soft, expected @ (points if signal.kind == "complex"
@@ -127,9 +136,9 @@ def test_feature_vectors_give_the_same_as_samples(signal):
     expected = run(signal.source(), adann.equalizer(signal.model, **settings))
     found = run(signal.source(), adann.equalizer(signal.model, input="vectors", **settings),
                 adann.feature_windower(SPS, HALF_WINDOW, signal.kind == "complex"))
-    np.testing.assert_array_equal(found[0], expected[0])
+    same_labels(found[0], expected[0], expected[1])
     for a, b in zip(found[1:], expected[1:]):
-        np.testing.assert_allclose(a, b, atol=ROUNDING)
+        np.testing.assert_allclose(a, b, atol=LEARNT)
 
 
 def test_known_labels_train_it(signal):

@@ -7,7 +7,7 @@ import pytest
 from gnuradio import adann, blocks, gr
 from gnuradio.adann import core
 
-SPS, HALF_WINDOW, SYMBOLS, LENGTH = 2, 2, 20_000, 8
+SPS, HALF_WINDOW, SYMBOLS, LENGTH = 2, 2, 60_000, 8
 
 
 def samples_of(labels, points, echo):

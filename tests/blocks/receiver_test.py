@@ -278,11 +278,13 @@ def test_a_parameter_out_of_range_is_named(changed, said):
         adann.receiver(**{**dict(model=MODEL, sample_rate=4, symbol_rate=1), **changed})
 
 
-@pytest.mark.parametrize("offset", [0, 1e-3])
-def test_16qam_keeps_its_rotation(offset):
-    """10^6 symbols at 25 dB, with a carrier offset in cycles a symbol; from the first ones on, whatever decides."""
-    count, sps = 10**6, 4
-    random = np.random.default_rng(1)
+@pytest.mark.parametrize("seed, count, offset", [(1, 10**6, 0), (1, 10**6, 1e-3), (18, 80_000, 0), (22, 80_000, 0)])
+def test_16qam_starts_and_keeps_its_rotation(seed, count, offset):
+    """At 25 dB, with a carrier offset in cycles a symbol; from the carrier's first line on (1024 symbols), whatever
+    decides. In the last two draws the blind search ends before it stands still: its taps, not of unit power, once
+    led to points turned by 29 degrees, and one symbol in 20 was wrong for good."""
+    sps = 4
+    random = np.random.default_rng(seed)
     alphabet = core.constellation("16qam")
     labels = random.integers(0, 16, count).astype(np.uint8)
     samples = np.zeros(count * sps, complex)
@@ -291,13 +293,23 @@ def test_16qam_keeps_its_rotation(offset):
     samples = fftconvolve(samples, pulse / np.linalg.norm(pulse), "same")
     samples += 10 ** (-25 / 20) / np.sqrt(2) * (random.standard_normal((samples.size, 2)) @ [1, 1j])
     samples = samples * np.exp(2j * np.pi * offset / sps * np.arange(samples.size))
-    receiver = adann.receiver("", sps, 1, constellation="16qam", carrier_recovery=True, count_errors=True,
-                              mode="lockstep")
-    top = gr.top_block()
-    top.connect(blocks.vector_source_c(samples), (receiver, 0))
-    top.connect(blocks.vector_source_b(labels), (receiver, 1))
-    top.connect(receiver, blocks.null_sink(1))
-    top.connect((receiver, 3), blocks.null_sink(4))
+    receiver = adann.receiver("", sps, 1, constellation="16qam", carrier_recovery=True, mode="lockstep")
+    sink, top = blocks.vector_sink_b(), gr.top_block()
+    top.connect(blocks.vector_source_c(samples), receiver, sink)
     top.run()
-    assert receiver.counter.locked() and receiver.counter.relocks() == 0
-    assert receiver.counter.errors() / receiver.counter.bits() < 1e-3
+    decided = np.array(sink.data(), np.uint8)
+    assert count - 100 < decided.size <= count
+    quarter = abs(alphabet.points[:, None] - 1j * alphabet.points).argmin(axis=1)  # the label that another one turns to
+
+    def wrong(delay, turns, part):
+        turned = labels
+        for _ in range(turns):
+            turned = quarter[turned]
+        there = np.roll(turned, -delay)[:decided.size]
+        return np.mean(decided[part] != there[part])
+
+    ambiguities = [(delay, turns) for delay in range(-20, 21) for turns in range(4)]
+    latest = slice(decided.size - 3000, decided.size - 1000)
+    delay, turns = min(ambiguities, key=lambda each: wrong(*each, latest))
+    assert wrong(delay, turns, slice(2048, 40_000)) < 0.1  # 0.75 and more, were there another rotation
+    assert wrong(delay, turns, slice(40_000, decided.size - 1000)) < 1e-3

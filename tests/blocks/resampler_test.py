@@ -141,7 +141,7 @@ def test_a_burst_of_nan_is_gone_after_the_filters_length(sample_rate, symbol_rat
                                  clock_recovery=clock_recovery), samples)
     assert np.isfinite(out).all()
     later = out[4 * 5040:]
-    assert abs(later.mean()) < 0.05
+    assert abs(later.mean()) < 0.08  # 500 before; that of 7000 random symbols deviates by 0.012
     assert np.var(later) == pytest.approx(1, abs=0.05)
     if clock_recovery:
         assert eye_decibel(out[4 * 6000::4], sent) > 20

@@ -112,7 +112,7 @@ def test_a_viterbi_decoder_gains_from_them(model):
 def test_an_ldpc_decoder_gains_from_them(model):
     """Length 1100, rate 0.4, where 10 % of the coded bits are wrong."""
     alist = os.path.join(gr.prefix(), "share/gnuradio/fec/ldpc/n_1100_k_0442_gap_24.alist")
-    payload = np.random.default_rng(6).integers(0, 2, 442 * 90).astype(np.uint8)
+    payload = np.random.default_rng(6).integers(0, 2, 442 * 180).astype(np.uint8)
     coded = run(blocks.vector_source_b(payload), fec.encoder(fec.ldpc_encoder_make(alist), 1, 1),
                 sink=blocks.vector_sink_b())
     soft, decided = transmitted(coded, model, noise=1.2)

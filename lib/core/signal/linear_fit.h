@@ -89,7 +89,7 @@ public:
                 run();
                 normalize();
                 found = relative_kurtosis();
-                if (std::abs(found - before) < still)
+                if (std::abs(found - before) < still || step + 1 == most_steps)
                     break;
                 before = found;
                 // Less what a normal variable of this covariance would have.
