@@ -162,7 +162,9 @@ def test_a_second_interrupt_ends_the_wait_for_a_reader(capture, tmp_path):
         program.send_signal(signal.SIGINT)
         time.sleep(1.5 * interrupts.SAME)  # two that come sooner count as one
     said = program.communicate()[1]
-    assert (program.returncode, but_progress(said.decode())) == (interrupts.STATUS, "adann: interrupted\n")
+    # A third one that comes while Python ends, which takes longer than that on a busy machine, finds no handler.
+    assert program.returncode in (interrupts.STATUS, -signal.SIGINT)
+    assert but_progress(said.decode()) == "adann: interrupted\n"
     assert [path.name for path in tmp_path.iterdir()] == ["fifo"]
 
 
