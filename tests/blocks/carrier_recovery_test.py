@@ -26,7 +26,7 @@ def recover(block, samples, items=8192):
 
 @pytest.mark.parametrize("name, noise, offset", [
     ("bpsk", 0.3, 0.24), ("qpsk", 0.2, 0.12), ("qpsk", 0.5, -0.1), ("8psk", 0.12, 0.06), ("16qam", 0.1, -0.12),
-    ("64qam", 0.05, 0.1)])
+    ("64qam", 0.05, 0.1), ("16apsk", 0.1, 0.1)])
 def test_offset_and_phase_are_removed_but_for_the_constellations_rotation(name, noise, offset):
     """Behind the first 8192 symbols the mean phase error is below a degree and a half: ten times what averaging over
     100 symbols of this noise leaves in 2^15 of them."""

@@ -17,16 +17,17 @@ namespace gr::adann {
  * middle of symbol k, as behind clock recovery.
  *
  * The M-th power of these, M the order of the constellation's rotations, has a line at M times the
- * offset. It is the peak of the periodogram of the latest 4096 symbols, at first of 1024 and 2048,
+ * offset. Amplitudes count by what they tell of the phase (core::rotation_power), relative to the mean level of
+ * some 512 symbols. It is the peak of the periodogram of the latest 4096 symbols, at first of 1024 and 2048,
  * looked for every 1024. A peak counts from 40 times the median on, which noise alone reaches once
  * in 10^8 looks. Offsets reach 1/(2M) cycles a symbol either way: 0.125 for QPSK and 16QAM, 0.0625
  * for 8PSK; one that drifts beyond is followed, of QPSK at 14 dB by 3e-7 cycles a symbol from one symbol
- * to the next.
+ * to the next. coarse_carrier, before the matched filter, has no such limit.
  *
- * The phase is that of the power's average, with 1/(2 bandwidth) symbols as time constant. Points of
- * several amplitudes have a power that scatters by itself; their time constant is as many times
- * longer as E|s|^2M is more than |E s^M|^2, 11 times for 16QAM. The phase is right up to a multiple
- * of 2π/M.
+ * The phase is that of the power's average, with 1/(2 bandwidth) symbols as time constant. It is longer by
+ * E|p|²/|E p|² of the points' powers p, which scatter by themselves, and the more the nearer the points are: 1.8 times
+ * for 8PSK, 4.6 times for 16QAM. Of that average and one that is four times as long the one in use is that which
+ * has predicted the powers of some 4096 symbols better. The phase is right up to a multiple of 2π/M.
  *
  * Of oqpsk, whose Q comes half a symbol later, the samples need no recovered clock, 4 or more a symbol:
  * their square has two lines, at twice the offset and the symbol rate above and below it, as far

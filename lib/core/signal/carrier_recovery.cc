@@ -12,11 +12,13 @@ namespace gr::adann::core {
 
 namespace {
 
-constexpr float clear = 40;      // a line's power over the median's
-constexpr float both_clear = 50; // the sum of two lines' powers, likewise
-constexpr double off = 3e-3;     // that the symbol clock may be off, relative
-constexpr double of_lines = 16;  // as d_scatter, of a raised cosine's edges
-constexpr float largest = 10;    // sample of unit power that is no impulse
+constexpr float clear = 40;       // a line's power over the median's
+constexpr float both_clear = 50;  // the sum of two lines' powers, likewise
+constexpr double off = 3e-3;      // that the symbol clock may be off, relative
+constexpr double of_lines = 16;   // scatter of a raised cosine's edges
+constexpr double memory = 512;    // symbols, of their level
+constexpr double compared = 4096; // symbols, by which averages are
+constexpr float largest = 10;     // sample of unit power that is no impulse
 
 std::complex<double> turned(double turns) { return std::polar(1.0, 2 * M_PI * turns); }
 
@@ -31,6 +33,10 @@ carrier_recovery::carrier_recovery(const constellation& alphabet,
       d_sps(sps),
       d_line_order(d_is_offset ? 2 : d_order),
       d_transform(std::move(periodogram)),
+      d_power(alphabet),
+      d_scatter(d_is_offset
+                    ? of_lines
+                    : d_power.scatter() / (std::sqrt(2) * alphabet.half_distance())),
       d_powers(symbols),
       d_ordered(bins),
       d_spectrum(bins),
@@ -40,17 +46,7 @@ carrier_recovery::carrier_recovery(const constellation& alphabet,
     if (d_order != 2 && d_order != 4 && d_order != 8)
         refuse("constellation", alphabet.name(), "one of 2, 4 or 8 rotations");
     check_range<std::size_t>("sps", sps, d_is_offset ? 4 : 1, 64);
-    double square = 0;
-    for (const auto& point : alphabet.points()) {
-        const std::complex<double> own = power(std::complex<double>(point), d_order);
-        d_own += own;
-        square += std::norm(own);
-    }
-    d_scatter = square * static_cast<double>(alphabet.size()) / std::norm(d_own);
-    d_own /= std::abs(d_own);
     if (d_is_offset) {
-        d_own = 1;
-        d_scatter = of_lines;
         for (std::size_t k = 0; k < sps; ++k)
             d_clock.emplace_back(
                 turned(-static_cast<double>(k) / static_cast<double>(sps)));
@@ -89,14 +85,23 @@ void carrier_recovery::process(const std::complex<float>* in,
 void carrier_recovery::take(std::complex<float> middle)
 {
     const bool counts = std::norm(middle) < largest * largest; // not where it is NaN
+    if (counts)
+        d_level += (std::norm(std::complex<double>(middle)) - d_level) /
+                   std::min(static_cast<double>(d_taken + 1), memory);
     const std::complex<double> own =
-        counts ? power(std::complex<double>(middle), d_order) : 0;
+        counts && d_level > 0 ? d_power(std::complex<double>(middle) / std::sqrt(d_level))
+                              : 0;
     d_powers[d_taken++ % symbols] = std::complex<float>(own);
     d_turned += d_offset;
     const auto order = static_cast<double>(d_order);
-    d_average +=
-        static_cast<double>(d_fading) * (own * turned(-order * d_turned) - d_average);
-    turn_to(d_average * std::conj(d_own));
+    const std::complex<double> back = own * turned(-order * d_turned);
+    for (auto& each : d_averages) {
+        if (const double length = std::abs(each.value); length > 0)
+            each.told +=
+                ((back * std::conj(each.value)).real() / length - each.told) / compared;
+        each.value += static_cast<double>(d_fading) / each.length * (back - each.value);
+    }
+    turn_to(d_averages[d_averages[1].told > d_averages[0].told].value);
 }
 
 /* The lines of an offset constellation's square: at twice the offset, and the symbol rate above and

@@ -7,7 +7,9 @@
 #pragma once
 
 #include "core/signal/constellation.h"
+#include "core/signal/rotation_power.h"
 
+#include <array>
 #include <atomic>
 #include <complex>
 #include <functional>
@@ -61,18 +63,26 @@ private:
     const std::size_t d_order, d_sps;
     const std::size_t d_line_order; // of the power that has the line
     const transform d_transform;
-    std::complex<double> d_own = 0;            // E[s^M], of unit length
-    double d_scatter = 0;                      // E|s|^2M / |E s^M|^2
+    const rotation_power d_power;              // of a symbol that is not an offset one
+    const double d_scatter;                    // of it, over the points' distance
+    double d_level = 0;                        // mean square of symbols
     std::atomic<float> d_fading{ 0 };          // of the average, a symbol
     std::vector<std::complex<float>> d_powers; // of the latest symbols, in turn
     std::size_t d_taken = 0;
     std::vector<std::complex<float>> d_ordered, d_spectrum; // of the line's search
     std::vector<float> d_periodogram, d_sorted;
     std::atomic<float> d_frequency{ 0 };
-    double d_offset = 0;                // the same, in cycles a symbol
-    double d_turned = 0;                // by the offset so far, in turns
-    double d_phase = 0;                 // beyond that, in turns
-    std::complex<double> d_average = 0; // of powers without the offset
+    double d_offset = 0; // the same, in cycles a symbol
+    double d_turned = 0; // by the offset so far, in turns
+    double d_phase = 0;  // beyond that, in turns
+    // Averages of powers without the offset: the second one is four times as long.
+    struct average {
+        double length;
+        std::complex<double> value = 0;
+        double told = 0; // of the powers that came next, mean part in its direction
+    };
+    std::array<average, 2> d_averages{ { { 1 }, { 4 } } };
+    std::complex<double> d_average = 0; // of an offset constellation's line above
     // Of an offset constellation: the square's line above twice the carrier, and that below it.
     std::vector<std::complex<float>> d_clock; // e^(-2πi k / sps)
     std::complex<float> d_above = 0, d_below = 0;

@@ -2,6 +2,7 @@
 #include "core/signal/carrier_track.h"
 
 #include "core/common/cholesky.h"
+#include "core/signal/rotation_power.h"
 
 #include <algorithm>
 #include <cmath>
@@ -20,12 +21,13 @@ constexpr std::size_t highest = 8;    // power whose line noise does not bury
 constexpr std::size_t of_power = 128, of_known = 64; // symbols whose mean tells the phase
 constexpr std::size_t group = 4;                     // known symbols, likewise
 constexpr std::size_t most =
-    64 * stretch;                    // symbols that frequency and taps are found from
-constexpr double ridge = 1e-3;       // of the mean power
-constexpr double clear = 3;          // standard errors
-constexpr float largest = 10;        // symbol, of unit power, that is no impulse
-constexpr std::size_t parts = 8;     // of symbols of which one phase holds
-constexpr double of_one_phase = 0.9; // of the parts' sums
+    64 * stretch;                      // symbols that frequency and taps are found from
+constexpr double ridge = 1e-3;         // of the mean power
+constexpr double clear = 3;            // standard errors
+constexpr float largest = 10;          // symbol, of unit power, that is no impulse
+constexpr std::size_t parts = 8;       // of symbols of which one phase holds
+constexpr double of_one_phase = 0.9;   // of the parts' sums
+constexpr double beyond_aligned = 2.5; // times what random phases leave that were tracked
 
 /* The frequency, in turns a step, of the line that rows of `inputs` numbers have in common:
  * the phases may differ between inputs, and between stretches. */
@@ -174,20 +176,18 @@ std::vector<number> powers(const std::vector<number>& symbols,
     const std::size_t order = alphabet.symmetries().size();
     if (order < 2 || order > highest)
         return {};
-    const auto raised = [order](number x) {
-        number product = 1;
-        for (std::size_t i = 0; i < order; ++i)
-            product *= x;
-        return product;
-    };
-    number own = 0;
-    for (const auto& point : alphabet.points())
-        own += raised(number(point));
+    const rotation_power power(alphabet);
+    double level = 0, count = 0;
+    for (const auto& symbol : symbols)
+        if (std::abs(symbol) < largest) {
+            level += std::norm(symbol);
+            ++count;
+        }
+    const double scale = level > 0 ? std::sqrt(count / level) : 0;
     std::vector<number> values;
     values.reserve(symbols.size());
     for (const auto& symbol : symbols)
-        values.push_back(std::abs(symbol) < largest ? raised(symbol) * std::conj(own)
-                                                    : number(0));
+        values.push_back(std::abs(symbol) < largest ? power(scale * symbol) : number(0));
     return values;
 }
 
@@ -216,7 +216,8 @@ carrier_track track_power(const std::vector<std::complex<double>>& symbols,
 }
 
 bool phase_stands(const std::vector<std::complex<double>>& symbols,
-                  const constellation& alphabet)
+                  const constellation& alphabet,
+                  bool is_tracked)
 {
     const std::vector<number> values = powers(symbols, alphabet);
     number all = 0;
@@ -229,8 +230,12 @@ bool phase_stands(const std::vector<std::complex<double>>& symbols,
             sum += values[i];
             squares += std::norm(values[i]);
         }
-        // Of random phases the squared sum is exponentially distributed.
-        if (!(std::norm(sum) > std::log(1 / chance) * squares))
+        // Of random phases the squared sum is exponentially distributed; where each of_power symbols are
+        // aligned, it is as many times the number of these.
+        const double aligned = beyond_aligned * beyond_aligned *
+                               static_cast<double>(values.size() / parts) / of_power;
+        if (!(std::norm(sum) >
+              std::max(std::log(1 / chance), is_tracked ? aligned : 0) * squares))
             return false;
         all += sum;
         apart += std::abs(sum);

@@ -53,9 +53,12 @@ carrier_track track_power(const std::vector<std::complex<double>>& symbols,
  *
  * The mean of their M-th power is beyond what random phases leave, in each eighth of them once in
  * a million, and all eighths together have at least 0.9 of what each has at a phase of its own: a
- * sixteenth of a turn of QPSK's carrier. Of other orders than 2 to 8 it counts as one phase. */
+ * sixteenth of a turn of QPSK's carrier. Of other orders than 2 to 8 it counts as one phase.
+ * \param is_tracked whether they were turned back by a track_power() of them, which aligns what is random, too:
+ * the mean then has to be 2.5 times as large as that */
 bool phase_stands(const std::vector<std::complex<double>>& symbols,
-                  const constellation& alphabet);
+                  const constellation& alphabet,
+                  bool is_tracked = false);
 
 /*! From known symbols.
  *

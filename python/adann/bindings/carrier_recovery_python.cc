@@ -24,8 +24,8 @@ sample k*sps, as behind clock recovery. constellation: as core.constellation tak
 The offset is the line of the symbols' M-th power, the peak of the periodogram of the latest 4096 (at
 first of 1024), looked for every 1024. It counts from 40 times the median on, reaches 1/(2M) cycles a
 symbol either way, and is followed as it drifts. The phase is that of the power's average over
-1/(2*bandwidth) symbols, for points of several amplitudes longer; it is right up to a multiple of
-2*pi/M. Raises ValueError for a parameter out of range.)")
+1/(2*bandwidth) symbols, for points near each other longer, or over four times as many, whichever has
+predicted better; it is right up to a multiple of 2*pi/M. coarse_carrier has a wider reach. Raises ValueError for a parameter out of range.)")
         .def(py::init([](const py::object& constellation, unsigned sps, float bandwidth) {
                  return carrier_recovery::make(
                      constellation_text(constellation), sps, bandwidth);

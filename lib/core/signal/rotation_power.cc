@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "core/signal/rotation_power.h"
+
+#include "core/common/complex.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace gr::adann::core {
+
+namespace {
+
+constexpr double deviations =
+    2; // of the noise, to half the distance of the nearest points
+constexpr std::size_t steps = 128;  // of the table
+constexpr double beyond = 1.5;      // its largest amplitude, over that of the points
+constexpr std::size_t angles = 128; // of one rotation
+
+} // namespace
+
+rotation_power::rotation_power(const constellation& alphabet)
+    : d_order(alphabet.symmetries().size())
+{
+    const auto points = alphabet.unit_points();
+    double largest = 0;
+    for (const auto& point : points)
+        largest = std::max(largest, static_cast<double>(std::abs(point)));
+    d_step = beyond * largest / static_cast<double>(steps);
+    const double each = alphabet.half_distance() / deviations;
+    for (std::size_t i = 0; i <= steps; ++i)
+        d_expected.push_back(
+            conditional(static_cast<double>(i) * d_step, points, 2 * each * each));
+    std::complex<double> sum = 0;
+    double square = 0;
+    for (const auto& point : points) {
+        const auto own = (*this)(std::complex<double>(point));
+        sum += own;
+        square += std::norm(own);
+    }
+    d_scatter = square * static_cast<double>(points.size()) / std::norm(sum);
+}
+
+// E[e^(iMφ) | amplitude], of points in noise.
+std::complex<double> rotation_power::conditional(
+    double amplitude, const std::vector<std::complex<float>>& points, double noise) const
+{
+    const auto sample = [&](std::size_t k) {
+        return std::polar(amplitude,
+                          2 * M_PI * static_cast<double>(k) /
+                              static_cast<double>(angles * d_order));
+    };
+    const auto distance = [](std::complex<double> from, std::complex<float> to) {
+        return std::norm(from - std::complex<double>(to));
+    };
+    double nearest = std::numeric_limits<double>::infinity();
+    for (std::size_t k = 0; k < angles; ++k)
+        for (const auto& point : points)
+            nearest = std::min(nearest, distance(sample(k), point));
+    double whole = 0;
+    std::complex<double> turned = 0;
+    for (std::size_t k = 0; k < angles; ++k) {
+        double likelihood = 0;
+        for (const auto& point : points)
+            likelihood += std::exp((nearest - distance(sample(k), point)) / noise);
+        whole += likelihood;
+        turned += std::polar(
+            likelihood, 2 * M_PI * static_cast<double>(k) / static_cast<double>(angles));
+    }
+    return turned / whole;
+}
+
+std::complex<double> rotation_power::operator()(std::complex<double> sample) const
+{
+    const double amplitude = std::abs(sample);
+    if (!(amplitude > 0))
+        return 0;
+    const double at = std::min(amplitude / d_step, static_cast<double>(steps) - 0.5);
+    const auto below = static_cast<std::size_t>(at);
+    const double part = at - static_cast<double>(below);
+    const auto expected = (1 - part) * d_expected[below] + part * d_expected[below + 1];
+    return power(sample / amplitude, d_order) * std::conj(expected);
+}
+
+} // namespace gr::adann::core

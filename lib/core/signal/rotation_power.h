@@ -1,0 +1,44 @@
+/* -*- c++ -*- */
+/*
+ * The power of a symbol that tells how its constellation is turned, whatever was sent.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+#pragma once
+
+#include "core/signal/constellation.h"
+
+#include <complex>
+#include <vector>
+
+namespace gr::adann::core {
+
+/*! Of a sample x = ρ e^(iφ) of a constellation of M rotations: e^(iMφ) times the conjugate of
+ * g(ρ) = E[e^(iMφ) | ρ], in noise that leaves one symbol in twenty wrong. Its mean is turned by M times as
+ * much as the constellation, and has the largest ratio to its deviation of all functions of ρ: rings that
+ * tell little weigh little, and large noise no more than its amplitude tells.
+ *
+ * Source: Wang, Serpedin, Ciblat, "Optimal blind nonlinear least-squares carrier phase and frequency offset
+ * estimation for general QAM modulations", IEEE Trans. Wireless Commun. 2, 2003. */
+class rotation_power
+{
+public:
+    explicit rotation_power(const constellation& alphabet);
+
+    //! Of a sample of symbols of unit power.
+    std::complex<double> operator()(std::complex<double> sample) const;
+    //! E|p|² / |E p|² of the points p without noise.
+    double scatter() const { return d_scatter; }
+
+private:
+    std::complex<double> conditional(double amplitude,
+                                     const std::vector<std::complex<float>>& points,
+                                     double noise) const;
+
+    const std::size_t d_order;
+    double d_step = 0;                            // of the table, in amplitude
+    std::vector<std::complex<double>> d_expected; // g at multiples of it
+    double d_scatter = 1;
+};
+
+} // namespace gr::adann::core
