@@ -30,6 +30,8 @@ constexpr std::size_t together = 16; // symbols whose residuals are compared
 constexpr double chance = 1e-6;      // that labels are wrongly believed to explain more
 constexpr double of_one_label =
     0.4; // nats from equally frequent labels, as signal_check has it
+constexpr const char* has_changed =
+    "the signal has changed while a linear equalizer was fitted to it";
 constexpr int epochs = 20;
 constexpr std::size_t batch_size = 512;
 constexpr float rate = 0.001f;       // of Adam
@@ -140,6 +142,12 @@ std::string blind_start::take(const feature_view& batch,
             forget(d_count - batch.count);
         else if (is_odd || (!d_looked && (d_count >= first_look || knows_enough())))
             said = look();
+        else if (d_looked && !d_known && d_count >= d_next_look && d_count < symbols) {
+            look_again(follow());
+            d_changed = true;
+        }
+        if (d_count >= d_next_look)
+            d_next_look = 2 * d_count;
         if (d_count < symbols)
             return said;
         return (said.empty() ? "" : said + "; then ") + train(goes_on);
@@ -171,6 +179,7 @@ void blind_start::begin()
     d_samples.clear();
     d_labels.clear();
     d_count = d_known = 0;
+    d_next_look = first_look;
     d_looked = false;
 }
 
@@ -202,22 +211,13 @@ feature_view blind_start::view() const
 
 std::string blind_start::look()
 {
-    const auto decisions = d_in_use.empty() ? decided() : d_in_use;
-    const std::vector<std::optional<std::uint8_t>> before(decisions.begin(),
-                                                          decisions.end());
     linear_equalizer fitted;
     if (knows_enough() && fits_known()) {
         fitted = follow();
     } else if (!d_known && (d_looked || d_count < first_look)) {
         return ""; // a false alarm
     } else {
-        set_linear(fitted = blind_equalizer(view(), d_model.symbols, d_model.window));
-        const auto labels = decided();
-        const auto wanted = going_on(
-            labels, tells_rotation() ? d_labels : before, d_model.symbols.symmetries());
-        if (wanted != labels)
-            set_linear(fitted =
-                           trained_equalizer(view(), d_model.symbols, wanted.data()));
+        fitted = find(view());
     }
     if (stands())
         check_better(decided());
@@ -230,6 +230,79 @@ std::string blind_start::look()
                "trained after ",
                -10 * std::log10(fitted.error)) +
            std::to_string(symbols) + " symbols" + carrier_said();
+}
+
+// Blindly, from a part of the symbols, for all of them; in the rotation and at the delay of what is known.
+linear_equalizer blind_start::find(const feature_view& part)
+{
+    const auto decisions = d_in_use.empty() ? decided() : d_in_use;
+    const std::vector<std::optional<std::uint8_t>> before(decisions.begin(),
+                                                          decisions.end());
+    linear_equalizer fitted = blind_equalizer(part, d_model.symbols, d_model.window);
+    set_linear(fitted);
+    const auto labels = decided();
+    const auto wanted = going_on(
+        labels, tells_rotation() ? d_labels : before, d_model.symbols.symmetries());
+    if (wanted != labels)
+        set_linear(fitted = trained_equalizer(view(), d_model.symbols, wanted.data()));
+    return fitted;
+}
+
+// The better of the one in use and of one that is found from the later half of the symbols.
+linear_equalizer blind_start::look_again(const linear_equalizer& first)
+{
+    const model before = d_model;
+    try {
+        find(view().from(d_count / 2, d_count - d_count / 2));
+        const linear_equalizer found = follow();
+        if (found.error < first.error)
+            return found;
+    } catch (const eye_closed&) {
+    }
+    d_model = before;
+    d_taps = first.taps;
+    return first;
+}
+
+// Mean square of what the linear equalizer leaves of some symbols.
+double blind_start::left(std::size_t first, std::size_t symbols) const
+{
+    const feature_view all = view();
+    const auto points = d_model.symbols.unit_points();
+    const auto labels = best_labels();
+    double sum = 0;
+    for (std::size_t i = first; i < first + symbols; ++i)
+        for (std::size_t row = 0; row < d_model.symbols.dimensions(); ++row) {
+            const auto& point = points[labels[i]];
+            sum += std::pow(std::inner_product(all[i],
+                                               all[i] + all.dimension,
+                                               &d_taps[row * all.dimension],
+                                               row ? -point.imag() : -point.real()),
+                            2);
+        }
+    return sum / static_cast<double>(symbols);
+}
+
+// Symbols at the beginning of which the linear equalizer leaves much more than later.
+std::size_t blind_start::unsettled() const
+{
+    const std::size_t eighth = d_count / 8;
+    const double settled = left(d_count / 2, d_count - d_count / 2);
+    std::size_t first = 0;
+    while (first < d_count / 2 && left(first, eighth) > much_more * settled)
+        first += eighth;
+    return first;
+}
+
+void blind_start::forget_before(std::size_t first)
+{
+    const auto head = static_cast<std::ptrdiff_t>(first);
+    d_samples.erase(d_samples.begin(),
+                    d_samples.begin() + head * static_cast<std::ptrdiff_t>(d_stride));
+    d_labels.erase(d_labels.begin(), d_labels.begin() + head);
+    if (!d_in_use.empty())
+        d_in_use.erase(d_in_use.begin(), d_in_use.begin() + head);
+    d_count -= first;
 }
 
 // What there is to say of a carrier that turns; of real samples nothing.
@@ -305,10 +378,10 @@ void blind_start::check_labels(const std::vector<std::uint8_t>& labels) const
             divergence));
 }
 
-bool blind_start::stands() const
+bool blind_start::stands(bool is_tracked) const
 {
     return !d_model.complex || d_model.symbols.is_offset() ||
-           phase_stands(outputs(), d_model.symbols);
+           phase_stands(outputs(), d_model.symbols, is_tracked);
 }
 
 // Mean squares of what labels leave of a float, of stretches of the last quarter of the symbols.
@@ -449,25 +522,44 @@ std::string blind_start::train(const std::function<bool()>& goes_on)
 {
     auto fitted = follow();
     std::string carrier;
+    bool moves = false;
     if (!knows_enough()) {
-        const bool changed = fitted.error > much_more * d_error;
-        if (d_model.complex && (changed || !stands()) && turn_back()) {
-            d_looked = false;
-            look();
+        fitted = look_again(fitted);
+        if (const std::size_t first = unsettled(); first && !d_known) {
+            forget_before(first);
             fitted = follow();
-            carrier = "behind a carrier that turns, ";
+        }
+        const auto holds = [&] {
+            return fitted.error <= much_more * d_error && stands(!carrier.empty());
+        };
+        if (!holds()) {
+            const blind_start before = *this;
+            if (d_model.complex && turn_back()) {
+                d_looked = false;
+                look();
+                fitted = follow();
+                carrier = "behind a carrier that turns, ";
+            }
+            if (!holds()) {
+                const char* const why =
+                    fitted.error > much_more * d_error
+                        ? has_changed
+                        : "the phase of the symbols found does not stand still";
+                check_labels(decided());
+                if (d_known)
+                    throw eye_closed(why);
+                *this = before;
+                carrier.clear();
+                moves = true;
+                fitted = start_from_latest(why);
+            }
         }
         check_labels(decided());
-        if (!stands())
-            throw eye_closed("the phase of the symbols found does not stand still");
     }
-    const feature_view all = view();
     const double error = fitted.error;
-    const auto labels = best_labels();
     if (error > much_more * d_error)
-        throw eye_closed(
-            "the signal has changed while a linear equalizer was fitted to it");
-
+        throw eye_closed(has_changed);
+    const auto labels = best_labels();
     check_better(labels);
 
     d_model.set_waveform(fit_waveform(d_model.symbols,
@@ -477,6 +569,61 @@ std::string blind_start::train(const std::function<bool()>& goes_on)
                                       labels.data(),
                                       d_count));
 
+    bool better = false;
+    if (!moves) {
+        const std::optional<network> trained = train_network(labels, goes_on);
+        if (!trained) {
+            begin();
+            return "";
+        }
+        better = judge(*trained, labels);
+        if (better)
+            d_model.net = *trained;
+    }
+    d_changed = d_done = true;
+    const bool known = tells_rotation();
+    d_is_blind = !known;
+    d_model.training = (known ? "known labels, " : "blind start, ") + d_model.training +
+                       (better ? ", then 20 epochs of Adam on its decisions" : "");
+    begin();
+    return (d_compared.empty() ? "started, " : "started again, " + d_compared + ", ") +
+           carrier +
+           text("modulation error ratio of the linear equalizer %.1f dB; ",
+                -10 * std::log10(error)) +
+           (better ? "the network trained on its decisions decides"
+            : moves
+                ? "the channel moves: it is fitted to the latest 4096 symbols, and the network "
+                  "starts as it"
+                : "its decisions explain the samples better than those of the network "
+                  "trained on them, which starts as the linear equalizer") +
+           (known
+                ? ""
+                : "; labels are right up to a symmetry of the constellation and a whole delay");
+}
+
+// Fits the linear equalizer to the latest symbols alone, for they all have none in common.
+linear_equalizer blind_start::start_from_latest(const char* why)
+{
+    forget_before(d_count - first_look);
+    linear_equalizer fitted;
+    try {
+        d_looked = false;
+        look();
+        fitted = follow();
+    } catch (const eye_closed&) {
+        throw eye_closed(why);
+    }
+    if (fitted.error > much_more * d_error || !stands())
+        throw eye_closed(why);
+    return fitted;
+}
+
+// On labels of the symbols that are not held back; none if it is not to go on.
+std::optional<network>
+blind_start::train_network(const std::vector<std::uint8_t>& labels,
+                           const std::function<bool()>& goes_on) const
+{
+    const feature_view all = view();
     training_settings settings;
     settings.loss = loss_kind::supervised;
     settings.learning_rate = rate;
@@ -493,10 +640,8 @@ std::string blind_start::train(const std::function<bool()>& goes_on)
             std::swap(order[i], order[split_mix(random) % (i + 1)]);
         for (std::size_t first = 0; first + batch_size <= order.size();
              first += batch_size) {
-            if (!goes_on()) {
-                begin();
-                return "";
-            }
+            if (!goes_on())
+                return {};
             for (std::size_t i = 0; i < batch_size; ++i) {
                 std::copy_n(
                     all[order[first + i]], all.dimension, &windows[i * all.dimension]);
@@ -506,25 +651,7 @@ std::string blind_start::train(const std::function<bool()>& goes_on)
                           wanted.data());
         }
     }
-    const bool better = judge(training.net(), labels);
-    if (better)
-        d_model.net = training.net();
-    d_changed = d_done = true;
-    const bool known = tells_rotation();
-    d_is_blind = !known;
-    d_model.training = (known ? "known labels, " : "blind start, ") + d_model.training +
-                       (better ? ", then 20 epochs of Adam on its decisions" : "");
-    begin();
-    return (d_compared.empty() ? "started, " : "started again, " + d_compared + ", ") +
-           carrier +
-           text("modulation error ratio of the linear equalizer %.1f dB; ",
-                -10 * std::log10(error)) +
-           (better ? "the network trained on its decisions decides"
-                   : "its decisions explain the samples better than those of the network "
-                     "trained on them, which starts as the linear equalizer") +
-           (known
-                ? ""
-                : "; labels are right up to a symmetry of the constellation and a whole delay");
+    return training.net();
 }
 
 // Whether the trained network's decisions explain the symbols held back no worse than the

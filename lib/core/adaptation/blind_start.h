@@ -32,10 +32,16 @@ namespace gr::adann::core {
  * is learnt as well. Of the two networks the waveform_judge chooses, on the quarter of the
  * symbols that neither was trained on.
  *
+ * What comes before this may have settled late: each time that there are twice as many symbols, another linear
+ * equalizer is found blindly from the later half of them, and of both the one goes on that leaves less. Eighths at the
+ * beginning of the 32768 that leave twice as much as the later half are forgotten.
+ *
  * A linear equalizer that explains little is no start: a phase that does not stand still
  * (phase_stands()), or labels farther than 0.4 nats from equally frequent ones. Where the carrier
  * turns steadily (track_power()), the symbols are turned back by it and looked at once more; what
- * is learnt then holds for a carrier that is followed. That of an offset constellation is not looked at.
+ * is learnt then holds for a carrier that is followed. That of an offset constellation is not looked at. Where
+ * the channel moves, so that the 32768 symbols have no linear equalizer in common, it is fitted to the latest 4096,
+ * and no network is trained: the front filter follows from there.
  *
  * Symbols have to follow each other without a gap; after one, and where no linear
  * equalizer finds the constellation, it starts over.
@@ -99,7 +105,7 @@ private:
     std::vector<std::complex<double>> outputs() const;
     bool turn_back();
     void check_labels(const std::vector<std::uint8_t>& labels) const;
-    bool stands() const;
+    bool stands(bool is_tracked = false) const;
     std::vector<float> own_samples() const;
     std::vector<double> left_by(const std::vector<std::uint8_t>& labels) const;
     void check_better(const std::vector<std::uint8_t>& labels);
@@ -112,6 +118,14 @@ private:
     bool fits_known();
     void forget(std::size_t first);
     linear_equalizer follow();
+    linear_equalizer find(const feature_view& part);
+    linear_equalizer look_again(const linear_equalizer& first);
+    double left(std::size_t first, std::size_t symbols) const;
+    std::size_t unsettled() const;
+    void forget_before(std::size_t first);
+    linear_equalizer start_from_latest(const char* why);
+    std::optional<network> train_network(const std::vector<std::uint8_t>& labels,
+                                         const std::function<bool()>& goes_on) const;
     void set_linear(const linear_equalizer& fitted);
     bool judge(const network& trained, const std::vector<std::uint8_t>& labels) const;
     void begin();
@@ -121,11 +135,12 @@ private:
     std::size_t d_stride = 0;
     std::vector<float> d_samples;
     std::vector<std::optional<std::uint8_t>> d_labels; // that are known
-    std::vector<std::uint8_t> d_in_use; // by another start, if there is one
-    std::size_t d_count = 0;            // symbols since the latest gap
-    std::size_t d_known = 0;            // labels, of them
-    double d_error = 0;                 // of the first linear equalizer
-    std::vector<double> d_taps;         // of the latest one
+    std::vector<std::uint8_t> d_in_use;   // by another start, if there is one
+    std::size_t d_count = 0;              // symbols since the latest gap
+    std::size_t d_known = 0;              // labels, of them
+    std::size_t d_next_look = first_look; // at so many symbols
+    double d_error = 0;                   // of the first linear equalizer
+    std::vector<double> d_taps;           // of the latest one
     bool d_looked = false, d_changed = false, d_done = false;
     bool d_tried = false,
          d_failed = false; // to find a linear equalizer; and that was reported
