@@ -10,6 +10,7 @@ from .adann_python import (
     ber_counter,
     burst_equalizer,
     carrier_recovery,
+    coarse_carrier,
     equalizer,
     feature_windower,
     mimo_filter,
@@ -27,9 +28,9 @@ from .links.polarization_mixer import polarization_mixer
 from .links.vcsel_mmf_link import vcsel_mmf_link
 
 __all__ = ["atsc_equalizer", "ber_counter", "burst_equalizer", "capture_source", "carrier_recovery",
-           "coherent_link", "core", "equalizer",
-           "feature_windower", "mimo_filter", "mlse", "normalizer", "polarization_mixer", "receiver",
-           "record_statistics", "resampler", "soft_bits", "status_monitor", "status_panel", "vcsel_mmf_link"]
+           "coarse_carrier", "coherent_link", "core", "equalizer", "feature_windower", "mimo_filter", "mlse",
+           "normalizer", "polarization_mixer", "receiver", "record_statistics", "resampler", "soft_bits",
+           "status_monitor", "status_panel", "vcsel_mmf_link"]
 
 
 def __getattr__(name):

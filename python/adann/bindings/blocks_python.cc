@@ -12,6 +12,7 @@ PYBIND11_MODULE(adann_python, m)
     bind_ber_counter(m);
     bind_burst_equalizer(m);
     bind_carrier_recovery(m);
+    bind_coarse_carrier(m);
     bind_equalizer(m);
     bind_feature_windower(m);
     bind_mimo_filter(m);

@@ -22,6 +22,7 @@ void bind_atsc_equalizer(pybind11::module& m);
 void bind_ber_counter(pybind11::module& m);
 void bind_burst_equalizer(pybind11::module& m);
 void bind_carrier_recovery(pybind11::module& m);
+void bind_coarse_carrier(pybind11::module& m);
 void bind_equalizer(pybind11::module& m);
 void bind_feature_windower(pybind11::module& m);
 void bind_mimo_filter(pybind11::module& m);

@@ -9,7 +9,7 @@ from gnuradio import filter, gr
 from gnuradio.filter import firdes
 
 from .. import core
-from ..adann_python import ber_counter, equalizer, normalizer
+from ..adann_python import ber_counter, coarse_carrier, equalizer, normalizer
 from ..adann_python import carrier_recovery as _carrier_recovery
 from .offset import SPS, OffsetChain
 from .resampler import resampler
@@ -32,9 +32,9 @@ class receiver(gr.hier_block2):
     count_errors: whether to count errors, and mutual information, see `ber_counter`.
     constellation, sps, half_window, complex: of what is received, without a model; a complex that
         is another than the model's is refused.
-    carrier_recovery: for complex samples of root-raised-cosine pulses, 2 to 64 a symbol: a matched
-        filter, and behind the clock recovery a `carrier_recovery`, which says how far it reaches; else
-        the carrier has to be recovered before.
+    carrier_recovery: for complex samples of root-raised-cosine pulses, 2 to 64 a symbol: a
+        `coarse_carrier`, which says how far it reaches, a matched filter, and behind the clock
+        recovery a `carrier_recovery` of what is left; else the carrier has to be recovered before.
         Of oqpsk, whose clock Gardner's detector sees only where I and Q come together, it comes before the clock
         recovery: Q is then half a symbol early until that is done. Its labels are right up to which of the two is I,
         signs, and a whole symbol between them.
@@ -44,8 +44,9 @@ class receiver(gr.hier_block2):
     Raises ValueError naming the parameter that is out of range, core.ModelFileError (a ValueError)
     if the model file cannot be read.
 
-    The parts are the attributes resampler, equalizer, with carrier_recovery carrier and with
-    count_errors counter; the equalizer's counts and estimates are methods of the receiver, too.
+    The parts are the attributes resampler, equalizer, with carrier_recovery carrier, whose
+    frequency() is what is removed in all, and with count_errors counter; the equalizer's counts and
+    estimates are methods of the receiver, too.
     Tags go to the symbol that their sample belongs to. With clock recovery they may land on a
     neighbour of it: symbol_sync rounds where it puts them, and can repeat one; carrier recovery
     delays them by its filters.
@@ -93,8 +94,10 @@ class receiver(gr.hier_block2):
             self.resampler = resampler(sample_rate, symbol_rate, sps, bool(complex), window=window,
                                        clock_recovery=clock_recovery, loop_bandwidth=loop_bandwidth)
             if carrier_recovery:
-                self.carrier = _carrier_recovery(symbols.text, sps, carrier_bandwidth)
-                self._after = [self.carrier]
+                coarse = coarse_carrier(sample_rate / symbol_rate, roll_off)
+                self._before.insert(1, coarse)
+                self._after = [_carrier_recovery(symbols.text, sps, carrier_bandwidth)]
+                self.carrier = _Carrier(coarse, *self._after)
         self.connect(self, *self._before, self.resampler, *self._after, self.equalizer)
         for port in range(3):
             self.connect((self.equalizer, port), (self, port))
@@ -123,6 +126,20 @@ class receiver(gr.hier_block2):
     @staticmethod
     def _check_bandwidth(given):
         _check("carrier_bandwidth", given, 0 < given < 0.5, "above 0, below 0.5")
+
+
+class _Carrier:
+    """The recovery of a carrier, in two steps."""
+
+    def __init__(self, coarse, fine):
+        self._coarse, self._fine = coarse, fine
+
+    def frequency(self):
+        """The offset that is removed, in cycles a symbol."""
+        return self._coarse.frequency() + self._fine.frequency()
+
+    def set_bandwidth(self, bandwidth):
+        self._fine.set_bandwidth(bandwidth)
 
 
 def _forwarded(name):
