@@ -23,6 +23,7 @@ void adaptive_equalizer::run()
         read();
         serve();
     }
+    take_requests(); // those of the last moment
     if (saves() && d_learner)
         attempt([this] { save(d_settings.checkpoint, checkpoint()); });
 }
