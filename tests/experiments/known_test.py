@@ -21,7 +21,7 @@ def test_losses_are_written(tmp_path):
     results = json.loads((tmp_path / "results.json").read_text())
     assert [run["frame"] for run in results["runs"]] == ["TETRA"] * 4
     for run in results["runs"]:
-        assert run["lost"][known.OURS] <= run["lost"][known.ALL_KNOWN] + 4 / results["bursts"]
+        assert run["lost"][known.OURS] <= run["lost"][known.ALL_KNOWN] + 4 / run["bursts"]
         assert run["lost"][known.OURS] < run["lost"][known.STILL]
 
 

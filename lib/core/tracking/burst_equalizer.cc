@@ -93,13 +93,18 @@ void burst_equalizer::equalize(const std::complex<float>* samples,
     rank();
     if (tried.front().error < last.error)
         equalize_from(tried.front(), run);
-    d_frequency = n > 1 ? (d_phase[n - 1] - d_phase[0]) / (2 * M_PI * double(n - 1)) : 0;
+    d_frequency = (d_phase[n - 1] - d_phase[0]) / (2 * M_PI * static_cast<double>(n - 1));
 }
 
 void burst_equalizer::equalize_from(const hypothesis& seed, stretch run)
 {
     grow(start(seed, run), d_count, seed.local);
-    straighten();
+    d_memory = still;
+    d_ridge = 1;
+    if (d_complex)
+        straighten();
+    else
+        choose_memory();
     for (int pass = 0; pass < 3; ++pass)
         smooth();
 }
@@ -295,7 +300,7 @@ void burst_equalizer::decide(stretch over, const std::vector<number>& taps)
 // Taps and phases over the whole burst, and its decisions.
 void burst_equalizer::smooth()
 {
-    choose_taps();
+    decide_by_others(sums_of_others(sums_of_stretches(), d_memory), d_ridge);
     d_symbols.take({ 0, d_count });
     if (d_complex) {
         smooth_phase();
@@ -310,89 +315,105 @@ void burst_equalizer::smooth()
 // The carrier's phase is the straight line nearest to that of growth, if that explains the burst better.
 void burst_equalizer::straighten()
 {
-    if (!d_complex || d_count < 2)
-        return;
     const double n = static_cast<double>(d_count), middle = (n - 1) / 2;
     double mean = 0, slope = 0;
     for (std::size_t i = 0; i < d_count; ++i) {
         mean += d_phase[i] / n;
         slope += d_phase[i] * (static_cast<double>(i) - middle) * 12 / (n * (n * n - 1));
     }
-    const double error = choose_taps();
+    const double error = choose_memory();
+    const double memory = d_memory, ridge = d_ridge;
     const std::vector<double> grown(d_phase.begin(), d_phase.begin() + d_count);
     for (std::size_t i = 0; i < d_count; ++i)
         d_phase[i] = mean + slope * (static_cast<double>(i) - middle);
     const stretch all{ 0, d_count };
     turn(all, fit(all, 0, 0.2 / n, 9).frequency, n / 2);
-    if (error < choose_taps())
+    if (error < choose_memory()) {
         std::copy(grown.begin(), grown.end(), d_phase.begin());
+        d_memory = memory;
+        d_ridge = ridge;
+    }
 }
 
-// Returns the squared error of stretches that were not fitted.
-double burst_equalizer::choose_taps()
+// The memory and λ whose taps explain best what they did not learn from; returns the squared error.
+double burst_equalizer::choose_memory()
 {
-    const std::size_t length =
-        std::max(std::clamp<std::size_t>(d_count / 16, 2, usual_stretch),
-                 (d_count + most_stretches - 1) / most_stretches);
-    const std::size_t stretches = (d_count + length - 1) / length;
-    const auto at = [&](std::size_t s) {
-        return stretch{ s * length, std::min(d_count, (s + 1) * length) };
-    };
-    std::vector<burst_sums> own(stretches, burst_sums(d_unknowns)), before = own,
-                                                                    after = own;
-    for (std::size_t s = 0; s < stretches; ++s)
-        for (std::size_t i = at(s).first; i < at(s).end; ++i)
-            if (d_symbols.weight(i) > 0) {
-                copy_window(i);
-                own[s].add(d_window.data(), rotated(i), d_symbols.weight(i));
-            }
-    const auto sum_up = [&](double memory) {
-        const double fades = std::exp(-static_cast<double>(length) / memory);
-        for (std::size_t s = 1; s < stretches; ++s) {
-            before[s] = before[s - 1];
-            before[s].add(own[s - 1]);
-            before[s].fade(fades);
-        }
-        for (std::size_t s = stretches - 1; s-- > 0;) {
-            after[s] = after[s + 1];
-            after[s].add(own[s + 1]);
-            after[s].fade(fades);
-        }
-    };
-    std::vector<number> taps;
-    double least = still, ridge = 1;
-    d_memory = still;
+    double least = still;
+    const auto own = sums_of_stretches();
     for (const double memory : memories) {
-        sum_up(memory);
-        for (const double tried : { 0.001, 0.01, 0.1 }) {
-            double error = 0;
-            for (std::size_t s = 0; s < stretches; ++s) {
-                d_sums = before[s];
-                d_sums.add(after[s]);
-                if (!d_fit.solve(d_sums, tried, taps)) {
-                    error = still;
-                    break;
-                }
-                decide(at(s), taps);
-                for (std::size_t i = at(s).first; i < at(s).end; ++i)
-                    error += d_symbols.weight(i) *
-                             std::norm(d_symbols.estimate(i) - d_symbols.target(i));
-            }
+        const auto others = sums_of_others(own, memory);
+        for (const double ridge : { 0.001, 0.01, 0.1 }) {
+            const double error = decide_by_others(others, ridge);
             if (error < least) {
                 least = error;
                 d_memory = memory;
-                ridge = tried;
+                d_ridge = ridge;
             }
         }
     }
-    sum_up(d_memory);
-    for (std::size_t s = 0; s < stretches; ++s) {
-        d_sums = before[s];
-        d_sums.add(after[s]);
-        if (d_fit.solve(d_sums, ridge, taps))
-            decide(at(s), taps);
-    }
     return least;
+}
+
+std::size_t burst_equalizer::stretch_length() const
+{
+    return std::max(std::clamp<std::size_t>(d_count / 16, 2, usual_stretch),
+                    (d_count + most_stretches - 1) / most_stretches);
+}
+
+std::vector<burst_sums> burst_equalizer::sums_of_stretches()
+{
+    const std::size_t length = stretch_length();
+    std::vector<burst_sums> own((d_count + length - 1) / length, burst_sums(d_unknowns));
+    for (std::size_t i = 0; i < d_count; ++i)
+        if (d_symbols.weight(i) > 0) {
+            copy_window(i);
+            own[i / length].add(d_window.data(), rotated(i), d_symbols.weight(i));
+        }
+    return own;
+}
+
+// Of each stretch, the sums of all others, which fade with their distance.
+std::vector<burst_sums>
+burst_equalizer::sums_of_others(const std::vector<burst_sums>& own, double memory) const
+{
+    const double fades = std::exp(-static_cast<double>(stretch_length()) / memory);
+    std::vector<burst_sums> others;
+    others.reserve(own.size());
+    burst_sums passed(d_unknowns);
+    const auto pass = [&](const burst_sums& stretch) {
+        passed.add(stretch);
+        passed.fade(fades);
+    };
+    for (const auto& each : own) {
+        others.push_back(passed);
+        pass(each);
+    }
+    passed.clear();
+    for (std::size_t s = own.size(); s-- > 0;) {
+        others[s].add(passed);
+        pass(own[s]);
+    }
+    return others;
+}
+
+// Estimates of all symbols; returns their squared error, infinite where a stretch has no taps.
+double burst_equalizer::decide_by_others(const std::vector<burst_sums>& others,
+                                         double ridge)
+{
+    const std::size_t length = stretch_length();
+    double error = 0;
+    for (std::size_t s = 0; s < others.size(); ++s) {
+        const stretch here{ s * length, std::min(d_count, (s + 1) * length) };
+        if (!d_fit.solve(others[s], ridge, d_stretch_taps)) {
+            error = still;
+            continue;
+        }
+        decide(here, d_stretch_taps);
+        for (std::size_t i = here.first; i < here.end; ++i)
+            error += d_symbols.weight(i) *
+                     std::norm(d_symbols.estimate(i) - d_symbols.target(i));
+    }
+    return error;
 }
 
 // Adds what symbols around each one say of its phase, where that explains it better.

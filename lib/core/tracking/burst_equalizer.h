@@ -119,7 +119,12 @@ private:
     void turn(stretch over, double frequency, double centre);
     void smooth();
     void straighten();
-    double choose_taps();
+    double choose_memory();
+    std::size_t stretch_length() const;
+    std::vector<burst_sums> sums_of_stretches();
+    std::vector<burst_sums> sums_of_others(const std::vector<burst_sums>& own,
+                                           double memory) const;
+    double decide_by_others(const std::vector<burst_sums>& others, double ridge);
     void smooth_phase();
 
     const number* window(std::size_t symbol) const { return &d_samples[symbol * d_sps]; }
@@ -138,7 +143,8 @@ private:
     std::vector<double> d_phase; // … of the carrier
     std::vector<std::uint8_t> d_labels;
     std::vector<std::complex<float>> d_soft;
-    double d_frequency = 0, d_memory = 0;
+    std::vector<number> d_stretch_taps;
+    double d_frequency = 0, d_memory = 0, d_ridge = 0;
 };
 
 } // namespace gr::adann::core

@@ -2,7 +2,8 @@
 """Packets that begin with a known preamble, each through a channel of its own.
 
 A network is trained with labels on the link without an echo. Packet error rates are then those of
-the equalizer with that network, which takes its front filter from each preamble; of GNU Radio's
+the equalizer with that network, which takes its front filter from each preamble; of the burst
+equalizer, which has no network and equalizes each packet as a whole; of GNU Radio's
 linear_equalizer, trained by the same preamble, in the best of five steps, going on to adapt or
 not; and of a slicer with the gain and phase that fit the preamble best.
 """
@@ -18,7 +19,7 @@ import pmt
 from gnuradio import blocks, digital, gr
 
 from .. import core
-from ..adann_python import equalizer
+from ..adann_python import burst_equalizer, equalizer
 from ..blocks.flowgraphs import run_flowgraph
 from ..links.packets import Packets
 from ..links.radio_link import SPS, RadioLink
@@ -30,6 +31,7 @@ HALF_WINDOW = 5
 STEPS = (1e-3, 3e-3, 1e-2, 3e-2, 1e-1)
 _LMS_HALF_WINDOW = 6  # as long as the front filter
 _PREAMBLE = 64
+_NOT_KNOWN = 255
 # Doppler shift and carrier in turns a symbol; the second ray up to half the first one's amplitude.
 STILL = RadioLink("qpsk", echo=0.5, delay=2, snr=15, carrier=5e-4)
 CASES = {"static": STILL,
@@ -93,6 +95,15 @@ def adann_errors(received: Reception, model: core.model, **settings: object) -> 
     return received.wrong(received.of_packets(labels))
 
 
+def burst_equalizer_errors(received: Reception) -> float:
+    """Packet error rate of the burst equalizer, which has no model and equalizes each packet as a whole."""
+    preamble = list(received.packets.preamble)
+    block = burst_equalizer(received.packets.link.constellation,
+                            preamble + received.packets.payload * [_NOT_KNOWN], start_tag=TAG, length=8)
+    labels = _run(received.samples, received.tags(TAG), block, blocks.vector_sink_b())
+    return received.wrong(labels.reshape(received.sent.shape))
+
+
 def gnuradio_errors(received: Reception, step: float, goes_on: bool) -> float:
     """Packet error rate of linear_equalizer with LMS."""
     points = unit_points(core.constellation(received.packets.link.constellation))
@@ -123,6 +134,7 @@ def measure(case: str, count: int, seed: int = 1) -> Iterator[tuple[str, float]]
         for goes_on in (True, False):
             yield (f"linear_equalizer, step {step:g}{'' if goes_on else ', then still'}",
                    gnuradio_errors(received, step, goes_on))
+    yield "AdaNN, burst equalizer", burst_equalizer_errors(received)
     yield "AdaNN", adann_errors(received, network_for(CASES[case]))
 
 
