@@ -20,7 +20,8 @@ constexpr std::size_t hypotheses_kept = 8;
 constexpr double clear = 1.5; // times the noise of the best of them
 // Symbols that are fitted at once while it grows.
 constexpr std::size_t locals[] = { 96, 384 };
-constexpr std::size_t compared = 128; // … after which hypotheses are compared
+// … and beyond the known ones, before hypotheses are compared.
+constexpr std::size_t compared = 128;
 constexpr std::size_t usual_stretch = 8, most_stretches = 2048;
 constexpr double noise_of_a_seed = 0.1; // of unit power, at least
 
@@ -73,10 +74,11 @@ void burst_equalizer::equalize(const std::complex<float>* samples,
             return a.error < b.error;
         });
     };
-    for (auto& each : tried) {
-        grow(start(each, run), std::min(n, compared), each.local);
-        each.error = noise();
-    }
+    if (run.size() < n)
+        for (auto& each : tried) {
+            grow(start(each, run), std::min(n, run.size() + compared), each.local);
+            each.error = noise();
+        }
     rank();
     const bool is_clear = tried.size() < 2 || tried[1].error > clear * tried[0].error;
     tried.resize(is_clear ? 1 : 2);

@@ -34,7 +34,7 @@ struct burst_settings {
  * 2. Growth: from there the burst is equalized in both directions, a twelfth of what is known at a
  *    time, and fitted again to posterior means of what was decided: all symbols at first, the
  *    nearest 96 or 384 once there are as many. Known symbols on the way are the truth. After 128
- *    symbols the hypothesis with the least noise is kept, two where it is not clear.
+ *    more symbols the hypothesis with the least noise is kept, two where it is not clear.
  * 3. Smoothing, three times: taps of each stretch are least squares over the whole burst, which
  *    weigh a symbol at distance d with exp(-d/memory), but for the stretch itself: what is decided
  *    does not confirm itself. The memory is the one which explains stretches best that were not
