@@ -28,6 +28,12 @@ burst_equalizer::make(const std::string& constellation,
         core::refuse("constellation", "oqpsk", "one whose I and Q come together");
     core::check_range<std::size_t>(
         "known_symbols' length", known_symbols.size(), 16, 100'000);
+    for (const auto label : known_symbols)
+        if (!core::is_known(label, symbols.size()) && label != core::not_known)
+            core::refuse("known_symbols' label",
+                         int{ label },
+                         "0 to " + std::to_string(symbols.size() - 1) +
+                             ", 255: not known");
     if (settings.start_tag.empty())
         core::refuse("start_tag", "empty", "a tag's key");
     core::check_range<std::size_t>(

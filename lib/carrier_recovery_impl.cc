@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "carrier_recovery_impl.h"
 
-#include <gnuradio/io_signature.h>
+#include "fourier_transform.h"
 
-#include <algorithm>
+#include <gnuradio/io_signature.h>
 
 namespace gr::adann {
 
@@ -20,15 +20,10 @@ carrier_recovery_impl::carrier_recovery_impl(const std::string& constellation,
     : gr::sync_block("adann_carrier_recovery",
                      gr::io_signature::make(1, 1, sizeof(gr_complex)),
                      gr::io_signature::make(1, 1, sizeof(gr_complex))),
-      d_fft(core::carrier_recovery::bins),
       d_core(core::constellation(constellation),
              sps,
              bandwidth,
-             [this](const gr_complex* in, gr_complex* out) {
-                 std::copy_n(in, core::carrier_recovery::bins, d_fft.get_inbuf());
-                 d_fft.execute();
-                 std::copy_n(d_fft.get_outbuf(), core::carrier_recovery::bins, out);
-             })
+             fourier_transform(core::carrier_recovery::bins))
 {
 }
 

@@ -7,7 +7,6 @@
 #include "core/signal/carrier_recovery.h"
 
 #include <gnuradio/adann/carrier_recovery.h>
-#include <gnuradio/fft/fft.h>
 
 namespace gr::adann {
 
@@ -26,7 +25,6 @@ public:
              gr_vector_void_star& output_items) override;
 
 private:
-    fft::fft_complex_fwd d_fft;
     core::carrier_recovery d_core;
 };
 

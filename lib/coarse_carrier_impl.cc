@@ -1,25 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "coarse_carrier_impl.h"
 
+#include "fourier_transform.h"
+
 #include <gnuradio/io_signature.h>
 
-#include <algorithm>
-
 namespace gr::adann {
-
-namespace {
-
-core::coarse_carrier::transform transform_of(std::size_t size)
-{
-    const auto fft = std::make_shared<fft::fft_complex_fwd>(static_cast<int>(size));
-    return [fft, size](const gr_complex* in, gr_complex* out) {
-        std::copy_n(in, size, fft->get_inbuf());
-        fft->execute();
-        std::copy_n(fft->get_outbuf(), size, out);
-    };
-}
-
-} // namespace
 
 coarse_carrier::sptr coarse_carrier::make(float sps, float roll_off)
 {
@@ -30,7 +16,10 @@ coarse_carrier_impl::coarse_carrier_impl(float sps, float roll_off)
     : gr::sync_block("adann_coarse_carrier",
                      gr::io_signature::make(1, 1, sizeof(gr_complex)),
                      gr::io_signature::make(1, 1, sizeof(gr_complex))),
-      d_core(sps, roll_off, transform_of(core::coarse_carrier::transform_size(sps)))
+      d_core(
+          sps,
+          roll_off,
+          fourier_transform(static_cast<int>(core::coarse_carrier::transform_size(sps))))
 {
 }
 

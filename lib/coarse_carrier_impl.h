@@ -7,7 +7,6 @@
 #include "core/signal/coarse_carrier.h"
 
 #include <gnuradio/adann/coarse_carrier.h>
-#include <gnuradio/fft/fft.h>
 
 namespace gr::adann {
 

@@ -4,10 +4,11 @@
 import numpy as np
 import pmt
 import pytest
-from gnuradio import adann, blocks, gr
+from gnuradio import adann, blocks, gr, pdu
 from gnuradio.adann import core
 from gnuradio.adann.experiments.comparators import unit_points
 from gnuradio.adann.links.known_frames import FRAMES, Frame
+from waiting import wait_until
 
 KEY = "corr_est"
 
@@ -62,6 +63,30 @@ def test_bursts_with_a_known_middle_come_out_as_they_were_sent(items):
     assert [pmt.to_uint64(t.value) for t in by_key["sample"]] == firsts
     assert all(pmt.to_long(t.value) == 255 for t in by_key["packet_len"])
     assert all(0 < pmt.to_double(t.value) < 0.05 for t in by_key["noise"])
+
+
+def test_blocks_for_tagged_streams_take_the_labels():
+    samples, firsts, sent = stream(TETRA, 3, 64)
+    top, packets = gr.top_block(), blocks.message_debug()
+    source = blocks.vector_source_c(samples, False, 1, [tag(first + 2 * 122) for first in firsts])
+    to_messages = pdu.tagged_stream_to_pdu(gr.types.byte_t, "packet_len")
+    top.connect(source, adann.burst_equalizer("qpsk", TETRA.known, tagged_symbol=122), to_messages)
+    top.msg_connect((to_messages, "pdus"), (packets, "store"))
+    top.run()
+    wait_until(lambda: packets.num_messages() == 3)
+    for k in range(3):
+        np.testing.assert_array_equal(pmt.u8vector_elements(pmt.cdr(packets.get_message(k))), sent[k])
+
+
+@pytest.mark.parametrize("level", [3e-5, 3e4])
+def test_the_noise_is_measured_at_any_level(level):
+    """At 45 dB: from a third to four times it, for 25 taps from 255 symbols, and the echo's inverse, add to it."""
+    samples, firsts, sent = stream(TETRA, 1, 64, es_n0=45.0)
+    labels, *_, tags = received(adann.burst_equalizer("qpsk", TETRA.known, tagged_symbol=122, length=12),
+                                (level * samples).astype(np.complex64), [tag(firsts[0] + 244)])
+    np.testing.assert_array_equal(labels, sent[0])
+    noise = next(pmt.to_double(t.value) for t in tags if str(t.key) == "noise")
+    assert 10**-4.5 / 3 < noise < 4 * 10**-4.5
 
 
 def test_bursts_follow_each_other_without_a_pause():
@@ -127,6 +152,7 @@ def test_samples_that_are_no_numbers_cost_their_symbols_at_most():
 
 @pytest.mark.parametrize("given, message", [
     (dict(known_symbols=[255] * 9 + [0] * 9), "known_symbols' longest run of known ones is 9, allowed: 10 to 18"),
+    (dict(known_symbols=[0] * 15 + [4]), "known_symbols' label is 4, allowed: 0 to 3, 255: not known"),
     (dict(known_symbols=[0] * 15), "known_symbols' length is 15, allowed: 16 to 100000"),
     (dict(constellation="oqpsk"), "constellation is oqpsk, allowed: one whose I and Q come together"),
     (dict(complex=False), "complex is 0, allowed: true for a constellation of complex points"),

@@ -3,7 +3,6 @@
 
 import pickle
 import threading
-import time
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +12,7 @@ from gnuradio import adann, blocks, gr
 from gnuradio.adann import core
 from gnuradio.adann.captures.statistics import normalized
 from gnuradio.adann.links.simulation import random_labels, simulate_vcsel
+from waiting import wait_until
 
 SPS, HALF_WINDOW, SYMBOLS = 2, 3, 20_000
 ROUNDING = 2e-6  # of posteriors: windows on samples are decided in pairs, vectors one by one
@@ -242,13 +242,6 @@ class StatusSink(gr.sync_block):
 
     def keep(self, message):
         self.messages.append(pmt.to_python(message))
-
-
-def wait_until(condition, seconds=300):
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.01)
 
 
 def test_status_and_control_while_it_runs(tmp_path):

@@ -12,6 +12,7 @@ from gnuradio.adann.captures.statistics import normalized
 from gnuradio.adann.links.radio_link import RadioLink
 from gnuradio.adann.links.simulation import random_labels, simulate_vcsel
 from gnuradio.adann.offline.training import TrainingSettings, train
+from waiting import wait_until
 
 SYMBOLS, BATCH = 2**16, 512
 VCSEL = Path(__file__).parents[2] / "examples/models/vcsel_pam4.safetensors"
@@ -39,13 +40,6 @@ def started(equalizer, source):
 
 def told(status):
     return [pmt.to_python(status.get_message(i)) for i in range(status.num_messages())]
-
-
-def wait_until(condition, seconds=300):
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.01)
 
 
 def labels_and_estimates(equalizer, samples, items=8192):

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Another model by message, `(load . path)`, while the flowgraph runs."""
 
-import time
-
 import numpy as np
 import pmt
 import pytest
@@ -12,6 +10,7 @@ from gnuradio.adann.captures.statistics import normalized
 from gnuradio.adann.links.radio_link import RadioLink
 from gnuradio.adann.links.simulation import random_labels
 from gnuradio.adann.offline.training import TrainingSettings, train
+from waiting import wait_until
 
 BATCH, SYMBOLS = 256, 2**15
 
@@ -62,11 +61,11 @@ class Running:
         messages = [pmt.to_python(self.status.get_message(i)) for i in range(self.status.num_messages())]
         return [each for each in messages if each["event"] == event]
 
-    def wait_for(self, event, count=1, seconds=300):
-        deadline = time.monotonic() + seconds
-        while len(self.told(event)) < count:
-            assert time.monotonic() < deadline, f"no {event}"
-            time.sleep(0.01)
+    def wait_for(self, event, count=1):
+        wait_until(lambda: len(self.told(event)) >= count)
+
+    def wait_for_labels(self, count):
+        wait_until(lambda: len(self.labels.data()) >= count)
 
     def stop(self):
         self.top.stop()
@@ -116,9 +115,7 @@ def test_it_learns_and_refines_as_the_new_one_does(link, mode, tmp_path):
     for message in pmt.intern("reset"), pmt.cons(pmt.intern("save"), pmt.intern(str(saved))):
         equalizer.to_basic_block()._post(pmt.intern("control"), message)
     run.wait_for("saved")
-    before = len(run.labels.data())
-    while len(run.labels.data()) < before + 4 * SYMBOLS:
-        time.sleep(0.01)
+    run.wait_for_labels(len(run.labels.data()) + 4 * SYMBOLS)
     labels = run.stop()
     assert np.array_equal(core.load_model(str(saved)).network.parameters, core.load_model(right).network.parameters)
     latest = np.arange(labels.size)[-2 * SYMBOLS:]
@@ -167,15 +164,12 @@ def test_a_start_without_a_model_goes_on_from_one(link):
                                 batch=BATCH)
     run = Running(equalizer, samples, rate=1e5)
     run.top.start()
-    while len(run.labels.data()) < 2000:
-        time.sleep(0.01)
+    run.wait_for_labels(2000)
     assert equalizer.network() == "linear"
     run.load(right)
     run.wait_for("loaded")
     assert equalizer.network() == "offline"
-    before = len(run.labels.data())
-    while len(run.labels.data()) < before + 2 * SYMBOLS:
-        time.sleep(0.01)
+    run.wait_for_labels(len(run.labels.data()) + 2 * SYMBOLS)
     labels = run.stop()
     latest = np.arange(labels.size)[-SYMBOLS:]
     assert np.mean(labels[latest] != sent[latest % SYMBOLS]) < 0.05  # by chance 0.75

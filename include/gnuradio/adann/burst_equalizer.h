@@ -41,7 +41,8 @@ struct burst_equalizer_settings {
  *
  * Taps and carrier are fitted to the longest run of known symbols, 10 at least, and then outwards
  * over the whole burst and back (burst_equalizer.h in the core). There is no model, and nothing is
- * kept from one burst to the next. The block waits for a burst's end, and works on it then: some
+ * kept from one burst to the next. The block waits for a burst's end, and works on it then, with memory
+ * that it takes for it: some
  * 0.2 ms a symbol with taps over 6 symbols, 0.5 ms over 14.
  *
  * A start tag that would begin a burst before the one in hand has ended is not looked at. A burst

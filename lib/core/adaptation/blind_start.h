@@ -33,8 +33,8 @@ namespace gr::adann::core {
  * symbols that neither was trained on.
  *
  * What comes before this may have settled late: each time that there are twice as many symbols, another linear
- * equalizer is found blindly from the later half of them, and of both the one goes on that leaves less. Eighths at the
- * beginning of the 32768 that leave twice as much as the later half are forgotten.
+ * equalizer is found blindly from the later half of them, and of both the one of the smaller residual goes on. Eighths
+ * at the beginning of the 32768 with twice the residual of the later half are forgotten.
  *
  * A linear equalizer that explains little is no start: a phase that does not stand still
  * (phase_stands()), or labels farther than 0.4 nats from equally frequent ones. Where the carrier

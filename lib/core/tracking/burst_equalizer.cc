@@ -3,6 +3,7 @@
 
 #include "core/common/checks.h"
 #include "core/common/complex.h"
+#include "core/signal/windows.h"
 #include "core/tracking/tap_bank.h"
 
 #include <algorithm>
@@ -23,7 +24,14 @@ constexpr std::size_t locals[] = { 96, 384 };
 // … and beyond the known ones, before hypotheses are compared.
 constexpr std::size_t compared = 128;
 constexpr std::size_t usual_stretch = 8, most_stretches = 2048;
-constexpr double noise_of_a_seed = 0.1; // of unit power, at least
+// Noise relative to unit power: of a seed; at least, while few symbols confirm themselves, and later.
+constexpr double noise_of_a_seed = 0.1, least_while_growing = 1e-3, least_noise = 1e-6;
+
+// Of any level: as an analogue-to-digital converter counts, too.
+bool is_usable(const std::complex<float>* samples, std::size_t n)
+{
+    return all_usable(reinterpret_cast<const float*>(samples), 2 * n, 1e8f);
+}
 
 } // namespace
 
@@ -76,31 +84,37 @@ void burst_equalizer::equalize(const std::complex<float>* samples,
     };
     if (run.size() < n)
         for (auto& each : tried) {
-            grow(start(each, run), std::min(n, run.size() + compared), each.local);
+            grow(start(each, run), std::min(n, run.size() + compared), locals[0]);
             each.error = noise();
         }
     rank();
     const bool is_clear = tried.size() < 2 || tried[1].error > clear * tried[0].error;
     tried.resize(is_clear ? 1 : 2);
-    if (n > locals[0])
-        for (std::size_t i = tried.size(); i-- > 0;) {
-            tried.push_back(tried[i]);
-            tried.back().local = locals[1];
+    const hypothesis* best = nullptr;
+    std::size_t best_local = 0;
+    double least = still;
+    for (const std::size_t local : locals) {
+        if (best && n <= locals[0])
+            break; // nothing differs
+        for (const auto& each : tried) {
+            equalize_from(each, local, run);
+            if (noise() < least) {
+                least = noise();
+                best = &each;
+                best_local = local;
+            }
         }
-    for (auto& each : tried) {
-        equalize_from(each, run);
-        each.error = noise();
     }
-    const hypothesis last = tried.back();
-    rank();
-    if (tried.front().error < last.error)
-        equalize_from(tried.front(), run);
+    if (best && noise() > least)
+        equalize_from(*best, best_local, run);
     d_frequency = (d_phase[n - 1] - d_phase[0]) / (2 * M_PI * static_cast<double>(n - 1));
 }
 
-void burst_equalizer::equalize_from(const hypothesis& seed, stretch run)
+void burst_equalizer::equalize_from(const hypothesis& seed,
+                                    std::size_t local,
+                                    stretch run)
 {
-    grow(start(seed, run), d_count, seed.local);
+    grow(start(seed, run), d_count, local);
     d_memory = still;
     d_ridge = 1;
     if (d_complex)
@@ -114,7 +128,7 @@ void burst_equalizer::equalize_from(const hypothesis& seed, stretch run)
 // The known symbols of a burst, and nothing else of it.
 burst_equalizer::front burst_equalizer::start(const hypothesis& seed, stretch run)
 {
-    d_symbols.start(std::max(seed.error, noise_of_a_seed));
+    d_symbols.start(noise_of_a_seed);
     std::fill(d_phase.begin(), d_phase.end(), 0.0);
     turn({ 0, d_count }, seed.frequency, run.middle());
     return { run, seed.taps };
@@ -128,19 +142,14 @@ void burst_equalizer::load(const std::complex<float>* samples,
     const std::size_t count = this->samples(n);
     double power = 0;
     for (std::size_t i = 0; i < count; ++i) {
-        const bool usable =
-            std::isfinite(samples[i].real()) && std::isfinite(samples[i].imag());
-        d_samples[i] = usable ? number(samples[i]) : 0;
+        d_samples[i] = is_usable(samples + i, 1) ? number(samples[i]) : 0;
         power += std::norm(d_samples[i]) / static_cast<double>(count);
     }
     const double by = power > 0 ? 1 / std::sqrt(power) : 0;
     for (std::size_t i = 0; i < count; ++i)
         d_samples[i] *= by;
     for (std::size_t i = 0; i < n; ++i) {
-        const auto* at = samples + i * d_sps;
-        d_usable[i] = std::all_of(at, at + d_taps, [](std::complex<float> x) {
-            return std::isfinite(x.real()) && std::isfinite(x.imag());
-        });
+        d_usable[i] = is_usable(samples + i * d_sps, d_taps);
     }
     d_symbols.load(known, d_usable, n);
 }
@@ -216,7 +225,7 @@ burst_equalizer::best_frequency(stretch over,
                 wanted[k * count + c] += times(std::conj(d_window[k]), z);
     }
     const double error = d_fit.best(d_sums, wanted, count, ridges);
-    return { error, frequency(d_fit.hypothesis()), locals[0], d_fit.taps() };
+    return { error, frequency(d_fit.hypothesis()), d_fit.taps() };
 }
 
 // Outwards to `until` symbols at least.
@@ -255,7 +264,7 @@ void burst_equalizer::fit_again(stretch over, std::vector<number>& taps, int dir
 {
     for (int pass = 0; pass < 2; ++pass) {
         decide(over, taps);
-        d_symbols.take(over);
+        d_symbols.take(over, least_while_growing);
         const bool turns = d_complex;
         const hypothesis found = fit(over,
                                      0,
@@ -303,10 +312,10 @@ void burst_equalizer::decide(stretch over, const std::vector<number>& taps)
 void burst_equalizer::smooth()
 {
     decide_by_others(sums_of_others(sums_of_stretches(), d_memory), d_ridge);
-    d_symbols.take({ 0, d_count });
+    d_symbols.take({ 0, d_count }, least_noise);
     if (d_complex) {
         smooth_phase();
-        d_symbols.take({ 0, d_count });
+        d_symbols.take({ 0, d_count }, least_noise);
     }
     for (std::size_t i = 0; i < d_count; ++i) {
         d_labels[i] = d_symbols.label(i);

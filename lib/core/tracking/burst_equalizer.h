@@ -42,7 +42,10 @@ struct burst_settings {
  *
  * The filter is linear and decides from points: a transmitter's curve is not taken off.
  *
- * Memory is taken once for `most` symbols; a burst of n symbols takes time in proportion to n.
+ * A burst of n symbols takes time in proportion to n, and memory beyond what is kept for `most`
+ * symbols, for its sums. Windows, steps and memories were chosen on frames as TETRA, VDL2, HFDL and
+ * DVB-S2 have them (`adann reproduce known`).
+ *
  * Source of the growth: iterative semi-blind estimation by expectation and maximisation, Dempster,
  * Laird, Rubin, J. R. Stat. Soc. B 39, 1977; of the smoothing: forward and backward least squares
  * with exponential windows. */
@@ -67,8 +70,8 @@ public:
     std::size_t samples(std::size_t n) const { return (n - 1) * d_sps + 1 + 2 * reach(); }
 
     /*! The next burst.
-     * \param samples samples(n) of them, real ones with a zero imaginary part; one that is NaN or
-     * infinite counts as zero, and symbols near it are not learnt from
+     * \param samples samples(n) of them, real ones with a zero imaginary part; one that is NaN
+     * or beyond ±1e8 counts as zero, and symbols near it are not learnt from
      * \param known label of each of n symbols, not_known where it is not
      * \throws std::invalid_argument unless n is least_run to `most`, and as many in a row known */
     void equalize(const std::complex<float>* samples,
@@ -86,7 +89,7 @@ public:
 
 private:
     using number = burst_sums::number;
-    //! What growth knows of a burst, beside its symbols' targets.
+    //! How far a burst was equalized, and with which taps.
     struct front {
         stretch grown;
         std::vector<number> taps;
@@ -94,7 +97,6 @@ private:
     struct hypothesis {
         double error;
         double frequency;
-        std::size_t local; //!< symbols that growth fits at once
         std::vector<number> taps;
     };
 
@@ -111,7 +113,7 @@ private:
                               double apart,
                               std::size_t count,
                               burst_fit::ridge_search ridges);
-    void equalize_from(const hypothesis& seed, stretch run);
+    void equalize_from(const hypothesis& seed, std::size_t local, stretch run);
     front start(const hypothesis& seed, stretch run);
     void grow(front from, std::size_t until, std::size_t local);
     void fit_again(stretch over, std::vector<number>& taps, int direction);

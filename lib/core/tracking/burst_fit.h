@@ -45,7 +45,7 @@ public:
     static constexpr std::array ridges{ 0.001, 0.004, 0.016, 0.06, 0.25, 1.0, 4.0 };
     enum class ridge_search {
         all,
-        near, //!< the last one found and those beside it
+        near, //!< the last one found and its neighbours
         same, //!< the last one found
     };
 

@@ -8,8 +8,7 @@
 namespace gr::adann::core {
 
 namespace {
-constexpr double least_noise = 1e-3; // of unit power: that of 30 dB
-constexpr double most_slope = 0.9;   // beyond it (1 - g)² is noise
+constexpr double most_slope = 0.9; // beyond it (1 - g)² is noise
 } // namespace
 
 burst_symbols::burst_symbols(const constellation& points, bool complex, std::size_t most)
@@ -56,7 +55,7 @@ void burst_symbols::start(double noise)
     d_noise = noise;
 }
 
-void burst_symbols::take(stretch over)
+void burst_symbols::take(stretch over, double least_noise)
 {
     double slope = 0;
     for (int round = 0; round < 2; ++round) { // the noise is what they leave

@@ -44,8 +44,8 @@ public:
     void load(const std::uint8_t* known, const std::vector<char>& usable, std::size_t n);
     //! Nothing but the known symbols, and this much noise.
     void start(double noise);
-    //! Posteriors, noise and targets of these from their estimates.
-    void take(stretch over);
+    //! Posteriors, noise and targets of these from their estimates. \param least_noise of unit power
+    void take(stretch over, double least_noise);
 
     std::size_t size() const { return d_count; }
     std::size_t classes() const { return d_points.size(); } //!< M
