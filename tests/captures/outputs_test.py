@@ -4,7 +4,10 @@
 import contextlib
 import errno
 import os
+import pathlib
+import shutil
 import stat
+import sys
 import threading
 from pathlib import Path
 
@@ -112,6 +115,33 @@ def model():
     network = core.network([4, 20_000, 4])
     network.initialize(1)
     return core.model(network, 4, 0, False, "pam4")
+
+
+@pytest.mark.parametrize("write", WRITERS)
+def test_an_interrupt_leaves_nothing_temporary(tmp_path, write):
+    """At each line of the library that makes, moves and removes: a signal comes there, or in a call of the system."""
+    for line in range(10_000):
+        left = line
+
+        def interrupt(frame, event, argument):
+            nonlocal left
+            if frame.f_code.co_filename in (shutil.__file__, pathlib.__file__) and event == "line":
+                left -= 1
+                if left == 0:
+                    raise KeyboardInterrupt
+            return interrupt
+
+        before = sys.gettrace()
+        with contextlib.suppress(KeyboardInterrupt, OSError):  # at one line shutil closes a descriptor twice
+            sys.settrace(interrupt)
+            try:
+                write(tmp_path / "out")
+            finally:
+                sys.settrace(before)
+        assert not [path for path in tmp_path.iterdir() if path.name.startswith(".adann-") or path.suffix == ".part"]
+        if left > 0:
+            break
+    assert 10 < line < 9_999
 
 
 def test_a_model_is_written_into_a_device(tmp_path, model):

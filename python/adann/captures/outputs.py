@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 import shutil
 import stat
 import tempfile
@@ -25,19 +26,29 @@ def is_stream(path: str | Path) -> bool:
     return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
 
 
-def scratch_folder(path: str | Path) -> tempfile.TemporaryDirectory:
-    """A temporary folder from which a file can become `path`: beside what that names, or, where it is a device or a
-    FIFO, where temporary files are."""
-    beside = None if is_stream(path) else _target(path).parent
-    with _naming(path):
-        return tempfile.TemporaryDirectory(dir=beside, prefix=".adann-")
+@contextlib.contextmanager
+def scratch_folder(path: str | Path | None) -> Iterator[Path]:
+    """A temporary folder from which a file can become `path`: beside what that names, or, where it is a device, a
+    FIFO or None, where temporary files are. It is removed at the end, also if an interrupt comes while it is made
+    or removed, as no TemporaryDirectory is."""
+    beside = tempfile.gettempdir() if path is None or is_stream(path) else _target(path).parent
+    folder = Path(beside, f".adann-{secrets.token_hex(8)}")
+    try:
+        with _naming(path or folder):
+            folder.mkdir(mode=0o700)
+        yield folder
+    finally:
+        try:
+            shutil.rmtree(folder, ignore_errors=True)
+        finally:  # the interrupt cut it short
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextlib.contextmanager
 def atomic_output(path: str | Path) -> Iterator[Path]:
     """Yield a temporary path of the same name, whose file becomes `path` if the block ends well."""
     with scratch_folder(path) as scratch:
-        temporary = Path(scratch, Path(path).name)
+        temporary = scratch / Path(path).name
         yield temporary
         _move(temporary, path)
 
@@ -47,8 +58,8 @@ def growing_output(path: str | Path | None) -> Iterator[Path]:
     """Yield the path of a file that grows for a long time: `path` and .part, which becomes `path` if the block ends
     well; None, or a device or a FIFO: a temporary one."""
     if path is None or is_stream(path):
-        with tempfile.TemporaryDirectory(prefix=".adann-") as scratch:
-            temporary = Path(scratch, "part")
+        with scratch_folder(path) as scratch:
+            temporary = scratch / "part"
             yield temporary
             if path is not None:
                 _move(temporary, path)

@@ -59,8 +59,7 @@ def resample(capture: str, sps: int, baud: float | None, sample_rate: float | No
     record = records[0]
     rate = record.sample_rate or 1.0
     said: list[str] = []
-    with about(capture), scratch_folder(capture_files(output)[0]) as folder:
-        scratch = Path(folder)
+    with about(capture), scratch_folder(capture_files(output)[0]) as scratch:
         if carrier:
             record.samples, said = without_carrier(record.samples, rate, scratch)
         baud = baud or record.symbol_rate
