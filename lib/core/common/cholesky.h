@@ -14,13 +14,12 @@
 
 namespace gr::adann::core {
 
-/*! Solves A x = b by Cholesky's factorisation, in place.
+/*! Cholesky's factor L of A = L Lᴴ, in place.
  *
- * \param a m × m, row by row; only its lower half is read. Afterwards its factor.
- * \param b m × n, one column per right-hand side; afterwards the solutions
+ * \param a m × m, row by row; only its lower half is read, and written
  * \returns false if A is singular to working precision */
 template <typename T>
-bool solve(std::vector<T>& a, std::size_t m, std::vector<T>& b, std::size_t n)
+bool factorize(std::vector<T>& a, std::size_t m)
 {
     // Four sums at a time: each addition waits for the one before.
     const auto product = [](const T* row, const T* other, std::size_t count) {
@@ -46,18 +45,43 @@ bool solve(std::vector<T>& a, std::size_t m, std::vector<T>& b, std::size_t n)
             a[i * m + j] /= pivot;
         }
     }
-    for (std::size_t c = 0; c < n; ++c) {
-        for (std::size_t i = 0; i < m; ++i) {
-            for (std::size_t k = 0; k < i; ++k)
-                b[i * n + c] -= times(a[i * m + k], b[k * n + c]);
-            b[i * n + c] /= std::real(a[i * m + i]);
-        }
-        for (std::size_t i = m; i-- > 0;) {
+    return true;
+}
+
+//! Solves L y = b or, `above`, Lᴴ y = b in place. \param b m × n, one column per right-hand side
+template <typename T>
+void substitute(
+    const std::vector<T>& factor, std::size_t m, std::vector<T>& b, std::size_t n, bool above)
+{
+    const auto subtract = [&](std::size_t row, T factor_of, std::size_t other) {
+        for (std::size_t c = 0; c < n; ++c)
+            b[row * n + c] -= times(factor_of, b[other * n + c]);
+    };
+    for (std::size_t step = 0; step < m; ++step) {
+        const std::size_t i = above ? m - 1 - step : step;
+        if (above)
             for (std::size_t k = i + 1; k < m; ++k)
-                b[i * n + c] -= times(conjugate(a[k * m + i]), b[k * n + c]);
-            b[i * n + c] /= std::real(a[i * m + i]);
-        }
+                subtract(i, conjugate(factor[k * m + i]), k);
+        else
+            for (std::size_t k = 0; k < i; ++k)
+                subtract(i, factor[i * m + k], k);
+        for (std::size_t c = 0; c < n; ++c)
+            b[i * n + c] /= std::real(factor[i * m + i]);
     }
+}
+
+/*! Solves A x = b by Cholesky's factorisation, in place.
+ *
+ * \param a m × m, row by row; only its lower half is read. Afterwards its factor.
+ * \param b m × n, one column per right-hand side; afterwards the solutions
+ * \returns false if A is singular to working precision */
+template <typename T>
+bool solve(std::vector<T>& a, std::size_t m, std::vector<T>& b, std::size_t n)
+{
+    if (!factorize(a, m))
+        return false;
+    substitute(a, m, b, n, false);
+    substitute(a, m, b, n, true);
     return true;
 }
 

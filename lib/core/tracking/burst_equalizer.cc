@@ -184,48 +184,45 @@ burst_equalizer::hypothesis burst_equalizer::fit(stretch over,
                                                  std::size_t count,
                                                  burst_fit::ridge_search ridges)
 {
+    // Sums of each part, within which the candidates hardly differ: by 0.06 rad at most.
+    constexpr std::size_t parts = 16;
+    const std::size_t length = (over.size() + parts - 1) / parts;
+    d_parts.assign(parts * d_unknowns, 0);
     d_sums.clear();
-    for (std::size_t i = over.first; i < over.end; ++i)
-        if (d_symbols.weight(i) > 0) {
-            copy_window(i);
-            d_sums.add(d_window.data(), rotated(i), d_symbols.weight(i));
-        }
-    const hypothesis found = best_frequency(over, around, apart, count, ridges);
-    return count == 1 ? found
-                      : best_frequency(over,
-                                       found.frequency,
-                                       apart / 6,
-                                       count,
-                                       burst_fit::ridge_search::same);
-}
-
-burst_equalizer::hypothesis
-burst_equalizer::best_frequency(stretch over,
-                                double around,
-                                double apart,
-                                std::size_t count,
-                                burst_fit::ridge_search ridges)
-{
-    std::vector<number> wanted(d_unknowns * count);
-    const double middle = over.middle();
-    const auto frequency = [&](std::size_t c) {
-        return around +
-               apart * (static_cast<double>(c) - 0.5 * static_cast<double>(count - 1));
-    };
     for (std::size_t i = over.first; i < over.end; ++i) {
-        if (d_symbols.weight(i) == 0)
+        const double weight = d_symbols.weight(i);
+        if (weight == 0)
             continue;
-        const double since = 2 * M_PI * (static_cast<double>(i) - middle);
-        const number step = std::polar(1.0, apart * since);
-        number z = d_symbols.weight(i) *
-                   times(rotated(i), std::polar(1.0, frequency(0) * since));
+        const double since = static_cast<double>(i) - over.middle();
+        const number target = times(d_symbols.target(i),
+                                    std::polar(1.0, d_phase[i] + 2 * M_PI * around * since));
         copy_window(i);
-        for (std::size_t c = 0; c < count; ++c, z = times(z, step))
-            for (std::size_t k = 0; k < d_unknowns; ++k)
-                wanted[k * count + c] += times(std::conj(d_window[k]), z);
+        d_sums.add(d_window.data(), target, weight);
+        number* const part = &d_parts[(i - over.first) / length * d_unknowns];
+        for (std::size_t k = 0; k < d_unknowns; ++k)
+            part[k] += times(std::conj(d_window[k]), weight * target);
     }
-    const double error = d_fit.best(d_sums, wanted, count, ridges);
-    return { error, frequency(d_fit.hypothesis()), d_fit.taps() };
+    hypothesis found{ 0, around, {} };
+    for (const auto search : { ridges, burst_fit::ridge_search::same }) {
+        const double first = found.frequency - 0.5 * apart * static_cast<double>(count - 1);
+        d_wanted.assign(d_unknowns * count, 0);
+        for (std::size_t b = 0; b * length < over.size(); ++b) {
+            const double since =
+                2 * M_PI * static_cast<double>(b * length) + M_PI * static_cast<double>(std::min(length, over.size() - b * length)) - M_PI * static_cast<double>(over.size());
+            number turned = std::polar(1.0, (first - around) * since);
+            const number step = std::polar(1.0, apart * since);
+            for (std::size_t c = 0; c < count; ++c, turned = times(turned, step))
+                for (std::size_t k = 0; k < d_unknowns; ++k)
+                    d_wanted[k * count + c] += times(d_parts[b * d_unknowns + k], turned);
+        }
+        found.error = d_fit.best(d_sums, d_wanted, count, search);
+        found.frequency = first + apart * static_cast<double>(d_fit.hypothesis());
+        if (count == 1)
+            break;
+        apart /= 6;
+    }
+    found.taps = d_fit.taps();
+    return found;
 }
 
 // Outwards to `until` symbols at least.
@@ -333,17 +330,14 @@ void burst_equalizer::straighten()
         slope += d_phase[i] * (static_cast<double>(i) - middle) * 12 / (n * (n * n - 1));
     }
     const double error = choose_memory();
-    const double memory = d_memory, ridge = d_ridge;
     const std::vector<double> grown(d_phase.begin(), d_phase.begin() + d_count);
     for (std::size_t i = 0; i < d_count; ++i)
         d_phase[i] = mean + slope * (static_cast<double>(i) - middle);
     const stretch all{ 0, d_count };
     turn(all, fit(all, 0, 0.2 / n, 9).frequency, n / 2);
-    if (error < choose_memory()) {
+    const auto others = sums_of_others(sums_of_stretches(), d_memory);
+    if (error < decide_by_others(others, d_ridge))
         std::copy(grown.begin(), grown.end(), d_phase.begin());
-        d_memory = memory;
-        d_ridge = ridge;
-    }
 }
 
 // The memory and λ whose taps explain best what they did not learn from; returns the squared error.
@@ -351,17 +345,19 @@ double burst_equalizer::choose_memory()
 {
     double least = still;
     const auto own = sums_of_stretches();
-    for (const double memory : memories) {
-        const auto others = sums_of_others(own, memory);
-        for (const double ridge : { 0.001, 0.01, 0.1 }) {
-            const double error = decide_by_others(others, ridge);
-            if (error < least) {
-                least = error;
-                d_memory = memory;
-                d_ridge = ridge;
-            }
+    const auto compare = [&](double memory, double ridge, const auto& others) {
+        const double error = decide_by_others(others, ridge);
+        if (error < least) {
+            least = error;
+            d_memory = memory;
+            d_ridge = ridge;
         }
-    }
+    };
+    for (const double memory : memories)
+        compare(memory, 0.01, sums_of_others(own, memory));
+    const auto others = sums_of_others(own, d_memory);
+    for (const double ridge : { 0.001, 0.1 })
+        compare(d_memory, ridge, others);
     return least;
 }
 

@@ -108,11 +108,6 @@ private:
                    double apart,
                    std::size_t count,
                    burst_fit::ridge_search ridges = burst_fit::ridge_search::all);
-    hypothesis best_frequency(stretch over,
-                              double around,
-                              double apart,
-                              std::size_t count,
-                              burst_fit::ridge_search ridges);
     void equalize_from(const hypothesis& seed, std::size_t local, stretch run);
     front start(const hypothesis& seed, stretch run);
     void grow(front from, std::size_t until, std::size_t local);
@@ -139,6 +134,7 @@ private:
     std::vector<number> d_samples, d_window;
     burst_fit d_fit;
     burst_sums d_sums;
+    std::vector<number> d_parts, d_wanted; // of the fit
 
     burst_symbols d_symbols;
     std::vector<char> d_usable;  // of each symbol

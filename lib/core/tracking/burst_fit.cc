@@ -82,40 +82,46 @@ double burst_fit::best(const burst_sums& sums,
         all ? ridges.size() - 1 : std::min(d_ridge + beside, ridges.size() - 1);
 
     double least = std::numeric_limits<double>::infinity();
-    const std::size_t columns =
-        count + d_unknowns; // the inverse's, too, for its diagonal
-    d_columns.resize(d_unknowns * columns);
     for (std::size_t r = first; r <= last; ++r) {
         set_load(sums, ridges[r]);
-        std::fill(d_columns.begin(), d_columns.end(), 0);
-        for (std::size_t k = 0; k < d_unknowns; ++k) {
-            std::copy_n(&wanted[k * count], count, &d_columns[k * columns]);
-            d_columns[k * columns + count + k] = 1;
-        }
-        if (!core::solve(d_factor, d_unknowns, d_columns, columns))
+        if (!factorize(d_factor, d_unknowns))
             continue;
-        double freedom = static_cast<double>(d_unknowns); // tr R(R + λD)⁻¹
-        for (std::size_t k = 0; k < d_unknowns; ++k)
-            freedom -= d_load[k] * d_columns[k * columns + count + k].real();
+        d_columns = wanted;
+        substitute(d_factor, d_unknowns, d_columns, count, false);
+        substitute(d_factor, d_unknowns, d_columns, count, true);
+        const double free = std::max(sums.symbols - freedom(), 1e-3);
         for (std::size_t c = 0; c < count; ++c) {
             double rest = sums.power;
             for (std::size_t k = 0; k < d_unknowns; ++k) {
-                const number tap = d_columns[k * columns + c];
+                const number tap = d_columns[k * count + c];
                 rest -= std::real(times(std::conj(tap), wanted[k * count + c])) +
                         d_load[k] * std::norm(tap);
             }
-            const double free = std::max(sums.symbols - freedom, 1e-3);
             const double error = sums.symbols * std::max(rest, 0.0) / (free * free);
             if (error < least) {
                 least = error;
                 d_hypothesis = c;
                 d_ridge = r;
                 for (std::size_t k = 0; k < d_unknowns; ++k)
-                    d_taps[k] = d_columns[k * columns + c];
+                    d_taps[k] = d_columns[k * count + c];
             }
         }
     }
     return least;
+}
+
+// tr R(R + λD)⁻¹, from L of R + λD: the inverse's diagonal is the squared norms of L⁻¹'s columns.
+double burst_fit::freedom()
+{
+    d_inverse.assign(d_unknowns * d_unknowns, 0);
+    for (std::size_t k = 0; k < d_unknowns; ++k)
+        d_inverse[k * d_unknowns + k] = 1;
+    substitute(d_factor, d_unknowns, d_inverse, d_unknowns, false);
+    double sum = static_cast<double>(d_unknowns);
+    for (std::size_t i = 0; i < d_unknowns; ++i)
+        for (std::size_t k = 0; k <= i; ++k)
+            sum -= d_load[k] * std::norm(d_inverse[i * d_unknowns + k]);
+    return sum;
 }
 
 bool burst_fit::solve(const burst_sums& sums, double ridge, std::vector<number>& taps)

@@ -9,6 +9,7 @@ namespace gr::adann::core {
 
 namespace {
 constexpr double most_slope = 0.9; // beyond it (1 - g)² is noise
+constexpr float impossible = 30;   // a label with exp(-30) of the nearest one's likelihood
 } // namespace
 
 burst_symbols::burst_symbols(const constellation& points, bool complex, std::size_t most)
@@ -92,9 +93,10 @@ burst_symbols::number burst_symbols::find_posteriors(std::size_t symbol, double&
     double least = std::numeric_limits<double>::infinity(), sum = 0;
     for (const auto& point : d_points)
         least = std::min(least, std::norm(y - point));
+    const double scale = 1 / (d_noise * (d_complex ? 1 : 2));
     for (std::size_t l = 0; l < classes(); ++l) {
-        p[l] = static_cast<float>(std::exp((least - std::norm(y - d_points[l])) /
-                                           (d_noise * (d_complex ? 1 : 2))));
+        const auto exponent = static_cast<float>((std::norm(y - d_points[l]) - least) * scale);
+        p[l] = exponent < impossible ? std::exp(-exponent) : 0;
         sum += p[l];
     }
     number mean = 0;
