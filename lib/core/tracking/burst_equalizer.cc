@@ -18,11 +18,11 @@ constexpr double still = std::numeric_limits<double>::infinity(); // a memory
 constexpr double memories[] = { still, 1024, 256, 64, 32 };       // symbols
 constexpr double phase_memories[] = { 64, 24, 8 };
 constexpr std::size_t hypotheses_kept = 8;
-constexpr double clear = 1.5; // times the noise of the best of them
+constexpr double clear = 1.5; // times the noise of the best of them: it is wrong
 // Symbols that are fitted at once while it grows.
 constexpr std::size_t locals[] = { 96, 384 };
-// … and beyond the known ones, before hypotheses are compared.
-constexpr std::size_t compared = 128;
+// … and beyond the known ones, each time that hypotheses are compared.
+constexpr std::size_t compared[] = { 32, 128 };
 constexpr std::size_t usual_stretch = 8, most_stretches = 2048;
 // Noise relative to unit power: of a seed; at least, while few symbols confirm themselves, and later.
 constexpr double noise_of_a_seed = 0.1, least_while_growing = 1e-3, least_noise = 1e-6;
@@ -60,7 +60,8 @@ burst_equalizer::burst_equalizer(const constellation& symbols,
       d_usable(settings.most),
       d_phase(settings.most),
       d_labels(settings.most),
-      d_soft(settings.most)
+      d_soft(settings.most),
+      d_posteriors(settings.most * symbols.size())
 {
     if (symbols.is_complex() && !complex)
         refuse("complex", false, "true for a constellation of complex points");
@@ -75,39 +76,44 @@ void burst_equalizer::equalize(const std::complex<float>* samples,
     const stretch run = burst_symbols::longest_run(known, n, classes());
     check_range<std::size_t>("burst's known symbols in a row", run.size(), least_run, n);
 
-    // Each hypothesis from the known symbols alone, a part of the burst, then the two best all of it.
     auto tried = hypotheses(run);
-    const auto rank = [&] {
-        std::sort(tried.begin(), tried.end(), [](const auto& a, const auto& b) {
-            return a.error < b.error;
-        });
-    };
-    if (run.size() < n)
-        for (auto& each : tried) {
-            grow(start(each, run), std::min(n, run.size() + compared), locals[0]);
-            each.error = noise();
-        }
-    rank();
-    const bool is_clear = tried.size() < 2 || tried[1].error > clear * tried[0].error;
-    tried.resize(is_clear ? 1 : 2);
-    const hypothesis* best = nullptr;
-    std::size_t best_local = 0;
+    for (const std::size_t more : compared)
+        drop_hypotheses(tried, run, more);
+    tried.resize(std::min<std::size_t>(tried.size(), 2));
+    std::size_t best = 0;
     double least = still;
-    for (const std::size_t local : locals) {
-        if (best && n <= locals[0])
-            break; // nothing differs
-        for (const auto& each : tried) {
-            equalize_from(each, local, run);
-            if (noise() < least) {
-                least = noise();
-                best = &each;
-                best_local = local;
-            }
+    const auto equalize = [&](std::size_t each, std::size_t local) {
+        equalize_from(tried[each], local, run);
+        if (d_symbols.noise() < least || least == still) {
+            least = d_symbols.noise();
+            best = each;
+            keep_decisions();
         }
+    };
+    for (std::size_t each = 0; each < tried.size(); ++each)
+        equalize(each, locals[0]);
+    if (n > locals[0])
+        equalize(best, locals[1]);
+}
+
+// Grows each from the known symbols alone by so many more, and keeps those that may be the best.
+void burst_equalizer::drop_hypotheses(std::vector<hypothesis>& tried,
+                                      stretch run,
+                                      std::size_t more)
+{
+    const std::size_t until = std::min(d_count, run.size() + more);
+    if (tried.size() < 2 || until == run.size())
+        return;
+    for (auto& each : tried) {
+        grow(start(each, run), until, locals[0]);
+        each.error = d_symbols.noise();
     }
-    if (best && noise() > least)
-        equalize_from(*best, best_local, run);
-    d_frequency = (d_phase[n - 1] - d_phase[0]) / (2 * M_PI * static_cast<double>(n - 1));
+    std::sort(tried.begin(), tried.end(), [](const auto& a, const auto& b) {
+        return a.error < b.error;
+    });
+    const double most = clear * tried[0].error;
+    while (tried.size() > 1 && tried.back().error > most)
+        tried.pop_back();
 }
 
 void burst_equalizer::equalize_from(const hypothesis& seed,
@@ -115,7 +121,7 @@ void burst_equalizer::equalize_from(const hypothesis& seed,
                                     stretch run)
 {
     grow(start(seed, run), d_count, local);
-    d_memory = still;
+    d_fading = still;
     d_ridge = 1;
     if (d_complex)
         straighten();
@@ -259,7 +265,7 @@ void burst_equalizer::grow(front from, std::size_t until, std::size_t local)
 // from the stretch's middle on, else about it.
 void burst_equalizer::fit_again(stretch over, std::vector<number>& taps, int direction)
 {
-    for (int pass = 0; pass < 2; ++pass) {
+    for (const auto search : { burst_fit::ridge_search::near, burst_fit::ridge_search::same }) {
         decide(over, taps);
         d_symbols.take(over, least_while_growing);
         const bool turns = d_complex;
@@ -267,7 +273,7 @@ void burst_equalizer::fit_again(stretch over, std::vector<number>& taps, int dir
                                      0,
                                      turns ? 0.1 / static_cast<double>(over.size()) : 0,
                                      turns ? 7 : 1,
-                                     burst_fit::ridge_search::near);
+                                     search);
         taps = found.taps;
         const auto centre = static_cast<std::size_t>(over.middle());
         turn({ direction > 0 ? centre : 0, direction < 0 ? centre : d_count },
@@ -308,16 +314,25 @@ void burst_equalizer::decide(stretch over, const std::vector<number>& taps)
 // Taps and phases over the whole burst, and its decisions.
 void burst_equalizer::smooth()
 {
-    decide_by_others(sums_of_others(sums_of_stretches(), d_memory), d_ridge);
+    decide_by_others(sums_of_others(sums_of_stretches(), d_fading), d_ridge);
     d_symbols.take({ 0, d_count }, least_noise);
     if (d_complex) {
         smooth_phase();
         d_symbols.take({ 0, d_count }, least_noise);
     }
+}
+
+void burst_equalizer::keep_decisions()
+{
     for (std::size_t i = 0; i < d_count; ++i) {
         d_labels[i] = d_symbols.label(i);
         d_soft[i] = std::complex<float>(d_symbols.estimate(i));
     }
+    std::copy_n(d_symbols.posteriors(), d_count * classes(), d_posteriors.begin());
+    d_noise = d_symbols.noise();
+    d_frequency = (d_phase[d_count - 1] - d_phase[0]) /
+                  (2 * M_PI * static_cast<double>(d_count - 1));
+    d_memory = d_fading;
 }
 
 // The carrier's phase is the straight line nearest to that of growth, if that explains the burst better.
@@ -335,7 +350,7 @@ void burst_equalizer::straighten()
         d_phase[i] = mean + slope * (static_cast<double>(i) - middle);
     const stretch all{ 0, d_count };
     turn(all, fit(all, 0, 0.2 / n, 9).frequency, n / 2);
-    const auto others = sums_of_others(sums_of_stretches(), d_memory);
+    const auto others = sums_of_others(sums_of_stretches(), d_fading);
     if (error < decide_by_others(others, d_ridge))
         std::copy(grown.begin(), grown.end(), d_phase.begin());
 }
@@ -349,15 +364,15 @@ double burst_equalizer::choose_memory()
         const double error = decide_by_others(others, ridge);
         if (error < least) {
             least = error;
-            d_memory = memory;
+            d_fading = memory;
             d_ridge = ridge;
         }
     };
     for (const double memory : memories)
         compare(memory, 0.01, sums_of_others(own, memory));
-    const auto others = sums_of_others(own, d_memory);
+    const auto others = sums_of_others(own, d_fading);
     for (const double ridge : { 0.001, 0.1 })
-        compare(d_memory, ridge, others);
+        compare(d_fading, ridge, others);
     return least;
 }
 

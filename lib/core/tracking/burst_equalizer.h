@@ -33,8 +33,8 @@ struct burst_settings {
  *    (burst_fit.h). Short runs leave several frequencies possible; the best few are hypotheses.
  * 2. Growth: from there the burst is equalized in both directions, a twelfth of what is known at a
  *    time, and fitted again to posterior means of what was decided: all symbols at first, the
- *    nearest 96 or 384 once there are as many. Known symbols on the way are the truth. After 128
- *    more symbols the hypothesis with the least noise is kept, two where it is not clear.
+ *    nearest 96 or 384 once there are as many. Known symbols on the way are the truth. After 32
+ *    and 128 more symbols hypotheses with 1.5 times the least noise are dropped; two are left.
  * 3. Smoothing, three times: taps of each stretch are least squares over the whole burst, which
  *    weigh a symbol at distance d with exp(-d/memory), but for the stretch itself: what is decided
  *    does not confirm itself. The memory is the one which explains stretches best that were not
@@ -81,8 +81,8 @@ public:
     // Of the latest burst:
     const std::uint8_t* labels() const { return d_labels.data(); } //!< decided, or known
     const std::complex<float>* soft() const { return d_soft.data(); }  //!< of unit power
-    const float* posteriors() const { return d_symbols.posteriors(); } //!< (n, M)
-    double noise() const { return d_symbols.noise(); } //!< mean square of soft()'s errors
+    const float* posteriors() const { return d_posteriors.data(); } //!< (n, M)
+    double noise() const { return d_noise; } //!< mean square of soft()'s errors
     double frequency() const { return d_frequency; } //!< of the carrier, cycles a symbol
     //! Symbols over which its taps are averaged; infinite for a link that stands still.
     double memory() const { return d_memory; }
@@ -108,6 +108,7 @@ private:
                    double apart,
                    std::size_t count,
                    burst_fit::ridge_search ridges = burst_fit::ridge_search::all);
+    void drop_hypotheses(std::vector<hypothesis>& tried, stretch run, std::size_t more);
     void equalize_from(const hypothesis& seed, std::size_t local, stretch run);
     front start(const hypothesis& seed, stretch run);
     void grow(front from, std::size_t until, std::size_t local);
@@ -115,6 +116,7 @@ private:
     void decide(stretch over, const std::vector<number>& taps);
     void turn(stretch over, double frequency, double centre);
     void smooth();
+    void keep_decisions();
     void straighten();
     double choose_memory();
     std::size_t stretch_length() const;
@@ -139,10 +141,14 @@ private:
     burst_symbols d_symbols;
     std::vector<char> d_usable;  // of each symbol
     std::vector<double> d_phase; // … of the carrier
+    std::vector<number> d_stretch_taps;
+    double d_fading = 0, d_ridge = 0; // the memory and λ that are in use
+
+    // The best of what was decided.
     std::vector<std::uint8_t> d_labels;
     std::vector<std::complex<float>> d_soft;
-    std::vector<number> d_stretch_taps;
-    double d_frequency = 0, d_memory = 0, d_ridge = 0;
+    std::vector<float> d_posteriors;
+    double d_noise = 0, d_frequency = 0, d_memory = 0;
 };
 
 } // namespace gr::adann::core

@@ -114,13 +114,19 @@ double burst_fit::best(const burst_sums& sums,
 double burst_fit::freedom()
 {
     d_inverse.assign(d_unknowns * d_unknowns, 0);
-    for (std::size_t k = 0; k < d_unknowns; ++k)
-        d_inverse[k * d_unknowns + k] = 1;
-    substitute(d_factor, d_unknowns, d_inverse, d_unknowns, false);
     double sum = static_cast<double>(d_unknowns);
-    for (std::size_t i = 0; i < d_unknowns; ++i)
-        for (std::size_t k = 0; k <= i; ++k)
-            sum -= d_load[k] * std::norm(d_inverse[i * d_unknowns + k]);
+    for (std::size_t i = 0; i < d_unknowns; ++i) {
+        const number* const factor = &d_factor[i * d_unknowns];
+        number* const row = &d_inverse[i * d_unknowns];
+        row[i] = 1;
+        for (std::size_t k = 0; k < i; ++k)
+            for (std::size_t c = 0; c <= k; ++c)
+                row[c] -= times(factor[k], d_inverse[k * d_unknowns + c]);
+        for (std::size_t c = 0; c <= i; ++c) {
+            row[c] /= factor[i].real();
+            sum -= d_load[c] * std::norm(row[c]);
+        }
+    }
     return sum;
 }
 
