@@ -89,6 +89,16 @@ def test_a_channel_that_moves_is_followed():
     assert better >= 9
 
 
+def test_a_slip_beside_the_known_symbols_is_taken_back():
+    """Noise of this burst turns the growth by an eighth next to the 16 known symbols; decided without a look at
+    them, all others would be wrong."""
+    frame = FRAMES["VDL2"]
+    samples, labels = frame.receive(15, 4051)
+    tried = core.burst_equalizer(frame.constellation, frame.SPS, length=LENGTH, most=frame.known.size)
+    decided = tried.equalize(around(samples, frame, tried.reach), frame.known)[0]
+    assert np.mean(decided != labels) < 0.01
+
+
 def test_nothing_is_kept_from_one_burst_to_the_next():
     frame = FRAMES["TETRA"]
     once, again = equalizer(frame), equalizer(frame)

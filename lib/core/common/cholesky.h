@@ -50,8 +50,11 @@ bool factorize(std::vector<T>& a, std::size_t m)
 
 //! Solves L y = b or, `above`, Lᴴ y = b in place. \param b m × n, one column per right-hand side
 template <typename T>
-void substitute(
-    const std::vector<T>& factor, std::size_t m, std::vector<T>& b, std::size_t n, bool above)
+void substitute(const std::vector<T>& factor,
+                std::size_t m,
+                std::vector<T>& b,
+                std::size_t n,
+                bool above)
 {
     const auto subtract = [&](std::size_t row, T factor_of, std::size_t other) {
         for (std::size_t c = 0; c < n; ++c)

@@ -57,6 +57,7 @@ burst_equalizer::burst_equalizer(const constellation& symbols,
       d_fit(d_unknowns, d_middle),
       d_sums(d_unknowns),
       d_symbols(symbols, complex, settings.most),
+      d_rotation(2 * M_PI / static_cast<double>(symbols.symmetries().size())),
       d_usable(settings.most),
       d_phase(settings.most),
       d_labels(settings.most),
@@ -200,8 +201,8 @@ burst_equalizer::hypothesis burst_equalizer::fit(stretch over,
         if (weight == 0)
             continue;
         const double since = static_cast<double>(i) - over.middle();
-        const number target = times(d_symbols.target(i),
-                                    std::polar(1.0, d_phase[i] + 2 * M_PI * around * since));
+        const number target = times(
+            d_symbols.target(i), std::polar(1.0, d_phase[i] + 2 * M_PI * around * since));
         copy_window(i);
         d_sums.add(d_window.data(), target, weight);
         number* const part = &d_parts[(i - over.first) / length * d_unknowns];
@@ -210,11 +211,14 @@ burst_equalizer::hypothesis burst_equalizer::fit(stretch over,
     }
     hypothesis found{ 0, around, {} };
     for (const auto search : { ridges, burst_fit::ridge_search::same }) {
-        const double first = found.frequency - 0.5 * apart * static_cast<double>(count - 1);
+        const double first =
+            found.frequency - 0.5 * apart * static_cast<double>(count - 1);
         d_wanted.assign(d_unknowns * count, 0);
         for (std::size_t b = 0; b * length < over.size(); ++b) {
             const double since =
-                2 * M_PI * static_cast<double>(b * length) + M_PI * static_cast<double>(std::min(length, over.size() - b * length)) - M_PI * static_cast<double>(over.size());
+                2 * M_PI * static_cast<double>(b * length) +
+                M_PI * static_cast<double>(std::min(length, over.size() - b * length)) -
+                M_PI * static_cast<double>(over.size());
             number turned = std::polar(1.0, (first - around) * since);
             const number step = std::polar(1.0, apart * since);
             for (std::size_t c = 0; c < count; ++c, turned = times(turned, step))
@@ -265,7 +269,8 @@ void burst_equalizer::grow(front from, std::size_t until, std::size_t local)
 // from the stretch's middle on, else about it.
 void burst_equalizer::fit_again(stretch over, std::vector<number>& taps, int direction)
 {
-    for (const auto search : { burst_fit::ridge_search::near, burst_fit::ridge_search::same }) {
+    for (const auto search :
+         { burst_fit::ridge_search::near, burst_fit::ridge_search::same }) {
         decide(over, taps);
         d_symbols.take(over, least_while_growing);
         const bool turns = d_complex;
@@ -335,24 +340,83 @@ void burst_equalizer::keep_decisions()
     d_memory = d_fading;
 }
 
-// The carrier's phase is the straight line nearest to that of growth, if that explains the burst better.
+// The carrier's phase becomes a straight line through that of growth and known symbols, if that
+// explains the burst better.
 void burst_equalizer::straighten()
 {
+    const double error = choose_memory();
+    const std::vector<double> grown(d_phase.begin(), d_phase.begin() + d_count);
+    std::vector<double> line = line_through(grown);
+    follow(line);
+    const double slip = slip_of_known();
+    for (auto& each : line)
+        each += slip;
+    follow(line);
+    const double n = static_cast<double>(d_count);
+    const stretch all{ 0, d_count };
+    turn(all, fit(all, 0, 0.2 / n, 9).frequency, n / 2);
+    const double straight =
+        decide_by_others(sums_of_others(sums_of_stretches(), d_fading), d_ridge);
+    if (error < straight)
+        follow(grown);
+}
+
+// Growth may slip: the line is that of the phase's multiple which no slip changes, by its spectrum
+// around the line of least squares, as far as this many slips lead.
+std::vector<double> burst_equalizer::line_through(const std::vector<double>& phase) const
+{
+    constexpr int slips = 4, per_slip = 4;
     const double n = static_cast<double>(d_count), middle = (n - 1) / 2;
     double mean = 0, slope = 0;
     for (std::size_t i = 0; i < d_count; ++i) {
-        mean += d_phase[i] / n;
-        slope += d_phase[i] * (static_cast<double>(i) - middle) * 12 / (n * (n * n - 1));
+        mean += phase[i] / n;
+        slope += phase[i] * (static_cast<double>(i) - middle) * 12 / (n * (n * n - 1));
     }
-    const double error = choose_memory();
-    const std::vector<double> grown(d_phase.begin(), d_phase.begin() + d_count);
+    std::vector<number> sums(2 * slips * per_slip + 1);
+    const double apart = d_rotation / (n * per_slip); // rad a symbol
+    for (std::size_t i = 0; i < d_count; ++i) {
+        const double since = static_cast<double>(i) - middle;
+        const auto multiple = [&](double angle) {
+            return std::polar(1.0, 2 * M_PI / d_rotation * angle);
+        };
+        number turned =
+            multiple(phase[i] - mean - (slope - slips * per_slip * apart) * since);
+        const number step = multiple(-apart * since);
+        for (auto& sum : sums) {
+            sum += turned;
+            turned = times(turned, step);
+        }
+    }
+    const auto best = std::max_element(sums.begin(), sums.end(), [](number a, number b) {
+        return std::norm(a) < std::norm(b);
+    });
+    mean += std::arg(*best) * d_rotation / (2 * M_PI);
+    slope += apart * static_cast<double>(best - sums.begin() - slips * per_slip);
+    std::vector<double> line(d_count);
     for (std::size_t i = 0; i < d_count; ++i)
-        d_phase[i] = mean + slope * (static_cast<double>(i) - middle);
-    const stretch all{ 0, d_count };
-    turn(all, fit(all, 0, 0.2 / n, 9).frequency, n / 2);
-    const auto others = sums_of_others(sums_of_stretches(), d_fading);
-    if (error < decide_by_others(others, d_ridge))
-        std::copy(grown.begin(), grown.end(), d_phase.begin());
+        line[i] = mean + slope * (static_cast<double>(i) - middle);
+    return line;
+}
+
+// By which multiple of the constellation's rotation known symbols are away from their points.
+double burst_equalizer::slip_of_known()
+{
+    number known = 0;
+    for (std::size_t i = 0; i < d_count; ++i)
+        if (d_symbols.is_told(i))
+            known += d_symbols.weight(i) *
+                     times(d_symbols.estimate(i), std::conj(d_symbols.target(i)));
+    return d_rotation * std::round(std::arg(known) / d_rotation);
+}
+
+// The carrier's phases, and what is decided by them.
+void burst_equalizer::follow(const std::vector<double>& phase)
+{
+    for (std::size_t i = 0; i < d_count; ++i)
+        d_symbols.estimate(i) =
+            times(d_symbols.estimate(i), std::polar(1.0, d_phase[i] - phase[i]));
+    std::copy(phase.begin(), phase.end(), d_phase.begin());
+    d_symbols.take({ 0, d_count }, least_noise);
 }
 
 // The memory and λ whose taps explain best what they did not learn from; returns the squared error.

@@ -80,9 +80,9 @@ public:
 
     // Of the latest burst:
     const std::uint8_t* labels() const { return d_labels.data(); } //!< decided, or known
-    const std::complex<float>* soft() const { return d_soft.data(); }  //!< of unit power
-    const float* posteriors() const { return d_posteriors.data(); } //!< (n, M)
-    double noise() const { return d_noise; } //!< mean square of soft()'s errors
+    const std::complex<float>* soft() const { return d_soft.data(); } //!< of unit power
+    const float* posteriors() const { return d_posteriors.data(); }   //!< (n, M)
+    double noise() const { return d_noise; }         //!< mean square of soft()'s errors
     double frequency() const { return d_frequency; } //!< of the carrier, cycles a symbol
     //! Symbols over which its taps are averaged; infinite for a link that stands still.
     double memory() const { return d_memory; }
@@ -118,6 +118,9 @@ private:
     void smooth();
     void keep_decisions();
     void straighten();
+    std::vector<double> line_through(const std::vector<double>& phase) const;
+    double slip_of_known();
+    void follow(const std::vector<double>& phase);
     double choose_memory();
     std::size_t stretch_length() const;
     std::vector<burst_sums> sums_of_stretches();
@@ -139,6 +142,7 @@ private:
     std::vector<number> d_parts, d_wanted; // of the fit
 
     burst_symbols d_symbols;
+    double d_rotation;           // that takes the constellation to itself
     std::vector<char> d_usable;  // of each symbol
     std::vector<double> d_phase; // … of the carrier
     std::vector<number> d_stretch_taps;

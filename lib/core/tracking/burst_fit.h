@@ -72,7 +72,7 @@ private:
 
     std::size_t d_unknowns, d_middle, d_hypothesis = 0, d_ridge = 0;
     std::vector<number> d_factor, d_inverse, d_columns, d_taps; // d_inverse: L⁻¹
-    std::vector<double> d_load; // λD's diagonal
+    std::vector<double> d_load;                                 // λD's diagonal
 };
 
 } // namespace gr::adann::core

@@ -9,7 +9,7 @@ namespace gr::adann::core {
 
 namespace {
 constexpr double most_slope = 0.9; // beyond it (1 - g)² is noise
-constexpr float impossible = 30;   // a label with exp(-30) of the nearest one's likelihood
+constexpr float impossible = 30; // a label with exp(-30) of the nearest one's likelihood
 } // namespace
 
 burst_symbols::burst_symbols(const constellation& points, bool complex, std::size_t most)
@@ -95,7 +95,8 @@ burst_symbols::number burst_symbols::find_posteriors(std::size_t symbol, double&
         least = std::min(least, std::norm(y - point));
     const double scale = 1 / (d_noise * (d_complex ? 1 : 2));
     for (std::size_t l = 0; l < classes(); ++l) {
-        const auto exponent = static_cast<float>((std::norm(y - d_points[l]) - least) * scale);
+        const auto exponent =
+            static_cast<float>((std::norm(y - d_points[l]) - least) * scale);
         p[l] = exponent < impossible ? std::exp(-exponent) : 0;
         sum += p[l];
     }

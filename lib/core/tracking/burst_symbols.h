@@ -59,11 +59,12 @@ public:
     double noise() const { return d_noise; }
     void set_noise(double noise) { d_noise = noise; }
 
-private:
     bool is_told(std::size_t symbol) const
     {
         return is_known(d_known[symbol], classes());
     }
+
+private:
     number told(std::size_t symbol) const { return d_points[d_known[symbol]]; }
     number find_posteriors(std::size_t symbol, double& around);
 
