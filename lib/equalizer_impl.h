@@ -59,6 +59,7 @@ public:
     double modulation_error_ratio() const override;
     std::uint64_t bursts() const override { return d_core.front_status().bursts; }
     std::int64_t known_position() const override;
+    double packet_ber() const override { return d_core.packets().ber(); }
     double frequency() const override { return d_core.front_status().frequency; }
     front_filter_state front_filter() const override;
 
@@ -74,6 +75,7 @@ public:
 private:
     void register_ports();
     void control(const pmt::pmt_t& message);
+    void take_packet(const pmt::pmt_t& message);
     bool obey(const std::string& word, const pmt::pmt_t& value);
     void save(const std::string& path);
     void log(const core::adaptation_event& event);
@@ -117,6 +119,7 @@ private:
     std::atomic<float> d_estimated{ std::numeric_limits<float>::quiet_NaN() };
 
     log_limit d_refusals; // of control messages
+    log_limit d_refused_packets;
     std::mutex d_asking;
     std::set<std::string> d_asked; // paths that are still to be saved to
 

@@ -13,6 +13,8 @@ namespace gr::adann {
 namespace {
 const pmt::pmt_t status_port = pmt::mp("status");
 const pmt::pmt_t control_port = pmt::mp("control");
+const pmt::pmt_t known_port = pmt::mp("known");
+const pmt::pmt_t position_key = pmt::mp("position");
 constexpr double drops_grow = 10; // the share that is trained on, since it was told
 
 // A real number of any type.
@@ -41,6 +43,32 @@ void equalizer_impl::register_ports()
     message_port_register_in(control_port);
     set_msg_handler(control_port,
                     [this](const pmt::pmt_t& message) { control(message); });
+    message_port_register_in(known_port);
+    set_msg_handler(known_port,
+                    [this](const pmt::pmt_t& message) { take_packet(message); });
+}
+
+// In the block's thread, between two calls of work().
+void equalizer_impl::take_packet(const pmt::pmt_t& message)
+{
+    const auto refuse = [&](const std::string& why) {
+        if (d_refused_packets.allows())
+            d_logger->warn("known packet: {:s}{:s}", why, d_refused_packets.left_out());
+    };
+    const bool is_pair = pmt::is_pair(message);
+    pmt::pmt_t position = is_pair ? pmt::car(message) : pmt::PMT_NIL;
+    if (pmt::is_dict(position))
+        position = pmt::dict_ref(position, position_key, pmt::PMT_NIL);
+    const auto first = real(position);
+    if (!first || *first < 0 || !pmt::is_u8vector(pmt::cdr(message)))
+        return refuse("is no PDU (metadata . u8vector of labels) with the number of its "
+                      "first symbol as position");
+    try {
+        d_core.take_packet(static_cast<std::uint64_t>(*first),
+                           pmt::u8vector_elements(pmt::cdr(message)));
+    } catch (const std::invalid_argument& error) {
+        refuse(error.what());
+    }
 }
 
 // In the block's thread, between two calls of work().
@@ -240,6 +268,12 @@ void equalizer_impl::publish(const core::adaptation_event& event)
     add("rejected", pmt::from_uint64(event.rejected()));
     add("rollbacks", pmt::from_uint64(event.rollbacks));
     add("queued", pmt::from_uint64(event.queued));
+    if (event.packets.packets) {
+        add("packets", pmt::from_uint64(event.packets.packets));
+        add("packet_bits", pmt::from_uint64(event.packets.bits));
+        add("packet_errors", pmt::from_uint64(event.packets.errors));
+        add("packet_ber", pmt::from_double(event.packets.ber()));
+    }
     if (d_has_frame)
         add("known_position", pmt::from_long(known_position()));
     if (d_core.has_front_filter()) {

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Known symbols among those that the equalizer decides: at its second input, and as a pattern."""
 
+import threading
+
 import numpy as np
 import pmt
 import pytest
@@ -157,3 +159,92 @@ def test_every_loss_learns_known_labels_as_certain_ones():
         found = core.loss_gradient(net, features, noise, known=labels, loss="self_training", balance=0,
                                    pseudo_label=pseudo_label)
         np.testing.assert_allclose(found[1], expected[1], atol=1e-6)
+
+
+class Decoder(gr.sync_block):
+    """Decodes packets of 256 symbols, whatever their rotation, where fewer than one in four is wrong."""
+
+    def __init__(self, labels, size=256):
+        gr.sync_block.__init__(self, "decoder", [np.uint8], None)
+        self.labels, self.size, self.found = labels, size, np.empty(0, np.uint8)
+        self.rotations = np.array(core.constellation("qpsk").symmetries)
+        self.sent, self.decoded = [], threading.Condition()
+        self.message_port_register_out(pmt.intern("packets"))
+
+    def work(self, input_items, output_items):
+        with self.decoded:
+            self.found = np.r_[self.found, input_items[0]]
+            self.decoded.notify()
+        first = len(self.sent) * self.size
+        while first + self.size <= self.found.size:
+            told = self.labels[first:first + self.size]
+            wrong = [np.mean(turned[told] != self.found[first:first + self.size]) for turned in self.rotations]
+            self.sent.append(min(wrong) < 0.25)
+            if self.sent[-1]:
+                position = pmt.dict_add(pmt.make_dict(), pmt.intern("position"), pmt.from_uint64(first))
+                self.message_port_pub(pmt.intern("packets"),
+                                      pmt.cons(position, pmt.init_u8vector(self.size, list(told))))
+            first += self.size
+        return len(input_items[0])
+
+
+class Paced(gr.sync_block):
+    """Lets samples pass no more than 8192 symbols before their decoder: packets are late by as much at most."""
+
+    def __init__(self, decoder):
+        gr.sync_block.__init__(self, "paced", [np.complex64], [np.complex64])
+        self.decoder = decoder
+
+    def work(self, input_items, output_items):
+        n = min(len(input_items[0]), 2048)
+        with self.decoder.decoded:
+            self.decoder.decoded.wait_for(
+                lambda: self.nitems_written(0) // 2 - self.decoder.found.size < 8192, timeout=600)
+        output_items[0][:n] = input_items[0][:n]
+        return n
+
+
+@pytest.mark.parametrize("tells", [False, True])
+def test_decoded_packets_settle_the_rotation_and_count(model, tells):
+    size, half = 1 << 17, 1 << 16
+    labels = random_labels(size, 22, 2)
+    samples = normalized(LINK.receive(labels, [22, 1]))
+    samples = np.r_[samples[:size], 1j * samples[size:]].astype(np.complex64)
+    block, decoder = adann.equalizer(model, mode="lockstep"), Decoder(labels)
+    paced = Paced(decoder)
+    store, sink, top = blocks.message_debug(), blocks.vector_sink_b(), gr.top_block()
+    top.connect(blocks.vector_source_c(samples), paced, block, sink)
+    top.connect(block, decoder)
+    top.msg_connect(block, "status", store, "store")
+    if tells:
+        top.msg_connect(decoder, "packets", block, "known")
+    top.run()
+    found = np.array(sink.data(), np.uint8)
+    before, after = errors(found, labels, half // 2, half), errors(found, labels, half * 3 // 2, found.size)
+    if not tells:
+        assert after > 0.7 and np.isnan(block.packet_ber())
+        return
+    assert after < 1.3 * before
+    status = pmt.to_python(store.get_message(store.num_messages() - 1))
+    assert status["packet_ber"] == pytest.approx(status["packet_errors"] / status["packet_bits"])
+    assert 0.5 * len(decoder.sent) < status["packets"] <= sum(decoder.sent)
+    wrong = np.unpackbits((found ^ labels[:found.size])[:, None], axis=1).sum() / (2 * found.size)
+    assert block.packet_ber() == pytest.approx(wrong, rel=0.2)
+
+
+@pytest.mark.parametrize("message, said", [
+    (pmt.intern("packet"), "is no PDU"),
+    (pmt.cons(pmt.make_dict(), pmt.init_u8vector(2, [0, 1])), "is no PDU"),
+    (pmt.cons(pmt.from_long(-1), pmt.init_u8vector(2, [0, 1])), "is no PDU"),
+    (pmt.cons(pmt.from_long(0), pmt.init_f32vector(2, [0, 1])), "is no PDU"),
+    (pmt.cons(pmt.from_long(0), pmt.init_u8vector(2, [0, 4])), "label is 4"),
+    (pmt.cons(pmt.from_uint64(10**9), pmt.init_u8vector(2, [0, 1])), "packet's symbols is 1000000000 and 2 on"),
+])
+def test_a_packet_that_does_not_fit_is_refused_by_name(model, message, said, capfd):
+    block = adann.equalizer(model)
+    block.to_basic_block()._post(pmt.intern("known"), message)
+    top = gr.top_block()
+    top.connect(blocks.vector_source_c(np.zeros(1 << 14, np.complex64)), block, blocks.null_sink(1))
+    top.run()
+    logged = capfd.readouterr()
+    assert said in logged.out + logged.err

@@ -89,6 +89,12 @@ struct ber_estimate {
  * other symbols are learnt as without them. The loss "supervised" teaches the network by known symbols
  * only. Labels come out as decided, known or not.
  *
+ * Packets that were decoded and checked come at the message port `known`, as PDUs: a dictionary with
+ * `position`, the number of the first symbol (that of its item at output 0), and a u8vector of labels
+ * as they were sent, 255 where one is not known. They may come 2^18 symbols late. Their wrong bits are
+ * counted (packet_ber()), the network learns them as the truth, and a rotation or a delay that they show is
+ * undone. What they are compared with is kept from the first one on.
+ *
  * Bursts: the setting training_sequence has the labels that each begins with, and the tag
  * training_start_tag is where its first symbol's sample is, as digital::corr_est_cc sets
  * it. From that sequence, 64 symbols, say, the front filter takes its taps and the
@@ -159,7 +165,8 @@ struct ber_estimate {
  * front_filter_state), memory (symbols, 0: it does nothing), residual (dB), mer
  * (modulation error ratio, dB: -residual), evm (error vector magnitude: rms error over
  * the rms of the signal), filter_resets, cycle_slips, frequency (cycles per symbol) and
- * bursts; with known_symbols known_position. In the mode "live"
+ * bursts; with known_symbols known_position; with packets packets, packet_bits, packet_errors and
+ * packet_ber. In the mode "live"
  * steps come at most 20 times a second. Message port `control`: the symbols freeze, resume
  * and reset (to the offline network), a pair, or a dictionary of them: (freeze . bool),
  * (front_filter . bool), (learning_rate . x), (sigma . x) and (epsilon . x), where () is
@@ -226,6 +233,8 @@ public:
     /*! Symbol, below the longest period of known_symbols and counted from the stream's first, at which
      * their frames start; -1: not found. */
     virtual std::int64_t known_position() const = 0;
+    //! The bit error rate of packets that came at `known`, before their decoder; NaN before.
+    virtual double packet_ber() const = 0;
     //! Of the carrier that the front filter removes, cycles per symbol.
     virtual double frequency() const = 0;
     //! After the latest batch.

@@ -337,7 +337,7 @@ void adaptive_equalizer::save(const std::string& path, const model& saved)
 void adaptive_equalizer::report(const learner_event& event)
 {
     if (d_on_event)
-        d_on_event({ event, d_dropped, queued(), front_status(), d_end });
+        d_on_event({ event, d_dropped, queued(), front_status(), d_end, packets() });
 }
 
 } // namespace gr::adann::core

@@ -80,6 +80,7 @@ adaptive_equalizer::adaptive_equalizer(
       d_floats((d_batch - 1) * stride + initial.window.dimension()),
       d_decided(d_batch),
       d_posteriors(d_batch * initial.net.outputs()),
+      d_packets(initial.symbols, stride, initial.window.dimension(), d_batch),
       d_queue(d_adapts ? queue_slots(d_batch, d_floats) : 0,
               { std::vector<float>(d_floats),
                 std::vector<std::uint8_t>(d_batch),
@@ -135,6 +136,7 @@ void adaptive_equalizer::start()
     if (d_frame)
         d_frame->start();
     d_known_position = 0;
+    d_packets.start();
     d_using = d_parts.get();
     d_using->start();
     d_left_labels = nullptr;
@@ -280,6 +282,12 @@ void adaptive_equalizer::change_training(change make)
     training_settings::visit(changed, setting_checks{});
     d_training = changed;
     d_settings_changed = true;
+}
+
+packet_count adaptive_equalizer::packets() const
+{
+    const std::lock_guard<std::mutex> lock(d_mutex);
+    return d_packet_count;
 }
 
 front_filter_status adaptive_equalizer::front_status() const

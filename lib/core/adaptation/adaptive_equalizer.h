@@ -9,6 +9,7 @@
 
 #include "core/adaptation/blind_start.h"
 #include "core/adaptation/deciding_parts.h"
+#include "core/adaptation/decoded_packets.h"
 #include "core/adaptation/handover.h"
 #include "core/adaptation/learner.h"
 #include "core/adaptation/replay.h"
@@ -37,6 +38,7 @@ struct adaptation_event : learner_event {
     std::size_t queued;        //!< batches not yet learnt from, that of a step included
     front_filter_status front; //!< of the front filter, if there is one
     std::uint64_t symbols; //!< decided since start(), up to the end of the latest batch
+    packet_count packets;  //!< of take_packet()
 };
 
 /*! Decides feature vectors and has a learner learn from them, in live mode in a thread of its
@@ -157,6 +159,17 @@ public:
      * \return how many were written; 0: all have been */
     std::size_t
     flush(std::uint8_t* labels, std::size_t room, float* posteriors = nullptr);
+
+    /*! A packet that was decoded and checked: its symbols are known from now on. They are counted
+     * against the labels that were handed out, the network learns them as the truth, in batches
+     * between the others, and where they say that decisions are rotated or late, so does the front
+     * filter. The first packet only has what follows kept: decided_past::symbols. Belongs to
+     * decide()'s thread.
+     * \param first its first symbol, counted from the first one handed out since start()
+     * \param labels see decoded_packets::take(), also for what it throws */
+    void take_packet(std::uint64_t first, std::vector<std::uint8_t> labels);
+    //! How many of these were compared, and what that found.
+    packet_count packets() const;
 
     /*! The next vector is the first symbol of a burst, which begins with this training
      * sequence: the front filter takes its taps and carrier from it (front_filter::train()), and
@@ -288,6 +301,7 @@ private:
                  const std::uint8_t* decided,
                  const std::uint8_t* known_labels);
     void note_known(const std::uint8_t* known_labels, std::size_t n);
+    void collect_packet();
     void leave_batch();
     void tell(const front_filter& front);
     template <typename change>
@@ -342,6 +356,8 @@ private:
     std::optional<known_frame> d_frame;             // of what nobody tells
     std::atomic<std::size_t> d_known_position{ 0 }; // its, and one
     hindsight d_latest;                             // up to the last of them
+    decoded_packets d_packets;
+    std::size_t d_changes = 0;   // of delay and rotation, the front filter's
     batch* d_filling = nullptr;  // null while the current batch is not learnt from
     std::size_t d_position = 0;  // in the current batch
     std::uint64_t d_symbols = 0; // since the start
@@ -373,6 +389,7 @@ private:
     // Between anyone and the adapter: neither decisions nor a step hold this lock.
     mutable std::mutex d_mutex;
     learner_status d_status;
+    packet_count d_packet_count;
     training_settings d_training;
     bool d_settings_changed = false;
     bool d_reset_requested = false;

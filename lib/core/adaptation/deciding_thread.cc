@@ -34,12 +34,19 @@ adaptive_equalizer::written adaptive_equalizer::decide(const feature_view& view,
             n = std::min(n, d_frame->left());
             known = d_frame->next();
         }
+        const std::size_t changes = d_changes;
         const feature_view part =
             decide_some(view.from(done, n), known, decided, of_decided);
-        all.labels += hand_out(part,
-                               of_decided,
-                               labels + all.labels,
-                               posteriors ? posteriors + all.labels * classes : nullptr);
+        const std::size_t out =
+            hand_out(part,
+                     of_decided,
+                     labels + all.labels,
+                     posteriors ? posteriors + all.labels * classes : nullptr);
+        d_packets.see(part);
+        if (d_changes != changes)
+            d_packets.change_channel();
+        d_packets.hand_out(labels + all.labels, out);
+        all.labels += out;
         if (!soft || kind != soft_symbol_kind::received)
             d_left_points = nullptr; // nobody takes them
         if (soft)
@@ -98,8 +105,10 @@ std::size_t
 adaptive_equalizer::flush(std::uint8_t* labels, std::size_t room, float* posteriors)
 {
     for (refined_stream* const from : { d_left_labels, d_using->refined.get() })
-        if (const std::size_t n = from ? from->flush(labels, room, posteriors) : 0)
+        if (const std::size_t n = from ? from->flush(labels, room, posteriors) : 0) {
+            d_packets.hand_out(labels, n);
             return n;
+        }
     return 0;
 }
 
@@ -168,6 +177,7 @@ feature_view adaptive_equalizer::decide_some(const feature_view& view,
     else
         front.decided(labels, known_labels, n, d_using->runs, net);
     d_latest = front.latest();
+    d_changes = front.changes();
     if (n == d_untrained && d_paused && front.status().bursts == d_bursts)
         d_between = true; // no burst has begun
     if (d_position + n == d_batch || n == d_untrained)
@@ -192,6 +202,7 @@ void adaptive_equalizer::adopt()
     d_left_labels = d_using->refined.get();
     d_left_points = d_using->soft.get();
     d_using = latest;
+    d_packets.change_network();
 }
 
 // For the start: what input 1 or the training sequence tells.
@@ -234,6 +245,8 @@ void adaptive_equalizer::collect(const feature_view& view,
 {
     const bool learns = !d_frozen && !d_between && !d_untrained;
     if (d_position == 0) {
+        if (learns && d_started)
+            collect_packet();
         const bool due = learns && is_due();
         d_filling = due ? d_queue.free_slot() : nullptr;
         if (!d_filling && due)
@@ -275,6 +288,42 @@ void adaptive_equalizer::collect(const feature_view& view,
         else
             d_wake.post();
     }
+}
+
+// What a packet told, a batch of it at most between two others.
+void adaptive_equalizer::collect_packet()
+{
+    batch* const slot = d_packets.is_waiting() ? d_queue.free_slot() : nullptr;
+    if (!slot)
+        return;
+    slot->begin(false, d_using, false, false);
+    if (!d_packets.next_batch(
+            slot->samples.data(), slot->labels.data(), slot->truth.data()))
+        return;
+    slot->tells = true;
+    slot->end = d_symbols;
+    slot->apart = 1;
+    d_queue.push();
+    if (d_lockstep)
+        serve();
+    else
+        d_wake.post();
+}
+
+void adaptive_equalizer::take_packet(std::uint64_t first,
+                                     std::vector<std::uint8_t> labels)
+{
+    d_packets.take(first, std::move(labels));
+    {
+        const std::lock_guard<std::mutex> lock(d_mutex);
+        d_packet_count = d_packets.counted();
+    }
+    const displacement by = d_packets.displaced();
+    if (by.none() || !d_using->front)
+        return;
+    d_using->front->enter().displace(by);
+    d_using->front->leave();
+    d_packets.change_channel();
 }
 
 void adaptive_equalizer::begin_burst(const std::vector<std::uint8_t>& training)

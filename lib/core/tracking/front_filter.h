@@ -171,6 +171,14 @@ public:
         return d_stream.carrier ? d_stream.carrier->latest() : hindsight();
     }
 
+    //! Symbols that became known late show that decisions are displaced; undone with the next update.
+    void displace(displacement by) { d_recovery.displace(by); }
+    //! Times that delay or rotation may have changed.
+    std::size_t changes() const
+    {
+        return d_recovery.changes() + (d_stream.carrier ? d_stream.carrier->slips() : 0);
+    }
+
     /*! The next n symbols are these, if what comes agrees with them.
      * \param n least_training() to most_training */
     void train(const std::uint8_t* labels, std::size_t n);

@@ -174,17 +174,19 @@ void recovery::resolve(tracked_stream& stream, std::size_t blocks, bool may_star
     const std::size_t n = blocks * tracked_stream::block;
     // Symbols are estimated once those around them are decided, of float samples with the next update.
     const std::size_t behind = stream.target.reach() + around + (carrier ? 0 : n);
+    const displacement shown = std::exchange(d_shown, {});
     if (history.known() < n + behind + around || !is_used() || is_lost(stream))
         return;
     for (std::size_t k = history.next() - behind - n; k < history.next() - behind; ++k)
         if (history.is_told(k))
             d_ambiguity.take(history.truth(k), history.estimates(k), history.decided(k));
-    const displacement by = d_ambiguity.found();
+    const displacement by = shown.none() ? d_ambiguity.found() : shown;
     if (by.none())
         return;
     d_ambiguity.reset();
     if (by.later == 0 && carrier) {
         carrier->turn_aside(history, by.turned);
+        ++d_changes;
     } else {
         const std::size_t turns = d_symmetries.size();
         const std::size_t latest = std::min(history.known(), blind_symbols);
@@ -564,6 +566,14 @@ bool recovery::start(tracked_stream& stream,
     ++d_resets;
     happens(recovery_event::starts);
     return true;
+}
+
+void recovery::happens(recovery_event event)
+{
+    const bool was_used = is_used();
+    d_state = after(d_state, event);
+    d_changes += event == recovery_event::starts || event == recovery_event::trains ||
+                 event == recovery_event::resets || is_used() != was_used;
 }
 
 void recovery::start_from(tracked_stream& stream, const carrier_line::line& found)

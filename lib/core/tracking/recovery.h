@@ -141,6 +141,10 @@ public:
     void check(const tracked_stream& stream);
     //! Labels are known.
     void tell();
+    //! Symbols that became known show this one: resolve() undoes it.
+    void displace(displacement by) { d_shown = by; }
+    //! Times that delay or rotation may have changed.
+    std::size_t changes() const { return d_changes; }
     /*! Undoes a rotation or a delay that known symbols show.
      * \param blocks,may_start as supervise() has them */
     void resolve(tracked_stream& stream, std::size_t blocks, bool may_start);
@@ -154,7 +158,7 @@ public:
     void state(archive& members);
 
 private:
-    void happens(recovery_event event) { d_state = after(d_state, event); }
+    void happens(recovery_event event);
     bool was_lost() const;
     bool is_due(const tracked_stream& stream, std::size_t blocks);
     void test(tracked_stream& stream, const network_decider& decides, bool may_start);
@@ -183,6 +187,8 @@ private:
     float d_noise, d_chance; // mean square residuals: as trained, of decisions at random
     judge d_judge;
     ambiguity d_ambiguity;
+    displacement d_shown; // by symbols that were known late
+    std::size_t d_changes = 0;
     last_channel d_channel; // when it was last settled
     label_power d_power;
     std::shared_ptr<blind_decisions> d_blind; // copies share it: it keeps nothing

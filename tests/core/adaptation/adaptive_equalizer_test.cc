@@ -149,6 +149,32 @@ BOOST_AUTO_TEST_CASE(known_labels_teach_an_untrained_network)
     BOOST_TEST(errors(0) > errors(symbols / 2));
 }
 
+BOOST_AUTO_TEST_CASE(packets_teach_an_untrained_network)
+{
+    for (const bool told : { false, true }) {
+        settings.loss = loss_kind::self_training;
+        settings.learning_rate = 0.02f;
+        settings.average = 0;
+        adaptive_equalizer equalizer(initial, 1, settings);
+        equalizer.start();
+        labels.resize(symbols);
+        std::vector<float> ignored(2 * 1000);
+        for (std::size_t done = 0; done < symbols; done += 1000) {
+            equalizer.decide(
+                view().from(done, 1000), nullptr, &labels[done], ignored.data());
+            if (told && done >= 3000) // each symbol, 3000 late
+                equalizer.take_packet(done - 3000,
+                                      { &sent[done - 3000], &sent[done - 2000] });
+        }
+        if (told) {
+            BOOST_TEST(errors(symbols / 2) < 60u); // as with known labels
+            BOOST_TEST(equalizer.packets().packets == symbols / 1000 - 7);
+            BOOST_TEST(equalizer.packets().bits == (symbols - 7000));
+        } else
+            BOOST_TEST(errors(symbols / 2) > 1000u);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(an_estimate_that_is_older_than_the_queue_is_not_trustworthy)
 {
     settings.learning_rate = 0;
