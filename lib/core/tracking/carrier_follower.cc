@@ -159,14 +159,16 @@ void carrier_follower::measure(sample_history& history,
         const bool is_soft = !d_searching && !hard;
         if (is_soft)
             target.soften(history, symbol, step);
-        if (is_soft && target.hides_phase()) {
+        const float* const expected = is_soft && target.hides_phase()
+                                          ? target.aim_known(history, symbol, step)
+                                          : target.aim(history, symbol, step, hard);
+        if (expected)
+            d_loop.measure(expected,
+                           history.filtered(first),
+                           first,
+                           !hard && target.is_uncertain());
+        else
             d_loop.skip(first);
-            continue;
-        }
-        d_loop.measure(target.aim(history, symbol, step, hard),
-                       history.filtered(first),
-                       first,
-                       !hard && target.is_uncertain());
     }
 }
 

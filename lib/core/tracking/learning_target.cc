@@ -53,9 +53,30 @@ void learning_target::soften(sample_history& history, std::size_t symbol, std::s
     for (std::size_t k = 0; k < n; ++k) {
         *history.estimates(symbol + k) =
             d_points[*history.labels(symbol + k)] + found[k].received;
-        if (history.is_told(symbol + k))
-            found[k] = {};
     }
+    take_known(history, symbol, n);
+}
+
+// What is known is certain, but for few among many that their estimates contradict.
+void learning_target::take_known(sample_history& history, std::size_t symbol, std::size_t n)
+{
+    const float v = variance() * d_excess;
+    const auto contradicts = [&](std::size_t k) {
+        const float away = std::norm(history.decisions(k)->received);
+        const float power = std::norm(*history.estimates(k));
+        // One in ten may be known wrongly: as random data. See ambiguity.
+        return away / v > std::log(9 * (1 + v) / v) + power / (1 + v);
+    };
+    std::size_t known = 0, contradicted = 0;
+    for (std::size_t k = symbol; k < symbol + n; ++k)
+        if (history.is_told(k)) {
+            ++known;
+            contradicted += contradicts(k);
+        }
+    const bool drops = 4 * contradicted <= known;
+    for (std::size_t k = symbol; k < symbol + n; ++k)
+        if (history.is_told(k) && !(drops && contradicts(k)))
+            *history.decisions(k) = {};
 }
 
 float* learning_target::aim(const sample_history& history,
@@ -67,6 +88,19 @@ float* learning_target::aim(const sample_history& history,
     if (d_slope > 0 && !hard)
         d_soft.aim(
             history.decisions(symbol), n, std::min(d_turning, most_slope), expected);
+    return expected;
+}
+
+float* learning_target::aim_known(const sample_history& history,
+                                  std::size_t symbol,
+                                  std::size_t n)
+{
+    if (history.untold(symbol, n) == n)
+        return nullptr;
+    float* const expected = expect(history.labels(symbol), n);
+    for (std::size_t k = 0; k < n; ++k)
+        if (!history.is_told(symbol + k))
+            std::fill_n(expected + k * d_waveform->stride(), d_waveform->stride(), 0.0f);
     return expected;
 }
 

@@ -62,6 +62,9 @@ public:
     float*
     aim(const sample_history& history, std::size_t symbol, std::size_t n, bool hard);
 
+    //! The same of known symbols alone, zero elsewhere; null if there are none.
+    float* aim_known(const sample_history& history, std::size_t symbol, std::size_t n);
+
     //! What the taps aim at in a block.
     struct block {
         float* expected; //!< interleaved; valid until the next call
@@ -81,6 +84,8 @@ public:
     }
 
 private:
+    void take_known(sample_history& history, std::size_t symbol, std::size_t n);
+
     std::shared_ptr<const expected_waveform> d_waveform;
     soft_decisions d_soft;
     std::vector<std::complex<float>> d_points; // of labels, of unit power

@@ -243,7 +243,10 @@ void recovery::test(tracked_stream& stream,
     judge::verdict found = compare(stream, decides);
     if (!was_used)
         find_echoes(stream);
-    if (found == judge::verdict::displaced && is_continuous(stream))
+    // Known symbols say themselves whether labels are late or rotated: resolve().
+    const std::size_t n = judge::symbols;
+    const bool has_known = stream.history.untold(stream.history.latest(n), n) < n;
+    if (found == judge::verdict::displaced && (has_known || is_continuous(stream)))
         found = judge::verdict::open;
     const bool exceeds = is_lost(stream);
     const bool leads = exceeds && found == judge::verdict::clear;

@@ -25,8 +25,9 @@ from .cells import Progress, at_cell, run_cells
 from .comparators import unit_points
 from .page import markdown
 
-LENGTHS = {"TETRA": 5, "VDL2": 6, "HFDL": 14, "DVB-S2": 6}  # symbols that taps span, of all receivers
-POINTS = {"TETRA": (10, 13, 16, 20), "VDL2": (14, 15, 16, 18), "HFDL": (18, 22, 26, 30), "DVB-S2": (14, 15, 16, 18)}
+LENGTHS = {"TETRA": 5, "VDL2": 6, "HFDL": 14, "DVB-S2": 6, "DMR": 4}  # symbols that taps span, of all receivers
+POINTS = {"TETRA": (10, 13, 16, 20), "VDL2": (14, 15, 16, 18), "HFDL": (18, 22, 26, 30), "DVB-S2": (14, 15, 16, 18),
+          "DMR": (15, 18, 21, 24)}
 STEPS = (0.03, 0.1, 0.3)
 OURS, ALL_KNOWN, LMS, STILL = "AdaNN", "all symbols known", "LMS", "known symbols only"
 LOST = 0.01  # part of the symbols
@@ -35,7 +36,7 @@ _RIDGE = 0.01  # of least squares over the known symbols, relative to the mean d
 
 
 # Bursts at each point.
-SIZES = {"full": {"TETRA": 100, "VDL2": 100, "HFDL": 30, "DVB-S2": 30}, "quick": {"TETRA": 60}}
+SIZES = {"full": {"TETRA": 100, "VDL2": 100, "HFDL": 30, "DVB-S2": 30, "DMR": 200}, "quick": {"TETRA": 60}}
 
 
 def run(directory: Path, scale: str = "full", progress: Progress | None = None) -> None:
@@ -50,7 +51,8 @@ def losses(name: str, es_n0: float, bursts: int) -> dict[str, float]:
     """Part of the bursts that each receiver loses."""
     frame = FRAMES[name]
     points = unit_points(core.constellation(frame.constellation))
-    ours = core.burst_equalizer(frame.constellation, frame.SPS, length=LENGTHS[name], most=frame.known.size)
+    ours = core.burst_equalizer(frame.constellation, frame.SPS, complex=bool(abs(points.imag).max() > 0),
+                                length=LENGTHS[name], most=frame.known.size)
     lost: dict[str, list] = {OURS: [], ALL_KNOWN: [], STILL: [], **{f"{LMS}, step {step:g}": [] for step in STEPS}}
     for seed in range(bursts):
         samples, labels = frame.receive(es_n0, seed)
@@ -113,8 +115,7 @@ def _around(samples: npt.NDArray, frame: Frame, reach: int) -> npt.NDArray:
 
 def _still(samples: npt.NDArray, frame: Frame, seed: int, reach: int) -> npt.NDArray:
     """Windows (N, taps) without the carrier's offset, of unit power."""
-    turned = samples * np.exp(-2j * np.pi * frame.offset(seed) / frame.SPS * np.arange(samples.size))
-    around = _around(turned, frame, reach)
+    around = _around(frame.without_carrier(samples, seed), frame, reach)
     windows = np.lib.stride_tricks.sliding_window_view(around, 2 * reach + 1)[::frame.SPS].astype(complex)
     return windows / np.sqrt(np.mean(abs(windows) ** 2))
 

@@ -78,6 +78,10 @@ class Frame:
         seeds = [seed] if isinstance(seed, int) else list(seed)
         return self._offset(np.random.default_rng([3, *seeds]))
 
+    def without_carrier(self, samples: npt.NDArray, seed: int | Sequence[int]) -> npt.NDArray[np.complex128]:
+        """Samples of receive() with this seed, without the carrier's offset."""
+        return samples * np.exp(-2j * np.pi * self.offset(seed) / self.SPS * np.arange(samples.size))
+
     def _offset(self, random):
         return random.uniform(-self.carrier, self.carrier)
 
@@ -89,14 +93,52 @@ class Frame:
         return np.exp(2j * np.pi * np.outer(np.arange(samples), frequencies)) @ weights
 
 
+@dataclass(frozen=True)
+class DiscriminatorFrame(Frame):
+    """Real symbols that modulate a frequency, through a discriminator: samples have no imaginary part.
+
+    deviation: of a level of 1, cycles a symbol, where levels have unit power. The carrier's offset adds a constant.
+    es_n0 is that at the receiver's input; its filter is 2 * BAND cycles a symbol wide.
+    """
+
+    deviation: float = 0.3
+
+    BAND: ClassVar[float] = 1.25
+
+    def through(self, labels: npt.NDArray[np.uint8], es_n0: float,
+                seed: int | Sequence[int]) -> npt.NDArray[np.complex64]:
+        random = np.random.default_rng(seed)
+        offset = self._offset(random)
+        link = RadioLink(self.constellation, echo=0, snr=es_n0)
+        margin = OVERSAMPLED * self.MARGIN
+        sent = np.zeros(OVERSAMPLED * labels.size + 2 * margin)
+        sent[margin:-margin] = link.rays(labels, random).real
+        turns = np.cumsum(self.deviation * sent + offset) / OVERSAMPLED
+        timing = random.uniform(-0.25, 0.25)
+        power = sum(amplitude**2 for _, amplitude in self.rays)
+        received = sum(amplitude / np.sqrt(power) * self._gain(sent.size, random)
+                       * _later(np.exp(2j * np.pi * turns), OVERSAMPLED * (delay + timing))
+                       for delay, amplitude in self.rays)
+        spectrum = np.fft.fft(received + link.noise(sent.size, random))
+        spectrum[abs(np.fft.fftfreq(sent.size, 1 / OVERSAMPLED)) > self.BAND] = 0
+        inside = np.fft.ifft(spectrum)
+        turned = np.angle(inside[1:] * inside[:-1].conj()) / (2 * np.pi)
+        return matched(np.r_[turned, 0] * OVERSAMPLED / self.deviation).real.astype(np.complex64)
+
+    def without_carrier(self, samples: npt.NDArray, seed: int | Sequence[int]) -> npt.NDArray[np.complex128]:
+        return samples - self.offset(seed) / self.deviation
+
+
 def _later(wave, samples):
     turned = np.exp(-2j * np.pi * samples * np.fft.fftfreq(wave.size))
     return np.fft.ifft(np.fft.fft(wave) * turned)
 
 
-def _known(symbols, runs, bits):
-    """So many symbols, of which runs (first, count) are known."""
+def _known(symbols, runs, bits, of=None):
+    """So many symbols, of which runs (first, count) are known; of these labels only, if given."""
     labels = random_labels(symbols, 11, bits)
+    if of is not None:
+        labels = np.array(of, np.uint8)[labels % len(of)]
     known = np.full(symbols, _NOT_KNOWN, np.uint8)
     for first, count in runs:
         known[first:first + count] = labels[first:first + count]
@@ -116,4 +158,6 @@ FRAMES = {
     # 36 pilots behind each 1440 symbols, 90 at the start; a tube near saturation, phase noise.
     "DVB-S2": Frame("16apsk", _known(90 + 5 * 1476, [(0, 90), *((90 + 1476 * k + 1440, 36) for k in range(5))], 4),
                     carrier=1e-3, linewidth=1e-5, amplifier="rapp", back_off=6),
+    # 4800 Bd behind a discriminator, 24 outer levels in the middle of 132; a vehicle's fading at 30 Hz.
+    "DMR": DiscriminatorFrame("pam4", _known(132, [(54, 24)], 2, of=(0, 2)), doppler=6e-3, carrier=0.03),
 }
