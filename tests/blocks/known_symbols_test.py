@@ -2,6 +2,7 @@
 """Known symbols among those that the equalizer decides: at its second input, and as a pattern."""
 
 import threading
+from dataclasses import replace
 
 import numpy as np
 import pmt
@@ -10,6 +11,7 @@ from gnuradio import adann, blocks, gr
 from gnuradio.adann import core
 from gnuradio.adann.captures.statistics import normalized
 from gnuradio.adann.experiments.bursts import network_for
+from gnuradio.adann.experiments.coded import LINKS
 from gnuradio.adann.links.radio_link import RadioLink
 from gnuradio.adann.links.simulation import random_labels
 
@@ -69,6 +71,30 @@ def test_pilots_settle_the_rotation_after_a_jump(model, received, loss, wrong):
     usual = errors(found, labels, half // 2, half)
     assert errors(found, labels, half + 512, found.size) < 1.3 * usual
     assert block.front_filter().slips == 1
+
+
+@pytest.fixture(scope="module")
+def noisy():
+    """8PSK with one wrong bit in ten, whose decisions hide a phase; and a model of the link."""
+    link = replace(LINKS["8PSK"], snr=6.5)
+    return link, network_for(link)
+
+
+@pytest.mark.parametrize("moves", [{"carrier": 1e-5}, {"linewidth": 1e-5}], ids=["carrier", "linewidth"])
+def test_pilots_measure_the_carrier_where_decisions_hide_it(noisy, moves):
+    """0.29 to 0.32 of the symbols are wrong, of seeds 22 to 24, as on a link that stands still; without pilots 0.35
+    to 1. Of 16,384 symbols one deviation is 0.004."""
+    link, model = noisy
+    labels = random_labels(SYMBOLS, 22, 3)
+    samples = normalized(replace(link, **moves).receive(labels, [22, 1])).astype(np.complex64)
+    told = pilots(labels, count=8)
+    false = told.copy()
+    some = (np.random.default_rng(3).random(told.size) < 0.1) & (told != UNKNOWN)
+    false[some] = (false[some] + 1) % 8
+    middle = SYMBOLS // 4, SYMBOLS * 3 // 4
+    wrong = [errors(run(adann.equalizer(model, mode="lockstep"), samples, known), labels, *middle)
+             for known in (told, false, None)]
+    assert max(wrong[:2]) < 0.335 < wrong[2]
 
 
 def test_without_pilots_the_rotation_stays(model, received):

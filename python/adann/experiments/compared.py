@@ -21,7 +21,7 @@ PARTS = 4             # of a stream, that figures are given of
 HALF_WINDOW = 6
 LABELLED = 4096       # symbols that LMS knows the labels of
 _STEPS = 3e-4, 1e-3, 3e-3, 1e-2
-_MEMORIES = 512, 2048, 8192
+MEMORIES = 512, 2048, 8192
 _BLOCK = 64           # symbols from one solution of least squares to the next
 _STRETCH = 4096       # symbols over which a soft symbol's gain and noise are measured
 _LEAST = 1e-9         # of a probability
@@ -46,7 +46,7 @@ def compare(model: core.model, samples: np.ndarray, labels: np.ndarray) -> dict:
         for step in _STEPS})
     sent = points[labels]
     found[KNOWN] = _best({memory: measure(known_least_squares(samples, sent, model.sps, memory), labels, points)
-                          for memory in _MEMORIES})
+                          for memory in MEMORIES})
     return found
 
 
@@ -92,10 +92,14 @@ class _Posteriors:
         self._done += count
 
 
-def measure_network(model: core.model, samples: np.ndarray, labels: np.ndarray, settings: dict) -> dict:
-    """measure() of what adann.equalizer decides with these settings, and of its posteriors."""
+def measure_network(model: core.model, samples: np.ndarray, labels: np.ndarray, settings: dict,
+                    known: np.ndarray | None = None) -> dict:
+    """measure() of what adann.equalizer decides with these settings, and of its posteriors.
+
+    known: uint8 (n,), labels that it is told, 255 where it is not."""
     counted = _Posteriors(labels, model.constellation.bits_per_symbol)
-    equalize_captures(model, [Capture(samples)], {"it": settings}, counted={"it": counted})
+    equalize_captures(model, [Capture(samples)], {"it": settings}, counted={"it": counted},
+                      known=None if known is None else [known])
     return _by_parts(counted.wrong, counted.lost, model.constellation.bits_per_symbol)
 
 

@@ -126,7 +126,7 @@ class DiscriminatorFrame(Frame):
         return matched(np.r_[turned, 0] * OVERSAMPLED / self.deviation).real.astype(np.complex64)
 
     def without_carrier(self, samples: npt.NDArray, seed: int | Sequence[int]) -> npt.NDArray[np.complex128]:
-        return samples - self.offset(seed) / self.deviation
+        return np.subtract(samples, self.offset(seed) / self.deviation, dtype=np.complex128)
 
 
 def _later(wave, samples):
