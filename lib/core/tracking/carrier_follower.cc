@@ -163,10 +163,8 @@ void carrier_follower::measure(sample_history& history,
                                           ? target.aim_known(history, symbol, step)
                                           : target.aim(history, symbol, step, hard);
         if (expected)
-            d_loop.measure(expected,
-                           history.filtered(first),
-                           first,
-                           !hard && target.is_uncertain());
+            d_loop.measure(
+                expected, history.filtered(first), first, !hard && target.is_uncertain());
         else
             d_loop.skip(first);
     }

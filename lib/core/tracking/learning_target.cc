@@ -58,7 +58,9 @@ void learning_target::soften(sample_history& history, std::size_t symbol, std::s
 }
 
 // What is known is certain, but for few among many that their estimates contradict.
-void learning_target::take_known(sample_history& history, std::size_t symbol, std::size_t n)
+void learning_target::take_known(sample_history& history,
+                                 std::size_t symbol,
+                                 std::size_t n)
 {
     const float v = variance() * d_excess;
     const auto contradicts = [&](std::size_t k) {

@@ -256,10 +256,11 @@ ValueError) if the model file cannot be read.)")
             &equalizer::known_position,
             "Symbol, below the longest period of known_symbols and counted from the stream's "
             "first, at which their frames start; -1: not found.")
-        .def("packet_ber",
-             &equalizer::packet_ber,
-             "Bit error rate of packets that came at the message port known, before their decoder; "
-             "nan before the first one.")
+        .def(
+            "packet_ber",
+            &equalizer::packet_ber,
+            "Bit error rate of packets that came at the message port known, before their decoder; "
+            "nan before the first one.")
         .def("frequency",
              &equalizer::frequency,
              "Of the carrier that the front filter takes out, turns a symbol.")
