@@ -97,8 +97,8 @@ class Sender(gr.basic_block):
         gr.basic_block.__init__(self, "sender", None, None)
         self.message_port_register_out(pmt.intern("out"))
 
-    def send(self, word):
-        self.message_port_pub(pmt.intern("out"), pmt.intern(word))
+    def send(self, message):
+        self.message_port_pub(pmt.intern("out"), message)
 
 
 def received(sink, condition):
@@ -112,10 +112,15 @@ def received(sink, condition):
     raise AssertionError("waited in vain")
 
 
+def status_of(sink):
+    """The latest message of a message_debug."""
+    return pmt.to_python(sink.get_message(sink.num_messages() - 1))
+
+
 def test_its_messages_are_those_of_its_parts(link):
     sent, samples = link
     receiver = adann.receiver(MODEL, SPS * RATE, RATE, clock_recovery=False, count_errors=True)
-    status, errors, control = blocks.message_debug(), blocks.message_debug(), Sender()
+    status, errors, control, packets = blocks.message_debug(), blocks.message_debug(), Sender(), Sender()
     top = gr.top_block()
     top.connect(blocks.vector_source_f(samples, True), blocks.throttle(4, 6e6), receiver,
                 blocks.null_sink(1))
@@ -123,9 +128,15 @@ def test_its_messages_are_those_of_its_parts(link):
     top.msg_connect(receiver, "status", status, "store")
     top.msg_connect(receiver, "ber", errors, "store")
     top.msg_connect(control, "out", receiver, "control")
+    top.msg_connect(packets, "out", receiver, "known")
     top.start()
     received(status, lambda message: message["event"] == "step")
-    control.send("reset")
+    deadline = time.monotonic() + 300
+    while "packets" not in status_of(status):  # one may come when it is no longer kept
+        assert time.monotonic() < deadline
+        packets.send(pmt.cons(pmt.from_uint64(max(0, status_of(status)["decided"] - 1000)), pmt.init_u8vector(1, [0])))
+        time.sleep(0.1)  # live, a status comes each 0.05 s
+    control.send(pmt.intern("reset"))
     received(status, lambda message: message["event"] == "reset")
     received(errors, lambda message: message.get("ber", 1) < 1e-2)
     top.stop()

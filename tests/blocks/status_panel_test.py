@@ -45,6 +45,8 @@ def test_it_shows_what_an_equalizer_tells(application):
     assert panel.widget.text("estimated BER") == "at least 3e-04, not calibrated"
     assert panel.widget.text("95 % interval") == "–"
     assert panel.widget.text("latest event") == "rollback why"
+    panel.widget.told.emit({**STEP, "packets": 12, "packet_ber": 1.3e-3})
+    assert panel.widget.text("counted BER") == "1.3e-03 of 12 packets"
     panel.widget.told.emit({"event": "start", "detail": "a stage", "network": "linear"})
     assert panel.widget.text("network in use") == "linear"
     panel.widget.told.emit({"event": "rollback", "detail": "over from the weights 'offline'", "network": "offline"})

@@ -21,8 +21,8 @@ class receiver(gr.hier_block2):
     """A source's samples in, labels out: carrier and clock recovery, equalizer, BER counter.
 
     Input 0: samples, float or complex as the model says. Outputs, as the equalizer's: 0 labels
-    (byte); 1, optional: posteriors (M floats); 2, optional: the soft symbol. Message ports: status
-    and control of the equalizer. With count_errors also input 1: the labels that were sent (byte);
+    (byte); 1, optional: posteriors (M floats); 2, optional: the soft symbol. Message ports: status,
+    control and known of the equalizer. With count_errors also input 1: the labels that were sent (byte);
     output 3, optional: the bit error rate of each batch (float); message port ber of the counter.
 
     model: core.model or path of a model file, which has samples per symbol, type and
@@ -101,8 +101,9 @@ class receiver(gr.hier_block2):
         self.connect(self, *self._before, self.resampler, *self._after, self.equalizer)
         for port in range(3):
             self.connect((self.equalizer, port), (self, port))
-        self.message_port_register_hier_in("control")
-        self.msg_connect(self, "control", self.equalizer, "control")
+        for port in ("control", "known"):
+            self.message_port_register_hier_in(port)
+            self.msg_connect(self, port, self.equalizer, port)
         self.message_port_register_hier_out("status")
         self.msg_connect(self.equalizer, "status", self, "status")
         if count_errors:

@@ -98,6 +98,9 @@ class StatusWidget(QtWidgets.QWidget):
             self._estimates.append((now, rate, low, high, sure))
             self._set("estimated BER", f"{rate:.1e}" if sure else f"at least {rate:.0e}, not calibrated")
             self._set("95 % interval", f"{low:.1e} to {high:.1e}" if sure else _BEFORE)
+        if "packet_ber" in status:
+            self._show_row("counted BER", True)
+            self._set("counted BER", f"{status['packet_ber']:.1e} of {status['packets']} packets")
         network = status.get("network", _BEFORE)
         self._set("network in use", _NETWORKS.get(network, network))
         if "refined" in status:
