@@ -101,9 +101,9 @@ class receiver(gr.hier_block2):
         self.connect(self, *self._before, self.resampler, *self._after, self.equalizer)
         for port in range(3):
             self.connect((self.equalizer, port), (self, port))
-        for port in ("control", "known"):
-            self.message_port_register_hier_in(port)
-            self.msg_connect(self, port, self.equalizer, port)
+        for messages in ("control", "known"):
+            self.message_port_register_hier_in(messages)
+            self.msg_connect(self, messages, self.equalizer, messages)
         self.message_port_register_hier_out("status")
         self.msg_connect(self.equalizer, "status", self, "status")
         if count_errors:
