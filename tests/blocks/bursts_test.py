@@ -83,7 +83,7 @@ def test_refined_labels_are_the_same_however_they_are_cut_behind_false_alarms(af
         return [np.array(sink.data()) for sink in sinks]
 
     refined = 0
-    for items in 1, 2, 3, 5, 17, 33, 100, 1000:
+    for items in 1, 2, 5, 33:
         tags = marks(received)
         for at in random.integers(0, received.samples.size // 2, 3 * COUNT):
             tags.append(gr.tag_utils.python_to_tag((2 * int(at), pmt.intern("training_start"), pmt.PMT_T)))
@@ -92,7 +92,7 @@ def test_refined_labels_are_the_same_however_they_are_cut_behind_false_alarms(af
         for cut, expected in zip(run("refined", tags, items), whole):
             assert np.array_equal(cut, expected)
         refined += np.count_nonzero(whole[0] != run("network", tags, 8192)[0])
-    assert refined > 20  # of eight draws; in 20 times four, 257 with a deviation of 87 and more
+    assert refined > 20  # of four draws; 136 to 968 in 20, seven deviations of its logarithm off
 
 
 @pytest.mark.parametrize("after, nothing", [("freeze", False), ("reset", True)])
