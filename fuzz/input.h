@@ -52,6 +52,14 @@ public:
     {
         return (most < 256 ? take<std::uint8_t>() : take<std::uint32_t>()) % (most + 1);
     }
+    //! 1 to most, every power of two as often: inputs that take little time are many.
+    std::size_t size_up_to(std::size_t most)
+    {
+        std::size_t halvings = 0;
+        while (most >> (halvings + 1) >= least_size)
+            ++halvings;
+        return 1 + up_to((most >> up_to(halvings)) - 1);
+    }
     bool flag() { return take<std::uint8_t>() & 1; }
     template <typename T>
     const T& of(const std::vector<T>& all)
@@ -76,6 +84,8 @@ public:
     }
 
 private:
+    static constexpr std::size_t least_size = 32;
+
     const std::uint8_t* d_bytes;
     std::size_t d_left;
 };

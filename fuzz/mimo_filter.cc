@@ -16,7 +16,8 @@ using namespace gr::adann::core;
 namespace {
 
 constexpr unsigned half_window = 1;
-constexpr std::size_t points = 4, known = 1000; // symbols that a start is told
+constexpr std::size_t points = 4, most_known = 1000; // symbols that a start is told
+constexpr std::size_t most_steps = 128;              // behind that
 
 //! A QPSK receiver whose network slices the middle sample, and whose waveform is the point.
 model slicer(unsigned sps)
@@ -125,7 +126,10 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size)
     settings.channels = 1 + from.up_to(3);
     settings.outputs = 1 + from.up_to(settings.channels - 1);
     settings.length = 1 + from.up_to(4);
-    const std::size_t steps = known / mimo_filter::step + 1 + from.up_to(64);
+    const std::size_t known = from.size_up_to(most_known);
+    const bool told = from.up_to(63) > 0; // else it starts blindly, which takes long
+    const std::size_t least = told ? known : mimo_filter::start_symbols;
+    const std::size_t steps = least / mimo_filter::step + from.size_up_to(most_steps);
     std::vector<std::vector<std::uint8_t>> sent(
         settings.outputs, std::vector<std::uint8_t>(steps * mimo_filter::step));
     std::uint32_t state = from.take<std::uint32_t>() | 1;
@@ -146,7 +150,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size)
         const auto first = at(received, step);
         return std::vector<const float*>(first.begin(), first.end());
     };
-    if (from.up_to(15)) { // else it starts blindly
+    if (told) {
         std::vector<const std::uint8_t*> labels;
         for (const auto& each : sent)
             labels.push_back(each.data());

@@ -1,4 +1,4 @@
-/* A stream of labels, refined in one call and in many: the same to the bit, all of the alphabet.
+/* A stream of labels, refined in one call and in many: the same to the bit, all of the alphabet; posteriors, too.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "alphabets.h"
 #include "input.h"
@@ -14,8 +14,8 @@ using namespace gr::adann::core;
 
 namespace {
 
-constexpr std::size_t most = 1024; // symbols of a stream
-constexpr std::size_t patterns = 4096;
+constexpr std::size_t most = 512; // symbols of a stream
+constexpr std::size_t patterns = 1024;
 
 //! A waveform of 0.4 rms, a few of whose numbers are the input's own.
 expected_waveform drawn_waveform(fuzz::input& from, const constellation& symbols)
@@ -65,7 +65,7 @@ struct recorded {
     recorded(fuzz::input& from, const expected_waveform& waveform)
         : stride(waveform.stride()),
           dimension(stride * (1 + 2 * from.up_to(3))),
-          labels(1 + from.up_to(most - 1)),
+          labels(from.size_up_to(most)),
           samples((labels.size() - 1) * stride + dimension)
     {
         std::uint32_t state = from.take<std::uint32_t>() | 1;
@@ -103,8 +103,8 @@ struct recorded {
 
 //! All that comes out of the stream; the signal changes at one place.
 struct refined {
-    refined(const constellation& symbols, const expected_waveform& waveform)
-        : stream(symbols, waveform)
+    refined(const constellation& symbols, const expected_waveform& waveform, bool soft)
+        : stream(symbols, waveform), classes(soft ? symbols.size() : 0)
     {
     }
     void take(const recorded& all,
@@ -112,20 +112,42 @@ struct refined {
               std::size_t count,
               const refinement& signal)
     {
-        room.resize(count);
-        const std::size_t written = stream.take(
-            all.windows(first, count), &all.labels[first], signal, room.data());
-        out.insert(out.end(), room.begin(), room.begin() + written);
+        make_room(count);
+        // Decided without a doubt.
+        std::vector<float> decided(count * classes);
+        for (std::size_t i = 0; classes && i < count; ++i)
+            decided[i * classes + all.labels[first + i]] = 1;
+        keep(stream.take(all.windows(first, count),
+                         &all.labels[first],
+                         signal,
+                         room.data(),
+                         {},
+                         classes ? decided.data() : nullptr,
+                         classes ? soft_room.data() : nullptr));
     }
     void flush(std::size_t at_once)
     {
-        room.resize(at_once);
-        while (const std::size_t written = stream.flush(room.data(), at_once))
-            out.insert(out.end(), room.begin(), room.begin() + written);
+        make_room(at_once);
+        while (const std::size_t written = stream.flush(
+                   room.data(), at_once, classes ? soft_room.data() : nullptr))
+            keep(written);
+    }
+    void make_room(std::size_t count)
+    {
+        room.resize(count);
+        soft_room.resize(count * classes);
+    }
+    void keep(std::size_t written)
+    {
+        out.insert(out.end(), room.begin(), room.begin() + written);
+        posteriors.insert(
+            posteriors.end(), soft_room.begin(), soft_room.begin() + written * classes);
     }
 
     refined_stream stream;
+    std::size_t classes; // whose posteriors come out, too, or 0
     std::vector<std::uint8_t> room, out;
+    std::vector<float> soft_room, posteriors;
 };
 
 } // namespace
@@ -147,7 +169,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size)
     after.number = 2;
     const std::size_t n = all.labels.size(), change = from.up_to(n);
     const bool ends = from.flag(); // there: another stream begins
-    refined whole(symbols, *waveform), cut(symbols, *waveform);
+    refined whole(symbols, *waveform, from.up_to(3) == 0), cut(whole);
     whole.take(all, 0, change, before);
     if (ends)
         whole.flush(n);
@@ -164,6 +186,11 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size)
     cut.flush(1 + from.up_to(200));
     fuzz::require(whole.out.size() == n, "all labels come out");
     fuzz::require(whole.out == cut.out, "the same however it is cut");
+    fuzz::require(whole.posteriors.size() == n * whole.classes &&
+                      whole.posteriors == cut.posteriors,
+                  "posteriors, likewise");
+    for (const float posterior : whole.posteriors)
+        fuzz::require(posterior >= 0 && posterior <= 1, "posteriors from 0 to 1");
     for (const auto label : whole.out)
         fuzz::require(label < symbols.size(), "labels of the alphabet");
     return 0;

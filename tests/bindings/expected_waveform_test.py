@@ -155,14 +155,20 @@ def test_on_symbols_held_back_it_leaves_its_noise_and_no_more_than_its_affine_pa
     that of the record itself by 7 % at 400 symbols and sps 1."""
     for nonlinear in 0.0, 0.3:
         link = Link(name, sps, is_complex, nonlinear)
-        waveform = link.fit(*link(symbols))
         labels, samples = link(200_000)
-        left = np.sqrt(waveform.residual(samples, labels))
-        affine = np.sqrt(without_table(waveform, link).residual(samples, labels))
-        assert left <= affine * 1.001
-        assert waveform.noise == pytest.approx(left, rel=0.01 + 1.5 / np.sqrt(symbols))
+        told = []  # of several records: one of 400 symbols is up to 5 % off, a deviation
+        for _ in range(3 if symbols == 40000 else 8):
+            waveform = link.fit(*link(symbols))
+            left = np.sqrt(waveform.residual(samples, labels))
+            affine = np.sqrt(without_table(waveform, link).residual(samples, labels))
+            assert left <= affine * 1.001
+            told.append(waveform.noise / left)
+        assert np.mean(told) == pytest.approx(1, rel=0.01 + 1.5 / np.sqrt(symbols))
         if nonlinear and symbols == 40000 and name != "64qam":  # of 4096 pairs of labels
-            assert left < 1.01 * link.noise < 0.95 * affine
+            assert left < 1.01 * link.noise
+            # Products of two points have nothing in common with one.
+            power = nonlinear**2 * np.mean(abs(link.response[2])**2) / (2 if is_complex else 1)
+            assert affine == pytest.approx(np.hypot(link.noise, np.sqrt(power)), rel=0.02)
 
 
 @pytest.mark.parametrize("name, sps, is_complex", [
@@ -259,7 +265,7 @@ def test_wrong_arrays_are_named():
     for reason, call in (
             (r"samples' shape is \(1000,\)", lambda: link.fit(labels, samples.ravel())),
             (r"labels' shape is \(499,\)", lambda: link.fit(labels[1:], samples)),
-            (r"labels\[9\] is 4, allowed: 0 to 3", lambda: link.fit(labels + 1, samples)),
+            (r"labels\[\d+\] is 4, allowed: 0 to 3", lambda: link.fit(labels + 1, samples)),
             (r"real one for float samples", lambda: link.fit(labels, samples.real)),
             (r"usable samples and neighbours is 2", lambda: link.fit(labels[:30], samples[:30])),
             (r"a label is 4, allowed: 0 to 3", lambda: waveform.expect(labels + 1)),

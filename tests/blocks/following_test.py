@@ -67,10 +67,12 @@ def test_decides_as_the_core_does_whatever_the_scheduler_hands_over(received):
     off, _, _ = run(adann.equalizer(model, mode="off"), samples)
     assert np.mean(off[4096:] != sent[4096:off.size]) > 0.02
     assert np.mean(found[4096:] != sent[4096:found.size]) < 2e-3
-    last = [each for each in told if each["event"] == "step"][-1]
+    steps = [each for each in told if each["event"] == "step"]
+    last = steps[-1]
     assert last["mer"] == -last["residual"] and last["evm"] == pytest.approx(10 ** (last["residual"] / 20))
     assert last["memory"] > 0 and last["residual"] < -8
-    assert last["filter_resets"] <= 1  # in 2 of 11 draws once, in the first 1024 symbols
+    # In 4 of 20 draws one in the first 1024 symbols; none behind a quarter of the signal.
+    assert last["filter_resets"] == steps[len(steps) // 4]["filter_resets"]
     state = equalizer.front_filter()
     assert state.state == last["tracking"] == "following"
     assert state.memory > 0 and len(state.taps) == 2 * reach + 1

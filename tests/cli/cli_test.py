@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What `adann` says and ends with: wrong usage, bad files, help, `adann doctor`."""
 
+import importlib
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from gnuradio.adann import core
 from pam4_sets import TRAIN, adann
 
@@ -187,3 +190,17 @@ def test_doctor_compares_the_bindings_pybind11_with_gnu_radios(tmp_path):
     assert "missing  pybind11: gr-adann's bindings are of v0_other, GNU Radio's of v" in program.stdout
     healthy = subprocess.run(["adann", "doctor"], capture_output=True, text=True)
     assert "ok       pybind11: " in healthy.stdout
+
+
+def test_doctor_does_not_wait_for_gnuradio_without_end(tmp_path, monkeypatch):
+    """A program that never answers, and a child of it that keeps its output open."""
+    doctor = importlib.import_module("gnuradio.adann.cli.doctor")
+    silent = tmp_path / "gnuradio-config-info"
+    silent.write_text(f"#!/bin/sh\nsleep 60 & echo $! > {tmp_path}/child; wait\n")
+    silent.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setattr(doctor, "ANSWERS_IN", 1.0)
+    told = CliRunner().invoke(doctor.doctor, [])
+    os.kill(int(Path(tmp_path, "child").read_text()), signal.SIGTERM)  # fails if it was waited for
+    assert told.exit_code == 0
+    assert "ok       pybind11: unknown (gnuradio-config-info --pybind did not answer in 1 s), v" in told.stdout

@@ -8,12 +8,14 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import time
 
+import click
 import numpy as np
 import pytest
 import zmq
-from gnuradio.adann.cli import interrupts
+from gnuradio.adann.cli import _Program, interrupts
 from pam4_sets import MODEL, drifted_capture
 from said import but_progress
 
@@ -92,17 +94,24 @@ def commands(capture, folder):
     yield ["adann", "try", capture, "--baud", 28e9, "--constellation", "pam4", "--symbols", 2**14, "-o", folder / "try"]
 
 
+@pytest.fixture(scope="module")
+def durations():
+    """Of commands that end by themselves, by their number: filled by the first test that needs one."""
+    return {}
+
+
 @pytest.mark.parametrize("command", range(6), ids=["equalize", "mlse", "train", "simulate", "resample", "try"])
 @pytest.mark.parametrize("terminal", [False, True])
-def test_an_interrupt_at_any_instant_is_answered(capture, tmp_path, command, terminal):
+def test_an_interrupt_at_any_instant_is_answered(capture, tmp_path, command, terminal, durations):
     """At random instants between the program's start and its end; whether one comes in time to be
     noticed is the machine's affair."""
     arguments = list(commands(capture, tmp_path))[command]
-    begin = time.monotonic()
-    assert start(arguments).wait(timeout=600) == 0
-    whole = time.monotonic() - begin
-    random = np.random.default_rng(command)
-    for instant in whole * random.random(INSTANTS):
+    if command not in durations:
+        begin = time.monotonic()
+        assert start(arguments).wait(timeout=600) == 0
+        durations[command] = time.monotonic() - begin
+    random = np.random.default_rng([command, terminal])
+    for instant in durations[command] * random.random(INSTANTS):
         shutil.rmtree(tmp_path / "try", ignore_errors=True)
         for path in tmp_path.iterdir():
             path.unlink()
@@ -176,3 +185,37 @@ def test_a_held_interrupt_comes_at_the_end():
             interrupts.check()
             done = interrupts.come()
     assert done
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_at_each_line_around_a_command_ends_with_its_status(number, capsys):
+    """A signal comes at one line after another of what begins and ends a command."""
+    program = _Program(commands=[click.Command("nothing", callback=lambda: None)])
+    files = interrupts.__file__, sys.modules[_Program.__module__].__file__
+    statuses = []
+    for line in range(1000):
+        left = line
+
+        def send(frame, event, argument):
+            nonlocal left
+            if frame.f_code.co_filename in files and event == "line":
+                left -= 1
+                if left == 0:
+                    os.kill(os.getpid(), number)
+            return send
+
+        tracing, handler = sys.gettrace(), signal.getsignal(number)
+        signal.signal(number, lambda *_: sys.exit(interrupts.STATUS))  # as the program has it before and after
+        sys.settrace(send)
+        try:
+            program.main(["nothing"])
+        except SystemExit as end:
+            statuses.append(end.code)
+        finally:
+            sys.settrace(tracing)
+            signal.signal(number, handler)
+        if left > 0:
+            break
+    assert 10 < line < 999
+    assert statuses == [0] + (line - 1) * [interrupts.STATUS] + [0]
+    assert set(capsys.readouterr().err.splitlines()) == {"adann: interrupted"}

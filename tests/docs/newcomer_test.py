@@ -95,16 +95,23 @@ def test_an_oscilloscopes_file(site, tmp_path):
     assert wrong < 5e-3
 
 
-def test_a_software_radio(site, tmp_path):
-    said = follow(site, "tutorials/sdr.html", tmp_path)
+@pytest.fixture(scope="module")
+def software_radio(site, tmp_path_factory):
+    """The folder in which its page was followed, and what was printed."""
+    folder = tmp_path_factory.mktemp("sdr")
+    return folder, follow(site, "tutorials/sdr.html", folder)
+
+
+def test_a_software_radio(software_radio):
+    _, said = software_radio
     frames, = re.findall(r"(\d+) of 300 frames", said)
     assert int(frames) > 290  # of each chain all runs so far had 297 or more
 
 
-def test_between_the_blocks_of_gr_satellites(site, tmp_path):
+def test_between_the_blocks_of_gr_satellites(software_radio):
     pytest.importorskip("satellites", reason="gr-satellites is not installed; ./dev test does so")
-    follow(site, "tutorials/sdr.html", tmp_path)
-    done = subprocess.run([sys.executable, "satellite.py"], cwd=tmp_path, capture_output=True, text=True)
+    folder, _ = software_radio
+    done = subprocess.run([sys.executable, "satellite.py"], cwd=folder, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     frames, = re.findall(r"(\d+) frames of 300", done.stdout)
     assert int(frames) > 290  # without the equalizer 137

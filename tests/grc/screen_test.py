@@ -6,6 +6,7 @@ import pathlib
 import re
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -226,12 +227,25 @@ WINDOWS = [path.stem for path in FLOWGRAPHS if "generate_options: qt_gui" in pat
 SAID = re.compile(r"adann_equalizer :info: (a linear equalizer decides|started, |trained on )")
 
 
+@pytest.fixture(scope="module")
+def opened(compiled, screen, tmp_path_factory, request):
+    """The windows whose tests run, three at a time: they wait for most of their 20 seconds."""
+    def run(name):
+        return subprocess.run([sys.executable, "-c", BEGIN + OPEN + END, json.dumps([name, 20])],
+                              cwd=tmp_path_factory.mktemp(name),
+                              env={**screen, "PYTHONPATH": f"{compiled}:{screen['PYTHONPATH']}"},
+                              capture_output=True, text=True, timeout=600)
+
+    names = [item.callspec.params["name"] for item in request.session.items
+             if "opened" in getattr(item, "fixturenames", ())]
+    with ThreadPoolExecutor(3) as pool:
+        yield {name: pool.submit(run, name) for name in names}
+
+
 @pytest.mark.parametrize("name", WINDOWS)
-def test_each_window_opens_by_itself_fits_the_screen_and_says_nothing_odd(name, compiled, screen, tmp_path):
+def test_each_window_opens_by_itself_fits_the_screen_and_says_nothing_odd(name, opened):
     """20 seconds of each, with no file of anybody's; what is on the console is what a user expects."""
-    done = subprocess.run([sys.executable, "-c", BEGIN + OPEN + END, json.dumps([name, 20])], cwd=tmp_path,
-                          env={**screen, "PYTHONPATH": f"{compiled}:{screen['PYTHONPATH']}"},
-                          capture_output=True, text=True, timeout=600)
+    done = opened[name].result()
     assert done.returncode == 0, done.stderr
     *said, told = [line for line in (done.stdout + done.stderr).splitlines() if not SAID.match(line)]
     assert said == []

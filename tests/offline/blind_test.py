@@ -116,7 +116,8 @@ def test_noise_is_refused(name, symbols):
         samples = samples + 1j * random.standard_normal(samples.size).astype(np.float32)
     # Filtered, as behind a receiver's low-pass: its windows overlap and are not white.
     features = feature_view(np.convolve(samples, np.ones(4, np.float32), "same"), 2, HALF_WINDOW)
-    with pytest.raises(ValueError, match=f"no linear equalizer finds {name} in the capture"):
+    # A few symbols may happen to be decided alike, in one of ten draws.
+    with pytest.raises(ValueError, match=f"no linear equalizer finds {name} in the capture|all 2000 are decided alike"):
         blind_labels(features, constellation, constellation.is_complex)
 
 

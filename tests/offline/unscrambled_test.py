@@ -75,4 +75,6 @@ def test_unscrambled_data_is_decided_no_worse_than_by_the_frozen_network(constel
                 _, high = core.clopper_pearson(int(frozen[part].sum()), part.size)
                 assert low <= 1.1 * high
             if len(channels) > 1 and name != "network":
-                assert ours[-SYMBOLS // 8:].sum() < 0.95 * frozen[-SYMBOLS // 8:].sum()
+                late = slice(-3 * SYMBOLS // 8, None)
+                mended, spoilt = (frozen > ours)[late].sum(), (ours > frozen)[late].sum()
+                assert mended > 2 * spoilt  # in draws 4.3 times as many and more, with a deviation of 0.3

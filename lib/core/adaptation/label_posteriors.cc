@@ -45,7 +45,11 @@ label_posteriors::label_posteriors(const constellation& symbols)
 void label_posteriors::find_alternatives(const constellation& symbols)
 {
     const auto& points = symbols.points();
+    std::vector<float> distances(d_classes);
     for (std::size_t now = 0; now < d_classes; ++now) {
+        std::transform(points.begin(), points.end(), distances.begin(), [&](auto point) {
+            return std::abs(point - points[now]);
+        });
         alternatives& own = d_alternatives[now];
         const auto& near = symbols.neighbours(now);
         own.near = own.all = near.size();
@@ -55,8 +59,7 @@ void label_posteriors::find_alternatives(const constellation& symbols)
             if (other != now && std::find(near.begin(), near.end(), other) == near.end())
                 own.farther.push_back(static_cast<std::uint8_t>(other));
         std::stable_sort(own.farther.begin(), own.farther.end(), [&](auto one, auto two) {
-            return std::abs(points[one] - points[now]) <
-                   std::abs(points[two] - points[now]);
+            return distances[one] < distances[two];
         });
     }
 }
@@ -220,9 +223,11 @@ float label_posteriors::ratio(const alternatives& of,
                               float left) const
 {
     const alternative& other = of.of[which];
-    return d_scale *
-               (other.gain(matched) * other.noise + left / 2 * (of.noise - other.noise)) +
-           of.bias[which];
+    const float found = d_scale * (other.gain(matched) * other.noise +
+                                   left / 2 * (of.noise - other.noise)) +
+                        of.bias[which];
+    // Squares of a sample that is far too large are no numbers, and say nothing.
+    return std::isnan(found) ? -std::numeric_limits<float>::infinity() : found;
 }
 
 float label_posteriors::likelihood(float ratio) // within the floats
@@ -450,8 +455,11 @@ void label_posteriors::write(std::size_t symbol, float* posteriors) const
 
 void label_posteriors::favour(std::uint8_t label, float* posteriors, std::size_t classes)
 {
-    for (float* most; (most = std::max_element(posteriors, posteriors + classes)) !=
-                      posteriors + label;) {
+    // Once for each of those that are larger; no more often where they are no numbers.
+    for (std::size_t i = 1; i < classes; ++i) {
+        float* const most = std::max_element(posteriors, posteriors + classes);
+        if (most == posteriors + label)
+            return;
         const float mean = (*most + posteriors[label]) / 2;
         *most = mean * (1 - 1e-6f);
         posteriors[label] = mean * (1 + 1e-6f);
@@ -489,11 +497,11 @@ void label_posteriors::learn_noise()
     const float dimensions = static_cast<float>(d_dimensions);
     float sum = 0;
     for (std::size_t i = around; i < around + block; ++i) {
-        if (!(d_residuals[i] >= 0)) // no number
+        if (!std::isfinite(d_residuals[i]))
             continue;
         const auto add = [&](std::uint8_t label, float part, float gain) {
             const float left = (d_residuals[i] - 2 * gain) / (dimensions * d_power);
-            const float energy = part * std::clamp(left, 0.0f, most_power);
+            const float energy = left > 0 ? part * std::min(left, most_power) : 0;
             sum += energy;
             d_energies[label] += energy;
             d_counts[label] += part;

@@ -32,15 +32,15 @@ class _Program(click.Group):
 
     def invoke(self, ctx: click.Context) -> None:
         show_all_names()
-        with interrupts.answered():
-            try:
+        try:
+            with interrupts.answered():
                 self._told(ctx)
-            except KeyboardInterrupt:
-                pass
-            finally:
-                if interrupts.come():
-                    click.echo("adann: interrupted", err=True)
-                    ctx.exit(interrupts.STATUS)
+        except KeyboardInterrupt:  # also as answered() begins and ends
+            pass
+        finally:
+            if interrupts.come():
+                click.echo("adann: interrupted", err=True)
+                ctx.exit(interrupts.STATUS)
 
     def _told(self, ctx: click.Context) -> None:
         try:

@@ -12,10 +12,13 @@ import re
 import subprocess
 import sys
 import sysconfig
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
 import click
+
+ANSWERS_IN = 10.0  # seconds: gnuradio-config-info takes milliseconds
 
 
 class _Missing(Exception):
@@ -83,12 +86,19 @@ def _near_package(*places: str) -> Path | str:
     return str(Path("PREFIX", places[0]).parent)
 
 
-def _pybind11_of_gnuradio() -> str | None:
+def _pybind11_of_gnuradio() -> str:
+    command = ["gnuradio-config-info", "--pybind"]
     try:
-        return subprocess.run(["gnuradio-config-info", "--pybind"], capture_output=True, text=True,
-                              check=True).stdout.strip()
+        # Into a file: a pipe's end would be waited for after the limit, too.
+        with tempfile.TemporaryFile("w+") as said:
+            subprocess.run(command, stdin=subprocess.DEVNULL, stdout=said, stderr=subprocess.DEVNULL,
+                           check=True, timeout=ANSWERS_IN)
+            said.seek(0)
+            return said.read().strip()
+    except subprocess.TimeoutExpired:
+        return f"unknown ({' '.join(command)} did not answer in {ANSWERS_IN:g} s)"
     except (OSError, subprocess.CalledProcessError):
-        return "see gnuradio-config-info --pybind"
+        return f"see {' '.join(command)}"
 
 
 def _bindings() -> str:

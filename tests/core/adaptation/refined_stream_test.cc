@@ -236,6 +236,30 @@ BOOST_DATA_TEST_CASE(posteriors_are_of_the_labels_beside_them, data::make(kinds)
     BOOST_TEST((posteriors == decided));
 }
 
+// Whose square is no float. It stays as decided, and is forgotten.
+BOOST_DATA_TEST_CASE(a_sample_that_is_far_too_large_spoils_no_posterior,
+                     data::make(kinds) * data::make({ 1e20f, -1e25f, INFINITY, NAN }),
+                     kind,
+                     large)
+{
+    fixture stream(kind);
+    const std::size_t classes = stream.received.symbols.size();
+    const std::vector<float> even(fixture::symbols * classes,
+                                  1 / static_cast<float>(classes));
+    std::vector<float> right, posteriors;
+    const auto labels = stream.refine(100, even, right);
+    const std::size_t at = fixture::symbols / 2, behind = at + 2 * batch;
+    stream.received.samples[at * stream.received.trained.stride()] = large;
+    const auto spoilt = stream.refine(100, even, posteriors);
+    for (const float posterior : posteriors)
+        BOOST_REQUIRE(posterior >= 0 && posterior <= 1);
+    // Which block has not told of the noise shows a little.
+    BOOST_TEST(
+        std::equal(labels.begin() + behind, labels.end(), spoilt.begin() + behind));
+    for (std::size_t i = behind * classes; i < right.size(); ++i)
+        BOOST_REQUIRE_SMALL(posteriors[i] - right[i], 0.02f);
+}
+
 BOOST_AUTO_TEST_CASE(behind_the_last_label_another_stream_begins)
 {
     fixture link(kinds[1]);
