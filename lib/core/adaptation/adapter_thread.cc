@@ -281,6 +281,7 @@ void adaptive_equalizer::learn(const batch& filled)
     const feature_view view{
         filled.samples.data(), d_stride, d_initial.window.dimension(), d_batch
     };
+    d_learner->set_unexplained_errors(filled.unexplained);
     const auto& events = d_learner->step(view,
                                          filled.labels.data(),
                                          filled.apart,

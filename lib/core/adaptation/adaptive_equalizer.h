@@ -255,6 +255,7 @@ private:
         bool starts = false;                // of labels only those known are there:
         std::size_t first = 0, known = 0;   // the first, and how many
         std::uint64_t end = 0;              // in symbols, since the start
+        double unexplained = 0;             // see refined_stream::unexplained_errors()
         std::size_t apart = 1;              // batches since the one handed over before
 
         void begin(bool directly,
