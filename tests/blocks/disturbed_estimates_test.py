@@ -52,17 +52,15 @@ DISTURBANCES = {
     "noise alone": lambda part, last, random: random.normal(size=part.size),
     "a burst of noise": lambda part, last, random: part + 0.4 * random.normal(size=part.size),
     "a tenth of the level": lambda part, last, random: 0.1 * part,
+    "half the level": lambda part, last, random: 0.5 * part,
+    "saturated": lambda part, last, random: np.clip(part, -0.4, 0.4),
+    "inverted": lambda part, last, random: -part,
     "a tone": lambda part, last, random: part + np.sin(0.5 * np.arange(part.size)),
 }
 
 
-@pytest.mark.parametrize("settings", [{}, {"front_filter": False}, {"decisions": "network"}],
-                         ids=["refined", "no front filter", "network"])
-@pytest.mark.parametrize("what", DISTURBANCES)
-@pytest.mark.parametrize("period, length", [(512, 60), (4000, 60)])
-def test_disturbed_stretches_are_not_trusted(link, what, period, length, settings):
-    """Without residual_scatter each step trusts an estimate 16 to 350 times too low. Each is compared with the count of
-    the 8192 symbols before it; one in ten may be wrong, for one batch in four is learnt from."""
+def too_low(link, what, period, length, **settings):
+    """Steps whose estimate is trusted and less than a third of the count of the 8192 symbols before; all steps."""
     sent, samples = link
     decided, steps = estimates(disturbed(samples, DISTURBANCES[what], period, length), **settings)
     count = min(decided.size, sent.size)
@@ -70,7 +68,29 @@ def test_disturbed_stretches_are_not_trusted(link, what, period, length, setting
     total = np.r_[0, np.cumsum(errors)] / (2 * 8192)
     wrong = [at for at, ber, trusted in steps if trusted and FROM + 8192 < at < count
              and total[at] - total[at - 8192] > 3 * ber + 4e-4]
-    assert len(wrong) <= 0.1 * len(steps), (len(wrong), len(steps))
+    return wrong, steps
+
+
+@pytest.mark.parametrize("settings", [{}, {"front_filter": False}, {"decisions": "network"}],
+                         ids=["refined", "no front filter", "network"])
+# Half the level is not seen in every batch.
+@pytest.mark.parametrize("what", [each for each in DISTURBANCES if each != "half the level"])
+@pytest.mark.parametrize("period, length", [(512, 60), (4000, 60)])
+def test_disturbed_stretches_are_not_trusted(link, what, period, length, settings):
+    """Without residual_scatter each step trusts an estimate 16 to 350 times too low. The network's is watched in
+    batches that are learnt from only, later one in four: one step in ten may be wrong."""
+    wrong, steps = too_low(link, what, period, length, **settings)
+    assert len(wrong) <= (0.1 * len(steps) if settings.get("decisions") == "network" else 0), (len(wrong), len(steps))
+
+
+@pytest.mark.parametrize("what, period, length", [
+    ("saturated", 2263, 7), ("inverted", 10728, 392), ("held", 8682, 9), ("lost", 9084, 15),
+    ("half the level", 830, 24)])
+def test_short_and_rare_ones_are_not_trusted(link, what, period, length):
+    """While only single symbols and stretches of 16 were looked at, in batches that are learnt from: up to 280 times
+    too low, in up to all steps."""
+    wrong, steps = too_low(link, what, period, length)
+    assert not wrong, (len(wrong), len(steps))
 
 
 @pytest.mark.parametrize("settings", [{}, {"decisions": "network"}], ids=["refined", "network"])

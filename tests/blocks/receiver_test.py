@@ -272,6 +272,30 @@ def test_a_start_before_the_clock_and_the_carrier_are_recovered_is_left(name, no
     assert wrong(decided, sent[140_000:], alphabet) < 5e-3
 
 
+@pytest.mark.parametrize("name, ratio", [("qpsk", 15), ("16qam", 22)])
+@pytest.mark.parametrize("gain, length", [*((10 ** (step / 20), 60_000) for step in (-60, -40, -20, 20, 40, 70)),
+                                          (3000, 1), (3000, 10), (3000, 100), (3000, 1000)])
+def test_steps_of_level_and_blasts_cost_some_thousand_symbols(name, ratio, gain, length):
+    """From symbol 100,000 on. Labels are right again after at most 7000 symbols; where falls were forgotten over
+    windows only, -60 dB took 41,000, and blasts of 100 symbols and more were not over after 60,000."""
+    random, alphabet = np.random.default_rng(4), core.constellation(name)
+    sent = random_labels(140_000, 4, alphabet.bits_per_symbol)
+    samples = np.zeros(4 * sent.size, complex)
+    samples[::4] = alphabet.points[sent]
+    samples = fftconvolve(samples, firdes.root_raised_cosine(1, 4, 1, 0.35, 65), "same")
+    samples += 0.25j * np.roll(samples, 5)
+    samples *= np.exp(5e-4j * np.pi * np.arange(samples.size)) / np.sqrt(np.mean(abs(samples) ** 2))
+    samples += 10 ** (-ratio / 20) * (random.standard_normal((samples.size, 2)) @ [1, 1j])
+    samples[4 * 100_000:4 * (100_000 + length)] *= gain
+    receiver = adann.receiver("", 4, 1, constellation=name, carrier_recovery=True, mode="lockstep")
+    sink, top = blocks.vector_sink_b(), gr.top_block()
+    top.connect(blocks.vector_source_c(samples.astype(np.complex64)), receiver, sink)
+    top.run()
+    first = 100_000 + length % 60_000 + 9000
+    decided = np.array(sink.data(), np.uint8)[first:first + 20_000]
+    assert wrong(decided, sent[90_000:], alphabet) < 5e-3
+
+
 @pytest.mark.parametrize("changed, said", [
     (dict(carrier_recovery=True), "complex is False, allowed: True for carrier_recovery"),
     (dict(model="", constellation="qpsk", carrier_recovery=True, sample_rate=1),

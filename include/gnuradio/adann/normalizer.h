@@ -19,9 +19,12 @@ namespace gr::adann {
  * Running statistics weigh all samples since the first alike until `window` of them have
  * come; then older ones fade exponentially with `window` samples as time constant. They
  * change with every one of the first 1024 samples, then after every 1024. After n <
- * window samples of noise the scale is right to about 1/sqrt(2n); a fall in level is
+ * window samples of noise the scale is right to about 1/sqrt(2n); a small fall in level is
  * forgotten to 5 % after 3 windows. A rise by 12 dB or more, as when a sender is switched
- * on, is followed within 32 samples: the statistics start over. What has no power comes
+ * on, is followed within 32 samples: the statistics start over. A fall by 12 dB or more is
+ * a pause at first, in which samples stay small. Once it has lasted window / 8
+ * samples, 1024 at least, it is followed by 6 dB each 1024 samples: what is received in
+ * longer pauses, noise, comes out with unit power. What has no power comes
  * out as 0, and what comes out is limited to ±16. The output does not depend on the buffers' sizes. Tags
  * keep their samples.
  */

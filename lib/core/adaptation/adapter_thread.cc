@@ -238,9 +238,9 @@ void adaptive_equalizer::load(read_file next)
     }
     if (problem.empty()) {
         d_start = nullptr; // that of one without a model is over
-        d_trials = nullptr;
+        d_trials = d_beside ? std::make_unique<start_trials>(*d_beside) : nullptr;
         d_tries = false;
-        d_started = true;
+        d_is_given = d_started = true;
     }
     report({ status(),
              problem.empty() ? event_kind::loaded : event_kind::refused,
@@ -250,8 +250,12 @@ void adaptive_equalizer::load(read_file next)
 // Whether another start explains the samples better.
 void adaptive_equalizer::try_start(const batch& filled)
 {
+    const front_filter_status front = front_status();
     if (!filled.is_tried || !d_trials->tries()) {
-        d_trials->pass(filled.apart * d_batch, front_status().residual);
+        const bool is_left = d_is_given ? front.state == tracking_state::lost &&
+                                              !front.bursts && !filled.tells
+                                        : !d_trials->explains(front.residual);
+        d_trials->pass(filled.apart * d_batch, is_left);
         d_tries = d_trials->tries();
         return;
     }
@@ -264,6 +268,7 @@ void adaptive_equalizer::try_start(const batch& filled)
     if (!d_trials->done())
         return;
     go_on_with(d_trials->found());
+    d_is_given = false;
     report({ status(), event_kind::start, told });
 }
 
@@ -281,6 +286,7 @@ void adaptive_equalizer::learn(const batch& filled)
     const feature_view view{
         filled.samples.data(), d_stride, d_initial.window.dimension(), d_batch
     };
+    d_learner->set_unexplained_errors(filled.unexplained);
     const auto& events = d_learner->step(view,
                                          filled.labels.data(),
                                          filled.apart,

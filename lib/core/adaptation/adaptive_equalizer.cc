@@ -34,6 +34,22 @@ std::size_t reach(const model& initial,
                : 0;
 }
 
+// A blind start of the same signal, where one can be made beside the model, and is wanted.
+std::optional<blind_start>
+start_beside(const model& given, std::size_t stride, const adaptation_settings& settings)
+{
+    const window_geometry& window = given.window;
+    if (settings.mode == adaptation_mode::off || row(settings.loss).supervised() ||
+        !settings.guard || !settings.front_filter || !given.waveform ||
+        stride != window.stride() || window.samples() > blind_start::most_samples)
+        return std::nullopt;
+    return blind_start(given.symbols.text(),
+                       static_cast<unsigned>(window.sps()),
+                       static_cast<unsigned>((window.samples() / window.sps() - 1) / 2),
+                       given.complex,
+                       settings.seed);
+}
+
 } // namespace
 
 adaptive_equalizer::adaptive_equalizer(
@@ -74,6 +90,8 @@ adaptive_equalizer::adaptive_equalizer(
       d_has_waveform(initial.waveform || start),
       d_on_event(std::move(on_event)),
       d_start(std::move(start)),
+      d_beside(d_start ? *d_start : start_beside(initial, stride, settings)),
+      d_is_given(!d_start),
       d_dimension(initial.window.dimension() +
                   2 * reach(initial, stride, settings, d_adapts && d_has_waveform) *
                       initial.window.floats_per_sample()),
@@ -85,7 +103,7 @@ adaptive_equalizer::adaptive_equalizer(
               { std::vector<float>(d_floats),
                 std::vector<std::uint8_t>(d_batch),
                 std::vector<std::uint8_t>(d_batch),
-                std::vector<float>(d_start ? d_floats : 0) }),
+                std::vector<float>(d_beside ? d_floats : 0) }),
       d_front_report(
           { {},
             std::vector<std::complex<float>>((d_dimension - initial.window.dimension()) /
@@ -107,10 +125,10 @@ adaptive_equalizer::adaptive_equalizer(
         d_recorder.emplace(
             stride, initial.window.dimension(), d_batch, queue_slots(d_batch, d_floats));
     d_started = !d_start;
-    if (d_start) {
-        d_trials = std::make_unique<start_trials>(*d_start);
+    if (d_beside)
+        d_trials = std::make_unique<start_trials>(*d_beside);
+    if (d_start)
         return;
-    }
     share_status();
     publish();
     restore(d_initial, *d_parts);

@@ -255,6 +255,7 @@ private:
         bool starts = false;                // of labels only those known are there:
         std::size_t first = 0, known = 0;   // the first, and how many
         std::uint64_t end = 0;              // in symbols, since the start
+        double unexplained = 0;             // see refined_stream::unexplained_errors()
         std::size_t apart = 1;              // batches since the one handed over before
 
         void begin(bool directly,
@@ -333,10 +334,14 @@ private:
     const std::function<void(const adaptation_event&)> d_on_event;
 
     // The adapter's: whoever serve()s.
-    std::unique_ptr<blind_start> d_start;   // null once it is done
-    std::unique_ptr<start_trials> d_trials; // null before, and where nothing is tried
-    std::unique_ptr<learner> d_learner;     // null when off, or not yet
-    std::optional<model> d_loaded;          // when off: instead of d_initial
+    std::unique_ptr<blind_start> d_start; // null once it is done
+    const std::optional<blind_start>
+        d_beside; // that has seen nothing; none where nothing is tried
+    std::unique_ptr<start_trials> d_trials; // null where nothing is tried
+    bool
+        d_is_given; // whether the model is, or a checkpoint: left only while the front filter is lost
+    std::unique_ptr<learner> d_learner; // null when off, or not yet
+    std::optional<model> d_loaded;      // when off: instead of d_initial
     // Of the latest model, and of the one before: the deciding thread may still use that.
     std::unique_ptr<deciding_parts> d_parts, d_former_parts;
     std::atomic<deciding_parts*> d_latest_parts{ nullptr };

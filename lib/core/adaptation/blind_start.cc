@@ -22,7 +22,6 @@ namespace gr::adann::core {
 namespace {
 
 const std::vector<std::size_t> hidden{ 10, 10, 10, 10 };
-constexpr std::size_t most_samples = 512; // of a window: its covariance is solved
 constexpr std::size_t held_back = blind_start::symbols / 4;
 constexpr int rounds = 3;            // of decisions and least squares, to more symbols
 constexpr double much_more = 2;      // times the error of before
@@ -41,7 +40,8 @@ model untrained(const std::string& name, unsigned sps, unsigned half_window, boo
 {
     const constellation symbols(name);
     const window_geometry window(sps, half_window, complex);
-    check_range<std::size_t>("samples of a window", window.samples(), 1, most_samples);
+    check_range<std::size_t>(
+        "samples of a window", window.samples(), 1, blind_start::most_samples);
     std::vector<std::size_t> sizes{ window.dimension() };
     sizes.insert(sizes.end(), hidden.begin(), hidden.end());
     sizes.push_back(symbols.size());

@@ -56,6 +56,8 @@ class blind_start
 {
 public:
     static constexpr std::size_t first_look = 4096, symbols = 32768;
+    static constexpr std::size_t most_samples =
+        512; //!< of a window: its covariance is solved
 
     /*! \param seed of what training draws
      * \throws std::invalid_argument for a window of more than 512 samples, or one that no

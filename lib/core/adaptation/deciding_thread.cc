@@ -281,6 +281,8 @@ void adaptive_equalizer::collect(const feature_view& view,
         ++d_spared;
     if (d_filling && is_whole) {
         d_filling->end = d_symbols;
+        d_filling->unexplained =
+            d_using->refined ? d_using->refined->unexplained_errors() : 0;
         d_filling->apart = d_spared.exchange(0) + 1;
         d_queue.push();
         if (d_lockstep)

@@ -110,7 +110,7 @@ bool guard::trustworthy() const
 }
 
 // Whether an error rate holds for all of the symbols, but for as many errors once more.
-bool guard::same_noise(double rate, double symbols) const
+bool guard::same_noise(double rate, double symbols, double unexplained) const
 {
     if (!d_refiner)
         return true;
@@ -118,7 +118,8 @@ bool guard::same_noise(double rate, double symbols) const
         rate, 1 / std::max(symbols, 1.0)); // one error: of few symbols no rate is low
     const residual_scatter& scatter = d_refiner->scatter();
     return d_changes < a_jump && scatter.symbols() >= latest * errors_last &&
-           scatter.unexplained_errors(rate, d_initial.symbols.size()) <= rate;
+           std::max(unexplained, scatter.unexplained_errors(d_initial.symbols.size())) <=
+               rate;
 }
 
 // As counted when the model was trained; 1 where it was not.
@@ -136,12 +137,12 @@ double guard::refined_symbol_error_rate() const
                : std::numeric_limits<double>::quiet_NaN();
 }
 
-bool guard::refined_trustworthy() const
+bool guard::refined_trustworthy(double unexplained) const
 {
     const float factor = d_initial.refined_errors_per_doubt; // NaN is not enough, either
     return trustworthy() && factor >= 1 / far_off && factor <= far_off &&
            d_refined_symbols >= latest * errors_last &&
-           same_noise(refined_symbol_error_rate(), d_refined_symbols) &&
+           same_noise(refined_symbol_error_rate(), d_refined_symbols, unexplained) &&
            d_refiner->misfit() < std::log(more_errors);
 }
 

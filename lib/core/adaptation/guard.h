@@ -100,7 +100,9 @@ public:
     //! Whether trustworthy(), that count was within three times of what likelihoods said, what
     //! is left is noise (label_refiner::misfit()), the same throughout (residual_scatter), and the latest 8192 symbols were all
     //! refined: behind a jump nobody has estimated the first.
-    bool refined_trustworthy() const;
+    //! \param unexplained the part of the symbols, those that judge() did not see too, that is wrong where
+    //! noise does not explain what refinement leaves
+    bool refined_trustworthy(double unexplained = 0) const;
 
     /*! Of the network in use, as error_estimate has it; where data that is well explained
      * was seen not to be random, without the pattern score. */
@@ -133,7 +135,7 @@ private:
     };
 
     double errors_per_expected() const;
-    bool same_noise(double rate, double symbols) const;
+    bool same_noise(double rate, double symbols, double unexplained = 0) const;
     bool judge_waveform(const feature_view& batch, std::size_t apart);
     void estimate_errors(const feature_view& part);
     void look(watched_network& each, const feature_view& view);

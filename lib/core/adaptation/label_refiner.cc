@@ -217,8 +217,9 @@ std::size_t label_refiner::refine(waveform_judge& judge, std::uint8_t* labels)
     d_found.power = d_kernels->dot(&white[unknown], &white[unknown], floats) /
                     static_cast<float>(floats);
     d_found.power_along = find_power_along(labels);
-    const std::size_t seen =
-        d_first + margin; // as those whose error probabilities are known
+    // As those whose error probabilities are known, and whose residual is whitened.
+    const std::size_t seen = d_first + std::max(margin, refinement::predicted_from);
+    d_scatter.interrupt();
     d_scatter.add(&white[(seen - d_first) * d_descent.waveform().stride()],
                   d_batch - 2 * seen);
     d_found.energies = d_descent.energies();

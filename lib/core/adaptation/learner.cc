@@ -156,7 +156,7 @@ bool learner::is_refined_estimated() const
 
 bool learner::trusts() const
 {
-    return is_refined_estimated() ? d_guard->refined_trustworthy()
+    return is_refined_estimated() ? d_guard->refined_trustworthy(d_unexplained)
                                   : d_guard->trustworthy();
 }
 

@@ -150,6 +150,9 @@ public:
     const learner_status& status() const { return d_status; }
     //! Whether labels can ever be refined: with a guard and an expected waveform.
     bool can_refine() const { return d_guard && d_guard->judges(); }
+    //! Of the latest symbols, those that are not learnt from too: the part that is wrong where noise
+    //! does not explain what refinement leaves. An estimate below is not trusted.
+    void set_unexplained_errors(double part) { d_unexplained = part; }
     //! Decisions are refined from now on: the estimated error rate is theirs.
     void decide_refined() { d_decides_refined = true; }
     //! What labels of the latest batch are refined by; null where they are not.
@@ -191,6 +194,7 @@ private:
     std::size_t d_unusable = 0;    // … since a batch was usable
     std::size_t d_explained =
         0; // … since other labels were learnt than refined ones, explained
+    double d_unexplained = 0;
     learner_status d_status;
     std::vector<learner_event> d_events; // of the latest step
 };

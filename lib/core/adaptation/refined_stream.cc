@@ -2,13 +2,17 @@
 #include "core/adaptation/refined_stream.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace gr::adann::core {
 
 namespace {
 constexpr float much_more = 2; // power, of another signal
-}
+// Symbols: between two looks at what noise does not explain; how long that lasts.
+constexpr std::size_t look_every = 512;
+constexpr double unexplained_lasts = 8192;
+} // namespace
 
 refined_stream::refined_stream(const constellation& symbols,
                                const expected_waveform& waveform,
@@ -24,6 +28,7 @@ refined_stream::refined_stream(const constellation& symbols,
       d_due(d_past + block),
       d_labels(d_past + block),
       d_refined(d_labels.size()),
+      d_scatter(waveform.stride()),
       d_soft(symbols),
       d_posteriors(delay() * symbols.size())
 {
@@ -35,6 +40,9 @@ void refined_stream::start()
     d_next = 0;
     d_phases.start();
     d_soft_used = 0;
+    d_scatter.reset();
+    d_watched = 0;
+    d_unexplained = 0;
     std::fill(d_due.begin(), d_due.end(), false);
 }
 
@@ -135,6 +143,7 @@ void refined_stream::refine(const refinement& signal)
         d_descent.behind() + 2 * block + std::max(block, d_descent.before())) {
         visit();
         const std::size_t end = size - span;
+        watch(&d_white[(end - 3 * block) * stride]);
         const auto first = d_refined.begin() + (end - 2 * block);
         const auto final = d_labels.begin() + (end - 2 * block);
         // Explained is what only symbols that were visited are part of.
@@ -146,8 +155,10 @@ void refined_stream::refine(const refinement& signal)
             find_posteriors();
         else
             d_matched = 0;
-    } else
+    } else {
         d_matched = 0;
+        d_scatter.interrupt();
+    }
     const auto move_on = [](auto& values, std::size_t each) {
         std::copy(values.begin() + block * each, values.end(), values.begin());
     };
@@ -222,6 +233,20 @@ void refined_stream::find_posteriors()
     for (std::size_t i = 0; i < block; ++i)
         d_soft.write(i, posteriors_of(size - first - label_posteriors::around - i));
     std::copy(d_matches.begin() + block, d_matches.end(), d_matches.begin());
+}
+
+// A block whose labels, and those around, are final.
+void refined_stream::watch(const float* residual)
+{
+    d_scatter.add(residual, block);
+    d_watched += block;
+    if (d_watched < look_every)
+        return;
+    d_unexplained = d_scatter.symbols() >= unexplained_lasts / 4
+                        ? d_scatter.unexplained_errors(d_descent.waveform().classes())
+                        : 0;
+    d_scatter.fade(std::exp(-static_cast<double>(d_watched) / unexplained_lasts));
+    d_watched = 0;
 }
 
 // Whether no more is left of most of the symbols first to last - 1 than of the rest of the signal: a

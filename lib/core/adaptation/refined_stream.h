@@ -8,6 +8,7 @@
 
 #include "core/adaptation/label_descent.h"
 #include "core/adaptation/label_posteriors.h"
+#include "core/adaptation/residual_scatter.h"
 #include "core/signal/windows.h"
 #include "core/tracking/hindsight.h"
 
@@ -67,6 +68,9 @@ public:
      * \return how many of `room` were written; 0: all have been */
     std::size_t
     flush(std::uint8_t* labels, std::size_t room, float* posteriors = nullptr);
+    /*! The part of some 8192 latest symbols that is wrong where noise does not explain the residual
+     * (residual_scatter); 0 while there is no refinement. */
+    double unexplained_errors() const { return d_unexplained; }
     //! What comes next is another stream; labels that are not handed out are forgotten.
     void start();
 
@@ -83,6 +87,7 @@ private:
         return &d_posteriors[place * d_descent.waveform().classes()];
     }
     bool explained(const refinement& signal, std::size_t first, std::size_t last);
+    void watch(const float* residual);
 
     label_descent d_descent;
     residual_phases d_phases;
@@ -96,6 +101,9 @@ private:
     std::vector<std::uint8_t> d_due; // (past + block): whether to be visited
     // (past + block): as decided, then final; as they are refined
     std::vector<std::uint8_t> d_labels, d_refined;
+    residual_scatter d_scatter;
+    std::size_t d_watched = 0; // symbols since it was asked
+    double d_unexplained = 0;
     label_posteriors d_soft;
     std::vector<float> d_posteriors; // (delay, M), symbol by symbol in turn
     std::size_t d_next = 0;          // the next one's place there

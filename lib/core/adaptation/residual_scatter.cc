@@ -5,8 +5,6 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
-#include <limits>
-#include <numeric>
 
 namespace gr::adann::core {
 
@@ -15,8 +13,15 @@ namespace {
 constexpr int an_octave = 16;         // bins
 constexpr int least = -40, most = 24; // octaves: powers from 2^-40 on, up to 2^24
 constexpr std::size_t bins = (most - least) * an_octave;
-constexpr double deviations = 5;           // standard, of a normal quantile of 3e-7
 constexpr double quartile_normal = 0.6745; // standard deviations
+constexpr double heavier = 0.85; // deviations of real noise, those of normal ones
+constexpr double sure = 4;       // standard deviations of a count
+// Of a count, too: one stretch is unexplained where noise has hardly any.
+constexpr double rounding = 0.25;
+// Symbols: where a disturbance begins or ends, of which more may be wrong than can be seen.
+constexpr double an_edge = 16;
+constexpr double levels[] = { 3, 3.5, 4, 5, 6 }; // standard deviations of a power
+constexpr std::size_t difference_length = 4;     // 2^4 symbols
 
 // A float's exponent and the first bits behind it are its logarithm, piecewise linear.
 std::size_t bin_of(float power)
@@ -46,121 +51,176 @@ double chi_square(double freedom, double normal)
     return root * root * root;
 }
 
-// Below it lies a part of what a histogram counts.
-double quantile(const std::vector<float>& counts, double part)
-{
-    const double wanted = part * std::accumulate(counts.begin(), counts.end(), 0.0);
-    double sum = 0;
-    for (std::size_t i = 0; i < bins; ++i) {
-        if (counts[i] > 0 && sum + counts[i] >= wanted)
-            return power_at(static_cast<double>(i) + (wanted - sum) / counts[i]);
-        sum += counts[i];
+// How many of a histogram's counts lie below each bin, and all.
+struct cumulated {
+    std::array<double, bins + 1> below;
+
+    explicit cumulated(const std::vector<float>& counts)
+    {
+        below[0] = 0;
+        for (std::size_t i = 0; i < bins; ++i)
+            below[i + 1] = below[i] + counts[i];
     }
-    return power_at(bins);
-}
+    double all() const { return below[bins]; }
+    // Below it lies a part of them.
+    double quantile(double part) const
+    {
+        const double wanted = part * all();
+        const auto next = std::lower_bound(below.begin() + 1, below.end() - 1, wanted);
+        const auto i = next - below.begin() - 1;
+        const double own = *next - below[i];
+        return power_at(static_cast<double>(i) +
+                        (own > 0 ? (wanted - below[i]) / own : 0));
+    }
+};
 
 // The noise whose lower quartile and median a histogram has; disturbances are above.
 struct noise {
     double power, freedom;
 
-    noise(const std::vector<float>& counts, double most_freedom)
+    noise(const cumulated& counts, double most_freedom)
     {
-        const double median = quantile(counts, 0.5);
+        const double median = counts.quantile(0.5);
         // With a² = 2/(9 ν): ∛(quartile/median) = 1 - quartile_normal a / (1 - a²)
-        const double below = 1 - std::cbrt(quantile(counts, 0.25) / median);
+        const double below = 1 - std::cbrt(counts.quantile(0.25) / median);
         const double half = quartile_normal / 2;
         const double a =
             below > 0 ? (std::sqrt(half * half + below * below) - half) / below : 0;
         freedom = std::clamp(2 / (9 * a * a), 1.0, most_freedom);
         power = median / chi_square(freedom, 0);
     }
+    std::size_t bin(double deviations) const
+    {
+        return bin_of(static_cast<float>(power * chi_square(freedom, deviations)));
+    }
 };
+
+// How many of a count are more than noise has of a part of so many.
+double surplus(double count, double total, double part)
+{
+    const double usual = part * total;
+    return count > usual + sure * std::sqrt(usual) + rounding ? count - usual : 0;
+}
+
+enum class side { both, low };
+
+// How many of a histogram's stretches noise does not explain.
+double unexplained(const std::vector<float>& counts, double most_freedom, side which)
+{
+    const cumulated found(counts);
+    const double total = found.all();
+    if (!(total > 0))
+        return 0;
+    const noise usual(found, most_freedom);
+    double above = 0, below = 0;
+    for (const double level : levels) {
+        const double part = std::erfc(heavier * level / std::sqrt(2)) / 2;
+        const double higher = total - found.below[usual.bin(level) + 1];
+        if (which == side::both)
+            above = std::max(above, surplus(higher, total, part));
+        below = std::max(below, surplus(found.below[usual.bin(-level)], total, part));
+    }
+    return above + below;
+}
+
+// Symbols between the starts of stretches of 2^k symbols.
+constexpr std::size_t half(std::size_t k) { return k ? std::size_t{ 1 } << (k - 1) : 1; }
 
 } // namespace
 
 residual_scatter::residual_scatter(std::size_t values)
-    : d_values(values), d_symbols(bins), d_stretches(bins), d_differences(bins)
+    : d_values(values), d_differences(bins), d_last(values)
 {
+    for (auto& counts : d_stretches)
+        counts.resize(bins);
 }
 
 void residual_scatter::reset()
 {
-    for (auto* counts : { &d_symbols, &d_stretches, &d_differences })
-        std::fill(counts->begin(), counts->end(), 0.0f);
+    for (auto& counts : d_stretches)
+        std::fill(counts.begin(), counts.end(), 0.0f);
+    std::fill(d_differences.begin(), d_differences.end(), 0.0f);
+    d_count = 0;
+    interrupt();
+}
+
+void residual_scatter::interrupt()
+{
+    d_run = 0;
+    d_sums = {};
+    d_changes = {};
 }
 
 void residual_scatter::fade(double keep)
 {
-    for (auto* counts : { &d_symbols, &d_stretches, &d_differences })
-        for (auto& count : *counts)
-            count *= static_cast<float>(keep);
+    const auto faded = static_cast<float>(keep);
+    for (auto& counts : d_stretches)
+        for (auto& count : counts)
+            count *= faded;
+    for (auto& count : d_differences)
+        count *= faded;
+    d_count *= keep;
 }
 
 void residual_scatter::add(const float* residual, std::size_t n)
 {
-    for (std::size_t first = 0; first + stretch <= n; first += stretch) {
-        float whole = 0, changes = 0;
-        for (std::size_t i = 0; i < stretch; ++i) {
-            float power = 0;
-            for (std::size_t k = 0; k < d_values; ++k, ++residual) {
-                power += *residual * *residual;
-                const float change = i ? *residual - *(residual - d_values) : 0;
-                changes += change * change;
-            }
-            ++d_symbols[bin_of(power)];
-            whole += power / stretch;
+    for (std::size_t i = 0; i < n; ++i, residual += d_values) {
+        float power = 0, change = 0;
+        for (std::size_t k = 0; k < d_values; ++k) {
+            power += residual[k] * residual[k];
+            change += (residual[k] - d_last[k]) * (residual[k] - d_last[k]);
         }
-        d_stretches[bin_of(whole)] += stretch;
-        d_differences[bin_of(changes)] += stretch;
+        std::copy_n(residual, d_values, d_last.begin());
+        ++d_run;
+        ++d_stretches[0][bin_of(power)];
+        for (std::size_t k = 1; k < lengths; ++k)
+            d_sums[k].add(power, d_run, half(k), d_stretches[k]);
+        if (d_run > 1)
+            d_changes.add(change, d_run, half(difference_length), d_differences);
     }
+    d_count += static_cast<double>(n);
 }
 
-double residual_scatter::symbols() const
+void residual_scatter::halves::add(float power,
+                                   std::size_t run,
+                                   std::size_t length,
+                                   std::vector<float>& counts)
 {
-    return std::accumulate(d_stretches.begin(), d_stretches.end(), 0.0);
+    now += power;
+    if (run & (length - 1))
+        return;
+    if (run > length)
+        ++counts[bin_of(before + now)];
+    before = now;
+    now = 0;
 }
 
-double residual_scatter::unexplained_errors(double rate, std::size_t classes) const
+double residual_scatter::unexplained_errors(std::size_t classes) const
 {
-    const double total = symbols();
-    if (!(total > 0))
+    if (!(d_count > 0))
         return 0;
-    const noise of_symbols(d_symbols, static_cast<double>(d_values));
-    const auto most_freedom = static_cast<double>(stretch * d_values);
-    const noise of_stretches(d_stretches, most_freedom);
-    const noise of_differences(d_differences, most_freedom);
-    const double by_chance = 1 - 1 / static_cast<double>(classes);
-    const double beyond = std::numeric_limits<double>::infinity();
-    const auto errors =
-        [&](const std::vector<float>& counts, double power, double high, double low) {
-            double sum = 0;
-            for (std::size_t i = 0; i < bins; ++i) {
-                const double ratio = power_at(static_cast<double>(i) + 0.5) / power;
-                if (counts[i] > 0 && ratio > high)
-                    sum += counts[i] * std::min(by_chance, std::pow(rate, 1 / ratio));
-                else if (counts[i] > 0 && ratio < low)
-                    sum += counts[i] * by_chance;
-            }
-            return sum / total;
-        };
-    // More symbols than stretches are undisturbed: theirs is the power.
-    return std::max(
-        { errors(
-              d_symbols, of_symbols.power, chi_square(of_symbols.freedom, deviations), 0),
-          errors(d_stretches,
-                 of_symbols.power,
-                 chi_square(of_stretches.freedom, deviations),
-                 chi_square(of_stretches.freedom, -deviations)),
-          errors(d_differences,
-                 of_differences.power,
-                 beyond,
-                 chi_square(of_differences.freedom, -deviations)) });
+    const auto values = static_cast<double>(d_values);
+    const auto symbols_of = [](double stretches, std::size_t k) {
+        return stretches > 0 ? std::max(an_edge, stretches * static_cast<double>(half(k)))
+                             : 0;
+    };
+    const double most_changes = 2 * static_cast<double>(half(difference_length)) * values;
+    double symbols = symbols_of(unexplained(d_differences, most_changes, side::low),
+                                difference_length);
+    for (std::size_t k = 0; k < lengths; ++k) {
+        const double most_freedom = static_cast<double>(std::size_t{ 1 } << k) * values;
+        symbols = std::max(
+            symbols,
+            symbols_of(unexplained(d_stretches[k], most_freedom, side::both), k));
+    }
+    return (1 - 1 / static_cast<double>(classes)) * symbols / d_count;
 }
 
 void residual_scatter::state(archive& members)
 {
-    members("symbols", d_symbols, 0.0f, 1e9f);
-    members("stretches", d_stretches, 0.0f, 1e9f);
+    members("count", d_count, 0.0, 1e9);
+    for (std::size_t k = 0; k < lengths; ++k)
+        members("stretches" + std::to_string(k), d_stretches[k], 0.0f, 1e9f);
     members("differences", d_differences, 0.0f, 1e9f);
 }
 

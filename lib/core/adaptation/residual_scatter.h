@@ -14,45 +14,63 @@
 
 namespace gr::adann::core {
 
-/*! The scatter of residual power between symbols, and between stretches of 16 of them.
+/*! The scatter of residual power between stretches of 1, 2, 4 … 128 symbols.
  *
- * Stationary noise of mean power P has residual powers P χ²(ν)/ν. P and ν follow from the median of the
- * powers and from their lower quartile, which disturbances hardly move. Power above the quantile of
- * 3e-7 is not explained by noise: a burst, an impulse, samples that are held or lost. Nor is a stretch
- * whose power is below the same quantile at the lower end: samples without noise do not come from the
- * link. Nor is one whose residual does not change: the same is asked of the differences between
- * neighbouring symbols, which are none where samples are held at a value that a label nearly has.
+ * Stationary noise of mean power P has residual powers P χ²(ν)/ν. P and ν of each length follow from
+ * the median of the powers and from their lower quartile, which disturbances hardly move. Powers
+ * beyond 3, 3.5, 4, 5 and 6 standard deviations of a normal variable are counted, on both sides. Real
+ * noise is no χ²: it may pass z as often as a normal variable passes 0.8 z. What comes more often, by
+ * four standard deviations of the count, noise does not explain: a burst, an edge, a part that is
+ * saturated, repeated, inverted or without noise. Nor are stretches whose residual does not change:
+ * the same is asked of the differences between neighbouring symbols, which are none where samples are
+ * held at a value that a label nearly has.
  *
- * A symbol of error probability s in noise of power P has about s^(P/p) in noise of power p, for
- * ln Q(x) is near -x²/2; a symbol without noise is taken to be decided at random. Histograms have 16
- * bins an octave; their memory is the caller's. Nothing is allocated after construction.
+ * Such symbols are taken to be decided at random: labels are refined until they explain what there is,
+ * so that what is left of a disturbed stretch does not tell how many are wrong. Histograms have 16 bins
+ * an octave; their memory is the caller's. Nothing is allocated after construction.
  *
- * Source of the quantile: Wilson, Hilferty, "The distribution of chi-square", PNAS, 1931. */
+ * Source of the quantiles: Wilson, Hilferty, "The distribution of chi-square", PNAS, 1931. */
 class residual_scatter
 {
 public:
-    static constexpr std::size_t stretch = 16; //!< symbols
+    static constexpr std::size_t lengths = 8; //!< 1, 2, 4 … 128 symbols
 
     //! \param values of each symbol's residual, that its power is the sum of squares of
     explicit residual_scatter(std::size_t values);
 
     //! Forgets all but a part.
     void fade(double keep);
-    //! Takes the residual of n symbols, (n, values), of which whole stretches count.
+    //! Takes the residual of n symbols, (n, values), which follow one another.
     void add(const float* residual, std::size_t n);
+    //! What comes next follows on nothing.
+    void interrupt();
     /*! The part of symbols that is wrong where noise does not explain the residual.
-     * \param rate the part of wrong symbols, by the noise, above 0
      * \param classes M */
-    double unexplained_errors(double rate, std::size_t classes) const;
+    double unexplained_errors(std::size_t classes) const;
 
-    double symbols() const; //!< that are not forgotten
+    double symbols() const { return d_count; } //!< that are not forgotten
 
     void reset();
     void state(archive& members);
 
 private:
     const std::size_t d_values;
-    std::vector<float> d_symbols, d_stretches, d_differences; // histograms, in symbols
+    double d_count = 0;
+    // Of each length, histograms in stretches, each half a length after the one before.
+    std::array<std::vector<float>, lengths> d_stretches;
+    std::vector<float>
+        d_differences; // likewise, of 16 symbols, the sum of squared differences
+    // Sums over halves of stretches: the one that grows, and the one before.
+    struct halves {
+        float now = 0, before = 0;
+
+        void
+        add(float power, std::size_t run, std::size_t length, std::vector<float>& counts);
+    };
+    std::array<halves, lengths> d_sums;
+    halves d_changes;
+    std::vector<float> d_last; // residual of the symbol before
+    std::size_t d_run = 0;     // symbols that follow one another
 };
 
 } // namespace gr::adann::core

@@ -24,10 +24,10 @@ start_trials::start_trials(const blind_start& fresh)
 {
 }
 
-void start_trials::pass(std::size_t symbols, float residual)
+void start_trials::pass(std::size_t symbols, bool explains_little)
 {
     d_rest -= std::min(d_rest, symbols);
-    if (!d_tries && d_rest == 0 && !(residual <= d_enough)) {
+    if (!d_tries && d_rest == 0 && explains_little) {
         d_tries = true;
         d_start = d_fresh;
     }

@@ -15,10 +15,12 @@
 namespace gr::adann::core {
 
 /*! Tries further blind starts while one decides that may have been made from noise, from a
- * neighbour or from a carrier that was not recovered yet.
+ * neighbour or from a carrier that was not recovered yet, or while a model or a checkpoint does whose
+ * channel was another one.
  *
  * There is no trial while the start in use explains its signal: while the residual of its front filter,
- * were it normal, would have fewer than one in a thousand of the points nearer to another one. Else
+ * were it normal, would have fewer than one in a thousand of the points nearer to another one. A model or a
+ * checkpoint is left only while its front filter is lost. Else
  * symbols are tried (blind_start::against()). Before that, and after a trial that finds nothing better,
  * as many as a start looks at first are left alone; after each further trial twice as many, up to 2^20. So a
  * receiver that began long before the sender finds it after as long a time at most, and the trials of one
@@ -31,9 +33,12 @@ public:
 
     //! Whether the next batch is to be tried.
     bool tries() const { return d_tries; }
+    //! Whether the start in use explains its signal, by its residual, mean square, relative; NaN if it
+    //! is not known.
+    bool explains(float residual) const { return residual <= d_enough; }
     /*! Symbols have been decided that were not tried.
-     * \param residual of the start in use, mean square, relative; NaN if it is not known */
-    void pass(std::size_t symbols, float residual);
+     * \param explains_little whether what is in use explains its signal so badly that others may be tried */
+    void pass(std::size_t symbols, bool explains_little);
     /*! Symbols that were to be tried, as they came in.
      * \param in_use their labels by the start in use; the others as blind_start::take() has them
      * \return what people should know once another start is found */

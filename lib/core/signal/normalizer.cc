@@ -14,6 +14,9 @@ namespace {
 constexpr float largest = std::numeric_limits<float>::max();
 constexpr double strays = 1.0 / 64; // of a block, at most; more of them are a new level
 constexpr double risen = 16;        // times the variance: 12 dB
+constexpr double fallen = 1.0 / 16; // of it
+constexpr double a_step = 1.0 / 4;  // loops behind follow it
+constexpr double a_pause = 1.0 / 8; // of the window, at most
 // Of a run's samples, beyond two deviations: no impulse lasts as long.
 constexpr double beyond_all = 0.75;
 constexpr float most = 16; // deviations that come out
@@ -159,6 +162,7 @@ bool normalizer::start_over_if_risen(const float* samples)
     if (d_gain == 0 || square < risen * n * d_variance || beyond < beyond_all * n)
         return false;
     d_variance = square / n;
+    d_fallen = 0;
     d_weight =
         1; // soon outweighed: another normalizer after this one saw the run 12 dB too large
     apply();
@@ -176,7 +180,7 @@ void normalizer::update(const float* samples, std::size_t count)
     if (found.beyond > strays * static_cast<double>(count))
         found = add_up<parts>(samples, count, none);
     const double n = found.valid;
-    if (n == 0)
+    if (n == 0 || start_over_if_fallen(found))
         return;
     d_weight = std::min(d_weight + n, d_window);
     d_variance += (found.squares - n * d_variance) / d_weight;
@@ -186,6 +190,33 @@ void normalizer::update(const float* samples, std::size_t count)
         d_variance -= step * step;
     }
     apply();
+}
+
+// Of a block: whether the level has fallen for so long that the statistics go on towards the block's.
+bool normalizer::start_over_if_fallen(const sums& found)
+{
+    const double n = found.valid;
+    double variance = found.squares / n, mean_square = 0;
+    for (std::size_t p = 0; p < d_mean.size(); ++p) {
+        const double deviation = found.deviations[p] / n;
+        variance -= deviation * deviation;
+        mean_square += deviation * deviation;
+    }
+    constexpr double rounding = 1e-12; // of the sums
+    const double least = std::max<double>(block, a_pause * d_window);
+    const double low = d_fallen < least ? fallen * d_variance : d_variance;
+    const bool is_low =
+        d_weight >= block && variance > rounding * mean_square && variance < low;
+    d_fallen = is_low ? d_fallen + n : 0;
+    if (d_fallen < least)
+        return false;
+    for (std::size_t p = 0; p < d_mean.size(); ++p)
+        d_mean[p] += found.deviations[p] / n;
+    d_weight = n;
+    d_fallen = variance < d_variance * a_step ? d_fallen : 0;
+    d_variance = std::max(variance, d_variance * a_step);
+    apply();
+    return true;
 }
 
 // The running statistics, to the samples to come.

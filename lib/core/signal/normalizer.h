@@ -25,9 +25,13 @@ namespace gr::adann::core {
  * count as 8 deviations at most, or as sqrt(window) / 8 if that is more: a single one of
  * any size raises the power by a 64th, or by a 16th with the shortest window. (Among the
  * first 1024 samples nobody knows what is stray: a huge one there fades as a level does.) After n < window samples of noise the scale is
- * right to about 1/sqrt(2n); a fall in level is forgotten to 5 % after 3 windows. A rise is
+ * right to about 1/sqrt(2n); a small fall in level is forgotten to 5 % after 3 windows. A rise is
  * followed at once: when three quarters of 32 samples lie beyond two deviations and their power is
- * 16 times the variance, as when a sender is switched on, the statistics start over from these. What
+ * 16 times the variance, as when a sender is switched on, the statistics start over from these. A fall
+ * to a 16th of the variance is a pause at first, and is not followed: samples stay small. Once it has
+ * lasted an eighth of the window, 1024 samples at least, it is the level, and they go towards it by 6 dB
+ * each 1024 samples, which loops behind can follow; samples that are all equal are none. A blast is
+ * forgotten so, too. What
  * has no power (rms below 1.2e-7·|mean|, the resolution of a float) comes out as 0, and
  * what comes out is limited to ±16: loops behind it are not thrown off in the 32 samples.
  *
@@ -65,6 +69,7 @@ private:
     };
     template <std::size_t parts>
     sums add_up(const float* samples, std::size_t count, double limit) const;
+    bool start_over_if_fallen(const sums& found);
     template <std::size_t parts>
     void update(const float* samples, std::size_t count);
     template <std::size_t parts>
@@ -75,6 +80,7 @@ private:
     const double d_window; // 0: the statistics are given
     const double d_stray;  // deviations that a stray sample counts as, at most
     double d_weight = 0;   // samples that the statistics stand for, up to the window
+    double d_fallen = 0;   // samples since the level has fallen
     std::array<double, 2> d_mean{}; // the running statistics ...
     double d_variance = 0;
     std::array<float, 2> d_offset{}; // ... and how they are applied

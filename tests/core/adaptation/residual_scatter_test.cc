@@ -27,44 +27,54 @@ residual_scatter of(const std::function<float(std::size_t)>& deviation, unsigned
     return scatter;
 }
 
-double tail(double x) { return std::erfc(x / std::sqrt(2)) / 2; } // Q(x)
-
 } // namespace
 
 BOOST_AUTO_TEST_SUITE(the_scatter_of_residuals)
 
-// A quantile of 3e-7 is passed by one of 8192 symbols once in 400 runs, by 0.05 errors at most.
+// Overlapping stretches of eight lengths at five levels, none beyond four standard deviations of a count:
+// nothing is unexplained in 20 runs, nor where three labels of four have 1.5 times the noise.
 BOOST_AUTO_TEST_CASE(the_same_noise_explains_all)
 {
     for (unsigned seed = 1; seed <= 20; ++seed)
-        for (const float level : { 1e-4f, 1.0f, 1e3f })
-            for (const double rate : { 1e-6, 1e-4, 1e-2 })
-                BOOST_TEST(of([=](std::size_t) { return level; }, seed)
-                               .unexplained_errors(rate, classes) < 0.1 * rate + 1e-5);
-}
-
-// Bursts of 20 in 200 symbols, in which the noise is stronger: the error rate there is that of
-// Q(x) at the distance x that the quiet symbols' rate tells. s^(1/p) is 1 to 4 times as much.
-BOOST_AUTO_TEST_CASE(bursts_have_the_errors_of_their_own_noise)
-{
-    for (const double distance : { 3.0, 3.7, 4.5 })
-        for (const float stronger : { 2.0f, 3.0f, 5.0f }) {
-            const auto scatter =
-                of([=](std::size_t i) { return i % 200 < 20 ? stronger : 1; });
-            const double found = scatter.unexplained_errors(tail(distance), classes);
-            const double errors = 0.1 * tail(distance / double{ stronger });
-            BOOST_TEST_CONTEXT("distance " << distance << ", " << stronger)
-            BOOST_TEST((found > 0.7 * errors && found < 5 * errors));
+        for (const float level : { 1e-4f, 1.0f, 1e3f }) {
+            BOOST_TEST(of([=](std::size_t) { return level; }, seed)
+                           .unexplained_errors(classes) == 0);
+            BOOST_TEST(
+                of([=](std::size_t i) { return i * 7919 % 4 ? 1.2f * level : level; },
+                   seed)
+                    .unexplained_errors(classes) == 0);
         }
 }
 
-// One symbol of 500: of stretches it would be lost in the noise of its neighbours.
-BOOST_AUTO_TEST_CASE(single_impulses_are_seen)
+// However many are wrong there: a label that is refined may explain whatever is received. Longer stretches
+// that reach into a disturbed one count whole.
+BOOST_AUTO_TEST_CASE(symbols_of_another_noise_are_decided_at_random)
+{
+    for (const float stronger : { 2.0f, 3.0f, 5.0f }) {
+        const double found = of([=](std::size_t i) {
+                                 return i % 200 < 20 ? stronger : 1;
+                             }).unexplained_errors(classes);
+        BOOST_TEST_CONTEXT(stronger)
+        BOOST_TEST((found > 0.5 * 0.75 / 10 && found <= 0.75));
+    }
+}
+
+// 1.3 times the deviation, for 300 of 8192 symbols: a stretch of 8 has that by chance.
+BOOST_AUTO_TEST_CASE(long_and_weak_disturbances_are_seen)
 {
     const double found = of([](std::size_t i) {
-                             return i % 500 == 0 ? 6.0f : 1.0f;
-                         }).unexplained_errors(1e-4, classes);
-    BOOST_TEST((found > 5e-4 && found < 2e-3));
+                             return i > 4000 && i < 4300 ? 1.3f : 1.0f;
+                         }).unexplained_errors(classes);
+    BOOST_TEST((found > 0.25 * 300 / 8192 && found < 1.5 * 300 / 8192));
+}
+
+// An edge, where a block is inverted or repeated, say: more than its symbol may be wrong.
+BOOST_AUTO_TEST_CASE(a_single_symbol_counts_as_a_stretch)
+{
+    const double found = of([](std::size_t i) {
+                             return i == 5000 ? 8.0f : 1.0f;
+                         }).unexplained_errors(classes);
+    BOOST_TEST((found > 8.0 / 8192 && found < 32.0 / 8192));
 }
 
 // Samples that are held on a level are explained too well: no noise is in them.
@@ -72,8 +82,8 @@ BOOST_AUTO_TEST_CASE(symbols_without_noise_are_decided_at_random)
 {
     const double found = of([](std::size_t i) {
                              return i % 512 < 64 ? 0.01f : 1.0f;
-                         }).unexplained_errors(1e-4, classes);
-    BOOST_TEST(std::abs(found - 0.75 / 8) < 0.01);
+                         }).unexplained_errors(classes);
+    BOOST_TEST((found > 0.8 * 0.75 / 8 && found < 3.1 * 0.75 / 8));
 }
 
 // At a level that is as far from a label's as the noise usually takes it.
@@ -86,15 +96,15 @@ BOOST_AUTO_TEST_CASE(symbols_that_are_held_near_a_label_are_decided_at_random)
         left[i] = i / values % 512 < 64 ? 1.0f : normal(random);
     residual_scatter scatter(values);
     scatter.add(left.data(), symbols);
-    const double found = scatter.unexplained_errors(1e-4, classes);
-    BOOST_TEST(std::abs(found - 0.75 / 8) < 0.01);
+    const double found = scatter.unexplained_errors(classes);
+    BOOST_TEST((found > 0.8 * 0.75 / 8 && found < 3.1 * 0.75 / 8));
 }
 
 BOOST_AUTO_TEST_CASE(what_fades_is_forgotten)
 {
     residual_scatter scatter =
         of([](std::size_t i) { return i % 200 < 20 ? 5.0f : 1.0f; });
-    BOOST_TEST(scatter.unexplained_errors(1e-4, classes) > 1e-2);
+    BOOST_TEST(scatter.unexplained_errors(classes) > 1e-2);
     scatter.fade(1e-5);
     std::mt19937 random(7);
     std::normal_distribution<float> normal;
@@ -102,9 +112,9 @@ BOOST_AUTO_TEST_CASE(what_fades_is_forgotten)
     for (auto& each : left)
         each = normal(random);
     scatter.add(left.data(), symbols);
-    BOOST_TEST(scatter.unexplained_errors(1e-4, classes) < 5e-5);
+    BOOST_TEST(scatter.unexplained_errors(classes) == 0);
     scatter.reset();
-    BOOST_TEST(scatter.unexplained_errors(1e-4, classes) == 0);
+    BOOST_TEST(scatter.unexplained_errors(classes) == 0);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

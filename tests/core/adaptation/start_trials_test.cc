@@ -44,7 +44,7 @@ outcome run(const signal& of, double wrong, float residual, std::size_t symbols)
     outcome what;
     for (std::size_t at = 0; at < symbols && !what.found; at += batch) {
         if (!trials.tries()) {
-            trials.pass(batch, residual);
+            trials.pass(batch, !trials.explains(residual));
             continue;
         }
         std::vector<std::uint8_t> labels(of.sent.begin() + at + 5,

@@ -131,6 +131,72 @@ BOOST_AUTO_TEST_CASE(a_rise_in_level_is_followed_at_once)
         }
 }
 
+// An eighth of the window, what is left of the block that it begins in, and 1024 samples for each 6 dB.
+BOOST_AUTO_TEST_CASE(a_fall_in_level_is_followed_once_it_is_no_pause)
+{
+    for (const unsigned parts : { 1u, 2u })
+        for (const float gain : { 0.1f, 0.01f, 1e-3f }) {
+            const std::size_t before = 100'000, pause = 65536 / 8, falls = 10 * 1024;
+            auto in = noise(parts * (before + 4 * pause), 2, 1);
+            for (std::size_t i = parts * (before + 17); i < in.size(); ++i)
+                in[i] *= gain;
+            const auto out = run({ parts == 2, 65536 }, parts == 2, in);
+            const auto of = [&](std::size_t from, std::size_t samples) {
+                const std::vector<float> some(out.begin() + parts * from,
+                                              out.begin() + parts * (from + samples));
+                return measure(some, parts, 0).power;
+            };
+            BOOST_TEST(of(before + 17, pause) <
+                       1.5 * gain * gain + 0.02); // the mean falls, too
+            // The power of the 1024 samples that it starts from is known to 1/sqrt(512).
+            BOOST_TEST(of(before + pause + falls + 2 * 1024, pause) == 1,
+                       boost::test_tools::tolerance(0.2));
+        }
+}
+
+// On-off keying: three quarters of the time nothing but noise 40 dB below.
+BOOST_AUTO_TEST_CASE(short_pauses_are_not_followed)
+{
+    const std::size_t pause = 6144, burst = 2048;
+    auto in = noise(40 * (pause + burst), 0, 1);
+    for (std::size_t i = 0; i < in.size(); ++i)
+        in[i] *= i % (pause + burst) < burst ? 1.0f : 0.01f;
+    const auto out = run({ false, 65536 }, false, in);
+    for (std::size_t i = in.size() / 2; i < in.size(); ++i)
+        if (i % (pause + burst) >= burst)
+            BOOST_REQUIRE(std::abs(out[i]) < 0.2);
+}
+
+// 70 dB, for 1 to 8000 samples.
+BOOST_AUTO_TEST_CASE(a_blast_is_forgotten_after_an_eighth_of_the_window)
+{
+    for (const std::size_t length : { 1, 10, 20, 40, 400, 8000 }) {
+        auto in = noise(200'000, 0, 1);
+        const std::size_t first = 100'300, end = first + length;
+        for (std::size_t i = first; i < end; ++i)
+            in[i] *= 3000;
+        const auto out = run({ false, 65536 }, false, in);
+        const std::size_t from = end + 65536 / 8 + (12 + 2) * 1024;
+        const std::vector<float> next(out.begin() + from, out.begin() + from + 4096);
+        BOOST_TEST_CONTEXT(length)
+        BOOST_TEST(measure(next, 1, 0).power == 1, boost::test_tools::tolerance(0.2));
+    }
+}
+
+// 10 dB, each 20,000 samples: fading.
+BOOST_AUTO_TEST_CASE(a_fade_starts_nothing_over)
+{
+    auto in = noise(400'000, 0, 1);
+    for (std::size_t i = 0; i < in.size(); ++i)
+        in[i] *= i / 20'000 % 2 ? 0.316f : 1.0f;
+    const auto out = run({ false, 65536 }, false, in);
+    for (std::size_t block = 100; block < in.size() / 1024; ++block) {
+        const std::vector<float> some(out.begin() + block * 1024,
+                                      out.begin() + (block + 1) * 1024);
+        BOOST_TEST(measure(some, 1, 0).power < 3.0);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(given_statistics_are_applied_as_they_are)
 {
     const std::vector<float> in{ 3, 4, -1, 0 };
