@@ -57,7 +57,7 @@ def reproduce(experiment: str, output: Path, scale: str | None, scheduler: str |
     the frozen network, GNU Radio's LMS equalizer and least squares that know all labels. --long has
     five seeds.
 
-    known: bursts whose known symbols lie where those of TETRA, VDL2, HFDL and DVB-S2 do: bursts lost, against LMS
+    known: bursts whose known symbols lie where those of TETRA, VDL2, HFDL, DVB-S2 and DMR do: bursts lost, against LMS
     and least squares that know all symbols.
 
     impairments: one impairment of a front end or channel at a time, in three strengths, against the
