@@ -292,7 +292,7 @@ void adaptive_equalizer::collect(const feature_view& view,
     }
 }
 
-// What a packet told, a batch of it at most between two others.
+// Of a packet that was decoded: one batch at most between two others.
 void adaptive_equalizer::collect_packet()
 {
     batch* const slot = d_packets.is_waiting() ? d_queue.free_slot() : nullptr;

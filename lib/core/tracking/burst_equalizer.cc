@@ -161,33 +161,33 @@ void burst_equalizer::load(const std::complex<float>* samples,
     d_symbols.load(known, d_usable, n);
 }
 
-// The frequencies that explain known symbols best, a tenth of a cycle in the run apart, and
+// The frequencies that explain known symbols best, a tenth of a cycle in the run between two, and
 // again around each.
 std::vector<burst_equalizer::hypothesis> burst_equalizer::hypotheses(stretch run)
 {
     d_symbols.start(noise_of_a_seed);
     std::fill(d_phase.begin(), d_phase.end(), 0.0);
-    const double apart = 0.1 / static_cast<double>(run.size());
+    const double spacing = 0.1 / static_cast<double>(run.size());
     const auto each_way =
-        d_complex ? static_cast<int>(std::ceil(d_settings.carrier / apart)) : 0;
+        d_complex ? static_cast<int>(std::ceil(d_settings.carrier / spacing)) : 0;
     std::vector<hypothesis> all;
     for (int k = -each_way; k <= each_way; ++k)
-        all.push_back(fit(run, k * apart, 0, 1));
+        all.push_back(fit(run, k * spacing, 0, 1));
     std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) {
         return a.error < b.error;
     });
     all.resize(std::min(all.size(), hypotheses_kept));
     if (d_complex)
         for (auto& each : all)
-            each = fit(run, each.frequency, apart / 6, 7);
+            each = fit(run, each.frequency, spacing / 6, 7);
     return all;
 }
 
-// Taps for the best of `count` frequencies around one, cycles a symbol, and then of as many a sixth
-// as far apart; the targets turn about the middle.
+// Taps for the best of `count` frequencies around one, cycles a symbol, and then of as many at
+// a sixth of the spacing; the targets turn about the middle.
 burst_equalizer::hypothesis burst_equalizer::fit(stretch over,
                                                  double around,
-                                                 double apart,
+                                                 double spacing,
                                                  std::size_t count,
                                                  burst_fit::ridge_search ridges)
 {
@@ -212,7 +212,7 @@ burst_equalizer::hypothesis burst_equalizer::fit(stretch over,
     hypothesis found{ 0, around, {} };
     for (const auto search : { ridges, burst_fit::ridge_search::same }) {
         const double first =
-            found.frequency - 0.5 * apart * static_cast<double>(count - 1);
+            found.frequency - 0.5 * spacing * static_cast<double>(count - 1);
         d_wanted.assign(d_unknowns * count, 0);
         for (std::size_t b = 0; b * length < over.size(); ++b) {
             const double since =
@@ -220,16 +220,16 @@ burst_equalizer::hypothesis burst_equalizer::fit(stretch over,
                 M_PI * static_cast<double>(std::min(length, over.size() - b * length)) -
                 M_PI * static_cast<double>(over.size());
             number turned = std::polar(1.0, (first - around) * since);
-            const number step = std::polar(1.0, apart * since);
+            const number step = std::polar(1.0, spacing * since);
             for (std::size_t c = 0; c < count; ++c, turned = times(turned, step))
                 for (std::size_t k = 0; k < d_unknowns; ++k)
                     d_wanted[k * count + c] += times(d_parts[b * d_unknowns + k], turned);
         }
         found.error = d_fit.best(d_sums, d_wanted, count, search);
-        found.frequency = first + apart * static_cast<double>(d_fit.hypothesis());
+        found.frequency = first + spacing * static_cast<double>(d_fit.hypothesis());
         if (count == 1)
             break;
-        apart /= 6;
+        spacing /= 6;
     }
     found.taps = d_fit.taps();
     return found;
@@ -373,15 +373,15 @@ std::vector<double> burst_equalizer::line_through(const std::vector<double>& pha
         slope += phase[i] * (static_cast<double>(i) - middle) * 12 / (n * (n * n - 1));
     }
     std::vector<number> sums(2 * slips * per_slip + 1);
-    const double apart = d_rotation / (n * per_slip); // rad a symbol
+    const double spacing = d_rotation / (n * per_slip); // rad a symbol
     for (std::size_t i = 0; i < d_count; ++i) {
         const double since = static_cast<double>(i) - middle;
         const auto multiple = [&](double angle) {
             return std::polar(1.0, 2 * M_PI / d_rotation * angle);
         };
         number turned =
-            multiple(phase[i] - mean - (slope - slips * per_slip * apart) * since);
-        const number step = multiple(-apart * since);
+            multiple(phase[i] - mean - (slope - slips * per_slip * spacing) * since);
+        const number step = multiple(-spacing * since);
         for (auto& sum : sums) {
             sum += turned;
             turned = times(turned, step);
@@ -391,7 +391,7 @@ std::vector<double> burst_equalizer::line_through(const std::vector<double>& pha
         return std::norm(a) < std::norm(b);
     });
     mean += std::arg(*best) * d_rotation / (2 * M_PI);
-    slope += apart * static_cast<double>(best - sums.begin() - slips * per_slip);
+    slope += spacing * static_cast<double>(best - sums.begin() - slips * per_slip);
     std::vector<double> line(d_count);
     for (std::size_t i = 0; i < d_count; ++i)
         line[i] = mean + slope * (static_cast<double>(i) - middle);

@@ -105,7 +105,7 @@ private:
     std::vector<hypothesis> hypotheses(stretch run);
     hypothesis fit(stretch over,
                    double around,
-                   double apart,
+                   double spacing,
                    std::size_t count,
                    burst_fit::ridge_search ridges = burst_fit::ridge_search::all);
     void drop_hypotheses(std::vector<hypothesis>& tried, stretch run, std::size_t more);

@@ -96,7 +96,7 @@ def measure_network(model: core.model, samples: np.ndarray, labels: np.ndarray, 
                     known: np.ndarray | None = None) -> dict:
     """measure() of what adann.equalizer decides with these settings, and of its posteriors.
 
-    known: uint8 (n,), labels that it is told, 255 where it is not."""
+    known: uint8 (n,), its known labels, 255 where one is not."""
     counted = _Posteriors(labels, model.constellation.bits_per_symbol)
     equalize_captures(model, [Capture(samples)], {"it": settings}, counted={"it": counted},
                       known=None if known is None else [known])

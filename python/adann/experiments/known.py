@@ -93,14 +93,14 @@ def information(link: str, ber: float) -> dict[str, dict[str, float]]:
     found = {}
     for motion in MOTIONS:
         samples, labels = coded.stream(link, snr, coded.MOTIONS[motion], size.symbols, 2)
-        told = np.where(np.arange(labels.size) % PERIOD < PILOTS, labels, 255).astype(np.uint8)
-        false = (np.random.default_rng(1).random(labels.size) < FALSE) & (told < 255)
+        pilots = np.where(np.arange(labels.size) % PERIOD < PILOTS, labels, 255).astype(np.uint8)
+        false = (np.random.default_rng(1).random(labels.size) < FALSE) & (pilots < 255)
         best = max(_later(compared.measure(compared.known_least_squares(samples, points[labels], model.sps, memory),
                                            labels, points)) for memory in compared.MEMORIES)
         found[motion] = {name: _later(compared.measure_network(model, samples, labels, dict(mode="lockstep"), known))
                          / best for name, known in
-                         ((WITHOUT, None), (WITH, told),
-                          (WITH_FALSE, np.where(false, (told + 1) % points.size, told).astype(np.uint8)))}
+                         ((WITHOUT, None), (WITH, pilots),
+                          (WITH_FALSE, np.where(false, (pilots + 1) % points.size, pilots).astype(np.uint8)))}
     return found
 
 

@@ -1,4 +1,4 @@
-/* Packets that are known late, beside a stream that is kept as a whole.
+/* Packets that are known late, against a stream that is kept as a whole.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "core/adaptation/decoded_packets.h"
 #include "core/signal/known_symbols.h"
