@@ -164,6 +164,8 @@ bool equalizer_impl::stop()
     d_core.stop();
     if (const std::string more = d_refusals.left_out(); !more.empty())
         d_logger->warn("control messages were refused{:s}", more);
+    if (const std::string more = d_refused_packets.left_out(); !more.empty())
+        d_logger->warn("known packets were refused{:s}", more);
     if (const std::string more = d_errors.left_out(); !more.empty())
         d_logger->error("adaptation: errors{:s}", more);
     return true;

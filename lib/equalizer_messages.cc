@@ -59,12 +59,18 @@ void equalizer_impl::take_packet(const pmt::pmt_t& message)
     pmt::pmt_t position = is_pair ? pmt::car(message) : pmt::PMT_NIL;
     if (pmt::is_dict(position))
         position = pmt::dict_ref(position, position_key, pmt::PMT_NIL);
-    const auto first = real(position);
-    if (!first || *first < 0 || !pmt::is_u8vector(pmt::cdr(message)))
-        return refuse("is no PDU (metadata . u8vector of labels) with the number of its "
-                      "first symbol as position");
+    const bool is_number = pmt::is_uint64(position) ||
+                           (pmt::is_integer(position) && pmt::to_long(position) >= 0);
+    if (!is_number)
+        return refuse(
+            "position is " + core::printable(pmt::write_string(position)) +
+            ", allowed: a whole number of 0 or more, the packet's first symbol");
+    if (!pmt::is_u8vector(pmt::cdr(message)))
+        return refuse("labels are no u8vector");
     try {
-        d_core.take_packet(static_cast<std::uint64_t>(*first),
+        d_core.take_packet(pmt::is_uint64(position)
+                               ? pmt::to_uint64(position)
+                               : static_cast<std::uint64_t>(pmt::to_long(position)),
                            pmt::u8vector_elements(pmt::cdr(message)));
     } catch (const std::invalid_argument& error) {
         refuse(error.what());

@@ -259,10 +259,12 @@ def test_decoded_packets_settle_the_rotation_and_count(model, tells):
 
 
 @pytest.mark.parametrize("message, said", [
-    (pmt.intern("packet"), "is no PDU"),
-    (pmt.cons(pmt.make_dict(), pmt.init_u8vector(2, [0, 1])), "is no PDU"),
-    (pmt.cons(pmt.from_long(-1), pmt.init_u8vector(2, [0, 1])), "is no PDU"),
-    (pmt.cons(pmt.from_long(0), pmt.init_f32vector(2, [0, 1])), "is no PDU"),
+    (pmt.intern("packet"), "position is ()"),
+    (pmt.cons(pmt.make_dict(), pmt.init_u8vector(2, [0, 1])), "position is ()"),
+    (pmt.cons(pmt.from_long(-1), pmt.init_u8vector(2, [0, 1])), "position is -1"),
+    (pmt.cons(pmt.from_double(7.5), pmt.init_u8vector(2, [0, 1])), "position is 7.5"),
+    (pmt.cons(pmt.from_long(0), pmt.init_f32vector(2, [0, 1])), "labels are no u8vector"),
+    (pmt.cons(pmt.from_long(0), pmt.init_u8vector(2, [255, 255])), "labels is none that is known"),
     (pmt.cons(pmt.from_long(0), pmt.init_u8vector(2, [0, 4])), "label is 4"),
     (pmt.cons(pmt.from_uint64(10**9), pmt.init_u8vector(2, [0, 1])), "packet's symbols is 1000000000 and 2 on"),
 ])

@@ -93,7 +93,9 @@ struct ber_estimate {
  * `position`, the number of the first symbol (that of its item at output 0), and a u8vector of labels
  * as they were sent, 255 where one is not known. They may come 2^18 symbols late. Their wrong bits are
  * counted (packet_ber()), the network learns them as the truth, and a rotation or a delay that they show is
- * undone. What they are compared with is kept from the first one on.
+ * undone by a front filter, not in bursts nor while frozen. What they are compared with is kept from the
+ * first one on, which is not counted itself. One that does not fit is refused with a warning; 64 wait at
+ * most. A pair of the number and the u8vector will do, too.
  *
  * Bursts: the setting training_sequence has the labels that each begins with, and the tag
  * training_start_tag is where its first symbol's sample is, as digital::corr_est_cc sets

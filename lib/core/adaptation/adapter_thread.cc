@@ -238,7 +238,8 @@ void adaptive_equalizer::load(read_file next)
     }
     if (problem.empty()) {
         d_start = nullptr; // that of one without a model is over
-        d_trials = d_beside ? std::make_unique<start_trials>(*d_beside) : nullptr;
+        const bool is_tried = d_beside && d_settings.guard && !d_supervised;
+        d_trials = is_tried ? std::make_unique<start_trials>(*d_beside) : nullptr;
         d_tries = false;
         d_is_given = d_started = true;
     }

@@ -155,6 +155,10 @@ void adaptive_equalizer::start()
         d_frame->start();
     d_known_position = 0;
     d_packets.start();
+    {
+        const std::lock_guard<std::mutex> lock(d_mutex);
+        d_packet_count = {};
+    }
     d_using = d_parts.get();
     d_using->start();
     d_left_labels = nullptr;

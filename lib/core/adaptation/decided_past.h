@@ -40,7 +40,6 @@ public:
 
     bool has_labels(std::uint64_t first, std::size_t n) const;
     bool has_samples(std::uint64_t first, std::size_t n) const;
-    std::uint64_t seen() const { return d_seen; }
     std::uint8_t label(std::uint64_t symbol) const { return d_labels[symbol % symbols]; }
     //! \param samples room for the windows of n symbols: (n - 1) stride + dimension floats
     void copy(std::uint64_t first, std::size_t n, float* samples) const;

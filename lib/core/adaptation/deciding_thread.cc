@@ -203,6 +203,7 @@ void adaptive_equalizer::adopt()
     d_left_points = d_using->soft.get();
     d_using = latest;
     d_packets.change_network();
+    d_packets.change_channel();
 }
 
 // For the start: what input 1 or the training sequence tells.
@@ -303,6 +304,7 @@ void adaptive_equalizer::collect_packet()
             slot->samples.data(), slot->labels.data(), slot->truth.data()))
         return;
     slot->tells = true;
+    slot->unexplained = d_using->refined ? d_using->refined->unexplained_errors() : 0;
     slot->end = d_symbols;
     slot->apart = 1;
     d_queue.push();
@@ -321,7 +323,8 @@ void adaptive_equalizer::take_packet(std::uint64_t first,
         d_packet_count = d_packets.counted();
     }
     const displacement by = d_packets.displaced();
-    if (by.none() || !d_using->front)
+    const bool follows = d_using->front && d_follows && !d_frozen && !d_between;
+    if (by.none() || !follows)
         return;
     d_using->front->enter().displace(by);
     d_using->front->leave();

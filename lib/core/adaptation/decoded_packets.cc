@@ -21,6 +21,7 @@ decoded_packets::decoded_packets(const constellation& symbols,
                                  std::size_t dimension,
                                  std::size_t batch)
     : d_classes(symbols.size()),
+      d_bits(symbols.bits_per_symbol()),
       d_stride(stride),
       d_dimension(dimension),
       d_batch(batch),
@@ -32,6 +33,7 @@ void decoded_packets::start()
 {
     d_past.reset();
     d_waiting.clear();
+    d_counted = {};
     d_seen = d_handed_out = d_changed = 0;
     d_ambiguity.reset();
 }
@@ -67,6 +69,8 @@ void decoded_packets::take(std::uint64_t first, std::vector<std::uint8_t> labels
     for (const std::uint8_t label : labels)
         if (label != not_known)
             check_range<std::size_t>("packet's label", label, 0, d_classes - 1);
+    if (std::all_of(labels.begin(), labels.end(), [](auto l) { return l == not_known; }))
+        refuse("packet's labels", "none that is known", "one at least");
     const std::size_t n = labels.size();
     if (n > d_handed_out || first > d_handed_out - n ||
         d_handed_out - first > decided_past::symbols)
@@ -90,13 +94,12 @@ void decoded_packets::compare(const packet& known)
     constexpr std::size_t looked_at = 2 * around + 1;
     std::array<std::complex<float>, looked_at> none; // decided points are the estimates
     none.fill(std::numeric_limits<float>::quiet_NaN());
-    const auto bits = static_cast<unsigned>(std::lround(std::log2(d_classes)));
     ++d_counted.packets;
     for (std::size_t i = 0; i < known.labels.size(); ++i) {
         const std::uint64_t symbol = known.first + i;
         if (known.labels[i] == not_known)
             continue;
-        d_counted.bits += bits;
+        d_counted.bits += d_bits;
         d_counted.errors +=
             std::bitset<8>(known.labels[i] ^ d_past->label(symbol)).count();
         if (symbol < d_changed + around ||
@@ -115,6 +118,11 @@ bool decoded_packets::next_batch(float* samples,
 {
     for (; !d_waiting.empty(); d_waiting.pop_front()) {
         packet& known = d_waiting.front();
+        while (known.learnt < known.labels.size() &&
+               known.labels[known.learnt] == not_known)
+            ++known.learnt;
+        if (known.learnt == known.labels.size())
+            continue;
         const std::uint64_t next = known.first + known.learnt;
         if (d_seen < d_batch)
             return false;

@@ -59,7 +59,7 @@ public:
     /*! \param first the packet's first symbol, counted from the stream's
      * \param labels of its symbols, not_known where one is not
      * \throws std::invalid_argument unless it is among the latest decided_past::symbols, or for a
-     * label beyond the constellation */
+     * label beyond the constellation, or if none is known */
     void take(std::uint64_t first, std::vector<std::uint8_t> labels);
 
     const packet_count& counted() const { return d_counted; }
@@ -84,7 +84,7 @@ private:
 
     void compare(const packet& known);
 
-    const std::size_t d_classes, d_stride, d_dimension, d_batch;
+    const std::size_t d_classes, d_bits, d_stride, d_dimension, d_batch;
     std::uint64_t d_seen = 0, d_handed_out = 0, d_changed = 0; // symbols
     std::optional<decided_past> d_past;
     std::deque<packet> d_waiting;

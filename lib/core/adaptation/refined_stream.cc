@@ -158,6 +158,7 @@ void refined_stream::refine(const refinement& signal)
     } else {
         d_matched = 0;
         d_scatter.interrupt();
+        d_unexplained = 0;
     }
     const auto move_on = [](auto& values, std::size_t each) {
         std::copy(values.begin() + block * each, values.end(), values.begin());

@@ -19,7 +19,7 @@ namespace gr::adann::core {
  * Stationary noise of mean power P has residual powers P χ²(ν)/ν. P and ν of each length follow from
  * the median of the powers and from their lower quartile, which disturbances hardly move. Powers
  * beyond 3, 3.5, 4, 5 and 6 standard deviations of a normal variable are counted, on both sides. Real
- * noise is no χ²: it may pass z as often as a normal variable passes 0.8 z. What comes more often, by
+ * noise is no χ²: it may pass z as often as a normal variable passes 0.85 z. What comes more often, by
  * four standard deviations of the count, noise does not explain: a burst, an edge, a part that is
  * saturated, repeated, inverted or without noise. Nor are stretches whose residual does not change:
  * the same is asked of the differences between neighbouring symbols, which are none where samples are

@@ -212,7 +212,7 @@ bool normalizer::start_over_if_fallen(const sums& found)
         return false;
     for (std::size_t p = 0; p < d_mean.size(); ++p)
         d_mean[p] += found.deviations[p] / n;
-    d_weight = n;
+    d_weight = block;
     d_fallen = variance < d_variance * a_step ? d_fallen : 0;
     d_variance = std::max(variance, d_variance * a_step);
     apply();

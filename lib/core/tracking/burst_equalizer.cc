@@ -191,7 +191,7 @@ burst_equalizer::hypothesis burst_equalizer::fit(stretch over,
                                                  std::size_t count,
                                                  burst_fit::ridge_search ridges)
 {
-    // Sums of each part, within which the candidates hardly differ: by 0.06 rad at most.
+    // Sums of each part, within which the candidates hardly differ: by 0.2 rad at most.
     constexpr std::size_t parts = 16;
     const std::size_t length = (over.size() + parts - 1) / parts;
     d_parts.assign(parts * d_unknowns, 0);

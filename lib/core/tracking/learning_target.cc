@@ -101,7 +101,8 @@ float* learning_target::aim_known(const sample_history& history,
         return nullptr;
     float* const expected = expect(history.labels(symbol), n);
     for (std::size_t k = 0; k < n; ++k)
-        if (!history.is_told(symbol + k))
+        if (!history.is_told(symbol + k) ||
+            history.decisions(symbol + k)->received != 0.0f) // left out by take_known()
             std::fill_n(expected + k * d_waveform->stride(), d_waveform->stride(), 0.0f);
     return expected;
 }

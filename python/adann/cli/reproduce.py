@@ -58,7 +58,7 @@ def reproduce(experiment: str, output: Path, scale: str | None, scheduler: str |
     five seeds.
 
     known: bursts whose known symbols lie where those of TETRA, VDL2, HFDL, DVB-S2 and DMR do: bursts lost, against LMS
-    and least squares that know all symbols.
+    and least squares that know all symbols; and the information of streams with pilots.
 
     impairments: one impairment of a front end or channel at a time, in three strengths, against the
     same. --long takes the held-out seeds.
