@@ -218,7 +218,7 @@ burst_equalizer::hypothesis burst_equalizer::fit(stretch over,
             const double since =
                 2 * M_PI * static_cast<double>(b * length) +
                 M_PI * static_cast<double>(std::min(length, over.size() - b * length)) -
-                M_PI * static_cast<double>(over.size());
+                M_PI * static_cast<double>(over.size() + 1); // as over.middle()
             number turned = std::polar(1.0, (first - around) * since);
             const number step = std::polar(1.0, spacing * since);
             for (std::size_t c = 0; c < count; ++c, turned = times(turned, step))
