@@ -4,7 +4,6 @@
 import contextlib
 import errno
 import os
-import pathlib
 import shutil
 import stat
 import sys
@@ -125,7 +124,8 @@ def test_an_interrupt_leaves_nothing_temporary(tmp_path, write):
 
         def interrupt(frame, event, argument):
             nonlocal left
-            if frame.f_code.co_filename in (shutil.__file__, pathlib.__file__) and event == "line":
+            library = frame.f_code.co_filename
+            if event == "line" and (library == shutil.__file__ or "/pathlib" in library):  # a module, or a package
                 left -= 1
                 if left == 0:
                     raise KeyboardInterrupt
@@ -141,7 +141,7 @@ def test_an_interrupt_leaves_nothing_temporary(tmp_path, write):
         assert not [path for path in tmp_path.iterdir() if path.name.startswith(".adann-") or path.suffix == ".part"]
         if left > 0:
             break
-    assert 10 < line < 9_999
+    assert 3 < line < 9_999
 
 
 def test_a_model_is_written_into_a_device(tmp_path, model):

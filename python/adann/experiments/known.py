@@ -66,8 +66,9 @@ def run(directory: Path, scale: str = "full", progress: Progress | None = None) 
 def losses(name: str, es_n0: float, bursts: int) -> dict[str, float]:
     """Part of the bursts that each receiver loses."""
     frame = FRAMES[name]
-    points = unit_points(core.constellation(frame.constellation))
-    ours = core.burst_equalizer(frame.constellation, frame.SPS, complex=core.constellation(frame.constellation).is_complex,
+    symbols = core.constellation(frame.constellation)
+    points = unit_points(symbols)
+    ours = core.burst_equalizer(frame.constellation, frame.SPS, complex=symbols.is_complex,
                                 length=LENGTHS[name], most=frame.known.size)
     lost: dict[str, list] = {OURS: [], ALL_KNOWN: [], STILL: [], **{f"{LMS}, step {step:g}": [] for step in STEPS}}
     for seed in range(bursts):

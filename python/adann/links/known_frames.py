@@ -98,7 +98,8 @@ class DiscriminatorFrame(Frame):
     """Real symbols that modulate a frequency, through a discriminator: samples have no imaginary part.
 
     deviation: of a level of 1, cycles a symbol, where levels have unit power. The carrier's offset adds a constant.
-    es_n0 is that at the receiver's input; linewidth, amplifier and back_off are not used; its filter is 2 * BAND cycles a symbol wide.
+    es_n0 is that at the receiver's input; its filter is 2 * BAND cycles a symbol wide. linewidth, amplifier and
+    back_off are not used.
     """
 
     deviation: float = 0.3
