@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The receiver in one block, against its parts and on a simulated link at another rate."""
 
-import time
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +11,7 @@ from gnuradio.adann import core
 from gnuradio.adann.links.simulation import random_labels, simulate_vcsel
 from gnuradio.filter import firdes
 from scipy.signal import fftconvolve
+from waiting import wait_until
 
 MODEL = str(Path(__file__).parents[2] / "examples/models/vcsel_pam4.safetensors")
 SPS, RATE = 6, 28e9  # of the link; the model takes 4 samples a symbol
@@ -102,14 +102,8 @@ class Sender(gr.basic_block):
 
 
 def received(sink, condition):
-    """The messages of a message_debug, once there is one that fits."""
-    deadline = time.monotonic() + 300
-    while time.monotonic() < deadline:
-        messages = [pmt.to_python(sink.get_message(i)) for i in range(sink.num_messages())]
-        if any(map(condition, messages)):
-            return messages
-        time.sleep(0.01)
-    raise AssertionError("waited in vain")
+    """Waits for a message of a message_debug that fits."""
+    wait_until(lambda: any(condition(pmt.to_python(sink.get_message(i))) for i in range(sink.num_messages())))
 
 
 def status_of(sink):
@@ -131,11 +125,13 @@ def test_its_messages_are_those_of_its_parts(link):
     top.msg_connect(packets, "out", receiver, "known")
     top.start()
     received(status, lambda message: message["event"] == "step")
-    deadline = time.monotonic() + 300
-    while "packets" not in status_of(status):  # one may come when it is no longer kept
-        assert time.monotonic() < deadline
-        packets.send(pmt.cons(pmt.from_uint64(max(0, status_of(status)["decided"] - 1000)), pmt.init_u8vector(1, [0])))
-        time.sleep(0.1)  # live, a status comes each 0.05 s
+
+    def is_compared():  # a packet may come when it is no longer kept: then another one
+        latest = status_of(status)
+        packets.send(pmt.cons(pmt.from_uint64(max(0, latest["decided"] - 1000)), pmt.init_u8vector(1, [0])))
+        return "packets" in latest
+
+    wait_until(is_compared)
     control.send(pmt.intern("reset"))
     received(status, lambda message: message["event"] == "reset")
     received(errors, lambda message: message.get("ber", 1) < 1e-2)

@@ -41,9 +41,9 @@ struct burst_equalizer_settings {
  *
  * Taps and carrier are fitted to the longest run of known symbols, 10 at least, and then outwards
  * over the whole burst and back (burst_equalizer.h in the core). There is no model, and nothing is
- * kept from one burst to the next. The block waits for a burst's end, and works on it then, with memory
- * that it takes for it: some
- * 0.2 ms a symbol with taps over 6 symbols, 0.5 ms over 14.
+ * kept from one burst to the next. The block waits for a burst's end. It equalizes it then
+ * at once, in some 0.08 ms a symbol with taps over 6 symbols, 0.15 ms over 14, and allocates what that
+ * needs.
  *
  * A start tag that would begin a burst before the one in hand has ended is not looked at. A burst
  * that ends before 10 known symbols in a row are in it is left out, with a warning. */

@@ -34,7 +34,7 @@ std::size_t reach(const model& initial,
                : 0;
 }
 
-// A blind start of the same signal, where one can be made beside the model, and is wanted.
+// A blind start of the model's signal, to be tried once that is lost; none where it is not wanted.
 std::optional<blind_start>
 start_beside(const model& given, std::size_t stride, const adaptation_settings& settings)
 {

@@ -101,7 +101,7 @@ public:
     //! is left is noise (label_refiner::misfit()), the same throughout (residual_scatter), and the latest 8192 symbols were all
     //! refined: behind a jump nobody has estimated the first.
     //! \param unexplained the part of the symbols, those that judge() did not see too, that is wrong where
-    //! noise does not explain what refinement leaves
+    //! noise does not explain the refined labels' residual
     bool refined_trustworthy(double unexplained = 0) const;
 
     /*! Of the network in use, as error_estimate has it; where data that is well explained

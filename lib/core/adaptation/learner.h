@@ -151,7 +151,7 @@ public:
     //! Whether labels can ever be refined: with a guard and an expected waveform.
     bool can_refine() const { return d_guard && d_guard->judges(); }
     //! Of the latest symbols, those that are not learnt from too: the part that is wrong where noise
-    //! does not explain what refinement leaves. An estimate below is not trusted.
+    //! does not explain the refined labels' residual. An estimate below is not trusted.
     void set_unexplained_errors(double part) { d_unexplained = part; }
     //! Decisions are refined from now on: the estimated error rate is theirs.
     void decide_refined() { d_decides_refined = true; }

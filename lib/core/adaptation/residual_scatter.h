@@ -26,7 +26,7 @@ namespace gr::adann::core {
  * held at a value that a label nearly has.
  *
  * Such symbols are taken to be decided at random: labels are refined until they explain what there is,
- * so that what is left of a disturbed stretch does not tell how many are wrong. Histograms have 16 bins
+ * so that a disturbed stretch's residual does not show how many are wrong. Histograms have 16 bins
  * an octave; their memory is the caller's. Nothing is allocated after construction.
  *
  * Source of the quantiles: Wilson, Hilferty, "The distribution of chi-square", PNAS, 1931. */

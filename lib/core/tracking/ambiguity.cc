@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "core/tracking/ambiguity.h"
 
+#include "core/signal/known_symbols.h"
+
 #include <algorithm>
 #include <cmath>
 
 namespace gr::adann::core {
 
 namespace {
-constexpr float sure = 16;         // 10^7 known symbols from one false alarm to the next
-constexpr float memory = 256;      // known symbols
-constexpr float least = 1e-3f;     // of the variance: beyond, one symbol would tell
-constexpr float most = 1000;       // of a sum
-constexpr float false_part = 0.1f; // of known symbols may be known wrongly
-constexpr float most_ratio = 2;    // of one symbol: two false ones tell nothing
+constexpr float sure = 16;      // 10^7 known symbols from one false alarm to the next
+constexpr float memory = 256;   // known symbols
+constexpr float least = 1e-3f;  // of the variance: beyond, one symbol would tell
+constexpr float most = 1000;    // of a sum
+constexpr float most_ratio = 2; // of one symbol: two false ones tell nothing
 } // namespace
 
 ambiguity::ambiguity(const constellation& symbols, float variance)
@@ -52,9 +53,8 @@ void ambiguity::take(std::uint8_t known,
     };
     const std::complex<float> point = d_points[known];
     const float v = d_variance;
-    const float unlike = std::log1p(1 / v);
     const auto speaks_for = [=](std::complex<float> z, std::complex<float> wanted) {
-        const float ratio = std::norm(z) / (1 + v) - std::norm(z - wanted) / v + unlike;
+        const float ratio = known_ratio(z, wanted, v);
         return std::log((1 - false_part) * std::exp(ratio) + false_part);
     };
     const float against = speaks_for(seen(0), point);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "core/tracking/learning_target.h"
 
+#include "core/signal/known_symbols.h"
+
 #include "core/common/checks.h"
 
 #include <algorithm>
@@ -63,11 +65,11 @@ void learning_target::take_known(sample_history& history,
                                  std::size_t n)
 {
     const float v = variance() * d_excess;
+    // More likely one of those that are known wrongly.
     const auto contradicts = [&](std::size_t k) {
-        const float away = std::norm(history.decisions(k)->received);
-        const float power = std::norm(*history.estimates(k));
-        // One in ten may be known wrongly: as random data. See ambiguity.
-        return away / v > std::log(9 * (1 + v) / v) + power / (1 + v);
+        const std::complex<float> estimate = *history.estimates(k);
+        const std::complex<float> point = estimate - history.decisions(k)->received;
+        return (1 - false_part) * std::exp(known_ratio(estimate, point, v)) < false_part;
     };
     std::size_t known = 0, contradicted = 0;
     for (std::size_t k = symbol; k < symbol + n; ++k)

@@ -67,11 +67,7 @@ class Frame:
         arrived = link.rays(labels, random, "full")
         first = OVERSAMPLED * self.MARGIN - (arrived.size - OVERSAMPLED * labels.size + 1) // 2
         sent[first:first + arrived.size] = arrived
-        timing = random.uniform(-0.25, 0.25)
-        power = sum(amplitude**2 for _, amplitude in self.rays)
-        received = sum(amplitude / np.sqrt(power) * self._gain(sent.size, random)
-                       * _later(sent, OVERSAMPLED * (delay + timing)) for delay, amplitude in self.rays)
-        return matched(received + link.noise(sent.size, random))
+        return matched(self._received(sent, random) + link.noise(sent.size, random))
 
     def offset(self, seed: int | Sequence[int]) -> float:
         """The carrier's in receive() with this seed, cycles a symbol."""
@@ -84,6 +80,13 @@ class Frame:
 
     def _offset(self, random):
         return random.uniform(-self.carrier, self.carrier)
+
+    def _received(self, wave, random):
+        """All rays of it, a part of a symbol early or late."""
+        timing = random.uniform(-0.25, 0.25)
+        power = sum(amplitude**2 for _, amplitude in self.rays)
+        return sum(amplitude / np.sqrt(power) * self._gain(wave.size, random)
+                   * _later(wave, OVERSAMPLED * (delay + timing)) for delay, amplitude in self.rays)
 
     def _gain(self, samples, random):
         if not self.doppler:
@@ -115,11 +118,7 @@ class DiscriminatorFrame(Frame):
         sent = np.zeros(OVERSAMPLED * labels.size + 2 * margin)
         sent[margin:-margin] = link.rays(labels, random).real
         turns = np.cumsum(self.deviation * sent + offset) / OVERSAMPLED
-        timing = random.uniform(-0.25, 0.25)
-        power = sum(amplitude**2 for _, amplitude in self.rays)
-        received = sum(amplitude / np.sqrt(power) * self._gain(sent.size, random)
-                       * _later(np.exp(2j * np.pi * turns), OVERSAMPLED * (delay + timing))
-                       for delay, amplitude in self.rays)
+        received = self._received(np.exp(2j * np.pi * turns), random)
         spectrum = np.fft.fft(received + link.noise(sent.size, random))
         spectrum[abs(np.fft.fftfreq(sent.size, 1 / OVERSAMPLED)) > self.BAND] = 0
         inside = np.fft.ifft(spectrum)
