@@ -60,17 +60,22 @@ void substitute(const std::vector<T>& factor,
         for (std::size_t c = 0; c < n; ++c)
             b[row * n + c] -= times(factor_of, b[other * n + c]);
     };
-    for (std::size_t step = 0; step < m; ++step) {
-        const std::size_t i = above ? m - 1 - step : step;
-        if (above)
+    const auto divide = [&](std::size_t row) {
+        for (std::size_t c = 0; c < n; ++c)
+            b[row * n + c] /= std::real(factor[row * m + row]);
+    };
+    if (above)
+        for (std::size_t i = m; i-- > 0;) {
             for (std::size_t k = i + 1; k < m; ++k)
                 subtract(i, conjugate(factor[k * m + i]), k);
-        else
+            divide(i);
+        }
+    else
+        for (std::size_t i = 0; i < m; ++i) {
             for (std::size_t k = 0; k < i; ++k)
                 subtract(i, factor[i * m + k], k);
-        for (std::size_t c = 0; c < n; ++c)
-            b[i * n + c] /= std::real(factor[i * m + i]);
-    }
+            divide(i);
+        }
 }
 
 /*! Solves A x = b by Cholesky's factorisation, in place.
