@@ -7,39 +7,16 @@
  */
 #pragma once
 
-#include "core/adaptation/blind_start.h"
-#include "core/adaptation/deciding_parts.h"
-#include "core/adaptation/decoded_packets.h"
-#include "core/adaptation/handover.h"
-#include "core/adaptation/learner.h"
-#include "core/adaptation/replay.h"
-#include "core/adaptation/start_trials.h"
-#include "core/network/decider.h"
-#include "core/network/model.h"
-#include "core/signal/known_frame.h"
+#include "core/adaptation/adapter.h"
+#include "core/adaptation/stream_decider.h"
 
-#include <algorithm>
-#include <atomic>
-#include <chrono>
 #include <complex>
-#include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
 namespace gr::adann::core {
-
-//! What is told of the adaptation: what the learner did, a checkpoint saved, an error.
-struct adaptation_event : learner_event {
-    std::uint64_t dropped;     //!< batches that found the queue full
-    std::size_t queued;        //!< batches not yet learnt from, that of a step included
-    front_filter_status front; //!< of the front filter, if there is one
-    std::uint64_t symbols; //!< decided since start(), up to the end of the latest batch
-    packet_count packets;  //!< of take_packet()
-};
 
 /*! Decides feature vectors and has a learner learn from them, in live mode in a thread of its
  * own (Fig. 2).
@@ -104,13 +81,12 @@ public:
     adaptive_equalizer(const model& initial,
                        std::size_t stride,
                        const adaptation_settings& settings,
-                       std::function<void(const adaptation_event&)> on_event = {});
+                       adapter::listener on_event = {});
     //! Without a model. \throws std::invalid_argument for the mode "off" as well
     adaptive_equalizer(const blind_start& start,
                        std::size_t stride,
                        const adaptation_settings& settings,
-                       std::function<void(const adaptation_event&)> on_event = {});
-    ~adaptive_equalizer();
+                       adapter::listener on_event = {});
 
     //! Starts the adapter thread, or does nothing if it runs. Weights and counters go on.
     void start();
@@ -120,14 +96,11 @@ public:
 
     /*! Floats of the vectors that decide() takes: the model's dimension, and with a front
      * filter its reach on both sides. */
-    std::size_t dimension() const { return d_dimension; }
+    std::size_t dimension() const { return d_decides.dimension(); }
 
-    //! How many decide() has written.
-    struct written {
-        //! With their posteriors; refined ones come refined_stream::delay() later.
-        std::size_t labels = 0;
-        std::size_t points = 0; //!< soft ones
-    };
+    /*! How many decide() has written: labels, with their posteriors, of which refined ones come
+     * refined_stream::delay() later, and soft points. */
+    using written = stream_decider::written;
     /*! Decides every vector of `view`, which has this dimension() and the stride given.
      * \param known_labels null, or view.count labels 0 … M-1, not_known or M and more where one is not
      * known; null: the known frame's. The front filter and the network learn them as the truth, and decisions elsewhere; with
@@ -145,20 +118,31 @@ public:
                    std::uint8_t* labels,
                    float* posteriors = nullptr,
                    float* soft = nullptr,
-                   soft_symbol_kind kind = soft_symbol_kind::received);
+                   soft_symbol_kind kind = soft_symbol_kind::received)
+    {
+        return d_decides.decide(view, known_labels, labels, posteriors, soft, kind);
+    }
 
     /*! Has what decide() is not told taken from a frame that repeats, once it is found. Before start().
      * \param labels of the frame, see frame_of() */
-    void set_known_frame(std::vector<std::uint8_t> labels);
+    void set_known_frame(std::vector<std::uint8_t> labels)
+    {
+        d_decides.set_known_frame(std::move(labels));
+    }
     //! Where that starts, see known_frame::position(); none: not found, or there is none.
-    std::optional<std::size_t> known_position() const;
+    std::optional<std::size_t> known_position() const
+    {
+        return d_decides.known_position();
+    }
 
     /*! Hands out labels that are still to come, at the end of a stream or of a burst.
      * \param room for that many
      * \param posteriors as for decide()
      * \return how many were written; 0: all have been */
-    std::size_t
-    flush(std::uint8_t* labels, std::size_t room, float* posteriors = nullptr);
+    std::size_t flush(std::uint8_t* labels, std::size_t room, float* posteriors = nullptr)
+    {
+        return d_decides.flush(labels, room, posteriors);
+    }
 
     /*! A packet that was decoded and checked: its symbols are known from now on. They are counted
      * against the labels that were handed out, the network learns them as the truth, in batches
@@ -167,25 +151,31 @@ public:
      * decide()'s thread.
      * \param first its first symbol, counted from the first one handed out since start()
      * \param labels see decoded_packets::take(), also for what it throws */
-    void take_packet(std::uint64_t first, std::vector<std::uint8_t> labels);
+    void take_packet(std::uint64_t first, std::vector<std::uint8_t> labels)
+    {
+        d_decides.take_packet(first, std::move(labels));
+    }
     //! How many of these were compared, and what that found.
-    packet_count packets() const;
+    packet_count packets() const { return d_exchange.packets.get(); }
 
     /*! The next vector is the first symbol of a burst, which begins with this training
      * sequence: the front filter takes its taps and carrier from it (front_filter::train()), and
      * a batch begins behind it. Nothing without a front filter, or while frozen. Belongs to
      * decide()'s thread, as end_burst() does.
      * \param training front_filter::least_training() to most_training labels */
-    void begin_burst(const std::vector<std::uint8_t>& training);
+    void begin_burst(const std::vector<std::uint8_t>& training)
+    {
+        d_decides.begin_burst(training);
+    }
     /*! From the next vector to the next burst nothing is learnt, and the batch in hand is left.
      * \param resets whether the front filter does nothing until then, or stays as it is */
-    void end_burst(bool resets);
+    void end_burst(bool resets) { d_decides.end_burst(resets); }
 
     //! Stops (true) or resumes learning; what was learnt stays in use, taps included. A
     //! change is an event.
     void freeze(bool frozen);
     //! Has the front filter follow (true, as at first), or do nothing.
-    void set_front_filter(bool follows) { d_follows = follows; }
+    void set_front_filter(bool follows) { d_exchange.follows = follows; }
     //! Back to the offline weights, an empty optimizer and no front filter's taps. Needs
     //! start().
     void request_reset();
@@ -205,211 +195,34 @@ public:
     //! Nor may it need known labels where the one before did not, or the other way round.
     void set_loss(loss_kind loss);
 
-    /*! Slots of the queue: one is being filled and one trained on; the others ride out a
-     * slow step and the bursts in which a scheduler hands over samples, some 65536
-     * symbols, or 8 MiB if that is less.
-     * \param floats of a batch */
-    static std::size_t queue_slots(std::size_t batch, std::size_t floats)
-    {
-        constexpr std::size_t most_floats = (8 << 20) / sizeof(float);
-        return std::max<std::size_t>(4, std::min(65536 / batch, most_floats / floats));
-    }
-
     /*! After the latest step. The estimated error rate is not trustworthy any more when
      * the next one is overdue by more symbols than the queue holds, frozen, for example. */
-    learner_status status() const;
+    learner_status status() const { return d_adapter.status(); }
     //! Whether it has a model: at once, if it was given one.
-    bool started() const { return d_started; }
-    bool has_front_filter() const { return d_has_front; }
+    bool started() const { return d_exchange.has_model; }
+    bool has_front_filter() const { return d_exchange.has_front; }
     //! Of the front filter, after the latest batch; as at the start without one.
-    front_filter_status front_status() const;
+    front_filter_status front_status() const { return d_exchange.front.status(); }
     //! The taps that it uses after the latest batch, the earliest sample's first; empty
     //! without one.
     std::vector<std::complex<float>> taps() const;
-    std::uint64_t dropped() const { return d_dropped; }
+    std::uint64_t dropped() const { return d_exchange.dropped; }
     //! How far the adapter lags: batches handed over and not yet learnt from.
-    std::size_t queued() const { return d_queue.filled(); }
+    std::size_t queued() const { return d_exchange.queue.filled(); }
 
 private:
-    using clock = std::chrono::steady_clock;
-
-    struct front_report {
-        front_filter_status status;
-        std::vector<std::complex<float>> taps;
-    };
-    struct read_file {
-        std::string path;
-        std::size_t training = 0; // see request_load()
-        std::optional<model> found;
-        std::string problem; // why there is none
-    };
-    struct batch {
-        std::vector<float> samples;
-        std::vector<std::uint8_t> labels; // decided
-        std::vector<std::uint8_t> truth;  // known ones, not_known elsewhere
-        std::vector<float> received;      // as they came in, where a start is tried
-        bool is_tried = false;
-        bool tells = false;                 // whether there are any known ones
-        bool follows = false;               // directly the one handed over before it
-        const deciding_parts* by = nullptr; // what decided it
-        bool starts = false;                // of labels only those known are there:
-        std::size_t first = 0, known = 0;   // the first, and how many
-        std::uint64_t end = 0;              // in symbols, since the start
-        double unexplained = 0;             // see refined_stream::unexplained_errors()
-        std::size_t apart = 1;              // batches since the one handed over before
-
-        void begin(bool directly,
-                   const deciding_parts* decides,
-                   bool without_model,
-                   bool tries)
-        {
-            is_tried = tries;
-            follows = directly;
-            tells = false;
-            by = decides;
-            starts = without_model;
-            first = known = 0;
-        }
-    };
-
     adaptive_equalizer(const model& initial,
                        std::size_t stride,
                        const adaptation_settings& settings,
-                       std::function<void(const adaptation_event&)> on_event,
-                       std::unique_ptr<blind_start> start);
-
-    feature_view decide_some(const feature_view& view,
-                             const std::uint8_t* known_labels,
-                             std::uint8_t* labels,
-                             float* posteriors);
-    std::size_t show(const feature_view& view,
-                     const std::uint8_t* labels,
-                     const float* posteriors,
-                     float* soft,
-                     soft_symbol_kind kind);
-    std::size_t hand_out(const feature_view& view,
-                         const float* decided_posteriors,
-                         std::uint8_t* labels,
-                         float* posteriors);
-    std::unique_ptr<deciding_parts> parts_of(const model& learnt, learner* learns) const;
-    void restore(model& saved, deciding_parts& parts);
-    void go_on_with(model found);
-    void read();
-    void check_fits(const model& loaded, std::size_t training) const;
-    void adopt();
-    bool is_due() const;
-    void collect(const feature_view& view,
-                 const std::uint8_t* decided,
-                 const std::uint8_t* known_labels);
-    void note_known(const std::uint8_t* known_labels, std::size_t n);
-    void collect_packet();
-    void leave_batch();
-    void tell(const front_filter& front);
-    template <typename change>
-    void change_training(change make);
-    void run();
-    bool saves() const;
-    void serve();
-    template <typename work>
-    bool attempt(work make);
-    void take_requests();
-    void learn(const batch& filled);
-    void begin_with(const batch& filled);
-    void try_start(const batch& filled);
-    void share_status();
-    void publish();
-    model checkpoint();
-    void save(const std::string& path, const model& saved);
-    void load(read_file next);
-    void report(const learner_event& event);
+                       adapter::listener on_event,
+                       std::unique_ptr<blind_start> start,
+                       std::size_t dimension,
+                       const std::optional<blind_start>& trials);
 
     const adaptation_settings d_settings;
-    model d_initial; // as loaded, or untrained; without its state, which is the learner's
-    const std::size_t d_stride;
-    const std::size_t d_batch;
-    const bool d_adapts;
-    const bool d_lockstep;
-    const bool d_supervised;
-    const bool d_has_waveform; // the model, or that of a start
-    const std::function<void(const adaptation_event&)> d_on_event;
-
-    // The adapter's: whoever serve()s.
-    std::unique_ptr<blind_start> d_start; // null once it is done
-    const std::optional<blind_start>
-        d_beside; // that has seen nothing; none where nothing is tried
-    std::unique_ptr<start_trials> d_trials; // null where nothing is tried
-    bool
-        d_is_given; // whether the model is, or a checkpoint: left only while the front filter is lost
-    std::unique_ptr<learner> d_learner; // null when off, or not yet
-    std::optional<model> d_loaded;      // when off: instead of d_initial
-    // Of the latest model, and of the one before: the deciding thread may still use that.
-    std::unique_ptr<deciding_parts> d_parts, d_former_parts;
-    std::atomic<deciding_parts*> d_latest_parts{ nullptr };
-    std::atomic<bool> d_handing_over{ false }; // while the former ones may be in use
-    std::atomic<bool> d_has_front{ false };
-
-    // The deciding thread's.
-    deciding_parts* d_using = nullptr;
-    // What the former ones still hold: null once all has been handed out.
-    refined_stream* d_left_labels = nullptr;
-    soft_symbols* d_left_points = nullptr;
-    const std::size_t d_dimension;
-    const std::size_t d_floats;                     // of a batch
-    const float* d_received = nullptr;              // windows, before a front filter
-    std::vector<std::uint8_t> d_decided;            // by the network
-    std::vector<float> d_posteriors;                // (batch, M), of these
-    std::optional<known_frame> d_frame;             // of what nobody tells
-    std::atomic<std::size_t> d_known_position{ 0 }; // its, and one
-    hindsight d_latest;                             // up to the last of them
-    decoded_packets d_packets;
-    std::size_t d_changes = 0;   // of delay and rotation, the front filter's
-    batch* d_filling = nullptr;  // null while the current batch is not learnt from
-    std::size_t d_position = 0;  // in the current batch
-    std::uint64_t d_symbols = 0; // since the start
-    std::size_t d_apart = 1;     // the front filter's, as the batch began; 1 without
-    bool d_gap = true;           // before the current batch
-    bool d_followed = true;      // whether the front filter did
-    std::vector<std::uint8_t> d_known; // the training sequence of a burst that begins
-    std::size_t d_untrained = 0;       // symbols of it to come
-    std::size_t d_sequence = 0;        // the same, of one that a start learns from
-    bool d_between = false;            // bursts
-    bool d_paused = false;             // the same, before the training sequence
-    std::uint64_t d_bursts = 0;        // the front filter's, before it
-
-    // Handed over.
-    slot_queue<batch> d_queue;
-    mutable latest_value<front_report> d_front_report; // read under d_mutex
-    semaphore d_wake; // the adapter: a batch, a request, or stop
-    std::atomic<bool> d_started{ true };
-    std::atomic<bool> d_tries{ false }; // starts
-    std::atomic<bool> d_frozen{ false };
-    std::atomic<bool> d_follows{ true };
-    std::atomic<bool> d_stopping{ false };
-    std::atomic<bool> d_reset_front{ false };
-    std::atomic<std::uint64_t> d_dropped{ 0 };
-    std::atomic<std::uint64_t> d_since_estimate{ 0 }; // batches decided
-    std::atomic<std::size_t> d_pace{ 1 };             // the learner's
-    std::atomic<std::size_t> d_spared{ 0 };           // batches since one was handed over
-
-    // Between anyone and the adapter: neither decisions nor a step hold this lock.
-    mutable std::mutex d_mutex;
-    learner_status d_status;
-    packet_count d_packet_count;
-    training_settings d_training;
-    bool d_settings_changed = false;
-    bool d_reset_requested = false;
-    bool d_told_frozen = false; // the adapter's
-    std::vector<std::string> d_save_requests;
-    std::optional<std::string> d_load_request; // a path
-    std::size_t d_training_symbols = 0;        // that go with it
-    std::optional<read_file> d_read;           // not yet in use
-
-    // The adapter's: its thread and, in lockstep, decide()'s hold this lock while they serve().
-    std::mutex d_serving;
-    std::optional<batch_recorder> d_recorder;
-    std::uint64_t d_end = 0;   // of the latest batch
-    clock::time_point d_saved; // the latest checkpoint
-    std::thread d_thread;
+    adaptation_exchange d_exchange;
+    adapter d_adapter;
+    stream_decider d_decides;
 };
 
 } // namespace gr::adann::core

@@ -10,6 +10,8 @@
 #include <atomic>
 #include <cerrno>
 #include <cstddef>
+#include <mutex>
+#include <utility>
 #include <vector>
 
 #include <semaphore.h>
@@ -41,6 +43,28 @@ public:
 
 private:
     sem_t d_semaphore;
+};
+
+//! A value for anyone. Each call waits for the others, for as long as a copy takes.
+template <typename T>
+class locked_value
+{
+public:
+    T get() const
+    {
+        const std::lock_guard<std::mutex> lock(d_mutex);
+        return d_value;
+    }
+    //! \return what it was before
+    T exchange(T value)
+    {
+        const std::lock_guard<std::mutex> lock(d_mutex);
+        return std::exchange(d_value, std::move(value));
+    }
+
+private:
+    mutable std::mutex d_mutex;
+    T d_value{};
 };
 
 /*! The newest value, from one writer to one reader; older ones are lost. Neither ever

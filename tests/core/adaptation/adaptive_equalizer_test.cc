@@ -226,7 +226,7 @@ BOOST_AUTO_TEST_CASE(live_counts_every_batch_as_trained_dropped_or_waiting)
     const std::uint64_t whole = 20 * symbols / settings.batch;
     BOOST_TEST(equalizer.status().steps + equalizer.dropped() <= whole + 1);
     BOOST_TEST(equalizer.status().steps + equalizer.dropped() +
-                   adaptive_equalizer::queue_slots(settings.batch, settings.batch + 2) >=
+                   queue_slots(settings.batch, settings.batch + 2) >=
                whole);
 }
 
@@ -239,8 +239,7 @@ BOOST_AUTO_TEST_CASE(live_never_waits_for_the_adapter)
     adaptive_equalizer equalizer(
         initial, 1, settings, [&](const auto&) { release.wait(); });
     equalizer.start();
-    const std::size_t slots =
-        adaptive_equalizer::queue_slots(settings.batch, settings.batch + 2);
+    const std::size_t slots = queue_slots(settings.batch, settings.batch + 2);
     constexpr int rounds = 5;
     for (int round = 0; round < rounds; ++round)
         posteriors(equalizer, [] { return 4096; });

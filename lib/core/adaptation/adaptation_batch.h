@@ -1,0 +1,49 @@
+/* -*- c++ -*- */
+/*
+ * What the adapter learns from in one step.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+#pragma once
+
+#include "core/adaptation/deciding_parts.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace gr::adann::core {
+
+//! The samples of consecutive symbols, with their labels. A slot of the queue: its vectors keep their size.
+struct adaptation_batch {
+    std::vector<float> samples;  //!< as the network saw them
+    std::vector<float> received; //!< as they came in; empty unless a start may be tried
+    std::vector<std::uint8_t>
+        labels; //!< decided; while a start looks for a model, `known` of them
+    std::vector<std::uint8_t> truth;    //!< known ones, not_known elsewhere
+    bool has_truth = false;             //!< whether any is known
+    bool is_tried = false;              //!< whether `received` is filled
+    bool follows = false;               //!< directly the one handed over before it
+    bool starts = false;                //!< of labels only the known ones are there:
+    std::size_t first = 0, known = 0;   //!< where they begin, and how many
+    const deciding_parts* by = nullptr; //!< what decided it
+    std::uint64_t end = 0;              //!< symbols since start()
+    double unexplained = 0;             //!< see refined_stream::unexplained_errors()
+    std::size_t apart = 1;              //!< batches since the one handed over before
+
+    void begin(const deciding_parts& decides)
+    {
+        by = &decides;
+        has_truth = is_tried = follows = starts = false;
+        first = known = 0;
+        apart = 1;
+    }
+    //! … with what the refinement knows by then.
+    void finish(std::uint64_t symbols)
+    {
+        unexplained = by->refined ? by->refined->unexplained_errors() : 0;
+        end = symbols;
+    }
+};
+
+} // namespace gr::adann::core

@@ -1,0 +1,76 @@
+/* -*- c++ -*- */
+/*
+ * What anyone may ask of an adapter.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+#pragma once
+
+#include "core/common/checks.h"
+#include "core/network/model.h"
+
+#include <gnuradio/adann/equalizer_settings.h>
+
+#include <cstddef>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace gr::adann::core {
+
+/*! Requests wait here until the adapter takes them. Anyone may ask, and waits for another such call
+ * only. */
+class adaptation_requests
+{
+public:
+    //! A model file or checkpoint that was asked for.
+    struct read_file {
+        std::string path;
+        std::size_t training =
+            0; //!< symbols of the sequence that bursts begin with; 0: none
+        std::optional<model> found;
+        std::string problem; //!< why there is none
+    };
+    struct taken {
+        std::optional<training_settings> changed;
+        bool resets = false;
+        std::vector<std::string> saves; //!< paths
+        std::optional<read_file> loads;
+    };
+
+    explicit adaptation_requests(const training_settings& training) : d_training(training)
+    {
+    }
+
+    void reset();
+    void save(const std::string& path);
+    void load(const std::string& path, std::size_t training);
+    //! \param make changes a training_settings. \throws std::invalid_argument if one is out of range
+    template <typename change>
+    void change_training(change make)
+    {
+        const std::lock_guard<std::mutex> lock(d_mutex);
+        training_settings changed = d_training;
+        make(changed);
+        training_settings::visit(changed, setting_checks{});
+        d_training = changed;
+        d_is_changed = true;
+    }
+    //! As asked for last.
+    training_settings training() const;
+
+    //! The adapter thread: reads the file that was asked for, if there is one.
+    void read();
+    //! The adapter. \param loads whether it can go on from another model now
+    taken take(bool loads);
+
+private:
+    mutable std::mutex d_mutex;
+    training_settings d_training;
+    bool d_is_changed = false, d_resets = false;
+    std::vector<std::string> d_saves;
+    std::optional<read_file> d_asked, d_read; // the first without a model
+};
+
+} // namespace gr::adann::core

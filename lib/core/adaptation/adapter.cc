@@ -1,0 +1,443 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "core/adaptation/adapter.h"
+
+#include <filesystem>
+#include <stdexcept>
+#include <utility>
+#ifdef __linux__
+#include <sys/resource.h>
+#endif
+
+namespace gr::adann::core {
+
+adapter::adapter(const model& initial,
+                 std::size_t stride,
+                 const adaptation_settings& settings,
+                 listener on_event,
+                 std::unique_ptr<blind_start> start,
+                 const std::optional<blind_start>& trials,
+                 adaptation_exchange& with)
+    : d_settings(settings),
+      d_initial(initial),
+      d_stride(stride),
+      d_has_waveform(initial.waveform || start),
+      d_on_event(std::move(on_event)),
+      d_exchange(with),
+      d_requests(settings),
+      d_start(std::move(start)),
+      d_fresh(trials),
+      d_is_given(!d_start)
+{
+    if (adapts() && !d_start)
+        d_learner = std::make_unique<learner>(initial, settings);
+    d_parts = parts_of(initial, d_learner.get());
+    d_exchange.has_front = d_parts->front != nullptr;
+    if (!adapts())
+        return;
+    if (saves())
+        d_recorder.emplace(stride,
+                           initial.window.dimension(),
+                           settings.batch,
+                           queue_slots(settings.batch, floats()));
+    d_exchange.has_model = !d_start;
+    if (d_fresh)
+        d_trials = std::make_unique<start_trials>(*d_fresh);
+    if (d_start)
+        return;
+    share_status();
+    publish();
+    restore(d_initial, *d_parts);
+    if (d_parts->front)
+        d_exchange.front.tell(d_parts->front->resting());
+    d_initial.state = {};
+}
+
+adapter::~adapter() { stop(); }
+
+void adapter::start()
+{
+    if (runs())
+        return;
+    while (d_exchange.queue.filled_slot())
+        d_exchange.queue.pop();
+    d_end = 0;
+    d_exchange.wake.clear();
+    d_saved = clock::now();
+    d_stopping = false;
+    d_thread = std::thread([this] { run(); });
+    d_exchange.wake.post(); // for what was asked before
+}
+
+void adapter::stop()
+{
+    if (!runs())
+        return;
+    d_stopping = true;
+    d_exchange.wake.post();
+    d_thread.join();
+}
+
+learner_status adapter::status() const
+{
+    learner_status status = d_status.get();
+    const std::size_t batches_overdue = queue_slots(d_settings.batch, floats()) +
+                                        learner::estimate_every / d_settings.batch;
+    if (d_exchange.since_estimate > batches_overdue * d_exchange.pace + 1)
+        status.estimated.trustworthy = false;
+    return status;
+}
+
+// Of a batch.
+std::size_t adapter::floats() const
+{
+    return (d_settings.batch - 1) * d_stride + d_initial.window.dimension();
+}
+
+feature_view adapter::view_of(const std::vector<float>& samples) const
+{
+    return { samples.data(), d_stride, d_initial.window.dimension(), d_settings.batch };
+}
+
+/* What decides by a model, no sooner than what does now. No front filter where it is switched off,
+ * without a waveform, or for separate vectors. Decisions are refined where the learner can say how,
+ * unless that was seen to harm on the signal that the model learnt from. */
+std::unique_ptr<deciding_parts> adapter::parts_of(const model& learnt,
+                                                  learner* learns) const
+{
+    auto parts = std::make_unique<deciding_parts>(learnt, d_stride);
+    if (!learnt.waveform)
+        return parts;
+    if (adapts() && d_settings.front_filter && d_stride == learnt.window.stride()) {
+        front_filter_settings front;
+        front.length = d_settings.front_filter_length;
+        parts->front =
+            std::make_unique<observed<front_filter>>(front_filter(learnt, front));
+    }
+    parts->soft = std::make_unique<soft_symbols>(
+        *learnt.waveform,
+        learnt.symbols,
+        learnt.window,
+        d_parts && d_parts->soft ? d_parts->soft->lag() : 0);
+    const std::size_t least_delay =
+        d_parts && d_parts->refined ? d_parts->refined->delay() : 0;
+    const bool refines = learns && d_settings.decisions == decision_kind::refined &&
+                         learns->can_refine() && !learnt.refined_has_more_errors();
+    if (refines)
+        learns->decide_refined();
+    if (refines || least_delay)
+        parts->refined = std::make_unique<refined_stream>(
+            learnt.symbols, *learnt.waveform, least_delay);
+    return parts;
+}
+
+// From a checkpoint: what the learner does not hold.
+void adapter::restore(model& saved, deciding_parts& parts)
+{
+    if (saved.state.tensors.empty())
+        return;
+    archive members = archive::restoring(saved.state, "state");
+    if (parts.front && saved.state.has("state.front.taps"))
+        members("front", parts.front->resting());
+    members("dropped", d_exchange.dropped);
+    members("spared", d_exchange.spared);
+}
+
+void adapter::run()
+{
+#ifdef __linux__
+    // Where cores are few, decisions come first. This thread alone becomes nicer.
+    if (d_settings.mode == adaptation_mode::live)
+        setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + 10);
+#endif
+    for (d_exchange.wake.wait(); !d_stopping; d_exchange.wake.wait()) {
+        d_requests.read();
+        serve();
+    }
+    take_requests(); // those of the last moment
+    if (saves() && d_learner)
+        attempt([this] { save(d_settings.checkpoint, checkpoint()); });
+}
+
+// Does what was asked for, and learns from the oldest batch.
+void adapter::serve()
+{
+    const std::lock_guard<std::mutex> lock(d_serving);
+    attempt([this] { take_requests(); });
+    const adaptation_batch* filled = d_exchange.queue.filled_slot();
+    if (!filled)
+        return;
+    const std::uint64_t rollbacks = status().rollbacks;
+    d_end = filled->end;
+    if (d_start)
+        attempt([&] { begin_with(*filled); });
+    else if (filled->by != d_parts.get()) // decided by what came before
+        ++d_exchange.dropped;
+    else {
+        attempt([&] { learn(*filled); });
+        if (d_trials)
+            attempt([&] { try_start(*filled); });
+    }
+    d_exchange.queue.pop();
+    if (d_recorder && status().rollbacks > rollbacks)
+        attempt([this] {
+            save(std::filesystem::path(d_settings.checkpoint)
+                     .replace_extension(".rollback.safetensors"),
+                 d_recorder->recorded(d_learner->settings()));
+        });
+    if (saves() && d_learner &&
+        clock::now() - d_saved >= std::chrono::seconds(d_settings.checkpoint_interval)) {
+        attempt([this] { save(d_settings.checkpoint, checkpoint()); });
+        d_saved = clock::now();
+    }
+}
+
+// Whether it did not throw: if it did, the error is told.
+template <typename work>
+bool adapter::attempt(work make)
+{
+    std::string problem = "unknown";
+    try {
+        make();
+        return true;
+    } catch (const std::exception& error) {
+        problem = error.what();
+    } catch (...) {
+    }
+    try {
+        if (d_learner)
+            share_status();
+        report({ status(), event_kind::error, problem });
+    } catch (...) { // whoever listens fails too
+    }
+    return false;
+}
+
+void adapter::take_requests()
+{
+    auto asked = d_requests.take(!d_exchange.is_handing_over);
+    if (const bool frozen = d_exchange.frozen;
+        std::exchange(d_was_frozen, frozen) != frozen)
+        report({ status(), frozen ? event_kind::frozen : event_kind::unfrozen, "" });
+    if (asked.loads)
+        load(std::move(*asked.loads));
+    if (d_learner && asked.changed)
+        d_learner->set_training(*asked.changed);
+    if (d_recorder && (asked.changed || asked.resets))
+        d_recorder->clear();
+    if (d_learner && asked.resets)
+        reset();
+    for (const auto& path : asked.saves)
+        attempt([&] { save(path, checkpoint()); });
+}
+
+// Back to the model as it was loaded.
+void adapter::reset()
+{
+    d_exchange.resets_front = true;
+    const learner_event event = d_learner->reset();
+    share_status();
+    publish();
+    report(event);
+}
+
+// The start of one without a model.
+void adapter::begin_with(const adaptation_batch& filled)
+{
+    const feature_view view = view_of(filled.samples);
+    const std::string told = d_start->take(view,
+                                           &filled.labels[filled.first],
+                                           filled.first,
+                                           filled.known,
+                                           filled.follows,
+                                           [this] { return !d_stopping; });
+    if (d_start->changed()) {
+        d_parts->weights.writing().assign(d_start->found().net);
+        d_parts->weights.publish();
+    }
+    if (d_start->done()) {
+        const std::unique_ptr<blind_start> done = std::move(d_start);
+        if (!done->is_blind())
+            d_trials = nullptr;
+        go_on_with(done->found());
+        d_exchange.has_model = true;
+    }
+    if (!told.empty())
+        report({ status(), event_kind::start, told });
+}
+
+// From a model that a start has found, or that was loaded. Nothing has changed if it throws.
+void adapter::go_on_with(model found)
+{
+    learner_settings settings = d_settings;
+    static_cast<training_settings&>(settings) = d_requests.training();
+    auto learns = adapts() ? std::make_unique<learner>(found, settings) : nullptr;
+    auto parts = parts_of(found, learns.get());
+    if (adapts())
+        restore(found, *parts);
+    else
+        d_loaded = std::move(found);
+    d_learner = std::move(learns);
+    d_former_parts = std::exchange(d_parts, std::move(parts));
+    d_exchange.has_front = d_parts->front != nullptr;
+    if (d_recorder)
+        d_recorder->clear();
+    if (d_learner) {
+        share_status();
+        publish();
+    }
+    d_exchange.latest_parts = d_parts.get();
+    d_exchange.is_handing_over = true; // behind it
+    // What waits behind this batch was decided by what came before.
+    for (; d_exchange.queue.filled() > 1; ++d_exchange.dropped)
+        d_exchange.queue.pop();
+}
+
+// Whether the model that was read can go on with this stream.
+void adapter::check_fits(const model& loaded, std::size_t training) const
+{
+    const auto refuse =
+        [](const std::string& what, const std::string& its, const std::string& ours) {
+            throw std::invalid_argument(what + " is " + its +
+                                        ", the running equalizer's is " + ours);
+        };
+    compare_signals(
+        loaded, d_initial, [&](const char* what, const auto& its, const auto& ours) {
+            if (its != ours)
+                refuse(what, its, ours);
+        });
+    const auto known = [](bool is) { return is ? "there" : "not there"; };
+    if (loaded.waveform.has_value() != d_has_waveform)
+        refuse("expected waveform", known(!d_has_waveform), known(d_has_waveform));
+    if (training && loaded.waveform)
+        check_range("training_sequence's length",
+                    training,
+                    front_filter::least_training(*loaded.waveform),
+                    front_filter::most_training);
+}
+
+void adapter::load(adaptation_requests::read_file next)
+{
+    std::string problem = next.problem;
+    try {
+        if (next.found) {
+            check_fits(*next.found, next.training);
+            go_on_with(std::move(*next.found));
+        }
+    } catch (const model_file_error& error) {
+        problem = error.what();
+    } catch (const std::exception& error) {
+        problem = model_file_error(next.path, error.what()).what();
+    }
+    if (problem.empty()) {
+        d_start = nullptr; // that of one without a model is over
+        const bool is_tried =
+            d_fresh && d_settings.guard && !row(d_settings.loss).supervised();
+        d_trials = is_tried ? std::make_unique<start_trials>(*d_fresh) : nullptr;
+        d_exchange.tries = false;
+        d_is_given = d_exchange.has_model = true;
+    }
+    report({ status(),
+             problem.empty() ? event_kind::loaded : event_kind::refused,
+             problem.empty() ? next.path : problem });
+}
+
+// Whether another start explains the samples better.
+void adapter::try_start(const adaptation_batch& filled)
+{
+    const front_filter_status front = d_exchange.front.status();
+    if (!filled.is_tried || !d_trials->tries()) {
+        const bool is_left = d_is_given ? front.state == tracking_state::lost &&
+                                              !front.bursts && !filled.has_truth
+                                        : !d_trials->explains(front.residual);
+        d_trials->pass(filled.apart * d_settings.batch, is_left);
+        d_exchange.tries = d_trials->tries();
+        return;
+    }
+    const feature_view view = view_of(filled.received);
+    const std::string told = d_trials->take(
+        view, filled.labels.data(), filled.follows, [this] { return !d_stopping; });
+    d_exchange.tries = d_trials->tries();
+    if (!d_trials->done())
+        return;
+    go_on_with(d_trials->found());
+    d_is_given = false;
+    report({ status(), event_kind::start, told });
+}
+
+void adapter::learn(const adaptation_batch& filled)
+{
+    if (d_recorder && !attempt([&] {
+            d_recorder->add(
+                filled.samples.data(),
+                filled.labels.data(),
+                filled.apart,
+                [this] { return d_learner->checkpoint(); },
+                filled.has_truth ? filled.truth.data() : nullptr);
+        }))
+        d_recorder->clear();
+    const feature_view view = view_of(filled.samples);
+    d_learner->set_unexplained_errors(filled.unexplained);
+    const auto& events =
+        d_learner->step(view,
+                        filled.labels.data(),
+                        filled.apart,
+                        filled.has_truth ? filled.truth.data() : nullptr);
+    share_status();
+    if (!events.empty())
+        publish();
+    for (const auto& event : events)
+        report(event);
+}
+
+void adapter::share_status()
+{
+    const learner_status now = d_learner->status();
+    if (d_status.exchange(now).estimates != now.estimates)
+        d_exchange.since_estimate = 0;
+    d_exchange.pace = d_learner->pace();
+}
+
+void adapter::publish()
+{
+    d_parts->weights.writing().assign(d_learner->in_use());
+    d_parts->weights.publish();
+    if (const refinement* const found = d_learner->refines())
+        d_parts->signal.writing().assign(*found);
+    else
+        d_parts->signal.writing().known = false;
+    d_parts->signal.publish();
+}
+
+model adapter::checkpoint()
+{
+    if (d_start)
+        throw std::runtime_error("nothing has been learnt yet that could be saved");
+    if (!d_learner)
+        return d_loaded ? *d_loaded : d_initial;
+    model saved = d_learner->checkpoint();
+    archive members = archive::saving(saved.state, "state");
+    members("dropped", d_exchange.dropped);
+    members("spared", d_exchange.spared);
+    if (d_parts->front)
+        d_parts->front->read([&](front_filter& front) { members("front", front); });
+    return saved;
+}
+
+void adapter::save(const std::string& path, const model& saved)
+{
+    save_model(path, saved);
+    report({ status(), event_kind::saved, path });
+}
+
+void adapter::report(const learner_event& event)
+{
+    if (d_on_event)
+        d_on_event({ event,
+                     d_exchange.dropped,
+                     d_exchange.queue.filled(),
+                     d_exchange.front.status(),
+                     d_end,
+                     d_exchange.packets.get() });
+}
+
+} // namespace gr::adann::core

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "core/adaptation/batch_collector.h"
+
+#include "core/signal/known_symbols.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace gr::adann::core {
+
+batch_collector::batch_collector(adaptation_exchange& with,
+                                 std::size_t batch,
+                                 std::size_t classes,
+                                 std::function<void()> on_batch)
+    : d_exchange(with),
+      d_batch(batch),
+      d_classes(classes),
+      d_on_batch(std::move(on_batch))
+{
+}
+
+void batch_collector::start()
+{
+    leave();
+    d_symbols = 0;
+}
+
+void batch_collector::leave()
+{
+    d_filling = nullptr;
+    d_position = 0;
+    d_gap = true;
+}
+
+// What the front filter looks at in each block, or in one of so many, is learnt from in one of as many
+// batches at least; without one each batch is.
+bool batch_collector::is_due(std::size_t apart) const
+{
+    return d_exchange.tries ||
+           d_exchange.spared + 1 >= std::min(d_exchange.pace.load(), apart);
+}
+
+void batch_collector::begin(const deciding_parts& by, bool learns, std::size_t apart)
+{
+    const bool due = learns && is_due(apart);
+    d_filling = due ? d_exchange.queue.free_slot() : nullptr;
+    if (!d_filling && due)
+        ++d_exchange.dropped;
+    if (d_filling) {
+        d_filling->begin(by);
+        d_filling->follows = !d_gap;
+        d_filling->starts = !d_exchange.has_model;
+        d_filling->is_tried = d_exchange.tries;
+    }
+    d_gap = !d_filling;
+}
+
+void batch_collector::add_packet(decoded_packets& packets, const deciding_parts& by)
+{
+    adaptation_batch* const slot =
+        packets.is_waiting() ? d_exchange.queue.free_slot() : nullptr;
+    if (!slot)
+        return;
+    slot->begin(by);
+    if (!packets.next_batch(
+            slot->samples.data(), slot->labels.data(), slot->truth.data()))
+        return;
+    slot->has_truth = true;
+    slot->finish(d_symbols);
+    d_exchange.queue.push();
+    d_on_batch();
+}
+
+void batch_collector::add(const feature_view& view,
+                          const float* received,
+                          const std::uint8_t* decided,
+                          const std::uint8_t* known,
+                          run start)
+{
+    d_symbols += view.count;
+    const bool is_whole = d_position + view.count == d_batch;
+    if (d_filling) {
+        // Windows overlap: this writes the end of the last call's samples once more.
+        const std::size_t first = d_position * view.stride;
+        std::copy_n(view.data, view.floats(), d_filling->samples.begin() + first);
+        if (d_filling->is_tried)
+            std::copy_n(received, view.floats(), d_filling->received.begin() + first);
+        if (d_filling->starts)
+            note_known(start);
+        else
+            std::copy_n(decided, view.count, d_filling->labels.begin() + d_position);
+        for (std::size_t i = 0; known && i < view.count; ++i) {
+            const bool is = is_known(known[i], d_classes);
+            d_filling->truth[d_position + i] = is ? known[i] : not_known;
+            d_filling->has_truth |= is;
+        }
+    }
+    pass(view.count);
+    if (!is_whole)
+        return;
+    ++d_exchange.since_estimate;
+    if (!d_filling) {
+        ++d_exchange.spared;
+        return;
+    }
+    d_filling->finish(d_symbols);
+    d_filling->apart = d_exchange.spared.exchange(0) + 1;
+    d_exchange.queue.push();
+    d_on_batch();
+}
+
+void batch_collector::note_known(run start)
+{
+    adaptation_batch& of = *d_filling;
+    if (of.known == 0)
+        of.first = d_position;
+    if (of.first + of.known != d_position)
+        return; // a second sequence in one batch
+    std::copy_n(start.labels, start.count, of.labels.begin() + d_position);
+    of.known += start.count;
+}
+
+} // namespace gr::adann::core

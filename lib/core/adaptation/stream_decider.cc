@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "core/adaptation/stream_decider.h"
+
+#include "core/common/checks.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace gr::adann::core {
+
+stream_decider::stream_decider(const model& signal,
+                               deciding_parts& in_use,
+                               std::size_t stride,
+                               std::size_t dimension,
+                               std::size_t batch,
+                               bool needs_known,
+                               adaptation_exchange& with,
+                               std::function<void()> on_batch)
+    : d_signal(signal),
+      d_stride(stride),
+      d_dimension(dimension),
+      d_needs_known(needs_known),
+      d_exchange(with),
+      d_using(&in_use),
+      d_decided(batch),
+      d_posteriors(batch * signal.net.outputs()),
+      d_output(signal, in_use),
+      d_batches(with, batch, signal.net.outputs(), std::move(on_batch)),
+      d_packets(signal.symbols, stride, signal.window.dimension(), batch)
+{
+}
+
+void stream_decider::start(deciding_parts& in_use, bool learns)
+{
+    d_learns = learns;
+    d_batches.start();
+    d_bursts.start();
+    if (d_frame)
+        d_frame->start();
+    d_known_position = 0;
+    d_packets.start();
+    d_exchange.packets.exchange({});
+    d_using = &in_use;
+    d_using->start();
+    d_output.start(in_use);
+    d_exchange.is_handing_over = false;
+}
+
+stream_decider::written stream_decider::decide(const feature_view& view,
+                                               const std::uint8_t* known_labels,
+                                               std::uint8_t* labels,
+                                               float* posteriors,
+                                               float* soft,
+                                               soft_symbol_kind kind)
+{
+    if (d_needs_known && !known_labels && !d_frame)
+        refuse("known labels",
+               "missing",
+               "one per feature vector for the loss 'supervised'");
+    const std::uint8_t* const decided = d_decided.data();
+    float* const decided_posteriors = posteriors ? d_posteriors.data() : nullptr;
+    const std::size_t classes = d_signal.net.outputs();
+    written all;
+    for (std::size_t done = 0; done < view.count;) {
+        std::size_t n = d_bursts.most(std::min(view.count - done, d_batches.left()));
+        const std::uint8_t* known = known_labels ? known_labels + done : nullptr;
+        if (!known && d_frame) {
+            n = std::min(n, d_frame->left());
+            known = d_frame->next();
+        }
+        const std::size_t changes = d_changes;
+        const feature_view seen =
+            decide_some(view.from(done, n), known, decided_posteriors);
+        std::uint8_t* const written_labels = labels + all.labels;
+        const std::size_t out =
+            d_output.labels(seen,
+                            decided,
+                            d_latest,
+                            decided_posteriors,
+                            written_labels,
+                            posteriors ? posteriors + all.labels * classes : nullptr);
+        all.labels += out;
+        d_packets.see(seen);
+        if (d_changes != changes)
+            d_packets.change_channel();
+        d_packets.hand_out(written_labels, out);
+        if (!soft || kind != soft_symbol_kind::received)
+            d_output.drop_former_points();
+        if (soft)
+            all.points +=
+                d_output.points(seen,
+                                decided,
+                                decided_posteriors,
+                                soft + all.points * d_signal.window.floats_per_sample(),
+                                kind);
+        collect(seen, known);
+        if (!known_labels && d_frame) {
+            d_frame->take(decided, seen.count);
+            const auto position = d_frame->position();
+            d_known_position = position ? *position + 1 : 0;
+        }
+        done += seen.count;
+        if (d_bursts.take(seen.count))
+            d_batches.leave();
+    }
+    return all;
+}
+
+std::size_t
+stream_decider::flush(std::uint8_t* labels, std::size_t room, float* posteriors)
+{
+    const std::size_t n = d_output.flush(labels, room, posteriors);
+    if (n)
+        d_packets.hand_out(labels, n);
+    return n;
+}
+
+// Decides the first vectors of those that belong to one batch. Returns what the network
+// saw.
+feature_view stream_decider::decide_some(const feature_view& view,
+                                         const std::uint8_t* known_labels,
+                                         float* posteriors)
+{
+    adopt();
+    std::uint8_t* const labels = d_decided.data();
+    const prepared_network& net = d_using->weights.newest();
+    const std::size_t dimension = d_signal.window.dimension();
+    const std::size_t position = d_batches.position();
+    d_received = view.data + (d_dimension - dimension) / 2;
+    if (!d_using->front) {
+        if (!d_bursts.known())
+            d_bursts.leave_training();
+        const feature_view middle{ d_received, d_stride, dimension, view.count };
+        d_using->runs.decide(net, middle, labels, posteriors, position);
+        return middle;
+    }
+    front_filter& front = d_using->front->enter();
+    prepare(front);
+    const std::size_t n = std::min(view.count, front.left());
+    const feature_view seen = front.filter(view.from(0, n));
+    d_using->runs.decide(net, seen, labels, posteriors, position);
+    if (d_exchange.frozen || !d_followed || d_bursts.is_between())
+        front.hold(labels, n);
+    else
+        front.decided(labels, known_labels, n, d_using->runs, net);
+    d_latest = front.latest();
+    d_changes = front.changes();
+    const bool is_trained = n == d_bursts.untrained();
+    if (is_trained && front.status().bursts == d_bursts_trained)
+        d_bursts.give_up();
+    if (n == d_batches.left() || is_trained)
+        d_exchange.front.tell(front);
+    d_using->front->leave();
+    return seen;
+}
+
+// What was asked of the front filter, and a training sequence, before the next symbol.
+void stream_decider::prepare(front_filter& front)
+{
+    if (d_bursts.known()) // it began before the filter
+        d_bursts.leave_training();
+    const bool follows = d_exchange.follows;
+    const bool changes = std::exchange(d_followed, follows) != follows;
+    if (d_exchange.resets_front.exchange(false) || changes)
+        front.reset();
+    if (!d_bursts.training().empty()) {
+        front.train(d_bursts.training().data(), d_bursts.training().size());
+        d_bursts_trained = front.status().bursts;
+        d_bursts.leave_training();
+    }
+    if (d_batches.position() == 0)
+        d_apart = front.apart();
+}
+
+// Takes over what the adapter has made of another model, where a batch begins, and not within a
+// training sequence. Tells it once nothing is left of the former one.
+void stream_decider::adopt()
+{
+    const bool is_handing_over = d_exchange.is_handing_over; // before what is handed over
+    deciding_parts* const latest = d_exchange.latest_parts;
+    if (is_handing_over && latest == d_using && d_output.has_left_former()) {
+        d_exchange.is_handing_over = false;
+        d_exchange.wake.post();
+    }
+    const bool is_training = d_bursts.untrained() && d_bursts.training().empty();
+    if (d_batches.position() || is_training || !latest || latest == d_using)
+        return;
+    d_output.change_to(*latest);
+    d_using = latest;
+    d_packets.change_network();
+    d_packets.change_channel();
+}
+
+void stream_decider::collect(const feature_view& view, const std::uint8_t* known_labels)
+{
+    if (!d_learns)
+        return d_batches.pass(view.count);
+    if (d_batches.position() == 0) {
+        const bool learns = !d_exchange.frozen && d_bursts.is_inside();
+        if (learns && d_exchange.has_model)
+            d_batches.add_packet(d_packets, *d_using);
+        d_batches.begin(*d_using, learns, d_apart);
+    }
+    const batch_collector::run start =
+        known_labels ? batch_collector::run{ known_labels, view.count }
+                     : batch_collector::run{ d_bursts.known_labels(),
+                                             std::min(view.count, d_bursts.known()) };
+    d_batches.add(view, d_received, d_decided.data(), known_labels, start);
+}
+
+void stream_decider::set_known_frame(std::vector<std::uint8_t> labels)
+{
+    d_frame.emplace(d_signal.symbols, std::move(labels));
+}
+
+std::optional<std::size_t> stream_decider::known_position() const
+{
+    const std::size_t position = d_known_position;
+    return position ? std::optional(position - 1) : std::nullopt;
+}
+
+void stream_decider::take_packet(std::uint64_t first, std::vector<std::uint8_t> labels)
+{
+    d_packets.take(first, std::move(labels));
+    d_exchange.packets.exchange(d_packets.counted());
+    const displacement by = d_packets.displaced();
+    const bool follows = d_using->front && d_exchange.follows && !d_exchange.frozen &&
+                         !d_bursts.is_between();
+    if (by.none() || !follows)
+        return;
+    d_using->front->enter().displace(by);
+    d_using->front->leave();
+    d_packets.change_channel();
+}
+
+void stream_decider::begin_burst(const std::vector<std::uint8_t>& training)
+{
+    const bool was_between = d_bursts.is_between(), has_model = d_exchange.has_model;
+    d_bursts.begin(training, has_model);
+    if (has_model || was_between)
+        d_batches.leave();
+}
+
+void stream_decider::end_burst(bool resets)
+{
+    if (d_bursts.untrained()) // that of the burst before, without a pause between the two
+        return;
+    d_bursts.end();
+    if (resets)
+        d_exchange.resets_front = true;
+    d_batches.leave();
+}
+
+} // namespace gr::adann::core
