@@ -4,6 +4,7 @@
 #include "core/common/checks.h"
 #include "core/common/printable.h"
 #include "core/signal/known_frame.h"
+#include "status_message.h"
 
 #include <algorithm>
 #include <cmath>
@@ -18,6 +19,30 @@ namespace gr::adann {
 namespace {
 
 constexpr std::size_t bytes_per_call = 1 << 19; // of samples
+
+const pmt::pmt_t status_port = pmt::mp("status");
+const pmt::pmt_t control_port = pmt::mp("control");
+const pmt::pmt_t known_port = pmt::mp("known");
+const pmt::pmt_t position_key = pmt::mp("position");
+
+// A real number of any type.
+std::optional<double> real(const pmt::pmt_t& value)
+{
+    if (pmt::is_uint64(value)) // to_double() does not know it
+        return static_cast<double>(pmt::to_uint64(value));
+    return pmt::is_real(value) || pmt::is_integer(value)
+               ? std::optional(pmt::to_double(value))
+               : std::nullopt;
+}
+
+// As widgets send it: a boolean, or 0 and 1.
+std::optional<bool> truth(const pmt::pmt_t& value)
+{
+    if (pmt::is_bool(value))
+        return pmt::to_bool(value);
+    const auto number = real(value);
+    return number == 0 || number == 1 ? std::optional(number == 1) : std::nullopt;
+}
 
 std::size_t item_floats(const core::window_geometry& window,
                         const equalizer_settings& settings)
@@ -97,12 +122,10 @@ equalizer_impl::equalizer_impl(const core::model& model,
       d_soft_symbol(settings.soft_symbol),
       d_items_per_symbol(d_vectors ? 1 : d_window.sps()),
       d_stride(d_vectors ? d_window.dimension() : d_window.stride()),
-      d_training(settings.training_sequence),
-      d_training_start(pmt::mp(settings.training_start_tag)),
-      d_burst_end(pmt::mp(settings.burst_end_tag)),
-      d_after_burst(settings.after_burst),
+      d_bursts(settings),
       d_batch(settings.batch),
       d_live(settings.mode == adaptation_mode::live),
+      d_log(d_logger),
       d_core(start ? core::adaptive_equalizer(*start, d_stride, settings, publisher())
                    : core::adaptive_equalizer(model, d_stride, settings, publisher()))
 {
@@ -152,10 +175,8 @@ bool equalizer_impl::start()
 {
     set_output_multiple(1);
     d_in_batch = d_held = 0;
-    d_next = {};
     d_core.start();
-    if (!d_training.empty())
-        reach({ true, false });
+    d_bursts.start(d_core);
     return true;
 }
 
@@ -166,8 +187,7 @@ bool equalizer_impl::stop()
         d_logger->warn("control messages were refused{:s}", more);
     if (const std::string more = d_refused_packets.left_out(); !more.empty())
         d_logger->warn("known packets were refused{:s}", more);
-    if (const std::string more = d_errors.left_out(); !more.empty())
-        d_logger->error("adaptation: errors{:s}", more);
+    d_log.finish();
     return true;
 }
 
@@ -202,8 +222,15 @@ int equalizer_impl::general_work(int noutput_items,
     const bool estimates = output_items.size() > 3; // each after its batch
     if (estimates)
         symbols = std::min<int>(symbols, d_batch - d_in_batch);
-    if (!d_training.empty() && symbols > 0)
-        symbols = up_to_mark(symbols);
+    if (d_bursts.are_used() && symbols > 0) {
+        get_tags_in_window(d_tags, 0, 0, symbols * d_items_per_symbol);
+        symbols = d_bursts.up_to_mark(d_tags,
+                                      nitems_read(0) / d_items_per_symbol,
+                                      d_items_per_symbol,
+                                      symbols,
+                                      d_held > 0,
+                                      d_core);
+    }
 
     if (symbols <= 0 && d_held)
         return flush(output_items, noutput_items);
@@ -245,7 +272,7 @@ int equalizer_impl::flush(gr_vector_void_star& output_items, int room)
     const auto& input = detail()->input(0);
     const std::size_t least = d_vectors ? 1 : d_window.samples() + 2 * d_margin;
     // In this order: nothing comes once it is done.
-    if (d_next.end ||
+    if (d_bursts.ends_first() ||
         (input->done() && static_cast<std::size_t>(input->items_available()) < least)) {
         const bool soft = output_items.size() > 1;
         const std::size_t n =
@@ -311,6 +338,150 @@ void equalizer_impl::set_loss(const std::string& loss)
 std::string equalizer_impl::network() const
 {
     return d_core.started() ? core::guard::name(d_core.status().in_use) : "linear";
+}
+
+void equalizer_impl::register_ports()
+{
+    message_port_register_out(status_port);
+    message_port_register_in(control_port);
+    set_msg_handler(control_port,
+                    [this](const pmt::pmt_t& message) { control(message); });
+    message_port_register_in(known_port);
+    set_msg_handler(known_port,
+                    [this](const pmt::pmt_t& message) { take_packet(message); });
+}
+
+// In the block's thread, between two calls of work().
+void equalizer_impl::take_packet(const pmt::pmt_t& message)
+{
+    const auto refuse = [&](const std::string& why) {
+        if (d_refused_packets.allows())
+            d_logger->warn("known packet: {:s}{:s}", why, d_refused_packets.left_out());
+    };
+    const bool is_pair = pmt::is_pair(message);
+    pmt::pmt_t position = is_pair ? pmt::car(message) : pmt::PMT_NIL;
+    if (pmt::is_dict(position))
+        position = pmt::dict_ref(position, position_key, pmt::PMT_NIL);
+    const bool is_number = pmt::is_uint64(position) ||
+                           (pmt::is_integer(position) && pmt::to_long(position) >= 0);
+    if (!is_number)
+        return refuse(
+            "position is " + core::printable(pmt::write_string(position)) +
+            ", allowed: a whole number of 0 or more, the packet's first symbol");
+    if (!pmt::is_u8vector(pmt::cdr(message)))
+        return refuse("labels are no u8vector");
+    try {
+        d_core.take_packet(pmt::is_uint64(position)
+                               ? pmt::to_uint64(position)
+                               : static_cast<std::uint64_t>(pmt::to_long(position)),
+                           pmt::u8vector_elements(pmt::cdr(message)));
+    } catch (const std::invalid_argument& error) {
+        refuse(error.what());
+    }
+}
+
+// In the block's thread, between two calls of work().
+void equalizer_impl::control(const pmt::pmt_t& message)
+{
+    const auto refuse = [&](const pmt::pmt_t& what, const std::string& why) {
+        if (d_refusals.allows())
+            d_logger->warn("control message is {:s}, {:s}{:s}",
+                           core::printable(pmt::write_string(what)),
+                           why,
+                           d_refusals.left_out());
+    };
+    pmt::pmt_t commands = message;
+    if (pmt::is_dict(message))
+        commands = pmt::dict_items(message);
+    else
+        commands = pmt::list1(message);
+    for (; pmt::is_pair(commands); commands = pmt::cdr(commands)) {
+        const pmt::pmt_t command = pmt::car(commands);
+        const bool pair = pmt::is_pair(command);
+        const pmt::pmt_t word = pair ? pmt::car(command) : command;
+        try {
+            if (!pmt::is_symbol(word) ||
+                !obey(pmt::symbol_to_string(word), pair ? pmt::cdr(command) : pmt::PMT_T))
+                refuse(command,
+                       "allowed: freeze, resume, reset, (freeze . bool), (front_filter . "
+                       "bool), (learning_rate . number), (sigma . number), (epsilon . "
+                       "number), (loss . name), (load . path), (save . path), or a "
+                       "dictionary of these");
+        } catch (const std::invalid_argument& error) {
+            refuse(command, error.what());
+        }
+    }
+}
+
+// Whether a word is known, and its value fits.
+bool equalizer_impl::obey(const std::string& word, const pmt::pmt_t& value)
+{
+    const std::optional<bool> is_true = truth(value);
+    std::optional<float> number = automatic;
+    if (const auto given = real(value))
+        number = static_cast<float>(*given);
+    const bool is_number = number || pmt::is_null(value);
+    if (word == "freeze" && is_true)
+        set_frozen(*is_true);
+    else if (word == "front_filter" && is_true)
+        set_front_filter(*is_true);
+    else if (word == "resume" && is_true.value_or(false))
+        set_frozen(false);
+    else if (word == "reset" && is_true) // a button's release changes nothing
+        *is_true ? d_core.request_reset() : void();
+    else if (word == "loss" && pmt::is_symbol(value))
+        set_loss(pmt::symbol_to_string(value));
+    else if (word == "load" && pmt::is_symbol(value))
+        d_core.request_load(pmt::symbol_to_string(value), d_bursts.training());
+    else if (word == "save" && pmt::is_symbol(value))
+        save(pmt::symbol_to_string(value));
+    else if (word == "learning_rate" && is_number)
+        set_learning_rate(number);
+    else if (word == "sigma" && is_number)
+        set_sigma(number);
+    else if (word == "epsilon" && is_number)
+        set_epsilon(number);
+    else
+        return false;
+    return true;
+}
+
+// Asked for again before it is done, it is done once.
+void equalizer_impl::save(const std::string& path)
+{
+    {
+        const std::lock_guard<std::mutex> lock(d_asking);
+        if (!d_asked.insert(path).second)
+            return;
+    }
+    d_core.request_save(path);
+}
+
+// Of the adapter: in its thread, in lockstep in the block's.
+void equalizer_impl::publish(const core::adaptation_event& event)
+{
+    using core::event_kind;
+    if (event.what == event_kind::saved || event.what == event_kind::error) {
+        const std::lock_guard<std::mutex> lock(d_asking);
+        event.what == event_kind::saved ? d_asked.erase(event.detail)
+                                        : (d_asked.clear(), 0);
+    }
+    d_estimated = static_cast<float>(event.estimated.ber);
+    if (!d_log.take(event, d_core.started()) ||
+        pmt::is_null(message_subscribers(status_port)))
+        return;
+    if (event.what == event_kind::step && d_live) {
+        constexpr auto interval = std::chrono::milliseconds(50);
+        if (clock::now() - d_published_step < interval)
+            return;
+        d_published_step = clock::now();
+    }
+    message_port_pub(
+        status_port,
+        status_message(event,
+                       d_core.started() ? core::guard::name(event.in_use) : "linear",
+                       d_core.has_front_filter(),
+                       d_has_frame ? std::optional(known_position()) : std::nullopt));
 }
 
 double equalizer_impl::modulation_error_ratio() const

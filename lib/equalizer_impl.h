@@ -4,28 +4,20 @@
  */
 #pragma once
 
+#include "adaptation_log.h"
+#include "burst_tags.h"
 #include "core/adaptation/adaptive_equalizer.h"
 #include "log_limit.h"
 #include <gnuradio/adann/equalizer.h>
 
 #include <atomic>
 #include <chrono>
-#include <cmath>
 #include <limits>
 #include <mutex>
 #include <set>
 #include <string>
 
 namespace gr::adann {
-
-inline double decibels(double power) { return 10 * std::log10(power); }
-
-/*! Whether a training sequence, if there is one, can be made use of.
- * \param starts whether there is no model yet
- * \throws std::invalid_argument naming what does not fit */
-void check_training(const core::model& model,
-                    bool starts,
-                    const equalizer_settings& settings);
 
 class equalizer_impl : public equalizer
 {
@@ -78,7 +70,6 @@ private:
     void take_packet(const pmt::pmt_t& message);
     bool obey(const std::string& word, const pmt::pmt_t& value);
     void save(const std::string& path);
-    void log(const core::adaptation_event& event);
     auto publisher()
     {
         return [this](const core::adaptation_event& event) { publish(event); };
@@ -88,13 +79,7 @@ private:
                    std::size_t symbols,
                    std::size_t items_per_symbol,
                    std::size_t outputs);
-
-    struct marks { // of a burst; where both are, it begins
-        bool end = false, begin = false;
-    };
-    int up_to_mark(int symbols);
     int flush(gr_vector_void_star& output_items, int room);
-    void reach(marks there);
 
     const bool d_vectors;
     const bool d_supervised;
@@ -105,11 +90,7 @@ private:
     const std::size_t d_stride;           // floats from one feature vector to the next
     std::size_t d_margin; // samples that a front filter needs around each window
     std::vector<gr::tag_t> d_tags;
-    // Bursts: none without a training sequence.
-    const std::vector<std::uint8_t> d_training;
-    const pmt::pmt_t d_training_start, d_burst_end; // keys of tags
-    const after_burst_kind d_after_burst;
-    marks d_next; // the next symbol's
+    burst_tags d_bursts;
 
     const std::size_t d_batch;
     std::size_t d_held = 0;     // labels that are decided and not handed out
@@ -124,14 +105,10 @@ private:
     std::set<std::string> d_asked; // paths that are still to be saved to
 
     // The adapter's.
-    log_limit d_errors, d_starts, d_refused_files;
     using clock = std::chrono::steady_clock;
     const bool d_live;
-    clock::time_point d_told_step, d_told_drops, d_told_pause;
-    std::uint64_t d_drops_at_start = 0;
-    double d_told_share = 1; // of the batches that are trained on
-    std::optional<core::guard::candidate> d_told_rollback;
-    bool d_pause_told = false;
+    clock::time_point d_published_step;
+    adaptation_log d_log;
     core::adaptive_equalizer d_core;
 };
 

@@ -1,6 +1,5 @@
-/* The equalizer's bursts: tags say where they begin and end.
- * SPDX-License-Identifier: GPL-3.0-or-later */
-#include "equalizer_impl.h"
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "burst_tags.h"
 
 #include "core/common/checks.h"
 
@@ -40,16 +39,32 @@ void check_training(const core::model& model,
                                 model.symbols.size() - 1);
 }
 
-// Symbols up to the next beginning or end of a burst; the first one's is taken, an end's
-// once no label of the burst is left.
-int equalizer_impl::up_to_mark(int symbols)
+burst_tags::burst_tags(const equalizer_settings& settings)
+    : d_training(settings.training_sequence),
+      d_begins(pmt::mp(settings.training_start_tag)),
+      d_ends(pmt::mp(settings.burst_end_tag)),
+      d_after(settings.after_burst)
 {
-    const std::uint64_t items = d_items_per_symbol, first = nitems_read(0) / items;
+}
+
+void burst_tags::start(core::adaptive_equalizer& equalizer)
+{
+    d_next = {};
+    if (are_used())
+        reach({ true, false }, equalizer);
+}
+
+int burst_tags::up_to_mark(const std::vector<gr::tag_t>& tags,
+                           std::uint64_t first,
+                           std::uint64_t items,
+                           int symbols,
+                           bool holds,
+                           core::adaptive_equalizer& equalizer)
+{
     marks here = std::exchange(d_next, {});
-    get_tags_in_window(d_tags, 0, 0, symbols * items);
-    for (const auto& tag : d_tags) {
-        const bool begins = pmt::eqv(tag.key, d_training_start);
-        const bool ends = pmt::eqv(tag.key, d_burst_end);
+    for (const auto& tag : tags) {
+        const bool begins = pmt::eqv(tag.key, d_begins);
+        const bool ends = pmt::eqv(tag.key, d_ends);
         const int at = (tag.offset + items / 2) / items - first;
         if (!begins && !ends)
             continue;
@@ -61,20 +76,20 @@ int equalizer_impl::up_to_mark(int symbols)
         marks& of = at ? d_next : here;
         of = { of.end || ends, of.begin || begins };
     }
-    if (here.end && d_held) {
+    if (here.end && holds) {
         d_next = here;
         return 0;
     }
-    reach(here);
+    reach(here, equalizer);
     return symbols;
 }
 
-void equalizer_impl::reach(marks there)
+void burst_tags::reach(marks there, core::adaptive_equalizer& equalizer) const
 {
     if (there.begin)
-        d_core.begin_burst(d_training);
-    else if (there.end && d_after_burst != after_burst_kind::keep)
-        d_core.end_burst(d_after_burst == after_burst_kind::reset);
+        equalizer.begin_burst(d_training);
+    else if (there.end && d_after != after_burst_kind::keep)
+        equalizer.end_burst(d_after == after_burst_kind::reset);
 }
 
 } // namespace gr::adann
