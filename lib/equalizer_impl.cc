@@ -315,7 +315,8 @@ front_filter_state equalizer_impl::front_filter() const
              found.frequency,      found.offset,
              found.image,          found.leakage,
              found.echo_delay,     found.echo,
-             found.tone_frequency, found.tone };
+             found.tone_frequency, found.tone,
+             found.level };
 }
 
 std::int64_t equalizer_impl::known_position() const

@@ -61,6 +61,8 @@ pmt::pmt_t status_message(const core::adaptation_event& event,
             if (power > 0)
                 add(key, pmt::from_double(decibels(power)));
         };
+        if (event.front.level != 1)
+            add_power("level", event.front.level * event.front.level);
         add_power("image", std::norm(event.front.image));
         add_power("leakage", std::norm(event.front.leakage));
         add_power("echo", event.front.echo * event.front.echo);

@@ -33,6 +33,8 @@ struct front_filter_state {
     float echo;           //!< its amplitude
     float tone_frequency; //!< of an interfering tone that is removed, cycles per symbol
     float tone;           //!< its amplitude; 0: none
+    float
+        level; //!< amplitude of the samples over the model's, where it is taken off; else 1
 };
 
 //! A bit error rate that is estimated without labels.

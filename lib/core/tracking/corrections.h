@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "core/tracking/input_level.h"
 #include "core/tracking/interfering_tone.h"
 #include "core/tracking/iq_correction.h"
 #include "core/tracking/late_echoes.h"
@@ -14,15 +15,16 @@
 
 namespace gr::adann::core {
 
-//! A tone shows in the samples; the others learn from the residual of decided symbols. Each changes as
+//! Level and tone show in the samples; the others learn from the residual of decided symbols. Each changes as
 //! far as its estimate is significant.
 struct corrections {
+    input_level level;
     interfering_tone tone;
     std::optional<iq_correction> iq; //!< of complex samples
     late_echoes echoes;
 
     /*! \param first,n samples, which follow those of the call before; `late_echoes::latest` symbols
-     * before them have been corrected */
+     * before them have been corrected. The level's factor is taken before */
     void apply(planes& samples, std::size_t first, std::size_t n)
     {
         tone.apply(samples, first, n);
@@ -44,7 +46,7 @@ struct corrections {
     }
     //! Samples that do not follow those before come next.
     void forget_samples() { tone.reset(); }
-    //! Corrects nothing.
+    //! Corrects nothing but the level, which is the receiver's.
     void reset()
     {
         tone.reset();
@@ -54,6 +56,7 @@ struct corrections {
     }
     void state(archive& members)
     {
+        members("level", level);
         members("tone", tone);
         if (iq)
             members("iq", *iq);

@@ -29,7 +29,8 @@ tracked_stream make_stream(const std::shared_ptr<const expected_waveform>& wavef
                                  front_filter::most_apart * front_filter::block);
     const learning_target target(waveform, symbols, tracked_stream::most_known);
     std::optional<carrier_follower> carrier;
-    corrections corrected{ interfering_tone(window.sps(), waveform->is_complex()),
+    corrections corrected{ input_level(waveform->power()),
+                           interfering_tone(window.sps(), waveform->is_complex()),
                            {},
                            { taps / 2, window.sps(), waveform->is_complex() } };
     if (waveform->is_complex()) {
@@ -93,6 +94,16 @@ void front_filter::forget_samples()
         d_stream.carrier->forget_line();
 }
 
+// Whether the samples from here on are brought to another level. By the first window, which is there however
+// the stream is cut into calls.
+bool front_filter::finds_level(const feature_view& windows)
+{
+    return d_stream.corrected.level.look(windows.data,
+                                         windows.dimension,
+                                         d_stream.history.floats_per_sample(),
+                                         state() == tracking_state::lost);
+}
+
 // From an update on.
 front_filter::pace front_filter::next_pace() const
 {
@@ -115,6 +126,10 @@ feature_view front_filter::filter(const feature_view& windows)
     carrier_follower* const carrier = d_stream.follower();
     if (std::exchange(d_starts, false) && !history.goes_on(windows))
         forget_samples();
+    if (d_pace.position == 0 && !d_holds && finds_level(windows)) {
+        reset();
+        forget_samples();
+    }
     if (const std::size_t moved = history.make_room(windows.count); moved && carrier)
         carrier->move_back(history, moved);
     d_stream.corrected.tone.search_if(d_recovery.state() != recovery_state::following &&
@@ -139,6 +154,7 @@ void front_filter::decided(const std::uint8_t* labels,
                            const prepared_network& net)
 {
     const network_decider decides{ runs, net };
+    d_holds = false;
     carrier_follower* const carrier = d_stream.follower();
     if (!d_recovery.is_used()) {
         const sample_history& history = d_stream.history;
@@ -174,6 +190,7 @@ void front_filter::decided(const std::uint8_t* labels,
 
 void front_filter::hold(const std::uint8_t* labels, std::size_t n)
 {
+    d_holds = true;
     // Nothing is searched beside these.
     carrier_follower* const carrier = d_stream.follower();
     if (carrier)
@@ -302,7 +319,8 @@ front_filter_status front_filter::status() const
              std::abs(echo.strength),
              corrected.tone.frequency() *
                  static_cast<float>(d_stream.history.window().sps()),
-             corrected.tone.amplitude() };
+             corrected.tone.amplitude(),
+             1 / corrected.level.factor() };
 }
 
 void front_filter::state(archive& members)

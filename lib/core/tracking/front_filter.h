@@ -67,6 +67,8 @@ struct front_filter_status {
     float echo = 0;           //!< its amplitude
     float tone_frequency = 0; //!< of an interfering tone, cycles per symbol
     float tone = 0;           //!< its amplitude; 0: none
+    float level =
+        1; //!< amplitude of the samples that came in over the model's, where it was taken off
 };
 
 /*! Brings a stream of samples to the expected waveform of what is decided from it.
@@ -84,7 +86,7 @@ struct front_filter_status {
  * faster than the taps can follow. Without a carrier its phase is measured as rarely as the taps are
  * updated, else every carrier_follower::step symbols.
  *
- * What taps cannot do is taken off before them (corrections.h): the image and the constant that a
+ * What taps cannot do is taken off before them (corrections.h): another level than the model's, the image and the constant that a
  * receiver's front end adds, and echoes that are later than the taps reach.
  *
  * Where decisions are uncertain the taps and the carrier aim at posterior means in their place
@@ -211,6 +213,7 @@ private:
     };
     pace next_pace() const;
     void forget_samples();
+    bool finds_level(const feature_view& windows);
     bool note(const std::uint8_t* labels, const std::uint8_t* known, std::size_t n);
     std::size_t due();
     bool is_hard() const;
@@ -221,9 +224,10 @@ private:
     recovery d_recovery;
     pace d_pace;
     bool d_starts = false;
-    std::vector<std::uint8_t> d_own;      // labels behind the filter, while it is lost
-    aligned_floats d_unfiltered;          // complex windows, while it is lost
-    std::vector<std::uint8_t> d_training; // labels
+    bool d_holds = false;            // whether nothing was learnt from the latest symbols
+    std::vector<std::uint8_t> d_own; // labels behind the filter, while it is lost
+    aligned_floats d_unfiltered;     // complex windows, while it is lost
+    std::vector<std::uint8_t> d_training;       // labels
     std::size_t d_trained = 0, d_untrained = 0; // how many, and how many are to come
     std::uint64_t d_bursts = 0;
 };

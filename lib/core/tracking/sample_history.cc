@@ -86,16 +86,19 @@ void sample_history::load(const feature_view& windows, corrections* corrected)
     const std::size_t first = window_begin(d_next) - d_reach;
     const std::size_t end = first + windows.floats() / floats;
     const float* from = windows.data + (d_loaded - first) * floats;
-    if (end > d_loaded && all_usable(from, (end - d_loaded) * floats)) {
+    const float factor = corrected ? corrected->level.factor() : 1;
+    const float largest = largest_sample / factor;
+    if (end > d_loaded && all_usable(from, (end - d_loaded) * floats, largest)) {
         const std::size_t n = end - d_loaded;
         float* const re = &d_samples.re[d_loaded];
         if (floats == 1) {
-            std::copy_n(from, n, re);
+            for (std::size_t i = 0; i < n; ++i)
+                re[i] = factor * from[i];
         } else {
             float* const im = &d_samples.im[d_loaded];
             for (std::size_t i = 0; i < n; ++i) {
-                re[i] = from[2 * i];
-                im[i] = from[2 * i + 1];
+                re[i] = factor * from[2 * i];
+                im[i] = factor * from[2 * i + 1];
             }
         }
         if (corrected)
@@ -104,10 +107,10 @@ void sample_history::load(const feature_view& windows, corrections* corrected)
         d_loaded = end;
     }
     for (; d_loaded < end; ++d_loaded, from += floats) {
-        const bool usable = all_usable(from, floats);
-        d_samples.re[d_loaded] = usable ? from[0] : 0.0f;
+        const bool usable = all_usable(from, floats, largest);
+        d_samples.re[d_loaded] = usable ? factor * from[0] : 0.0f;
         if (floats == 2)
-            d_samples.im[d_loaded] = usable ? from[1] : 0.0f;
+            d_samples.im[d_loaded] = usable ? factor * from[1] : 0.0f;
         if (corrected && usable)
             corrected->apply(d_samples, d_loaded, 1);
         else if (corrected)

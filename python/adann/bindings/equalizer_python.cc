@@ -141,7 +141,11 @@ void bind_equalizer(py::module& m)
         .def_readonly("tone_frequency",
                       &front_filter_state::tone_frequency,
                       "Of an interfering tone that is removed, cycles per symbol.")
-        .def_readonly("tone", &front_filter_state::tone, "Its amplitude; 0: none.");
+        .def_readonly("tone", &front_filter_state::tone, "Its amplitude; 0: none.")
+        .def_readonly(
+            "level",
+            &front_filter_state::level,
+            "Amplitude of the samples over the model's, where it is taken off; else 1.");
 
     py::class_<equalizer, gr::block, gr::basic_block, equalizer::sptr>(
         m,

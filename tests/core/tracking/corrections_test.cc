@@ -33,7 +33,10 @@ struct receiver {
         : alphabet(name),
           sps(samples_a_symbol),
           is_complex(alphabet.is_complex()),
-          corrected{ interfering_tone(sps, is_complex), {}, { reach, sps, is_complex } },
+          corrected{ input_level(1),
+                     interfering_tone(sps, is_complex),
+                     {},
+                     { reach, sps, is_complex } },
           sent((blocks * block + late_echoes::latest) * sps),
           samples(sent.size(), is_complex),
           done(late_echoes::latest * sps)

@@ -1,6 +1,7 @@
 /* A front filter whose signal's level steps, against the error rate that decisions have in its noise.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "core/tracking/front_filter.h"
+#include "core/tracking/input_level.h"
 
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
@@ -14,7 +15,7 @@ namespace data = boost::unit_test::data;
 namespace {
 
 constexpr unsigned sps = 2, half_window = 1;
-constexpr std::size_t symbols = 65536, step = 8700;
+constexpr std::size_t symbols = 65536;
 
 struct level {
     const char* name;
@@ -74,19 +75,10 @@ model slicer(const level& each, float noise)
     return receiver;
 }
 
-} // namespace
-
-BOOST_AUTO_TEST_SUITE(level_steps)
-
-/* Of n points in a line, h from each boundary, noise of deviation s takes 2 (1 - 1 / n) Q(h / s) for
+/* The part of labels that is wrong from a symbol on, behind a filter whose signal has another level from `step`
+ * on. Of n points in a line, h from each boundary, noise of deviation s takes 2 (1 - 1 / n) Q(h / s) for
  * others: that is what is wrong behind a filter that was told the new level. */
-BOOST_DATA_TEST_CASE(errors_are_those_of_a_filter_that_was_told_the_level,
-                     data::make({ level{ "pam4", 4, 1 },
-                                  level{ "16qam", 4, 2 },
-                                  level{ "64qam", 8, 2 } }) *
-                         data::make({ 0.25f, 0.5f, 0.7f, 1.0f, 1.4f, 2.0f, 4.0f }),
-                     each,
-                     by)
+void check_errors(const level& each, float by, std::size_t step, std::size_t from)
 {
     const float deviations = 2.8f, noise = distance_of(each) / deviations;
     const double of_line = (1 - 1 / static_cast<double>(each.rings)) *
@@ -125,14 +117,40 @@ BOOST_DATA_TEST_CASE(errors_are_those_of_a_filter_that_was_told_the_level,
         filter.decided(&found[k], nullptr, n, decides, net);
         k += n;
     }
-    // A look every 1024 symbols tells; the filter that starts then has as many to learn from.
-    constexpr std::size_t from = step + 2048;
     double wrong = 0;
     for (std::size_t k = from; k < symbols; ++k)
         wrong += found[k] != sent[k];
     const auto count = static_cast<double>(symbols - from);
     BOOST_TEST(wrong / count < 1.3 * expected + 5 * std::sqrt(expected / count));
     BOOST_TEST(wrong / count > expected / 1.3 - 5 * std::sqrt(expected / count));
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(level_steps)
+
+// A look every 1024 symbols tells; the filter that starts then has as many to learn from.
+BOOST_DATA_TEST_CASE(errors_are_those_of_a_filter_that_was_told_the_level,
+                     data::make({ level{ "pam4", 4, 1 },
+                                  level{ "16qam", 4, 2 },
+                                  level{ "64qam", 8, 2 } }) *
+                         data::make({ 0.25f, 0.5f, 0.7f, 1.0f, 1.4f, 2.0f, 4.0f }),
+                     each,
+                     by)
+{
+    check_errors(each, by, 8700, 8700 + 2048);
+}
+
+// From the first symbol on, as a receiver's gain or samples as whole numbers have it: five looks.
+BOOST_DATA_TEST_CASE(another_level_than_the_models_is_taken_off,
+                     data::make({ level{ "pam4", 4, 1 },
+                                  level{ "16qam", 4, 2 },
+                                  level{ "64qam", 8, 2 } }) *
+                         data::make({ 1e-6f, 1e-3f, 0.03f, 0.3f, 3.0f, 30.0f, 32768.0f }),
+                     each,
+                     by)
+{
+    check_errors(each, by, 0, input_level::looks * 4 * front_filter::block);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

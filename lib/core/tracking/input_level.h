@@ -1,0 +1,56 @@
+/* -*- c++ -*- */
+/*
+ * The level of a stream, and the factor that takes it to the model's.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+#pragma once
+
+#include "core/files/archive.h"
+
+#include <array>
+#include <cstddef>
+
+namespace gr::adann::core {
+
+/*! A model was trained at one level; a receiver's gain, or whole numbers in place of ±1, gives another.
+ *
+ * The power of the latest looks is compared with what the model expects, by their median, so that
+ * impulses and a filter that fills count little. The first five settle a factor where they differ by 3 dB
+ * or more. Later levels are the taps' to follow, and the factor changes only while the stream is lost:
+ * at once for a signal 9 dB too strong, which may be the sender that came after noise; back to the former
+ * factor, when that fits again; for one 9 dB too weak after `patience` looks, for it may be a fade. */
+class input_level
+{
+public:
+    static constexpr std::size_t looks = 5;
+    static constexpr std::size_t patience = 128;
+
+    //! \param expected mean square of a sample by the model
+    explicit input_level(float expected);
+
+    /*! \param samples of one look, complex ones interleaved, as they came in. Zeros and what is not finite
+     * are no signal
+     * \param planes floats of a sample
+     * \param is_lost whether decisions do not explain the stream
+     * \return whether factor() has changed */
+    bool look(const float* samples, std::size_t n, std::size_t planes, bool is_lost);
+
+    //! What samples are to be multiplied with.
+    float factor() const { return d_factor; }
+
+    void state(archive& members);
+
+private:
+    float median() const;
+    bool change(float factor);
+
+    float d_expected;
+    float d_factor = 1, d_former = 1;
+    std::array<float, looks> d_powers{}; // the latest, in turn
+    std::size_t d_seen = 0;              // looks, up to `looks`
+    std::size_t d_next = 0;              // the next one's place
+    std::size_t d_weak = 0; // looks in a row that found it too weak, while lost
+};
+
+} // namespace gr::adann::core

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "core/tracking/input_level.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+using namespace gr::adann::core;
+
+namespace {
+
+// A level that expects samples of unit power, and what it is shown.
+struct shown {
+    input_level level{ 1 };
+
+    //! So many looks at complex samples of one amplitude. Whether the last one changed the factor.
+    bool look(float amplitude, std::size_t times, bool is_lost)
+    {
+        const float part = amplitude / std::sqrt(2.0f);
+        const std::vector<float> samples(32, part);
+        bool changed = false;
+        for (; times; --times)
+            changed = level.look(samples.data(), samples.size(), 2, is_lost);
+        return changed;
+    }
+    //! After the looks that settle it.
+    void settle(float amplitude) { look(amplitude, input_level::looks, false); }
+};
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(input_levels, shown)
+
+BOOST_AUTO_TEST_CASE(the_first_looks_settle_it)
+{
+    BOOST_TEST(!look(0.01f, input_level::looks - 1, false));
+    BOOST_TEST(level.factor() == 1);
+    BOOST_TEST(look(0.01f, 1, false));
+    BOOST_TEST(std::abs(level.factor() - 100) < 1e-3f);
+    BOOST_TEST(!look(3, 1000, false)); // what comes later is the taps' to follow
+}
+
+BOOST_AUTO_TEST_CASE(less_than_three_decibels_change_nothing)
+{
+    settle(1.4f);
+    BOOST_TEST(level.factor() == 1);
+    shown fainter;
+    fainter.settle(0.72f);
+    BOOST_TEST(fainter.level.factor() == 1);
+}
+
+// Zeros of a filter that fills, an impulse, and what is not a number.
+BOOST_AUTO_TEST_CASE(looks_that_are_not_the_signal_count_little)
+{
+    look(0, 3, false);
+    look(300, 2, false);
+    look(std::numeric_limits<float>::infinity(), 1, false);
+    look(1, 3, false);
+    BOOST_TEST(level.factor() == 1);
+}
+
+BOOST_AUTO_TEST_CASE(a_sender_after_noise_is_taken_down_at_once)
+{
+    settle(1e-3f);
+    look(1, input_level::looks / 2, true);
+    BOOST_TEST(std::abs(level.factor() - 1000) < 1e-2f);
+    BOOST_TEST(look(1, 1, true));
+    BOOST_TEST(std::abs(level.factor() - 1) < 1e-5f);
+}
+
+BOOST_AUTO_TEST_CASE(a_blast_is_forgotten)
+{
+    settle(0.1f);
+    look(100, 3, true);
+    BOOST_TEST(std::abs(level.factor() - 0.01f) < 1e-6f);
+    look(0.1f, 3, true);
+    BOOST_TEST(std::abs(level.factor() - 10) < 1e-4f);
+}
+
+BOOST_AUTO_TEST_CASE(a_fade_is_waited_for)
+{
+    settle(1);
+    BOOST_TEST(!look(0.01f, input_level::patience, true));
+    look(1, 10, false);
+    BOOST_TEST(!look(0.01f, input_level::patience, true)); // it begins anew
+    BOOST_TEST(level.factor() == 1);
+    look(0.01f, 2, true);
+    BOOST_TEST(std::abs(level.factor() - 100) < 1e-3f);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
