@@ -90,3 +90,35 @@ def test_tags_stay_with_their_symbols(received):
 def test_length_out_of_range_is_refused(received):
     with pytest.raises(ValueError, match="length is 65, allowed: 1 to 64"):
         adann.equalizer(received[0], front_filter_length=65)
+
+
+# Of a receiver that hands over whole numbers, or has 40 dB less gain than the one that the model was trained with.
+@pytest.mark.parametrize("factor", [20_000, 0.01])
+def test_any_level_is_decided_as_the_models_own(received, factor):
+    model, sent, samples = received
+    own, _, _ = run(adann.equalizer(model, mode="lockstep"), samples)
+    equalizer = adann.equalizer(model, mode="lockstep")
+    other, _, told = run(equalizer, np.float32(factor) * samples)
+    cut, _, _ = run(adann.equalizer(model, mode="lockstep"), np.float32(factor) * samples, items=1000)
+    assert np.array_equal(other, cut)
+    late = slice(8192, other.size)
+    # Two filters that start at different symbols: their errors, some 50, differ by chance.
+    errors = [np.sum(each[late] != sent[late]) for each in (own, other)]
+    assert abs(errors[1] - errors[0]) <= 6 * np.sqrt(sum(errors) + 1)
+    # The echo adds up to 2.2 dB to the power.
+    assert told[-1]["level"] == pytest.approx(20 * np.log10(factor) + 1, abs=2)
+    assert 20 * np.log10(equalizer.front_filter().level) == pytest.approx(told[-1]["level"])
+    assert "level" not in run(adann.equalizer(model, mode="lockstep"), samples)[2][-1]
+
+
+# Noise at a hundredth of the signal's amplitude is taken for it until that begins.
+def test_a_sender_that_begins_late_is_found_at_its_level(received):
+    model, sent, samples = received
+    random, begins = np.random.default_rng(5), 20_000
+    noise = 0.01 * random.standard_normal((2, begins * SPS))
+    late = samples.copy()
+    late[:begins * SPS] = noise[0] + 1j * noise[1] if model.complex else noise[0]
+    found, _, told = run(adann.equalizer(model, mode="lockstep"), late)
+    assert "level" not in told[-1] and told[-1]["tracking"] == "following"
+    assert any(each["event"] == "reset" and "another level" in each["detail"] for each in told)
+    assert np.mean(found[-20_000:] != sent[found.size - 20_000:found.size]) < 2e-3

@@ -25,6 +25,7 @@ struct adaptation_batch {
     bool is_tried = false;              //!< whether `received` is filled
     bool follows = false;               //!< directly the one handed over before it
     bool starts = false;                //!< of labels only the known ones are there:
+    bool restarts = false;              //!< what was learnt before is of another signal
     std::size_t first = 0, known = 0;   //!< where they begin, and how many
     const deciding_parts* by = nullptr; //!< what decided it
     std::uint64_t end = 0;              //!< symbols since start()
@@ -34,7 +35,7 @@ struct adaptation_batch {
     void begin(const deciding_parts& decides)
     {
         by = &decides;
-        has_truth = is_tried = follows = starts = false;
+        has_truth = is_tried = follows = starts = restarts = false;
         first = known = 0;
         apart = 1;
     }

@@ -173,6 +173,8 @@ void adapter::serve()
     else if (filled->by != d_parts.get()) // decided by what came before
         ++d_exchange.dropped;
     else {
+        if (filled->restarts)
+            attempt([&] { reset("the samples have another level than those before"); });
         attempt([&] { learn(*filled); });
         if (d_trials)
             attempt([&] { try_start(*filled); });
@@ -222,19 +224,23 @@ void adapter::take_requests()
         load(std::move(*asked.loads));
     if (d_learner && asked.changed)
         d_learner->set_training(*asked.changed);
-    if (d_recorder && (asked.changed || asked.resets))
+    if (d_recorder && asked.changed)
         d_recorder->clear();
-    if (d_learner && asked.resets)
-        reset();
+    if (d_learner && asked.resets) {
+        d_exchange.resets_front = true;
+        reset("");
+    }
     for (const auto& path : asked.saves)
         attempt([&] { save(path, checkpoint()); });
 }
 
 // Back to the model as it was loaded.
-void adapter::reset()
+void adapter::reset(const std::string& why)
 {
-    d_exchange.resets_front = true;
-    const learner_event event = d_learner->reset();
+    if (d_recorder)
+        d_recorder->clear();
+    learner_event event = d_learner->reset();
+    event.detail = why;
     share_status();
     publish();
     report(event);

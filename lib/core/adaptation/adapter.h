@@ -90,7 +90,7 @@ private:
     template <typename work>
     bool attempt(work make);
     void take_requests();
-    void reset();
+    void reset(const std::string& why);
     void learn(const adaptation_batch& filled);
     void begin_with(const adaptation_batch& filled);
     void try_start(const adaptation_batch& filled);

@@ -22,6 +22,7 @@ batch_collector::batch_collector(adaptation_exchange& with,
 void batch_collector::start()
 {
     leave();
+    d_restarts = false;
     d_symbols = 0;
 }
 
@@ -30,6 +31,12 @@ void batch_collector::leave()
     d_filling = nullptr;
     d_position = 0;
     d_gap = true;
+}
+
+void batch_collector::restart()
+{
+    leave();
+    d_restarts = true;
 }
 
 // What the front filter looks at in each block, or in one of so many, is learnt from in one of as many
@@ -51,6 +58,7 @@ void batch_collector::begin(const deciding_parts& by, bool learns, std::size_t a
         d_filling->follows = !d_gap;
         d_filling->starts = !d_exchange.has_model;
         d_filling->is_tried = d_exchange.tries;
+        d_filling->restarts = std::exchange(d_restarts, false);
     }
     d_gap = !d_filling;
 }

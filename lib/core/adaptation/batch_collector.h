@@ -56,6 +56,8 @@ public:
              run start);
     //! The batch is not learnt from; the next symbol begins another one.
     void leave();
+    //! … nor is what was learnt before of any use.
+    void restart();
     //! The next symbols, where nothing adapts.
     void pass(std::size_t n) { d_position = (d_position + n) % d_batch; }
 
@@ -71,6 +73,7 @@ private:
     std::size_t d_position = 0;  // in the current batch
     std::uint64_t d_symbols = 0; // since the start
     bool d_gap = true;           // before the current batch
+    bool d_restarts = false;     // with the next batch
 };
 
 } // namespace gr::adann::core

@@ -125,20 +125,24 @@ feature_view stream_decider::decide_some(const feature_view& view,
     std::uint8_t* const labels = d_decided.data();
     const prepared_network& net = d_using->weights.newest();
     const std::size_t dimension = d_signal.window.dimension();
-    const std::size_t position = d_batches.position();
     d_received = view.data + (d_dimension - dimension) / 2;
     if (!d_using->front) {
         if (!d_bursts.known())
             d_bursts.leave_training();
         const feature_view middle{ d_received, d_stride, dimension, view.count };
-        d_using->runs.decide(net, middle, labels, posteriors, position);
+        d_using->runs.decide(net, middle, labels, posteriors, d_batches.position());
         return middle;
     }
     front_filter& front = d_using->front->enter();
     prepare(front);
     const std::size_t n = std::min(view.count, front.left());
     const feature_view seen = front.filter(view.from(0, n));
-    d_using->runs.decide(net, seen, labels, posteriors, position);
+    if (front.changed_level() == level_change::settled)
+        d_batches.leave();
+    else if (front.changed_level() == level_change::changed)
+        d_batches.restart();
+    d_has_level = front.has_level();
+    d_using->runs.decide(net, seen, labels, posteriors, d_batches.position());
     if (d_exchange.frozen || !d_followed || d_bursts.is_between())
         front.hold(labels, n);
     else
@@ -196,7 +200,7 @@ void stream_decider::collect(const feature_view& view, const std::uint8_t* known
     if (!d_learns)
         return d_batches.pass(view.count);
     if (d_batches.position() == 0) {
-        const bool learns = !d_exchange.frozen && d_bursts.is_inside();
+        const bool learns = !d_exchange.frozen && d_bursts.is_inside() && d_has_level;
         if (learns && d_exchange.has_model)
             d_batches.add_packet(d_packets, *d_using);
         d_batches.begin(*d_using, learns, d_apart);

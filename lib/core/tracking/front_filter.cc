@@ -94,14 +94,18 @@ void front_filter::forget_samples()
         d_stream.carrier->forget_line();
 }
 
-// Whether the samples from here on are brought to another level. By the first window, which is there however
-// the stream is cut into calls.
-bool front_filter::finds_level(const feature_view& windows)
+// Brings the samples from here on to the model's level. By the first window, which is there however the
+// stream is cut into calls.
+void front_filter::look_at_level(const feature_view& windows)
 {
-    return d_stream.corrected.level.look(windows.data,
-                                         windows.dimension,
-                                         d_stream.history.floats_per_sample(),
-                                         state() == tracking_state::lost);
+    const tracking_state now = state();
+    const bool is_lost = now == tracking_state::lost || now == tracking_state::doubtful;
+    d_changed_level = d_stream.corrected.level.look(
+        windows.data, windows.dimension, d_stream.history.floats_per_sample(), is_lost);
+    if (d_changed_level == level_change::none)
+        return;
+    reset();
+    forget_samples();
 }
 
 // From an update on.
@@ -126,10 +130,9 @@ feature_view front_filter::filter(const feature_view& windows)
     carrier_follower* const carrier = d_stream.follower();
     if (std::exchange(d_starts, false) && !history.goes_on(windows))
         forget_samples();
-    if (d_pace.position == 0 && !d_holds && finds_level(windows)) {
-        reset();
-        forget_samples();
-    }
+    d_changed_level = level_change::none;
+    if (d_pace.position == 0 && !d_holds)
+        look_at_level(windows);
     if (const std::size_t moved = history.make_room(windows.count); moved && carrier)
         carrier->move_back(history, moved);
     d_stream.corrected.tone.search_if(d_recovery.state() != recovery_state::following &&
@@ -271,6 +274,7 @@ bool front_filter::acquire()
 void front_filter::reset()
 {
     d_recovery.reset(d_stream);
+    d_stream.target.reset();
     d_stream.corrected.reset();
     if (d_pace.position) // the rest of a block
         d_pace.update = (d_pace.position + block) / block * block;

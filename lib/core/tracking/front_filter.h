@@ -173,6 +173,12 @@ public:
         return d_stream.carrier ? d_stream.carrier->latest() : hindsight();
     }
 
+    /*! Whether the samples have the model's level, as far as is known; while they do not, nothing that is
+     * decided from them means anything. */
+    bool has_level() const { return d_stream.corrected.level.is_plausible(); }
+    //! Whether filter() has just brought them to another level: what was decided before is of no use.
+    level_change changed_level() const { return d_changed_level; }
+
     //! Symbols that became known late show that decisions are displaced; undone with the next update.
     void displace(displacement by) { d_recovery.displace(by); }
     //! Times that delay or rotation may have changed.
@@ -213,7 +219,7 @@ private:
     };
     pace next_pace() const;
     void forget_samples();
-    bool finds_level(const feature_view& windows);
+    void look_at_level(const feature_view& windows);
     bool note(const std::uint8_t* labels, const std::uint8_t* known, std::size_t n);
     std::size_t due();
     bool is_hard() const;
@@ -224,6 +230,7 @@ private:
     recovery d_recovery;
     pace d_pace;
     bool d_starts = false;
+    level_change d_changed_level = level_change::none; // by the latest call of filter()
     bool d_holds = false;            // whether nothing was learnt from the latest symbols
     std::vector<std::uint8_t> d_own; // labels behind the filter, while it is lost
     aligned_floats d_unfiltered;     // complex windows, while it is lost

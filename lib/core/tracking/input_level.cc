@@ -25,17 +25,14 @@ float input_level::median() const
     return sorted[looks / 2];
 }
 
-bool input_level::change(float factor)
+void input_level::change(float factor)
 {
     d_former = std::exchange(d_factor, std::clamp(factor, 1 / most, most));
     d_weak = 0;
-    return true;
 }
 
-bool input_level::look(const float* samples,
-                       std::size_t n,
-                       std::size_t planes,
-                       bool is_lost)
+level_change
+input_level::look(const float* samples, std::size_t n, std::size_t planes, bool is_lost)
 {
     double sum = 0;
     std::size_t count = 0;
@@ -46,42 +43,46 @@ bool input_level::look(const float* samples,
         count += is_signal;
     }
     if (!count)
-        return false;
+        return level_change::none;
     const double power = sum * static_cast<double>(planes) / static_cast<double>(count);
     d_powers[d_next] =
         static_cast<float>(std::min<double>(power, std::numeric_limits<float>::max()));
+    d_is_near = is_within(d_powers[d_next] / d_expected * d_factor * d_factor, far_off);
     d_next = (d_next + 1) % looks;
     if (d_seen < looks && ++d_seen < looks)
-        return false;
+        return level_change::none;
     const float now = median() / d_expected;
     const float ratio = now * d_factor * d_factor;
     const float wanted = 1 / std::sqrt(now);
     if (d_seen == looks) { // the first time
         ++d_seen;
-        return !is_within(ratio, settled) && change(wanted);
+        if (is_within(ratio, settled))
+            return level_change::none;
+        change(wanted);
+        return level_change::settled;
     }
     if (!is_lost || is_within(ratio, far_off)) {
         d_weak = 0;
-        return false;
+        return level_change::none;
     }
     if (is_within(now * d_former * d_former, settled))
-        return change(d_former);
-    if (ratio > 1)
-        return change(wanted);
-    return ++d_weak == patience && change(wanted);
+        change(d_former);
+    else if (ratio > 1 || ++d_weak == patience)
+        change(wanted);
+    else
+        return level_change::none;
+    return level_change::changed;
 }
 
 void input_level::state(archive& members)
 {
     members("factor", d_factor, 1 / most, most);
     members("former", d_former, 1 / most, most);
-    members.numbers("powers",
-                    d_powers.data(),
-                    { looks },
-                    0.0f,
-                    std::numeric_limits<float>::max());
+    members.numbers(
+        "powers", d_powers.data(), { looks }, 0.0f, std::numeric_limits<float>::max());
     members("seen", d_seen, std::size_t{ 0 }, looks + 1);
     members("next", d_next, std::size_t{ 0 }, looks - 1);
+    members("near", d_is_near);
     members("weak", d_weak, std::size_t{ 0 }, patience);
 }
 

@@ -13,6 +13,12 @@
 
 namespace gr::adann::core {
 
+enum class level_change {
+    none,
+    settled, //!< the first looks have found another level than the model's
+    changed, //!< what came before was another signal
+};
+
 /*! A model was trained at one level; a receiver's gain, or whole numbers in place of ±1, gives another.
  *
  * The power of the latest looks is compared with what the model expects, by their median, so that
@@ -34,22 +40,26 @@ public:
      * \param planes floats of a sample
      * \param is_lost whether decisions do not explain the stream
      * \return whether factor() has changed */
-    bool look(const float* samples, std::size_t n, std::size_t planes, bool is_lost);
+    level_change
+    look(const float* samples, std::size_t n, std::size_t planes, bool is_lost);
 
     //! What samples are to be multiplied with.
     float factor() const { return d_factor; }
+    //! Whether the first looks have settled it, or the latest of them is near what is expected.
+    bool is_plausible() const { return d_seen > looks || d_is_near; }
 
     void state(archive& members);
 
 private:
     float median() const;
-    bool change(float factor);
+    void change(float factor);
 
     float d_expected;
     float d_factor = 1, d_former = 1;
     std::array<float, looks> d_powers{}; // the latest, in turn
     std::size_t d_seen = 0;              // looks, up to `looks`
     std::size_t d_next = 0;              // the next one's place
+    bool d_is_near = true;               // whether the latest look was
     std::size_t d_weak = 0; // looks in a row that found it too weak, while lost
 };
 

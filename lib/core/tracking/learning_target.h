@@ -75,6 +75,12 @@ public:
                     std::size_t n,
                     bool hard);
 
+    //! Forgets what decisions have shown.
+    void reset()
+    {
+        d_slope = d_turning = d_turns = 0;
+        d_excess = 1;
+    }
     void state(archive& members)
     {
         members("slope", d_slope, 0.0f, most_slope);

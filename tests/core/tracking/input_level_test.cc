@@ -16,11 +16,11 @@ struct shown {
     input_level level{ 1 };
 
     //! So many looks at complex samples of one amplitude. Whether the last one changed the factor.
-    bool look(float amplitude, std::size_t times, bool is_lost)
+    level_change look(float amplitude, std::size_t times, bool is_lost)
     {
         const float part = amplitude / std::sqrt(2.0f);
         const std::vector<float> samples(32, part);
-        bool changed = false;
+        auto changed = level_change::none;
         for (; times; --times)
             changed = level.look(samples.data(), samples.size(), 2, is_lost);
         return changed;
@@ -35,11 +35,15 @@ BOOST_FIXTURE_TEST_SUITE(input_levels, shown)
 
 BOOST_AUTO_TEST_CASE(the_first_looks_settle_it)
 {
-    BOOST_TEST(!look(0.01f, input_level::looks - 1, false));
+    BOOST_TEST(level.is_plausible());
+    BOOST_TEST((look(0.01f, input_level::looks - 1, false) == level_change::none));
     BOOST_TEST(level.factor() == 1);
-    BOOST_TEST(look(0.01f, 1, false));
+    BOOST_TEST(!level.is_plausible());
+    BOOST_TEST((look(0.01f, 1, false) == level_change::settled));
     BOOST_TEST(std::abs(level.factor() - 100) < 1e-3f);
-    BOOST_TEST(!look(3, 1000, false)); // what comes later is the taps' to follow
+    BOOST_TEST(level.is_plausible());
+    BOOST_TEST((look(3, 1000, false) ==
+                level_change::none)); // what comes later is the taps' to follow
 }
 
 BOOST_AUTO_TEST_CASE(less_than_three_decibels_change_nothing)
@@ -66,7 +70,7 @@ BOOST_AUTO_TEST_CASE(a_sender_after_noise_is_taken_down_at_once)
     settle(1e-3f);
     look(1, input_level::looks / 2, true);
     BOOST_TEST(std::abs(level.factor() - 1000) < 1e-2f);
-    BOOST_TEST(look(1, 1, true));
+    BOOST_TEST((look(1, 1, true) == level_change::changed));
     BOOST_TEST(std::abs(level.factor() - 1) < 1e-5f);
 }
 
@@ -82,9 +86,10 @@ BOOST_AUTO_TEST_CASE(a_blast_is_forgotten)
 BOOST_AUTO_TEST_CASE(a_fade_is_waited_for)
 {
     settle(1);
-    BOOST_TEST(!look(0.01f, input_level::patience, true));
+    BOOST_TEST((look(0.01f, input_level::patience, true) == level_change::none));
     look(1, 10, false);
-    BOOST_TEST(!look(0.01f, input_level::patience, true)); // it begins anew
+    BOOST_TEST((look(0.01f, input_level::patience, true) ==
+                level_change::none)); // it begins anew
     BOOST_TEST(level.factor() == 1);
     look(0.01f, 2, true);
     BOOST_TEST(std::abs(level.factor() - 100) < 1e-3f);
