@@ -94,8 +94,9 @@ struct ber_estimate {
  * Packets that were decoded and checked come at the message port `known`, as PDUs: a dictionary with
  * `position`, the number of the first symbol (that of its item at output 0), and a u8vector of labels
  * as they were sent, 255 where one is not known. They may come 2^18 symbols late. Their wrong bits are
- * counted (packet_ber()), the network learns them as the truth, and a rotation or a delay that they show is
- * undone by a front filter, not in bursts nor while frozen. What they are compared with is kept from the
+ * counted (packet_ber()), the network learns them as the truth unless they are older than the memory of
+ * the front filter's taps, and a rotation or a delay that they show is undone by a front filter, not in
+ * bursts nor while frozen. What they are compared with is kept from the
  * first one on, which is not counted itself. One that does not fit is refused with a warning; 64 wait at
  * most. A pair of the number and the u8vector will do, too.
  *

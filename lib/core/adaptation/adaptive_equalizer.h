@@ -146,9 +146,9 @@ public:
 
     /*! A packet that was decoded and checked: its symbols are known from now on. They are counted
      * against the labels that were handed out, the network learns them as the truth, in batches
-     * between the others, and where they say that decisions are rotated or late, so does the front
-     * filter. The first packet only has what follows kept: decided_past::symbols. Belongs to
-     * decide()'s thread.
+     * between the others, unless they are older than the front filter's memory, and where they say
+     * that decisions are rotated or late, so does the front filter. The first packet only has what
+     * follows kept: decided_past::symbols. Belongs to decide()'s thread.
      * \param first its first symbol, counted from the first one handed out since start()
      * \param labels see decoded_packets::take(), also for what it throws */
     void take_packet(std::uint64_t first, std::vector<std::uint8_t> labels)

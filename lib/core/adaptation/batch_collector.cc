@@ -63,7 +63,9 @@ void batch_collector::begin(const deciding_parts& by, bool learns, std::size_t a
     d_gap = !d_filling;
 }
 
-void batch_collector::add_packet(decoded_packets& packets, const deciding_parts& by)
+void batch_collector::add_packet(decoded_packets& packets,
+                                 const deciding_parts& by,
+                                 std::size_t latest)
 {
     adaptation_batch* const slot =
         packets.is_waiting() ? d_exchange.queue.free_slot() : nullptr;
@@ -71,7 +73,7 @@ void batch_collector::add_packet(decoded_packets& packets, const deciding_parts&
         return;
     slot->begin(by);
     if (!packets.next_batch(
-            slot->samples.data(), slot->labels.data(), slot->truth.data()))
+            latest, slot->samples.data(), slot->labels.data(), slot->truth.data()))
         return;
     slot->has_truth = true;
     slot->finish(d_symbols);

@@ -36,8 +36,10 @@ public:
      * \param learns whether it may be
      * \param apart what the front filter looks at: one in so many (front_filter::apart()) */
     void begin(const deciding_parts& by, bool learns, std::size_t apart);
-    //! A packet's batch, between two others, if there is one and room for it.
-    void add_packet(decoded_packets& packets, const deciding_parts& by);
+    /*! A packet's batch, between two others, if there is one and room for it.
+     * \param latest see decoded_packets::next_batch() */
+    void
+    add_packet(decoded_packets& packets, const deciding_parts& by, std::size_t latest);
 
     //! Some labels of consecutive symbols.
     struct run {

@@ -112,7 +112,8 @@ void decoded_packets::compare(const packet& known)
     }
 }
 
-bool decoded_packets::next_batch(float* samples,
+bool decoded_packets::next_batch(std::size_t latest,
+                                 float* samples,
                                  std::uint8_t* labels,
                                  std::uint8_t* truth)
 {
@@ -124,6 +125,8 @@ bool decoded_packets::next_batch(float* samples,
         if (known.learnt == known.labels.size())
             continue;
         const std::uint64_t next = known.first + known.learnt;
+        if (latest && d_seen - next > latest)
+            continue;
         if (d_seen < d_batch)
             return false;
         const std::uint64_t first = std::min(next, d_seen - d_batch);

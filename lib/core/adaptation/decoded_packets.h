@@ -71,9 +71,13 @@ public:
         return !d_waiting.empty();
     } //!< one that was not yet learnt
     /*! The next batch to learn from, if there is one.
+     * \param latest what is not among so many of the latest symbols is left out; 0: nothing is
      * \param samples,labels,truth room for the windows of `batch` symbols, their labels and
      * what they are known to be */
-    bool next_batch(float* samples, std::uint8_t* labels, std::uint8_t* truth);
+    bool next_batch(std::size_t latest,
+                    float* samples,
+                    std::uint8_t* labels,
+                    std::uint8_t* truth);
 
 private:
     struct packet {

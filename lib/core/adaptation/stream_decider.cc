@@ -152,8 +152,10 @@ feature_view stream_decider::decide_some(const feature_view& view,
     const bool is_trained = n == d_bursts.untrained();
     if (is_trained && front.status().bursts == d_bursts_trained)
         d_bursts.give_up();
-    if (n == d_batches.left() || is_trained)
+    if (n == d_batches.left() || is_trained) {
         d_exchange.front.tell(front);
+        d_memory = front.status().memory;
+    }
     d_using->front->leave();
     return seen;
 }
@@ -201,8 +203,8 @@ void stream_decider::collect(const feature_view& view, const std::uint8_t* known
         return d_batches.pass(view.count);
     if (d_batches.position() == 0) {
         const bool learns = !d_exchange.frozen && d_bursts.is_inside() && d_has_level;
-        if (learns && d_exchange.has_model)
-            d_batches.add_packet(d_packets, *d_using);
+        if (learns && d_exchange.has_model) // what is older came through another channel
+            d_batches.add_packet(d_packets, *d_using, d_using->front ? d_memory : 0);
         d_batches.begin(*d_using, learns, d_apart);
     }
     const batch_collector::run start =

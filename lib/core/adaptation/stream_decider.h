@@ -84,6 +84,7 @@ private:
     std::size_t d_apart = 1;            // as the batch began; 1 without one
     bool d_has_level = true;            // whether the samples have the model's
     std::size_t d_changes = 0;          // of delay and rotation
+    std::size_t d_memory = 0;           // of its taps, as a batch ended
     std::uint64_t d_bursts_trained = 0; // before the training sequence in hand
     hindsight d_latest;                 // up to the last symbol decided
 

@@ -57,7 +57,7 @@ struct fixture {
         std::vector<std::uint8_t> labels(batch), truth(batch);
         std::size_t batches = 0;
         for (std::size_t next = first; next < first + n; ++batches) {
-            BOOST_REQUIRE(packets.next_batch(found.data(), labels.data(), truth.data()));
+            BOOST_REQUIRE(packets.next_batch(0, found.data(), labels.data(), truth.data()));
             const std::size_t at = std::min(next, seen - batch);
             BOOST_TEST(std::equal(found.begin(), found.end(), &samples[at * stride]));
             for (std::size_t i = 0; i < batch; ++i) {
@@ -127,10 +127,27 @@ BOOST_AUTO_TEST_CASE(a_packet_at_the_edge_waits_for_its_labels)
     packets.take(5000 - delay - 30, packet(5000 - delay - 30, 30));
     std::vector<float> found((batch - 1) * stride + dimension);
     std::vector<std::uint8_t> labels(batch), truth(batch);
-    BOOST_TEST(!packets.next_batch(found.data(), labels.data(), truth.data()));
+    BOOST_TEST(!packets.next_batch(0, found.data(), labels.data(), truth.data()));
     BOOST_TEST(packets.is_waiting());
     pass(5000 + batch);
     BOOST_TEST(check_batches(5000 - delay - 30, 30) == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_older_than_a_limit_is_left_out)
+{
+    pass(1000);
+    packets.take(0, packet(0, 1));
+    pass(8000);
+    packets.take(4000, packet(4000, 100));
+    packets.take(6000, packet(6000, 10));
+    std::vector<float> found((batch - 1) * stride + dimension);
+    std::vector<std::uint8_t> labels(batch), truth(batch);
+    BOOST_TEST(packets.next_batch(2000, found.data(), labels.data(), truth.data()));
+    BOOST_TEST(std::equal(found.begin(), found.end(), &samples[6000 * stride]));
+    BOOST_TEST(!packets.is_waiting());
+    BOOST_TEST(packets.counted().packets == 2u); // they count all the same
+    packets.take(6000, packet(6000, 10));
+    BOOST_TEST(!packets.next_batch(1999, found.data(), labels.data(), truth.data()));
 }
 
 BOOST_AUTO_TEST_CASE(another_network_does_not_learn_from_it)
@@ -143,7 +160,7 @@ BOOST_AUTO_TEST_CASE(another_network_does_not_learn_from_it)
     pass(6000);
     std::vector<float> found((batch - 1) * stride + dimension);
     std::vector<std::uint8_t> labels(batch), truth(batch);
-    BOOST_TEST(!packets.next_batch(found.data(), labels.data(), truth.data()));
+    BOOST_TEST(!packets.next_batch(0, found.data(), labels.data(), truth.data()));
     BOOST_TEST(!packets.is_waiting());
     BOOST_TEST(packets.counted().packets == 1u);
 }
