@@ -3,6 +3,8 @@
 
 #include "core/common/checks.h"
 
+#include <gnuradio/block_detail.h>
+#include <gnuradio/buffer_reader.h>
 #include <gnuradio/io_signature.h>
 
 #include <algorithm>
@@ -81,7 +83,8 @@ burst_equalizer_impl::burst_equalizer_impl(const core::constellation& symbols,
 
 void burst_equalizer_impl::forecast(int, gr_vector_int& ninput_items_required)
 {
-    ninput_items_required[0] = d_left == 0 && !is_complete();
+    const bool comes = d_left || is_complete() || is_cut_off();
+    ninput_items_required[0] = !comes;
 }
 
 int burst_equalizer_impl::general_work(int noutput_items,
@@ -94,6 +97,8 @@ int burst_equalizer_impl::general_work(int noutput_items,
             std::min(static_cast<std::size_t>(ninput_items[0]), most_at_once);
         take(input_items[0], count);
         consume(0, static_cast<int>(count));
+        if (!is_complete() && is_cut_off())
+            end();
         if (is_complete())
             equalize();
         drop_samples();
@@ -133,24 +138,31 @@ void burst_equalizer_impl::note(const gr::tag_t& tag)
             at > open.first ? (at - open.first + d_sps / 2) / d_sps : 0;
         open.symbols = std::min<std::uint64_t>(symbols, d_known.size());
         d_free = open.first + open.symbols * d_sps;
-        if (core::burst_symbols::longest_run(
-                d_known.data(), open.symbols, d_core.classes())
-                .size() < core::burst_equalizer::least_run) {
-            if (d_log.allows())
-                d_logger->warn(
-                    "a burst of {} symbols is left out: fewer than {} known ones in a "
-                    "row{}",
-                    open.symbols,
-                    core::burst_equalizer::least_run,
-                    d_log.left_out());
-            d_pending.pop_back();
-        }
+        leave_out_unknown();
     }
     // Of tags half a symbol apart the first one counts.
     if (pmt::eqv(tag.key, d_start_key) && at - d_before + d_sps / 2 >= d_free) {
         d_pending.push_back({ at - d_before, has_end ? 0 : d_known.size() });
         d_free = at - d_before + d_known.size() * d_sps;
     }
+}
+
+// The latest burst, if what is known of it is not enough.
+void burst_equalizer_impl::leave_out_unknown()
+{
+    const std::size_t symbols = d_pending.back().symbols;
+    const std::size_t run =
+        core::burst_symbols::longest_run(d_known.data(), symbols, d_core.classes())
+            .size();
+    if (run >= core::burst_equalizer::least_run)
+        return;
+    if (d_log.allows())
+        d_logger->warn(
+            "a burst of {} symbols is left out: fewer than {} known ones in a row{}",
+            symbols,
+            core::burst_equalizer::least_run,
+            d_log.left_out());
+    d_pending.pop_back();
 }
 
 // Whether all samples of the earliest burst have come.
@@ -162,6 +174,27 @@ bool burst_equalizer_impl::is_complete() const
     const std::size_t symbols = next.symbols ? next.symbols : d_known.size();
     return next.first - d_core.reach() + d_core.samples(symbols) <=
            d_first + d_samples.size();
+}
+
+// Whether a burst has begun and no sample comes any more.
+bool burst_equalizer_impl::is_cut_off() const
+{
+    const auto& input = detail()->input(0);
+    // In this order: nothing comes once it is done.
+    return !d_pending.empty() && input->done() && input->items_available() == 0;
+}
+
+// Zeros follow the stream, and bursts have the symbols that came.
+void burst_equalizer_impl::end()
+{
+    const std::uint64_t end = d_first + d_samples.size();
+    burst& last = d_pending.back();
+    const std::uint64_t came = end > last.first ? (end - last.first - 1) / d_sps + 1 : 0;
+    if (!last.symbols || last.symbols > came) {
+        last.symbols = std::min<std::uint64_t>(came, d_known.size());
+        leave_out_unknown();
+    }
+    d_samples.insert(d_samples.end(), d_core.reach(), 0);
 }
 
 void burst_equalizer_impl::equalize()

@@ -38,7 +38,10 @@ private:
 
     void take(const void* in, std::size_t count);
     void note(const gr::tag_t& tag);
+    void leave_out_unknown();
     bool is_complete() const;
+    bool is_cut_off() const;
+    void end();
     void equalize();
     void drop_samples();
     int hand_out(int room, gr_vector_void_star& output_items);

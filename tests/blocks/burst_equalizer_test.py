@@ -126,6 +126,26 @@ def test_an_end_tag_ends_a_burst_and_a_start_within_one_is_none():
     assert block.bursts() == 2
 
 
+@pytest.mark.parametrize("symbols, came", [(255, 255), (254, 254), (180, 180), (134, 134), (132, 132), (131, 0), (0, 0)])
+@pytest.mark.parametrize("end_tag", ["", "end"])
+def test_the_end_of_the_stream_cuts_a_burst_off(symbols, came, end_tag, capfd):
+    """What came of the second burst comes out, if ten of the known symbols, 122 to 132, did; else a warning. Zeros
+    follow the last sample, which cost those symbols at most that see them."""
+    samples, firsts, sent = stream(TETRA, 2, 64, es_n0=30.0)
+    samples = samples[:firsts[1] + 2 * symbols - (symbols > 0)]
+    tags = [tag(first + 2 * 122) for first in firsts if first + 2 * 122 < samples.size]
+    block = adann.burst_equalizer("qpsk", TETRA.known, tagged_symbol=122, end_tag=end_tag)
+    labels, soft, posteriors, out = received(block, samples, tags)
+    assert labels.size == len(soft) == len(posteriors) == 255 + came
+    np.testing.assert_array_equal(labels[:255], sent[0])
+    sure = max(0, came - 3)
+    np.testing.assert_array_equal(labels[255:255 + sure], sent[1, :sure])
+    assert [pmt.to_long(t.value) for t in out if str(t.key) == "packet_len"] == [255] + [came] * (came > 0)
+    assert block.bursts() == 1 + (came > 0)
+    logged = capfd.readouterr()
+    assert ("is left out: fewer than 10 known ones in a row" in logged.out + logged.err) == (symbols == 131)
+
+
 def test_float_samples_with_an_offset():
     """Four levels behind a discriminator whose carrier is off: no pause and no level is asked for."""
     random = np.random.default_rng(5)

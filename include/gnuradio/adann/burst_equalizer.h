@@ -46,6 +46,7 @@ struct burst_equalizer_settings {
  * needs.
  *
  * A start tag that would begin a burst before the one in hand has ended is not looked at. A burst
+ * that the stream's end cuts off comes out as far as its samples have come; zeros follow them. One
  * that ends before 10 known symbols in a row are in it is left out, with a warning. */
 class ADANN_API burst_equalizer : virtual public gr::block
 {
