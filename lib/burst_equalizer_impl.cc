@@ -40,14 +40,8 @@ burst_equalizer::make(const std::string& constellation,
         core::refuse("start_tag", "empty", "a tag's key");
     core::check_range<std::size_t>(
         "tagged_symbol", settings.tagged_symbol, 0, known_symbols.size() - 1);
-    const std::size_t run = core::burst_symbols::longest_run(known_symbols.data(),
-                                                             known_symbols.size(),
-                                                             symbols.size())
-                                .size();
-    core::check_range<std::size_t>("known_symbols' longest run of known ones",
-                                   run,
-                                   core::burst_equalizer::least_run,
-                                   known_symbols.size());
+    core::burst_symbols::check_seed(
+        "known_symbols", known_symbols.data(), known_symbols.size(), symbols.size());
     return gnuradio::make_block_sptr<burst_equalizer_impl>(
         symbols, known_symbols, settings);
 }
@@ -151,16 +145,14 @@ void burst_equalizer_impl::note(const gr::tag_t& tag)
 void burst_equalizer_impl::leave_out_unknown()
 {
     const std::size_t symbols = d_pending.back().symbols;
-    const std::size_t run =
-        core::burst_symbols::longest_run(d_known.data(), symbols, d_core.classes())
-            .size();
-    if (run >= core::burst_equalizer::least_run)
+    if (core::burst_symbols::seed(d_known.data(), symbols, d_core.classes()).size())
         return;
     if (d_log.allows())
         d_logger->warn(
-            "a burst of {} symbols is left out: fewer than {} known ones in a row{}",
+            "a burst of {} symbols is left out: fewer than {} known ones within {}{}",
             symbols,
-            core::burst_equalizer::least_run,
+            core::burst_symbols::least_known,
+            core::burst_symbols::most_apart,
             d_log.left_out());
     d_pending.pop_back();
 }

@@ -39,15 +39,15 @@ struct burst_equalizer_settings {
  * tagged-stream blocks take them), `sample` (of the first symbol at the input, uint64), `frequency`
  * (of the carrier, cycles a symbol) and `noise` (of the estimates, relative to the symbols' power).
  *
- * Taps and carrier are fitted to the longest run of known symbols, 10 at least, and then outwards
- * over the whole burst and back (burst_equalizer.h in the core). There is no model, and nothing is
+ * Taps and carrier are fitted to the longest run of known symbols, or to several runs if none has 10,
+ * and then outwards over the whole burst and back (burst_equalizer.h in the core). There is no model, and nothing is
  * kept from one burst to the next. The block waits for a burst's end. It equalizes it then
  * at once, in some 0.08 ms a symbol with taps over 6 symbols, 0.15 ms over 14, and allocates what that
  * needs.
  *
  * A start tag that would begin a burst before the one in hand has ended is not looked at. A burst
  * that the stream's end cuts off comes out as far as its samples have come; zeros follow them. One
- * that ends before 10 known symbols in a row are in it is left out, with a warning. */
+ * that ends before 10 known symbols are in it is left out, with a warning. */
 class ADANN_API burst_equalizer : virtual public gr::block
 {
 public:
@@ -55,7 +55,7 @@ public:
 
     /*! \param constellation as core::constellation takes it, not oqpsk
      * \param known_symbols label of each symbol of a burst, 255 where it is not known: 16 to 10^5
-     * of them, 10 in a row known at least
+     * of them, 10 known within 1024 at least
      * \throws std::invalid_argument naming the parameter that is out of range */
     static sptr make(const std::string& constellation,
                      const std::vector<std::uint8_t>& known_symbols,

@@ -72,10 +72,11 @@ void burst_equalizer::equalize(const std::complex<float>* samples,
                                const std::uint8_t* known,
                                std::size_t n)
 {
-    check_range<std::size_t>("burst's symbols", n, least_run, d_settings.most);
+    check_range<std::size_t>(
+        "burst's symbols", n, burst_symbols::least_known, d_settings.most);
+    burst_symbols::check_seed("burst's symbols", known, n, classes());
     load(samples, known, n);
-    const stretch run = burst_symbols::longest_run(known, n, classes());
-    check_range<std::size_t>("burst's known symbols in a row", run.size(), least_run, n);
+    const stretch run = burst_symbols::seed(known, n, classes());
 
     auto tried = hypotheses(run);
     for (const std::size_t more : compared)
@@ -103,7 +104,7 @@ void burst_equalizer::drop_hypotheses(std::vector<hypothesis>& tried,
                                       std::size_t more)
 {
     const std::size_t until = std::min(d_count, run.size() + more);
-    if (tried.size() < 2 || until == run.size())
+    if (tried.size() < 2 || (until == run.size() && d_symbols.is_told(run)))
         return;
     for (auto& each : tried) {
         grow(start(each, run), until, locals[0]);
@@ -138,7 +139,10 @@ burst_equalizer::front burst_equalizer::start(const hypothesis& seed, stretch ru
     d_symbols.start(noise_of_a_seed);
     std::fill(d_phase.begin(), d_phase.end(), 0.0);
     turn({ 0, d_count }, seed.frequency, run.middle());
-    return { run, seed.taps };
+    front begins{ run, seed.taps };
+    if (!d_symbols.is_told(run)) // what lies between its known symbols
+        fit_again(run, begins.taps, 0);
+    return begins;
 }
 
 void burst_equalizer::load(const std::complex<float>* samples,
@@ -173,6 +177,8 @@ std::vector<burst_equalizer::hypothesis> burst_equalizer::hypotheses(stretch run
     std::vector<hypothesis> all;
     for (int k = -each_way; k <= each_way; ++k)
         all.push_back(fit(run, k * spacing, 0, 1));
+    if (!d_symbols.is_told(run))
+        all = minima(all);
     std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) {
         return a.error < b.error;
     });
@@ -181,6 +187,19 @@ std::vector<burst_equalizer::hypothesis> burst_equalizer::hypotheses(stretch run
         for (auto& each : all)
             each = fit(run, each.frequency, spacing / 6, 7);
     return all;
+}
+
+// Those that explain more than their neighbours: between runs that are apart, one for each cycle that
+// the carrier may have turned more.
+std::vector<burst_equalizer::hypothesis>
+burst_equalizer::minima(const std::vector<hypothesis>& all)
+{
+    std::vector<hypothesis> found;
+    for (std::size_t k = 0; k < all.size(); ++k)
+        if ((k == 0 || all[k].error <= all[k - 1].error) &&
+            (k + 1 == all.size() || all[k].error < all[k + 1].error))
+            found.push_back(all[k]);
+    return found;
 }
 
 // Taps for the best of `count` frequencies around one, cycles a symbol, and then of as many at

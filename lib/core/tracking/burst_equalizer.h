@@ -27,10 +27,12 @@ struct burst_settings {
 };
 
 /*! A linear equalizer for bursts whose known symbols lie anywhere: at the start, in the middle,
- * spread, ten of them in a row at least.
+ * spread, ten of them at least.
  *
  * 1. Seed: over the longest run of known symbols taps and carrier are fitted jointly
  *    (burst_fit.h). Short runs leave several frequencies possible; the best few are hypotheses.
+ *    Where no run has ten, several are fitted together, the closest ones that have; a link that
+ *    moves in between, or more than 500 symbols, cost bursts.
  * 2. Growth: from there the burst is equalized in both directions, a twelfth of what is known at a
  *    time, and fitted again to posterior means of what was decided: all symbols at first, the
  *    nearest 96 or 384 once there are as many. Known symbols on the way are the truth. After 32
@@ -52,8 +54,6 @@ struct burst_settings {
 class burst_equalizer
 {
 public:
-    static constexpr std::size_t least_run = 10; //!< known symbols in a row
-
     /*! \param sps samples of a symbol, 1 to 16
      * \param complex whether samples are: real ones have no carrier, but an offset. The points
      * are real then
@@ -73,7 +73,8 @@ public:
      * \param samples samples(n) of them, real ones with a zero imaginary part; one that is NaN
      * or beyond ±1e8 counts as zero, and symbols near it are not learnt from
      * \param known label of each of n symbols, not_known where it is not
-     * \throws std::invalid_argument unless n is least_run to `most`, and as many in a row known */
+     * \throws std::invalid_argument unless n is 10 to `most`, and burst_symbols::seed()
+     * finds enough known ones */
     void equalize(const std::complex<float>* samples,
                   const std::uint8_t* known,
                   std::size_t n);
@@ -103,6 +104,7 @@ private:
     void
     load(const std::complex<float>* samples, const std::uint8_t* known, std::size_t n);
     std::vector<hypothesis> hypotheses(stretch run);
+    static std::vector<hypothesis> minima(const std::vector<hypothesis>& all);
     hypothesis fit(stretch over,
                    double around,
                    double spacing,

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "core/tracking/burst_symbols.h"
 
+#include "core/common/checks.h"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -26,16 +28,49 @@ burst_symbols::burst_symbols(const constellation& points, bool complex, std::siz
 }
 
 stretch
-burst_symbols::longest_run(const std::uint8_t* known, std::size_t n, std::size_t classes)
+burst_symbols::seed(const std::uint8_t* known, std::size_t n, std::size_t classes)
 {
-    stretch best{ 0, 0 };
-    for (std::size_t i = 0, first = 0; i < n; ++i) {
+    std::vector<stretch> runs;
+    for (std::size_t i = 0; i < n; ++i) {
         if (!is_known(known[i], classes))
-            first = i + 1;
-        else if (i + 1 - first > best.size())
-            best = { first, i + 1 };
+            continue;
+        if (runs.empty() || runs.back().end < i)
+            runs.push_back({ i, i });
+        runs.back().end = i + 1;
     }
-    return best;
+    stretch best{ 0, 0 };
+    for (const auto& run : runs)
+        if (run.size() > best.size())
+            best = run;
+    if (best.size() >= least_known)
+        return best;
+    best = { 0, most_apart + 1 };
+    std::size_t has = 0;
+    for (std::size_t first = 0, end = 0; end < runs.size();) {
+        has += runs[end++].size();
+        for (; has >= least_known; has -= runs[first++].size()) {
+            const stretch joined{ runs[first].first, runs[end - 1].end };
+            if (joined.size() < best.size())
+                best = joined;
+        }
+    }
+    return best.size() > most_apart ? stretch{ 0, 0 } : best;
+}
+
+void burst_symbols::check_seed(const std::string& name,
+                               const std::uint8_t* known,
+                               std::size_t n,
+                               std::size_t classes)
+{
+    if (seed(known, n, classes).size())
+        return;
+    const auto count = std::count_if(known, known + n, [classes](std::uint8_t label) {
+        return is_known(label, classes);
+    });
+    refuse(name + "' known ones",
+           count,
+           std::to_string(least_known) + " or more within " + std::to_string(most_apart) +
+               " symbols");
 }
 
 void burst_symbols::load(const std::uint8_t* known,

@@ -12,6 +12,7 @@
 #include <complex>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace gr::adann::core {
@@ -36,9 +37,17 @@ public:
     //! \param most symbols; \param complex whether their noise is
     burst_symbols(const constellation& points, bool complex, std::size_t most);
 
-    //! The longest run of known ones among these n labels.
-    static stretch
-    longest_run(const std::uint8_t* known, std::size_t n, std::size_t classes);
+    static constexpr std::size_t least_known = 10, most_apart = 1024; // of a seed
+
+    /*! The longest run of known ones among these n labels; if that has fewer than least_known, the
+     * shortest stretch of several runs that has as many, up to most_apart symbols. Empty if there is
+     * none. */
+    static stretch seed(const std::uint8_t* known, std::size_t n, std::size_t classes);
+    /*! \throws std::invalid_argument with this name if seed() is empty */
+    static void check_seed(const std::string& name,
+                           const std::uint8_t* known,
+                           std::size_t n,
+                           std::size_t classes);
 
     //! The next burst. \param usable of each symbol, whether it is learnt from
     void load(const std::uint8_t* known, const std::vector<char>& usable, std::size_t n);
@@ -62,6 +71,14 @@ public:
     bool is_told(std::size_t symbol) const
     {
         return is_known(d_known[symbol], classes());
+    }
+
+    bool is_told(stretch over) const //!< all of them
+    {
+        for (std::size_t i = over.first; i < over.end; ++i)
+            if (!is_told(i))
+                return false;
+        return true;
     }
 
 private:

@@ -202,7 +202,7 @@ Raises ValueError for another.)")
             "Labels uint8 (N,), estimates complex64 (N,) of unit power and posteriors float32 "
             "(N, M) of a burst: samples complex64 ((N - 1) sps + 1 + 2 reach,), known uint8 "
             "(N,), 255 where not known. Raises ValueError for sizes that do not fit, and "
-            "where fewer than 10 known symbols lie in a row.")
+            "where fewer than 10 known symbols lie within 1024.")
         .def_property_readonly("noise", &burst_equalizer::noise, "Of the estimates.")
         .def_property_readonly(
             "frequency", &burst_equalizer::frequency, "Of the carrier, cycles a symbol.")

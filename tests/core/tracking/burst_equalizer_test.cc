@@ -64,6 +64,25 @@ BOOST_AUTO_TEST_CASE(sums_fade_and_add_up)
     BOOST_TEST(early.symbols == 0.75, boost::test_tools::tolerance(1e-12));
 }
 
+BOOST_AUTO_TEST_CASE(a_seed_is_one_long_run_or_the_closest_short_ones)
+{
+    using run = std::pair<std::size_t, std::size_t>;
+    const auto seed_is = [](const std::vector<run>& runs, run expected) {
+        std::vector<std::uint8_t> known(3000, not_known);
+        for (const auto& [first, end] : runs)
+            std::fill(known.begin() + first, known.begin() + end, 1);
+        const stretch found = burst_symbols::seed(known.data(), known.size(), 4);
+        BOOST_TEST(found.first == expected.first);
+        BOOST_TEST(found.end == expected.second);
+    };
+    seed_is({ { 5, 15 }, { 20, 32 }, { 40, 49 } }, { 20, 32 });
+    seed_is({ { 5, 13 }, { 100, 104 }, { 110, 114 }, { 120, 124 } }, { 100, 124 });
+    seed_is({ { 5, 14 }, { 16, 17 }, { 100, 109 }, { 111, 119 } }, { 5, 17 });
+    seed_is({ { 0, 9 }, { 2991, 3000 } }, { 0, 0 }); // too far apart
+    seed_is({ { 7, 16 } }, { 0, 0 });
+    seed_is({}, { 0, 0 });
+}
+
 // An echo of the symbol before, a carrier, a level: what was sent, from 12 symbols in the middle.
 BOOST_AUTO_TEST_CASE(a_burst_is_decided_outwards_from_its_middle)
 {
