@@ -23,6 +23,7 @@ SCENES = {
     "own_block_live": (5, 5, dict(power_late=0.5)),
     "qpsk_live": (8, 8, dict(echo=0.6)),
     "burst_live": (12, 12, dict(doppler=30)),
+    "burst_equalizer_live": (12, 12, dict(snr=10)),
     "television_live": (15, 15, dict(turns=20)),
     "sdr_live": (8, 0, {}),
 }

@@ -138,6 +138,43 @@ def test_television_goes_on_while_the_echo_is_moved(compiled, screen):
     assert counted["in_tree"][1] > 0.9 * counted["in_tree"][0]
 
 
+# Watches bursts, then with carriers that are twenty times as far off.
+BURSTS = """
+import burst_equalizer_live
+top = burst_equalizer_live.burst_equalizer_live()
+top.set_symbol_rate(2e4)
+top.show()
+top.start()
+checks = top.check_equalizer, top.check_linear
+
+def bursts(more):
+    before = [(check.bursts, check.wrong) for check in checks]
+    show(lambda: all(check.bursts >= sent + more for check, (sent, _) in zip(checks, before)), "no bursts come")
+    return [(check.wrong - wrong) / (check.bursts - sent) for check, (sent, wrong) in zip(checks, before)]
+
+def pictures():
+    return {plot: getattr(top, f"_{plot}_win").grab().toImage() for plot in ("lost", "received", "estimates")}
+
+lost = bursts(60)
+first = pictures()
+show(lambda: all(new != first[plot] for plot, new in pictures().items()), "the plots stand still")
+top._carrier_win.d_widget.counter.setValue(100)
+bursts(20)  # those that were on their way
+lost += bursts(60)
+show(lambda: " of " in top._lost_equalizer_label.text(), "nothing is counted")
+top.stop()
+top.wait()
+print(json.dumps([top.carrier, lost]))
+"""
+
+
+def test_bursts_with_sixteen_known_symbols_are_received(compiled, screen):
+    carrier, (ours, linear, ours_later, linear_later) = run(BURSTS, None, compiled, screen)
+    assert carrier == 100
+    assert ours < 0.1 and ours_later < 0.1
+    assert linear > 0.5 and linear_later > 0.5
+
+
 # Runs the flowgraph that starts with nothing until it has adapted for a while.
 START = """
 import qpsk_start
