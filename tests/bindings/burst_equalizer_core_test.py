@@ -54,8 +54,9 @@ def test_eleven_known_symbols_anywhere_are_enough(name, es_n0, least, first):
     assert good >= least
 
 
-@pytest.mark.parametrize("runs", [[(0, 8), (247, 8)], [(100, 5), (125, 5), (150, 5)], [(k, 4) for k in range(0, 255, 16)],
-                                  [(k, 1) for k in range(0, 255, 8)]], ids=["ends", "three", "fours", "singles"])
+@pytest.mark.parametrize("runs", [[(0, 8), (247, 8)], [(100, 5), (125, 5), (150, 5)],
+                                  [(k, 4) for k in range(0, 255, 16)], [(k, 1) for k in range(0, 255, 8)]],
+                         ids=["ends", "three", "fours", "singles"])
 def test_short_runs_of_known_symbols_are_taken_together(runs):
     """Of 40 bursts with a second ray, and a carrier that turns up to five times between the ends, none is lost: one in
     a hundred of its symbols is wrong then. So with all symbols known. One of 40 may, by noise: at 13 dB each of the 239

@@ -126,7 +126,8 @@ def test_an_end_tag_ends_a_burst_and_a_start_within_one_is_none():
     assert block.bursts() == 2
 
 
-@pytest.mark.parametrize("symbols, came", [(255, 255), (254, 254), (180, 180), (134, 134), (132, 132), (131, 0), (0, 0)])
+@pytest.mark.parametrize("symbols, came",
+                         [(255, 255), (254, 254), (180, 180), (134, 134), (132, 132), (131, 0), (0, 0)])
 @pytest.mark.parametrize("end_tag", ["", "end"])
 def test_the_end_of_the_stream_cuts_a_burst_off(symbols, came, end_tag, capfd):
     """What came of the second burst comes out, if ten of the known symbols, 122 to 132, did; else a warning. Zeros
@@ -171,7 +172,8 @@ def test_samples_that_are_no_numbers_cost_their_symbols_at_most():
 
 
 @pytest.mark.parametrize("given, message", [
-    (dict(known_symbols=[255] * 9 + [0] * 9), "known_symbols' known ones is 9, allowed: 10 or more within 1024 symbols"),
+    (dict(known_symbols=[255] * 9 + [0] * 9),
+     "known_symbols' known ones is 9, allowed: 10 or more within 1024 symbols"),
     (dict(known_symbols=[0] * 15 + [4]), "known_symbols' label is 4, allowed: 0 to 3, 255: not known"),
     (dict(known_symbols=[0] * 15), "known_symbols' length is 15, allowed: 16 to 100000"),
     (dict(constellation="oqpsk"), "constellation is oqpsk, allowed: one whose I and Q come together"),

@@ -190,9 +190,9 @@ def test_every_loss_learns_known_labels_as_certain_ones():
 class Decoder(gr.sync_block):
     """Decodes packets of 256 symbols, whatever their rotation, where fewer than one in four is wrong."""
 
-    def __init__(self, labels, size=256):
+    def __init__(self, labels, size=256, late=0):
         gr.sync_block.__init__(self, "decoder", [np.uint8], None)
-        self.labels, self.size, self.found = labels, size, np.empty(0, np.uint8)
+        self.labels, self.size, self.found, self.late = labels, size, np.empty(0, np.uint8), late
         self.rotations = np.array(core.constellation("qpsk").symmetries)
         self.sent, self.decoded = [], threading.Condition()
         self.message_port_register_out(pmt.intern("packets"))
@@ -202,7 +202,7 @@ class Decoder(gr.sync_block):
             self.found = np.r_[self.found, input_items[0]]
             self.decoded.notify()
         first = len(self.sent) * self.size
-        while first + self.size <= self.found.size:
+        while first + self.size + self.late <= self.found.size:
             told = self.labels[first:first + self.size]
             wrong = [np.mean(turned[told] != self.found[first:first + self.size]) for turned in self.rotations]
             self.sent.append(min(wrong) < 0.25)
@@ -215,17 +215,17 @@ class Decoder(gr.sync_block):
 
 
 class Paced(gr.sync_block):
-    """Lets samples pass no more than 8192 symbols before their decoder: packets are late by as much at most."""
+    """Lets samples pass no more than `ahead` symbols before their decoder: packets are late by as much at most."""
 
-    def __init__(self, decoder):
+    def __init__(self, decoder, ahead=8192):
         gr.sync_block.__init__(self, "paced", [np.complex64], [np.complex64])
-        self.decoder = decoder
+        self.decoder, self.ahead = decoder, ahead
 
     def work(self, input_items, output_items):
-        n = min(len(input_items[0]), 2048)
+        n = min(len(input_items[0]), self.ahead // 4)
         with self.decoder.decoded:
             self.decoder.decoded.wait_for(
-                lambda: self.nitems_written(0) // 2 - self.decoder.found.size < 8192, timeout=600)
+                lambda: self.nitems_written(0) // 2 - self.decoder.found.size < self.ahead, timeout=600)
         output_items[0][:n] = input_items[0][:n]
         return n
 
@@ -256,6 +256,30 @@ def test_decoded_packets_settle_the_rotation_and_count(model, tells):
     assert 0.5 * len(decoder.sent) < status["packets"] <= sum(decoder.sent)
     wrong = np.unpackbits((found ^ labels[:found.size])[:, None], axis=1).sum() / (2 * found.size)
     assert block.packet_ber() == pytest.approx(wrong, rel=0.2)
+
+
+def test_packets_older_than_the_memory_of_the_taps_are_not_learnt(model):
+    """The ray rotates, and the taps' memory is some 2000 symbols. Batches have 512: one step each, and as many of
+    packets, which come at most 1024 symbols after they were decided."""
+    size = 1 << 16
+    labels = random_labels(size, 23, 2)
+    samples = normalized(replace(LINK, snr=8, turns=1e-5).receive(labels, [23, 1]))
+    steps, told = {}, {}
+    for late in None, 0, 20_000:
+        block, decoder = adann.equalizer(model, mode="lockstep"), Decoder(labels, 512, late or 0)
+        paced, store, top = Paced(decoder, 1024), blocks.message_debug(), gr.top_block()
+        top.connect(blocks.vector_source_c(samples), paced, block, blocks.null_sink(1))
+        top.connect(block, decoder)
+        top.msg_connect(block, "status", store, "store")
+        if late is not None:
+            top.msg_connect(decoder, "packets", block, "known")
+        top.run(1024)
+        told[late] = pmt.to_python(store.get_message(store.num_messages() - 1))
+        steps[late] = block.steps()
+    assert 0 < told[None]["memory"] < 20_000
+    assert steps[20_000] == steps[None]
+    assert told[20_000]["packets"] > 5
+    assert steps[0] > steps[None] + 20
 
 
 @pytest.mark.parametrize("message, said", [

@@ -27,8 +27,7 @@ burst_symbols::burst_symbols(const constellation& points, bool complex, std::siz
         d_points.push_back(point);
 }
 
-stretch
-burst_symbols::seed(const std::uint8_t* known, std::size_t n, std::size_t classes)
+stretch burst_symbols::seed(const std::uint8_t* known, std::size_t n, std::size_t classes)
 {
     std::vector<stretch> runs;
     for (std::size_t i = 0; i < n; ++i) {

@@ -57,7 +57,8 @@ struct fixture {
         std::vector<std::uint8_t> labels(batch), truth(batch);
         std::size_t batches = 0;
         for (std::size_t next = first; next < first + n; ++batches) {
-            BOOST_REQUIRE(packets.next_batch(0, found.data(), labels.data(), truth.data()));
+            BOOST_REQUIRE(
+                packets.next_batch(0, found.data(), labels.data(), truth.data()));
             const std::size_t at = std::min(next, seen - batch);
             BOOST_TEST(std::equal(found.begin(), found.end(), &samples[at * stride]));
             for (std::size_t i = 0; i < batch; ++i) {
