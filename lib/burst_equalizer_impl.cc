@@ -75,6 +75,18 @@ burst_equalizer_impl::burst_equalizer_impl(const core::constellation& symbols,
     d_samples.reserve(2 * (d_origin + d_core.samples(d_known.size()) + most_at_once));
 }
 
+bool burst_equalizer_impl::start()
+{
+    const std::uint64_t read = nitems_read(0);
+    if (read + d_origin != d_first + d_samples.size()) { // another stream
+        d_samples.assign(d_origin, 0);
+        d_first = read;
+        d_pending.clear();
+        d_free = d_size = d_left = 0;
+    }
+    return block::start();
+}
+
 void burst_equalizer_impl::forecast(int, gr_vector_int& ninput_items_required)
 {
     const bool comes = d_left || is_complete() || is_cut_off();

@@ -23,6 +23,7 @@ public:
 
     std::uint64_t bursts() const override { return d_bursts; }
 
+    bool start() override;
     void forecast(int noutput_items, gr_vector_int& ninput_items_required) override;
     int general_work(int noutput_items,
                      gr_vector_int& ninput_items,

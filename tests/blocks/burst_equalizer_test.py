@@ -147,6 +147,23 @@ def test_the_end_of_the_stream_cuts_a_burst_off(symbols, came, end_tag, capfd):
     assert ("is left out: fewer than 10 known ones within 1024" in logged.out + logged.err) == (symbols == 131)
 
 
+@pytest.mark.parametrize("cut", [0, 100])
+def test_a_flowgraph_that_is_run_again_equalizes_another_stream(cut):
+    """With what the first one's end left: nothing, or a burst that it cut off."""
+    samples, firsts, sent = stream(TETRA, 2, 64)
+    samples = samples[:samples.size - cut]
+    source, sink, top = blocks.vector_source_c(samples), blocks.vector_sink_b(), gr.top_block()
+    source.set_data(samples, [tag(first + 2 * 122) for first in firsts])
+    top.connect(source, adann.burst_equalizer("qpsk", TETRA.known, tagged_symbol=122), sink)
+    top.run()
+    once = np.array(sink.data())
+    np.testing.assert_array_equal(once[:255], sent[0])
+    sink.reset()
+    source.rewind()
+    top.run()
+    np.testing.assert_array_equal(sink.data(), once)
+
+
 def test_float_samples_with_an_offset():
     """Four levels behind a discriminator whose carrier is off: no pause and no level is asked for."""
     random = np.random.default_rng(5)
