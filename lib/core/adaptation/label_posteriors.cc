@@ -73,14 +73,14 @@ void label_posteriors::use(const label_descent& signal)
         float most = 0;
         for (std::size_t d = 0; d < d_dimensions; ++d)
             for (std::size_t e = 0; e < d_dimensions; ++e) {
-                const float product = signal.product(later, d, e);
+                const float product = signal.responses().product(later, d, e);
                 d_products[later][2 * d + e] = product;
                 most = std::max(most, std::abs(product));
             }
         if (later == 0)
             own = most;
         // Of the smallest change of a label, whose energy is least_energy.
-        d_most[later] = own > 0 ? most / own * signal.least_energy() : 0;
+        d_most[later] = own > 0 ? most / own * signal.alternatives().least_energy() : 0;
         if (later > 0 && d_most[later] > meeting * d_power)
             d_reach = later;
         if (later > 0 && d_most[later] > parting * d_power)
@@ -103,7 +103,8 @@ void label_posteriors::use(const label_descent& signal)
         alternatives& of = d_alternatives[now];
         of.noise = 1 / part(now);
         for (std::size_t i = 0; i < of.near; ++i) {
-            const auto& other = signal.others(static_cast<std::uint8_t>(now))[i];
+            const auto& other =
+                signal.alternatives().of(static_cast<std::uint8_t>(now))[i];
             of.of[i].step[0] = other.step[0];
             of.of[i].step[1] = other.step[1];
             of.of[i].loss = -other.half_gain({});
@@ -116,7 +117,7 @@ void label_posteriors::use(const label_descent& signal)
             next.label = other;
             next.loss = 0;
             for (std::size_t d = 0; d < d_dimensions; ++d)
-                next.step[d] = signal.difference(now, other, d);
+                next.step[d] = signal.responses().difference(now, other, d);
             for (std::size_t d = 0; d < d_dimensions; ++d)
                 for (std::size_t e = 0; e < d_dimensions; ++e)
                     next.loss +=

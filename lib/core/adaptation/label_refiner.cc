@@ -29,10 +29,10 @@ label_refiner::label_refiner(const constellation& symbols,
       d_kernels(&simd::active()),
       d_batch(batch),
       d_planes(trained.is_complex() ? 2 : 1),
-      d_first(d_descent.before()),
-      d_correlation(d_descent.lags() + 1),
-      d_work(d_descent.lags() * d_descent.lags()),
-      d_prediction(d_descent.lags()),
+      d_first(d_descent.responses().before()),
+      d_correlation(d_descent.responses().lags() + 1),
+      d_work(d_descent.responses().lags() * d_descent.responses().lags()),
+      d_prediction(d_descent.responses().lags()),
       d_rest(batch * trained.stride()),
       d_turned(d_rest),
       d_white((batch + refinement::predicted_from + simd::lanes) * trained.stride()),
@@ -71,7 +71,7 @@ void label_refiner::find_whitening(std::size_t n)
             d_turned[2 * i] = d_rest[2 * i + 1];
             d_turned[2 * i + 1] = -d_rest[2 * i];
         }
-    const std::size_t lags = d_descent.lags();
+    const std::size_t lags = d_descent.responses().lags();
     const double fades = fading();
     for (std::size_t lag = 0; lag <= lags; ++lag) {
         const auto with_later = [&](const std::vector<float>& later) {
@@ -101,13 +101,13 @@ void label_refiner::find_whitening(std::size_t n)
 // By the phases that samples have beside the waveform, both whitened as the batch before was.
 void label_refiner::turn_samples(waveform_judge& judge, std::size_t floats)
 {
-    const std::size_t stride = d_descent.waveform().stride();
+    const std::size_t stride = d_descent.responses().waveform().stride();
     float* const samples = &judge.samples()[d_first * stride];
     for (std::size_t i = 0; i < floats; ++i)
         d_rest[i] = samples[i] - d_rest[i]; // expected
     float* const white = known_white();
-    d_descent.whiten(d_rest.data(), floats / 2, white);
-    d_descent.whiten(samples, floats / 2, d_turned.data());
+    d_descent.responses().whiten(d_rest.data(), floats / 2, white);
+    d_descent.responses().whiten(samples, floats / 2, d_turned.data());
     d_phases.fade(fading());
     residual_phases phases;
     for (std::size_t i = 0, n; i < floats; i += n) {
@@ -126,7 +126,8 @@ void label_refiner::turn_samples(waveform_judge& judge, std::size_t floats)
 std::size_t label_refiner::descend(std::uint8_t* labels)
 {
     const std::size_t first = d_first + margin, end = d_batch - first;
-    const std::size_t reach = d_descent.before() + d_descent.behind();
+    const std::size_t reach =
+        d_descent.responses().before() + d_descent.responses().behind();
     const label_descent::stretch all{ labels,  d_batch,           known_white(),
                                       d_first, d_batch - d_first, d_odds.data() };
     std::fill(d_odds.begin(), d_odds.end(), label_descent::odds{});
@@ -139,7 +140,7 @@ std::size_t label_refiner::descend(std::uint8_t* labels)
                   true);
     };
     const std::size_t explored =
-        d_descent.knows_trials() ? explored_later : explored_first;
+        d_descent.alternatives().knows_trials() ? explored_later : explored_first;
     const auto visit_due = [&](bool matched) {
         for (std::size_t i = first; i < end; ++i) {
             if (!std::exchange(d_due[i], false))
@@ -178,17 +179,17 @@ std::size_t label_refiner::descend(std::uint8_t* labels)
 
 void label_refiner::find_matches(std::size_t first, std::size_t end)
 {
-    const std::size_t stride = d_descent.waveform().stride();
+    const std::size_t stride = d_descent.responses().waveform().stride();
     for (std::size_t i = first, n; i < end; i += n) {
-        n = std::min(simd::whole_lanes(end - i), label_descent::most_matched);
-        d_descent.find_matches(&d_white[i * stride], n, &d_matches[i]);
+        n = std::min(simd::whole_lanes(end - i), label_responses::most_matched);
+        d_descent.responses().find_matches(&d_white[i * stride], n, &d_matches[i]);
     }
 }
 
 std::size_t label_refiner::refine(waveform_judge& judge, std::uint8_t* labels)
 {
     const std::size_t last = d_batch - d_first;
-    const std::size_t samples = (last - d_first) * d_descent.waveform().sps();
+    const std::size_t samples = (last - d_first) * d_descent.responses().waveform().sps();
     judge.rest(labels, d_first, last, d_rest.data());
     if (d_planes == 2 && d_found.known) {
         d_descent.use(d_found); // as restored, too
@@ -205,14 +206,14 @@ std::size_t label_refiner::refine(waveform_judge& judge, std::uint8_t* labels)
     ++d_found.number;
     d_descent.use(d_found);
     float* const white = known_white();
-    d_descent.whiten(d_rest.data(), samples, white);
+    d_descent.responses().whiten(d_rest.data(), samples, white);
 
     const std::size_t changes = descend(labels);
     if (changes) { // the filter was brought to labels some of which are wrong
         judge.relearn(labels);
         d_found.taps = judge.taps();
     }
-    const std::size_t unknown = d_descent.lags() * d_planes;
+    const std::size_t unknown = d_descent.responses().lags() * d_planes;
     const std::size_t floats = samples * d_planes - unknown;
     d_found.power = d_kernels->dot(&white[unknown], &white[unknown], floats) /
                     static_cast<float>(floats);
@@ -220,22 +221,23 @@ std::size_t label_refiner::refine(waveform_judge& judge, std::uint8_t* labels)
     // As those whose error probabilities are known, and whose residual is whitened.
     const std::size_t seen = d_first + std::max(margin, refinement::predicted_from);
     d_scatter.interrupt();
-    d_scatter.add(&white[(seen - d_first) * d_descent.waveform().stride()],
+    d_scatter.add(&white[(seen - d_first) * d_descent.responses().waveform().stride()],
                   d_batch - 2 * seen);
-    d_found.energies = d_descent.energies();
-    d_found.trials = d_descent.trials();
+    d_found.energies = d_descent.alternatives().energies();
+    d_found.trials = d_descent.alternatives().trials();
     d_found.known = std::isfinite(d_found.power) && std::isfinite(d_found.power_along);
     if (!d_found.known)
         d_found.power = d_found.power_along = 0;
-    d_distance =
-        d_found.power_along > 0 ? d_descent.least_energy() / d_found.power_along : 0;
+    d_distance = d_found.power_along > 0
+                     ? d_descent.alternatives().least_energy() / d_found.power_along
+                     : 0;
     return changes;
 }
 
 // Of what symbols' responses find in the rest; and how it hangs together with the labels.
 float label_refiner::find_power_along(const std::uint8_t* labels)
 {
-    const std::size_t dimensions = d_descent.dimensions();
+    const std::size_t dimensions = d_descent.responses().dimensions();
     double energy = 0, values = 0;
     const auto take = [&](std::size_t symbol, const float* along) {
         for (std::size_t d = 0; d < dimensions; ++d)
@@ -243,7 +245,7 @@ float label_refiner::find_power_along(const std::uint8_t* labels)
         values += static_cast<double>(dimensions);
         d_bias.add(labels + symbol, along);
     };
-    d_descent.look_along(known_white(), d_first, d_batch - d_first, take);
+    d_descent.responses().look_along(known_white(), d_first, d_batch - d_first, take);
     return values > 0 ? static_cast<float>(energy / values) : 0;
 }
 

@@ -79,7 +79,10 @@ private:
     void find_matches(std::size_t first, std::size_t end);
     float find_power_along(const std::uint8_t* labels);
     //! What is known of the batch: zeros lie around it.
-    float* known_white() { return &d_white[d_first * d_descent.waveform().stride()]; }
+    float* known_white()
+    {
+        return &d_white[d_first * d_descent.responses().waveform().stride()];
+    }
 
     label_descent d_descent;
     const simd::kernels* d_kernels;

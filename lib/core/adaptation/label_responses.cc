@@ -1,13 +1,10 @@
-/* What a label changes of the samples of the present signal: filters and responses, from which
- * labels are then tried.
- * SPDX-License-Identifier: GPL-3.0-or-later */
-#include "core/adaptation/label_descent.h"
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "core/adaptation/label_responses.h"
 
 #include "core/common/complex.h"
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 namespace gr::adann::core {
@@ -33,12 +30,47 @@ auto* as(floats* values)
 
 } // namespace
 
-void label_descent::use(const refinement& signal)
+label_responses::label_responses(const constellation& symbols,
+                                 const expected_waveform& waveform)
+    : d_waveform(waveform),
+      d_dimensions(symbols.dimensions()),
+      d_planes(waveform.is_complex() ? 2 : 1),
+      d_lags(refinement::predicted_from * waveform.sps()),
+      d_taps(2 * filter_reach * waveform.sps() + 1),
+      d_length((2 * waveform.reach() + 1) * waveform.sps() + d_taps - 1 + d_lags),
+      d_kernels(&simd::active())
 {
-    d_power = std::max(signal.power_along, std::numeric_limits<float>::min());
+    float power = 0;
+    for (const auto& point : symbols.points())
+        power += std::norm(point) / static_cast<float>(symbols.size());
+    for (const auto& point : symbols.points())
+        for (std::size_t d = 0; d < d_dimensions; ++d)
+            d_points.push_back((d ? point.imag() : point.real()) / std::sqrt(power));
+    d_whitening.resize((d_lags + 1) * d_planes);
+    d_combined.resize((d_taps + d_lags) * d_planes);
+    d_response.resize(d_dimensions * floats());
+    const std::size_t samples = (2 * waveform.reach() + 1) * waveform.sps();
+    d_factors.resize(d_planes * samples);
+    d_sliding_change.resize(d_planes *
+                            (simd::whole_lanes(floats()) + (samples - 1) * d_planes));
+    d_before.resize((2 * waveform.reach() + 1) * waveform.stride());
+    d_after = d_before;
+
+    const std::size_t together = simd::lanes + behind() + before();
+    d_sliding_wave.resize(d_planes * (d_taps + d_lags));
+    d_sliding_samples.resize(d_planes * (d_lags + 1));
+    d_sliding_response.resize(d_response.size());
+    d_expected.resize(together * waveform.stride());
+    if (d_planes == 2)
+        d_turned.resize(d_expected.size());
+    d_received.resize(simd::lanes * waveform.stride());
+    d_phases.resize((most_matched + before() + behind()) * waveform.stride());
+    d_found.resize(d_dimensions * most_matched);
+}
+
+void label_responses::use(const refinement& signal)
+{
     d_phase_weights = signal.phase_weights;
-    d_energies = signal.energies;
-    d_trials = signal.trials;
     if (std::exchange(d_waveform_number, signal.waveform_number) !=
         signal.waveform_number)
         d_waveform.set_nonlinear(signal.table, signal.polynomial);
@@ -47,13 +79,18 @@ void label_descent::use(const refinement& signal)
     else
         find_responses<float>(signal);
     find_filters(signal);
-    find_others();
-    find_pairs();
+}
+
+float label_responses::product(std::size_t later, std::size_t own, std::size_t its) const
+{
+    const std::size_t floats = d_length * d_planes, shift = later * d_waveform.stride();
+    return d_kernels->dot(
+        &d_response[own * floats + shift], &d_response[its * floats], floats - shift);
 }
 
 // What a unit of each dimension of a symbol is, in whitened samples, by the affine part.
 template <typename sample>
-void label_descent::find_responses(const refinement& signal)
+void label_responses::find_responses(const refinement& signal)
 {
     auto* whitening = as<sample>(d_whitening.data());
     for (std::size_t k = 0; k <= d_lags; ++k)
@@ -84,7 +121,7 @@ void label_descent::find_responses(const refinement& signal)
 }
 
 // What the kernels slide: plane by plane, and backwards where the filters look back.
-void label_descent::find_filters(const refinement& signal)
+void label_responses::find_filters(const refinement& signal)
 {
     const std::size_t taps = d_taps + d_lags, planes = d_planes;
     for (std::size_t plane = 0; plane < planes; ++plane) {
@@ -121,44 +158,7 @@ void label_descent::find_filters(const refinement& signal)
                     d_response[d * floats + k * stride + j];
 }
 
-// Worth a try is a label whose gain, 2 d·r - |d|² by the affine part, is not far below zero. Where
-// changes of this label to that were shorter than it says, or longer, d is as long as they were.
-void label_descent::find_others()
-{
-    float energy[2][2] = {}; // products of two responses
-    for (std::size_t d = 0; d < d_dimensions; ++d)
-        for (std::size_t e = 0; e < d_dimensions; ++e)
-            energy[d][e] = product(0, d, e);
-    d_least_energy = std::numeric_limits<float>::max();
-    for (std::size_t now = 0; now < d_others.size(); ++now)
-        for (std::size_t i = 0; i < d_others[now].size(); ++i) {
-            other_label& other = d_others[now][i];
-            other = { d_symbols.neighbours(now)[i], {}, 0, 0 };
-            for (std::size_t d = 0; d < d_dimensions; ++d)
-                other.step[d] = difference(now, other.label, d);
-            const std::size_t change = now * d_others.size() + other.label;
-            float& affine = d_affine_energies[change] = 0;
-            for (std::size_t d = 0; d < d_dimensions; ++d)
-                for (std::size_t e = 0; e < d_dimensions; ++e)
-                    affine += other.step[d] * other.step[e] * energy[d][e];
-            other.least = least_match / 2 * d_energies[change] * affine;
-            for (float& step : other.step)
-                step *= std::sqrt(d_energies[change]);
-            other.whole = std::sqrt(d_energies[change]) * affine;
-            for (std::size_t context = 0; context < d_contexts; ++context) {
-                const std::size_t trial =
-                    (context * d_others.size() + now) * refinement::most_others + i;
-                const change_trials& tries = d_trials[trial];
-                d_least_matches[trial] =
-                    tries.known() ? other.whole * tries.least_match(2 * least_log_odds *
-                                                                    d_power / affine)
-                                  : other.least;
-            }
-            d_least_energy = std::min(d_least_energy, d_energies[change] * affine);
-        }
-}
-
-void label_descent::whiten(const float* rest, std::size_t n, float* white) const
+void label_responses::whiten(const float* rest, std::size_t n, float* white) const
 {
     const auto work = [&](const auto* in, auto* out) {
         using sample = std::decay_t<decltype(*out)>;
@@ -173,6 +173,116 @@ void label_descent::whiten(const float* rest, std::size_t n, float* white) const
         work(as<std::complex<float>>(rest), as<std::complex<float>>(white));
     else
         work(rest, white);
+}
+
+void label_responses::subtract_waveform(const std::uint8_t* labels,
+                                        const float* samples,
+                                        residual_phases& phases,
+                                        float* white)
+{
+    const std::size_t stride = d_waveform.stride(), planes = d_planes;
+    const std::size_t n = simd::lanes * stride, from = d_lags * planes;
+    // The combined filter looks at lags before the filter's taps.
+    const std::size_t back = refinement::predicted_from + filter_reach;
+    const std::size_t symbols = simd::lanes + back + filter_reach;
+    d_waveform.expect(labels - back, symbols, d_expected.data());
+    for (std::size_t plane = 0; plane < planes; ++plane)
+        for (std::size_t i = plane; i < n; i += planes)
+            white[i] = d_offset[plane];
+    std::fill_n(d_received.begin(), n, 0.0f);
+    const auto slide = [&](const aligned_floats& factors,
+                           std::size_t plane,
+                           std::size_t taps,
+                           const float* x,
+                           float* sum) {
+        const float* const a = &factors[plane * taps];
+        d_kernels->slide(&a, 1, taps, x, planes, n, 1, &sum);
+    };
+    float* const received = d_received.data();
+    slide(d_sliding_wave, 0, d_taps + d_lags, d_expected.data(), white);
+    slide(d_sliding_samples, 0, d_lags + 1, samples - from, received);
+    if (planes == 2) {
+        const auto turn = [&](const float* values, std::size_t count) {
+            for (std::size_t i = 0; i < count; i += 2) {
+                d_turned[i] = -values[i + 1];
+                d_turned[i + 1] = values[i];
+            }
+        };
+        turn(d_expected.data(), symbols * stride);
+        slide(d_sliding_wave, 1, d_taps + d_lags, d_turned.data(), white);
+        turn(samples - from, n + from);
+        slide(d_sliding_samples, 1, d_lags + 1, d_turned.data(), received);
+        turn_back(received, n / 2, phases.take(white, received, n / 2, d_phase_weights));
+    }
+    for (std::size_t i = 0; i < n; ++i)
+        white[i] = received[i] - white[i];
+}
+
+void label_responses::find_matches(const float* white, std::size_t count, match* matches)
+{
+    const std::size_t stride = d_waveform.stride();
+    const std::size_t symbols = before() + behind() + 1; // of a response
+    const std::size_t all = count + symbols - 1;
+    const float* const first = white - before() * stride;
+    for (std::size_t i = 0; i < all; ++i)
+        for (std::size_t j = 0; j < stride; ++j)
+            d_phases[j * all + i] = first[i * stride + j];
+    float* const found[] = { d_found.data(),
+                             d_found.data() + (d_dimensions - 1) * count };
+    for (std::size_t j = 0; j < stride; ++j) {
+        const float* const response = &d_sliding_response[j * d_dimensions * symbols];
+        const float* const responses[] = { response,
+                                           response + (d_dimensions - 1) * symbols };
+        d_kernels->slide(responses,
+                         d_dimensions,
+                         symbols,
+                         &d_phases[j * all],
+                         1,
+                         count,
+                         j ? 1 : 0,
+                         found);
+    }
+    for (std::size_t i = 0; i < count; ++i)
+        for (std::size_t d = 0; d < d_dimensions; ++d)
+            matches[i].along[d] = found[d][i];
+}
+
+void label_responses::find_change(std::uint8_t* labels,
+                                  std::size_t count,
+                                  std::size_t symbol,
+                                  std::uint8_t other,
+                                  aligned_floats& change)
+{
+    // Symbols that it is part of, and whose own neighbours are there.
+    const std::size_t reach = d_waveform.reach(), sps = d_waveform.sps();
+    const std::size_t low = std::max(symbol, 2 * reach) - reach;
+    const std::size_t high = std::min(symbol + 2 * reach + 1, count) - reach;
+    d_waveform.expect(labels + low, high - low, d_before.data());
+    const std::uint8_t now = std::exchange(labels[symbol], other);
+    d_waveform.expect(labels + low, high - low, d_after.data());
+    labels[symbol] = now;
+
+    // Backwards: the first sample's filter slides last.
+    const std::size_t samples = (2 * reach + 1) * sps, planes = d_planes;
+    const std::size_t first = low + reach - symbol;
+    float* const factors = d_factors.data();
+    std::fill_n(factors, planes * samples, 0.0f);
+    for (std::size_t k = 0; k < (high - low) * sps; ++k)
+        for (std::size_t p = 0; p < planes; ++p)
+            factors[(p + 1) * samples - 1 - first * sps - k] =
+                d_after[k * planes + p] - d_before[k * planes + p];
+    for (std::size_t p = 0; p < planes; ++p) {
+        const float* const a = factors + p * samples;
+        float* const to = change.data();
+        d_kernels->slide(&a,
+                         1,
+                         samples,
+                         &d_sliding_change[p * d_sliding_change.size() / planes],
+                         planes,
+                         change.size(),
+                         p ? 1 : 0,
+                         &to);
+    }
 }
 
 } // namespace gr::adann::core

@@ -19,8 +19,10 @@ refined_stream::refined_stream(const constellation& symbols,
                                std::size_t least_delay)
     : d_descent(symbols, waveform),
       d_kernels(&simd::active()),
-      d_delay(std::max(d_descent.before() + d_descent.behind() + 2 * block, least_delay)),
-      d_past(delay() + 2 * d_descent.behind()),
+      d_delay(std::max(d_descent.responses().before() + d_descent.responses().behind() +
+                           2 * block,
+                       least_delay)),
+      d_past(delay() + 2 * d_descent.responses().behind()),
       d_samples((d_past + block) * waveform.stride()),
       d_white(d_samples.size()),
       d_matches(label_posteriors::window),
@@ -50,7 +52,8 @@ std::size_t
 refined_stream::flush(std::uint8_t* labels, std::size_t room, float* posteriors)
 {
     const std::size_t left = std::min(d_taken, delay()) - d_flushed;
-    const std::size_t n = std::min(left, room), classes = d_descent.waveform().classes();
+    const std::size_t n = std::min(left, room),
+                      classes = d_descent.responses().waveform().classes();
     std::copy_n(d_labels.begin() + (d_past + d_filled - left), n, labels);
     if (posteriors)
         for (std::size_t i = 0; i < n; ++i)
@@ -69,8 +72,8 @@ std::size_t refined_stream::take(const feature_view& windows,
                                  const float* posteriors,
                                  float* refined_posteriors)
 {
-    const std::size_t stride = d_descent.waveform().stride();
-    const std::size_t classes = d_descent.waveform().classes();
+    const std::size_t stride = d_descent.responses().waveform().stride();
+    const std::size_t classes = d_descent.responses().waveform().classes();
     d_is_soft = posteriors;
     std::size_t written = 0;
     for (std::size_t i = 0; i < windows.count; ++i) {
@@ -101,9 +104,10 @@ std::size_t refined_stream::take(const feature_view& windows,
 // Samples that are still to be whitened, labels of the block: those before are part of what is.
 void refined_stream::replace(const hindsight& latest)
 {
-    const std::size_t stride = d_descent.waveform().stride();
+    const std::size_t stride = d_descent.responses().waveform().stride();
     const feature_view& windows = latest.windows;
-    const std::size_t n = std::min(windows.count, d_filled + d_descent.before());
+    const std::size_t n =
+        std::min(windows.count, d_filled + d_descent.responses().before());
     for (std::size_t i = 1; i <= n; ++i) {
         const std::size_t from = windows.count - i, to = d_past + d_filled - i;
         std::copy_n(windows[from] + (windows.dimension - stride) / 2,
@@ -113,7 +117,7 @@ void refined_stream::replace(const hindsight& latest)
             const std::uint8_t label = latest.labels[from];
             if (d_is_soft && label != d_labels[to])
                 label_posteriors::favour(
-                    label, posteriors_of(i), d_descent.waveform().classes());
+                    label, posteriors_of(i), d_descent.responses().waveform().classes());
             d_labels[to] = d_refined[to] = label;
         }
     }
@@ -122,33 +126,36 @@ void refined_stream::replace(const hindsight& latest)
 // A block is there: refines what it makes known, and lets the past move on.
 void refined_stream::refine(const refinement& signal)
 {
-    const std::size_t size = d_past + block, stride = d_descent.waveform().stride();
-    const std::size_t span = d_descent.before() + d_descent.behind();
+    const std::size_t size = d_past + block,
+                      stride = d_descent.responses().waveform().stride();
+    const std::size_t span =
+        d_descent.responses().before() + d_descent.responses().behind();
     if (signal.known && d_taken >= block + span) {
         if (std::exchange(d_used, signal.number) != signal.number)
             d_descent.use(signal);
         // The symbols whose neighbours the block makes known.
-        const std::size_t first = d_past - d_descent.before();
-        d_descent.subtract_waveform(&d_refined[first],
-                                    &d_samples[first * stride],
-                                    d_phases,
-                                    &d_white[first * stride]);
+        const std::size_t first = d_past - d_descent.responses().before();
+        d_descent.responses().subtract_waveform(&d_refined[first],
+                                                &d_samples[first * stride],
+                                                d_phases,
+                                                &d_white[first * stride]);
         d_whitened = std::min(d_whitened + block, size);
     } else {
         d_whitened = 0;
         d_phases.start();
     }
     // As far back as explained() looks, or the response of what is visited again reaches.
-    if (d_whitened >=
-        d_descent.behind() + 2 * block + std::max(block, d_descent.before())) {
+    if (d_whitened >= d_descent.responses().behind() + 2 * block +
+                          std::max(block, d_descent.responses().before())) {
         visit();
         const std::size_t end = size - span;
         watch(&d_white[(end - 3 * block) * stride]);
         const auto first = d_refined.begin() + (end - 2 * block);
         const auto final = d_labels.begin() + (end - 2 * block);
         // Explained is what only symbols that were visited are part of.
-        const bool refines = (d_is_soft || !std::equal(first, first + block, final)) &&
-                             explained(signal, end - 3 * block, end - d_descent.before());
+        const bool refines =
+            (d_is_soft || !std::equal(first, first + block, final)) &&
+            explained(signal, end - 3 * block, end - d_descent.responses().before());
         if (refines)
             std::copy_n(first, block, final);
         if (refines && d_is_soft)
@@ -177,12 +184,16 @@ void refined_stream::refine(const refinement& signal)
 // a label has changed near.
 void refined_stream::visit()
 {
-    const std::size_t size = d_past + block, stride = d_descent.waveform().stride();
-    const std::size_t last = size - d_descent.before(), end = last - d_descent.behind();
-    const std::size_t span = d_descent.before() + d_descent.behind();
+    const std::size_t size = d_past + block,
+                      stride = d_descent.responses().waveform().stride();
+    const std::size_t last = size - d_descent.responses().before(),
+                      end = last - d_descent.responses().behind();
+    const std::size_t span =
+        d_descent.responses().before() + d_descent.responses().behind();
     const std::size_t begin = end - 2 * block;
     std::size_t known = end - block; // symbols from here on are matched as found
-    d_descent.find_matches(&d_white[known * stride], block, &d_matches[2 * block]);
+    d_descent.responses().find_matches(
+        &d_white[known * stride], block, &d_matches[2 * block]);
     d_matched = std::min(d_matched + block, 3 * block);
     std::fill(d_due.begin() + known, d_due.begin() + end, true);
     const std::size_t most = d_descent.tries() + 2 * block;
@@ -204,7 +215,8 @@ void refined_stream::visit()
     for (bool gains = d_descent.has_pairs(); gains;) {
         gains = false;
         known = begin;
-        d_descent.find_matches(&d_white[begin * stride], 2 * block, &d_matches[block]);
+        d_descent.responses().find_matches(
+            &d_white[begin * stride], 2 * block, &d_matches[block]);
         d_matched = std::max(d_matched, 2 * block);
         for (std::size_t i = begin; i < end - block && d_descent.tries() < most; ++i)
             if (const std::size_t later = d_descent.visit_pairs(all, i, end, match(i))) {
@@ -218,8 +230,10 @@ void refined_stream::visit()
 // Of the block that is final now.
 void refined_stream::find_posteriors()
 {
-    const std::size_t size = d_past + block, stride = d_descent.waveform().stride();
-    const std::size_t end = size - d_descent.before() - d_descent.behind();
+    const std::size_t size = d_past + block,
+                      stride = d_descent.responses().waveform().stride();
+    const std::size_t end =
+        size - d_descent.responses().before() - d_descent.responses().behind();
     const std::size_t first = end - label_posteriors::window;
     std::size_t fresh = block;
     if (std::exchange(d_soft_used, d_used) != d_used) {
@@ -228,7 +242,8 @@ void refined_stream::find_posteriors()
     }
     if (d_matched < label_posteriors::window) {
         fresh = d_matched = label_posteriors::window;
-        d_descent.find_matches(&d_white[first * stride], fresh, d_matches.data());
+        d_descent.responses().find_matches(
+            &d_white[first * stride], fresh, d_matches.data());
     }
     d_soft.find(&d_refined[first], d_matches.data(), fresh);
     for (std::size_t i = 0; i < block; ++i)
@@ -243,9 +258,10 @@ void refined_stream::watch(const float* residual)
     d_watched += block;
     if (d_watched < look_every)
         return;
-    d_unexplained = d_scatter.symbols() >= unexplained_lasts / 4
-                        ? d_scatter.unexplained_errors(d_descent.waveform().classes())
-                        : 0;
+    d_unexplained =
+        d_scatter.symbols() >= unexplained_lasts / 4
+            ? d_scatter.unexplained_errors(d_descent.responses().waveform().classes())
+            : 0;
     d_scatter.fade(std::exp(-static_cast<double>(d_watched) / unexplained_lasts));
     d_watched = 0;
 }
@@ -256,7 +272,7 @@ bool refined_stream::explained(const refinement& signal,
                                std::size_t first,
                                std::size_t last)
 {
-    const std::size_t stride = d_descent.waveform().stride();
+    const std::size_t stride = d_descent.responses().waveform().stride();
     for (std::size_t i = std::max(first, d_weighed); i < last; ++i) {
         const float* const own = &d_white[i * stride];
         d_powers[i] = d_kernels->dot(own, own, stride);

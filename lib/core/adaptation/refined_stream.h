@@ -84,7 +84,7 @@ private:
     {
         const std::size_t place =
             d_next >= back ? d_next - back : d_next + delay() - back;
-        return &d_posteriors[place * d_descent.waveform().classes()];
+        return &d_posteriors[place * d_descent.responses().waveform().classes()];
     }
     bool explained(const refinement& signal, std::size_t first, std::size_t last);
     void watch(const float* residual);

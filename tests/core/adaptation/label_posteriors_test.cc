@@ -33,7 +33,7 @@ struct fixture {
         signal.power = signal.power_along = 1;
         descent.use(signal);
         // So that the other symbols are sure: exp(-20) of the labels that are nearest.
-        power = descent.least_energy() / 40;
+        power = descent.alternatives().least_energy() / 40;
         signal.power = signal.power_along = power;
         descent.use(signal);
         for (auto& label : labels)
@@ -52,17 +52,17 @@ struct fixture {
     void move(std::size_t symbol, float part)
     {
         const auto other = received.symbols.neighbours(labels[symbol])[0];
-        for (std::size_t d = 0; d < descent.dimensions(); ++d)
-            for (std::size_t e = 0; e < descent.dimensions(); ++e)
+        for (std::size_t d = 0; d < descent.responses().dimensions(); ++d)
+            for (std::size_t e = 0; e < descent.responses().dimensions(); ++e)
                 matches[symbol].along[d] +=
-                    part * descent.product(0, d, e) *
+                    part * descent.responses().product(0, d, e) *
                     static_cast<float>(step(labels[symbol], other, e));
     }
 
     //! ln of the likelihood of labels over that of those decided: (e·b - e·A e / 2) / power.
     double likelihood(const std::vector<std::uint8_t>& others) const
     {
-        const std::size_t dimensions = descent.dimensions();
+        const std::size_t dimensions = descent.responses().dimensions();
         double sum = 0;
         for (std::size_t i = 0; i < window; ++i)
             for (std::size_t d = 0; d < dimensions; ++d) {
@@ -70,7 +70,8 @@ struct fixture {
                 sum += own * matches[i].along[d];
                 for (std::size_t k = i; own != 0 && k < std::min(window, i + 9); ++k)
                     for (std::size_t e = 0; e < dimensions; ++e)
-                        sum -= (k == i ? 0.5 : 1) * own * descent.product(k - i, d, e) *
+                        sum -= (k == i ? 0.5 : 1) * own *
+                               descent.responses().product(k - i, d, e) *
                                step(labels[k], others[k], e);
             }
         return sum / power;
