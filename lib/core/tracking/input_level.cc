@@ -28,7 +28,7 @@ float input_level::median() const
 void input_level::change(float factor)
 {
     d_former = std::exchange(d_factor, std::clamp(factor, 1 / most, most));
-    d_weak = 0;
+    d_far_off = d_followed = 0;
 }
 
 level_change
@@ -61,13 +61,16 @@ input_level::look(const float* samples, std::size_t n, std::size_t planes, bool 
         change(wanted);
         return level_change::settled;
     }
+    if (d_followed < looks)
+        d_followed = is_lost ? 0 : d_followed + 1;
     if (!is_lost || is_within(ratio, far_off)) {
-        d_weak = 0;
+        d_far_off = 0;
         return level_change::none;
     }
+    const bool was_noise = ratio > 1 && d_followed < looks;
     if (is_within(now * d_former * d_former, settled))
         change(d_former);
-    else if (ratio > 1 || ++d_weak == patience)
+    else if (was_noise || ++d_far_off == patience)
         change(wanted);
     else
         return level_change::none;
@@ -83,7 +86,8 @@ void input_level::state(archive& members)
     members("seen", d_seen, std::size_t{ 0 }, looks + 1);
     members("next", d_next, std::size_t{ 0 }, looks - 1);
     members("near", d_is_near);
-    members("weak", d_weak, std::size_t{ 0 }, patience);
+    members("far_off", d_far_off, std::size_t{ 0 }, patience);
+    members("followed", d_followed, std::size_t{ 0 }, looks);
 }
 
 } // namespace gr::adann::core

@@ -23,9 +23,10 @@ enum class level_change {
  *
  * The power of the latest looks is compared with what the model expects, by their median, so that
  * impulses and a filter that fills count little. The first five settle a factor where they differ by 3 dB
- * or more. Later levels are the taps' to follow, and the factor changes only while the stream is lost:
- * at once for a signal 9 dB too strong, which may be the sender that came after noise; back to the former
- * factor, when that fits again; for one 9 dB too weak after `patience` looks, for it may be a fade. */
+ * or more. Later levels are the taps' to follow, and the factor changes only where it is 9 dB and more off
+ * while the stream is lost: back to the former factor, if that fits again; at once for a signal too strong
+ * at a factor that no signal was followed with, so that noise has settled it; else, for it may be a fade or a
+ * disturbance, after `patience` looks. */
 class input_level
 {
 public:
@@ -60,7 +61,9 @@ private:
     std::size_t d_seen = 0;              // looks, up to `looks`
     std::size_t d_next = 0;              // the next one's place
     bool d_is_near = true;               // whether the latest look was
-    std::size_t d_weak = 0; // looks in a row that found it too weak, while lost
+    std::size_t d_far_off = 0;           // looks in a row that found it so, while lost
+    std::size_t d_followed =
+        0; // looks in a row that it was followed, up to `looks`: it stays
 };
 
 } // namespace gr::adann::core

@@ -74,12 +74,16 @@ BOOST_AUTO_TEST_CASE(a_sender_after_noise_is_taken_down_at_once)
     BOOST_TEST(std::abs(level.factor() - 1) < 1e-5f);
 }
 
-BOOST_AUTO_TEST_CASE(a_blast_is_forgotten)
+BOOST_AUTO_TEST_CASE(a_blast_over_a_signal_that_was_followed_is_waited_for)
 {
     settle(0.1f);
-    look(100, 3, true);
+    look(0.1f, input_level::looks, false);
+    // The median is that of the blast from its third look on.
+    BOOST_TEST((look(100, input_level::patience + 1, true) == level_change::none));
+    BOOST_TEST(std::abs(level.factor() - 10) < 1e-4f);
+    BOOST_TEST((look(100, 1, true) == level_change::changed));
     BOOST_TEST(std::abs(level.factor() - 0.01f) < 1e-6f);
-    look(0.1f, 3, true);
+    BOOST_TEST((look(0.1f, 3, true) == level_change::changed)); // back
     BOOST_TEST(std::abs(level.factor() - 10) < 1e-4f);
 }
 
