@@ -153,7 +153,7 @@ def test_a_rate_that_is_not_told_is_not_guessed(tmp_path, title, first):
 def test_times_without_a_unit_that_may_not_be_seconds_are_noted(tmp_path, title):
     """In nanoseconds, which nothing tells: pandas.DataFrame.to_csv writes as much."""
     path = written(tmp_path, table(title, TIMES * 1e9, ONE, VOLTS[1]))
-    with pytest.warns(CaptureWarning, match="a.csv: its times, whose unit is not told, are taken for seconds: 2 sam"):
+    with pytest.warns(CaptureWarning, match="a.csv: its times, whose unit is not given, are taken for seconds: 2 sam"):
         read_scope_files([path])
 
 

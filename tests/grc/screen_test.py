@@ -103,7 +103,7 @@ RUNS = {
 }
 
 
-# Until the latest 60 batches, 983,040 bits, have less than 0.3 of the errors that GNU Radio's CMA and Costas loop leave.
+# Until the latest 60 batches, 983,040 bits, have less than 0.3 of the errors of GNU Radio's CMA and Costas loop.
 ADVANTAGE = """
 from gnuradio import blocks
 import qpsk_live

@@ -146,7 +146,7 @@ def _check_unpacked(path):
 
 def _note_seconds(path, interval):
     if interval * _SLOW > 1:
-        note(path, f"its times, whose unit is not told, are taken for seconds: {1 / interval:g} samples per second")
+        note(path, f"its times, whose unit is not given, are taken for seconds: {1 / interval:g} samples per second")
 
 
 def _without_path(error, path):
