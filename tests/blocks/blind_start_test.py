@@ -232,6 +232,28 @@ def test_noise_is_told_once_and_the_start_comes_with_the_signal():
     assert errors(decided[2 * 8192:], sent, "qpsk", STARTED + 4096) <= 10
 
 
+@pytest.mark.parametrize("before", [16, 1000])
+def test_nothing_is_told_of_samples_that_are_0(before):
+    """As filters give them at their start."""
+    sent, samples = two_rays("qpsk", 1, 14)
+    decided, events = run(adann.equalizer(**QPSK), np.concatenate([np.zeros(2 * before, np.complex64), samples]))
+    told = [event["detail"] for event in events if event["event"] == "start"]
+    assert len(told) == 2 and told[0].startswith("a linear equalizer decides") and told[1].startswith("started, "), told
+    assert errors(decided[before:], sent, "qpsk", STARTED + 4096) <= 10
+
+
+@pytest.mark.parametrize("rms", [0.5, 1.5, 3])
+def test_the_modulation_error_ratio_does_not_depend_on_the_level(rms):
+    """Beside that of samples with unit power; it was inf dB from an rms of 1.5 on."""
+    _, samples = two_rays("qpsk", 1, 14)
+    found = []
+    for gain in 1, rms:
+        equalizer = adann.equalizer(**QPSK)
+        run(equalizer, np.float32(gain) * samples)
+        found.append(equalizer.modulation_error_ratio())
+    assert found[0] > 12 and found[1] == pytest.approx(found[0], abs=0.2)
+
+
 @pytest.mark.parametrize("offset", [1e-5, 1e-3, 1e-2])
 def test_a_carrier_that_turns_is_taken_off_what_is_learnt(offset):
     """In cycles a symbol. On a ring QPSK has a modulation error ratio of 7.0 dB, whatever the noise; without a carrier

@@ -120,6 +120,34 @@ def test_a_false_alarm_changes_nothing(model, received):
     assert received.wrong(received.of_packets(labels)) <= 1 / COUNT
 
 
+ODD = {"no number": pmt.from_double(float("nan")), "a dictionary": pmt.make_dict(), "long": pmt.intern("x" * 100_000),
+       "bytes": pmt.init_u8vector(3, [1, 2, 3])}
+
+
+def tagged(offsets, value=pmt.PMT_T):
+    return [gr.tag_utils.python_to_tag((int(at), pmt.intern("training_start"), value)) for at in offsets]
+
+
+@pytest.mark.parametrize("value", ODD)
+def test_what_a_tag_of_a_training_sequence_holds_does_not_matter(model, received, value):
+    """Estimators write correlations, phases, dictionaries."""
+    starts = [tag.offset for tag in received.tags("training_start")]
+    ends = received.tags("burst_end", received.sent.shape[1])
+
+    def labels_of(tags):
+        return run(received, sorted(tags + ends, key=lambda tag: tag.offset), equalizer(model, received))[0]
+    np.testing.assert_array_equal(labels_of(tagged(starts, ODD[value])), labels_of(tagged(starts)))
+
+
+@pytest.mark.parametrize("shifts", [(0, 0), (-1, 0), (-2, -1, 0, 1)], ids=["twice", "a sample early", "its neighbours"])
+def test_tags_that_come_in_numbers_cost_no_packet(model, received, shifts):
+    """As a correlator with a low threshold makes them: a packet's labels lie behind the last one."""
+    starts = [tag.offset + shift for tag in received.tags("training_start") for shift in shifts]
+    tags = tagged(starts) + received.tags("burst_end", received.sent.shape[1])
+    labels, _ = run(received, sorted(tags, key=lambda tag: tag.offset), equalizer(model, received))
+    assert received.wrong(received.of_packets(np.roll(labels, -(shifts[-1] + 1 >> 1)))) <= 1 / COUNT
+
+
 def noise(symbols, tags=()):
     """A source of it, two samples a symbol, with a tag at each of these symbols."""
     made = [gr.tag_utils.python_to_tag((2 * at, pmt.intern("training_start"), pmt.PMT_T))

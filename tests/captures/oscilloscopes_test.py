@@ -2,7 +2,10 @@
 """Importing oscilloscope files: the makers' sample files against the values that come with them,
 and what is said about damaged ones."""
 
+import bz2
+import gzip
 import io
+import lzma
 import re
 import wave
 
@@ -13,6 +16,8 @@ import scipy.io
 import sigmf
 from click.testing import CliRunner
 from gnuradio.adann.captures.files import read_capture, read_channels, write_capture
+from gnuradio.adann.captures.notes import CaptureWarning
+from gnuradio.adann.captures.oscilloscopes import read_scope_files
 from gnuradio.adann.cli import main
 from records import record
 
@@ -321,6 +326,15 @@ def h5(path, *channels, **options):
     return path
 
 
+def of_a_newer_hdf5(path):
+    """Its dataset has an object header of version 9, where 2 is the latest."""
+    with h5py.File(path, "w", libver="latest") as file:
+        file["Waveforms/Channel 1"] = VOLTS[0]
+    before, header, behind = path.read_bytes().rpartition(b"OHDR\x02")
+    path.write_bytes(before + header.replace(b"\x02", b"\x09") + behind)
+    return path
+
+
 RAMP = "".join(f"{k}e-9,{k % 7}\n" for k in range(100))
 BAD_FILES = {
     "missing": (lambda t: [t / "no.trc"], "no.trc: no such file"),
@@ -347,6 +361,8 @@ BAD_FILES = {
     "a cut .h5": (lambda t: [cut(h5(t / "a.h5", VOLTS[0]), 900)], "a.h5: "),
     "an .h5 that lacks samples": (lambda t: [h5(t / "a.h5", VOLTS[0], points=501)],
                                   "truncated: Channel 1 has 500 of 501 samples"),
+    "an .h5 that a newer library wrote": (lambda t: [of_a_newer_hdf5(t / "a.h5")],
+                                          "cannot be read: damaged, or written by a newer HDF5 than [0-9.]+"),
     "a segmented .h5": (lambda t: [h5(t / "a.h5", VOLTS[0], segments=2)],
                         "Channel 1 is segmented, allowed: 1 segment"),
     "several channels, none chosen": (lambda t: [npy(t / "a.npy", VOLTS)],
@@ -365,6 +381,28 @@ BAD_FILES = {
     "an output nowhere": (lambda t: [npy(t / "a.npy", VOLTS[0]), "-o", t / "no" / "b"],
                           "does not exist"),
 }
+
+
+@pytest.mark.parametrize("compress, name", [(gzip, "gzip"), (lzma, "xz"), (bz2, "bzip2")])
+@pytest.mark.parametrize("path", ["a.csv", "a.csv.gz", "a.sigmf.xz", "a.npy"])
+def test_a_packed_file_is_told_to_be_unpacked(tmp_path, compress, name, path):
+    path = tmp_path / path
+    path.write_bytes(compress.compress(b"Time (s),CH1 (V)\n0,1\n1,2\n2,1\n"))
+    fails_in_one_line(tmp_path, f"packed by {name}, allowed: a file of its own; unpack it", path)
+
+
+def test_arrays_of_numpy_savez_are_told_apart_from_one(tmp_path):
+    np.savez(tmp_path / "a.npz", VOLTS)
+    fails_in_one_line(tmp_path, "packed by zip, as spreadsheets and .npz are", tmp_path / "a.npz")
+
+
+@pytest.mark.parametrize("write", [
+    lambda folder, columns: npy(folder / "a.npy", columns.T.astype(int)),
+    lambda folder, columns: mat(folder / "a.mat", t=columns[0], x=columns[1])])
+def test_times_without_a_unit_that_may_not_be_seconds_are_noted(tmp_path, write):
+    path = write(tmp_path, np.stack([400 * np.arange(500), 1000 * VOLTS[0]]))
+    with pytest.warns(CaptureWarning, match=f"{path.name}: its times, .* taken for seconds: 0.0025 samples per second"):
+        assert read_scope_files([path]).sample_rate == pytest.approx(0.0025)
 
 
 @pytest.mark.parametrize("case", BAD_FILES)

@@ -3,6 +3,7 @@
 
 import numpy as np
 import pytest
+from gnuradio.adann.captures.notes import CaptureWarning
 from gnuradio.adann.captures.oscilloscopes import read_scope_files
 
 RANDOM = np.random.default_rng(3)
@@ -148,6 +149,14 @@ def test_a_rate_that_is_not_told_is_not_guessed(tmp_path, title, first):
     right(read_scope_files([written(tmp_path, table(title, first, ONE))]), {"1": ONE}, None)
 
 
+@pytest.mark.parametrize("title", ["t,CH1,CH2\n,mV,mV\n", "TIME,CH1,CH2\n", ""])
+def test_times_without_a_unit_that_may_not_be_seconds_are_noted(tmp_path, title):
+    """In nanoseconds, which nothing tells: pandas.DataFrame.to_csv writes as much."""
+    path = written(tmp_path, table(title, TIMES * 1e9, ONE, VOLTS[1]))
+    with pytest.warns(CaptureWarning, match="a.csv: its times, whose unit is not given, are taken for seconds: 2 sam"):
+        read_scope_files([path])
+
+
 WHOLE = RANDOM.integers(1100, 9800, 300)
 REFUSED = {
     "decimal commas between commas": (comma(table("Time (s),CH1 (V)\n", TIMES * 1e9, ONE)),
@@ -166,6 +175,16 @@ REFUSED = {
                   "two different sample rates"),
     "times with a gap": (table("Zeit (µs);Kanal 1 (V)\n", np.where(INDEX > 100, TIMES + 1e-7, TIMES) * 1e6, ONE,
                                between=";"), "segmented: its times do not rise evenly"),
+    "complex numbers, as pandas writes them": ("".join(f"{k},{value}\n" for k, value in enumerate(VOLTS[0] + 1j)),
+                                               "complex numbers in one column"),
+    "complex numbers, as numpy.savetxt writes them": ("".join(f" ({value:.6e}{-value:+.6e}j)\n" for value in ONE),
+                                                      "complex numbers in one column"),
+    "sums below": (table("Time (s),CH1 (V)\n", TIMES, ONE, form="{:.12e}") + "\nmean,0.1\nstd,0.9\n",
+                   r"its last rows, as 'mean,0.1', have no number in column 1"),
+    "a channel that ends before the others": (
+        table("Time (s);CH1 (V);CH2 (V)\n", TIMES, ONE, ONE, between=";", form="{:.12e}")
+        + "".join(f"{time:.12e};0.5;\n" for time in TIMES[-1] + (1 + np.arange(100)) / RATE),
+        "its last rows, .* have no number in column 3"),
     "values behind a unit": ("Time,CH1\n" + "".join(f"{k} ns,{value} V\n" for k, value in enumerate(ONE)),
                              "no table of numbers"),
 }

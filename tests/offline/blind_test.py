@@ -17,7 +17,7 @@ ECHOES = {"pam2": {1: -0.7, 2: 0.4}, "pam4": {1: 0.5, 3: -0.3}, "pam8": {1: 0.3,
           "qpsk": {1: 0.5 - 0.3j, 2: 0.3j}, "16qam": {1: 0.3 + 0.3j, 2: -0.2},
           "64qam": {1: 0.2 - 0.1j}, "gr:8psk": {1: 0.35 - 0.2j, 2: 0.2j},
           "16apsk": {1: 0.3 + 0.2j}, "32qam": {1: 0.25 + 0.1j}}
-NOISE = {"pam2": 0.2, "pam4": 0.15, "pam8": 0.05, "qpsk": 0.2, "16qam": 0.08, "64qam": 0.04,
+NOISE = {"pam2": 0.3, "pam4": 0.15, "pam8": 0.05, "qpsk": 0.2, "16qam": 0.08, "64qam": 0.04,
          "gr:8psk": 0.1, "16apsk": 0.07, "32qam": 0.06}
 
 
@@ -64,7 +64,7 @@ def test_it_decides_a_closed_eye_as_well_as_an_equalizer_that_knows_the_labels(n
     features = feature_view(samples, sps, HALF_WINDOW)
     decided, ratio = blind_labels(features, constellation, is_complex)
     best = error_rate(taught(features, sent, constellation), sent, constellation)
-    assert error_rate(decided, sent, constellation) < 2 * best + 3e-4
+    assert error_rate(decided, sent, constellation) < 2 * best + 1e-3
     # Without an equalizer, the middle sample alone.
     middle = samples[::sps] * np.exp(-0.7j * is_complex) * np.sqrt(
         np.mean(abs(constellation.points) ** 2))
@@ -81,26 +81,28 @@ def test_pam_in_complex_samples_is_found_at_any_phase(sps, phase):
     features = feature_view(samples, sps, HALF_WINDOW)
     decided, _ = blind_labels(features, constellation, True)
     best = error_rate(taught(features, sent, constellation), sent, constellation)
-    assert error_rate(decided, sent, constellation) < 2 * best + 3e-4
+    assert error_rate(decided, sent, constellation) < 2 * best + 1e-3
 
 
 @pytest.mark.parametrize("name, simulate, bits", [("pam4", simulate_vcsel, 2),
                                                   ("16qam", simulate_coherent, 4)])
 def test_a_blindly_started_network_is_near_one_that_was_told(name, simulate, bits):
-    """Four of each: one of either differs from the next by up to a factor of two, as its rounding has it."""
+    """The median of seven: one of either differs from the next by up to a factor of two, as its rounding has it, and
+    one in 50 that start blindly is far off."""
     sent = random_labels(80_000, 1, bits)
     samples = simulate(sent, "reference", seed=2)
-    rest, wrong = slice(30_000, -HALF_WINDOW), np.zeros(2)
-    for seed in range(4):
+    rest, wrong = slice(30_000, -HALF_WINDOW), []
+    for seed in range(7):
         settings = TrainingSettings(epochs=20, batch=256, optimizer="adam", fraction=0.375, seed=seed)
         blind, told = (train(samples, labels, name, 4, HALF_WINDOW, settings)
                        for labels in (None, sent))
         assert blind.delay == 0 and blind.blind_ratio > 15 and told.blind_ratio is None
         decided = blind.model.network.decide(
             feature_view(normalized(samples), 4, HALF_WINDOW)[rest])[0]
-        wrong += (error_rate(decided, sent[rest], core.constellation(name)),
-                  told.test.symbol_errors / told.test.symbols)
-    assert wrong[0] < 2.4 * wrong[1]
+        wrong.append((error_rate(decided, sent[rest], core.constellation(name)),
+                      told.test.symbol_errors / told.test.symbols))
+    of_blind, of_told = np.median(wrong, axis=0)
+    assert of_blind < 3.5 * of_told
     assert blind.model.training == f"{settings}, blind"
     assert blind.model.temperature == core.model(blind.model.network, 4, HALF_WINDOW, bits == 4,
                                                   name).temperature  # not calibrated
@@ -133,7 +135,9 @@ def test_a_slicer_with_an_open_eye_teaches_whatever_idles(word, frames, monkeypa
     features = feature_view(normalized(samples[1:]), 4, HALF_WINDOW)  # the middle of a symbol
     labels, ratio = blind_labels(features, core.constellation("pam2"), False, 16_000)
     np.testing.assert_array_equal(labels[10:-10], sent[10:labels.size - 10])
-    assert ratio > 20
+    columns, aim = np.column_stack([features[:16_000], np.ones(16_000)]), 2.0 * sent[:16_000] - 1
+    least = np.mean((columns @ np.linalg.lstsq(columns, aim, rcond=None)[0] - aim) ** 2)
+    assert 20 < ratio == pytest.approx(-10 * np.log10(least), abs=0.5)
     monkeypatch.setattr(blind, "open_eye", lambda *_: None)
     try:
         alone, _ = blind_labels(features, core.constellation("pam2"), False, 16_000)

@@ -432,14 +432,19 @@ void label_posteriors::write(std::size_t symbol, float* posteriors) const
     const alternatives& own = d_alternatives[d_labels[at]];
     std::fill_n(posteriors, d_classes, least);
     if (!d_unsure[at]) {
-        // Its neighbours as decided: what is likelier than the least one.
-        float sum = 0;
-        if (d_best[at] > least_ln)
-            for (std::size_t a = 0; a < own.near; ++a) {
-                const float p = likelihood(ratio(own, a, d_matches[at], d_residuals[at]));
-                sum += posteriors[own.of[a].label] = std::max(p, least);
-            }
-        posteriors[d_labels[at]] = 1 - sum;
+        // Its neighbours as decided: what is likelier than the least one. More likely than unsure ones are they
+        // where the noise has risen since they were looked at.
+        posteriors[d_labels[at]] = 1;
+        if (d_best[at] <= least_ln)
+            return;
+        float sum = 1;
+        for (std::size_t a = 0; a < own.near; ++a) {
+            const float p = likelihood(ratio(own, a, d_matches[at], d_residuals[at]));
+            sum += posteriors[own.of[a].label] = std::max(p, least);
+        }
+        for (std::size_t m = 0; m < d_classes; ++m)
+            posteriors[m] /= sum;
+        favour(d_labels[at], posteriors, d_classes);
         return;
     }
     const auto& found = d_found[at];

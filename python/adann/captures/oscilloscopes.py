@@ -22,6 +22,7 @@ import numpy.typing as npt
 
 from .files import check_file, first_line
 from .matlab import check_mat
+from .notes import note
 from .sounds import read_wav
 from .tables import is_index, read_table, rises_evenly, without_times
 
@@ -35,6 +36,11 @@ _TIME_TITLE = re.compile(r"(?i)(t|time|zeit|temps|tiempo|tempo|tid)\b")
 _X = re.compile(r"(?i)x\b")
 _NUMBERED = re.compile(r"[^\W\d]*\W?(\d{1,2})\b\D*")
 _BRACKETED = re.compile(r"[(\[].+[)\]]$|\bin\s+\S+$")
+#: Samples per second below which times without a unit may well not be seconds.
+_SLOW = 1000
+#: Of what packs files: how they begin.
+_PACKED = {b"\x1f\x8b": "gzip", b"\xfd7zXZ": "xz", b"BZh": "bzip2", b"\x28\xb5\x2f\xfd": "zstd",
+           b"PK\x03\x04": "zip, as spreadsheets and .npz are"}
 
 
 @dataclass
@@ -115,6 +121,7 @@ def _read(path):
     reader = {".csv": _read_table, ".txt": _read_table, ".mat": _read_mat, ".npy": _read_npy,
               ".wav": _read_wav, ".h5": _read_infiniium}.get(path.suffix.lower(), _read_rigolwfm)
     try:
+        _check_unpacked(path)
         file = reader(path)
     except ImportError:
         raise
@@ -127,6 +134,19 @@ def _read(path):
     if not file.channels or not all(samples.size for samples in file.channels.values()):
         raise ValueError(f"{path}: no samples")
     return file
+
+
+def _check_unpacked(path):
+    with open(path, "rb") as file:
+        head = file.read(8)
+    for begin, name in _PACKED.items():
+        if head.startswith(begin):
+            raise ValueError(f"packed by {name}, allowed: a file of its own; unpack it, of a spreadsheet save a .csv")
+
+
+def _note_seconds(path, interval):
+    if interval * _SLOW > 1:
+        note(path, f"its times, whose unit is not given, are taken for seconds: {1 / interval:g} samples per second")
 
 
 def _without_path(error, path):
@@ -207,6 +227,9 @@ def _check_hdf5(group, path):
             link, item = group.get(name, getlink=True), None
             if not isinstance(link, h5py.ExternalLink):
                 item = group.get(name)  # None behind a soft link to nowhere
+            if item is None and isinstance(link, h5py.HardLink):
+                raise ValueError(f"{name} cannot be read: damaged, or written by a newer HDF5 than "
+                                 f"{h5py.version.hdf5_version}, which is here")
             if isinstance(link, h5py.ExternalLink) or isinstance(item, h5py.Dataset) and (
                     item.external or item.is_virtual):
                 raise ValueError(f"{name} lies in another file, allowed: samples in this one")
@@ -278,6 +301,8 @@ def _read_table(path):
             interval = None  # it may count samples as well as seconds
         elif _BRACKETED.search(" ".join(table.title(times))) or table.has_unplaced_times():
             interval = None  # in units that are not known
+        else:
+            _note_seconds(path, interval)
     volts = table.common_unit("value") or 1
     for column in signals:
         scale = volts if units[column] is None else units[column][1] if kinds[column] == "value" else 1
@@ -301,6 +326,8 @@ def _columns(array):
 
 def _read_npy(path):
     channels, interval = without_times(_columns(np.load(path, allow_pickle=False)))
+    if interval:
+        _note_seconds(path, interval)
     return ScopeFile(channels, interval and _rate(interval))
 
 
@@ -332,6 +359,8 @@ def _read_mat(path):
         channels |= {name if len(columns) == 1 else f"{name} {number}": samples
                      for number, samples in columns.items()}
     channels, found = without_times(channels)
+    if found and not interval:
+        _note_seconds(path, found)
     interval = interval or found
     return ScopeFile(channels, interval and _rate(interval))
 

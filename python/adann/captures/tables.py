@@ -27,6 +27,7 @@ _NUMBER = re.compile(r"(?i)[+-]?(\d[\d.,]*([ ']\d{3}[\d.,]*)*|[.,]\d+)(e[+-]?\d+
 _GROUPED = {mark: re.compile(rf"(?i)[+-]?((\d{{1,3}}([{other}' ]\d{{3}})+|\d*)(\{mark}\d*)?(e[+-]?\d+)?|nan|"
                              r"inf(inity)?)") for mark, other in ((".", ","), (",", "."))}
 _MOMENT = re.compile(r"\d+[:/.-]\d+[:/.-]\d+")  # a date, or the time of a day
+_COMPLEX = re.compile(r"(?i)\d[ij]\b")  # the end of a complex number
 #: One comma or point that may be a decimal mark or divide thousands.
 _EITHER = re.compile(r"[+-]?[1-9]\d{0,2}([.,])\d{3}")
 _PREFIXES = {"f": 1e-15, "femto": 1e-15, "p": 1e-12, "pico": 1e-12, "n": 1e-9, "nano": 1e-9, "u": 1e-6, "µ": 1e-6,
@@ -122,6 +123,8 @@ def read_table(content: bytes) -> Table:
     # What a row is like is seen in the last but one: the last may be truncated.
     row = lines[-min(2, len(lines))] if lines else ""
     delimiters = [mark for mark in (";", "\t", ",", None) if _is_row(row, mark)]
+    if not delimiters and _COMPLEX.search(row):
+        raise ValueError("complex numbers in one column, allowed: real and imaginary parts in columns of their own")
     if not delimiters:
         raise ValueError("no table of numbers, allowed: rows of numbers without units, between commas, semicolons, "
                          "tabs or blanks")
@@ -133,6 +136,7 @@ def read_table(content: bytes) -> Table:
     width = len(_fields(row, delimiter))
     header = [_titles(line, delimiter, width) for line in lines[:start]]
     sample = [_fields(line, delimiter) for line in dict.fromkeys(itertools.chain(rows[:_SAMPLE], rows[-_SAMPLE:]))]
+    _check_last_rows(sample, columns, row)
     numbers = [fields[column] for fields in sample for column in sorted(columns) if len(fields) > column]
     mark = _decimal_mark(numbers)
     if delimiter == "," and '"' not in rows[0]:
@@ -190,7 +194,17 @@ def _is_row(line, delimiter):
     if delimiter is None:
         return bool(fields) and not others
     return bool(numbers) and len(fields) > 1 and not any(
-        re.match(r"[-+]?[.,]?\d", text) and not _MOMENT.match(text) for text in others)
+        re.match(r"\(?[-+]?[.,]?\d", text) and not _MOMENT.match(text) for text in others)
+
+
+def _check_last_rows(sample, columns, row):
+    """Raise ValueError where most rows have a number in a column that the last ones lack: sums, or a channel that ends
+    before the others."""
+    for column in range(max(map(len, sample))):
+        if column not in columns and 2 * sum(len(fields) > column and bool(_NUMBER.fullmatch(fields[column]))
+                                             for fields in sample) > len(sample):
+            raise ValueError(f"its last rows, as {row!r:.60}, have no number in column {column + 1}, allowed: rows "
+                             "with as many numbers as those above them")
 
 
 def _decimal_mark(numbers):

@@ -59,13 +59,15 @@ def blind_labels(features: npt.NDArray[np.float32], constellation: core.constell
     if constellation.is_offset:
         return _offset_labels(features, part, sps)
     points = _unit_points(constellation)
-    picked = np.unique(np.linspace(0, part - 1, 2 * _FITTED).astype(int))
     sliced = open_eye(features, constellation, is_complex)
     if sliced is not None:
-        there = sliced[picked[::2]]
-        soft = linear_equalizer(features[picked[::2]], there, there.size, constellation)
+        # At random: every other symbol of an idle pattern may be the same one.
+        picked = np.sort(np.random.default_rng(0).permutation(part)[:_FITTED])
+        there = sliced[picked]
+        soft = linear_equalizer(features[picked], there, there.size, constellation)
         scale = np.mean(abs(constellation.centred) ** 2)
         return _found(sliced, np.mean(abs(soft - constellation.centred[there]) ** 2) / scale)
+    picked = np.unique(np.linspace(0, part - 1, 2 * _FITTED).astype(int))
     fitted = _taps_inputs(features[picked[::2]], constellation)
     whitening = _whitening(fitted)
     parts = 2 if is_complex and not constellation.is_complex else 1

@@ -153,7 +153,7 @@ BOOST_DATA_TEST_CASE(of_noise_next_to_nothing_is_taken_on, data::make(all_bent),
     BOOST_TEST(differs < by_chance * noise * noise / 3);
 }
 
-// An echo of what is sent is for a filter to follow.
+// An echo of what is sent, with 0.04 or 0.05 of its power, is for a filter to follow: a thousandth is left at most.
 BOOST_DATA_TEST_CASE(what_is_linear_is_left, data::make(all_bent), kind)
 {
     const std::size_t planes = kind.is_complex ? 2 : 1;
@@ -168,7 +168,7 @@ BOOST_DATA_TEST_CASE(what_is_linear_is_left, data::make(all_bent), kind)
                     rest[k + 1] = (tap * own).imag();
             }
         });
-    BOOST_TEST(round.differs(round.link.trained.polynomial().coefficients()) < 1e-5);
+    BOOST_TEST(round.differs(round.link.trained.polynomial().coefficients()) < 5e-5);
 }
 
 // Behind an echo, beside a table that follows, too: as little is left as noise there is.
@@ -186,7 +186,7 @@ BOOST_DATA_TEST_CASE(a_sender_that_bends_otherwise_is_followed,
     for (std::size_t which = 1; which < (kind.is_complex ? 9u : 3u); ++which)
         for (std::size_t plane = 0; plane < coefficients.size(); plane += row)
             coefficients[plane + 1 + which * taps + kind.memory] +=
-                which % 2 ? 0.1f : -0.1f;
+                which % 2 ? 0.15f : -0.15f;
     before.set_nonlinear(before.table(), coefficients);
     waveform_judge judge(before, received.window, batch), still(judge);
     for (std::size_t first = 0; first < batches * batch; first += batch) {
@@ -194,7 +194,7 @@ BOOST_DATA_TEST_CASE(a_sender_that_bends_otherwise_is_followed,
         judge.follow(received.sent(first));
         still.look(received.view(first), received.sent(first));
     }
-    BOOST_TEST(judge.noise() < 0.055); // of 0.05
+    BOOST_TEST(judge.noise() < 0.058); // of 0.05
     BOOST_TEST(still.noise() > 0.06);
     judge.forget();
     BOOST_TEST((judge.waveform().now() == before));

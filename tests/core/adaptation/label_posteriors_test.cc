@@ -3,9 +3,11 @@
 #include "core/adaptation/label_posteriors.h"
 #include "nonlinear_link.h"
 
+#include <algorithm>
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
+#include <numeric>
 #include <string>
 
 using namespace gr::adann::core;
@@ -19,7 +21,7 @@ constexpr std::size_t window = label_posteriors::window,
 
 // A waveform over two symbols, and matches of which some symbols in the middle are unsure.
 struct fixture {
-    explicit fixture(const kind& of)
+    explicit fixture(const kind& of, float sure = 20)
         : received(of.symbols, of.sps, of.is_complex, 3),
           descent(received.symbols, received.trained),
           points(received.symbols.unit_points()),
@@ -33,7 +35,7 @@ struct fixture {
         signal.power = signal.power_along = 1;
         descent.use(signal);
         // So that the other symbols are sure: exp(-20) of the labels that are nearest.
-        power = descent.alternatives().least_energy() / 40;
+        power = descent.alternatives().least_energy() / (2 * sure);
         signal.power = signal.power_along = power;
         descent.use(signal);
         for (auto& label : labels)
@@ -145,6 +147,34 @@ BOOST_DATA_TEST_CASE(they_are_those_of_all_combinations, data::make(kinds), kind
     for (std::size_t i = 0; i < label_posteriors::block; ++i) {
         const float* const own = &found[i * classes];
         BOOST_TEST(std::max_element(own, own + classes) - own == link.labels[around + i]);
+    }
+}
+
+// Of symbols that were looked at before the noise rose: changes of their labels were hardly worth a look then.
+BOOST_DATA_TEST_CASE(they_are_probabilities_where_the_noise_rises,
+                     data::make(kinds) * data::make({ 2.0f, 2.5f, 3.0f, 3.5f, 4.0f }),
+                     kind,
+                     sure)
+{
+    fixture link(kind, sure);
+    const std::size_t classes = link.points.size();
+    label_posteriors soft(link.received.symbols);
+    soft.use(link.descent);
+    std::vector<label_descent::match> quiet(window), loud(quiet);
+    for (std::size_t i = window - label_posteriors::block; i < window; ++i)
+        loud[i].along[0] =
+            30 * std::sqrt(link.power * link.descent.responses().product(0, 0, 0));
+    for (const auto* matches : { &loud, &quiet, &quiet }) {
+        soft.find(link.labels.data(), matches->data(), label_posteriors::block);
+        std::vector<float> found(classes);
+        for (std::size_t i = 0; i < label_posteriors::block; ++i) {
+            soft.write(i, found.data());
+            BOOST_TEST(std::all_of(found.begin(), found.end(), [](float each) {
+                return each >= 0 && each <= 1;
+            }));
+            BOOST_TEST(std::accumulate(found.begin(), found.end(), 0.0f) == 1.0f,
+                       boost::test_tools::tolerance(1e-3f));
+        }
     }
 }
 

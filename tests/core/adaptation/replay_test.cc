@@ -23,7 +23,7 @@ BOOST_AUTO_TEST_CASE(a_replay_repeats_every_step_up_to_the_rollback)
         equalizer.start();
         // Long enough for the oldest batches to be forgotten.
         std::vector<std::uint8_t> labels(batch);
-        for (std::size_t i = 0; i < 400; ++i) {
+        for (std::size_t i = 0; i < 600; ++i) {
             equalizer.decide(
                 view(i * batch % (symbols - batch), batch), nullptr, labels.data());
             while (equalizer.status().steps <= i)
@@ -33,7 +33,7 @@ BOOST_AUTO_TEST_CASE(a_replay_repeats_every_step_up_to_the_rollback)
         BOOST_REQUIRE(until > 256u);
 
         const auto found = replay(load_model(rollback_path));
-        BOOST_TEST(found.size() > 128u);
+        BOOST_TEST(found.size() > 128u); // 293 with a deviation of 30
         BOOST_REQUIRE(found.size() < until);
         for (std::size_t i = 0; i < found.size(); ++i)
             BOOST_TEST(same(found[i].event, expected[until - found.size() + i]));

@@ -32,18 +32,22 @@ residual_scatter of(const std::function<float(std::size_t)>& deviation, unsigned
 BOOST_AUTO_TEST_SUITE(the_scatter_of_residuals)
 
 // Overlapping stretches of eight lengths at five levels, none beyond four standard deviations of a count:
-// nothing is unexplained in 20 runs, nor where three labels of four have 1.5 times the noise.
+// something is unexplained in one of some 300 runs, so that six of 200 have it less often than once in 1e6. Nor is
+// it where three labels of four have 1.2 times the noise.
 BOOST_AUTO_TEST_CASE(the_same_noise_explains_all)
 {
-    for (unsigned seed = 1; seed <= 20; ++seed)
-        for (const float level : { 1e-4f, 1.0f, 1e3f }) {
-            BOOST_TEST(of([=](std::size_t) { return level; }, seed)
-                           .unexplained_errors(classes) == 0);
-            BOOST_TEST(
-                of([=](std::size_t i) { return i * 7919 % 4 ? 1.2f * level : level; },
-                   seed)
-                    .unexplained_errors(classes) == 0);
-        }
+    constexpr float levels[] = { 1e-4f, 1.0f, 1e3f };
+    int unexplained = 0, of_labels = 0;
+    for (unsigned seed = 1; seed <= 200; ++seed) {
+        const float level = levels[seed % 3];
+        unexplained +=
+            of([=](std::size_t) { return level; }, seed).unexplained_errors(classes) > 0;
+        of_labels +=
+            of([=](std::size_t i) { return i * 7919 % 4 ? 1.2f * level : level; }, seed)
+                .unexplained_errors(classes) > 0;
+    }
+    BOOST_TEST(unexplained <= 6);
+    BOOST_TEST(of_labels <= 6);
 }
 
 // However many are wrong there: a label that is refined may explain whatever is received. Longer stretches
@@ -71,10 +75,14 @@ BOOST_AUTO_TEST_CASE(long_and_weak_disturbances_are_seen)
 // An edge, where a block is inverted or repeated, say: more than its symbol may be wrong.
 BOOST_AUTO_TEST_CASE(a_single_symbol_counts_as_a_stretch)
 {
-    const double found = of([](std::size_t i) {
-                             return i == 5000 ? 8.0f : 1.0f;
-                         }).unexplained_errors(classes);
-    BOOST_TEST((found > 8.0 / 8192 && found < 32.0 / 8192));
+    // In the mean of 64 runs: in some the noise is small just there, in some the longest stretch, of 128, counts.
+    double found = 0;
+    for (unsigned seed = 1; seed <= 64; ++seed)
+        found += of([](std::size_t i) { return i == 5000 ? 8.0f : 1.0f; }, seed)
+                     .unexplained_errors(classes) /
+                 64;
+    BOOST_TEST(found > 8.0 / 8192);
+    BOOST_TEST(found < 128.0 / 8192);
 }
 
 // Samples that are held on a level are explained too well: no noise is in them.

@@ -84,7 +84,7 @@ BOOST_AUTO_TEST_CASE(one_phase_is_told_from_a_ring)
              sample{ "8psk", 0, 0, 14, true },
              sample{ "16qam", 0, 0, 15, true },
              sample{ "64qam", 0, 0, 25, true },
-             sample{ "bpsk", 0, 0.01, 10, true },
+             sample{ "bpsk", 0, 0.003, 10, true },
              sample{ "qpsk", 1.0 / 8 / 4096, 0, 15, false },
              sample{ "qpsk", 0.003, 0, 15, false },
              sample{ "16qam", 0.1, 0, 25, false },

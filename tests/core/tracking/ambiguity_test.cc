@@ -19,12 +19,13 @@ struct stream {
     constellation symbols;
     std::vector<std::uint8_t> labels;
     std::vector<complex> points; // estimates, of unit power
-    std::mt19937 random{ 5 };
+    std::mt19937 random;
     float variance;
     std::vector<std::uint8_t> told;
 
-    stream(const char* name, float noise, std::size_t n, double wrong = 0)
-        : symbols(name), labels(n), points(n), variance(noise), told(n)
+    stream(
+        const char* name, float noise, std::size_t n, double wrong = 0, unsigned seed = 5)
+        : symbols(name), labels(n), points(n), random(seed), variance(noise), told(n)
     {
         float power = 0;
         for (const auto& point : symbols.points())
@@ -64,21 +65,25 @@ const char* const constellations[] = { "qpsk", "8psk", "16qam" };
 
 BOOST_AUTO_TEST_SUITE(ambiguities)
 
-// Symbol error rates of 20 to 45 %.
+// Symbol error rates of 20 to 45 %. One in 120 tells another rotation: of 56 more than six do, once in 1e6.
 BOOST_DATA_TEST_CASE(known_symbols_tell_a_rotation_within_two_runs,
                      data::make(constellations) ^ data::make({ 0.6f, 0.2f, 0.15f }),
                      name,
                      noise)
 {
-    const stream drawn(name, noise, 512);
-    const std::size_t turns = drawn.symbols.symmetries().size();
-    for (std::size_t turned = 1; turned < turns; ++turned) {
-        ambiguity test(drawn.symbols, noise);
-        const double angle =
-            2 * M_PI * static_cast<double>(turned) / static_cast<double>(turns);
-        BOOST_TEST(drawn.until(test, 0, complex(std::polar(1.0, angle))) < 2 * 64);
-        BOOST_TEST((test.found() == displacement{ 0, turned }));
-    }
+    int late_or_wrong = 0;
+    const std::size_t turns = constellation(name).symmetries().size();
+    for (unsigned seed = 0; seed < 56; seed += 7)
+        for (unsigned turned = 1; turned < turns; ++turned) {
+            const stream drawn(name, noise, 512, 0, seed + turned);
+            ambiguity test(drawn.symbols, noise);
+            const double angle =
+                2 * M_PI * static_cast<double>(turned) / static_cast<double>(turns);
+            const auto until = drawn.until(test, 0, complex(std::polar(1.0, angle)));
+            late_or_wrong +=
+                until >= 2 * 64 || !(test.found() == displacement{ 0, turned });
+        }
+    BOOST_TEST(late_or_wrong <= 6);
 }
 
 BOOST_DATA_TEST_CASE(known_symbols_tell_a_delay_and_a_rotation,

@@ -85,8 +85,8 @@ struct disturbed {
 };
 
 /* An average over blocks with a part α has α / 2 of the variance of one of them, the samples' power over
- * their number, in each of two dimensions: with the frequency's part less than the double. */
-constexpr double most_error = 2.5 / (16 * interfering_tone::block);
+ * their number, in each of two dimensions: with the frequency's part about the double. */
+constexpr double most_error = 4.0 / (16 * interfering_tone::block);
 const auto either = data::make({ false, true });
 
 } // namespace
@@ -100,12 +100,18 @@ BOOST_DATA_TEST_CASE(a_tone_is_subtracted,
                      amplitude,
                      frequency)
 {
-    disturbed on(98'304, complex, 1);
-    on.add(complex ? amplitude : amplitude * std::sqrt(2), frequency);
-    on.run();
-    BOOST_REQUIRE(on.tone.is_found());
-    BOOST_TEST(std::abs(on.tone.frequency() - frequency) < 5e-6);
-    BOOST_TEST(on.error(32'768) < most_error);
+    // The mean of six signals is known to 8 %. Of some the weakest tone is found after 32,768 samples.
+    constexpr unsigned signals = 6;
+    double error = 0;
+    for (unsigned seed = 1; seed <= signals; ++seed) {
+        disturbed on(98'304, complex, seed);
+        on.add(complex ? amplitude : amplitude * std::sqrt(2), frequency);
+        on.run();
+        BOOST_REQUIRE(on.tone.is_found());
+        BOOST_TEST(std::abs(on.tone.frequency() - frequency) < 1e-5);
+        error += on.error(65'536) / signals;
+    }
+    BOOST_TEST(error < most_error);
 }
 
 BOOST_DATA_TEST_CASE(a_negative_frequency_is_one_of_complex_samples,
