@@ -67,6 +67,10 @@ void adaptation_log::log(const core::adaptation_event& event, bool has_model)
         d_drops_at_start = event.dropped;
         d_logger->info("{:s}{:s}", event.detail, d_starts.left_out());
         break;
+    case event_kind::reset:
+        if (!event.detail.empty() && d_starts.allows())
+            d_logger->info("started over: {:s}{:s}", event.detail, d_starts.left_out());
+        break;
     case event_kind::paused:
         if ((d_pause_is_logged = is_due(d_logged_pause)))
             d_logger->warn("adaptation: paused: {:s}; the last good network decides",

@@ -16,7 +16,8 @@
 
 namespace gr::adann {
 
-//! What is reported again and again is logged once a minute, and dropped batches as they grow. For whoever reports.
+/*! What is reported again and again is logged once a minute, and dropped batches as they grow. For
+ * whoever reports. */
 class adaptation_log
 {
 public:

@@ -4,7 +4,6 @@
 #include "core/common/checks.h"
 
 #include <algorithm>
-#include <string>
 #include <utility>
 
 namespace gr::adann {

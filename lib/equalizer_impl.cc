@@ -7,7 +7,6 @@
 #include "status_message.h"
 
 #include <algorithm>
-#include <cmath>
 #include <complex>
 #include <filesystem>
 #include <gnuradio/block_detail.h>

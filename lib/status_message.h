@@ -19,7 +19,7 @@ namespace gr::adann {
 
 inline double decibels(double power) { return 10 * std::log10(power); }
 
-/*! A dictionary, with the keys of docs/usage.md, "Status messages"; what is not known has no key.
+/*! A dictionary, with the keys of docs/monitoring.md; what is not known has no key.
  * \param network that decides
  * \param known_position symbol at which known frames start, -1: not found; none: there are none */
 pmt::pmt_t status_message(const core::adaptation_event& event,

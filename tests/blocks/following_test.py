@@ -111,6 +111,26 @@ def test_any_level_is_decided_as_the_models_own(received, factor):
     assert "level" not in run(adann.equalizer(model, mode="lockstep"), samples)[2][-1]
 
 
+# Their taps come from the training sequence, at any level; no look at the level disturbs them.
+@pytest.mark.parametrize("factor", [3, 0.2])
+def test_bursts_of_another_level(received, factor):
+    model, sent, samples = received
+    burst, training = 1500, 64
+    tags = [gr.tag_utils.python_to_tag((start * SPS, pmt.intern("here"), pmt.PMT_T, pmt.PMT_F))
+            for start in range(0, 8 * burst, burst)]
+    # Each is the same one.
+    repeated = np.tile(samples[4 * SPS:(4 + burst) * SPS], 8)
+    errors = []
+    for by in (1, factor):
+        equalizer = adann.equalizer(model, mode="lockstep", training_sequence=sent[4:4 + training].tolist(),
+                                    training_start_tag="here")
+        found, _, _ = run(equalizer, np.float32(by) * repeated, tags)
+        assert equalizer.bursts() == 8
+        wrong = found[:7 * burst].reshape(7, burst) != sent[4:4 + burst]
+        errors.append(np.sum(wrong[:, training:-50]))
+    assert errors[1] <= errors[0] + 6 * np.sqrt(sum(errors) + 1)
+
+
 # Noise at a hundredth of the signal's amplitude is taken for it until that begins.
 def test_a_sender_that_begins_late_is_found_at_its_level(received):
     model, sent, samples = received

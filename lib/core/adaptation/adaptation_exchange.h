@@ -39,7 +39,7 @@ struct adaptation_exchange {
     {
     }
 
-    // From the deciding thread.
+    // From the deciding thread. A checkpoint restores `spared` and `dropped`.
     slot_queue<adaptation_batch> queue;
     front_reports front;
     locked_value<packet_count> packets;
@@ -53,7 +53,9 @@ struct adaptation_exchange {
 
     // From the adapter.
     std::atomic<deciding_parts*> latest_parts{ nullptr }; // of the latest model
-    std::atomic<bool> is_handing_over{ false }; // while the former ones may be in use
+    std::atomic<bool> is_handing_over{
+        false
+    }; // while the former ones may be in use: the deciding thread ends it
     std::atomic<bool> has_model{ true };
     std::atomic<bool> has_front{ false };
     std::atomic<bool> tries{ false };   // starts

@@ -63,7 +63,7 @@ public:
     //! Ends it after the step in hand, and writes the checkpoint.
     void stop();
     bool runs() const { return d_thread.joinable(); }
-    //! Does what was asked for, and learns from the oldest batch. The thread, or in lockstep the deciding one.
+    //! Does what was asked for, and learns from the oldest batch. The thread, in lockstep the deciding one.
     void serve();
 
     //! As loaded, or untrained; its state is the learner's. Valid and the same as long as this.

@@ -103,7 +103,8 @@ public:
     using written = stream_decider::written;
     /*! Decides every vector of `view`, which has this dimension() and the stride given.
      * \param known_labels null, or view.count labels 0 … M-1, not_known or M and more where one is not
-     * known; null: the known frame's. The front filter and the network learn them as the truth, and decisions elsewhere; with
+     * known; null: the known frame's. The front filter and the network learn them as the truth, and
+     * decisions elsewhere; with
      * the loss "supervised", which needs them, the network learns no others. Labels are handed
      * out as decided, known or not
      * \param labels room for view.count decisions

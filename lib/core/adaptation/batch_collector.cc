@@ -58,7 +58,6 @@ void batch_collector::begin(const deciding_parts& by, bool learns, std::size_t a
         d_filling->follows = !d_gap;
         d_filling->starts = !d_exchange.has_model;
         d_filling->is_tried = d_exchange.tries;
-        d_filling->restarts = std::exchange(d_restarts, false);
     }
     d_gap = !d_filling;
 }
@@ -115,6 +114,7 @@ void batch_collector::add(const feature_view& view,
     }
     d_filling->finish(d_symbols);
     d_filling->apart = d_exchange.spared.exchange(0) + 1;
+    d_filling->restarts = std::exchange(d_restarts, false);
     d_exchange.queue.push();
     d_on_batch();
 }

@@ -23,7 +23,7 @@ class burst_progress
 public:
     burst_progress() { d_training.reserve(front_filter::most_training); }
 
-    //! Of another stream. Between bursts stays so: that is told before.
+    //! What comes next is another stream; whether it is between bursts is as it was.
     void start()
     {
         d_untrained = d_known = 0;

@@ -12,8 +12,9 @@
 
 namespace gr::adann::core {
 
-/*! The neighbours of each label's point. Whether a change is worth a try is estimated by the waveform's affine part, with
- * a matched filter, and by what earlier tries have shown of that: energies of changes, and change_trials. */
+/*! The neighbours of each label's point. Whether a change is worth a try is estimated by the waveform's
+ * affine part, with a matched filter, and by what earlier tries have shown of that: energies of changes,
+ * and change_trials. */
 class label_alternatives
 {
 public:

@@ -18,8 +18,9 @@ namespace gr::adann::core {
  * or coloured noise makes the responses of near symbols alike, it tries such pairs, too, and
  * longer chains.
  *
- * The difference is whitened, so that for Gaussian noise it is a likelihood (label_responses). What is worth
- * a try is estimated (label_alternatives); the whole waveform decides. Nothing is allocated after construction.
+ * The difference is whitened, so that for Gaussian noise it is a likelihood (label_responses). What is
+ * worth a try is estimated (label_alternatives); the whole waveform decides. Nothing is allocated after
+ * construction.
  *
  * Source: a descent over single symbols of maximum-likelihood sequence estimation (Forney
  * 1972), as in likelihood ascent search (Vardhan et al. 2008). */

@@ -15,9 +15,10 @@
 
 namespace gr::adann::core {
 
-/*! The waveform that labels make expect, through a filter; the rest whitened by a linear prediction, so that
- * for Gaussian noise its energy is a likelihood. The response of a symbol is what a unit of one of its dimensions
- * is in whitened samples, by the waveform's affine part. Nothing is allocated after construction. */
+/*! The waveform that labels make expect, through a filter; the rest whitened by a linear prediction, so
+ * that for Gaussian noise its energy is a likelihood. The response of a symbol is what a unit of one of
+ * its dimensions is in whitened samples, by the waveform's affine part. Nothing is allocated after
+ * construction. */
 class label_responses
 {
 public:
@@ -89,7 +90,8 @@ public:
     void
     look_along(const float* white, std::size_t first, std::size_t last, Use use) const;
 
-    /*! How whitened samples change with a label, by the whole waveform: floats() values, from the response's start.
+    /*! How whitened samples change with a label, by the whole waveform: floats() values, from the
+     * response's start.
      * \param labels `count` of them
      * \param change room for them in whole lanes */
     void find_change(std::uint8_t* labels,

@@ -137,9 +137,9 @@ feature_view stream_decider::decide_some(const feature_view& view,
     prepare(front);
     const std::size_t n = std::min(view.count, front.left());
     const feature_view seen = front.filter(view.from(0, n));
-    if (front.changed_level() == level_change::settled)
+    if (front.changed_level() == level_change::of_signal)
         d_batches.leave();
-    else if (front.changed_level() == level_change::changed)
+    else if (front.changed_level() == level_change::of_noise)
         d_batches.restart();
     d_has_level = front.has_level();
     d_using->runs.decide(net, seen, labels, posteriors, d_batches.position());
@@ -204,7 +204,9 @@ void stream_decider::collect(const feature_view& view, const std::uint8_t* known
     if (d_batches.position() == 0) {
         const bool learns = !d_exchange.frozen && d_bursts.is_inside() && d_has_level;
         if (learns && d_exchange.has_model) // what is older came through another channel
-            d_batches.add_packet(d_packets, *d_using, d_using->front ? d_memory : 0);
+            d_batches.add_packet(d_packets,
+                                 *d_using,
+                                 d_using->front ? std::max<std::size_t>(d_memory, 1) : 0);
         d_batches.begin(*d_using, learns, d_apart);
     }
     const batch_collector::run start =

@@ -19,7 +19,8 @@
 namespace gr::adann::core {
 
 /*! What an adaptive_equalizer does in the thread that decides: takes over what the adapter has made, has
- * the front filter follow, the network decide, hands out, and collects batches. Its methods are described there. */
+ * the front filter follow and the network decide, hands out, and collects batches. Its methods are
+ * described there. */
 class stream_decider
 {
 public:

@@ -29,7 +29,10 @@ tracked_stream make_stream(const std::shared_ptr<const expected_waveform>& wavef
                                  front_filter::most_apart * front_filter::block);
     const learning_target target(waveform, symbols, tracked_stream::most_known);
     std::optional<carrier_follower> carrier;
-    corrections corrected{ input_level(waveform->power()),
+    corrections corrected{ input_level(waveform->drawn(),
+                                       waveform->is_complex() ? 2 : 1,
+                                       (waveform->is_complex() ? 2 : 1) *
+                                           waveform->noise() * waveform->noise()),
                            interfering_tone(window.sps(), waveform->is_complex()),
                            {},
                            { taps / 2, window.sps(), waveform->is_complex() } };
@@ -100,8 +103,8 @@ void front_filter::look_at_level(const feature_view& windows)
 {
     const tracking_state now = state();
     const bool is_lost = now == tracking_state::lost || now == tracking_state::doubtful;
-    d_changed_level = d_stream.corrected.level.look(
-        windows.data, windows.dimension, d_stream.history.floats_per_sample(), is_lost);
+    d_changed_level =
+        d_stream.corrected.level.look(windows.data, windows.dimension, is_lost);
     if (d_changed_level == level_change::none)
         return;
     reset();
@@ -131,7 +134,8 @@ feature_view front_filter::filter(const feature_view& windows)
     if (std::exchange(d_starts, false) && !history.goes_on(windows))
         forget_samples();
     d_changed_level = level_change::none;
-    if (d_pace.position == 0 && !d_holds)
+    if (d_pace.position == 0 && !d_holds && !d_untrained &&
+        d_recovery.state() != recovery_state::trained) // by a sequence of any level
         look_at_level(windows);
     if (const std::size_t moved = history.make_room(windows.count); moved && carrier)
         carrier->move_back(history, moved);
@@ -343,6 +347,7 @@ void front_filter::state(archive& members)
     members("corrections", d_stream.corrected);
     members("recovery", d_recovery);
     members("bursts", d_bursts);
+    members("holds", d_holds);
     members("update", d_pace.update, std::size_t{ 0 }, most_apart * block);
     members("step", d_pace.step, carrier_follower::step, most_apart * block);
     members("position", d_pace.position);

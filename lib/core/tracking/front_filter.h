@@ -175,7 +175,11 @@ public:
 
     /*! Whether the samples have the model's level, as far as is known; while they do not, nothing that is
      * decided from them means anything. */
-    bool has_level() const { return d_stream.corrected.level.is_plausible(); }
+    bool has_level() const
+    {
+        return d_recovery.state() == recovery_state::trained ||
+               d_stream.corrected.level.is_plausible();
+    }
     //! Whether filter() has just brought them to another level: what was decided before is of no use.
     level_change changed_level() const { return d_changed_level; }
 
