@@ -39,23 +39,21 @@ struct adaptation_exchange {
     {
     }
 
-    // From the deciding thread. A checkpoint restores `spared` and `dropped`.
+    // From the deciding thread. A checkpoint restores `dropped` and `spared`.
     slot_queue<adaptation_batch> queue;
     front_reports front;
     locked_value<packet_count> packets;
-    std::atomic<std::uint64_t> dropped{
-        0
-    }; // batches; the adapter adds those of a former model
-    std::atomic<std::size_t> spared{ 0 }; // batches since one was handed over
-    std::atomic<std::uint64_t> since_estimate{
-        0
-    }; // batches decided; the adapter begins anew
+    //! Batches; the adapter adds those of a former model.
+    std::atomic<std::uint64_t> dropped{ 0 };
+    //! Batches since one was handed over.
+    std::atomic<std::size_t> spared{ 0 };
+    //! Batches decided; the adapter begins anew.
+    std::atomic<std::uint64_t> since_estimate{ 0 };
 
     // From the adapter.
     std::atomic<deciding_parts*> latest_parts{ nullptr }; // of the latest model
-    std::atomic<bool> is_handing_over{
-        false
-    }; // while the former ones may be in use: the deciding thread ends it
+    //! While the former ones may be in use; the deciding thread ends it.
+    std::atomic<bool> is_handing_over{ false };
     std::atomic<bool> has_model{ true };
     std::atomic<bool> has_front{ false };
     std::atomic<bool> tries{ false };   // starts

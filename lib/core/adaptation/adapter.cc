@@ -35,10 +35,8 @@ adapter::adapter(const model& initial,
     if (!adapts())
         return;
     if (saves())
-        d_recorder.emplace(stride,
-                           initial.window.dimension(),
-                           settings.batch,
-                           queue_slots(settings.batch, floats()));
+        d_recorder.emplace(
+            stride, initial.window.dimension(), settings.batch, d_exchange.queue.slots());
     d_exchange.has_model = !d_start;
     if (d_fresh)
         d_trials = std::make_unique<start_trials>(*d_fresh);
@@ -80,17 +78,11 @@ void adapter::stop()
 learner_status adapter::status() const
 {
     learner_status status = d_status.get();
-    const std::size_t batches_overdue = queue_slots(d_settings.batch, floats()) +
-                                        learner::estimate_every / d_settings.batch;
+    const std::size_t batches_overdue =
+        d_exchange.queue.slots() + learner::estimate_every / d_settings.batch;
     if (d_exchange.since_estimate > batches_overdue * d_exchange.pace + 1)
         status.estimated.trustworthy = false;
     return status;
-}
-
-// Of a batch.
-std::size_t adapter::floats() const
-{
-    return (d_settings.batch - 1) * d_stride + d_initial.window.dimension();
 }
 
 feature_view adapter::view_of(const std::vector<float>& samples) const
@@ -193,7 +185,7 @@ void adapter::serve()
     }
 }
 
-// Whether it did not throw: if it did, the error is told.
+// Whether it did not throw: if it did, the error is reported.
 template <typename work>
 bool adapter::attempt(work make)
 {
@@ -250,12 +242,12 @@ void adapter::reset(const std::string& why)
 void adapter::begin_with(const adaptation_batch& filled)
 {
     const feature_view view = view_of(filled.samples);
-    const std::string told = d_start->take(view,
-                                           &filled.labels[filled.first],
-                                           filled.first,
-                                           filled.known,
-                                           filled.follows,
-                                           [this] { return !d_stopping; });
+    const std::string found = d_start->take(view,
+                                            &filled.labels[filled.first],
+                                            filled.first,
+                                            filled.known,
+                                            filled.follows,
+                                            [this] { return !d_stopping; });
     if (d_start->changed()) {
         d_parts->weights.writing().assign(d_start->found().net);
         d_parts->weights.publish();
@@ -267,8 +259,8 @@ void adapter::begin_with(const adaptation_batch& filled)
         go_on_with(done->found());
         d_exchange.has_model = true;
     }
-    if (!told.empty())
-        report({ status(), event_kind::start, told });
+    if (!found.empty())
+        report({ status(), event_kind::start, found });
 }
 
 // From a model that a start has found, or that was loaded. Nothing has changed if it throws.
@@ -292,8 +284,8 @@ void adapter::go_on_with(model found)
         publish();
     }
     d_exchange.latest_parts = d_parts.get();
-    d_exchange.is_handing_over = true; // behind it
-    // What waits behind this batch was decided by what came before.
+    d_exchange.is_handing_over = true; // after it
+    // The batches after this one were decided by the former parts.
     for (; d_exchange.queue.filled() > 1; ++d_exchange.dropped)
         d_exchange.queue.pop();
 }
@@ -360,14 +352,14 @@ void adapter::try_start(const adaptation_batch& filled)
         return;
     }
     const feature_view view = view_of(filled.received);
-    const std::string told = d_trials->take(
+    const std::string found = d_trials->take(
         view, filled.labels.data(), filled.follows, [this] { return !d_stopping; });
     d_exchange.tries = d_trials->tries();
     if (!d_trials->done())
         return;
     go_on_with(d_trials->found());
     d_is_given = false;
-    report({ status(), event_kind::start, told });
+    report({ status(), event_kind::start, found });
 }
 
 void adapter::learn(const adaptation_batch& filled)

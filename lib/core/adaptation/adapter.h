@@ -24,7 +24,7 @@
 
 namespace gr::adann::core {
 
-//! What is told of the adaptation: what the learner did, a checkpoint saved, an error.
+//! An event of the adaptation: what the learner did, a checkpoint saved, an error.
 struct adaptation_event : learner_event {
     std::uint64_t dropped;     //!< batches that found the queue full
     std::size_t queued;        //!< batches not yet learnt from, that of a step included
@@ -79,7 +79,6 @@ private:
 
     bool adapts() const { return d_settings.mode != adaptation_mode::off; }
     bool saves() const { return adapts() && !d_settings.checkpoint.empty(); }
-    std::size_t floats() const;
     feature_view view_of(const std::vector<float>& samples) const;
     std::unique_ptr<deciding_parts> parts_of(const model& learnt, learner* learns) const;
     void restore(model& saved, deciding_parts& parts);

@@ -12,18 +12,17 @@
 
 namespace gr::adann::core {
 
-/*! Labels, refined where the parts in use can, and points; of each stream in order. After change_to()
- * what the former parts still hold comes first. */
+/*! Labels, refined where the parts in use can, and points; of each stream in order. After leave() what the former parts still hold comes first. */
 class decided_output
 {
 public:
     //! \param signal a model of the signal: points, samples, labels
-    decided_output(const model& signal, deciding_parts& in_use);
+    explicit decided_output(const model& signal);
 
     //! What comes next is another stream.
-    void start(deciding_parts& in_use);
+    void start() { d_former_labels = nullptr, d_former_points = nullptr; }
     //! Another model decides from here on. It delays no less than the one before.
-    void change_to(deciding_parts& next);
+    void leave(deciding_parts& former);
     //! Whether the former parts are not needed any more.
     bool has_left_former() const { return !d_former_labels && !d_former_points; }
 
@@ -33,7 +32,8 @@ public:
      * \param decided_posteriors,posteriors both null, or room for as many
      * \param labels room for view.count
      * \return how many were written */
-    std::size_t labels(const feature_view& view,
+    std::size_t labels(deciding_parts& in_use,
+                       const feature_view& view,
                        const std::uint8_t* decided,
                        const hindsight& latest,
                        const float* decided_posteriors,
@@ -42,7 +42,8 @@ public:
     /*! \param posteriors of the labels decided
      * \param soft room for view.count points
      * \return how many were written */
-    std::size_t points(const feature_view& view,
+    std::size_t points(deciding_parts& in_use,
+                       const feature_view& view,
                        const std::uint8_t* decided,
                        const float* posteriors,
                        float* soft,
@@ -50,11 +51,13 @@ public:
     //! Nobody takes what the former parts hold of these.
     void drop_former_points() { d_former_points = nullptr; }
     //! \return labels at the stream's end; 0: all have been
-    std::size_t flush(std::uint8_t* labels, std::size_t room, float* posteriors);
+    std::size_t flush(deciding_parts& in_use,
+                      std::uint8_t* labels,
+                      std::size_t room,
+                      float* posteriors);
 
 private:
     const model& d_signal;
-    deciding_parts* d_in_use;
     // Null once all has been handed out.
     refined_stream* d_former_labels = nullptr;
     soft_symbols* d_former_points = nullptr;

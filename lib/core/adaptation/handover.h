@@ -127,6 +127,8 @@ public:
     }
     void pop() { ++d_popped; }
 
+    //! Anyone.
+    std::size_t slots() const { return d_slots.size(); }
     //! Anyone: slots that are filled and not yet popped.
     std::size_t filled() const
     {

@@ -59,8 +59,8 @@ public:
     /*! The rest, whitened.
      * \param rest,white n samples, the first lags() of which become zero */
     void whiten(const float* rest, std::size_t n, float* white) const;
-    /*! The same of simd::lanes symbols, from their samples on, without what is left of a
-     * carrier in these.
+    /*! The same of simd::lanes symbols, from their samples on, without the residual
+     * phase of a carrier.
      * \param labels of the first of them; behind() lie before it, before() behind the last
      * \param samples of the first; those of predicted_from symbols lie before it
      * \param phases of complex samples: of the blocks before, then of this one, too

@@ -31,8 +31,8 @@ struct refinement {
           trials(contexts(waveform.classes()) * waveform.classes() * most_others)
     {
     }
-    //! Labels before a symbol that trials tell apart: a sender's memory may make a change small
-    //! behind one of them only. With many labels each would be seen too seldom.
+    //! Labels before a symbol that trials distinguish: a sender's memory may make a change small
+    //! after one of them only. With many labels each would be seen too seldom.
     static std::size_t contexts(std::size_t classes)
     {
         return classes <= 8 ? classes : 1;
@@ -52,7 +52,7 @@ struct refinement {
     float power = 0; //!< mean square of the whitened floats that refined labels leave
     //! The same along a symbol's response, which is all that noise can change a decision by.
     float power_along = 0;
-    //! How far what is left of a carrier's phase is believed (residual_phase_filter).
+    //! Weights of the estimate of a carrier's residual phase (residual_phase_filter).
     residual_phases::weights phase_weights{};
     std::vector<float> table, polynomial; //!< of the waveform (following_waveform)
     std::uint64_t waveform_number = 0;    //!< another one when that is

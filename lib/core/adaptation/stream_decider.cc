@@ -24,7 +24,7 @@ stream_decider::stream_decider(const model& signal,
       d_using(&in_use),
       d_decided(batch),
       d_posteriors(batch * signal.net.outputs()),
-      d_output(signal, in_use),
+      d_output(signal),
       d_batches(with, batch, signal.net.outputs(), std::move(on_batch)),
       d_packets(signal.symbols, stride, signal.window.dimension(), batch)
 {
@@ -42,7 +42,7 @@ void stream_decider::start(deciding_parts& in_use, bool learns)
     d_exchange.packets.exchange({});
     d_using = &in_use;
     d_using->start();
-    d_output.start(in_use);
+    d_output.start();
     d_exchange.is_handing_over = false;
 }
 
@@ -73,7 +73,8 @@ stream_decider::written stream_decider::decide(const feature_view& view,
             decide_some(view.from(done, n), known, decided_posteriors);
         std::uint8_t* const written_labels = labels + all.labels;
         const std::size_t out =
-            d_output.labels(seen,
+            d_output.labels(*d_using,
+                            seen,
                             decided,
                             d_latest,
                             decided_posteriors,
@@ -88,7 +89,8 @@ stream_decider::written stream_decider::decide(const feature_view& view,
             d_output.drop_former_points();
         if (soft)
             all.points +=
-                d_output.points(seen,
+                d_output.points(*d_using,
+                                seen,
                                 decided,
                                 decided_posteriors,
                                 soft + all.points * d_signal.window.floats_per_sample(),
@@ -109,7 +111,7 @@ stream_decider::written stream_decider::decide(const feature_view& view,
 std::size_t
 stream_decider::flush(std::uint8_t* labels, std::size_t room, float* posteriors)
 {
-    const std::size_t n = d_output.flush(labels, room, posteriors);
+    const std::size_t n = d_output.flush(*d_using, labels, room, posteriors);
     if (n)
         d_packets.hand_out(labels, n);
     return n;
@@ -179,7 +181,7 @@ void stream_decider::prepare(front_filter& front)
 }
 
 // Takes over what the adapter has made of another model, where a batch begins, and not within a
-// training sequence. Tells it once nothing is left of the former one.
+// training sequence. Notifies it once the former one is not used any more.
 void stream_decider::adopt()
 {
     const bool is_handing_over = d_exchange.is_handing_over; // before what is handed over
@@ -191,7 +193,7 @@ void stream_decider::adopt()
     const bool is_training = d_bursts.untrained() && d_bursts.training().empty();
     if (d_batches.position() || is_training || !latest || latest == d_using)
         return;
-    d_output.change_to(*latest);
+    d_output.leave(*d_using);
     d_using = latest;
     d_packets.change_network();
     d_packets.change_channel();

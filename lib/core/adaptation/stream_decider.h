@@ -94,7 +94,7 @@ private:
     bool d_learns = false; // whether batches are collected
     batch_collector d_batches;
     decoded_packets d_packets;
-    std::optional<known_frame> d_frame;             // of what nobody tells
+    std::optional<known_frame> d_frame;             // without known labels at the input
     std::atomic<std::size_t> d_known_position{ 0 }; // its, and one
 };
 

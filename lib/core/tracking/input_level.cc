@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <utility>
 
 namespace gr::adann::core {
 
@@ -76,7 +75,7 @@ input_level::measured input_level::median() const
 
 void input_level::change(float factor)
 {
-    if (d_followed == believed)
+    if (d_followed == confirmed)
         d_former = d_factor;
     d_factor = std::clamp(factor, 1 / most, most);
     d_far_off = d_followed = 0;
@@ -102,7 +101,7 @@ level_change input_level::look(const float* samples, std::size_t n, bool is_lost
         change(wanted);
         return level_change::of_signal;
     }
-    const bool was_followed = d_followed == believed;
+    const bool was_followed = d_followed == confirmed;
     if (!was_followed)
         d_followed = is_lost ? 0 : d_followed + 1;
     if (!is_lost || is_within(off, far_off)) {
@@ -133,7 +132,7 @@ void input_level::state(archive& members)
     members("next", d_next, std::size_t{ 0 }, looks - 1);
     members("near", d_is_near);
     members("far_off", d_far_off, std::size_t{ 0 }, patience);
-    members("followed", d_followed, std::size_t{ 0 }, believed);
+    members("followed", d_followed, std::size_t{ 0 }, confirmed);
 }
 
 } // namespace gr::adann::core

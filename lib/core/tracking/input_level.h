@@ -36,7 +36,7 @@ public:
     static constexpr std::size_t looks = 5;
     static constexpr std::size_t patience = 128;
     //! In a row: noise is not followed for so long, by the tests that come each 1024 symbols.
-    static constexpr std::size_t believed = 32;
+    static constexpr std::size_t confirmed = 32;
 
     /*! \param expected samples as the model expects them, complex ones interleaved
      * \param planes floats of a sample
@@ -51,7 +51,7 @@ public:
 
     //! What samples are to be multiplied with.
     float factor() const { return d_factor; }
-    /*! Whether it is believed: the first looks have settled it, or the latest of them is near what is
+    /*! Whether it can be relied on: the first looks have settled it, or the latest of them is near what is
      * expected; and if a signal was followed with another factor, one has been with this one too. */
     bool is_plausible() const
     {
@@ -69,7 +69,7 @@ private:
     measured median() const;
     void change(float factor);
     // Whether no signal was followed with the factor, and it is not the former one.
-    bool is_new() const { return d_followed < believed && d_factor != d_former; }
+    bool is_new() const { return d_followed < confirmed && d_factor != d_former; }
 
     std::size_t d_planes;
     measured d_expected;
@@ -81,7 +81,7 @@ private:
     bool d_is_near = true;     // whether the latest look was
     std::size_t d_far_off = 0; // looks in a row that found it so, while lost
     std::size_t d_followed =
-        0; // looks in a row that it was followed, up to `believed`: it stays
+        0; // looks in a row that it was followed, up to `confirmed`: it stays
 };
 
 } // namespace gr::adann::core

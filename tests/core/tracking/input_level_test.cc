@@ -105,7 +105,7 @@ BOOST_AUTO_TEST_CASE(a_sender_after_noise_is_taken_down_at_once)
     BOOST_TEST((look(1, 1, true) == level_change::of_noise));
     BOOST_TEST(std::abs(level.factor() - 1) < 1e-5f);
     // Its pauses, with the noise from before, are waited for, and no longer than they last.
-    look(1, input_level::believed, false);
+    look(1, input_level::confirmed, false);
     BOOST_TEST((look(1e-3f, input_level::patience, true) == level_change::none));
     BOOST_TEST(std::abs(level.factor() - 1) < 1e-5f);
     BOOST_TEST((look(1e-3f, 2, true) == level_change::of_signal));
@@ -118,7 +118,7 @@ BOOST_AUTO_TEST_CASE(a_sender_after_noise_is_taken_down_at_once)
 BOOST_AUTO_TEST_CASE(a_blast_over_a_signal_that_was_followed_is_waited_for)
 {
     settle(0.1f);
-    look(0.1f, input_level::believed, false);
+    look(0.1f, input_level::confirmed, false);
     // The median is that of the blast from its third look on.
     BOOST_TEST((look(100, input_level::patience + 1, true) == level_change::none));
     BOOST_TEST(std::abs(level.factor() - 10) < 1e-4f);
