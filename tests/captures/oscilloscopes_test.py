@@ -253,23 +253,82 @@ def test_a_column_of_times_tells_the_sample_rate(tmp_path, header):
 
 
 @pytest.mark.parametrize("variables", [
-    {"Tinterval": 2.5e-11, "A": VOLTS[0]}, {"t": np.arange(500) * 2.5e-11, "A": VOLTS[0]}])
-def test_a_mat_tells_the_sample_rate_by_interval_or_times(tmp_path, variables):
+    {"Tinterval": 2.5e-11, "A": VOLTS[0]}, {"t": np.arange(500) * 2.5e-11, "A": VOLTS[0]},
+    {"XDelta": 2.5e-11, "A": VOLTS[0]}, {"fs": 40e9, "A": VOLTS[0]}, {"Sample_Rate": 40e9, "A": VOLTS[0], "note": "x"},
+    {"dt": 2.5e-11, "Fs": 40e9, "A": VOLTS[0]}, {"fs": 40e9, "k": 7, "A": VOLTS[0]}])
+def test_a_mat_tells_the_sample_rate_by_rate_interval_or_times(tmp_path, variables):
     scipy.io.savemat(tmp_path / "a.mat", variables)
     capture, _ = imported(tmp_path, tmp_path / "a.mat")
     same(capture.samples, VOLTS[0])
     assert capture.sample_rate == 40e9
 
 
-def test_a_mat_of_version_7_3_is_read(tmp_path):
-    pair = np.array(list(zip(*VOLTS[:2])), [("real", "f8"), ("imag", "f8")])
-    with h5py.File(tmp_path / "hdf5.mat", "w", userblock_size=512) as file:
-        file["rx"] = pair.reshape(1, -1)
-    content = (tmp_path / "hdf5.mat").read_bytes()
+@pytest.mark.parametrize("first, second", [("dt", "fs"), ("fs", "sampleRate"), ("Tinterval", "ts")])
+def test_a_mat_of_two_sample_rates_is_refused(tmp_path, first, second):
+    scipy.io.savemat(tmp_path / "a.mat", {first: 3.0, second: 4.0, "A": VOLTS[0]})
+    fails_in_one_line(tmp_path, f"a.mat: two different sample rates, {second} and another", tmp_path / "a.mat")
+
+
+COMPLEX = np.array(list(zip(*VOLTS[:2])), [("real", "f8"), ("imag", "f8")]).reshape(1, -1)
+
+
+def mat73(path, **variables):
+    """variables: name = (class, array) or (class, array, name of an attribute more), or a dict: a struct of them."""
+    def add(group, name, variable):
+        if isinstance(variable, dict):
+            made = group.create_group(name)
+            made.attrs["MATLAB_class"] = np.bytes_("struct")
+            for field, value in variable.items():
+                add(made, field, value)
+            return
+        kind, array, *more = variable
+        made = group.create_dataset(name, data=array)
+        made.attrs["MATLAB_class"] = np.bytes_(kind)
+        for attribute in more:
+            made.attrs[attribute] = np.uint8(1)
+
+    with h5py.File(path, "w", userblock_size=512) as file:
+        for name, variable in variables.items():
+            add(file, name, variable)
+    content = path.read_bytes()
     head = b"MATLAB 7.3 MAT-file".ljust(124) + b"\x00\x02IM"
-    (tmp_path / "hdf5.mat").write_bytes(head + content[len(head):])
-    capture, _ = imported(tmp_path, tmp_path / "hdf5.mat")
+    path.write_bytes(head + content[len(head):])
+    return path
+
+
+TEXT = "char", np.frombuffer("a note".encode("utf-16-le"), "<u2").reshape(-1, 1), "MATLAB_int_decode"
+EMPTY = "double", np.array([0, 0], np.uint64), "MATLAB_empty"
+
+
+def test_numbers_of_a_mat_of_version_7_3_are_read(tmp_path):
+    """Texts are stored as numbers, too, and empty arrays as their shape."""
+    path = mat73(tmp_path / "a.mat", rx=("double", COMPLEX), fs=("double", np.array([[40e9]])), note=TEXT, none=EMPTY,
+                 about={"samples": ("double", COMPLEX)})
+    capture, _ = imported(tmp_path, path)
     np.testing.assert_array_equal(capture.samples, (VOLTS[0] + 1j * VOLTS[1]).astype(np.complex64))
+    assert capture.sample_rate == 40e9
+
+
+@pytest.mark.parametrize("variable, kind", [
+    (TEXT, "char"), (EMPTY, "empty"), ({"samples": ("double", COMPLEX)}, "struct"),
+    (("cell", np.zeros((1, 1), np.uint64)), "cell")])
+def test_a_mat_of_version_7_3_without_numbers_names_what_it_has(tmp_path, variable, kind):
+    fails_in_one_line(tmp_path, rf"a.mat: no samples: its variables are rx \({kind}\), allowed: vectors and matrices",
+                      mat73(tmp_path / "a.mat", rx=variable))
+
+
+def test_files_of_octave_and_of_h5py_name_a_way_out(tmp_path):
+    (tmp_path / "a.mat").write_text("# Created by Octave 8.4.0\n# name: x\n# type: matrix\n# rows: 99\n" + 99 * " 1\n")
+    fails_in_one_line(tmp_path, "as Octave's text and HDF5 are, allowed: 4 to 7.3, as save -v7", tmp_path / "a.mat")
+    for name, said in ("b.mat", "allowed: 4 to 7.3, as save -v7"), ("b.h5", "Infiniium .*; save other samples as .npy"):
+        with h5py.File(tmp_path / name, "w") as file:
+            file["x/value"] = COMPLEX
+        fails_in_one_line(tmp_path, said, tmp_path / name)
+
+
+def test_a_collection_is_told_to_be_several_recordings(tmp_path):
+    path = text(tmp_path / "a.sigmf-collection", '{"collection": {"core:version": "1.2.0", "core:streams": []}}')
+    fails_in_one_line(tmp_path, "a collection of recordings, allowed: the .sigmf-meta of one of them", path)
 
 
 @pytest.mark.parametrize("kind, full_scale", [("u1", 128), ("i4", 2**31), ("f4", 1)])

@@ -125,6 +125,14 @@ def test_what_is_no_samples_is_refused(tmp_path, content, said):
     assert "\n" not in str(error.value)
 
 
+@pytest.mark.parametrize("bits, frame", [(24, 8), (16, 8), (12, 2)])
+def test_samples_between_bytes_that_are_none_are_refused(tmp_path, bits, frame):
+    """libsndfile reads every byte: 24 bits in four bytes become a third more samples, none of them right."""
+    fmt = struct.pack("<HHIIHH", 1, 2, 48000, 48000 * frame, frame, bits)
+    with pytest.raises(ValueError, match=f"a.wav: 2 channels of {bits} bits in {frame} bytes, allowed: "):
+        read(tmp_path, riff(stored("<i4"), fmt=fmt))
+
+
 def test_sound_that_is_coded_is_refused(tmp_path):
     soundfile.write(tmp_path / "a.wav", CODES / 2**15, 48000, subtype="IMA_ADPCM")
     with pytest.raises(ValueError, match="a.wav: sound coded as IMA_ADPCM, allowed: samples"):

@@ -93,6 +93,9 @@ READ = {
                      {"1": ONE, "2": VOLTS[1]}),
     "a date beside the times": ("Date,Time (us),CH1 (V)\n" + "".join(
         f"2026-01-02 03:04:05,{time:.9f},{value}\n" for time, value in zip(TIMES * 1e6, ONE)), {"1": ONE}),
+    "the only column below a date": (table("Vertical Units,V\nSampling Period,5.0E-10\nTime,26-Nov-26 20:00:00\n"
+                                           "Waveform Data,\n", ONE).replace("\n", ",\n"), {"1": ONE}),
+    "a unit that is all of a line": (table("#UNITS:mV\nTime (ns),CH1\n", TIMES * 1e9, ONE * 1e3), {"1": ONE}),
     "quotes around all": (table('"Time (ms)","CH1 (V)"\n', TIMES * 1e3, ONE, form="{:.12f}", quoted=True), {"1": ONE}),
 }
 ENCODINGS = {"utf-16": "utf-16", "utf-16 without a mark": "utf-16-le", "utf-16 be without a mark": "utf-16-be",
@@ -124,6 +127,15 @@ def test_encodings_are_told_apart(tmp_path, encoding):
     right(read_scope_files([written(tmp_path, content, ENCODINGS[encoding])]), {"1": ONE}, RATE)
 
 
+@pytest.mark.parametrize("title", [
+    "Time ms", "Time, ms", "Time:ms", "time.ms", "Time|ms", "Time<ms>", "Time = ms", "TimeMs", "Time1 ms", "Time (ms)*",
+    "Time [msec.]", "elapsed ms", "ms since start", "millis", "Relative time, milliseconds"])
+def test_a_unit_of_times_is_seen_wherever_a_title_has_it(tmp_path, title):
+    """At 2 MHz: taken for seconds, these would be 2000 a second, which no note would say."""
+    content = table(f"{title};U (V)\n", TIMES * RATE / 2e3, ONE, between=";", form="{:.12f}")
+    right(read_scope_files([written(tmp_path, content)]), {"1": ONE}, 2e6)
+
+
 @pytest.mark.parametrize("place", [0, 1500, 2999])
 def test_thousands_are_seen_wherever_they_are(tmp_path, place):
     """1.234 among decimal commas, and 1,234 among decimal points."""
@@ -143,7 +155,8 @@ def test_lines_may_end_as_on_an_old_macintosh(tmp_path):
 @pytest.mark.parametrize("title, first", [
     ("Index,CH1 (V)\n", INDEX), ("Time,CH1 (V)\n", INDEX), ("t,U\n", INDEX + 1),
     ("#,U (V)\nTime base,x\n", INDEX), ("", INDEX), ("Time (min),CH1 (V)\n", TIMES * 1e9),
-    ("Time (div),CH1\n", TIMES * 1e9),
+    ("Time (div),CH1\n", TIMES * 1e9), ("Time (s) x 1e-3,CH1\n", TIMES * 1e3), ("Time s*10^-3,CH1\n", TIMES * 1e3),
+    ("Time (5 ms/div),CH1\n", TIMES * 1e9),
     ("# all times in the first column (ns)\n", TIMES * 1e9)])
 def test_a_rate_that_is_not_told_is_not_guessed(tmp_path, title, first):
     right(read_scope_files([written(tmp_path, table(title, first, ONE))]), {"1": ONE}, None)
@@ -175,6 +188,10 @@ REFUSED = {
                   "two different sample rates"),
     "times with a gap": (table("Zeit (µs);Kanal 1 (V)\n", np.where(INDEX > 100, TIMES + 1e-7, TIMES) * 1e6, ONE,
                                between=";"), "segmented: its times do not rise evenly"),
+    "segments below a list of them": (
+        "Segments,2,SegmentSize,150\nSegment,TrigTime,TimeSinceSegment1\n#1,26-Nov-2026 20:00:00,0\n"
+        "#2,26-Nov-2026 20:00:01,1.0\n" + table("Time,Ampl\n", np.tile(TIMES[:150], 2), ONE, form="{:.12e}"),
+        "segmented: its times do not rise evenly"),
     "complex numbers, as pandas writes them": ("".join(f"{k},{value}\n" for k, value in enumerate(VOLTS[0] + 1j)),
                                                "complex numbers in one column"),
     "complex numbers, as numpy.savetxt writes them": ("".join(f" ({value:.6e}{-value:+.6e}j)\n" for value in ONE),

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What SciPy's reader of .mat files does not check: it crashes on numbers of a type that there is not.
+"""What SciPy's reader of .mat files does not do: it crashes on numbers of a type that there is not, and leaves files
+of version 7.3, which are HDF5, to others.
 
 Source: MathWorks, MAT-File Format, version 5.
 """
@@ -8,7 +9,10 @@ from __future__ import annotations
 
 import struct
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy.typing as npt
 
 _MATRIX, _COMPRESSED = 14, 15
 _NUMBERS = {1, 2, 3, 4, 5, 6, 7, 9, 12, 13}  # miINT8 ... miUINT64
@@ -36,6 +40,34 @@ def check_mat(content: bytes, most: int) -> None:
                 raise ValueError("damaged: an array without its numbers")
             if wrong := set(numbers) - _NUMBERS:
                 raise ValueError(f"damaged: numbers of type {min(wrong)}, allowed: those of MATLAB")
+
+
+def numbers73(file: Mapping[str, Any]) -> dict[str, npt.NDArray]:
+    """{name: array} of the variables of an h5py.File that are numbers. Raises ValueError where there are none."""
+    import h5py
+
+    arrays, others = {}, {}
+    for name, item in file.items():
+        if name.startswith("#") or item is None:
+            continue
+        kind = item.attrs.get("MATLAB_class", b"numbers").decode()
+        for special in "empty", "sparse":
+            kind = special if f"MATLAB_{special}" in item.attrs else kind
+        if isinstance(item, h5py.Dataset) and kind not in ("char", "cell", "empty"):
+            arrays[name] = item[()]
+        else:
+            others[name] = kind
+    if not arrays:
+        refuse_variables(others)
+    return {name: array["real"] + 1j * array["imag"] if array.dtype.names == ("real", "imag")
+            else array for name, array in arrays.items()}
+
+
+def refuse_variables(kinds: Mapping[str, str]) -> None:
+    """Raise ValueError that names variables, {name: its class}, of which none has samples."""
+    others = ", ".join(f"{name} ({kind})" for name, kind in kinds.items()) or "none"
+    raise ValueError(f"no samples: its variables are {others:.200}, allowed: vectors and matrices of numbers, "
+                     "as save a.mat x writes them")
 
 
 def _decompressed(data, most):

@@ -21,21 +21,22 @@ import numpy as np
 import numpy.typing as npt
 
 from .files import check_file, first_line
-from .matlab import check_mat
+from .matlab import check_mat, numbers73, refuse_variables
 from .notes import note
 from .sounds import read_wav
 from .tables import is_index, read_table, rises_evenly, without_times
 
-#: Names of a scalar in .mat files that is the time between two samples, in lower case.
-_INTERVALS = ("tinterval", "increment", "xinc", "dt")
+#: Names of a scalar in .mat files, in lower case without _: the time between two samples, samples per second.
+_INTERVALS = ("tinterval", "increment", "xinc", "xdelta", "dt", "ts")
+_RATES = ("fs", "samplerate", "samplingrate", "samplefrequency", "samplingfrequency")
 #: Bytes of a number of those classes of a .mat that can be samples.
 _MAT_SIZES = {"double": 8, "single": 4, "logical": 1, **{f"{sign}int{8 * size}": size for sign in ("", "u")
                                                         for size in (1, 2, 4, 8)}}
-#: How the title of a column of times begins, and what looks like a unit at its end.
+#: How the title of a column of times begins, and what looks like a unit at its end or a factor.
 _TIME_TITLE = re.compile(r"(?i)(t|time|zeit|temps|tiempo|tempo|tid)\b")
 _X = re.compile(r"(?i)x\b")
 _NUMBERED = re.compile(r"[^\W\d]*\W?(\d{1,2})\b\D*")
-_BRACKETED = re.compile(r"[(\[].+[)\]]$|\bin\s+\S+$")
+_BRACKETED = re.compile(r"[(\[].+[)\]]$|\bin\s+\S+$|\d[eE]-?\d|\d\s*\^")
 #: Samples per second below which times without a unit may well not be seconds.
 _SLOW = 1000
 #: Of what packs files: how they begin.
@@ -172,6 +173,8 @@ def _read_rigolwfm(path):
     from RigolWFM import Wfm
     from RigolWFM.wfm import Parse_WFM_Error, detect_model
 
+    if path.suffix.lower() == ".sigmf-collection":
+        raise ValueError("a collection of recordings, allowed: the .sigmf-meta of one of them")
     if path.name.lower().endswith(".wfm.bin"):
         raise ValueError(f"the samples that belong to {path.name[:-8]}.bin; import that file")
     try:
@@ -248,7 +251,7 @@ def _read_infiniium(path):
     with h5py.File(path) as file:
         _check_hdf5(file, path)
         if "Waveforms" not in file:
-            raise ValueError("no group Waveforms, as an Infiniium oscilloscope writes it")
+            raise ValueError("no group Waveforms, as an Infiniium oscilloscope writes it; save other samples as .npy")
         channels, intervals = {}, set()
         for name, group in file["Waveforms"].items():
             if group.attrs.get("NumSegments", 1) > 1 or len(group) > 1:
@@ -278,8 +281,10 @@ def _read_table(path):
     units = {column: table.unit(column) for column in table.columns}
     kinds = {}
     for column, values in table.columns.items():
-        title, kind = " ".join(table.title(column)), units[column][0] if units[column] else None
-        kinds[column] = "time" if kind is None and _TIME_TITLE.match(title) else kind
+        titles, kind = table.title(column), units[column][0] if units[column] else None
+        is_named = len(table.columns) > 1 and any(map(_TIME_TITLE.match, titles))
+        title = " ".join(titles)
+        kinds[column] = "time" if kind is None and is_named else kind
         is_time = kinds[column] == "time" or column == min(table.columns) and kind is None and _X.match(title)
         if is_time and not rises_evenly(values):
             raise ValueError("segmented: its times do not rise evenly, allowed: 1 segment")
@@ -339,21 +344,30 @@ def _read_mat(path):
         found = scipy.io.whosmat(path)
         numbers = [(name, shape, kind) for name, shape, kind in found if kind in _MAT_SIZES]
         if not numbers:
-            others = ", ".join(f"{name} ({kind})" for name, _, kind in found) or "none"
-            raise ValueError(f"no samples: its variables are {others:.200}, allowed: vectors and matrices of numbers, "
-                             "as save a.mat x writes them")
+            refuse_variables({name: kind for name, _, kind in found})
         _check_size(sum(math.prod(shape) * _MAT_SIZES[kind] for _, shape, kind in numbers), path)
         check_mat(path.read_bytes(), _most_bytes(path))
         variables = scipy.io.loadmat(path, variable_names=[name for name, _, _ in numbers])
     except NotImplementedError:  # version 7.3 is HDF5
         variables = _read_mat73(path)
+    except ValueError as error:
+        if not str(error).startswith("Unknown mat file type"):
+            raise
+        raise ValueError("of no version of MATLAB's, as Octave's text and HDF5 are, allowed: 4 to 7.3, as "
+                         "save -v7 a.mat x writes it") from error
     channels, interval = {}, None
     for name, array in variables.items():
         array = np.asarray(array).squeeze()
         if name.startswith("__") or array.dtype.kind not in "iufc":
             continue
         if not array.ndim:
-            interval = float(array.real) if name.lower() in _INTERVALS else interval
+            called, value = name.lower().replace("_", ""), float(array.real)
+            if called in _RATES and value:
+                value = 1 / value
+            if called in _INTERVALS + _RATES:
+                if interval and abs(value / interval - 1) > 1e-6:
+                    raise ValueError(f"two different sample rates, {name} and another, allowed: 1")
+                interval = value
             continue
         columns = _columns(array)
         channels |= {name if len(columns) == 1 else f"{name} {number}": samples
@@ -370,9 +384,7 @@ def _read_mat73(path):
 
     with h5py.File(path) as file:
         _check_hdf5(file, path)
-        arrays = {name: item[()] for name, item in file.items() if isinstance(item, h5py.Dataset)}
-    return {name: array["real"] + 1j * array["imag"] if array.dtype.names == ("real", "imag")
-            else array for name, array in arrays.items()}
+        return numbers73(file)
 
 
 def _read_wav(path):

@@ -39,6 +39,7 @@ def read_wav(path: Path) -> tuple[dict[str, npt.NDArray], float]:
             file = opened.enter_context(soundfile.SoundFile(path))
             if not file.subtype.startswith(_SAMPLES):
                 raise ValueError(f"sound coded as {file.subtype}, allowed: samples, as PCM and floats are")
+            _check_width(path)
             start, told = _samples_told(path)
             there = path.stat().st_size - start
             if start and _lost(path, start, told, there):
@@ -70,18 +71,37 @@ class _Tail(io.FileIO):
         return super().tell() - self._start
 
 
+def _chunks(file):
+    """Name, first byte and told length of each, by its byte order; none where the file is no RIFF."""
+    order = _ORDERS.get(_at(file, 0, 4))
+    at = 12
+    while order and len(head := _at(file, at, 8)) == 8:
+        length = int.from_bytes(head[4:], order)
+        yield head[:4], at + 8, length, order
+        at += 8 + length + length % 2
+
+
+def _check_width(path):
+    """Raises ValueError for samples that take more bytes than they need, of which libsndfile reads all."""
+    with open(path, "rb") as file:
+        for name, begin, _, order in _chunks(file):
+            if name == b"fmt ":
+                channels, block, bits = (int.from_bytes(_at(file, begin + place, 2), order) for place in (2, 12, 14))
+                if block != channels * -(-bits // 8):
+                    raise ValueError(f"{channels} channels of {bits} bits in {block} bytes, allowed: "
+                                     f"{channels * -(-bits // 8)}; {_RAW}")
+                return
+
+
 def _samples_told(path):
     """Where the samples begin, 0: not known, and how many bytes the header tells of them."""
     with open(path, "rb") as file:
-        order = _ORDERS.get(file.read(4))
-        at, long = 12, None
-        while order and len(head := _at(file, at, 8)) == 8:
-            length = int.from_bytes(head[4:], order)
-            if head[:4] == b"ds64":
-                long = int.from_bytes(_at(file, at + 16, 8), order)
-            if head[:4] == b"data":
-                return at + 8, long if long is not None and length == 0xFFFFFFFF else length
-            at += 8 + length + length % 2
+        long = None
+        for name, begin, length, order in _chunks(file):
+            if name == b"ds64":
+                long = int.from_bytes(_at(file, begin + 8, 8), order)
+            if name == b"data":
+                return begin, long if long is not None and length == 0xFFFFFFFF else length
     return 0, 0
 
 

@@ -37,11 +37,14 @@ _KINDS = {"s": "time", "v": "value", "a": "value", "h": "frequency"}  # by a uni
 #: A unit that is all of a field, stands behind "in", between brackets, or behind / or _, at its end.
 _UNIT = re.compile(r"(?i)(?:^|\bin\s+|[(\[/_]\s*)(femto|pico|nano|micro|milli|kilo|mega|giga|[fpnuµmkg]?)"
                    r"(s|sec|seconds?|sekunden?|v|volts?|a|amp|amperes?|hz|hertz|sa/s|s/s)\s*[)\]]?$")
+#: A unit of times other than seconds, anywhere in a title without numbers.
+_SHORT_TIMES = re.compile(r"(?i)(?:(?<![a-zµ])(femto|pico|nano|micro|milli|[fpnuµm])|(?<=[a-z])(?-i:([FPNUM])))"
+                          r"(s|sec|seconds?|sekunden)(?![a-z])")
 #: A title between blanks, with its unit.
 _BLANKS = re.compile(r"\S+(?:\s+(?:[(\[][^)\]]*[)\]]|in \S+))?")
 _RIGOL = re.compile(r"\btInc ?= ?(\S+?),?(?:\s|$)")
 _UNITS = {kind: re.compile(rf"(?i)\W*(?:{names})[ _-]?(?:axis )?units?\W+(\S+)\W*$")
-          for kind, names in (("time", "time|horizontal|x"), ("value", "voltage|vertical|y"))}
+          for kind, names in (("time", "time|horizontal|x"), ("value", "voltage|vertical|y|"))}
 _SAMPLING = re.compile(r"(?i)\W*(?:sampl(?:e|ing)|(?:time|horizontal|x|point)(?=[ _-]?(?:inter|incr|step|resol)))[ _-]?"
                        r"(interval|increment|period|step|resolution|rate|frequency)\b([^\d.]*)"
                        r"(\d[\d.]*(?:e[+-]?\d+)?)\s*([^\d\s]*)\W*")
@@ -264,9 +267,11 @@ def _values(rows, delimiter, columns, mark, numbers):
 
 
 def _unit(text):
-    match = _UNIT.search(text.replace("μ", "µ"))
+    text = text.replace("μ", "µ")
+    match = _UNIT.search(text)
     if not match:
-        return None
+        short = None if re.search(r"\b\d", text) else _SHORT_TIMES.search(text)
+        return short and ("time", _PREFIXES[(short[1] or short[2]).lower()])
     prefix, unit = match[1], match[2].lower()
     kind = "frequency" if "/" in unit else _KINDS[unit[0]]
     scale = 1e6 if prefix == "M" and kind == "frequency" or prefix == "m" and "/" in unit else _PREFIXES[prefix.lower()]
