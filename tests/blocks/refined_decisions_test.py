@@ -211,3 +211,25 @@ def test_labels_of_a_record_are_refined(signal):
     assert np.nansum(doubts) / 3 < found < 3 * np.nansum(doubts)
     with pytest.raises(ValueError, match=r"labels\[[0-9]+\] is 4, allowed: 0 to 3"):
         core.refine_labels(of, features, np.full_like(decided, 4))
+
+
+@pytest.mark.parametrize("cut", [3000, 4900, 6400])
+def test_they_go_on_from_a_checkpoint_to_the_bit(signal, tmp_path, cut):
+    """Their blocks of 16 symbols end where they would have; the first hundred labels or so have no past. In so much
+    noise more than one label in a hundred is refined."""
+    features = feature_view(signal[0] + 0.15 * np.random.default_rng(8).standard_normal(signal[0].size).astype(
+        np.float32), 4, model(1).half_window)[:10_000]
+    checkpoint = str(tmp_path / "checkpoint.safetensors")
+
+    def decide_vectors(of, vectors, **settings):
+        top, sink = gr.top_block(), blocks.vector_sink_b()
+        block = adann.equalizer(of, input="vectors", mode="lockstep", batch=100, **settings)
+        top.connect(blocks.vector_source_f(vectors.ravel().tolist(), False, vectors.shape[1]), block, sink)
+        top.run()
+        return np.array(sink.data(), np.uint8)
+
+    whole = decide_vectors(model(0.5), features)
+    assert np.mean(whole != decide_vectors(model(0.5), features, decisions="network")) > 0.01
+    decide_vectors(model(0.5), features[:cut], checkpoint=checkpoint)
+    rest = decide_vectors(checkpoint, features[cut:])
+    np.testing.assert_array_equal(rest[150:], whole[cut + 150:])

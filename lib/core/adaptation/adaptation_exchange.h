@@ -39,7 +39,7 @@ struct adaptation_exchange {
     {
     }
 
-    // From the deciding thread. A checkpoint restores `dropped` and `spared`.
+    // From the deciding thread. A checkpoint restores `dropped`, `spared` and `block_position`.
     slot_queue<adaptation_batch> queue;
     front_reports front;
     locked_value<packet_count> packets;
@@ -47,6 +47,8 @@ struct adaptation_exchange {
     std::atomic<std::uint64_t> dropped{ 0 };
     //! Batches since one was handed over.
     std::atomic<std::size_t> spared{ 0 };
+    //! Symbols in the refined stream's block, as a batch ended.
+    std::atomic<std::size_t> block_position{ 0 };
     //! Batches decided; the adapter begins anew.
     std::atomic<std::uint64_t> since_estimate{ 0 };
 

@@ -132,6 +132,13 @@ void adapter::restore(model& saved, deciding_parts& parts)
         members("front", parts.front->resting());
     members("dropped", d_exchange.dropped);
     members("spared", d_exchange.spared);
+    if (saved.state.has("state.block_position")) {
+        std::size_t position = 0;
+        members("block_position", position, std::size_t{ 0 }, refined_stream::block - 1);
+        d_exchange.block_position = position;
+        if (parts.refined)
+            parts.refined->continue_at(position);
+    }
 }
 
 void adapter::run()
@@ -416,6 +423,7 @@ model adapter::checkpoint()
     archive members = archive::saving(saved.state, "state");
     members("dropped", d_exchange.dropped);
     members("spared", d_exchange.spared);
+    members("block_position", d_exchange.block_position);
     if (d_parts->front)
         d_parts->front->read([&](front_filter& front) { members("front", front); });
     return saved;

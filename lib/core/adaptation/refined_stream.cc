@@ -38,14 +38,15 @@ refined_stream::refined_stream(const constellation& symbols,
 
 void refined_stream::start()
 {
-    d_filled = d_taken = d_flushed = d_whitened = d_matched = d_weighed = 0;
+    if (d_taken) // or it begins where continue_at() says
+        d_filled = 0;
+    d_taken = d_flushed = d_whitened = d_matched = d_weighed = 0;
     d_next = 0;
     d_phases.start();
     d_soft_used = 0;
     d_scatter.reset();
     d_watched = 0;
     d_unexplained = 0;
-    std::fill(d_due.begin(), d_due.end(), false);
 }
 
 std::size_t
@@ -163,6 +164,7 @@ void refined_stream::refine(const refinement& signal)
         else
             d_matched = 0;
     } else {
+        std::fill(d_due.begin(), d_due.end(), true); // of what will be visited first
         d_matched = 0;
         d_scatter.interrupt();
         d_unexplained = 0;

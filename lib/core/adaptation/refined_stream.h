@@ -73,6 +73,10 @@ public:
     double unexplained_errors() const { return d_unexplained; }
     //! What comes next is another stream; labels that are not handed out are forgotten.
     void start();
+    //! Symbols of the unfinished block.
+    std::size_t block_position() const { return d_filled; }
+    //! Before the first symbol: of a stream that goes on here, whose blocks end where they did.
+    void continue_at(std::size_t position) { d_filled = position; }
 
 private:
     void replace(const hindsight& latest);

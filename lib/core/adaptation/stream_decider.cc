@@ -95,6 +95,8 @@ stream_decider::written stream_decider::decide(const feature_view& view,
                                 decided_posteriors,
                                 soft + all.points * d_signal.window.floats_per_sample(),
                                 kind);
+        if (seen.count == d_batches.left() && d_using->refined) // a step may save it
+            d_exchange.block_position = d_using->refined->block_position();
         collect(seen, known);
         if (!known_labels && d_frame) {
             d_frame->take(decided, seen.count);

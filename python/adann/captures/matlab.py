@@ -50,7 +50,7 @@ def numbers73(file: Mapping[str, Any]) -> dict[str, npt.NDArray]:
     for name, item in file.items():
         if name.startswith("#") or item is None:
             continue
-        kind = item.attrs.get("MATLAB_class", b"numbers").decode()
+        kind = item.attrs.get("MATLAB_class", b"numbers" if isinstance(item, h5py.Dataset) else b"group").decode()
         for special in "empty", "sparse":
             kind = special if f"MATLAB_{special}" in item.attrs else kind
         if isinstance(item, h5py.Dataset) and kind not in ("char", "cell", "empty"):
