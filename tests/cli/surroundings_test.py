@@ -107,10 +107,12 @@ def test_a_closed_stream_costs_what_is_said_alone(odd, tmp_path, closed):
     assert (tmp_path / ODD).stat().st_size == (tmp_path / "mlse").stat().st_size == size
 
 
-def test_a_full_standard_output_is_one_line(odd, tmp_path):
-    with open("/dev/full", "wb") as full:
-        done = run(commands(odd, tmp_path)["import"], stdout=full, stderr=subprocess.PIPE)
-    assert (done.returncode, done.stderr) == (1, b"adann: No space left on device\n")
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_full_standard_output_is_one_line(odd, tmp_path, unbuffered):
+    for arguments in commands(odd, tmp_path)["import"], ["--help"]:
+        with open("/dev/full", "wb") as full:
+            done = run(arguments, {**STRICT, "PYTHONUNBUFFERED": unbuffered}, stdout=full, stderr=subprocess.PIPE)
+        assert (done.returncode, done.stderr) == (1, b"adann: No space left on device\n")
 
 
 def test_a_reader_that_leaves_ends_it_quietly(odd, tmp_path):

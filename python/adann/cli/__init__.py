@@ -2,6 +2,8 @@
 """The command `adann`."""
 
 import os
+import sys
+from typing import Any
 
 import click
 
@@ -19,7 +21,7 @@ from .reproduce import reproduce
 from .resample import resample
 from .separate import separate
 from .simulate import simulate
-from .terminal import notes_told, printable, show_all_names
+from .terminal import forget_unwritten, notes_told, printable, show_all_names
 from .train import train
 from .try_capture import try_capture
 
@@ -29,6 +31,13 @@ class _Program(click.Group):
 
     An interrupted command ends with 130.
     """
+
+    def main(self, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return super().main(*args, **kwargs)
+        except OSError as error:  # of what click prints before it invokes anything: --help
+            _tell(error)
+            sys.exit(1)
 
     def invoke(self, ctx: click.Context) -> None:
         show_all_names()
@@ -52,11 +61,16 @@ class _Program(click.Group):
         except (click.Abort, click.exceptions.Exit, BrokenPipeError):
             raise  # click's own ways out; some are RuntimeErrors
         except (ValueError, RuntimeError, OSError, ImportError) as error:
-            click.echo(f"adann: {printable(' '.join(_reason(error).split()))}", err=True)
+            _tell(error)
             ctx.exit(1)
         except MemoryError:
             click.echo("adann: not enough memory", err=True)
             ctx.exit(1)
+
+
+def _tell(error: Exception) -> None:
+    forget_unwritten()
+    click.echo(f"adann: {printable(' '.join(_reason(error).split()))}", err=True)
 
 
 def _reason(error: Exception) -> str:

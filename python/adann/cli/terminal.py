@@ -190,6 +190,15 @@ def show_all_names() -> None:
             stream.reconfigure(errors=__name__)
 
 
+def forget_unwritten() -> None:
+    """What standard output did not take: Python would try again at its end, say so, and end with 120."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        with open(os.devnull, "w") as nowhere:
+            os.dup2(nowhere.fileno(), sys.stdout.fileno())
+
+
 def _is_byte(character: str) -> bool:
     """Whether os.fsdecode makes it of a byte that is no UTF-8."""
     return _BYTE + 0x80 <= ord(character) <= _BYTE + 0xff

@@ -19,7 +19,7 @@ namespace {
 constexpr std::size_t window = label_posteriors::window,
                       around = label_posteriors::around;
 
-// A waveform over two symbols, and matches of which some symbols in the middle are unsure.
+// A waveform over two symbols, and matches of which two neighbours in the middle are unsure.
 struct fixture {
     explicit fixture(const kind& of, float sure = 20)
         : received(of.symbols, of.sps, of.is_complex, 3),
@@ -38,11 +38,36 @@ struct fixture {
         power = descent.alternatives().least_energy() / (2 * sure);
         signal.power = signal.power_along = power;
         descent.use(signal);
+        draw_labels();
+    }
+
+    void draw_labels()
+    {
         for (auto& label : labels)
             label = received.random() % received.symbols.size();
-        // Nearly half a step towards another label, of its own response.
-        for (std::size_t i = 0; i < unsure; ++i)
-            move(first + i, 0.47f - 0.02f * static_cast<float>(i % 3));
+    }
+
+    //! Nearly half a step towards other labels, decided by all combinations.
+    void draw()
+    {
+        draw_labels();
+        std::fill(matches.begin(), matches.end(), label_descent::match{});
+        std::uniform_real_distribution<float> part(0.35f, 0.5f);
+        for (std::size_t i = first + 1; i < first + 3; ++i) {
+            const auto& near = received.symbols.neighbours(labels[i]);
+            add(i, near[received.random() % near.size()], part(received.random));
+        }
+        std::vector<std::uint8_t> best(labels);
+        double most = 0;
+        visit_all([&](const auto& others, double gain) {
+            if (gain > most) {
+                most = gain;
+                best = others;
+            }
+        });
+        for (std::size_t i = first; i < first + looked_at; ++i)
+            add(i, best[i], -1);
+        labels = best;
     }
 
     //! From one label's point to another's, in dimension d.
@@ -51,14 +76,17 @@ struct fixture {
         const auto change = points[to] - points[from];
         return d ? change.imag() : change.real();
     }
-    void move(std::size_t symbol, float part)
+    // A part of what another label would change, in the samples: whatever overlaps is matched by it.
+    void add(std::size_t symbol, std::uint8_t other, float part)
     {
-        const auto other = received.symbols.neighbours(labels[symbol])[0];
-        for (std::size_t d = 0; d < descent.responses().dimensions(); ++d)
-            for (std::size_t e = 0; e < descent.responses().dimensions(); ++e)
-                matches[symbol].along[d] +=
-                    part * descent.responses().product(0, d, e) *
-                    static_cast<float>(step(labels[symbol], other, e));
+        const std::size_t dimensions = descent.responses().dimensions();
+        for (std::size_t k = symbol - 8; k <= symbol + 8; ++k)
+            for (std::size_t d = 0; d < dimensions; ++d)
+                for (std::size_t e = 0; e < dimensions; ++e)
+                    matches[k].along[d] +=
+                        part * static_cast<float>(step(labels[symbol], other, e)) *
+                        (k < symbol ? descent.responses().product(symbol - k, d, e)
+                                    : descent.responses().product(k - symbol, e, d));
     }
 
     //! ln of the likelihood of labels over that of those decided: (e·b - e·A e / 2) / power.
@@ -66,11 +94,11 @@ struct fixture {
     {
         const std::size_t dimensions = descent.responses().dimensions();
         double sum = 0;
-        for (std::size_t i = 0; i < window; ++i)
+        for (std::size_t i = first; i < first + looked_at; ++i)
             for (std::size_t d = 0; d < dimensions; ++d) {
                 const double own = step(labels[i], others[i], d);
                 sum += own * matches[i].along[d];
-                for (std::size_t k = i; own != 0 && k < std::min(window, i + 9); ++k)
+                for (std::size_t k = i; own != 0 && k < first + looked_at; ++k)
                     for (std::size_t e = 0; e < dimensions; ++e)
                         sum -= (k == i ? 0.5 : 1) * own *
                                descent.responses().product(k - i, d, e) *
@@ -79,33 +107,40 @@ struct fixture {
         return sum / power;
     }
 
-    //! Of the unsure symbols, by all combinations of their labels.
+    //! use(labels, likelihood()) of all combinations of what is looked at.
+    template <typename used>
+    void visit_all(const used& use) const
+    {
+        std::vector<std::uint8_t> others(labels);
+        const auto visit = [&](const auto& self, std::size_t i) -> void {
+            if (i == first + looked_at)
+                return use(others, likelihood(others));
+            for (std::size_t m = 0; m < points.size(); ++m) {
+                others[i] = static_cast<std::uint8_t>(m);
+                self(self, i + 1);
+            }
+        };
+        visit(visit, first);
+    }
+
+    //! Posteriors of the symbols looked at.
     std::vector<double> by_brute_force() const
     {
         const std::size_t classes = points.size();
-        std::vector<double> found(unsure * classes);
-        std::vector<std::uint8_t> others(labels);
+        std::vector<double> found(looked_at * classes);
         double all = 0;
-        const auto visit = [&](const auto& self, std::size_t i) -> void {
-            if (i < unsure) {
-                for (std::size_t m = 0; m < classes; ++m) {
-                    others[first + i] = static_cast<std::uint8_t>(m);
-                    self(self, i + 1);
-                }
-                return;
-            }
-            const double likely = std::exp(likelihood(others));
+        visit_all([&](const auto& others, double gain) {
+            const double likely = std::exp(gain);
             all += likely;
-            for (std::size_t k = 0; k < unsure; ++k)
+            for (std::size_t k = 0; k < looked_at; ++k)
                 found[k * classes + others[first + k]] += likely;
-        };
-        visit(visit, 0);
+        });
         for (double& each : found)
             each /= all;
         return found;
     }
 
-    static constexpr std::size_t unsure = 4, first = around + 3;
+    static constexpr std::size_t looked_at = 4, first = around + 3;
     float power = 1;
     nonlinear_link received;
     label_descent descent;
@@ -118,36 +153,41 @@ struct fixture {
 
 BOOST_AUTO_TEST_SUITE(posteriors_of_labels)
 
+/* The largest of a draw's differences is a few thousandths mostly, since the noise is taken a little larger, and some
+ * 0.1 in one of fifty, where three labels change together. By single changes it is 0.07 to 0.15 on average. The mean of
+ * 64 has a deviation of at most 0.003. */
 BOOST_DATA_TEST_CASE(they_are_those_of_all_combinations, data::make(kinds), kind)
 {
     fixture link(kind);
     const std::size_t classes = link.points.size();
-    label_posteriors soft(link.received.symbols);
     std::vector<float> found(label_posteriors::block * classes);
-    soft.use(link.descent);
-    soft.find(link.labels.data(), link.matches.data(), window);
-    for (std::size_t i = 0; i < label_posteriors::block; ++i)
-        soft.write(i, &found[i * classes]);
-    const auto expected = link.by_brute_force();
-    double least_sure = 1;
-    for (std::size_t i = 0; i < fixture::unsure; ++i) {
-        std::vector<float> own(classes);
-        for (std::size_t m = 0; m < classes; ++m)
-            own[m] = static_cast<float>(expected[i * classes + m]);
-        const std::uint8_t label = link.labels[fixture::first + i];
-        label_posteriors::favour(label, own.data(), classes);
-        least_sure = std::min<double>(least_sure, own[label]);
-        const std::size_t at = fixture::first + i - around;
-        for (std::size_t m = 0; m < classes; ++m)
-            // Of QPSK, states that differ in a label two symbols ago are merged.
-            BOOST_TEST(std::abs(found[at * classes + m] - own[m]) <
-                       (kind.symbols == std::string("qpsk") ? 0.05 : 0.02));
+    constexpr int draws = 64;
+    double differs = 0, unsure = 0;
+    for (int draw = 0; draw < draws; ++draw) {
+        link.draw();
+        label_posteriors soft(link.received.symbols);
+        soft.use(link.descent);
+        soft.find(link.labels.data(), link.matches.data(), window);
+        for (std::size_t i = 0; i < label_posteriors::block; ++i) {
+            float* const own = &found[i * classes];
+            soft.write(i, own);
+            BOOST_TEST(std::max_element(own, own + classes) - own ==
+                       link.labels[around + i]);
+        }
+        const auto expected = link.by_brute_force();
+        double most = 0, least_sure = 1;
+        for (std::size_t i = 0; i < fixture::looked_at; ++i) {
+            const double* const own = &expected[i * classes];
+            const std::size_t at = fixture::first + i - around;
+            for (std::size_t m = 0; m < classes; ++m)
+                most = std::max(most, std::abs(found[at * classes + m] - own[m]));
+            least_sure = std::min(least_sure, own[link.labels[fixture::first + i]]);
+        }
+        differs += most / draws;
+        unsure += (1 - least_sure) / draws;
     }
-    BOOST_TEST(least_sure < 0.9);
-    for (std::size_t i = 0; i < label_posteriors::block; ++i) {
-        const float* const own = &found[i * classes];
-        BOOST_TEST(std::max_element(own, own + classes) - own == link.labels[around + i]);
-    }
+    BOOST_TEST(differs < 0.03);
+    BOOST_TEST(unsure > 0.07);
 }
 
 // Of symbols that were looked at before the noise rose: changes of their labels were hardly worth a look then.

@@ -49,8 +49,8 @@ BOOST_DATA_TEST_CASE(right_decisions_win_whoever_the_filter_was_fitted_to,
             total.second += votes.second;
         }
         BOOST_TEST(total.first + total.second > (batches - 7) * 12);
-        BOOST_TEST(total.second * 10 <=
-                   total.first); // 3 % at most, known to a fifth of that
+        // 3.6 % at most with a deviation of 0.6 %; of other senders up to 25 %, where two labels of PAM4 are sent.
+        BOOST_TEST(total.second * 10 <= total.first);
     }
 }
 
