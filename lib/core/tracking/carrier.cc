@@ -9,6 +9,7 @@
 namespace gr::adann::core {
 
 namespace {
+constexpr double most_left = 1; // radians: more is another symmetry's
 // From the middle of a step that is measured to that of what is rotated next, two halves of a step
 // further than these symbols.
 std::size_t steps_ahead(std::size_t behind)
@@ -126,16 +127,32 @@ carrier::compare(const float* expected, const float* rotated, std::size_t first)
 
 void carrier::measure(std::complex<double> sum, std::size_t first, bool uncertain)
 {
-    d_middle = first + step * d_sps / 2;
-    if (std::isfinite(std::abs(sum)) && std::abs(sum) > 0)
-        d_phases.measure(static_cast<float>(std::arg(sum)), uncertain);
-    else
-        d_phases.skip();
+    if (!std::isfinite(std::abs(sum)) || !(std::abs(sum) > 0))
+        return skip(first);
+    d_middle = middle_of(first);
+    d_phases.measure(static_cast<float>(std::arg(sum)), uncertain, uncertain);
+}
+
+void carrier::measure_uncertain(const float* expected,
+                                const float* rotated,
+                                std::size_t first,
+                                float power)
+{
+    const std::complex<double> taken_off =
+        std::complex<double>(rotation(middle_of(first))) * std::polar(1.0, -d_aside);
+    const std::complex<double> sum = compare(expected, rotated, first);
+    const double left = (sum * std::conj(taken_off)).imag() /
+                        (double{ power } * static_cast<double>(step * d_sps));
+    if (!std::isfinite(left))
+        return skip(first);
+    d_middle = middle_of(first);
+    const double phase = std::arg(taken_off) + std::clamp(left, -most_left, most_left);
+    d_phases.measure(wrapped(static_cast<float>(phase)), true);
 }
 
 void carrier::skip(std::size_t first)
 {
-    d_middle = first + step * d_sps / 2;
+    d_middle = middle_of(first);
     d_phases.skip();
 }
 

@@ -54,7 +54,7 @@ public:
     /*! Takes a step that was decided: step·sps complex samples from `first` on.
      * \param expected what is expected of them, interleaved
      * \param rotated they, as rotated back
-     * \param uncertain phase_bank's */
+     * \param uncertain whether these decisions are, of several phases that were tried */
     void measure(const float* expected,
                  const float* rotated,
                  std::size_t first,
@@ -64,6 +64,13 @@ public:
     }
     //! The same of sums of several streams that have one carrier.
     void measure(std::complex<double> sum, std::size_t first, bool uncertain = false);
+    /*! The same where posterior means are expected, as decisions are uncertain: what these leave is linear
+     * in a small phase, while the sum's own size is too noisy to divide by.
+     * \param power of an expected sample, mean square */
+    void measure_uncertain(const float* expected,
+                           const float* rotated,
+                           std::size_t first,
+                           float power);
     //! What a step tells: its argument is the phase, its absolute value the weight.
     std::complex<double>
     compare(const float* expected, const float* rotated, std::size_t first) const;
@@ -141,6 +148,8 @@ public:
     void state(archive& members, std::size_t first, std::size_t n);
 
 private:
+    std::size_t middle_of(std::size_t first) const { return first + step * d_sps / 2; }
+
     std::size_t d_sps;
     planes d_rotation;
     phase_bank d_phases;

@@ -68,13 +68,11 @@ void carrier_follower::move_back(const sample_history& history, std::size_t symb
  * but for some points. */
 bool carrier_follower::has_carrier(const learning_target& target, float residual) const
 {
-    // Of a step's phase, by the learnt noise alone; its mean over some 16 steps is not twice as much.
-    const float measured_variance = target.variance() / (2 * step);
     const float noise =
         std::max(2 * target.waveform().noise() * target.waveform().noise(), least_left);
     return d_turning || std::abs(d_settled.frequency) > slowest_line ||
            residual > more_than_noise * noise ||
-           d_search->search().is_worth(d_loop.spread() - 2 * measured_variance);
+           d_search->search().is_worth(d_loop.spread() - 2 * target.phase_variance(step));
 }
 
 void carrier_follower::search(sample_history& history,
@@ -87,7 +85,7 @@ void carrier_follower::search(sample_history& history,
     const std::size_t n = history.sample(step);
     const float* const samples = history.filtered(first);
     const double power = power_of(samples, n);
-    const bool searches = d_search && taken == step && !idle() &&
+    const bool searches = d_search && taken == step && !idle() && !target.blurs_phase() &&
                           has_carrier(target, residual) &&
                           phase_search::is_heard(power, n);
     if (!std::exchange(d_searching, searches) && searches)
@@ -162,11 +160,13 @@ void carrier_follower::measure(sample_history& history,
         const float* const expected = is_soft && target.hides_phase()
                                           ? target.aim_known(history, symbol, step)
                                           : target.aim(history, symbol, step, hard);
-        if (expected)
-            d_loop.measure(
-                expected, history.filtered(first), first, !hard && target.is_uncertain());
-        else
+        const float* const samples = history.filtered(first);
+        if (!expected)
             d_loop.skip(first);
+        else if (is_soft && target.is_uncertain())
+            d_loop.measure_uncertain(expected, samples, first, target.waveform().power());
+        else
+            d_loop.measure(expected, samples, first, !hard && target.is_uncertain());
     }
 }
 

@@ -91,7 +91,7 @@ float* learning_target::aim(const sample_history& history,
     float* const expected = expect(history.labels(symbol), n);
     if (d_slope > 0 && !hard)
         d_soft.aim(
-            history.decisions(symbol), n, std::min(d_turning, most_slope), expected);
+            history.decisions(symbol), n, std::min(d_turning, most_turning), expected);
     return expected;
 }
 

@@ -33,7 +33,9 @@ class learning_target
 {
 public:
     static constexpr float most_slope = 0.8f; //!< more would make too much of the noise
-    static constexpr float most_turning = 0.92f; //!< beyond it no phase is measured
+    //! From it on posterior means tell more about a phase than decisions at several phases do.
+    static constexpr float soft_turning = 0.5f;
+    static constexpr float most_turning = 14.0f / 15; //!< beyond it no phase is measured
 
     //! \param symbols of a stretch at most
     learning_target(std::shared_ptr<const expected_waveform> waveform,
@@ -47,8 +49,16 @@ public:
 
     //! Whether decisions have been uncertain, so that means in their place are aimed at.
     bool is_uncertain() const { return d_slope > 0; }
-    //! Whether posterior means turn with the estimates so far that a phase shows at less than a twelfth.
+    //! Whether posterior means turn with the estimates by half and more, so that a phase shows by half at most.
+    bool blurs_phase() const { return d_turning > soft_turning; }
+    //! Whether posterior means turn with the estimates so far that a phase shows at less than a fifteenth.
     bool hides_phase() const { return d_turning > most_turning; }
+    //! Variance of a phase that n symbols measure, radians², by the noise as learnt and what turns along.
+    float phase_variance(std::size_t n) const
+    {
+        return variance() /
+               (2 * static_cast<float>(n) * (1 - std::min(d_turning, most_turning)));
+    }
     //! Finds the posterior means of n symbols whose neighbours are decided.
     void soften(sample_history& history, std::size_t symbol, std::size_t n);
 

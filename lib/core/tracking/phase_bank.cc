@@ -12,9 +12,16 @@ namespace {
 constexpr float score_keep = 0.94f, lasting_keep = 1 - 1.0f / 512;
 // Log-likelihood ratio, of odds of ten thousand to one, for a phase that begins to move.
 constexpr float evidence = 9;
+constexpr float most_evidence = 100; // it counts no further
 constexpr float preference =
     2; // the same, of odds of seven to one, for a loop with more noise
 constexpr std::size_t least_steps = 8; // that tell a variance
+constexpr float all_noise = 1;         // no loop passes more
+// Standard deviations of a loop's noise that decisions are to tolerate, and before a phase begins to move:
+// a phase once lost does worse than one that rests.
+constexpr float deviations = 3, deviations_at_rest = 5;
+constexpr std::size_t steps_measured = 64; // in a row, before any counts as evidence
+constexpr std::size_t narrowest = 6;       // of the loops: it passes the least noise
 } // namespace
 
 float wrapped(float angle)
@@ -30,15 +37,24 @@ phase_bank::phase_bank(std::size_t ahead, float tolerated)
     reset();
 }
 
+// An α-β filter's noise is a closed form.
+phase_bank::loop phase_bank::make(float alpha, float beta)
+{
+    const float noise =
+        (2 * alpha * alpha + beta * (2 - 3 * alpha)) / (alpha * (4 - 2 * alpha - beta));
+    return { alpha, beta, noise, {}, {}, 0, 0, 0 };
+}
+
 void phase_bank::reset()
 {
     std::size_t i = 0;
     d_loops[i++] = {};
     for (const float theta : { 0.4f, 0.6f, 0.75f, 0.88f, 0.95f, 0.98f })
-        d_loops[i++] = { 1 - theta * theta, (1 - theta) * (1 - theta), {}, {}, 0, 0 };
+        d_loops[i++] = make(1 - theta * theta, (1 - theta) * (1 - theta));
     for (const float alpha : { 0.7f, 0.45f, 0.25f, 0.12f })
-        d_loops[i++] = { alpha, alpha * alpha / 32, {}, {}, 0, 0 };
-    d_steps = d_used = 0;
+        d_loops[i++] = make(alpha, alpha * alpha / 32);
+    d_steps = d_used = d_measured = 0;
+    d_most_noise = all_noise;
 }
 
 void phase_bank::set(const phase_line& line)
@@ -66,16 +82,27 @@ void phase_bank::turn(float slipped)
         }
 }
 
-void phase_bank::measure(float phase, bool uncertain)
+void phase_bank::measure(float phase, bool uncertain, bool searched)
 {
     d_uncertain = uncertain;
+    const float before = variance(); // none before the first steps
+    float at_rest = 0; // squared error of the first loop, which leaves the phase at zero
     for (auto& each : d_loops) {
-        const phase_line& before =
+        const phase_line& predicted =
             each.before[(d_steps + most_ahead - d_ahead) % most_ahead];
         const float ahead = static_cast<float>(d_ahead);
-        const float wrong = wrapped(phase - before.phase - ahead * before.growth);
+        const float wrong = wrapped(phase - predicted.phase - ahead * predicted.growth);
         each.score = score_keep * each.score + (1 - score_keep) * wrong * wrong;
         each.lasting += (1 - lasting_keep) * (wrong * wrong - each.lasting);
+        if (each.alpha == 0)
+            at_rest = wrong * wrong;
+        const bool weighs =
+            uncertain && idle() && d_measured >= steps_measured && before > 0;
+        each.evidence =
+            weighs ? std::clamp(each.evidence + (at_rest - wrong * wrong) / (2 * before),
+                                0.0f,
+                                most_evidence)
+                   : 0.0f;
         const float error = wrapped(phase - each.line.phase - each.line.growth);
         each.line.phase =
             wrapped(each.line.phase + each.line.growth + each.alpha * error);
@@ -83,11 +110,26 @@ void phase_bank::measure(float phase, bool uncertain)
         each.before[d_steps % most_ahead] = each.line;
     }
     ++d_steps;
-    const bool moves = leads(evidence, 0) || (uncertain && moves_slowly());
+    ++d_measured;
+    d_most_noise = all_noise;
+    if (const float noise = deviations * deviations * variance();
+        uncertain && !searched && noise > 0)
+        d_most_noise = std::min(d_tolerated * d_tolerated / noise, all_noise);
     if (d_steps < least_steps) // it goes on as it began
         d_used = idle() ? 0 : best_of(1);
-    else if (!idle() || moves)
+    else if (!idle() || (uncertain ? has_moved(evidence) : leads(evidence, 0)))
         d_used = uncertain ? steadiest() : best_of(0);
+}
+
+// Of a measurement: the least mean square of what a loop has predicted wrongly, over many steps.
+float phase_bank::variance() const
+{
+    float least = d_loops[0].lasting;
+    for (const auto& each : d_loops)
+        least = std::min(least, each.lasting);
+    // The mean began with zero.
+    return d_steps > 0 ? least / (1 - std::pow(lasting_keep, static_cast<float>(d_steps)))
+                       : 0;
 }
 
 // Whether the best loop but the resting one leads another by this log-likelihood ratio: errors of variance
@@ -98,19 +140,18 @@ bool phase_bank::leads(float ratio, std::size_t of) const
     return (1 + 2 * ratio / n) * d_loops[best_of(1)].score < d_loops[of].score;
 }
 
-// The same over many steps, as many as there were: most of these predict alike.
-bool phase_bank::moves_slowly() const
+bool phase_bank::has_moved(float ratio) const
 {
-    const float n =
-        (1 - std::pow(lasting_keep, static_cast<float>(d_steps))) / (1 - lasting_keep);
-    return d_loops[0].lasting >
-           (1 + 2 * evidence / n) * d_loops[best_of(1, &loop::lasting)].lasting;
+    constexpr float part = deviations / deviations_at_rest;
+    return std::any_of(d_loops.begin() + 1, d_loops.end(), [&](const loop& each) {
+        return each.noise <= part * part * d_most_noise && each.evidence > ratio;
+    });
 }
 
 bool phase_bank::may_move() const
 {
     return d_uncertain &&
-           (leads(preference, 0) || 16 * spread() > d_tolerated * d_tolerated);
+           (has_moved(preference) || 16 * spread() > d_tolerated * d_tolerated);
 }
 
 // The loop that has predicted best over many steps, or the latest ones where these surely say another.
@@ -120,18 +161,20 @@ std::size_t phase_bank::steadiest() const
     return leads(evidence, found) ? best_of(0) : found;
 }
 
-// Of the loops from `first` on, the one that has predicted best.
+// Of the loops from `first` on that may be used, the one that has predicted best.
 std::size_t phase_bank::best_of(std::size_t first, float loop::*score) const
 {
-    return std::min_element(
-               d_loops.begin() + first,
-               d_loops.end(),
-               [&](const auto& a, const auto& b) { return a.*score < b.*score; }) -
-           d_loops.begin();
+    std::size_t best = d_loops.size();
+    for (std::size_t i = first; i < d_loops.size(); ++i)
+        if (d_loops[i].noise <= d_most_noise &&
+            (best == d_loops.size() || d_loops[i].*score < d_loops[best].*score))
+            best = i;
+    return best < d_loops.size() ? best : narrowest;
 }
 
 void phase_bank::skip()
 {
+    d_measured = 0;
     for (auto& each : d_loops) {
         each.line.phase = wrapped(each.line.phase + each.line.growth);
         each.before[d_steps % most_ahead] = each.line;
@@ -149,10 +192,13 @@ void phase_bank::state(archive& members)
         members(name + ".growth", each.line.growth, -most, most);
         members(name + ".score", each.score, 0.0f, 100.0f);
         members(name + ".lasting", each.lasting, 0.0f, 100.0f);
+        members(name + ".evidence", each.evidence, 0.0f, most_evidence);
         members.numbers(
             name + ".before", &each.before[0].phase, { most_ahead, 2 }, -most, most);
     }
     members("uncertain", d_uncertain);
+    members("most_noise", d_most_noise, 0.0f, all_noise);
+    members("measured", d_measured);
     members("steps", d_steps);
     members("used", d_used);
     if (d_used >= d_loops.size())

@@ -30,11 +30,15 @@ struct phase_line {
  * last 16 steps is in use. From a phase that rests to one that moves it takes odds of ten thousand
  * to one: noise alone has each loop lead now and then.
  *
- * Of uncertain decisions a step tells little. There the loop that was best over some 512 steps is in use,
- * unless another one leads by odds of ten thousand to one over the latest 16; and a phase begins to move by
- * such odds over either.
+ * Uncertain decisions measure a phase with much noise, and hardly one that is wrong by more than they
+ * tolerate. There a loop is used only if they tolerate three standard deviations of the noise that it
+ * passes, and five for a phase to begin to move. Of these the loop is in use that was best over some 512 steps, unless another one leads by odds
+ * of ten thousand to one over the latest 16. A phase at rest begins to move once a loop has predicted
+ * better by such odds, over however many steps (Page's cumulative sum).
  *
- * Source: Brookner, Tracking and Kalman Filtering Made Easy, chapter 4 and 7. */
+ * Sources: Brookner, Tracking and Kalman Filtering Made Easy, chapter 4 and 7; the noise that a loop passes:
+ * Kalata, "The tracking index", IEEE Trans. Aerosp. Electron. Syst. 20, 1984; Page, "Continuous inspection
+ * schemes", Biometrika 41, 1954. */
 class phase_bank
 {
 public:
@@ -46,8 +50,9 @@ public:
 
     /*! Takes the next step's measurement.
      * \param phase radians, absolute: the rotation that was taken off, plus the residual phase
-     * \param uncertain whether its decisions are, and follow the loop in use: then noise counts */
-    void measure(float phase, bool uncertain = false);
+     * \param uncertain whether its decisions are
+     * \param searched whether they were decided at several phases: then any loop may be used */
+    void measure(float phase, bool uncertain = false, bool searched = false);
     //! Nothing was measured in the next step.
     void skip();
     void reset();
@@ -77,21 +82,27 @@ public:
 private:
     struct loop {
         float alpha, beta;
+        float noise; // variance of its phase over that of a measurement
         phase_line line;
         std::array<phase_line, most_ahead> before; // of the latest steps, in turn
-        float score;   // mean square of what it predicted wrongly
-        float lasting; // the same over many steps
+        float score;    // mean square of what it predicted wrongly
+        float lasting;  // the same over many steps
+        float evidence; // cumulative sum of its log-likelihood ratio to a phase at rest
     };
+    static loop make(float alpha, float beta);
+    float variance() const;
     std::size_t best_of(std::size_t first, float loop::*score = &loop::score) const;
     std::size_t steadiest() const;
     bool leads(float evidence, std::size_t of) const;
-    bool moves_slowly() const;
+    bool has_moved(float evidence) const;
 
     std::array<loop, 11> d_loops;
     std::size_t d_ahead;
     float d_tolerated;
     bool d_uncertain = false; // in the latest step that was measured
+    float d_most_noise;       // of a loop that may be used
     std::size_t d_steps = 0;
+    std::size_t d_measured = 0; // in a row
     std::size_t d_used = 0;
 };
 

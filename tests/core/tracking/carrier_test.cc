@@ -135,4 +135,73 @@ BOOST_AUTO_TEST_CASE(of_a_steady_phase_a_narrow_loop_is_in_use)
     BOOST_TEST(wrong / (steps / 2) < 0.04 * 0.2 * 0.2);
 }
 
+/* A phase that walks, of 8PSK with one wrong symbol in seven: decisions show it periodically, and a loop that
+ * passes much noise slips to the next symmetry. A closed form for loops alike says that one of α = 0.12 has
+ * an error of 0.1 rad, so that an eighth of a turn, 0.39 rad, is passed rarely. */
+BOOST_AUTO_TEST_CASE(loops_that_pass_too_much_noise_are_not_used)
+{
+    constexpr float step = 0.031f, noise = 0.22f,
+                    symmetry = 2 * static_cast<float>(M_PI) / 8;
+    std::size_t slips = 0;
+    for (unsigned seed = 0; seed < 10; ++seed) {
+        std::mt19937 random(seed);
+        std::normal_distribution<float> normal;
+        phase_bank bank(2, 0.38f);
+        bank.set({ 0, 0 });
+        float phase = 0, turned = 0;
+        for (int k = 0; k < 10'000; ++k) {
+            phase = wrapped(phase + step * normal(random));
+            const float predicted = bank.in_use().phase + 2 * bank.in_use().growth;
+            const float off =
+                std::sin(8 * (phase - predicted)) / 8 + noise * normal(random);
+            bank.measure(wrapped(predicted + off), true);
+            const float aside = wrapped(bank.in_use().phase - phase - turned);
+            if (k > 1000 && std::abs(aside) > 0.75f * symmetry) {
+                ++slips;
+                turned = symmetry * std::nearbyint((aside + turned) / symmetry);
+            }
+        }
+    }
+    BOOST_TEST_MESSAGE("slips: " << slips);
+    BOOST_TEST(slips < 100u);
+}
+
+// What a step of posterior means leaves is its quadrature part over the power that is expected, whatever the size
+// of the sum, within a radian.
+BOOST_AUTO_TEST_CASE(what_uncertain_decisions_leave_is_linear_in_the_phase)
+{
+    constexpr std::size_t sps = 2, n = carrier::step * sps;
+    constexpr float power = 1.5f;
+    std::mt19937 random(5);
+    std::normal_distribution<float> normal;
+    std::vector<float> expected(2 * n), samples(2 * n);
+    carrier tracked(n, sps, 9, 0.7f); // two steps ahead
+    tracked.begin(0, 0.1, 0);
+    phase_bank bank(2, 0.7f);
+    bank.set({ 0.1f, 0 });
+    float furthest = 0;
+    for (int k = 0; k < 200; ++k) {
+        tracked.prepare(0, n);
+        double quadrature = 0;
+        for (std::size_t i = 0; i < 2 * n; i += 2) {
+            const std::complex<float> mean(0.2f + normal(random), 0.2f + normal(random));
+            const std::complex<float> sample(1 + normal(random), normal(random));
+            expected[i] = mean.real();
+            expected[i + 1] = mean.imag();
+            samples[i] = sample.real();
+            samples[i + 1] = sample.imag();
+            const auto turned =
+                tracked.rotation(i / 2) * std::conj(tracked.rotation(n / 2));
+            quadrature += (sample * std::conj(mean) * turned).imag();
+        }
+        const double left = std::clamp(quadrature / (power * n), -1.0, 1.0);
+        const float taken_off = std::arg(tracked.rotation(n / 2));
+        bank.measure(wrapped(taken_off + static_cast<float>(left)), true);
+        tracked.measure_uncertain(expected.data(), samples.data(), 0, power);
+        furthest =
+            std::max(furthest, std::abs(wrapped(tracked.phase() - bank.in_use().phase)));
+    }
+    BOOST_TEST(furthest < 1e-4f);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
