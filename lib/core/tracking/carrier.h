@@ -54,7 +54,7 @@ public:
     /*! Takes a step that was decided: step·sps complex samples from `first` on.
      * \param expected what is expected of them, interleaved
      * \param rotated they, as rotated back
-     * \param uncertain whether these decisions are, of several phases that were tried */
+     * \param uncertain whether the stream's decisions are, and these known or chosen at several phases */
     void measure(const float* expected,
                  const float* rotated,
                  std::size_t first,

@@ -157,13 +157,14 @@ void carrier_follower::measure(sample_history& history,
         const bool is_soft = !d_searching && !hard;
         if (is_soft)
             target.soften(history, symbol, step);
-        const float* const expected = is_soft && target.hides_phase()
+        const bool known_only = is_soft && target.hides_phase();
+        const float* const expected = known_only
                                           ? target.aim_known(history, symbol, step)
                                           : target.aim(history, symbol, step, hard);
         const float* const samples = history.filtered(first);
         if (!expected)
             d_loop.skip(first);
-        else if (is_soft && target.is_uncertain())
+        else if (is_soft && !known_only && target.is_uncertain())
             d_loop.measure_uncertain(expected, samples, first, target.waveform().power());
         else
             d_loop.measure(expected, samples, first, !hard && target.is_uncertain());

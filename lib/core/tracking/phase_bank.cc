@@ -82,7 +82,7 @@ void phase_bank::turn(float slipped)
         }
 }
 
-void phase_bank::measure(float phase, bool uncertain, bool searched)
+void phase_bank::measure(float phase, bool uncertain, bool labelled)
 {
     d_uncertain = uncertain;
     const float before = variance(); // none before the first steps
@@ -96,13 +96,13 @@ void phase_bank::measure(float phase, bool uncertain, bool searched)
         each.lasting += (1 - lasting_keep) * (wrong * wrong - each.lasting);
         if (each.alpha == 0)
             at_rest = wrong * wrong;
-        const bool weighs =
-            uncertain && idle() && d_measured >= steps_measured && before > 0;
-        each.evidence =
-            weighs ? std::clamp(each.evidence + (at_rest - wrong * wrong) / (2 * before),
-                                0.0f,
-                                most_evidence)
-                   : 0.0f;
+        if (!uncertain || !idle())
+            each.evidence = 0;
+        else if (before > 0 && (labelled || d_measured >= steps_measured))
+            each.evidence =
+                std::clamp(each.evidence + (at_rest - wrong * wrong) / (2 * before),
+                           0.0f,
+                           most_evidence);
         const float error = wrapped(phase - each.line.phase - each.line.growth);
         each.line.phase =
             wrapped(each.line.phase + each.line.growth + each.alpha * error);
@@ -113,7 +113,7 @@ void phase_bank::measure(float phase, bool uncertain, bool searched)
     ++d_measured;
     d_most_noise = all_noise;
     if (const float noise = deviations * deviations * variance();
-        uncertain && !searched && noise > 0)
+        uncertain && !labelled && noise > 0)
         d_most_noise = std::min(d_tolerated * d_tolerated / noise, all_noise);
     if (d_steps < least_steps) // it goes on as it began
         d_used = idle() ? 0 : best_of(1);

@@ -51,8 +51,9 @@ public:
     /*! Takes the next step's measurement.
      * \param phase radians, absolute: the rotation that was taken off, plus the residual phase
      * \param uncertain whether its decisions are
-     * \param searched whether they were decided at several phases: then any loop may be used */
-    void measure(float phase, bool uncertain = false, bool searched = false);
+     * \param labelled whether it is of known symbols, or of labels chosen at several phases: then any loop
+     * may be used */
+    void measure(float phase, bool uncertain = false, bool labelled = false);
     //! Nothing was measured in the next step.
     void skip();
     void reset();
