@@ -268,6 +268,25 @@ BOOST_AUTO_TEST_CASE(behind_the_last_label_another_stream_begins)
     BOOST_TEST((link.refine(stream, 100) == labels));
 }
 
+// Labels from `first` on of a stream from `begin` on; the signal is not known in five batches before `back`.
+static std::vector<std::uint8_t>
+refine_part(fixture& link, std::size_t begin, std::size_t first, std::size_t back = 0)
+{
+    refined_stream stream(link.received.symbols, link.received.trained);
+    stream.continue_at(begin % refined_stream::block);
+    std::vector<std::uint8_t> labels(fixture::symbols);
+    std::size_t written = begin;
+    for (std::size_t done = begin, n; done < fixture::symbols; done += n) {
+        n = std::min(batch - done % batch, fixture::symbols - done);
+        feature_view view = link.received.view(done);
+        view.count = n;
+        link.signal.number = 1 + done / batch;
+        link.signal.known = done + 5 * batch < back || done >= back;
+        written += stream.take(view, &link.decided[done], link.signal, &labels[written]);
+    }
+    return std::vector(labels.begin() + first, labels.begin() + written);
+}
+
 // As after a checkpoint, and after a signal that was another one: what came before is not known, and
 // the refinement is found anew with each batch. The first hundred labels or so have no past.
 BOOST_DATA_TEST_CASE(a_stream_that_goes_on_is_refined_as_the_whole,
@@ -275,28 +294,12 @@ BOOST_DATA_TEST_CASE(a_stream_that_goes_on_is_refined_as_the_whole,
                      kind)
 {
     fixture link(kind);
-    std::size_t back = 0;
-    // Labels from `first` on of a stream from `begin` on.
-    const auto refine = [&](std::size_t begin, std::size_t first, bool is_away) {
-        refined_stream stream(link.received.symbols, link.received.trained);
-        stream.continue_at(begin % refined_stream::block);
-        std::vector<std::uint8_t> labels(fixture::symbols);
-        std::size_t written = begin;
-        for (std::size_t done = begin, n; done < fixture::symbols; done += n) {
-            n = std::min(batch - done % batch, fixture::symbols - done);
-            feature_view view = link.received.view(done);
-            view.count = n;
-            link.signal.number = 1 + done / batch;
-            link.signal.known = !is_away || done < back - 5 * batch || done >= back;
-            written +=
-                stream.take(view, &link.decided[done], link.signal, &labels[written]);
-        }
-        return std::vector(labels.begin() + first, labels.begin() + written);
-    };
     for (const std::size_t begin : { 10 * batch, 10 * batch + 7, 10 * batch + 8 })
-        BOOST_TEST((refine(begin, begin + 150, false) == refine(0, begin + 150, false)));
-    for (back = 8 * batch; back < 30 * batch; back += batch)
-        BOOST_TEST((refine(back - batch, back, true) == refine(0, back, true)));
+        BOOST_TEST(
+            (refine_part(link, begin, begin + 150) == refine_part(link, 0, begin + 150)));
+    for (std::size_t back = 8 * batch; back < 30 * batch; back += batch)
+        BOOST_TEST((refine_part(link, back - batch, back, back) ==
+                    refine_part(link, 0, back, back)));
 }
 
 BOOST_AUTO_TEST_CASE(a_longer_delay_changes_nothing_else)
