@@ -164,7 +164,7 @@ void carrier_follower::measure(sample_history& history,
         const float* const samples = history.filtered(first);
         if (!expected)
             d_loop.skip(first);
-        else if (is_soft && !known_only && target.is_uncertain())
+        else if (is_soft && !known_only && target.blurs_phase())
             d_loop.measure_uncertain(expected, samples, first, target.waveform().power());
         else
             d_loop.measure(expected, samples, first, !hard && target.is_uncertain());
