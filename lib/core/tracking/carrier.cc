@@ -125,18 +125,18 @@ carrier::compare(const float* expected, const float* rotated, std::size_t first)
     return d_aside == 0 ? sum : sum * std::polar(1.0, -d_aside);
 }
 
-void carrier::measure(std::complex<double> sum, std::size_t first, bool uncertain)
+void carrier::measure(std::complex<double> sum, std::size_t first, phase_reference by)
 {
     if (!std::isfinite(std::abs(sum)) || !(std::abs(sum) > 0))
         return skip(first);
     d_middle = middle_of(first);
-    d_phases.measure(static_cast<float>(std::arg(sum)), uncertain, uncertain);
+    d_phases.measure(static_cast<float>(std::arg(sum)), by);
 }
 
-void carrier::measure_uncertain(const float* expected,
-                                const float* rotated,
-                                std::size_t first,
-                                float power)
+void carrier::measure_by_means(const float* expected,
+                               const float* rotated,
+                               std::size_t first,
+                               float power)
 {
     const std::complex<double> taken_off =
         std::complex<double>(rotation(middle_of(first))) * std::polar(1.0, -d_aside);
@@ -147,7 +147,7 @@ void carrier::measure_uncertain(const float* expected,
         return skip(first);
     d_middle = middle_of(first);
     const double phase = std::arg(taken_off) + std::clamp(left, -most_left, most_left);
-    d_phases.measure(wrapped(static_cast<float>(phase)), true);
+    d_phases.measure(wrapped(static_cast<float>(phase)), phase_reference::means);
 }
 
 void carrier::skip(std::size_t first)

@@ -54,23 +54,25 @@ public:
     /*! Takes a step that was decided: step·sps complex samples from `first` on.
      * \param expected what is expected of them, interleaved
      * \param rotated they, as rotated back
-     * \param uncertain whether the stream's decisions are, and these known or chosen at several phases */
+     * \param by decisions, or labels in an uncertain stream */
     void measure(const float* expected,
                  const float* rotated,
                  std::size_t first,
-                 bool uncertain = false)
+                 phase_reference by = phase_reference::decisions)
     {
-        measure(compare(expected, rotated, first), first, uncertain);
+        measure(compare(expected, rotated, first), first, by);
     }
     //! The same of sums of several streams that have one carrier.
-    void measure(std::complex<double> sum, std::size_t first, bool uncertain = false);
+    void measure(std::complex<double> sum,
+                 std::size_t first,
+                 phase_reference by = phase_reference::decisions);
     /*! The same where posterior means are expected, as decisions are uncertain: what these leave is linear
      * in a small phase, while the sum's own size is too noisy to divide by.
      * \param power of an expected sample, mean square */
-    void measure_uncertain(const float* expected,
-                           const float* rotated,
-                           std::size_t first,
-                           float power);
+    void measure_by_means(const float* expected,
+                          const float* rotated,
+                          std::size_t first,
+                          float power);
     //! What a step tells: its argument is the phase, its absolute value the weight.
     std::complex<double>
     compare(const float* expected, const float* rotated, std::size_t first) const;

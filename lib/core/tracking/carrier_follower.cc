@@ -165,9 +165,13 @@ void carrier_follower::measure(sample_history& history,
         if (!expected)
             d_loop.skip(first);
         else if (is_soft && !known_only && target.blurs_phase())
-            d_loop.measure_uncertain(expected, samples, first, target.waveform().power());
+            d_loop.measure_by_means(expected, samples, first, target.waveform().power());
         else
-            d_loop.measure(expected, samples, first, !hard && target.is_uncertain());
+            d_loop.measure(expected,
+                           samples,
+                           first,
+                           !hard && target.is_uncertain() ? phase_reference::labels
+                                                          : phase_reference::decisions);
     }
 }
 

@@ -21,7 +21,6 @@ constexpr float all_noise = 1;         // no loop passes more
 // a phase once lost does worse than one that rests.
 constexpr float deviations = 3, deviations_at_rest = 5;
 constexpr std::size_t steps_measured = 64; // in a row, before any counts as evidence
-constexpr std::size_t narrowest = 6;       // of the loops: it passes the least noise
 } // namespace
 
 float wrapped(float angle)
@@ -53,6 +52,10 @@ void phase_bank::reset()
         d_loops[i++] = make(1 - theta * theta, (1 - theta) * (1 - theta));
     for (const float alpha : { 0.7f, 0.45f, 0.25f, 0.12f })
         d_loops[i++] = make(alpha, alpha * alpha / 32);
+    d_least_noise = all_noise;
+    for (const loop& each : d_loops)
+        if (each.alpha > 0)
+            d_least_noise = std::min(d_least_noise, each.noise);
     d_steps = d_used = d_measured = 0;
     d_most_noise = all_noise;
 }
@@ -82,9 +85,9 @@ void phase_bank::turn(float slipped)
         }
 }
 
-void phase_bank::measure(float phase, bool uncertain, bool labelled)
+void phase_bank::measure(float phase, phase_reference by)
 {
-    d_uncertain = uncertain;
+    d_uncertain = by != phase_reference::decisions;
     const float before = variance(); // none before the first steps
     float at_rest = 0; // squared error of the first loop, which leaves the phase at zero
     for (auto& each : d_loops) {
@@ -96,9 +99,10 @@ void phase_bank::measure(float phase, bool uncertain, bool labelled)
         each.lasting += (1 - lasting_keep) * (wrong * wrong - each.lasting);
         if (each.alpha == 0)
             at_rest = wrong * wrong;
-        if (!uncertain || !idle())
+        if (!d_uncertain || !idle())
             each.evidence = 0;
-        else if (before > 0 && (labelled || d_measured >= steps_measured))
+        else if (before > 0 &&
+                 (by == phase_reference::labels || d_measured >= steps_measured))
             each.evidence =
                 std::clamp(each.evidence + (at_rest - wrong * wrong) / (2 * before),
                            0.0f,
@@ -113,12 +117,13 @@ void phase_bank::measure(float phase, bool uncertain, bool labelled)
     ++d_measured;
     d_most_noise = all_noise;
     if (const float noise = deviations * deviations * variance();
-        uncertain && !labelled && noise > 0)
-        d_most_noise = std::min(d_tolerated * d_tolerated / noise, all_noise);
+        by == phase_reference::means && noise > 0)
+        d_most_noise =
+            std::clamp(d_tolerated * d_tolerated / noise, d_least_noise, all_noise);
     if (d_steps < least_steps) // it goes on as it began
         d_used = idle() ? 0 : best_of(1);
-    else if (!idle() || (uncertain ? has_moved(evidence) : leads(evidence, 0)))
-        d_used = uncertain ? steadiest() : best_of(0);
+    else if (!idle() || (d_uncertain ? has_moved(evidence) : leads(evidence, 0)))
+        d_used = d_uncertain ? steadiest() : best_of(0);
 }
 
 // Of a measurement: the least mean square of what a loop has predicted wrongly, over many steps.
@@ -169,7 +174,7 @@ std::size_t phase_bank::best_of(std::size_t first, float loop::*score) const
         if (d_loops[i].noise <= d_most_noise &&
             (best == d_loops.size() || d_loops[i].*score < d_loops[best].*score))
             best = i;
-    return best < d_loops.size() ? best : narrowest;
+    return best;
 }
 
 void phase_bank::skip()

@@ -19,6 +19,13 @@ struct phase_line {
     float growth = 0;
 };
 
+//! What a phase was measured with.
+enum class phase_reference {
+    decisions, //!< that are sure
+    labels, //!< known, or chosen at several phases, where the stream's decisions are uncertain
+    means //!< posterior means in place of uncertain decisions
+};
+
 /*! Decision-directed phase loops of second order, which compete.
  *
  * A measurement is the phase of the samples of a step over the waveform that is expected
@@ -51,10 +58,8 @@ public:
 
     /*! Takes the next step's measurement.
      * \param phase radians, absolute: the rotation that was taken off, plus the residual phase
-     * \param uncertain whether its decisions are
-     * \param labelled whether it is of known symbols, or of labels chosen at several phases: then any loop
-     * may be used */
-    void measure(float phase, bool uncertain = false, bool labelled = false);
+     * \param by noise counts of all but decisions, and limits the loops where it is of means */
+    void measure(float phase, phase_reference by = phase_reference::decisions);
     //! Nothing was measured in the next step.
     void skip();
     void reset();
@@ -102,6 +107,7 @@ private:
     std::size_t d_ahead;
     float d_tolerated;
     bool d_uncertain = false; // in the latest step that was measured
+    float d_least_noise;      // of the quietest loop, which may always be used
     float d_most_noise;       // of a loop that may be used
     std::size_t d_steps = 0;
     std::size_t d_measured = 0; // in a row

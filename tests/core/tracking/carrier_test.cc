@@ -107,11 +107,12 @@ BOOST_AUTO_TEST_CASE(a_slow_phase_is_found_though_a_step_hardly_shows_it)
         std::normal_distribution<float> normal(0, noise);
         phase_bank bank(2, 0.38f);
         for (int step = 0; step < 2000; ++step) // a link without a carrier
-            bank.measure(normal(random), true);
+            bank.measure(normal(random), phase_reference::means);
         BOOST_TEST(bank.idle());
         float phase = 0;
         while (bank.idle() && phase < 1)
-            bank.measure(std::sin(8 * (phase += 1e-3f)) / 8 + normal(random), true);
+            bank.measure(std::sin(8 * (phase += 1e-3f)) / 8 + normal(random),
+                         phase_reference::means);
         BOOST_TEST(phase < 0.31f);
     }
 }
@@ -127,7 +128,7 @@ BOOST_AUTO_TEST_CASE(of_a_steady_phase_a_narrow_loop_is_in_use)
     double wrong = 0;
     constexpr int steps = 20'000;
     for (int step = 0; step < steps; ++step) {
-        bank.measure(wrapped(phase += 1e-3f) + normal(random), true);
+        bank.measure(wrapped(phase += 1e-3f) + normal(random), phase_reference::means);
         const float off = wrapped(bank.in_use().phase - phase);
         wrong += step < steps / 2 ? 0 : off * off;
     }
@@ -154,7 +155,7 @@ BOOST_AUTO_TEST_CASE(loops_that_pass_too_much_noise_are_not_used)
             const float predicted = bank.in_use().phase + 2 * bank.in_use().growth;
             const float off =
                 std::sin(8 * (phase - predicted)) / 8 + noise * normal(random);
-            bank.measure(wrapped(predicted + off), true);
+            bank.measure(wrapped(predicted + off), phase_reference::means);
             const float aside = wrapped(bank.in_use().phase - phase - turned);
             if (k > 1000 && std::abs(aside) > 0.75f * symmetry) {
                 ++slips;
@@ -196,8 +197,9 @@ BOOST_AUTO_TEST_CASE(what_uncertain_decisions_leave_is_linear_in_the_phase)
         }
         const double left = std::clamp(quadrature / (power * n), -1.0, 1.0);
         const float taken_off = std::arg(tracked.rotation(n / 2));
-        bank.measure(wrapped(taken_off + static_cast<float>(left)), true);
-        tracked.measure_uncertain(expected.data(), samples.data(), 0, power);
+        bank.measure(wrapped(taken_off + static_cast<float>(left)),
+                     phase_reference::means);
+        tracked.measure_by_means(expected.data(), samples.data(), 0, power);
         furthest =
             std::max(furthest, std::abs(wrapped(tracked.phase() - bank.in_use().phase)));
     }
