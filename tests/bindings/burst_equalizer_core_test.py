@@ -131,6 +131,16 @@ def test_nothing_is_kept_from_one_burst_to_the_next():
         np.testing.assert_array_equal(found, expected)
 
 
+def test_a_burst_without_a_usable_known_symbol_has_nothing_of_the_one_before():
+    frame = FRAMES["TETRA"]
+    once, again = equalizer(frame), equalizer(frame)
+    before, burst = (around(frame.receive(14, seed)[0], frame, once.reach) for seed in range(2))
+    burst[frame.SPS * np.flatnonzero(frame.known < 255) + once.reach] = np.nan
+    once.equalize(before, frame.known)
+    for found, expected in zip(once.equalize(burst, frame.known), again.equalize(burst, frame.known)):
+        np.testing.assert_array_equal(found, expected)
+
+
 @pytest.mark.parametrize("samples, known, message", [
     (41, 16, "samples' size is 41, allowed: 43"),
     (43, 0, "known's size is 0, allowed: (N,), one label of each symbol, 255 where not known"),

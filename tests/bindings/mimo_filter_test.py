@@ -44,10 +44,11 @@ def labels_for(name, count, seed, transmitters=2):
 
 
 @functools.lru_cache
-def model_of(name):
+def model_of(name, snr=None):
     """A slicer, and the waveform of one transmitter alone through the link's pulses, in its noise."""
     labels = labels_for(name, 20000, 1)
-    snr = {"16qam": 18, "64qam": 27}.get(name, 12)
+    if snr is None:
+        snr = {"16qam": 18, "64qam": 27}.get(name, 12)
     samples = DualPolarizationLink(name, angle=0, delay=0, snr=snr).receive(labels, 1)
     model = core.model(slicer(name), SPS, HALF_WINDOW, True, name)
     model.waveform = core.expected_waveform.fit(core.constellation(name), rows(samples[0]), labels[0])
@@ -119,6 +120,19 @@ def test_follows_polarisations_that_turn(turning):
     assert np.argmin(rates, axis=1).tolist() == [0, 1]  # each stays where it was told
     assert rates.min(axis=1).max() < 5e-3
     assert [each.starts for each in filter.status] == [1, 1]
+
+
+@pytest.mark.parametrize("name, snr", [("qpsk", 4), ("16qam", 11)])
+def test_trained_noise_is_no_loss(name, snr):
+    """Where a tenth of the symbols is wrong, or more, as when the model was trained."""
+    labels = labels_for(name, 32768, 6)
+    samples = DualPolarizationLink(name, angle=0.4, snr=snr).receive(labels, 6)
+    filter = core.mimo_filter(model_of(name, snr))
+    filter.start(samples[:, :8192], labels[:, :4096])
+    rates, _ = errors(filter.run(samples)[:, 8192:], filter.delay, labels[:, 4096:], name)
+    assert np.argmin(rates, axis=1).tolist() == [0, 1]
+    assert 0.05 < rates.min(axis=1).max() < 0.35
+    assert [(each.found, each.starts) for each in filter.status] == [(True, 1)] * 2
 
 
 @pytest.mark.parametrize("name, snr", [("qpsk", 12), ("16qam", 20)])

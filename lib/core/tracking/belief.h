@@ -7,7 +7,9 @@
 #pragma once
 
 #include "core/signal/constellation.h"
+#include "core/signal/expected_waveform.h"
 
+#include <algorithm>
 #include <cstddef>
 
 namespace gr::adann::core {
@@ -20,8 +22,18 @@ inline float left_at_random(const constellation& symbols, std::size_t dimensions
     return h * h / 3 * static_cast<float>(dimensions);
 }
 
-//! A stream whose residual exceeds this part of it is lost, if it knows nothing of its noise.
-constexpr float lost_part = 0.75f;
+/*! Mean square of a sample beyond which a stream is lost: the noise that the model learnt, and a part of
+ * what decisions at random leave; but more than the noise itself scatters: over the nine blocks that a
+ * residual is averaged over by 1/24, or 1/17 of float samples. A third is 8 or 6 of these. */
+inline float lost_limit(const expected_waveform& waveform,
+                        const constellation& symbols,
+                        float part = 0.75f)
+{
+    const std::size_t dimensions = waveform.is_complex() ? 2 : 1;
+    const float noise =
+        waveform.noise() * waveform.noise() * static_cast<float>(dimensions);
+    return noise + std::max(part * left_at_random(symbols, dimensions), noise / 3);
+}
 
 /*! Whether labels are believed in place of others: by half of what these leave. */
 template <typename number>

@@ -163,6 +163,7 @@ void burst_equalizer::load(const std::complex<float>* samples,
         d_usable[i] = is_usable(samples + i * d_sps, d_taps);
     }
     d_symbols.load(known, d_usable, n);
+    d_fit.reset();
 }
 
 // The frequencies that explain known symbols best, a tenth of a cycle in the run between two, and

@@ -57,6 +57,12 @@ burst_fit::burst_fit(std::size_t unknowns, std::size_t middle)
 {
 }
 
+void burst_fit::reset()
+{
+    std::fill(d_taps.begin(), d_taps.end(), 0);
+    d_hypothesis = d_ridge = 0;
+}
+
 // λD's diagonal.
 void burst_fit::set_load(const burst_sums& sums, double ridge)
 {

@@ -55,13 +55,17 @@ public:
     /*! \param sums R, e and n; p is not looked at
      * \param wanted (unknowns, count): a p for each hypothesis
      * \param search values of λ that are tried
-     * \returns the error of the best one; infinite where R is singular */
+     * \returns the error of the best one; infinite where R is singular: then the
+     * hypothesis and its taps are those of the call before */
     double best(const burst_sums& sums,
                 const std::vector<number>& wanted,
                 std::size_t count,
                 ridge_search search);
     std::size_t hypothesis() const { return d_hypothesis; }    //!< the best one
     const std::vector<number>& taps() const { return d_taps; } //!< its taps
+
+    //! Another burst comes: nothing of the one before stays.
+    void reset();
 
     //! Taps with this λ of p itself; false if R is singular.
     bool solve(const burst_sums& sums, double ridge, std::vector<number>& taps);

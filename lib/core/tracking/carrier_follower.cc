@@ -175,6 +175,12 @@ void carrier_follower::measure(sample_history& history,
     }
 }
 
+void carrier_follower::skip(const sample_history& history, std::size_t taken)
+{
+    for (std::size_t left = taken; left > 0; left -= step)
+        d_loop.skip(history.owned(history.latest(left)));
+}
+
 void carrier_follower::look_back(const sample_history& history,
                                  const network_decider& decides,
                                  std::size_t taken,

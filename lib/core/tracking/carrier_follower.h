@@ -78,6 +78,8 @@ public:
                  learning_target& target,
                  std::size_t taken,
                  bool hard);
+    //! Leaves out those of `taken` symbols.
+    void skip(const sample_history& history, std::size_t taken);
     //! \param in_use whether the stream's decisions are those behind the filter
     void look_back(const sample_history& history,
                    const network_decider& decides,

@@ -6,8 +6,11 @@
  */
 #pragma once
 
+#include "core/files/archive.h"
+
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace gr::adann::core {
@@ -25,6 +28,13 @@ struct displacement {
         return later == other.later && turned == other.turned;
     }
     bool none() const { return *this == displacement{}; }
+
+    //! \param prefix of the members' names
+    void state(archive& members, const std::string& prefix, std::size_t symmetries)
+    {
+        members(prefix + "later", later, -most_late, most_late);
+        members(prefix + "turned", turned, std::size_t{ 0 }, symmetries - 1);
+    }
 };
 
 //! Of n labels, how many others are the same after a symmetry of the constellation.

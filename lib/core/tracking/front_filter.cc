@@ -202,8 +202,12 @@ void front_filter::hold(const std::uint8_t* labels, std::size_t n)
     carrier_follower* const carrier = d_stream.follower();
     if (carrier)
         carrier->stop_searching();
-    if (note(labels, nullptr, n))
-        carrier->measure(d_stream.history, d_stream.target, d_pace.step, is_hard());
+    if (note(labels, nullptr, n)) {
+        if (d_recovery.is_used())
+            carrier->measure(d_stream.history, d_stream.target, d_pace.step, is_hard());
+        else // these labels are not those of filtered samples
+            carrier->skip(d_stream.history, d_pace.step);
+    }
     due();
 }
 

@@ -125,19 +125,20 @@ void interfering_tone::follow()
     const number wrong = d_sum * (2 / dimensions) / double{ block };
     const double power = d_after / block;
     d_amplitude += part * wrong;
+    const double tone = std::norm(d_amplitude) * dimensions / 2;
+    if (d_blocks <= 4)
+        d_gain = tone;
+    else
+        d_gain += ((d_before - d_after) / block - d_gain) / remembered;
+    d_sum = d_before = d_after = 0;
+    d_count = 0;
+    d_turn /= std::abs(d_turn);
+    if (d_gain < 0 || tone <= least / dimensions * power) // equal in silence
+        return reset();
     // Critically damped: β = α² / 4. The first blocks tell a phase, none tells how it grows.
     if (d_blocks > 4)
         d_growth +=
             part * part / 4 * std::clamp((wrong / d_amplitude).imag(), -1.0, 1.0) / block;
-    d_gain += ((d_before - d_after) / block - d_gain) / remembered;
-    const double tone = std::norm(d_amplitude) * dimensions / 2;
-    if (d_blocks <= 4)
-        d_gain = tone;
-    d_sum = d_before = d_after = 0;
-    d_count = 0;
-    d_turn /= std::abs(d_turn);
-    if (d_gain < 0 || tone < least / dimensions * power)
-        reset();
 }
 
 // A line in the samples seen, by their periodogram behind a Hann window.

@@ -62,7 +62,8 @@ mimo_filter::mimo_filter(const model& behind, const mimo_filter_settings& settin
       d_symbols(behind.symbols),
       d_window(behind.window),
       d_half_window(behind.half_window),
-      d_chance(left_at_random(d_symbols, 2)),
+      d_lost(lost_limit(d_waveform, d_symbols)),
+      d_doubtful(lost_limit(d_waveform, d_symbols, doubtful)),
       d_power(d_symbols),
       d_taps(odd_taps(checked(settings, behind).length, behind.sps)),
       d_delay(whole_symbols(reach(), behind.sps)),
@@ -411,7 +412,7 @@ void mimo_filter::watch()
     for (auto& each : d_outputs) {
         const double left = remains(each);
         const bool unusual = each.usual > 0 && left > much_more * each.usual;
-        const bool is_lost = left > (unusual ? doubtful : lost_part) * d_chance;
+        const bool is_lost = left > (unusual ? d_doubtful : d_lost);
         const bool is_off = has_unusual_power(each);
         if ((is_lost || is_off) && begin_at_level(each))
             continue;
@@ -599,7 +600,7 @@ bool mimo_filter::begin_at_level(output& each)
     d_waveform.expect(&labels[reach], compared, expected.data());
     const double common = remaining(expected.data(), owned, steps * n).real();
     const double left = share(common);
-    if (!(clearly_less(left, others) && left < lost_part * d_chance))
+    if (!(clearly_less(left, others) && left < d_lost))
         return false;
     for (float& tap : each.settled)
         tap *= static_cast<float>(scale * common / power);

@@ -191,8 +191,8 @@ private:
     const constellation d_symbols;
     const window_geometry d_window;
     const unsigned d_half_window;
-    const float d_chance;      // mean square that decisions at random leave
-    const label_power d_power; // of labels
+    const float d_lost, d_doubtful; // limits of what remains, see watch()
+    const label_power d_power;      // of labels
     const std::size_t d_taps, d_delay, d_past, d_capacity;
 
     // Symbol k's middle is sample k·sps of these.

@@ -84,9 +84,10 @@ recovery::recovery(const tracked_stream& stream,
                    std::shared_ptr<const expected_waveform> waveform,
                    const constellation& alphabet)
     : d_symmetries(alphabet.symmetries()),
-      d_noise(waveform->noise() * waveform->noise() *
-              static_cast<float>(stream.history.floats_per_sample())),
-      d_chance(left_at_random(alphabet, stream.history.floats_per_sample())),
+      d_limit(lost_limit(*waveform, alphabet)),
+      d_at_random(waveform->noise() * waveform->noise() *
+                      static_cast<float>(stream.history.floats_per_sample()) +
+                  left_at_random(alphabet, stream.history.floats_per_sample())),
       d_judge(waveform, d_symmetries),
       d_ambiguity(alphabet, stream.target.variance()),
       d_channel(*waveform,
@@ -142,9 +143,7 @@ void recovery::tell()
 
 void recovery::train()
 {
-    d_judge.reset();
-    d_displaced = {};
-    d_vain_tests = 0;
+    forget_tests();
     happens(recovery_event::trains);
 }
 
@@ -158,6 +157,15 @@ void recovery::reset(tracked_stream& stream)
     d_usual = 0;
     forget_loss();
     happens(recovery_event::resets);
+}
+
+// They are of labels behind other taps.
+void recovery::forget_tests()
+{
+    d_judge.reset();
+    d_ambiguity.reset();
+    d_shown = d_displaced = {};
+    d_vain_tests = 0;
 }
 
 void recovery::forget_loss()
@@ -174,12 +182,12 @@ void recovery::resolve(tracked_stream& stream, std::size_t blocks, bool may_star
     const std::size_t n = blocks * tracked_stream::block;
     // Symbols are estimated once those around them are decided, of float samples with the next update.
     const std::size_t behind = stream.target.reach() + around + (carrier ? 0 : n);
-    const displacement shown = std::exchange(d_shown, {});
     if (history.known() < n + behind + around || !is_used() || is_lost(stream))
         return;
     for (std::size_t k = history.next() - behind - n; k < history.next() - behind; ++k)
         if (history.is_told(k))
             d_ambiguity.take(history.truth(k), history.estimates(k), history.decided(k));
+    const displacement shown = std::exchange(d_shown, {});
     const displacement by = shown.none() ? d_ambiguity.found() : shown;
     if (by.none())
         return;
@@ -210,22 +218,17 @@ void recovery::supervise(tracked_stream& stream,
                          bool may_start)
 {
     d_unjudged += blocks;
-    if (!is_due(stream, blocks))
+    if (!is_due(stream))
         return;
     d_unjudged = 0;
     test(stream, decides, may_start);
 }
 
-// Where there is no carrier that may slip, every four updates are enough.
-bool recovery::is_due(const tracked_stream& stream, std::size_t blocks)
+bool recovery::is_due(const tracked_stream& stream) const
 {
-    std::size_t between = judge::symbols;
-    if (d_state == recovery_state::following && !is_lost(stream)) {
-        const bool is_still = !stream.carrier || stream.carrier->idle();
-        between = is_still ? std::max(tested_every, 4 * blocks * tracked_stream::block)
-                           : tested_every;
-    }
-    return d_unjudged >= between / tracked_stream::block;
+    const bool follows = d_state == recovery_state::following && !is_lost(stream);
+    return d_unjudged * tracked_stream::block >=
+           (follows ? tested_every : judge::symbols);
 }
 
 void recovery::test(tracked_stream& stream,
@@ -246,8 +249,15 @@ void recovery::test(tracked_stream& stream,
     // Known symbols say themselves whether labels are late or rotated: resolve().
     const std::size_t n = judge::symbols;
     const bool has_known = stream.history.untold(stream.history.latest(n), n) < n;
-    if (found == judge::verdict::displaced && (has_known || is_continuous(stream)))
-        found = judge::verdict::open;
+    if (found == judge::verdict::displaced) {
+        fit_latest(stream);
+        /* Labels are late since the channel has walked if it has been followed, and is still nearest to the
+         * one at the last test. */
+        const bool has_walked =
+            d_state == recovery_state::following && displaced(stream).none();
+        if (has_known || has_walked)
+            found = judge::verdict::open;
+    }
     const bool exceeds = is_lost(stream);
     const bool leads = exceeds && found == judge::verdict::clear;
     happens(leads     ? recovery_event::leads
@@ -276,6 +286,7 @@ void recovery::test(tracked_stream& stream,
             return start_from(stream, *line);
         start_over(stream);
         ++d_resets;
+        history.filter_again();
         history.relabel(first, d_plain.data(), d_plain.size());
     } else if (stream.carrier && !exceeds && has_residual) {
         if (const auto line = stream.carrier->check(history, settled))
@@ -334,15 +345,11 @@ void recovery::find_echoes(tracked_stream& stream)
     }
 }
 
-/* Whether labels are late since the channel has walked: it has been followed, and is still nearest to
- * the one at the last test. Then the judge has their channel. */
-bool recovery::is_continuous(const tracked_stream& stream)
+// The judge has the channel of the latest labels from here on.
+void recovery::fit_latest(const tracked_stream& stream)
 {
-    if (d_state != recovery_state::following)
-        return false;
     d_judge.left(still(stream),
                  stream.history.decided(stream.history.latest(judge::symbols)));
-    return displaced(stream).none();
 }
 
 // The samples that compare() looked at, without their carrier.
@@ -385,17 +392,14 @@ bool recovery::propose_at_level(tracked_stream& stream,
     for (const float* taps :
          { stream.filter.bank().taps(), static_cast<const float*>(d_settled.data()) }) {
         decides(at_level(stream, taps), d_at_level.data());
-        const hypothesis proposed{ hypothesis::source::level,
-                                   d_at_level.data(),
-                                   n,
-                                   still(stream),
-                                   d_chance + d_noise };
+        const hypothesis proposed{
+            hypothesis::source::level, d_at_level.data(), n, still(stream), d_at_random
+        };
         if (is_believed(stream, proposed) && may_start &&
             start(stream, proposed, displaced(stream)))
             return true;
     }
-    // The judge is to be as it was.
-    d_judge.left(still(stream), history.decided(history.latest(judge::symbols)));
+    fit_latest(stream);
     return false;
 }
 
@@ -563,9 +567,7 @@ bool recovery::start(tracked_stream& stream,
         return false;
     }
     stream.history.forget_labels(); // others lie behind those of the samples
-    d_judge.reset();
-    d_displaced = {};
-    d_vain_tests = 0;
+    forget_tests();
     ++d_resets;
     happens(recovery_event::starts);
     return true;
@@ -590,10 +592,7 @@ void recovery::start_from(tracked_stream& stream, const carrier_line::line& foun
 void recovery::start_over(tracked_stream& stream)
 {
     stream.start_over();
-    d_judge.reset();
-    d_ambiguity.reset();
-    d_displaced = {};
-    d_vain_tests = 0;
+    forget_tests();
     happens(recovery_event::starts);
 }
 
@@ -611,9 +610,8 @@ void recovery::state(archive& members)
     members("vain_tests", d_vain_tests, std::size_t{ 0 }, most_vain_tests);
     members("tries", d_tries);
     members("next_try", d_next_try);
-    members(
-        "later", d_displaced.later, -displacement::most_late, displacement::most_late);
-    members("turned", d_displaced.turned, std::size_t{ 0 }, d_symmetries.size() - 1);
+    d_displaced.state(members, "", d_symmetries.size());
+    d_shown.state(members, "shown_", d_symmetries.size());
     members.numbers("settled", d_settled.data(), { d_settled.size() }, -1e6f, 1e6f);
     members("usual", d_usual, 0.0f, 1e12f);
     members("resets", d_resets);

@@ -124,10 +124,7 @@ public:
     }
     //! Whether the residual exceeds the limit; not before the first block is learnt from.
     bool is_lost(const tracked_stream& stream) const;
-    /*! Mean square of a sample beyond which a stream is lost: the learnt noise, and three quarters of
-     * what decisions at random leave; but more than the noise itself scatters: over the nine blocks
-     * that a residual is averaged over by 1/24, or 1/17 of float samples. A third is 8 or 6 of these. */
-    float limit() const { return d_noise + std::max(lost_part * d_chance, d_noise / 3); }
+    float limit() const { return d_limit; }           //!< lost_limit()
     std::uint64_t resets() const { return d_resets; } //!< starts of the taps
 
     /*! Tests the latest symbols if it is time.
@@ -160,13 +157,14 @@ public:
 private:
     void happens(recovery_event event);
     bool was_lost() const;
-    bool is_due(const tracked_stream& stream, std::size_t blocks);
+    bool is_due(const tracked_stream& stream) const;
     void test(tracked_stream& stream, const network_decider& decides, bool may_start);
     judge::verdict compare(tracked_stream& stream, const network_decider& decides);
     void find_echoes(tracked_stream& stream);
-    bool is_continuous(const tracked_stream& stream);
+    void fit_latest(const tracked_stream& stream);
     bool settle(tracked_stream& stream, bool may_start);
     void forget_loss();
+    void forget_tests();
 
     bool propose_at_level(tracked_stream& stream,
                           const network_decider& decides,
@@ -184,7 +182,8 @@ private:
     displacement displaced(const tracked_stream& stream) const;
 
     std::vector<std::vector<std::uint8_t>> d_symmetries;
-    float d_noise, d_chance; // mean square residuals: as trained, of decisions at random
+    float d_limit;     // of the mean square residual
+    float d_at_random; // what decisions at random leave, and the noise
     judge d_judge;
     ambiguity d_ambiguity;
     displacement d_shown; // by symbols that were known late

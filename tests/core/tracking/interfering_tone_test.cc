@@ -114,6 +114,23 @@ BOOST_DATA_TEST_CASE(a_tone_is_subtracted,
     BOOST_TEST(error < most_error);
 }
 
+// A squelch that closes just when a tone was found.
+BOOST_DATA_TEST_CASE(silence_leaves_numbers, either, complex)
+{
+    constexpr std::size_t silence = interfering_tone::searched;
+    disturbed on(65'536, complex, 3);
+    on.add(0.6, 0.0917003);
+    std::fill(on.x.re.begin() + silence, on.x.re.end(), 0.0f);
+    if (complex)
+        std::fill(on.x.im.begin() + silence, on.x.im.end(), 0.0f);
+    on.run(0, silence);
+    BOOST_REQUIRE(on.tone.is_found());
+    on.run(silence, on.x.re.size());
+    BOOST_TEST(std::all_of(
+        on.x.re.begin(), on.x.re.end(), [](float each) { return std::isfinite(each); }));
+    BOOST_TEST(!on.tone.is_found());
+}
+
 BOOST_DATA_TEST_CASE(a_negative_frequency_is_one_of_complex_samples,
                      data::make({ -0.21, -0.453 }),
                      frequency)
