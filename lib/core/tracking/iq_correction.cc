@@ -14,6 +14,7 @@ constexpr std::size_t stale = 8;          // blocks that may have come before a 
 constexpr std::size_t least = stale + 64; // before the next one
 constexpr float keep = 1 - 1.0f / 1024;   // of the sums, a block
 constexpr float significant = 16;         // squared deviations
+constexpr float image_part = 2.0f / 3;    // of its estimate
 constexpr float most = 1;                 // of a coefficient: more is another signal
 
 } // namespace
@@ -25,11 +26,11 @@ void iq_correction::estimate::add(float kept, std::complex<float> more, float of
     power = kept * power + of_power;
 }
 
-bool iq_correction::estimate::take()
+bool iq_correction::estimate::take(float part)
 {
     if (!(std::norm(sum) > significant * scatter) || !(power > 0))
         return false;
-    const std::complex<float> more = sum / power;
+    const std::complex<float> more = part * sum / power;
     if (std::norm(taken + more) < most * most)
         taken += more;
     return true;
@@ -69,7 +70,7 @@ void iq_correction::learn(const signal_planes& x,
     d_constant.add(keep, constant, static_cast<float>(n));
     if (d_blocks < least)
         return;
-    const bool has_image = d_image.take(), has_constant = d_constant.take();
+    const bool has_image = d_image.take(image_part), has_constant = d_constant.take(1);
     if (!has_image && !has_constant)
         return;
     d_blocks = 0;

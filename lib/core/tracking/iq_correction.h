@@ -26,6 +26,8 @@ namespace gr::adann::core {
  * An estimate is taken over when it exceeds its own standard deviation, by the scatter of blocks, four
  * times: by chance with a probability of exp(-16). The sums start again then, so that the error of
  * a coefficient is at most four deviations: over the least number of symbols, 1/256 of the noise's power.
+ * Two thirds of an image are: what is wanted follows the image where decisions are uncertain, and the
+ * estimate is up to twice as large, by the difference of gain most (16QAM at 9 dB). A third is left either way.
  *
  * Source: widely linear estimation, Picinbono and Chevalier, IEEE Trans. Signal Processing 43, 1995;
  * for I/Q imbalance Anttila, Valkama and Renfors, IEEE Trans. Vehicular Technology 57, 2008. */
@@ -68,7 +70,7 @@ private:
         float power = 0;             // of the regressor
 
         void add(float keep, std::complex<float> more, float of_power);
-        bool take();
+        bool take(float part);
     };
 
     bool d_is_proper;
