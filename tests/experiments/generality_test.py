@@ -14,7 +14,7 @@ def draw(ours, frozen=(64, 64), oracle=(4, 4), blocks=32, changes=0):
     """Errors in each of the blocks before and after the drift; ours has `changes` blocks with the
     frozen network's errors first."""
     after = [frozen[1]] * changes + [ours[1]] * (blocks - changes)
-    return {"bits": 2, "errors": {
+    return {"bits": 2, "limits": {"genie": 1 / 2048, "viterbi": 2 / 2048}, "errors": {
         "frozen": [[one] * blocks for one in frozen], "oracle": [[one] * blocks for one in oracle],
         "ours": [[[ours[0]] * blocks, after]]}}
 
@@ -22,7 +22,8 @@ def draw(ours, frozen=(64, 64), oracle=(4, 4), blocks=32, changes=0):
 def test_figures_of_a_draw():
     figures = summarize(draw((64, 8), changes=10), "ours", 1024)
     assert figures["final"] == pytest.approx(8 / 2048)
-    assert figures["over_oracle"] == 2 and figures["over_frozen"] == 0.125
+    assert figures["over_oracle"] == 2 and figures["over_frozen"] == 0.125 and figures["over_viterbi"] == 4
+    assert figures["genie"] == 1 / 2048 and figures["viterbi"] == 2 / 2048
     assert figures["gain"] == pytest.approx(56 / 60)
     assert figures["near"] == 11 * 1024 and figures["harm"] == 0
 
@@ -34,10 +35,10 @@ def test_what_is_worse_than_frozen_beyond_the_interval_is_told():
 
 
 def test_bars_count_draws():
-    summary = [summarize(draw((64, final)), "ours", 1024) for final in (4, 4, 6, 60)]
+    summary = [summarize(draw((64, final)), "ours", 1024) for final in (4, 2, 6, 60)]
     met = [bar[3] for bar in bars(summary)]
     values = [bar[1] for bar in bars(summary)]
-    assert values == ["50%", "75%", "3 of 4", "0"] and met == [False, False, False, True]
+    assert values == ["50%", "75%", "25%", "50%", "3 of 4", "0"] and met == [False] * 5 + [True]
 
 
 def test_estimates_are_compared_where_they_are_trusted_and_there_is_something_to_count():
@@ -67,7 +68,8 @@ def test_the_quick_form_runs(tmp_path):
                           capture_output=True, text=True, timeout=6000)
     assert done.returncode == 0, done.stderr
     results = json.loads((tmp_path / "results.json").read_text())
-    assert [one["family"] for one in results["draws"]] == ["polynomial", "vcsel", "saleh"]
+    assert [one["family"] for each in results["sets"] for one in each["draws"]] == ["polynomial", "vcsel", "saleh"]
+    assert all(0 <= one["limits"]["genie"] <= 0.1 for one in results["sets"][0]["draws"])
     assert (tmp_path / "table.md").read_text().strip() in done.stdout
     assert (tmp_path / "plot.png").read_bytes().startswith(b"\x89PNG")
 

@@ -18,7 +18,7 @@ from .terminal import check_folder, progress_bar
               help="A small form, in less than a minute.")
 @click.option("--long", "scale", flag_value="long", show_default=False,
               help="All; drift with 10^8 symbols without one, tracking with one of 10^7, generality "
-              "with the held-out set.")
+              "with the held-out sets.")
 @click.option("--scheduler", metavar="tcp://HOST:PORT",
               help="A dask scheduler whose workers have gr-adann; by default one worker runs on each "
               "core of this machine. Any number of workers gives the same results.")
@@ -51,7 +51,8 @@ def reproduce(experiment: str, output: Path, scale: str | None, scheduler: str |
     quantization: networks in whole numbers of 4 to 16 bits, on three links.
 
     generality: randomly drawn links, each with a drift of drawn size: the defaults against the
-    frozen network and one trained with labels. --long takes the held-out set.
+    frozen network, one trained with labels, and the lowest error rates that are possible. --long takes the held-out
+    sets.
 
     coded: links with raw bit error rates of 1e-2 to 0.15, static and moving: errors and GMI against
     the frozen network, GNU Radio's LMS equalizer and least squares that know all labels. --long has

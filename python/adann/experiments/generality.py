@@ -4,7 +4,8 @@
 A cell is one link of links.makers: a network is trained with labels on it, then the link drifts so
 far that the network's error rate is a drawn one, from hardly more than before to 0.15; each eighth
 link does not drift. The frozen network, the adaptive one and the oracle then decide the same
-symbols. Constants are chosen on the set "development"; "long" runs "untouched" instead.
+symbols, and the genie and Viterbi's algorithm of experiments.limits the last of them. Constants are chosen on the sets
+"development" and "third_development"; "long" runs "untouched" and "third_untouched" instead.
 """
 
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from ..offline.evaluate import count
 from ..offline.training import Score, TrainingSettings, feature_view, train
 from .cells import Progress, at_cell, run_cells
 from .generality_report import write_results
+from .limits import limits
 
 BLOCK = 1024  # symbols that errors are counted over
 HALF_WINDOW = 5
@@ -48,20 +50,20 @@ class Size:
 
 # Of the set "untouched" draws 0 to 103, some after 202, and the first 104 from 1000, 2000, 3000, 4000, 5000 and 6000 on
 # have been looked at by now.
-SIZES = {"full": Size(), "long": Size("untouched", 7000),
-         "quick": Size(draws=3, labelled=2**14, epochs=20, before=2**13, after=2**15, seeds=1)}
+SIZES = {"full": [Size(), Size("third_development")], "long": [Size("untouched", 7000), Size("third_untouched")],
+         "quick": [Size(draws=3, labelled=2**14, epochs=20, before=2**13, after=2**15, seeds=1)]}
 
 
 def run(directory: Path, scale: str = "full", progress: Progress | None = None) -> None:
     """Write results.json, table.md and plot.png to directory.
 
-    scale: "full", the development set; "long", the untouched one; "quick", three small draws.
+    scale: "full", the development sets; "long", the untouched ones; "quick", three small draws.
     """
-    size = SIZES[scale]
-    cells = [(size.links, number, size) for number in range(size.first, size.first + size.draws)]
+    sizes = SIZES[scale]
+    cells = [(size.links, number, size) for size in sizes for number in range(size.first, size.first + size.draws)]
     draws = run_cells(run_draw, cells, at_cell(progress, len(cells)))
-    write_results(Path(directory), {"scale": scale, "block": BLOCK, "sizes": vars(size),
-                                    "draws": draws})
+    write_results(Path(directory), {"scale": scale, "block": BLOCK, "sets": [
+        {"sizes": vars(size), "draws": [draw for draw in draws if draw["links"] == size.links]} for size in sizes]})
 
 
 def run_draw(links: str, number: int, size: Size, rows: dict | None = None) -> dict:
@@ -70,7 +72,7 @@ def run_draw(links: str, number: int, size: Size, rows: dict | None = None) -> d
     rows: {name: settings of adann.equalizer}, by default {"ours": those of adann.equalizer}.
     errors: {"frozen", "oracle": blocks of both captures; each row: those of each seed}. estimates:
     {each row: [errors, errors as estimated without labels, whether that was called trustworthy] of
-    stretches of 2^16 symbols of all seeds}.
+    stretches of 2^16 symbols of all seeds}. limits: {"genie", "viterbi": BER at the end of the second capture}.
     """
     link = draw_link(links, number)
     settings = TrainingSettings(optimizer="adam", batch=1024, epochs=size.epochs, fraction=0.8)
@@ -100,7 +102,8 @@ def run_draw(links: str, number: int, size: Size, rows: dict | None = None) -> d
     errors["oracle"] = [bit_errors(_decide(oracle, capture.samples, link.sps), capture.reference)
                         for capture in captures]
     return dict(links=links, number=number, family=link.family, constellation=link.constellation,
-                bits=link.bits, sps=link.sps, drift=drift, errors=errors, estimates=estimates)
+                bits=link.bits, sps=link.sps, drift=drift, errors=errors, estimates=estimates,
+                limits=limits(offline.model, captures[1].samples, captures[1].reference))
 
 
 def find_estimates(events: list[dict], errors: np.ndarray, bits: int) -> list[tuple[int, float, bool]]:

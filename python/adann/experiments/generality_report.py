@@ -22,21 +22,22 @@ _ENOUGH = 30      # errors of a stretch that an estimate is compared in
 def write_results(directory: Path, results: dict) -> None:
     """results: as generality.run makes them, all blocks counted."""
     directory.mkdir(parents=True, exist_ok=True)
-    rows = [name for name in results["draws"][0]["errors"] if name not in ("frozen", "oracle")]
-    results["summary"] = {name: [summarize(draw, name, results["block"])
-                                 for draw in results["draws"]] for name in rows}
+    for each in results["sets"]:
+        rows = [name for name in each["draws"][0]["errors"] if name not in ("frozen", "oracle")]
+        each["summary"] = {name: [summarize(draw, name, results["block"]) for draw in each["draws"]] for name in rows}
     write_report(directory / "results.json", results)
     with atomic_output(directory / "table.md") as path:
-        path.write_text(_table(results))
-    _plot(directory / "plot.png", results)
+        path.write_text("\n".join(["## Randomly drawn links\n", *(_table(each, results["scale"])
+                                                               for each in results["sets"])]))
+    _plot(directory / "plot.png", results["sets"])
 
 
 def summarize(draw: dict, row: str, block: int) -> dict:
     """A draw's figures, the worst of its seeds one by one.
 
-    frozen, oracle, final: BER of the drifted capture's last quarter. over_oracle, over_frozen: its
-    errors over theirs, one error at least. near: symbols until the BER of the latest eighth of the
-    final quarter's length comes within 1.5 times the final one, or within chance of it. gain: part
+    frozen, oracle, final: BER of the drifted capture's last quarter; genie, viterbi: at its end. over_oracle,
+    over_frozen, over_viterbi: its errors over theirs, one error at least. near: symbols until the BER of the latest
+    eighth of the final quarter's length comes within 1.5 times the final one, or within chance of it. gain: part
     of the errors that oracle saves and this does too, None where oracle saves nothing. harm: the
     largest BER of a part of the run over the frozen one's there, as far as the 95 % intervals of
     both do not explain it; 0 if they always do.
@@ -50,7 +51,8 @@ def summarize(draw: dict, row: str, block: int) -> dict:
     return {
         "frozen": frozen / count / bits, "oracle": oracle / count / bits,
         "final": final / count / bits, "over_oracle": max(1, final) / max(1, oracle),
-        "over_frozen": max(1, final) / max(1, frozen),
+        "over_frozen": max(1, final) / max(1, frozen), **draw["limits"],
+        "over_viterbi": max(1, final) / max(1, draw["limits"]["viterbi"] * count * bits),
         "gain": (frozen - final) / (frozen - oracle) if frozen > 1.2 * oracle + 10 else None,
         "near": max(_symbols_to(run[1], sum(run[1][last]) / count, count, block)
                     for run in errors[row]),
@@ -82,10 +84,13 @@ def bars(summary: list[dict]) -> list[tuple]:
     near = [draw["over_oracle"] for draw in some]
     gains = [draw["gain"] for draw in some if draw["gain"] is not None]
     within = {limit: np.mean([ratio <= limit for ratio in near]) for limit in (1.2, 2)}
+    possible = {limit: np.mean([draw["over_viterbi"] <= limit for draw in some]) for limit in (1.2, 2)}
     harmed = sum(draw["harm"] > 0 for draw in summary)
     return [(f"draws of frozen BER up to {_LARGEST} at 1.2 times the oracle's BER or below",
              f"{within[1.2]:.0%}", "95 %", within[1.2] >= 0.95),
             ("the same, 2 times", f"{within[2]:.0%}", "99 %", within[2] >= 0.99),
+            ("at 1.2 times Viterbi's BER or below", f"{possible[1.2]:.0%}", "80 %", possible[1.2] >= 0.8),
+            ("the same, 2 times", f"{possible[2]:.0%}", "95 %", possible[2] >= 0.95),
             ("draws where half of the oracle's gain is had",
              f"{sum(gain >= 0.5 for gain in gains)} of {len(gains)}", "all",
              all(gain >= 0.5 for gain in gains)),
@@ -104,43 +109,45 @@ def estimate_bars(draws: list[dict], row: str) -> list[tuple]:
             ("the farthest off", f"{max(off, default=0):.2f} times", "3", max(off, default=0) <= 3)]
 
 
-def _table(results: dict) -> str:
+def _table(results: dict, scale: str) -> str:
     sizes = results["sizes"]
-    parts = ["## Randomly drawn links\n",
-             f"{sizes['draws']} random links of the set \"{sizes['links']}\", {sizes['after']} "
+    parts = [f"{sizes['draws']} random links of the set \"{sizes['links']}\", {sizes['after']} "
              f"symbols after the drift; the worst of {sizes['seeds']} seeds. All are simulated. "
-             f"Scale: {results['scale']}.\n"]
+             f"Scale: {scale}.\n"]
     for row, summary in results["summary"].items():
         ratios = {name: [draw[name] for draw in summary]
-                  for name in ("over_oracle", "over_frozen", "near")}
+                  for name in ("over_oracle", "over_frozen", "over_viterbi", "near")}
         parts += [f"### {row}\n", markdown(
             ["", "least", "10 %", "median", "90 %", "95 %", "most"],
             [[text, *(f"{value:.3g}" for value in np.percentile(ratios[name],
                                                               [0, 10, 50, 90, 95, 100]))]
              for name, text in (("over_oracle", "final BER over the oracle's"),
                                 ("over_frozen", "final BER over the frozen network's"),
+                                ("over_viterbi", "final BER over Viterbi's"),
                                 ("near", f"symbols to {_NEAR} times the final BER"))]),
             markdown(["bar", "value", "wanted", "met"],
                      [[what, value, wanted, "yes" if met else "**no**"]
                       for what, value, wanted, met in
                       [*bars(summary), *estimate_bars(results["draws"], row)]]),
-            markdown(["draw", "link", "drift", "frozen", "final", "oracle", "symbols", "worse"],
+            markdown(["draw", "link", "drift", "frozen", "final", "oracle", "genie", "Viterbi", "symbols", "worse"],
                      [[str(draw["number"]),
                        f"{draw['family']}, {draw['constellation']}, {draw['sps']} samples a symbol",
                        f"{draw['drift']:.2f}", f"{one['frozen']:.1e}", f"{one['final']:.1e}",
-                       f"{one['oracle']:.1e}", str(one["near"]),
+                       *(f"{one[name]:.1e}" for name in ("oracle", "genie", "viterbi")), str(one["near"]),
                        f"{one['harm']:.2f}" if one["harm"] else ""]
                       for draw, one in zip(results["draws"], summary)])]
     return "\n".join(parts)
 
 
-def _plot(path: Path, results: dict) -> None:
+def _plot(path: Path, sets: list[dict]) -> None:
     def draw(axes: Any) -> None:
-        for row, summary in results["summary"].items():
-            for name, text in (("over_oracle", "the oracle's"), ("over_frozen", "frozen")):
-                ratios = np.sort([one[name] for one in summary])
-                axes.step(ratios, np.arange(1, ratios.size + 1) / ratios.size, where="post",
-                          label=f"{row}: final BER over {text}")
+        for each in sets:
+            for row, summary in each["summary"].items():
+                for name, text in (("over_viterbi", "Viterbi's"), ("over_oracle", "the oracle's"),
+                                   ("over_frozen", "frozen")):
+                    ratios = np.sort([one[name] for one in summary])
+                    axes.step(ratios, np.arange(1, ratios.size + 1) / ratios.size, where="post",
+                              label=f"{each['sizes']['links']}, {row}: final BER over {text}")
         axes.set_xscale("log")
         axes.set_xlabel("ratio")
         axes.set_ylabel("part of the draws")

@@ -9,6 +9,7 @@ from scipy.signal import fftconvolve
 
 from .. import core
 from ..captures.statistics import normalized
+from ..links.link_parts import delayed
 from ..links.radio_link import OVERSAMPLED, RadioLink, matched
 from ..links.simulation import random_labels
 
@@ -95,7 +96,7 @@ def _tone(swept: bool) -> Callable[[int], Change]:
 def _clock(strength: int) -> Change:
     """A symbol clock that is fast by so many ppm."""
     def change(x: np.ndarray, _: np.random.Generator) -> np.ndarray:
-        return _delayed(x, (0.5e-6, 2e-6, 8e-6)[strength] * np.arange(x.size))
+        return delayed(x, (0.5e-6, 2e-6, 8e-6)[strength] * np.arange(x.size))
     return change
 
 
@@ -109,18 +110,9 @@ def _jitter(random_walk: bool) -> Callable[[int], Change]:
                 offset = deviation * np.convolve(slow, np.ones(80) / 80, "same")
             else:
                 offset = deviation * np.sqrt(2) * np.sin(2 * np.pi * np.arange(x.size) / (20000 * OVERSAMPLED))
-            return _delayed(x, offset)
+            return delayed(x, offset)
         return change
     return of
-
-
-def _delayed(x: np.ndarray, offset: np.ndarray) -> np.ndarray:
-    """x at fractional places, by cubic Lagrange interpolation."""
-    at = np.clip(np.arange(x.size) + offset, 1, x.size - 3)
-    i = at.astype(int)
-    f = at - i
-    return (-f * (f - 1) * (f - 2) / 6 * x[i - 1] + (f + 1) * (f - 1) * (f - 2) / 2 * x[i]
-            - (f + 1) * f * (f - 2) / 2 * x[i + 1] + (f + 1) * f * (f - 1) / 6 * x[i + 2])
 
 
 def _imbalance(strength: int) -> Change:
