@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """How few errors are possible on a record: detectors that are told what no receiver knows.
 
-Both know the expected waveform that least squares fit with all labels of the record, the noise's autocorrelation, and
-which samples impulses hit: those whose residual is beyond four standard deviations weigh less. They compare label
-sequences by the squared residual, whitened over three symbols, the likelihood of Gaussian noise. Of other noise, and
-where the waveform is not what core.expected_waveform can describe, a detector may do better.
+Both know the expected waveform that least squares fit with all labels of the record, filters that fit it to each 2048
+symbols, the noise's autocorrelation, and which samples impulses hit: those whose residual is beyond four standard
+deviations weigh less. They compare label sequences by the squared residual, whitened over three symbols, the likelihood
+of Gaussian noise. Of other noise, where the waveform is not what core.expected_waveform can describe, and where a link
+moves faster than the filters follow, a detector may do better.
 
 genie: decides each symbol with all others known. No detector has a lower error rate.
 Viterbi: decides whole sequences (Forney, "Maximum-likelihood sequence estimation of digital sequences in the presence
@@ -23,6 +24,7 @@ The sequences are written as changes of the true one. These are approximations:
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,6 +37,7 @@ from ..offline.training import feature_view
 from .comparators import unit_points
 
 _FITTED, _DECIDED = 2**18, 2**16  # symbols, at the record's end
+_FOLLOWED, _FILTER_REACH = 2048, 3  # symbols that a filter of the waveform is fitted to, and that it reaches
 _WHITENED = 3     # symbols that the prediction looks back
 _RIDGE = 0.1      # of its normal equations, as the equalizer's refinement has it
 _LARGE = 4        # standard deviations of a residual, that an impulse exceeds
@@ -42,6 +45,9 @@ _OTHERS = 4       # labels that a symbol may have instead
 _MOST_STATES = 256
 _LEAST = 1e-3     # of a product of responses
 _BLOCK, _MARGIN = 128, 32
+
+
+Expect = Callable[[npt.NDArray], npt.NDArray]
 
 
 @dataclass(frozen=True)
@@ -66,15 +72,17 @@ def limits(model: core.model, samples: npt.NDArray, labels: npt.NDArray[np.uint8
     model: core.model, as the receiver starts with; samples: normalised, as it takes them; labels: uint8, in step.
 
     The record as it is, or what a front filter makes of it that knows all labels: the one of which the genie makes
-    fewer errors. The former knows a link that stands still; of one that moves the latter knows what the filter can
-    follow.
+    fewer errors. For each 2048 symbols the waveform goes through a filter of 3 symbols on each side, which least
+    squares fit to all labels. Of a link that moves faster than these can follow, more may be possible.
     """
     best, sent, least = None, labels, np.inf
     for rows in (_as_they_are(samples, model.sps), _followed(model, samples, labels)):
         known = labels[-len(rows):]
         waveform = core.expected_waveform.fit(model.constellation, rows[-_FITTED:], known[-_FITTED:])
-        changes = find_changes(model.constellation, waveform, rows[-_DECIDED:], known[-_DECIDED:])
-        here = known[-_DECIDED:][waveform.reach:][:len(changes.gains)]
+        latest, known = rows[-_DECIDED:], known[-_DECIDED:]
+        reach = waveform.reach + _FILTER_REACH
+        changes = find_changes(model.constellation, following(waveform, latest, known), reach, latest, known)
+        here = known[reach:][:len(changes.gains)]
         rate = _error_rate(genie(changes, here), here, model.constellation)
         if rate < least:
             best, sent, least = changes, here, rate
@@ -95,18 +103,42 @@ def _followed(model: core.model, samples: npt.NDArray, labels: npt.NDArray) -> n
     return filtered.view(np.complex64) if model.complex else filtered
 
 
-def find_changes(constellation: core.constellation, waveform: core.expected_waveform, rows: npt.NDArray,
+def following(waveform: core.expected_waveform, rows: npt.NDArray, labels: npt.NDArray[np.uint8]) -> Expect:
+    """The waveform through filters that fit it to rows (n, sps) of so many labels (n,), stretch by stretch.
+
+    Returns a function of labels (n,), which gives (n - 2 (waveform.reach + 3), sps).
+    """
+    sps, reach = waveform.sps, waveform.reach + _FILTER_REACH
+    taps = 2 * _FILTER_REACH * sps + 1
+    count = len(rows) - 2 * reach
+    edges = sps * np.linspace(0, count, 1 + max(1, count // _FOLLOWED)).astype(int)
+    stretches = [slice(*ends) for ends in zip(edges, edges[1:])]
+
+    def windows(labels: npt.NDArray) -> npt.NDArray:
+        return np.lib.stride_tricks.sliding_window_view(waveform.expect(labels).ravel(), taps)
+
+    wave, wanted = windows(labels), rows[reach:-reach].ravel()
+    filters = [np.linalg.lstsq(wave[stretch], wanted[stretch], rcond=1e-3)[0] for stretch in stretches]
+
+    def expect(labels: npt.NDArray) -> npt.NDArray:
+        wave = windows(labels)
+        return np.concatenate([wave[stretch] @ each for stretch, each in zip(stretches, filters)]).reshape(-1, sps)
+
+    return expect
+
+
+def find_changes(constellation: core.constellation, expect: Expect, reach: int, rows: npt.NDArray,
                  labels: npt.NDArray[np.uint8], prediction: npt.NDArray | None = None) -> Changes:
     """Changes of consecutive symbols, as many as whole spans of a change fit in.
 
-    waveform: what is expected of rows (n, sps), float32 or complex64; labels: uint8 (n,), as sent. The first symbol
-    of the result is labels[waveform.reach]. prediction: of the residual's samples from those before, by default that of
-    the least error.
+    expect: what is expected of rows (n, sps), float32 or complex64, without the first and last `reach` of them, as a
+    function of labels (n,). labels: uint8 (n,), as sent. The first symbol of the result is labels[reach]. prediction:
+    of the residual's samples from those before, by default that of the least error.
     """
-    reach, sps = waveform.reach, waveform.sps
+    sps = rows.shape[1]
     span = 2 * reach + 1 + _WHITENED  # symbols whose whitened samples a change changes
     count = (len(labels) - 2 * reach) // span * span
-    expected = waveform.expect(labels)
+    expected = expect(labels)
     residual = (rows[reach:-reach or None] - expected).ravel()
     if prediction is None:
         prediction = _prediction(residual, _WHITENED * sps)
@@ -132,12 +164,12 @@ def find_changes(constellation: core.constellation, waveform: core.expected_wave
             changed = labels.copy()
             places = slice(reach + first, reach + count, span)
             changed[places] = others[labels[places], k]
-            change = spans(whitened((waveform.expect(changed) - expected).ravel()), first)
+            change = spans(whitened((expect(changed) - expected).ravel()), first)
             energies[first::span, k] = np.einsum("ij,ij,ij->i", weight, change, change)
             gains[first::span, k] = 2 * np.einsum("ij,ij,ij->i", weight, left, change) - energies[first::span, k]
             step = points[changed[places]] - points[labels[places]]
             gram, moments = gram + step.T @ step, moments + step.T @ change
-    products = _products(np.linalg.solve(gram, moments), span, sps * (1 + waveform.complex))
+    products = _products(np.linalg.solve(gram, moments), span, sps * (1 + np.iscomplexobj(rows)))
     steps = points[others[labels[reach:reach + count]]] - points[labels[reach:reach + count]][:, None]
     mean = np.einsum("nkd,de,nke->nk", steps, products[0], steps)
     return Changes(others, gains, steps * np.sqrt(energies / mean)[..., None], products)
