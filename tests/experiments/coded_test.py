@@ -91,7 +91,7 @@ def test_information_is_kept_where_codes_work(link, ber, motion, seed):
 @pytest.mark.parametrize("image", [0.06, 0.04 - 0.03j])
 def test_an_image_is_taken_off_where_codes_work(image):
     """One in six symbols is wrong. In the same noise the image costs less than five deviations of the difference, as
-    if no symbol were wrong in both. Its estimate went to and fro, with a third more errors, when all of it was taken."""
+    if no symbol were wrong in both. Its estimate went to and fro when all of it was taken: a third more errors."""
     model, snr = coded.train_at("16QAM", 0.05, coded.Size(labelled=2**16))
     samples, labels = coded.stream("16QAM", snr, {}, 2**16, 7)
     bits = labels.size // 2 * 4

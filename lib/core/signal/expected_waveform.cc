@@ -261,6 +261,17 @@ float expected_waveform::power() const
     return static_cast<float>(sum / samples);
 }
 
+float expected_waveform::peak() const
+{
+    const auto samples = drawn();
+    float most = 0;
+    for (std::size_t i = 0; i < samples.size(); i += d_complex ? 2 : 1)
+        most = std::max(most,
+                        samples[i] * samples[i] +
+                            (d_complex ? samples[i + 1] * samples[i + 1] : 0.0f));
+    return most;
+}
+
 double expected_waveform::residual(const std::uint8_t* labels,
                                    const float* samples,
                                    std::size_t count) const

@@ -80,6 +80,8 @@ public:
     std::vector<float> drawn() const;
     //! Mean square of a sample, of drawn().
     float power() const;
+    //! Largest square of a sample, of drawn().
+    float peak() const;
     //! Values of noise_correlation().
     std::size_t lags() const { return std::size_t{ 2 } * noise_reach * sps() + 1; }
     /*! (lags(), 2 for complex samples, else 1): what that noise v has in common with the

@@ -3,12 +3,14 @@
 
 #include "core/common/checks.h"
 #include "core/signal/fit_polynomial.h"
+#include "core/signal/impulse_detector.h"
 #include "core/signal/linear_regression.h"
 #include "core/signal/windows.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 namespace gr::adann::core {
 
@@ -255,9 +257,17 @@ expected_waveform fit_waveform(const constellation& symbols,
         check_range<std::size_t>("a label", labels[i], 0, symbols.size() - 1);
     record given{ samples, labels, stride, {} };
     const std::size_t around = most_reach + memory_polynomial::most_symbols;
-    for (std::size_t i = around; i + around < count; ++i)
-        if (all_usable(samples + i * stride, stride))
+    impulse_detector impulses;
+    const std::size_t planes = complex ? 2 : 1;
+    for (std::size_t i = 0; i + around < count; ++i) {
+        const float* const own = samples + i * stride;
+        bool has_impulse = false;
+        for (std::size_t j = 0; j < stride; j += planes)
+            has_impulse |= impulses.take(
+                std::inner_product(own + j, own + j + planes, own + j, 0.0f));
+        if (i >= around && !has_impulse && all_usable(own, stride))
             given.used.push_back(i);
+    }
     const std::size_t used = given.used.size();
     if (used < 2 * longest.rows())
         refuse("labelled symbols with usable samples and neighbours",

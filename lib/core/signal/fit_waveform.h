@@ -22,7 +22,8 @@ namespace gr::adann::core {
  * between variable selection and data augmentation and a method for prediction",
  * Technometrics, 1974 (PRESS).
  *
- * Symbols with a sample that is not finite or beyond ±largest_sample are left out.
+ * Symbols with a sample that is not finite, beyond ±largest_sample, or an impulse (impulse_detector.h) are
+ * left out.
  *
  * \param sps,complex as in expected_waveform
  * \param samples count · stride floats

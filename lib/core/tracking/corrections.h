@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "core/signal/impulse_detector.h"
 #include "core/tracking/input_level.h"
 #include "core/tracking/interfering_tone.h"
 #include "core/tracking/iq_correction.h"
@@ -15,10 +16,11 @@
 
 namespace gr::adann::core {
 
-//! Level and tone show in the samples; the others learn from the residual of decided symbols. Each changes as
+//! Level, impulses and tone show in the samples; the others learn from the residual of decided symbols. Each changes as
 //! far as its estimate is significant.
 struct corrections {
     input_level level;
+    impulse_detector impulses;
     interfering_tone tone;
     std::optional<iq_correction> iq; //!< of complex samples
     late_echoes echoes;
@@ -27,6 +29,7 @@ struct corrections {
      * before them have been corrected. The level's factor is taken before */
     void apply(planes& samples, std::size_t first, std::size_t n)
     {
+        blank_impulses(samples, first, n);
         tone.apply(samples, first, n);
         if (iq)
             iq->apply(&samples.re[first], &samples.im[first], n);
@@ -45,18 +48,38 @@ struct corrections {
         echoes.learn(samples, residual, n);
     }
     //! Samples that do not follow those before come next.
-    void forget_samples() { tone.reset(); }
+    void forget_samples()
+    {
+        impulses.reset();
+        tone.reset();
+    }
     //! Corrects nothing but the level, which is the receiver's.
     void reset()
     {
+        impulses.reset();
         tone.reset();
         if (iq)
             iq->reset();
         echoes.reset();
     }
+    //! An impulse becomes zero, the mean of a signal of which nothing is known.
+    void blank_impulses(planes& samples, std::size_t first, std::size_t n)
+    {
+        const bool is_complex = !samples.im.empty();
+        for (std::size_t i = first; i < first + n; ++i) {
+            float& re = samples.re[i];
+            if (!is_complex) {
+                if (impulses.take(re * re))
+                    re = 0;
+            } else if (float& im = samples.im[i]; impulses.take(re * re + im * im)) {
+                re = im = 0;
+            }
+        }
+    }
     void state(archive& members)
     {
         members("level", level);
+        members("impulses", impulses);
         members("tone", tone);
         if (iq)
             members("iq", *iq);

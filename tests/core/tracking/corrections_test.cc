@@ -34,6 +34,7 @@ struct receiver {
           sps(samples_a_symbol),
           is_complex(alphabet.is_complex()),
           corrected{ input_level({ 1, -1, 1, -1 }, is_complex ? 2 : 1),
+                     impulse_detector(2),
                      interfering_tone(sps, is_complex),
                      {},
                      { reach, sps, is_complex } },

@@ -1,0 +1,125 @@
+/* Impulses are told from signals. SPDX-License-Identifier: GPL-3.0-or-later */
+#include "core/signal/constellation.h"
+#include "core/signal/impulse_detector.h"
+
+#include <boost/test/data/test_case.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <cmath>
+#include <complex>
+#include <random>
+#include <vector>
+
+using namespace gr::adann::core;
+namespace data = boost::unit_test::data;
+
+namespace {
+
+using number = std::complex<float>;
+
+// Random points of unit power, with an echo and noise.
+std::vector<number> signal(const std::string& name, std::size_t n, float noise)
+{
+    const constellation symbols(name);
+    const auto points = symbols.unit_points();
+    std::mt19937 random(1);
+    std::normal_distribution<float> normal(0, noise / std::sqrt(2.0f));
+    std::vector<number> x(n);
+    number before = 0;
+    for (auto& each : x) {
+        const number point = points[random() % points.size()];
+        const float re = normal(random), im = normal(random);
+        each = point + 0.3f * before + number(re, symbols.is_complex() ? im : 0.0f);
+        before = point;
+    }
+    return x;
+}
+
+std::vector<std::size_t> found_in(const std::vector<number>& x, impulse_detector& by)
+{
+    std::vector<std::size_t> found;
+    for (std::size_t i = 0; i < x.size(); ++i)
+        if (by.take(std::norm(x[i])))
+            found.push_back(i);
+    return found;
+}
+
+const auto names = data::make({ "pam2", "pam4", "pam8", "qpsk", "16qam", "64qam" });
+constexpr std::size_t start = 1024; // 16 blocks
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(impulse_detectors)
+
+BOOST_DATA_TEST_CASE(impulses_are_found, names, name)
+{
+    // One sample in 500. Within six deviations the signal's largest is 2.6, of the 64QAM corner's.
+    auto x = signal(name, 65'536, 0.1f);
+    std::mt19937 random(2);
+    std::vector<std::size_t> hit;
+    for (std::size_t i = start; i < x.size(); ++i)
+        if (random() % 500 == 0) {
+            x[i] += 9.0f;
+            hit.push_back(i);
+        }
+    impulse_detector detector;
+    const auto found = found_in(x, detector);
+    BOOST_TEST(found == hit);
+}
+
+BOOST_DATA_TEST_CASE(a_signal_has_none,
+                     names* data::make({ 0.02f, 0.1f, 0.3f }),
+                     name,
+                     noise)
+{
+    impulse_detector detector;
+    BOOST_TEST(found_in(signal(name, 262'144, noise), detector).size() == 0u);
+}
+
+// Real noise: 7500 samples apart, so 267 of 2·10^6; five deviations of a count.
+BOOST_DATA_TEST_CASE(noise_has_few, data::make({ false, true }), is_complex)
+{
+    std::mt19937 random(3);
+    std::normal_distribution<float> normal;
+    impulse_detector detector;
+    std::size_t found = 0;
+    for (std::size_t i = 0; i < 2'000'000; ++i) {
+        const float re = normal(random), im = is_complex ? normal(random) : 0.0f;
+        found += detector.take(re * re + im * im);
+    }
+    BOOST_TEST(found < (is_complex ? 125u : 350u));
+}
+
+BOOST_AUTO_TEST_CASE(a_level_that_rises_is_no_impulse)
+{
+    auto x = signal("qpsk", 65'536, 0.1f);
+    for (std::size_t i = 32'768; i < x.size(); ++i)
+        x[i] *= 4.0f;
+    impulse_detector detector;
+    const auto found = found_in(x, detector);
+    BOOST_TEST(found.size() == 4u);
+    BOOST_TEST(found.front() >= 32'768u);
+    BOOST_TEST(found.back() < 32'768u + impulse_detector::block);
+}
+
+BOOST_AUTO_TEST_CASE(a_burst_after_silence_is_none)
+{
+    auto x = signal("qpsk", 65'536, 0.1f);
+    float peak = 0;
+    for (const auto& each : x)
+        peak = std::max(peak, std::norm(each));
+    for (std::size_t i = 0; i < 32'768; ++i)
+        x[i] *= 0.01f;
+    impulse_detector detector(peak);
+    BOOST_TEST(found_in(x, detector).empty());
+}
+
+BOOST_AUTO_TEST_CASE(what_is_no_number_is_none)
+{
+    auto x = signal("qpsk", 4096, 0.1f);
+    x[2000] = std::nanf("");
+    impulse_detector detector;
+    BOOST_TEST(found_in(x, detector).empty());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
