@@ -17,9 +17,7 @@ std::vector<std::uint8_t> decisions(const linear_equalizer& equalizer,
                                     const constellation& symbols,
                                     const carrier_track& carrier)
 {
-    double power = 0;
-    for (const auto& point : symbols.points())
-        power += std::norm(point) / static_cast<double>(symbols.size());
+    const double rms = std::sqrt(double{ symbols.power() });
     std::vector<std::uint8_t> labels(windows.count);
     for (std::size_t i = 0; i < windows.count; ++i) {
         double y[2] = {};
@@ -35,8 +33,8 @@ std::vector<std::uint8_t> decisions(const linear_equalizer& equalizer,
         double least = -1;
         for (std::size_t l = 0; l < symbols.size(); ++l) {
             const auto& point = symbols.points()[l];
-            const double re = y[0] * std::sqrt(power) - point.real();
-            const double im = y[1] * std::sqrt(power) - point.imag();
+            const double re = y[0] * rms - point.real();
+            const double im = y[1] * rms - point.imag();
             const double distance = re * re + im * im;
             if (least < 0 || distance < least) {
                 least = distance;

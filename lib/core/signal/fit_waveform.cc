@@ -38,18 +38,16 @@ linear_regression observe_affine(const constellation& symbols,
                                  const expected_waveform& longest)
 {
     const std::size_t dimensions = symbols.dimensions();
-    double power = 0;
-    for (const auto& point : symbols.points())
-        power += std::norm(point) / static_cast<double>(symbols.size());
+    const double rms = std::sqrt(double{ symbols.power() });
     linear_regression sums(longest.rows(), given.stride);
     std::vector<double> a(longest.rows(), 1.0);
     for (const std::size_t i : given.used) {
         const std::uint8_t* label = given.labels + i - longest.reach();
         for (std::size_t row = 1; row < a.size(); row += dimensions, ++label) {
             const auto point = symbols.points()[*label];
-            a[row] = point.real() / std::sqrt(power);
+            a[row] = point.real() / rms;
             if (dimensions == 2)
-                a[row + 1] = point.imag() / std::sqrt(power);
+                a[row + 1] = point.imag() / rms;
         }
         sums.add(a.data(), given.samples + i * given.stride);
     }

@@ -54,16 +54,11 @@ std::vector<std::uint8_t> frame_of(const std::vector<known_pattern>& patterns,
 }
 
 known_frame::known_frame(const constellation& symbols, std::vector<std::uint8_t> labels)
-    : d_points(symbols.points()),
+    : d_points(symbols.unit_points()),
       d_labels(std::move(labels)),
       d_next(d_labels.size(), not_known),
       d_sums(d_labels.size())
 {
-    float power = 0;
-    for (const auto& point : d_points)
-        power += std::norm(point) / static_cast<float>(d_points.size());
-    for (auto& point : d_points)
-        point /= std::sqrt(power);
     for (std::size_t place = 0; place < d_labels.size(); ++place)
         if (is_known(d_labels[place], d_points.size())) {
             d_known.push_back({ place, sent(place) });

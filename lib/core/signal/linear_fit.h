@@ -48,14 +48,12 @@ public:
           d_best(d_inputs),
           d_labels(windows)
     {
-        double power = 0;
-        for (const auto& point : symbols.points())
-            power += std::norm(point) / static_cast<double>(symbols.size());
+        const double rms = std::sqrt(double{ symbols.power() });
         for (const auto& point : symbols.points()) {
             if constexpr (is_complex)
-                d_points.push_back(std::complex<double>(point) / std::sqrt(power));
+                d_points.push_back(std::complex<double>(point) / rms);
             else
-                d_points.push_back(point.real() / std::sqrt(power));
+                d_points.push_back(point.real() / rms);
         }
     }
 

@@ -17,15 +17,10 @@ constexpr float most_ratio = 2; // of one symbol: two false ones tell nothing
 } // namespace
 
 ambiguity::ambiguity(const constellation& symbols, float variance)
-    : d_points(symbols.points()),
+    : d_points(symbols.unit_points()),
       d_trained(std::max(variance, least)),
       d_variance(d_trained)
 {
-    float power = 0;
-    for (const auto& point : d_points)
-        power += std::norm(point) / static_cast<float>(d_points.size());
-    for (auto& point : d_points)
-        point /= std::sqrt(power);
     const std::size_t turns = symbols.symmetries().size();
     for (int later = -around; later <= around; ++later)
         for (std::size_t turned = 0; turned < turns; ++turned)

@@ -28,15 +28,10 @@ learning_target::learning_target(std::shared_ptr<const expected_waveform> wavefo
                                  std::size_t symbols)
     : d_waveform(std::move(waveform)),
       d_soft(*d_waveform, alphabet),
-      d_points(alphabet.points()),
+      d_points(alphabet.unit_points()),
       d_expected(symbols * d_waveform->stride()),
       d_rest((symbols + d_soft.window()) * d_waveform->stride())
 {
-    float power = 0;
-    for (const auto& point : d_points)
-        power += std::norm(point) / static_cast<float>(d_points.size());
-    for (auto& point : d_points)
-        point /= std::sqrt(power);
 }
 
 void learning_target::soften(sample_history& history, std::size_t symbol, std::size_t n)

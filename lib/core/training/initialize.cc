@@ -38,9 +38,7 @@ void initialize_linear(network& net,
     const double error = std::max(fitted.error, least_error);
     const std::size_t last = net.layers().size() - 1;
     const double gain = std::pow(2 / error, 1.0 / static_cast<double>(last + 1));
-    double power = 0;
-    for (const auto& point : symbols.points())
-        power += std::norm(point) / static_cast<double>(symbols.size());
+    const double rms = std::sqrt(double{ symbols.power() });
     for (std::size_t k = 0; k <= last; ++k) {
         const auto& layer = net.layers()[k];
         float* weights = net.parameters().data() + layer.weights;
@@ -58,8 +56,7 @@ void initialize_linear(network& net,
                 std::fill_n(row, layer.inputs, 0.0f);
                 row[out] = static_cast<float>(gain);
             } else {
-                const auto point =
-                    std::complex<double>(symbols.points()[out]) / std::sqrt(power);
+                const auto point = std::complex<double>(symbols.points()[out]) / rms;
                 const double parts[] = {
                     point.real(), -point.real(), point.imag(), -point.imag()
                 };
