@@ -29,7 +29,7 @@ adaptive_filter::adaptive_filter(const learning_target& target,
                history.is_complex()),
       d_identity(d_sums.vector_floats())
 {
-    least_squares::do_nothing(d_sums, d_identity);
+    least_squares::set_identity(d_sums, d_identity);
 }
 
 void adaptive_filter::run(sample_history& history,
@@ -91,12 +91,12 @@ void adaptive_filter::learn(sample_history& history,
             history.received(owned), d_output, history.window().sps(), d_block);
     }
     d_sums.set(history.received(first), d_wanted, n);
-    d_sums.want(d_wanted_noise, 1, d_level);
+    d_sums.add_noise_target(d_wanted_noise, 1, d_level);
     d_bank.learn(d_sums, blocks, aim.measured ? &*aim.measured : nullptr);
-    if (carrier && carrier->takes_phase()) {
+    if (carrier && carrier->absorbs_tap_phase()) {
         const float ahead = phase();
         d_bank.turn(-ahead);
-        carrier->take_phase(history, ahead);
+        carrier->absorb_tap_phase(history, ahead);
     }
 }
 
@@ -120,7 +120,7 @@ bool adaptive_filter::start(sample_history& history,
         carrier->turn_settled(history, d_wanted, owned, samples, 1);
     const auto sum = [&] {
         d_sums.set(x, d_wanted, samples);
-        d_sums.want(d_wanted_noise, 1, d_level);
+        d_sums.add_noise_target(d_wanted_noise, 1, d_level);
     };
     sum();
     if (!(d_acquisition.find(d_sums, x, d_wanted, samples, finds_carrier) < most))

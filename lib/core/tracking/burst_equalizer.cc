@@ -104,7 +104,7 @@ void burst_equalizer::drop_hypotheses(std::vector<hypothesis>& tried,
                                       std::size_t more)
 {
     const std::size_t until = std::min(d_count, run.size() + more);
-    if (tried.size() < 2 || (until == run.size() && d_symbols.is_told(run)))
+    if (tried.size() < 2 || (until == run.size() && d_symbols.is_label_known(run)))
         return;
     for (auto& each : tried) {
         grow(start(each, run), until, locals[0]);
@@ -140,7 +140,7 @@ burst_equalizer::front burst_equalizer::start(const hypothesis& seed, stretch ru
     std::fill(d_phase.begin(), d_phase.end(), 0.0);
     turn({ 0, d_count }, seed.frequency, run.middle());
     front begins{ run, seed.taps };
-    if (!d_symbols.is_told(run)) // what lies between its known symbols
+    if (!d_symbols.is_label_known(run)) // what lies between its known symbols
         fit_again(run, begins.taps, 0);
     return begins;
 }
@@ -178,7 +178,7 @@ std::vector<burst_equalizer::hypothesis> burst_equalizer::hypotheses(stretch run
     std::vector<hypothesis> all;
     for (int k = -each_way; k <= each_way; ++k)
         all.push_back(fit(run, k * spacing, 0, 1));
-    if (!d_symbols.is_told(run))
+    if (!d_symbols.is_label_known(run))
         all = minima(all);
     std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) {
         return a.error < b.error;
@@ -423,7 +423,7 @@ double burst_equalizer::slip_of_known()
 {
     number known = 0;
     for (std::size_t i = 0; i < d_count; ++i)
-        if (d_symbols.is_told(i))
+        if (d_symbols.is_label_known(i))
             known += d_symbols.weight(i) *
                      times(d_symbols.estimate(i), std::conj(d_symbols.target(i)));
     return d_rotation * std::round(std::arg(known) / d_rotation);

@@ -84,8 +84,8 @@ void burst_symbols::load(const std::uint8_t* known,
 void burst_symbols::start(double noise)
 {
     for (std::size_t i = 0; i < d_count; ++i) {
-        d_targets[i] = is_told(i) ? told(i) : 0;
-        d_weights[i] = is_told(i) && d_usable[i];
+        d_targets[i] = is_label_known(i) ? known_point(i) : 0;
+        d_weights[i] = is_label_known(i) && d_usable[i];
     }
     d_noise = noise;
 }
@@ -98,8 +98,8 @@ void burst_symbols::take(stretch over, double least_noise)
         for (std::size_t i = over.first; i < over.end; ++i) {
             double around = 0;
             const number mean = find_posteriors(i, around);
-            if (is_told(i)) {
-                left += d_usable[i] * std::norm(d_estimates[i] - told(i));
+            if (is_label_known(i)) {
+                left += d_usable[i] * std::norm(d_estimates[i] - known_point(i));
             } else {
                 d_targets[i] = mean;
                 left += d_usable[i] * around;
@@ -113,7 +113,7 @@ void burst_symbols::take(stretch over, double least_noise)
         d_noise = std::max(usable > 0 ? left / usable : 0, least_noise);
     }
     for (std::size_t i = over.first; i < over.end; ++i)
-        if (!is_told(i)) {
+        if (!is_label_known(i)) {
             d_targets[i] = (d_targets[i] - slope * d_estimates[i]) / (1 - slope);
             d_weights[i] = d_usable[i] * (1 - slope) * (1 - slope);
         }
@@ -145,7 +145,7 @@ burst_symbols::number burst_symbols::find_posteriors(std::size_t symbol, double&
 
 std::uint8_t burst_symbols::label(std::size_t symbol) const
 {
-    if (is_told(symbol))
+    if (is_label_known(symbol))
         return d_known[symbol];
     const float* const p = &d_posteriors[symbol * classes()];
     return static_cast<std::uint8_t>(std::max_element(p, p + classes()) - p);

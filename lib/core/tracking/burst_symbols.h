@@ -68,21 +68,21 @@ public:
     double noise() const { return d_noise; }
     void set_noise(double noise) { d_noise = noise; }
 
-    bool is_told(std::size_t symbol) const
+    bool is_label_known(std::size_t symbol) const
     {
         return is_known(d_known[symbol], classes());
     }
 
-    bool is_told(stretch over) const //!< all of them
+    bool is_label_known(stretch over) const //!< all of them
     {
         for (std::size_t i = over.first; i < over.end; ++i)
-            if (!is_told(i))
+            if (!is_label_known(i))
                 return false;
         return true;
     }
 
 private:
-    number told(std::size_t symbol) const { return d_points[d_known[symbol]]; }
+    number known_point(std::size_t symbol) const { return d_points[d_known[symbol]]; }
     number find_posteriors(std::size_t symbol, double& around);
 
     bool d_complex;

@@ -73,7 +73,7 @@ double carrier::phase_at(std::size_t sample) const
 {
     const phase_line line = d_phases.in_use();
     const double behind = static_cast<double>(sample) - static_cast<double>(d_middle);
-    return d_aside + line.phase +
+    return d_ambiguity_phase + line.phase +
            line.growth * behind / static_cast<double>(step * d_sps);
 }
 
@@ -82,7 +82,7 @@ void carrier::begin(double frequency, double phase, std::size_t at)
     const double growth = 2 * M_PI * frequency * step;
     const double behind = static_cast<double>(at) - static_cast<double>(d_middle);
     const double before = phase - growth * behind / static_cast<double>(step * d_sps);
-    d_aside = 0;
+    d_ambiguity_phase = 0;
     d_phases.set({ static_cast<float>(std::remainder(before, 2 * M_PI)),
                    static_cast<float>(growth) });
 }
@@ -122,7 +122,7 @@ carrier::compare(const float* expected, const float* rotated, std::size_t first)
         const std::complex<double> by(d_rotation.re[first + i], d_rotation.im[first + i]);
         sum += std::conj(wanted) * found * by;
     }
-    return d_aside == 0 ? sum : sum * std::polar(1.0, -d_aside);
+    return d_ambiguity_phase == 0 ? sum : sum * std::polar(1.0, -d_ambiguity_phase);
 }
 
 void carrier::measure(std::complex<double> sum, std::size_t first, phase_reference by)
@@ -139,7 +139,8 @@ void carrier::measure_by_means(const float* expected,
                                float power)
 {
     const std::complex<double> taken_off =
-        std::complex<double>(rotation(middle_of(first))) * std::polar(1.0, -d_aside);
+        std::complex<double>(rotation(middle_of(first))) *
+        std::polar(1.0, -d_ambiguity_phase);
     const std::complex<double> sum = compare(expected, rotated, first);
     const double left = (sum * std::conj(taken_off)).imag() /
                         (double{ power } * static_cast<double>(step * d_sps));
@@ -227,7 +228,7 @@ float carrier::frequency() const
 void carrier::state(archive& members, std::size_t first, std::size_t n)
 {
     members("phases", d_phases);
-    members("aside", d_aside);
+    members("aside", d_ambiguity_phase);
     std::size_t middle = d_middle - std::min(d_middle, first);
     members("middle", middle);
     if (middle > d_rotation.re.size() - first)

@@ -88,7 +88,7 @@ public:
     //! The phase as it is known once it is measured: up to the latest step.
     phase_path measured() const
     {
-        const auto aside = static_cast<float>(d_aside);
+        const auto aside = static_cast<float>(d_ambiguity_phase);
         const phase_line line = d_phases.in_use();
         return { d_phases.before() + aside,
                  { line.phase + aside, line.growth },
@@ -106,7 +106,7 @@ public:
     void reset()
     {
         d_phases.reset();
-        d_aside = 0;
+        d_ambiguity_phase = 0;
     }
     /*! Starts over from a line that is known.
      * \param frequency turns a symbol
@@ -115,7 +115,10 @@ public:
     //! Has followed a phase that is so many radians further.
     void turn(double slipped) { d_phases.turn(static_cast<float>(slipped)); }
     //! Turns further by a constant, whatever is followed: what is idle, too.
-    void turn_aside(double by) { d_aside = std::remainder(d_aside + by, 2 * M_PI); }
+    void add_ambiguity(double by)
+    {
+        d_ambiguity_phase = std::remainder(d_ambiguity_phase + by, 2 * M_PI);
+    }
     //! Has followed a phase that is so many radians further, as have the buffer's samples from `first` up to `end`.
     void turn(double by, std::size_t first, std::size_t end);
     float spread() const { return d_phases.spread(); } //!< phase_bank's
@@ -128,7 +131,7 @@ public:
     void set(std::size_t sample, float phase, float growth)
     {
         d_middle = sample;
-        d_aside = 0;
+        d_ambiguity_phase = 0;
         d_phases.set({ phase, growth * static_cast<float>(step * d_sps) });
     }
     //! What a sample of the buffer was rotated back by.
@@ -140,7 +143,10 @@ public:
     void move_back(std::size_t samples);
 
     //! Radians.
-    float phase() const { return d_phases.in_use().phase + static_cast<float>(d_aside); }
+    float phase() const
+    {
+        return d_phases.in_use().phase + static_cast<float>(d_ambiguity_phase);
+    }
     //! The same at a sample of the buffer.
     double phase_at(std::size_t sample) const;
     //! Turns of a symbol.
@@ -155,8 +161,8 @@ private:
     std::size_t d_sps;
     planes d_rotation;
     phase_bank d_phases;
-    double d_aside = 0;       // radians, relative to the phase that is followed
-    std::size_t d_middle = 0; // the sample in the middle of the latest step measured
+    double d_ambiguity_phase = 0; // radians, relative to the phase that is followed
+    std::size_t d_middle = 0;     // the sample in the middle of the latest step measured
 };
 
 } // namespace gr::adann::core

@@ -39,7 +39,7 @@ carrier_follower::carrier_follower(const expected_waveform& waveform,
     d_turned.resize(turned(d_again.size()).floats());
     phase_decisions search(alphabet, d_window, d_reach, history.most_symbols());
     if (search.angles() > 1) {
-        d_told.resize(search.angles());
+        d_correlations.resize(search.angles());
         d_search = std::move(search);
     }
 }
@@ -63,7 +63,7 @@ void carrier_follower::move_back(const sample_history& history, std::size_t symb
 }
 
 /* Whether the phase is surely a carrier's, of which taps know nothing: it began with a line, turns as
- * fast as one, or wanders so far that decisions at what is predicted may be wrong. Or whether the phase
+ * fast as one, or has so much noise that decisions at what is predicted may be wrong. Or whether the phase
  * that is followed leaves more than the noise: it may be one that the constellation is like itself at,
  * but for some points. */
 bool carrier_follower::has_carrier(const learning_target& target, float residual) const
@@ -87,7 +87,7 @@ void carrier_follower::search(sample_history& history,
     const double power = power_of(samples, n);
     const bool searches = d_search && taken == step && !idle() && !target.blurs_phase() &&
                           has_carrier(target, residual) &&
-                          phase_search::is_heard(power, n);
+                          phase_search::has_signal(power, n);
     if (!std::exchange(d_searching, searches) && searches)
         begin_search(history, first - n / 2, residual);
     if (!searches)
@@ -99,8 +99,8 @@ void carrier_follower::search(sample_history& history,
                      decides,
                      newest);
     for (std::size_t k = newest; k < history.next(); ++k)
-        if (history.is_told(k))
-            d_search->set_known(k, history.truth(k));
+        if (history.is_label_known(k))
+            d_search->set_known(k, history.known_label(k));
     d_search->take(
         known,
         [&](const auto* labels, std::size_t n) { return target.expect(labels, n); },
@@ -109,13 +109,13 @@ void carrier_follower::search(sample_history& history,
         power,
         first,
         symbol);
-    for (std::size_t a = 0; a < d_told.size(); ++a)
-        d_told[a] = d_search->search().together(a);
-    const std::size_t believed = d_search->search().believe(d_told, step);
+    for (std::size_t a = 0; a < d_correlations.size(); ++a)
+        d_correlations[a] = d_search->search().accumulated(a);
+    const std::size_t selected = d_search->search().select(d_correlations, step);
     if (!known)
         return;
-    history.replace(symbol, d_search->labels(believed, symbol));
-    const float left = d_search->search().left(believed) / static_cast<float>(n);
+    history.replace(symbol, d_search->labels(selected, symbol));
+    const float left = d_search->search().left(selected) / static_cast<float>(n);
     d_left_latest += (left - d_left_latest) * step / latest_symbols;
     d_left += (left - d_left) * step / residual_symbols;
 }
@@ -132,9 +132,9 @@ void carrier_follower::begin_search(const sample_history& history,
     d_left = d_left_latest = residual;
 }
 
-void carrier_follower::turn_aside(sample_history& history, std::size_t turned)
+void carrier_follower::add_ambiguity(sample_history& history, std::size_t turned)
 {
-    d_loop.turn_aside(symmetry() * static_cast<double>(turned));
+    d_loop.add_ambiguity(symmetry() * static_cast<double>(turned));
     d_searching = false;
     history.forget_labels(); // that were decided a part of a turn aside
     d_settled.phase = d_loop.phase_at(history.sample(history.next()));
@@ -221,7 +221,7 @@ void carrier_follower::turn_expected(const sample_history& history,
                 n / step);
 }
 
-void carrier_follower::take_phase(const sample_history& history, float ahead)
+void carrier_follower::absorb_tap_phase(const sample_history& history, float ahead)
 {
     d_loop.turn(-ahead, history.first_sample(), history.ready());
     if (d_search)

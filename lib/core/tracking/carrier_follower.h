@@ -59,7 +59,7 @@ public:
     //! history.make_room() moved it.
     void move_back(const sample_history& history, std::size_t symbols);
 
-    /*! Labels of the step that is measured next, and what follows it, by the phase that is believed.
+    /*! Labels of the step that is measured next, and what follows it, by the phase that is selected.
      * \param taken symbols of a step: no search but of carrier::step
      * \param decides decisions behind the filter
      * \param residual of the stream, mean square of a sample: where the search begins */
@@ -95,17 +95,17 @@ public:
                        float* expected) const;
     /*! Taps that turn and a carrier that is as much too slow leave the same. After a start from a line
      * all that turns is the carrier's: whether the taps are to keep their phase. */
-    bool takes_phase() const { return d_turning && !idle(); }
+    bool absorbs_tap_phase() const { return d_turning && !idle(); }
     //! The taps were turned back by so many radians.
-    void take_phase(const sample_history& history, float ahead);
+    void absorb_tap_phase(const sample_history& history, float ahead);
 
     //! Notes the phase as that of a stream whose filter is not in use.
-    void refer()
+    void mark_reference_phase()
     {
         if (!d_turning)
             d_reference = d_loop.phase();
     }
-    /*! Radians by which a sample was turned back since refer(), by the carrier and the taps.
+    /*! Radians by which a sample was turned back since mark_reference_phase(), by the carrier and the taps.
      * \param taps phase of the taps */
     float turned_by(std::size_t sample, float taps) const;
 
@@ -162,7 +162,7 @@ public:
         return { d_loop.phase_at(history.sample(history.next())) - turned, d_now };
     }
     //! Known symbols have shown the labels to be turned by a symmetry: that is taken out, and counted.
-    void turn_aside(sample_history& history, std::size_t turned);
+    void add_ambiguity(sample_history& history, std::size_t turned);
     //! Radians that the phase is ahead of what is remembered; 0 since a start from a line.
     double ahead(const sample_history& history) const;
 
@@ -183,7 +183,7 @@ private:
     carrier_line d_line;
     float d_tolerated;                       // radians, by decisions
     std::optional<phase_decisions> d_search; // if decisions do not tolerate any phase
-    std::vector<phase_search::told> d_told;  // at each of its angles
+    std::vector<phase_search::correlation> d_correlations; // at each of its angles
     bool d_searching = false;
     float d_left = 0, d_left_latest = 0;
 
@@ -197,7 +197,7 @@ private:
         std::uint64_t at = 0;            // symbols that had passed; 0: never
     } d_settled;
     bool d_turning = false;      // since a start from a line
-    float d_reference = 0;       // see refer()
+    float d_reference = 0;       // see mark_reference_phase()
     double d_squared_error = 0;  // mean, of the phase that lines predict
     std::size_t d_predicted = 0; // over so many of the latest checks
     std::uint64_t d_slips = 0;

@@ -186,8 +186,8 @@ void front_filter::decided(const std::uint8_t* labels,
     if (d_recovery.state() == recovery_state::trained)
         return update(blocks);
     const sample_history& history = d_stream.history;
-    if (!history.untold(history.next() - blocks * block, blocks * block)) {
-        d_recovery.tell();
+    if (!history.count_unknown(history.next() - blocks * block, blocks * block)) {
+        d_recovery.note_known_symbols();
         return update(blocks);
     }
     d_recovery.resolve(d_stream, blocks, d_untrained == 0);

@@ -184,7 +184,7 @@ public:
     level_change changed_level() const { return d_changed_level; }
 
     //! Symbols that became known late show that decisions are displaced; undone with the next update.
-    void displace(displacement by) { d_recovery.displace(by); }
+    void displace(displacement by) { d_recovery.report(by); }
     //! Times that delay or rotation may have changed.
     std::size_t changes() const
     {

@@ -83,8 +83,8 @@ judge::verdict judge::compare(const signal_planes& samples,
     while (first < symbols && !differs(first))
         ++first;
     if (first < symbols)
-        leaves(other_samples, others, d_left[1]);
-    leaves(samples, labels, d_left[0]); // channel() is that of these
+        fit(other_samples, others, d_left[1]);
+    fit(samples, labels, d_left[0]); // channel() is that of these
     if (first == symbols)
         return verdict::open;
     for (std::size_t k = first; k < symbols; ++k) {
@@ -107,9 +107,9 @@ judge::verdict judge::compare(const signal_planes& samples,
 
 // What the waveform of the labels, through the fitted filter, leaves of the samples: sums
 // from the first symbol to each.
-void judge::leaves(const signal_planes& samples,
-                   const std::uint8_t* labels,
-                   std::vector<float>& sums)
+void judge::fit(const signal_planes& samples,
+                const std::uint8_t* labels,
+                std::vector<float>& sums)
 {
     d_waveform->expect(labels, symbols, d_expected.data());
     const std::size_t all = symbols * d_sps, n = all - (d_taps - 1);

@@ -62,13 +62,13 @@ public:
 
     /*! Σ |·|² that the waveform of the first way's labels left when they were compared and not
      * displaced; channel() then has the filter. */
-    float left() const { return d_left[0][symbols]; }
+    float residual() const { return d_left[0][symbols]; }
     //! The same over the samples' own Σ |·|².
-    float share() const { return d_left[0][symbols] / d_power; }
-    //! left() of other labels.
-    float left(const signal_planes& samples, const std::uint8_t* labels)
+    float relative_residual() const { return d_left[0][symbols] / d_power; }
+    //! residual() of other labels.
+    float residual(const signal_planes& samples, const std::uint8_t* labels)
     {
-        leaves(samples, labels, d_left[0]);
+        fit(samples, labels, d_left[0]);
         return d_left[0][symbols];
     }
     const float* channel() const { return d_channel.data(); } //!< of normal_equations
@@ -87,9 +87,9 @@ private:
     //! The symmetry that makes the others most alike, or none that the carrier explains.
     const std::vector<std::uint8_t>*
     align(const std::uint8_t* labels, const std::uint8_t* others, float turned) const;
-    void leaves(const signal_planes& samples,
-                const std::uint8_t* labels,
-                std::vector<float>& sums);
+    void fit(const signal_planes& samples,
+             const std::uint8_t* labels,
+             std::vector<float>& sums);
 
     std::shared_ptr<const expected_waveform> d_waveform;
     std::vector<std::vector<std::uint8_t>> d_symmetries;

@@ -68,13 +68,13 @@ void learning_target::take_known(sample_history& history,
     };
     std::size_t known = 0, contradicted = 0;
     for (std::size_t k = symbol; k < symbol + n; ++k)
-        if (history.is_told(k)) {
+        if (history.is_label_known(k)) {
             ++known;
             contradicted += contradicts(k);
         }
     const bool drops = 4 * contradicted <= known;
     for (std::size_t k = symbol; k < symbol + n; ++k)
-        if (history.is_told(k) && !(drops && contradicts(k)))
+        if (history.is_label_known(k) && !(drops && contradicts(k)))
             *history.decisions(k) = {};
 }
 
@@ -94,11 +94,11 @@ float* learning_target::aim_known(const sample_history& history,
                                   std::size_t symbol,
                                   std::size_t n)
 {
-    if (history.untold(symbol, n) == n)
+    if (history.count_unknown(symbol, n) == n)
         return nullptr;
     float* const expected = expect(history.labels(symbol), n);
     for (std::size_t k = 0; k < n; ++k)
-        if (!history.is_told(symbol + k) ||
+        if (!history.is_label_known(symbol + k) ||
             history.decisions(symbol + k)->received != 0.0f) // left out by take_known()
             std::fill_n(expected + k * d_waveform->stride(), d_waveform->stride(), 0.0f);
     return expected;
@@ -112,7 +112,7 @@ learning_target::block learning_target::aim_block(const sample_history& history,
     float* const expected = expect(history.labels(symbol), n);
     // Of the symbols that are not known; the others do not follow any estimate.
     const float part =
-        static_cast<float>(history.untold(symbol, n)) / static_cast<float>(n);
+        static_cast<float>(history.count_unknown(symbol, n)) / static_cast<float>(n);
     const soft_decision* const decisions = history.decisions(symbol);
     const float slope = part > 0 ? d_soft.slope(decisions, n, d_excess) / part : 0;
     // Beyond 1 means vary more than estimates do: silence, or another signal.

@@ -11,10 +11,10 @@ least_squares::least_squares(const normal_equations& shape)
       d_product(shape.vector_floats()),
       d_direction(shape.vector_floats())
 {
-    do_nothing(shape, d_nothing);
+    set_identity(shape, d_nothing);
 }
 
-void least_squares::do_nothing(const normal_equations& shape, aligned_floats& taps)
+void least_squares::set_identity(const normal_equations& shape, aligned_floats& taps)
 {
     std::fill(taps.begin(), taps.end(), 0.0f);
     taps[shape.taps() / 2] = 1;

@@ -17,10 +17,10 @@ public:
     explicit least_squares(const normal_equations& shape);
 
     //! The vector of normal_equations that does nothing: the first channel's middle tap is 1.
-    static void do_nothing(const normal_equations& shape, aligned_floats& taps);
+    static void set_identity(const normal_equations& shape, aligned_floats& taps);
 
     //! What the taps are drawn towards: doing nothing, unless told otherwise.
-    void draw_towards(const aligned_floats& taps) { d_nothing = taps; }
+    void set_prior(const aligned_floats& taps) { d_nothing = taps; }
     const aligned_floats& nothing() const { return d_nothing; }
 
     //! p - R w, half of what Σ |z - wᵀx|² falls with: zero for the least squares.

@@ -19,8 +19,8 @@ constexpr std::size_t most_late = displacement::most_late;
 constexpr std::size_t compared = 256; // symbols of two outputs, or of two levels
 constexpr float doubtful = 0.5f; // of what decisions at random leave, where it is unusual
 constexpr double much_more = 2;  // than usual
-constexpr double usually = 0.125;            // part that the latest has in that
-constexpr std::size_t most_patience = 65536; // symbols
+constexpr double usually = 0.125;                  // part that the latest has in that
+constexpr std::size_t most_retry_interval = 65536; // symbols
 
 const expected_waveform& complex_waveform_of(const model& behind)
 {
@@ -84,7 +84,7 @@ mimo_filter::mimo_filter(const model& behind, const mimo_filter_settings& settin
       d_wanted(sample(block), true),
       d_windows(settings.channels, d_in.front()),
       d_expected(2 * sample(block)),
-      d_told(phase_search(d_symbols).angles().size())
+      d_correlations(phase_search(d_symbols).angles().size())
 {
     const output each{ tap_bank(d_taps,
                                 odd_taps((settings.length + 1) / 2, behind.sps),
@@ -190,29 +190,29 @@ void mimo_filter::search(output& each)
     const std::size_t first = sample(symbol) - d_window.sps() / 2;
     const float* const samples = &each.filtered[2 * first];
     const double power = power_of(samples, sample(step));
-    const bool is_heard =
-        usable(each, symbol) && phase_search::is_heard(power, sample(step));
-    each.heard = is_heard ? each.heard + 1 : 0;
+    const bool has_signal =
+        usable(each, symbol) && phase_search::has_signal(power, sample(step));
+    each.steps_with_signal = has_signal ? each.steps_with_signal + 1 : 0;
     const auto expect = [&](const std::uint8_t* labels, std::size_t n) {
         d_waveform.expect(labels, n, d_expected.data());
         return d_expected.data();
     };
-    each.phases.take(is_heard, expect, each.turn, samples, power, first, symbol);
+    each.phases.take(has_signal, expect, each.turn, samples, power, first, symbol);
 }
 
-// The labels of the angle that all outputs with the carrier believe.
-void mimo_filter::believe(output& each)
+// The labels of the angle that is selected for all outputs with the carrier.
+void mimo_filter::select_phase(output& each)
 {
-    std::fill(d_told.begin(), d_told.end(), phase_search::told{});
+    std::fill(d_correlations.begin(), d_correlations.end(), phase_search::correlation{});
     std::size_t symbols = 0;
     for (const auto& beside : d_outputs)
         if (&beside == &each || (d_one_carrier && beside.found)) {
             symbols += step;
-            for (std::size_t a = 0; a < d_told.size(); ++a)
-                d_told[a].add(beside.phases.search().together(a));
+            for (std::size_t a = 0; a < d_correlations.size(); ++a)
+                d_correlations[a].add(beside.phases.search().accumulated(a));
         }
-    const std::size_t believed = each.phases.search().believe(d_told, symbols);
-    std::copy_n(each.phases.labels(believed, latest(step)),
+    const std::size_t selected = each.phases.search().select(d_correlations, symbols);
+    std::copy_n(each.phases.labels(selected, latest(step)),
                 decided() - latest(step),
                 each.labels.begin() + static_cast<std::ptrdiff_t>(latest(step)));
 }
@@ -227,16 +227,16 @@ void mimo_filter::measure_phases()
     for (auto& each : d_outputs)
         search(each);
     for (auto& each : d_outputs) {
-        believe(each);
+        select_phase(each);
         std::complex<double> own = 0, left = 0; // which is skipped
-        if (each.heard > 0) {
+        if (each.steps_with_signal > 0) {
             const float* const samples = &each.filtered[2 * first];
             d_waveform.expect(&each.labels[symbol], step, d_expected.data());
             own = each.turn.compare(d_expected.data(), samples, first);
             left = remaining(d_expected.data(), samples, sample(step));
-            each.remains += power_of(samples, sample(step)) +
-                            power_of(d_expected.data(), sample(step)) -
-                            2 * std::abs(left);
+            each.residual_sum += power_of(samples, sample(step)) +
+                                 power_of(d_expected.data(), sample(step)) -
+                                 2 * std::abs(left);
             each.measured += sample(step);
         }
         each.left = { each.left[1], each.left[2], left };
@@ -267,7 +267,7 @@ void mimo_filter::put_out(const output& each, float* to) const
 void mimo_filter::update(output& each)
 {
     const std::size_t symbol = latest(block);
-    if (!usable(each, symbol) || each.heard < block / step)
+    if (!usable(each, symbol) || each.steps_with_signal < block / step)
         return;
     const std::size_t first = sample(symbol) - d_window.sps() / 2;
     d_waveform.expect(&each.labels[symbol], block, d_expected.data());
@@ -349,7 +349,7 @@ void mimo_filter::begin(output& each,
     }
     each.left = {};
     each.known = ready() + d_half_window + 1;
-    each.remains = 0;
+    each.residual_sum = 0;
     each.measured = 0;
     each.usual = 0;
     each.found = true;
@@ -410,13 +410,13 @@ void mimo_filter::start(const float* const* samples,
 void mimo_filter::watch()
 {
     for (auto& each : d_outputs) {
-        const double left = remains(each);
+        const double left = mean_residual(each);
         const bool unusual = each.usual > 0 && left > much_more * each.usual;
         const bool is_lost = left > (unusual ? d_doubtful : d_lost);
         const bool is_off = has_unusual_power(each);
         if ((is_lost || is_off) && begin_at_level(each))
             continue;
-        if (is_lost || (each.starts > 0 && each.heard == 0))
+        if (is_lost || (each.starts > 0 && each.steps_with_signal == 0))
             each.found = false;
         else if (!unusual)
             each.usual += (each.usual > 0 ? usually : 1) * (left - each.usual);
@@ -426,27 +426,28 @@ void mimo_filter::watch()
     for (std::size_t a = 0; a < outputs(); ++a)
         for (std::size_t b = 0; b < a; ++b)
             if (are_one(d_outputs[a], d_outputs[b])) {
-                const bool first = remains(d_outputs[a]) > remains(d_outputs[b]);
+                const bool first =
+                    mean_residual(d_outputs[a]) > mean_residual(d_outputs[b]);
                 d_outputs[first ? a : b].found = false;
             }
     for (auto& each : d_outputs) {
-        each.remains = 0;
+        each.residual_sum = 0;
         each.measured = 0;
     }
     if (std::all_of(d_outputs.begin(), d_outputs.end(), [](const auto& each) {
             return each.found;
         })) {
-        d_patience = watched_every;
+        d_retry_interval = watched_every;
         return;
     }
-    d_rest -= std::min(d_rest, watched_every);
-    if (d_rest == 0 && ready() >= d_first + start_symbols)
+    d_until_retry -= std::min(d_until_retry, watched_every);
+    if (d_until_retry == 0 && ready() >= d_first + start_symbols)
         find();
 }
 
 bool mimo_filter::are_one(const output& a, const output& b) const
 {
-    return a.found && b.found && told(a) && told(b) &&
+    return a.found && b.found && has_own_labels(a) && has_own_labels(b) &&
            alike(&a.labels[compared_from()], &b.labels[compared_from()]);
 }
 
@@ -456,7 +457,7 @@ std::size_t mimo_filter::compared_from() const
 }
 
 // Whether what is compared of an output's labels is behind its present taps.
-bool mimo_filter::told(const output& each) const
+bool mimo_filter::has_own_labels(const output& each) const
 {
     return each.starts > 0 && compared_from() >= each.known + most_late;
 }
@@ -492,8 +493,8 @@ void mimo_filter::find()
     const auto own = static_cast<std::ptrdiff_t>(sample(first) - d_window.sps() / 2);
     for (const auto& channel : d_in)
         x.push_back(channel + own);
-    d_rest = d_patience;
-    d_patience = std::min(2 * d_patience, most_patience);
+    d_until_retry = d_retry_interval;
+    d_retry_interval = std::min(2 * d_retry_interval, most_retry_interval);
     try {
         d_start.find_labels(x, start_symbols, transmitters);
         for (auto& channel : x)
@@ -508,7 +509,7 @@ void mimo_filter::find()
             output& each = d_outputs[*o];
             const auto there = std::find_if(news.begin(), news.end(), [&](std::size_t t) {
                 const auto& labels = transmitters[t].labels;
-                return told(each) && each.heard > 0 &&
+                return has_own_labels(each) && each.steps_with_signal > 0 &&
                        alike(&each.labels[compared_from()],
                              labels.data() + labels.size() - compared - most_late);
             });
@@ -553,7 +554,7 @@ bool mimo_filter::has_unusual_power(const output& each) const
 bool mimo_filter::begin_at_level(output& each)
 {
     const std::size_t reach = d_waveform.reach(), first = latest(compared);
-    if (!usable(each, first) || each.heard < compared / step)
+    if (!usable(each, first) || each.steps_with_signal < compared / step)
         return false;
     const std::size_t from = sample(first - reach) - d_window.samples_before();
     const std::size_t own = sample(first) - d_window.sps() / 2;
@@ -606,7 +607,7 @@ bool mimo_filter::begin_at_level(output& each)
         tap *= static_cast<float>(scale * common / power);
     each.bank.reset(each.settled);
     each.known = ready() + d_half_window + 1;
-    each.remains = 0;
+    each.residual_sum = 0;
     each.measured = 0;
     each.found = true;
     return true;

@@ -57,7 +57,7 @@ struct mimo_output_status {
  * at something fixed and has no step size, as front_filter, whose parts these are.
  *
  * The phase is predicted, some 40 symbols ahead; a blind phase search (phase_search.h) decides
- * each step at several phases around that, and believes one for all transmitters if they have
+ * each step at several phases around that, and selects one for all transmitters if they have
  * one carrier. What the prediction leaves is known then, and an output waits for it: each step
  * is rotated back by the mean of its own and of the steps beside it.
  *
@@ -131,13 +131,13 @@ private:
         carrier turn;
         aligned_floats filtered; // interleaved
         phase_decisions phases;
-        std::vector<std::uint8_t> labels; // of the angle that was believed
+        std::vector<std::uint8_t> labels; // of the angle that was selected
         std::size_t known = 0; // labels from here on are behind the present taps
         std::array<std::complex<double>, 3> left{}; // see remaining()
-        std::size_t heard = 0;                      // steps in a row that were not silent
-        double remains = 0;                         // since it was watched: see remains()
-        std::size_t measured = 0;                   // samples of that
-        double usual = 0; // what remains as a rule; 0: not known yet
+        std::size_t steps_with_signal = 0;          // steps in a row that were not silent
+        double residual_sum = 0;  // since it was watched: see mean_residual()
+        std::size_t measured = 0; // samples of that
+        double usual = 0;         // mean_residual() as a rule; 0: not known yet
         aligned_floats
             settled{}; // the taps when labels last had the constellation's power
         bool found = false;
@@ -161,11 +161,11 @@ private:
     void filter(output& each);
     void decide(output& each);
     void search(output& each);
-    void believe(output& each);
+    void select_phase(output& each);
     //! Mean square of a sample that is not what is expected, whatever its phase.
-    double remains(const output& each) const
+    double mean_residual(const output& each) const
     {
-        return each.measured ? each.remains / static_cast<double>(each.measured) : 0;
+        return each.measured ? each.residual_sum / static_cast<double>(each.measured) : 0;
     }
     void measure_phases();
     void put_out(const output& each, float* to) const;
@@ -175,7 +175,7 @@ private:
     bool begin_at_level(output& each);
     bool are_one(const output& a, const output& b) const;
     std::size_t compared_from() const;
-    bool told(const output& each) const;
+    bool has_own_labels(const output& each) const;
     bool alike(const std::uint8_t* a, const std::uint8_t* b) const;
     void find();
     //! \param beside an output whose carrier it has; null: it has its own
@@ -191,7 +191,7 @@ private:
     const constellation d_symbols;
     const window_geometry d_window;
     const unsigned d_half_window;
-    const float d_lost, d_doubtful; // limits of what remains, see watch()
+    const float d_lost, d_doubtful; // limits of mean_residual(), see watch()
     const label_power d_power;      // of labels
     const std::size_t d_taps, d_delay, d_past, d_capacity;
 
@@ -201,8 +201,9 @@ private:
     std::size_t d_first;        // the first one of the stream
     std::size_t d_unusable = 0; // the end of the latest samples that are not
     std::size_t d_steps = 0;
-    bool d_one_carrier = false;                         // of all outputs
-    std::size_t d_rest = 0, d_patience = watched_every; // symbols until a new start
+    bool d_one_carrier = false; // of all outputs
+    std::size_t d_until_retry = 0,
+                d_retry_interval = watched_every; // symbols until a new start
 
     const network d_net;
     const prepared_network d_prepared;
@@ -213,7 +214,8 @@ private:
     planes d_output, d_wanted;
     std::vector<signal_planes> d_windows; // of each channel
     aligned_floats d_expected;
-    std::vector<phase_search::told> d_told; // of all streams, at each angle
+    std::vector<phase_search::correlation>
+        d_correlations; // of all streams, at each angle
     std::vector<output> d_outputs;
 };
 

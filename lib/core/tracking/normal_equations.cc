@@ -161,7 +161,9 @@ aligned_floats normal_equations::noise(const std::vector<float>& correlation) co
     return found;
 }
 
-void normal_equations::want(const aligned_floats& noise, float times, float level)
+void normal_equations::add_noise_target(const aligned_floats& noise,
+                                        float times,
+                                        float level)
 {
     float* const p = d_sums.data() + d_planes * matrix();
     if (times == 0)

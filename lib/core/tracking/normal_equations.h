@@ -71,7 +71,7 @@ public:
      * present level. What the sums leave stays as it was for taps that bring x back to the level it
      * was measured at.
      * \param level rms of the samples it was measured in */
-    void want(const aligned_floats& noise, float times = 1, float level = 1);
+    void add_noise_target(const aligned_floats& noise, float times = 1, float level = 1);
     //! As if the complex samples z had been turned by so many radians.
     void turn_wanted(float by);
     //! Weights these sums with `keep` and adds others.

@@ -89,13 +89,13 @@ void phase_decisions::take(bool known,
                            std::size_t symbol)
 {
     for (std::size_t a = 0; a < angles(); ++a) {
-        phase_search::told told;
+        phase_search::correlation found;
         if (known) {
             const float* const expected = expect(labels(a, symbol), step);
-            told = { loop.compare(expected, samples, first),
-                     power + power_of(expected, step * d_window.sps()) };
+            found = { loop.compare(expected, samples, first),
+                      power + power_of(expected, step * d_window.sps()) };
         }
-        d_search.take(a, told);
+        d_search.take(a, found);
     }
 }
 

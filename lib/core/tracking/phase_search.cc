@@ -9,8 +9,8 @@ namespace gr::adann::core {
 
 namespace {
 
-constexpr float lasts = 64;            // steps, of growth and wander
-constexpr float first_wander = 0.001f; // radians², before any is known
+constexpr float lasts = 64;                 // steps, of growth and phase noise
+constexpr float first_phase_noise = 0.001f; // radians², before any is known
 
 float range_of(const constellation& symbols)
 {
@@ -41,14 +41,15 @@ phase_search::phase_search(const constellation& symbols)
     : d_angles(angles_of(symbols)),
       d_tolerated(phase_search::tolerated(symbols)),
       d_range(range_of(symbols)),
-      d_told(d_angles.size()),
-      d_wander(first_wander)
+      d_correlations(d_angles.size()),
+      d_phase_noise(first_phase_noise)
 {
 }
 
 void phase_search::begin(const phase_line& line)
 {
-    std::fill(d_told.begin(), d_told.end(), std::array<told, steps>{});
+    std::fill(
+        d_correlations.begin(), d_correlations.end(), std::array<correlation, steps>{});
     d_line = line;
     d_age = 0;
 }
@@ -56,30 +57,30 @@ void phase_search::begin(const phase_line& line)
 void phase_search::turn(float by)
 {
     d_line.phase = wrapped(d_line.phase + by);
-    for (auto& latest : d_told)
-        for (told& step : latest)
+    for (auto& latest : d_correlations)
+        for (correlation& step : latest)
             step.sum *= std::polar(1.0, double{ by });
 }
 
-void phase_search::take(std::size_t angle, const told& step)
+void phase_search::take(std::size_t angle, const correlation& step)
 {
-    auto& latest = d_told[angle];
+    auto& latest = d_correlations[angle];
     std::rotate(latest.begin(), latest.begin() + 1, latest.end());
     latest.back() = step;
 }
 
-phase_search::told phase_search::together(std::size_t angle) const
+phase_search::correlation phase_search::accumulated(std::size_t angle) const
 {
     const std::complex<double> growth = std::polar(1.0, double{ d_line.growth });
-    told all;
-    for (const told& step : d_told[angle]) {
+    correlation all;
+    for (const correlation& step : d_correlations[angle]) {
         all.sum *= growth;
         all.add(step);
     }
     return all;
 }
 
-std::size_t phase_search::believe(const std::vector<told>& all, std::size_t symbols)
+std::size_t phase_search::select(const std::vector<correlation>& all, std::size_t symbols)
 {
     ++d_age;
     const float before = expected(1);
@@ -88,12 +89,13 @@ std::size_t phase_search::believe(const std::vector<told>& all, std::size_t symb
     float beside = 0;
     for (std::size_t a = 0; a < all.size(); ++a) {
         const float found = wrapped(static_cast<float>(std::arg(all[a].sum)) - before);
-        const double remains = all[a].power - 2 * std::abs(all[a].sum);
-        if (all[a].sum == 0.0 || !(remains > 0) || std::abs(found) > d_range)
+        const double residual = all[a].power - 2 * std::abs(all[a].sum);
+        if (all[a].sum == 0.0 || !(residual > 0) || std::abs(found) > d_range)
             continue; // nothing is known, or it is another symmetry's
         const float in_a_step = found / static_cast<float>(d_age);
-        const double unlikely = static_cast<double>(steps * symbols) * std::log(remains) +
-                                in_a_step * in_a_step / (2 * d_wander);
+        const double unlikely =
+            static_cast<double>(steps * symbols) * std::log(residual) +
+            in_a_step * in_a_step / (2 * d_phase_noise);
         if (unlikely < least) {
             least = unlikely;
             best = a;
@@ -103,7 +105,7 @@ std::size_t phase_search::believe(const std::vector<told>& all, std::size_t symb
     if (least < std::numeric_limits<double>::infinity()) {
         const float in_a_step = beside / static_cast<float>(d_age);
         d_line.growth += in_a_step / lasts;
-        d_wander += (in_a_step * in_a_step - d_wander) / lasts;
+        d_phase_noise += (in_a_step * in_a_step - d_phase_noise) / lasts;
         d_age = 0;
     }
     d_line.phase = wrapped(before + beside);
@@ -112,16 +114,16 @@ std::size_t phase_search::believe(const std::vector<told>& all, std::size_t symb
 
 void phase_search::state(archive& members)
 {
-    static_assert(sizeof(told) == 3 * sizeof(double));
+    static_assert(sizeof(correlation) == 3 * sizeof(double));
     members.numbers("told",
-                    reinterpret_cast<double*>(d_told.data()),
-                    { d_told.size(), steps, 3 },
+                    reinterpret_cast<double*>(d_correlations.data()),
+                    { d_correlations.size(), steps, 3 },
                     -1e12,
                     1e12);
     members("phase", d_line.phase, -4.0f, 4.0f);
     members("growth", d_line.growth, -4.0f, 4.0f);
     members("age", d_age);
-    members("wander", d_wander, 0.0f, 100.0f);
+    members("wander", d_phase_noise, 0.0f, 100.0f);
 }
 
 } // namespace gr::adann::core

@@ -1,6 +1,6 @@
 /* -*- c++ -*- */
 /*
- * Which of several phases a step of a stream was decided at is believed.
+ * Which of several phases a step of a stream is decided at.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
@@ -15,14 +15,13 @@
 
 namespace gr::adann::core {
 
-/*! A blind phase search, by what the expected waveform leaves.
+/*! A blind phase search by the residual from the expected waveform.
  *
- * Decisions bear a phase that is wrong by less than a part of the constellation; behind that
- * they agree with another phase, which a decision-directed loop then follows. So a step of
- * symbols is decided at each of angles() beside expected(), closer than decisions bear and up
- * to where the constellation is alike again. The samples of each angle's decisions, over what is
- * expected of these, tell a phase and what is left once it is taken off: believe() takes the
- * angle that leaves least over the latest `steps`, against how far the phase is wont to go beside
+ * Decisions tolerate a phase error of a part of the constellation's symmetry; beyond it they agree with another
+ * phase, which a decision-directed loop then follows. So a step of symbols is decided at each of angles()
+ * around expected(), closer than decisions tolerate, up to the constellation's next symmetry. Samples
+ * correlated with the waveform of each angle's decisions give a phase, and a residual without it. select() takes
+ * the angle of the least residual over the latest `steps`, weighed against the variance of the phase around
  * its line.
  *
  * Source: Pfau, Hoffmann, Noe, "Hardware-efficient coherent digital receiver concept with
@@ -33,12 +32,12 @@ class phase_search
 public:
     static constexpr std::size_t steps = 3;
 
-    //! Of a step at one angle.
-    struct told {
+    //! Of a step's samples with the waveform of its decisions at one angle.
+    struct correlation {
         std::complex<double> sum; //!< carrier::compare()
-        double power = 0;         //!< of the samples and of what is expected of them
+        double power = 0;         //!< of the samples, and of that waveform
 
-        void add(const told& other)
+        void add(const correlation& other)
         {
             sum += other.sum;
             power += other.power;
@@ -46,7 +45,7 @@ public:
     };
 
     //! Whether a step of so many samples has a hundredth of a signal's power: less is silence.
-    static bool is_heard(double power, std::size_t samples)
+    static bool has_signal(double power, std::size_t samples)
     {
         return power > 0.01 * static_cast<double>(samples);
     }
@@ -56,14 +55,14 @@ public:
 
     explicit phase_search(const constellation& symbols);
 
-    /*! Whether decisions at a predicted phase may be wrong, and a search is worth while. A loop that
-     * they once led astray stays there, so what they bear should be five standard deviations of
-     * what is predicted wrongly: once in a million steps it is more. Where a search is not needed
-     * it does harm: it takes for a phase what the taps should follow.
-     * \param spread mean square of that, in radians² */
+    /*! Whether decisions at a predicted phase may be wrong, so that a search is worth while. A loop that
+     * follows another symmetry stays there, so decisions should tolerate five standard deviations of the
+     * prediction error: once in a million steps it is larger. A search that is not needed does harm: it takes
+     * what the taps should follow for a phase.
+     * \param spread mean square of the prediction error, radians² */
     bool is_worth(float spread) const { return 25 * spread > d_tolerated * d_tolerated; }
 
-    //! Radians; the first is 0, and alone where decisions bear any phase.
+    //! Radians; the first is 0, and the only one where decisions tolerate any phase.
     const std::vector<float>& angles() const { return d_angles; }
     const phase_line& line() const { return d_line; } //!< at the latest step
     //! Goes on from this line.
@@ -74,18 +73,18 @@ public:
     float expected(float later) const { return d_line.phase + later * d_line.growth; }
 
     //! The next step, of each angle; nothing if it is not known.
-    void take(std::size_t angle, const told& step);
-    //! Of the latest steps together, as the line goes on to the one that was taken.
-    told together(std::size_t angle) const;
-    /*! Which angle's labels are believed in the step that was taken.
-     * \param all angles().size(): together(), of all streams that have the phase
+    void take(std::size_t angle, const correlation& step);
+    //! Over the latest steps, along the line to the one that was taken.
+    correlation accumulated(std::size_t angle) const;
+    /*! The angle whose decisions are used in the step that was taken.
+     * \param all angles().size(): accumulated(), of all streams that have the phase
      * \param symbols of them all in a step */
-    std::size_t believe(const std::vector<told>& all, std::size_t symbols);
+    std::size_t select(const std::vector<correlation>& all, std::size_t symbols);
 
-    //! Power that the step's labels leave of its samples, whatever the phase.
+    //! Energy of the step's residual, whatever the phase.
     float left(std::size_t angle) const
     {
-        const told& latest = d_told[angle].back();
+        const correlation& latest = d_correlations[angle].back();
         return static_cast<float>(latest.power - 2 * std::abs(latest.sum));
     }
 
@@ -95,10 +94,10 @@ private:
     std::vector<float> d_angles;
     float d_tolerated;
     float d_range; // phases further off are another symmetry's
-    std::vector<std::array<told, steps>> d_told;
+    std::vector<std::array<correlation, steps>> d_correlations;
     phase_line d_line;     // in the latest step
-    std::size_t d_age = 0; // steps since anything told where it is
-    float d_wander;        // mean square of what it goes beside the line in a step
+    std::size_t d_age = 0; // steps since the phase was measured
+    float d_phase_noise;   // variance of a step's phase around the line
 };
 
 } // namespace gr::adann::core

@@ -23,11 +23,11 @@ constexpr std::size_t first_try = 1 + recovery::blind_symbols / judge::symbols;
 constexpr std::size_t most_tests_apart = 4096 / judge::symbols;
 // Of a carrier's line it is what one test knows, and the next one compares with.
 static_assert(recovery::tested_every == carrier_follower::checked_every);
-constexpr std::size_t most_vain_tests = recovery::tested_every / judge::symbols;
+constexpr std::size_t most_failed_tests = recovery::tested_every / judge::symbols;
 
 /* Whether labels tell a channel: half as many different pairs follow each other as in random data,
  * or more. Idle words are explained by many a channel. */
-bool are_rich(const std::uint8_t* labels, std::size_t classes)
+bool has_enough_pairs(const std::uint8_t* labels, std::size_t classes)
 {
     constexpr std::size_t pairs = judge::symbols - 1, most_classes = 256;
     std::bitset<most_classes * most_classes> seen;
@@ -45,27 +45,26 @@ bool are_rich(const std::uint8_t* labels, std::size_t classes)
 recovery_state after(recovery_state before, recovery_event event)
 {
     using s = recovery_state;
-    // From:  following, doubtful, interrupted, lost, poor, trained.
+    // From:  following, doubtful, interrupted, lost, degraded, trained.
     using row = std::array<s, recovery_states>;
     const auto all = [](s to) { return row{ to, to, to, to, to, s::trained }; };
     const auto next = [event, all]() -> row {
         switch (event) {
         case recovery_event::exceeds:
-            return {
-                s::interrupted, s::lost, s::interrupted, s::lost, s::poor, s::trained
-            };
+            return { s::interrupted, s::lost,     s::interrupted,
+                     s::lost,        s::degraded, s::trained };
         case recovery_event::explains:
             return { s::following, s::doubtful, s::following,
                      s::doubtful,  s::doubtful, s::trained };
         case recovery_event::unexplained:
             return all(s::doubtful);
         case recovery_event::settles:
-        case recovery_event::told:
+        case recovery_event::known:
             return all(s::following);
         case recovery_event::fails:
             return all(s::lost);
-        case recovery_event::leads:
-            return all(s::poor);
+        case recovery_event::stays_better:
+            return all(s::degraded);
         case recovery_event::starts:
             return all(s::doubtful);
         case recovery_event::trains:
@@ -99,14 +98,14 @@ recovery::recovery(const tracked_stream& stream,
       d_settled(stream.filter.identity()),
       d_blind_samples(stream.history.sample(blind_symbols) + d_blind_taps,
                       stream.history.is_complex()),
-      d_still(stream.carrier ? stream.history.sample(judge::symbols) : 0,
-              stream.history.is_complex()),
+      d_derotated(stream.carrier ? stream.history.sample(judge::symbols) : 0,
+                  stream.history.is_complex()),
       d_residual(stream.history.sample(judge::symbols), stream.history.is_complex()),
-      d_plain(judge::symbols + 2 * waveform->reach()),
-      d_at_level(d_plain.size()),
+      d_unfiltered_labels(judge::symbols + 2 * waveform->reach()),
+      d_at_level(d_unfiltered_labels.size()),
       d_proposed(tracked_stream::most_known),
       d_windows(stream.history.floats_per_sample() *
-                    (stream.history.sample(d_plain.size() + blind_symbols) +
+                    (stream.history.sample(d_unfiltered_labels.size() + blind_symbols) +
                      stream.history.window().samples() + stream.filter.taps()) +
                 simd::lanes)
 {
@@ -117,7 +116,7 @@ recovery::recovery(const tracked_stream& stream,
 bool recovery::was_lost() const
 {
     return d_state == recovery_state::doubtful || d_state == recovery_state::lost ||
-           d_state == recovery_state::poor;
+           d_state == recovery_state::degraded;
 }
 
 bool recovery::is_lost(const tracked_stream& stream) const
@@ -132,19 +131,19 @@ bool recovery::is_lost(const tracked_stream& stream) const
 void recovery::check(const tracked_stream& stream)
 {
     if (is_lost(stream))
-        happens(recovery_event::exceeds);
+        apply(recovery_event::exceeds);
 }
 
-void recovery::tell()
+void recovery::note_known_symbols()
 {
     forget_loss();
-    happens(recovery_event::told);
+    apply(recovery_event::known);
 }
 
 void recovery::train()
 {
     forget_tests();
-    happens(recovery_event::trains);
+    apply(recovery_event::trains);
 }
 
 void recovery::reset(tracked_stream& stream)
@@ -156,7 +155,7 @@ void recovery::reset(tracked_stream& stream)
     d_settled = stream.filter.identity();
     d_usual = 0;
     forget_loss();
-    happens(recovery_event::resets);
+    apply(recovery_event::resets);
 }
 
 // They are of labels behind other taps.
@@ -164,8 +163,8 @@ void recovery::forget_tests()
 {
     d_judge.reset();
     d_ambiguity.reset();
-    d_shown = d_displaced = {};
-    d_vain_tests = 0;
+    d_reported = d_displaced = {};
+    d_failed_tests = 0;
 }
 
 void recovery::forget_loss()
@@ -185,15 +184,16 @@ void recovery::resolve(tracked_stream& stream, std::size_t blocks, bool may_star
     if (history.known() < n + behind + around || !is_used() || is_lost(stream))
         return;
     for (std::size_t k = history.next() - behind - n; k < history.next() - behind; ++k)
-        if (history.is_told(k))
-            d_ambiguity.take(history.truth(k), history.estimates(k), history.decided(k));
-    const displacement shown = std::exchange(d_shown, {});
+        if (history.is_label_known(k))
+            d_ambiguity.take(
+                history.known_label(k), history.estimates(k), history.decided(k));
+    const displacement shown = std::exchange(d_reported, {});
     const displacement by = shown.none() ? d_ambiguity.found() : shown;
     if (by.none())
         return;
     d_ambiguity.reset();
     if (by.later == 0 && carrier) {
-        carrier->turn_aside(history, by.turned);
+        carrier->add_ambiguity(history, by.turned);
         ++d_changes;
     } else {
         const std::size_t turns = d_symmetries.size();
@@ -207,7 +207,7 @@ void recovery::resolve(tracked_stream& stream, std::size_t blocks, bool may_star
             !start(stream, proposed, { by.later, (turns - by.turned) % turns }))
             return;
         forget_loss();
-        happens(recovery_event::settles);
+        apply(recovery_event::settles);
     }
     d_channel.reset();
 }
@@ -236,19 +236,19 @@ void recovery::test(tracked_stream& stream,
                     bool may_start)
 {
     sample_history& history = stream.history;
-    const std::size_t first = history.next() - d_plain.size();
-    if (history.known() < d_plain.size() ||
+    const std::size_t first = history.next() - d_unfiltered_labels.size();
+    if (history.known() < d_unfiltered_labels.size() ||
         !history.is_usable(history.window_begin(first)))
         return;
     const bool was_used = is_used();
     if (stream.carrier && !was_used)
-        stream.carrier->refer();
+        stream.carrier->mark_reference_phase();
     judge::verdict found = compare(stream, decides);
     if (!was_used)
         find_echoes(stream);
     // Known symbols say themselves whether labels are late or rotated: resolve().
     const std::size_t n = judge::symbols;
-    const bool has_known = stream.history.untold(stream.history.latest(n), n) < n;
+    const bool has_known = stream.history.count_unknown(stream.history.latest(n), n) < n;
     if (found == judge::verdict::displaced) {
         fit_latest(stream);
         /* Labels are late since the channel has walked if it has been followed, and is still nearest to the
@@ -259,10 +259,10 @@ void recovery::test(tracked_stream& stream,
             found = judge::verdict::open;
     }
     const bool exceeds = is_lost(stream);
-    const bool leads = exceeds && found == judge::verdict::clear;
-    happens(leads     ? recovery_event::leads
-            : exceeds ? recovery_event::fails
-                      : recovery_event::explains);
+    const bool stays_better = exceeds && found == judge::verdict::clear;
+    apply(stays_better ? recovery_event::stays_better
+          : exceeds    ? recovery_event::fails
+                       : recovery_event::explains);
     const bool is_worse = found == judge::verdict::displaced ||
                           (found == judge::verdict::worse && was_used);
     const std::uint64_t before = d_resets;
@@ -277,17 +277,17 @@ void recovery::test(tracked_stream& stream,
         propose_blindly(stream, may_start);
     if (d_resets != before)
         return;
-    d_vain_tests = was_used || leads ? 0 : d_vain_tests + 1;
-    if (is_worse || d_vain_tests == most_vain_tests) {
+    d_failed_tests = was_used || stays_better ? 0 : d_failed_tests + 1;
+    if (is_worse || d_failed_tests == most_failed_tests) {
         // An image or a constant may be of what was no signal: not the first, but the next start is without.
-        if (stream.corrected.iq && d_tries > most_vain_tests)
+        if (stream.corrected.iq && d_tries > most_failed_tests)
             stream.corrected.iq->reset();
         if (const auto line = stream.carrier ? stream.carrier->find_line() : std::nullopt)
             return start_from(stream, *line);
         start_over(stream);
         ++d_resets;
         history.filter_again();
-        history.relabel(first, d_plain.data(), d_plain.size());
+        history.relabel(first, d_unfiltered_labels.data(), d_unfiltered_labels.size());
     } else if (stream.carrier && !exceeds && has_residual) {
         if (const auto line = stream.carrier->check(history, settled))
             start_from(stream, *line);
@@ -298,9 +298,10 @@ void recovery::test(tracked_stream& stream,
 judge::verdict recovery::compare(tracked_stream& stream, const network_decider& decides)
 {
     const sample_history& history = stream.history;
-    decides(history.received_windows(
-                history.next() - d_plain.size(), d_plain.size(), d_windows),
-            d_plain.data());
+    decides(history.received_windows(history.next() - d_unfiltered_labels.size(),
+                                     d_unfiltered_labels.size(),
+                                     d_windows),
+            d_unfiltered_labels.data());
     const std::size_t symbol = history.latest(judge::symbols);
     const std::size_t owned = history.owned(symbol);
     const signal_planes received = history.received(owned);
@@ -309,14 +310,15 @@ judge::verdict recovery::compare(tracked_stream& stream, const network_decider& 
         const std::size_t n = history.sample(judge::symbols);
         stream.carrier->loop().rotate_back(
             received.re, received.im, owned, n, d_windows.data());
-        d_still.assign(d_windows.data(), n);
+        d_derotated.assign(d_windows.data(), n);
         turned = stream.carrier->turned_by(
-            history.sample(history.next() - d_plain.size() / 2), stream.filter.phase());
+            history.sample(history.next() - d_unfiltered_labels.size() / 2),
+            stream.filter.phase());
     }
-    return d_judge.compare(still(stream),
+    return d_judge.compare(derotated(stream),
                            history.decided(symbol),
                            received,
-                           &d_plain[stream.target.reach()],
+                           &d_unfiltered_labels[stream.target.reach()],
                            turned);
 }
 
@@ -330,7 +332,7 @@ void recovery::find_echoes(tracked_stream& stream)
     const signal_planes received =
         history.received(history.owned(history.latest(judge::symbols)));
     float* const rest =
-        stream.target.expect(&d_plain[stream.target.reach()], judge::symbols);
+        stream.target.expect(&d_unfiltered_labels[stream.target.reach()], judge::symbols);
     for (std::size_t i = 0, k = 0; i < n; ++i) {
         rest[k++] -= received.re[i];
         if (received.im)
@@ -348,16 +350,16 @@ void recovery::find_echoes(tracked_stream& stream)
 // The judge has the channel of the latest labels from here on.
 void recovery::fit_latest(const tracked_stream& stream)
 {
-    d_judge.left(still(stream),
-                 stream.history.decided(stream.history.latest(judge::symbols)));
+    d_judge.residual(derotated(stream),
+                     stream.history.decided(stream.history.latest(judge::symbols)));
 }
 
 // The samples that compare() looked at, without their carrier.
-signal_planes recovery::still(const tracked_stream& stream) const
+signal_planes recovery::derotated(const tracked_stream& stream) const
 {
     const sample_history& history = stream.history;
     return stream.carrier
-               ? static_cast<signal_planes>(d_still)
+               ? static_cast<signal_planes>(d_derotated)
                : history.received(history.owned(history.latest(judge::symbols)));
 }
 
@@ -369,10 +371,12 @@ bool recovery::is_believed(const tracked_stream& stream, const hypothesis& propo
     const std::size_t around = stream.target.reach(), symbols = judge::symbols + around;
     const std::size_t symbol = history.latest(judge::symbols);
     const float others =
-        std::min(d_judge.left(history.received(history.owned(symbol)), &d_plain[around]),
-                 d_judge.left(still(stream), history.decided(symbol)));
+        std::min(d_judge.residual(history.received(history.owned(symbol)),
+                                  &d_unfiltered_labels[around]),
+                 d_judge.residual(derotated(stream), history.decided(symbol)));
     return clearly_less(
-        d_judge.left(proposed.samples, proposed.labels + proposed.n - symbols), others);
+        d_judge.residual(proposed.samples, proposed.labels + proposed.n - symbols),
+        others);
 }
 
 /* The inner points of a signal that became fainter: labels that surely do not have the constellation's
@@ -385,16 +389,18 @@ bool recovery::propose_at_level(tracked_stream& stream,
     const sample_history& history = stream.history;
     const std::size_t n = d_at_level.size();
     const std::size_t first = history.window_begin(history.next() - n);
-    const bool explain_little = 2 * d_judge.share() > limit();
+    const bool explain_little = 2 * d_judge.relative_residual() > limit();
     if (!history.is_usable(first - stream.filter.reach()) || !explain_little ||
         !has_unusual_power(stream))
         return false;
     for (const float* taps :
          { stream.filter.bank().taps(), static_cast<const float*>(d_settled.data()) }) {
         decides(at_level(stream, taps), d_at_level.data());
-        const hypothesis proposed{
-            hypothesis::source::level, d_at_level.data(), n, still(stream), d_at_random
-        };
+        const hypothesis proposed{ hypothesis::source::level,
+                                   d_at_level.data(),
+                                   n,
+                                   derotated(stream),
+                                   d_at_random };
         if (is_believed(stream, proposed) && may_start &&
             start(stream, proposed, displaced(stream)))
             return true;
@@ -480,15 +486,15 @@ bool recovery::settle(tracked_stream& stream, bool may_start)
 {
     const sample_history& history = stream.history;
     const std::uint8_t* const latest = history.decided(history.latest(judge::symbols));
-    const float left = d_judge.left();
+    const float left = d_judge.residual();
     const float most =
         limit() *
         static_cast<float>(history.sample(judge::symbols)); // of what is looked at
     const bool as_usual = d_usual > 0 ? left < as_before * d_usual : !was_lost();
     const bool well = clearly_less(left, most);
-    if (!are_rich(latest, history.classes())) {
+    if (!has_enough_pairs(latest, history.classes())) {
         if (!well && d_usual > 0)
-            happens(recovery_event::unexplained);
+            apply(recovery_event::unexplained);
         return false;
     }
     if (!(well || (left < most && as_usual)))
@@ -503,11 +509,11 @@ bool recovery::settle(tracked_stream& stream, bool may_start)
             const hypothesis proposed{ hypothesis::source::present,
                                        history.decided(history.next() - n),
                                        n,
-                                       still(stream),
+                                       derotated(stream),
                                        limit() };
             if (may_start && start(stream, proposed, by)) {
                 forget_loss();
-                happens(recovery_event::settles);
+                apply(recovery_event::settles);
             }
             return false;
         }
@@ -517,14 +523,14 @@ bool recovery::settle(tracked_stream& stream, bool may_start)
         std::copy_n(stream.filter.bank().taps(), d_settled.size(), d_settled.begin());
     d_usual = left;
     forget_loss();
-    happens(recovery_event::settles);
+    apply(recovery_event::settles);
     return true;
 }
 
 // Whether the latest labels surely do not have the constellation's power.
 bool recovery::has_unusual_power(const tracked_stream& stream) const
 {
-    const std::size_t n = d_plain.size();
+    const std::size_t n = d_unfiltered_labels.size();
     return d_power.is_unusual(stream.history.decided(stream.history.next() - n), n);
 }
 
@@ -569,11 +575,11 @@ bool recovery::start(tracked_stream& stream,
     stream.history.forget_labels(); // others lie behind those of the samples
     forget_tests();
     ++d_resets;
-    happens(recovery_event::starts);
+    apply(recovery_event::starts);
     return true;
 }
 
-void recovery::happens(recovery_event event)
+void recovery::apply(recovery_event event)
 {
     const bool was_used = is_used();
     d_state = after(d_state, event);
@@ -593,7 +599,7 @@ void recovery::start_over(tracked_stream& stream)
 {
     stream.start_over();
     forget_tests();
-    happens(recovery_event::starts);
+    apply(recovery_event::starts);
 }
 
 void recovery::state(archive& members)
@@ -607,11 +613,11 @@ void recovery::state(archive& members)
         static_cast<recovery_state>(state)) // a reader that saves changes nothing
         d_state = static_cast<recovery_state>(state);
     members("unjudged", d_unjudged);
-    members("vain_tests", d_vain_tests, std::size_t{ 0 }, most_vain_tests);
+    members("vain_tests", d_failed_tests, std::size_t{ 0 }, most_failed_tests);
     members("tries", d_tries);
     members("next_try", d_next_try);
     d_displaced.state(members, "", d_symmetries.size());
-    d_shown.state(members, "shown_", d_symmetries.size());
+    d_reported.state(members, "shown_", d_symmetries.size());
     members.numbers("settled", d_settled.data(), { d_settled.size() }, -1e6f, 1e6f);
     members("usual", d_usual, 0.0f, 1e12f);
     members("resets", d_resets);

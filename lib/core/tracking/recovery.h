@@ -24,23 +24,23 @@ enum class recovery_state {
     doubtful,    //!< they do so again after a loss, but may be late or rotated
     interrupted, //!< its residual exceeds the limit, which no test has confirmed yet
     lost,        //!< a test has confirmed it
-    poor,        //!< a test has, but decisions without the filter explain clearly less
+    degraded,    //!< a test has, but decisions without the filter explain clearly less
     trained //!< a training sequence has set the taps: nothing is tested until a reset
 };
 constexpr std::size_t recovery_states = 6;
 
 //! What may happen to it.
 enum class recovery_event {
-    exceeds,     //!< an update: the residual exceeds the limit
-    explains,    //!< a test: the residual is below the limit
-    unexplained, //!< a test: it is, but few different labels explain the samples badly
-    settles,     //!< a test: it is, and labels are neither late nor rotated
-    fails,       //!< a test: the residual exceeds the limit
-    leads,       //!< a test: it does, but that without the filter is clearly larger
-    starts,      //!< the taps start over, or from a hypothesis
-    told,        //!< labels are known
-    trains,      //!< a training sequence has set the taps
-    resets       //!< the owner wants it
+    exceeds,      //!< an update: the residual exceeds the limit
+    explains,     //!< a test: the residual is below the limit
+    unexplained,  //!< a test: it is, but few different labels explain the samples badly
+    settles,      //!< a test: it is, and labels are neither late nor rotated
+    fails,        //!< a test: the residual exceeds the limit
+    stays_better, //!< a test: it does, but that without the filter is clearly larger
+    starts,       //!< the taps start over, or from a hypothesis
+    known,        //!< labels are known
+    trains,       //!< a training sequence has set the taps
+    resets        //!< the owner wants it
 };
 
 //! The state after an event: the table at recovery.
@@ -69,14 +69,14 @@ struct hypothesis {
  * is not following, else every tested_every, a test compares its labels with those that the network
  * makes of the samples as they came in (judge.h). After an event the state is:
  *
- *     before       exceeds      explains   unexplained  settles, told  fails  leads  starts
- *     following    interrupted  following  doubtful     following      lost   poor   doubtful
- *     doubtful     lost         doubtful   doubtful     following      lost   poor   doubtful
- *     interrupted  interrupted  following  doubtful     following      lost   poor   doubtful
- *     lost         lost         doubtful   doubtful     following      lost   poor   doubtful
- *     poor         poor         doubtful   doubtful     following      lost   poor   doubtful
+ *     before       exceeds      explains   unexplained  settles, known  fails  stays_better  starts
+ *     following    interrupted  following  doubtful     following       lost   degraded      doubtful
+ *     doubtful     lost         doubtful   doubtful     following       lost   degraded      doubtful
+ *     interrupted  interrupted  following  doubtful     following       lost   degraded      doubtful
+ *     lost         lost         doubtful   doubtful     following       lost   degraded      doubtful
+ *     degraded     degraded     doubtful   doubtful     following       lost   degraded      doubtful
  *
- * `trains` leads from each to trained, which only `resets` ends; that leads from each to following.
+ * `trains` goes from each to trained, which only `resets` ends; that goes from each to following.
  * Decisions are used unless the state is interrupted or lost.
  *
  * Every way back is a hypothesis: labels for the latest symbols. By one rule it is believed if its
@@ -137,9 +137,9 @@ public:
     //! After an update of the taps.
     void check(const tracked_stream& stream);
     //! Labels are known.
-    void tell();
+    void note_known_symbols();
     //! Symbols that became known show this one: resolve() undoes it.
-    void displace(displacement by) { d_shown = by; }
+    void report(displacement by) { d_reported = by; }
     //! Times that delay or rotation may have changed.
     std::size_t changes() const { return d_changes; }
     /*! Undoes a rotation or a delay that known symbols show.
@@ -155,7 +155,7 @@ public:
     void state(archive& members);
 
 private:
-    void happens(recovery_event event);
+    void apply(recovery_event event);
     bool was_lost() const;
     bool is_due(const tracked_stream& stream) const;
     void test(tracked_stream& stream, const network_decider& decides, bool may_start);
@@ -177,7 +177,7 @@ private:
     void start_from(tracked_stream& stream, const carrier_line::line& found);
     void start_over(tracked_stream& stream);
 
-    signal_planes still(const tracked_stream& stream) const;
+    signal_planes derotated(const tracked_stream& stream) const;
     bool has_unusual_power(const tracked_stream& stream) const;
     displacement displaced(const tracked_stream& stream) const;
 
@@ -186,7 +186,7 @@ private:
     float d_at_random; // what decisions at random leave, and the noise
     judge d_judge;
     ambiguity d_ambiguity;
-    displacement d_shown; // by symbols that were known late
+    displacement d_reported; // by symbols that were known late
     std::size_t d_changes = 0;
     last_channel d_channel; // when it was last settled
     label_power d_power;
@@ -194,19 +194,19 @@ private:
     std::size_t d_blind_taps;
 
     recovery_state d_state = recovery_state::following;
-    std::size_t d_unjudged = 0;   // blocks since the latest test
-    std::size_t d_vain_tests = 0; // since it is not used, or the taps started
-    std::size_t d_tries = 0;      // tests since it was lost, of which few are blind tries
-    std::size_t d_next_try = 0;   // at this one
-    displacement d_displaced;     // of its labels at the latest test since it was lost
-    aligned_floats d_settled;     // the taps when it last settled
-    float d_usual = 0;            // what the judge then left; 0: never yet
+    std::size_t d_unjudged = 0;     // blocks since the latest test
+    std::size_t d_failed_tests = 0; // since it is not used, or the taps started
+    std::size_t d_tries = 0;    // tests since it was lost, of which few are blind tries
+    std::size_t d_next_try = 0; // at this one
+    displacement d_displaced;   // of its labels at the latest test since it was lost
+    aligned_floats d_settled;   // the taps when it last settled
+    float d_usual = 0;          // what the judge then left; 0: never yet
     std::uint64_t d_resets = 0;
 
     // Nothing outlives a test in these.
-    planes d_blind_samples, d_still;                           // without their carrier
-    planes d_residual;                                         // without the filter
-    std::vector<std::uint8_t> d_plain, d_at_level, d_proposed; // labels
+    planes d_blind_samples, d_derotated; // without their carrier
+    planes d_residual;                   // without the filter
+    std::vector<std::uint8_t> d_unfiltered_labels, d_at_level, d_proposed; // labels
     aligned_floats d_windows;
 };
 

@@ -26,7 +26,7 @@ sample_history::sample_history(const window_geometry& window,
       d_filtered(d_samples.re.size() * floats_per_sample()),
       d_bad(d_samples.re.size()),
       d_labels(d_capacity + most),
-      d_truth(d_labels.size(), not_known),
+      d_known_labels(d_labels.size(), not_known),
       d_decided(d_labels.size()),
       d_estimates(d_labels.size()),
       d_decisions(d_labels.size())
@@ -68,7 +68,7 @@ std::size_t sample_history::make_room(std::size_t n)
     move_back(d_filtered, from * floats_per_sample());
     move_back(d_bad, from);
     move_back(d_labels, symbols);
-    move_back(d_truth, symbols);
+    move_back(d_known_labels, symbols);
     move_back(d_decided, symbols);
     move_back(d_estimates, symbols);
     move_back(d_decisions, symbols);
@@ -158,9 +158,9 @@ void sample_history::note(const std::uint8_t* labels,
                           const std::uint8_t* known)
 {
     if (known)
-        std::copy_n(known, n, d_truth.begin() + d_next);
+        std::copy_n(known, n, d_known_labels.begin() + d_next);
     else
-        std::fill_n(d_truth.begin() + d_next, n, not_known);
+        std::fill_n(d_known_labels.begin() + d_next, n, not_known);
     relabel(d_next, labels, n);
     d_next += n;
     d_known = std::min(d_known + n, d_past);
@@ -177,22 +177,22 @@ void sample_history::relabel(std::size_t symbol,
                 n,
                 std::complex<float>(std::numeric_limits<float>::quiet_NaN()));
     for (std::size_t k = symbol; k < symbol + n; ++k)
-        if (is_told(k))
-            d_labels[k] = d_truth[k];
+        if (is_label_known(k))
+            d_labels[k] = d_known_labels[k];
 }
 
-std::size_t sample_history::untold(std::size_t symbol, std::size_t n) const
+std::size_t sample_history::count_unknown(std::size_t symbol, std::size_t n) const
 {
     std::size_t found = 0;
     for (std::size_t k = symbol; k < symbol + n; ++k)
-        found += !is_told(k);
+        found += !is_label_known(k);
     return found;
 }
 
 void sample_history::replace(std::size_t symbol, const std::uint8_t* labels)
 {
     for (std::size_t k = symbol; k < d_next; ++k, ++labels)
-        if (!is_told(k))
+        if (!is_label_known(k))
             d_labels[k] = d_decided[k] = *labels;
 }
 
@@ -227,7 +227,7 @@ void sample_history::state(archive& members)
                     { d_past },
                     std::uint8_t{ 0 },
                     static_cast<std::uint8_t>(d_classes - 1));
-    members.numbers("truth", &d_truth[symbol], { d_past });
+    members.numbers("truth", &d_known_labels[symbol], { d_past });
     static_assert(sizeof(std::complex<float>) == 2 * sizeof(float));
     members.numbers("estimates",
                     reinterpret_cast<float*>(&d_estimates[symbol]),

@@ -142,12 +142,12 @@ public:
     std::uint8_t* labels(std::size_t symbol) { return &d_labels[symbol]; }
     //! As decided, whatever is known.
     const std::uint8_t* decided(std::size_t symbol) const { return &d_decided[symbol]; }
-    std::uint8_t truth(std::size_t symbol) const { return d_truth[symbol]; }
-    bool is_told(std::size_t symbol) const
+    std::uint8_t known_label(std::size_t symbol) const { return d_known_labels[symbol]; }
+    bool is_label_known(std::size_t symbol) const
     {
-        return is_known(d_truth[symbol], d_classes);
+        return is_known(d_known_labels[symbol], d_classes);
     }
-    std::size_t untold(std::size_t symbol, std::size_t n) const; //!< of n symbols
+    std::size_t count_unknown(std::size_t symbol, std::size_t n) const; //!< of n symbols
     //! Others than those noted, from a symbol to the latest one; known ones stay.
     void replace(std::size_t symbol, const std::uint8_t* labels);
     //! Estimates of points of unit power, whatever is known; NaN of sure decisions.
@@ -178,7 +178,7 @@ private:
     aligned_floats d_overlap; // with the next windows, as it came in
     aligned_floats d_filtered;
     std::vector<std::uint8_t> d_bad, d_labels;
-    std::vector<std::uint8_t> d_truth, d_decided;
+    std::vector<std::uint8_t> d_known_labels, d_decided;
     std::vector<std::complex<float>> d_estimates;
     std::vector<soft_decision> d_decisions;
     std::size_t d_next, d_loaded, d_ready;

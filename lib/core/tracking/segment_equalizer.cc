@@ -62,7 +62,7 @@ segment_equalizer::segment_equalizer(unsigned past, unsigned future)
       d_gradient(d_sums.vector_floats()),
       d_fresh(d_sums.vector_floats())
 {
-    d_solver.draw_towards(aligned_floats(d_sums.vector_floats()));
+    d_solver.set_prior(aligned_floats(d_sums.vector_floats()));
     for (const auto& [blocks, is_short, every] : memories)
         d_memories.push_back(
             { blocks * block,

@@ -107,7 +107,7 @@ void tap_bank::reset()
 
 void tap_bank::reset(const aligned_floats& nothing)
 {
-    d_solver.draw_towards(nothing);
+    d_solver.set_prior(nothing);
     reset();
 }
 

@@ -93,7 +93,7 @@ BOOST_AUTO_TEST_CASE(conjugate_gradients_solve_them)
     least_squares solver(sums);
     aligned_floats towards(sums.vector_floats()), found(sums.vector_floats());
     towards[7] = 1; // of the second channel
-    solver.draw_towards(towards);
+    solver.set_prior(towards);
     const float load = 30;
     aligned_floats gradient(sums.vector_floats());
     solver.find_gradient(sums, found.data(), gradient.data());
@@ -156,13 +156,13 @@ BOOST_DATA_TEST_CASE(samples_with_the_noise_in_them_are_wanted_as_they_are,
     }
     normal_equations sums(taps, complex);
     sums.set(given.views.data(), wanted, n);
-    sums.want(sums.noise(correlation));
+    sums.add_noise_target(sums.noise(correlation));
     BOOST_TEST(sums.count() == n);
     double left = 0;
     for (std::size_t i = 0; i < n; ++i)
         left += complex ? std::norm(block::at(noise, i)) : noise.re[i] * noise.re[i];
     aligned_floats nothing(sums.vector_floats()), product(nothing);
-    least_squares::do_nothing(sums, nothing);
+    least_squares::set_identity(sums, nothing);
     const float* const vector = nothing.data();
     float* const result = product.data();
     sums.product(&vector, 1, &result);

@@ -39,10 +39,10 @@ std::size_t nearest(const std::vector<point>& points, point sample)
 }
 
 // What nearest points, decided at a phase, tell of samples.
-phase_search::told
+phase_search::correlation
 told_of(const std::vector<point>& points, const std::vector<point>& samples, double phase)
 {
-    phase_search::told told;
+    phase_search::correlation told;
     for (const point& sample : samples) {
         const point expected = points[nearest(points, sample * std::polar(1.0, -phase))];
         told.sum += sample * std::conj(expected);
@@ -101,15 +101,15 @@ BOOST_AUTO_TEST_CASE(follows_a_phase_that_wanders)
                 sample = points[random() % points.size()] * std::polar(1.0, phase) +
                          point(normal(random), normal(random)) * std::sqrt(0.005);
             }
-            std::vector<phase_search::told> all;
+            std::vector<phase_search::correlation> all;
             for (std::size_t a = 0; a < search.angles().size(); ++a) {
                 search.take(a,
                             told_of(points,
                                     samples,
                                     double{ search.expected(1) } + search.angles()[a]));
-                all.push_back(search.together(a));
+                all.push_back(search.accumulated(a));
             }
-            search.believe(all, step);
+            search.select(all, step);
             const auto off = [&](double found) {
                 return std::abs(std::remainder(found - middle, 2 * M_PI));
             };
@@ -128,9 +128,9 @@ BOOST_AUTO_TEST_CASE(silence_tells_nothing_and_the_line_goes_on)
 {
     phase_search search(constellation("16qam"));
     search.begin({ 0.5f, 0.01f });
-    const std::vector<phase_search::told> nothing(search.angles().size());
+    const std::vector<phase_search::correlation> nothing(search.angles().size());
     for (int s = 0; s < 10; ++s)
-        BOOST_TEST(search.believe(nothing, step) == 0U);
+        BOOST_TEST(search.select(nothing, step) == 0U);
     BOOST_TEST(std::abs(search.line().phase - 0.6f) < 1e-5f);
     BOOST_TEST(search.line().growth == 0.01f);
 }

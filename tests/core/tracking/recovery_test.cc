@@ -39,9 +39,9 @@ struct flags {
         }
         if (trained)
             return;
-        leads = what == event::leads;
+        leads = what == event::stays_better;
         in_use = what != event::fails;
-        if (what == event::settles || what == event::told)
+        if (what == event::settles || what == event::known)
             was_lost = false;
         else if (what != event::explains)
             was_lost = true;
@@ -51,7 +51,7 @@ struct flags {
         if (trained)
             return recovery_state::trained;
         if (leads)
-            return recovery_state::poor;
+            return recovery_state::degraded;
         if (in_use)
             return was_lost ? recovery_state::doubtful : recovery_state::following;
         return was_lost ? recovery_state::lost : recovery_state::interrupted;

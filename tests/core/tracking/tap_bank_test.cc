@@ -36,7 +36,7 @@ struct moving_link {
             wanted.re[i] = sent[i + 2 + taps / 2];
         sums.set(x, wanted, n);
         if (!own.empty())
-            sums.want(own);
+            sums.add_noise_target(own);
         const std::size_t apart = bank.apart();
         bank.learn(sums, apart);
         return apart * block;
