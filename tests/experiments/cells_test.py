@@ -204,8 +204,8 @@ def test_a_scheduler_without_workers_is_refused(tmp_path):
 
 def test_a_scheduler_that_does_not_answer_costs_one_line(tmp_path):
     done = reproduce(tmp_path, "tcp://127.0.0.1:1")
-    assert done.returncode == 1
-    assert done.stderr.count("\n") == 1 and "tcp://127.0.0.1:1" in done.stderr
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1), done.stderr
+    assert "tcp://127.0.0.1:1" in done.stderr
 
 
 @with_workers

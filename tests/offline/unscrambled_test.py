@@ -77,4 +77,6 @@ def test_unscrambled_data_is_decided_no_worse_than_by_the_frozen_network(constel
             if len(channels) > 1 and name != "network":
                 late = slice(-3 * SYMBOLS // 8, None)
                 mended, spoilt = (frozen > ours)[late].sum(), (ours > frozen)[late].sum()
-                assert mended > 2 * spoilt  # in draws 4.3 times as many and more, with a deviation of 0.3
+                # In 12 draws 4.4 times as many of the blind model, 12 and 38 of the others; its logarithm, 1.49, has a
+                # deviation of 0.15, and 2's is 0.69.
+                assert mended > 2 * spoilt

@@ -266,7 +266,7 @@ std::optional<carrier_line::line> carrier_follower::check(sample_history& histor
         if (found && !idle() && since <= static_cast<double>(predicted_for)) {
             const double step = symmetry();
             const double further =
-                d_settled.phase + whole_turn * found->frequency * since - now;
+                phase_before() + whole_turn * found->frequency * since - now;
             const double slipped = step * std::nearbyint(further / step);
             const double beside = further - slipped;
             const bool predicted =
@@ -314,7 +314,7 @@ void carrier_follower::begin(const sample_history& history,
     const auto since = static_cast<double>(d_now - d_settled.at);
     // The line's phase is that of the symbol before the next one.
     const double now = found.phase + whole_turn * found.frequency;
-    const double before = d_settled.phase + whole_turn * found.frequency * since;
+    const double before = phase_before() + whole_turn * found.frequency * since;
     const double phase = now + symmetry() * std::nearbyint((before - now) / symmetry());
     d_loop.begin(found.frequency, phase, history.sample(history.next()));
     d_turning = true;
@@ -376,6 +376,14 @@ void carrier_follower::turn_settled(const sample_history& history,
         samples.re[i] = turned.real();
         samples.im[i] = turned.imag();
     }
+}
+
+carrier_follower::moment carrier_follower::present(const sample_history& history,
+                                                   double turned) const
+{
+    const bool by_line = d_settled.at > 0 || d_now > predicted_for;
+    return { d_loop.phase_at(history.sample(history.next())) - turned,
+             by_line ? d_now : 0 };
 }
 
 double carrier_follower::ahead(const sample_history& history) const

@@ -148,7 +148,7 @@ public:
     //! A phase, and when it was.
     struct moment {
         double phase = 0;
-        std::uint64_t at = 0; //!< symbols; 0: never
+        std::uint64_t at = 0; //!< symbols; 0: never with a line
     };
     moment settled() const { return { d_settled.phase, d_settled.at }; }
     void set_settled(const moment& then)
@@ -156,11 +156,9 @@ public:
         d_settled.phase = then.phase;
         d_settled.at = then.at;
     }
-    //! The present phase, less what labels are turned by.
-    moment present(const sample_history& history, double turned) const
-    {
-        return { d_loop.phase_at(history.sample(history.next())) - turned, d_now };
-    }
+    /*! The present phase, less what labels are turned by. By labels alone a carrier that was pulled in may
+     * have turned by more: that of the start counts as long as a line can tell. */
+    moment present(const sample_history& history, double turned) const;
     //! Known symbols have shown the labels to be turned by a symmetry: that is taken out, and counted.
     void add_ambiguity(sample_history& history, std::size_t turned);
     //! Radians that the phase is ahead of what is remembered; 0 since a start from a line.
@@ -169,6 +167,8 @@ public:
     void state(archive& members, const sample_history& history);
 
 private:
+    //! The phase that a line goes on from: remembered with one, or that of the start.
+    double phase_before() const { return d_settled.at ? d_settled.phase : 0; }
     bool has_carrier(const learning_target& target, float residual) const;
     void begin_search(const sample_history& history, std::size_t middle, float residual);
     bool predicts(double error);
@@ -194,7 +194,7 @@ private:
     std::uint64_t d_now = 0; // symbols that have passed
     struct {
         double phase = 0, frequency = 0; // turns a symbol
-        std::uint64_t at = 0;            // symbols that had passed; 0: never
+        std::uint64_t at = 0;            // symbols that had passed; 0: never with a line
     } d_settled;
     bool d_turning = false;      // since a start from a line
     float d_reference = 0;       // see mark_reference_phase()

@@ -100,6 +100,8 @@ std::optional<carrier_line::line> carrier_line::find(double around, double width
         return {};
     // The top of the parabola through it and its neighbours.
     const double before = std::norm(sum(at - step)), behind = std::norm(sum(at + step));
+    if (std::max(before, behind) > most) // at an edge, of a line beyond it
+        return {};
     if (const double bend = 2 * most - before - behind; bend > 0)
         at += std::clamp((behind - before) / (2 * bend), -0.5, 0.5) * step;
     const double since =

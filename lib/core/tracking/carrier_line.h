@@ -57,7 +57,7 @@ public:
     bool is_ready() const { return is_usable() && d_groups >= d_sums.size(); }
     //! Forgets all.
     void reset();
-    /*! None if there is no line, or it is not ready.
+    /*! None if there is no line, or one beyond what is searched, or it is not ready.
      * \param around,width where it is looked for, turns of the carrier a symbol */
     std::optional<line> find(double around = 0, double width = fastest) const;
 

@@ -110,7 +110,8 @@ public:
 
     /*! Starts the taps from a stretch of the signal, which is not filtered. What comes next
      * may be another part of it; where a carrier turns, the stretch itself is best, whose first
-     * symbol's phase it goes on from.
+     * symbol's phase it goes on from. Taps are of its middle: polarisations that turn by more than 0.3 rad
+     * over it may be lost at its ends.
      * \param samples (channels, symbols · sps) of I and Q; sample i · sps is the middle of
      * symbol i
      * \param labels (outputs, symbols), or null: then it starts blindly

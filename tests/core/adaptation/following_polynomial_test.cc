@@ -171,33 +171,45 @@ BOOST_DATA_TEST_CASE(what_is_linear_is_left, data::make(all_bent), kind)
     BOOST_TEST(round.differs(round.link.trained.polynomial().coefficients()) < 5e-5);
 }
 
-// Behind an echo, beside a table that follows, too: as little is left as noise there is.
+/* Behind an echo, beside a table that follows, too: of what another sender leaves beyond the noise a fiftieth stays, on the
+ * average of 16 senders 0.011 to 0.023 with a deviation of 0.004; of one of 20 senders of PAM4 0.06. */
 BOOST_DATA_TEST_CASE(a_sender_that_bends_otherwise_is_followed,
                      data::make(all_bent),
                      kind)
 {
-    nonlinear_link received(kind.symbols, kind.sps, kind.is_complex, 5, kind.memory);
-    const std::size_t batches = 16 * round_of / batch;
-    received.send(batches * batch, received.symbols.size());
-    expected_waveform before = received.trained; // knows another sender
-    auto coefficients = before.polynomial().coefficients();
-    const std::size_t taps = 2 * kind.memory + 1;
-    const std::size_t row = coefficients.size() / (kind.is_complex ? 2 : 1);
-    for (std::size_t which = 1; which < (kind.is_complex ? 9u : 3u); ++which)
-        for (std::size_t plane = 0; plane < coefficients.size(); plane += row)
-            coefficients[plane + 1 + which * taps + kind.memory] +=
-                which % 2 ? 0.15f : -0.15f;
-    before.set_nonlinear(before.table(), coefficients);
-    waveform_judge judge(before, received.window, batch), still(judge);
-    for (std::size_t first = 0; first < batches * batch; first += batch) {
-        judge.look(received.view(first), received.sent(first));
-        judge.follow(received.sent(first));
-        still.look(received.view(first), received.sent(first));
+    constexpr std::size_t batches = 16 * round_of / batch;
+    constexpr unsigned senders = 16;
+    constexpr double noise = 0.05;
+    double share = 0, beyond = 0;
+    for (unsigned sender = 0; sender < senders; ++sender) {
+        nonlinear_link received(
+            kind.symbols, kind.sps, kind.is_complex, 5 + sender, kind.memory);
+        received.send(batches * batch, received.symbols.size());
+        expected_waveform before = received.trained; // knows another sender
+        auto coefficients = before.polynomial().coefficients();
+        const std::size_t taps = 2 * kind.memory + 1;
+        const std::size_t row = coefficients.size() / (kind.is_complex ? 2 : 1);
+        for (std::size_t which = 1; which < (kind.is_complex ? 9u : 3u); ++which)
+            for (std::size_t plane = 0; plane < coefficients.size(); plane += row)
+                coefficients[plane + 1 + which * taps + kind.memory] +=
+                    which % 2 ? 0.15f : -0.15f;
+        before.set_nonlinear(before.table(), coefficients);
+        waveform_judge judge(before, received.window, batch), still(judge);
+        for (std::size_t first = 0; first < batches * batch; first += batch) {
+            judge.look(received.view(first), received.sent(first));
+            judge.follow(received.sent(first));
+            still.look(received.view(first), received.sent(first));
+        }
+        const auto more = [&](const waveform_judge& by) {
+            return by.noise() * by.noise() - noise * noise;
+        };
+        share += more(judge) / more(still) / senders;
+        beyond += more(still) / senders;
+        judge.forget();
+        BOOST_TEST((judge.waveform().now() == before));
     }
-    BOOST_TEST(judge.noise() < 0.058); // of 0.05
-    BOOST_TEST(still.noise() > 0.06);
-    judge.forget();
-    BOOST_TEST((judge.waveform().now() == before));
+    BOOST_TEST(share < 0.04);
+    BOOST_TEST(beyond > 0.4 * noise * noise);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -16,41 +16,49 @@ namespace data = boost::unit_test::data;
 
 BOOST_AUTO_TEST_SUITE(judging_by_the_waveform)
 
+/* Of 16 senders together. Where all labels are sent the wrong ones won no vote at all. Where two are, and the filter is
+ * fitted to the wrong ones, that is 6 % of the right ones' votes with a deviation of 1.5 %, and 25 % of one sender's. */
 BOOST_DATA_TEST_CASE(right_decisions_win_whoever_the_filter_was_fitted_to,
                      data::make(kinds) * data::make({ 2, 64 }),
                      kind,
                      most_values)
 {
-    nonlinear_link received(kind.symbols, kind.sps, kind.is_complex, 3);
-    const std::size_t values =
-        std::min<std::size_t>(received.symbols.size(), most_values);
     constexpr std::size_t batches = 160; // of some 12 votes each
-    received.send(batches * batch, values);
+    constexpr unsigned senders = 16;
     for (const bool fitted_to_right : { true, false }) {
-        waveform_judge judge(received.trained, received.window, batch);
         waveform_judge::votes total;
-        for (std::size_t first = 0; first < batches * batch; first += batch) {
-            // Each 16th decision is wrong.
-            std::vector<std::uint8_t> wrong(received.sent(first),
-                                            received.sent(first) + batch);
-            for (std::size_t i = 3; i < batch; i += 16)
-                wrong[i] = (wrong[i] + 1) % received.symbols.size();
-            judge.look(received.view(first),
-                       fitted_to_right ? received.sent(first) : wrong.data());
-            const auto votes = judge.compare(received.sent(first), wrong.data());
-            const auto same = judge.compare(wrong.data(), wrong.data());
-            BOOST_TEST(same.first + same.second == 0u);
-            const auto reversed = judge.compare(wrong.data(), received.sent(first));
-            BOOST_TEST(reversed.first == votes.second);
-            BOOST_TEST(reversed.second == votes.first);
-            if (first < 7 * batch) // the filter is not known yet
-                BOOST_TEST(votes.first + votes.second == 0u);
-            total.first += votes.first;
-            total.second += votes.second;
+        for (unsigned sender = 0; sender < senders; ++sender) {
+            nonlinear_link received(kind.symbols, kind.sps, kind.is_complex, 3 + sender);
+            const std::size_t values =
+                std::min<std::size_t>(received.symbols.size(), most_values);
+            received.send(batches * batch, values);
+            waveform_judge judge(received.trained, received.window, batch);
+            waveform_judge::votes own;
+            for (std::size_t first = 0; first < batches * batch; first += batch) {
+                // Each 16th decision is wrong.
+                std::vector<std::uint8_t> wrong(received.sent(first),
+                                                received.sent(first) + batch);
+                for (std::size_t i = 3; i < batch; i += 16)
+                    wrong[i] = (wrong[i] + 1) % received.symbols.size();
+                judge.look(received.view(first),
+                           fitted_to_right ? received.sent(first) : wrong.data());
+                const auto votes = judge.compare(received.sent(first), wrong.data());
+                const auto same = judge.compare(wrong.data(), wrong.data());
+                BOOST_TEST(same.first + same.second == 0u);
+                const auto reversed = judge.compare(wrong.data(), received.sent(first));
+                BOOST_TEST(reversed.first == votes.second);
+                BOOST_TEST(reversed.second == votes.first);
+                if (first < 7 * batch) // the filter is not known yet
+                    BOOST_TEST(votes.first + votes.second == 0u);
+                own.first += votes.first;
+                own.second += votes.second;
+            }
+            BOOST_TEST(own.first + own.second > (batches - 7) * 12);
+            BOOST_TEST(own.second < own.first);
+            total.first += own.first;
+            total.second += own.second;
         }
-        BOOST_TEST(total.first + total.second > (batches - 7) * 12);
-        // 3.6 % at most with a deviation of 0.6 %; of other senders up to 25 %, where two labels of PAM4 are sent.
-        BOOST_TEST(total.second * 10 <= total.first);
+        BOOST_TEST(total.second * (most_values > 2 ? 100 : 5) <= total.first);
     }
 }
 

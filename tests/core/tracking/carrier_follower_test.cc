@@ -161,6 +161,35 @@ BOOST_DATA_TEST_CASE(a_slip_is_undone_where_the_line_predicts_the_phase,
     BOOST_TEST(link.errors_in_latest(256) < 0.01);
 }
 
+// Decisions have started a symmetry aside before there is a line: it then tells the rotation of the start.
+BOOST_AUTO_TEST_CASE(what_began_turned_is_undone_by_the_first_line)
+{
+    turning_link link("qpsk", 2, 4096, 1e-4, 0, 7);
+    link.run(512, false);
+    link.carrier.loop().turn(link.carrier.symmetry());
+    link.carrier.set_settled(link.carrier.present(link.history, 0));
+    link.run(1024, true);
+    BOOST_TEST(link.errors_in_latest(512) > 0.9);
+    BOOST_TEST(link.carrier.slips() == 1u);
+    link.run(512, true);
+    BOOST_TEST(link.errors_in_latest(256) < 0.01);
+}
+
+// Its skirt is not a line of another frequency.
+BOOST_AUTO_TEST_CASE(a_line_beyond_what_is_searched_is_none)
+{
+    constexpr double frequency = 1e-3, width = 1.2e-4;
+    const turning_link link("qpsk", 1, carrier_line::symbols, frequency, 0, 7);
+    carrier_line line(*link.waveform, link.receiver.symbols);
+    for (std::size_t k = 0; k < carrier_line::symbols; ++k)
+        line.take(link.sent.samples[k]);
+    BOOST_REQUIRE(line.find(frequency + 0.9 * width, width).has_value());
+    BOOST_TEST(std::abs(line.find(frequency + 0.9 * width, width)->frequency -
+                        frequency) < 1e-5);
+    for (const double around : { frequency - 2 * width, frequency + 2 * width })
+        BOOST_TEST(!line.find(around, width));
+}
+
 BOOST_DATA_TEST_CASE(phase_noise_is_no_slip, data::make({ 1u, 4u, 16u }), sps)
 {
     turning_link link("qpsk", sps, 16384, 0, 2e-5, 11);
