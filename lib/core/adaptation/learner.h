@@ -62,7 +62,7 @@ constexpr std::array<word<event_kind>, 12> words(event_kind)
 
 //! How far a learner has come.
 struct learner_status {
-    std::uint64_t steps = 0;     //!< batches seen so far
+    std::uint64_t steps = 0;     //!< batches seen so far, see step()
     std::uint64_t updates = 0;   //!< of them, those that changed the weights
     std::uint64_t rollbacks = 0; //!< times that training started over
     guard::candidate in_use = guard::adaptive; //!< whose weights decide
@@ -123,8 +123,8 @@ public:
      * \param known null, or what each symbol is known to be, not_known where it is not: the loss
      * "supervised" learns from these only, the others as from certain labels
      * \param apart how many batches there were since the one before, this one included
-     * \returns what happened, in order, valid until the next call; nothing, and nothing
-     * has changed, while a pause goes on */
+     * \returns what happened, in order, valid until the next call. Nothing while a pause goes
+     * on, and nothing, nor is the batch counted, if the loss is "supervised" and none is known */
     const std::vector<learner_event>& step(const feature_view& batch,
                                            const std::uint8_t* labels,
                                            std::size_t apart = 1,
