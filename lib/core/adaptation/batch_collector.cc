@@ -98,8 +98,8 @@ void batch_collector::add(const feature_view& view,
             note_known(start);
         else
             std::copy_n(decided, view.count, d_filling->labels.begin() + d_position);
-        for (std::size_t i = 0; known && i < view.count; ++i) {
-            const bool is = is_known(known[i], d_classes);
+        for (std::size_t i = 0; i < view.count; ++i) {
+            const bool is = known && is_known(known[i], d_classes);
             d_filling->truth[d_position + i] = is ? known[i] : not_known;
             d_filling->has_truth |= is;
         }

@@ -272,11 +272,15 @@ void guard::reset()
 {
     restart_estimates();
     d_changes = 0;
-    if (d_judge)
+    if (d_judge) {
         d_judge->forget();
+        d_refiner->forget();
+    }
     d_candidates[last_good].net = d_initial.net;
     d_in_use = offline;
     d_random = d_scrambled;
+    d_looks.reset();
+    d_turn = false;
 }
 
 void guard::watched_network::state(archive& members)

@@ -120,7 +120,7 @@ public:
         return d_candidates[which == last_good && !d_judge ? offline : which].estimate;
     }
 
-    //! Back to the beginning.
+    //! Back to the beginning: judges on as one just made.
     void reset();
 
     void state(archive& members);

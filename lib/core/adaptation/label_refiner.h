@@ -64,8 +64,9 @@ public:
     //! Before refine(): what is kept of the scatter.
     void fade_scatter(double keep) { d_scatter.fade(keep); }
 
-    //! Forgets the signal's noise.
+    //! Forgets the signal's noise; what changes of labels have shown stays, as of the same sender.
     void reset();
+    void forget(); //!< Forgets that, too.
     void state(archive& members);
 
 private:
@@ -96,6 +97,7 @@ private:
     pattern_bias d_bias;
     residual_scatter d_scatter;
     double d_distance = 0; // of the nearest labels, squared, over the noise's square
+    const refinement d_nothing;
     refinement d_found;
     std::vector<label_descent::odds> d_odds;
     std::vector<float> d_error_probabilities;

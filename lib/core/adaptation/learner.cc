@@ -233,6 +233,8 @@ void learner::update_average(std::size_t symbols)
 learner_event learner::reset()
 {
     start_over_from(d_offline.net.parameters());
+    d_trainer.seed(d_settings.seed);
+    d_unusable = 0;
     if (d_guard) {
         d_guard->reset();
         d_signal->reset();

@@ -130,7 +130,8 @@ public:
                                            std::size_t apart = 1,
                                            const std::uint8_t* known = nullptr);
 
-    //! Back to the offline weights and an empty optimizer.
+    //! Back to the offline weights and an empty optimizer: goes on to the bit as one just made. Settings that
+    //! were changed and counters stay.
     learner_event reset();
 
     //! Symbols learnt from between two estimates; each takes microseconds.
