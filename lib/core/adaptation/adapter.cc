@@ -186,7 +186,8 @@ void adapter::serve()
         attempt([this] {
             save(std::filesystem::path(d_settings.checkpoint)
                      .replace_extension(".rollback.safetensors"),
-                 d_recorder->recorded(d_learner->settings()));
+                 d_recorder->recorded(d_learner->settings(),
+                                      d_learner->decides_refined()));
         });
     if (saves() && d_learner &&
         clock::now() - d_saved >= std::chrono::seconds(d_settings.checkpoint_interval)) {
@@ -268,7 +269,8 @@ void adapter::begin_with(const adaptation_batch& filled)
         d_parts->weights.writing().assign(d_start->found().net);
         d_parts->weights.publish();
     }
-    const bool is_done = d_start->done(); // or was already, and nothing could be made of it
+    const bool is_done =
+        d_start->done(); // or was already, and nothing could be made of it
     if (is_done) {
         go_on_with(d_start->found());
         if (!d_start->is_blind())
@@ -388,12 +390,12 @@ void adapter::try_start(const adaptation_batch& filled)
 void adapter::learn(const adaptation_batch& filled)
 {
     if (d_recorder && !attempt([&] {
-            d_recorder->add(
-                filled.samples.data(),
-                filled.labels.data(),
-                filled.apart,
-                [this] { return d_learner->checkpoint(); },
-                filled.has_truth ? filled.truth.data() : nullptr);
+            d_recorder->add({ filled.samples.data(),
+                              filled.labels.data(),
+                              filled.has_truth ? filled.truth.data() : nullptr,
+                              filled.apart,
+                              filled.unexplained },
+                            [this] { return d_learner->checkpoint(); });
         }))
         d_recorder->clear();
     const feature_view view = view_of(filled.samples);

@@ -156,6 +156,7 @@ public:
     void set_unexplained_errors(double part) { d_unexplained = part; }
     //! Decisions are refined from now on: the estimated error rate is theirs.
     void decide_refined() { d_decides_refined = true; }
+    bool decides_refined() const { return d_decides_refined; }
     //! What labels of the latest batch are refined by; null where they are not.
     const refinement* refines() const
     {
