@@ -15,7 +15,7 @@ constexpr float far_off = 3; // errors that were counted, over those that likeli
 constexpr double more_errors =
     1.2; // than error probabilities say, by what is taken for noise
 constexpr double errors_last = 8192;   // symbols, as error_estimate's
-constexpr double changes_last = 65536; // symbols, likewise
+constexpr double changes_last = 65536; // symbols of the stream, looked at or not
 constexpr double a_jump =
     1.5; // changes that are remembered: after more than one, disturbances
 constexpr double latest = 0.63;         // 1 - 1/e: what as many latest symbols weigh
@@ -172,8 +172,7 @@ bool guard::judge_waveform(const feature_view& batch, std::size_t apart)
         }
     const std::uint8_t* used = d_decisions[d_in_use].data();
     d_changed = d_judge->look(batch, used);
-    d_changes *= std::exp(-static_cast<double>(batch.count) / changes_last /
-                          static_cast<double>(apart));
+    d_changes *= std::exp(-static_cast<double>(batch.count * apart) / changes_last);
     if (d_changed) {
         ++d_changes;
         d_refiner->reset();

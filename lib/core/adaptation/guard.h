@@ -62,7 +62,8 @@ public:
     /*! Looks at a batch, and decides which candidate is in use. Returns whether training
      * has to start over from it.
      * \param apart batches since the one before, this one included: what is counted of refined
-     * labels lasts as much longer */
+     * labels lasts as many times longer; that the signal has changed lasts 65,536 symbols, with
+     * those between */
     bool judge(const feature_view& batch, const network& average, std::size_t apart = 1);
 
     candidate in_use() const { return d_in_use; }
