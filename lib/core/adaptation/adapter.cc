@@ -140,7 +140,7 @@ void adapter::restore(model& saved, deciding_parts& parts)
             parts.refined->continue_at(position);
     }
     d_exchange.dropped = dropped;
-    d_exchange.spared = spared;
+    d_exchange.batches_skipped = spared;
     d_exchange.block_position = position;
 }
 
@@ -440,7 +440,7 @@ model adapter::checkpoint()
     model saved = d_learner->checkpoint();
     archive members = archive::saving(saved.state, "state");
     members("dropped", d_exchange.dropped);
-    members("spared", d_exchange.spared);
+    members("spared", d_exchange.batches_skipped);
     members("block_position", d_exchange.block_position);
     if (d_parts->front)
         d_parts->front->read([&](front_filter& front) { members("front", front); });

@@ -46,7 +46,7 @@ namespace gr::adann::core {
  * Symbols have to follow each other without a gap; after one, and where no linear
  * equalizer finds the constellation, it starts over.
  *
- * Compared with a start that was accepted, against(), it goes on as that one's labels do, and starts over where
+ * Compared with a start that was accepted, compare_with(), it goes on as that one's labels do, and starts over where
  * its own do not explain the samples better: a waveform is fitted to the labels and to all but the last
  * quarter of the symbols (fit_waveform()), turned back by the carrier that the labels tell (track_known()).
  * Of that quarter it has to leave less than half the power that those in use leave, and less in so many of its
@@ -84,10 +84,10 @@ public:
 
     /*! The same of a signal that another start decides.
      * \param in_use the labels of all symbols by that one */
-    std::string against(const feature_view& batch,
-                        const std::uint8_t* in_use,
-                        bool follows,
-                        const std::function<bool()>& goes_on);
+    std::string compare_with(const feature_view& batch,
+                             const std::uint8_t* in_use,
+                             bool follows,
+                             const std::function<bool()>& goes_on);
 
     //! The best so far. Its network has the same layers always.
     const model& found() const { return d_model; }
@@ -115,7 +115,7 @@ private:
     std::vector<std::uint8_t> decided() const;
     std::vector<std::uint8_t> best_labels() const;
     bool knows_enough() const;
-    bool is_at_odds(std::size_t latest) const;
+    bool contradicts_known(std::size_t latest) const;
     bool tells_rotation() const;
     bool fits_known();
     void forget(std::size_t first);

@@ -99,7 +99,7 @@ public:
     //! Effective number of symbols that it is made from.
     double refined_symbols() const { return d_refined_symbols; }
     //! Whether trustworthy(), that count was within three times of what likelihoods said, what
-    //! is left is noise (label_refiner::misfit()), the same throughout (residual_scatter), and the latest 8192 symbols were all
+    //! is left is noise (label_refiner::model_mismatch()), the same throughout (residual_scatter), and the latest 8192 symbols were all
     //! refined: behind a jump nobody has estimated the first.
     //! \param unexplained the part of the symbols, those that judge() did not see too, that is wrong where
     //! noise does not explain the refined labels' residual

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "core/adaptation/label_refiner.h"
 
+#include "core/adaptation/time_constants.h"
 #include "core/common/cholesky.h"
 
 #include <algorithm>
@@ -12,7 +13,7 @@ namespace gr::adann::core {
 
 namespace {
 
-constexpr double memory = 8192; // symbols, of the noise
+constexpr double memory = statistics_memory; // of the noise
 // Of the rest's power, as white noise: what is wrong with a waveform is no stationary noise, and
 // where there is little of that, beyond the band of a matched filter, it would count most.
 constexpr double white = 0.1;
@@ -247,7 +248,7 @@ std::size_t label_refiner::refine(waveform_judge& judge, std::uint8_t* labels)
     return changes;
 }
 
-// Of what symbols' responses find in the rest; and how it hangs together with the labels.
+// Of what symbols' responses find in the rest; and how it is correlated with the labels.
 float label_refiner::find_power_along(const std::uint8_t* labels)
 {
     const std::size_t dimensions = d_descent.responses().dimensions();

@@ -49,11 +49,11 @@ public:
     }
 
     /*! The natural logarithm of how many times as many labels may be wrong as their error
-     * probabilities say, since what hangs together with the labels around (pattern_bias) is taken for noise:
+     * probabilities say, since what is correlated with the labels around (pattern_bias) is taken for noise:
      * a bias b moves a label to another one at the distance d, both in units of the noise,
      * exp(b d / 2) times as often, and normal ones of variance v exp(v d² / 8). Infinite for
      * the first 16,384 symbols. */
-    double misfit() const
+    double model_mismatch() const
     {
         return d_bias.known() ? d_bias.part() * d_distance / 8
                               : std::numeric_limits<double>::infinity();

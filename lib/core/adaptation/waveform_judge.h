@@ -8,6 +8,7 @@
 
 #include "core/adaptation/filtered_waveform.h"
 #include "core/adaptation/following_waveform.h"
+#include "core/adaptation/time_constants.h"
 #include "core/files/archive.h"
 #include "core/signal/expected_waveform.h"
 #include "core/signal/windows.h"
@@ -70,7 +71,7 @@ public:
     float noise() const;
 
     //! Whether it has seen enough of the signal to know the filter.
-    bool settled() const { return d_symbols >= settling; }
+    bool settled() const { return d_symbols >= channel_memory; }
 
     const following_waveform& waveform() const { return d_waveform; }
     //! What the expected samples go through, in their order; then the offset.
@@ -92,10 +93,8 @@ public:
     void state(archive& members);
 
 private:
-    static constexpr std::size_t settling = 2048; // symbols
-
     template <typename values>
-    void fade(values& sums, double symbols) const;
+    void fade(values& sums) const;
     void gather();
     void gather_wave();
     void solve_filter();
