@@ -57,7 +57,7 @@ public:
     float least_energy() const { return d_least_energy; }
     //! As refinement has them, with what was tried since.
     const std::vector<float>& energies() const { return d_energies; }
-    //! Likewise.
+    //! As refinement has them, with what was tried since.
     const std::vector<change_trials>& trials() const { return d_trials; }
     //! Whether most of them are known from symbols.
     bool knows_trials() const;

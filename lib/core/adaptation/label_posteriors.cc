@@ -432,8 +432,8 @@ void label_posteriors::write(std::size_t symbol, float* posteriors) const
     const alternatives& own = d_alternatives[d_labels[at]];
     std::fill_n(posteriors, d_classes, least);
     if (!d_unsure[at]) {
-        // Its neighbours as decided: what is likelier than the least one. More likely than unsure ones are they
-        // where the noise has risen since they were looked at.
+        // Its neighbours as decided: what is likelier than the least one. They are more likely than unsure
+        // ones where the noise has risen since they were looked at.
         posteriors[d_labels[at]] = 1;
         if (d_best[at] <= least_ln)
             return;

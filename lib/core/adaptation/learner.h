@@ -191,12 +191,11 @@ private:
     std::optional<guard> d_guard;
     bool d_decides_refined = false;
     bool d_paused = false;
-    std::size_t d_unestimated = 0; // symbols since the estimate was made
-    std::size_t d_rejected = 0;    // symbols since a step was accepted
-    std::size_t d_unusable = 0;    // … since a batch was usable
+    // Symbols that were given since: the estimate was made; a step was accepted; a batch was usable.
+    std::size_t d_unestimated = 0, d_rejected = 0, d_unusable = 0;
     std::size_t d_explained =
-        0; // … since other labels were learnt than refined ones, explained
-    double d_unexplained = 0;
+        0; // symbols in a row learnt by refined labels that the waveform explains
+    double d_unexplained = 0; // part of the symbols, see set_unexplained_errors()
     learner_status d_status;
     std::vector<learner_event> d_events; // of the latest step
 };

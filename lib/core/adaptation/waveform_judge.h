@@ -74,12 +74,12 @@ public:
     bool settled() const { return d_symbols >= channel_memory; }
 
     const following_waveform& waveform() const { return d_waveform; }
-    //! What the expected samples go through, in their order; then the offset.
+    //! (2 filter_reach sps + 1) factors of the expected samples, the earliest one's first; then the offset.
     const std::vector<std::complex<float>>& taps() const { return d_taps_in_use; }
     /*! What the waveform leaves of the samples of look()'s batch.
-     * \param labels of the batch
+     * \param labels (batch)
      * \param first,last symbols first to last - 1, reach() + filter_reach away from its ends
-     * \param rest a symbol's stride of floats for each */
+     * \param rest (last - first, stride()), in the samples' units */
     void rest(const std::uint8_t* labels,
               std::size_t first,
               std::size_t last,
