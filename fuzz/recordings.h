@@ -42,9 +42,8 @@ struct recording {
             for (std::size_t t = 0; t < batch; ++t)
                 labels[t] = (i + t * t) % 4;
             if (i >= batches - 2 * kept)
-                recorder.add(&samples[2 * batch * i], labels.data(), 1, [&] {
-                    return learning.checkpoint();
-                });
+                recorder.add({ &samples[2 * batch * i], labels.data() },
+                             [&] { return learning.checkpoint(); });
             learning.step(view(i), labels.data());
         }
         file = recorder.recorded(settings);

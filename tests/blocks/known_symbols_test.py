@@ -151,6 +151,24 @@ def test_a_frozen_network_knows_nothing(model):
         adann.equalizer(model, mode="off", known_symbols=[([0, 1], 64, 0)])
 
 
+@pytest.mark.parametrize("period", [1000, 2048])
+def test_supervised_passes_over_batches_without_a_pilot(model, received, period):
+    """Pilots farther apart than a batch of 512 is long: no step, no error."""
+    labels, samples = received
+    known = pilots(labels[:SYMBOLS], period=period)
+    block = adann.equalizer(model, mode="lockstep", loss="supervised", batch=512)
+    store, top = blocks.message_debug(), gr.top_block()
+    top.connect(blocks.vector_source_c(samples[:2 * SYMBOLS]), block, blocks.null_sink(1))
+    top.connect(blocks.vector_source_b(known), (block, 1))
+    top.msg_connect(block, "status", store, "store")
+    top.run()
+    batches = (known[:SYMBOLS - 512] != UNKNOWN).reshape(-1, 512)  # of the last one the end is not decided
+    assert block.steps() == batches.any(axis=1).sum()
+    assert block.rejected() == 0
+    events = [pmt.to_python(store.get_message(i))["event"] for i in range(store.num_messages())]
+    assert set(events) == {"step"}
+
+
 def test_supervised_learns_the_known_symbols_alone():
     """Its gradient is that of a batch of these."""
     random = np.random.default_rng(2)

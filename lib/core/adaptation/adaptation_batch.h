@@ -39,7 +39,7 @@ struct adaptation_batch {
         first = known = 0;
         apart = 1;
     }
-    //! … with what the refinement knows by then.
+    //! It is whole. \param symbols since start(), up to its end
     void finish(std::uint64_t symbols)
     {
         unexplained = by->refined ? by->refined->unexplained_errors() : 0;

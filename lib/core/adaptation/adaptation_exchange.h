@@ -39,14 +39,14 @@ struct adaptation_exchange {
     {
     }
 
-    // From the deciding thread. A checkpoint restores `dropped`, `spared` and `block_position`.
+    // From the deciding thread. A checkpoint restores `dropped`, `batches_skipped` and `block_position`.
     slot_queue<adaptation_batch> queue;
     front_reports front;
     locked_value<packet_count> packets;
     //! Batches; the adapter adds those of a former model.
     std::atomic<std::uint64_t> dropped{ 0 };
     //! Batches since one was handed over.
-    std::atomic<std::size_t> spared{ 0 };
+    std::atomic<std::size_t> batches_skipped{ 0 };
     //! Symbols in the refined stream's block, as a batch ended.
     std::atomic<std::size_t> block_position{ 0 };
     //! Batches decided; the adapter begins anew.

@@ -24,9 +24,9 @@ adapter::adapter(const model& initial,
       d_on_event(std::move(on_event)),
       d_exchange(with),
       d_requests(settings),
+      d_origin(start ? model_origin::starting : model_origin::given),
       d_start(std::move(start)),
-      d_fresh(trials),
-      d_is_given(!d_start)
+      d_fresh(trials)
 {
     if (adapts() && !d_start)
         d_learner = std::make_unique<learner>(initial, settings);
@@ -122,7 +122,7 @@ std::unique_ptr<deciding_parts> adapter::parts_of(const model& learnt,
     return parts;
 }
 
-// From a checkpoint: what the learner does not hold.
+// From a checkpoint: what the learner does not hold. The exchange has not changed if it throws.
 void adapter::restore(model& saved, deciding_parts& parts)
 {
     if (saved.state.tensors.empty())
@@ -130,15 +130,18 @@ void adapter::restore(model& saved, deciding_parts& parts)
     archive members = archive::restoring(saved.state, "state");
     if (parts.front && saved.state.has("state.front.taps"))
         members("front", parts.front->resting());
-    members("dropped", d_exchange.dropped);
-    members("spared", d_exchange.spared);
+    std::uint64_t dropped = 0;
+    std::size_t spared = 0, position = d_exchange.block_position;
+    members("dropped", dropped);
+    members("spared", spared);
     if (saved.state.has("state.block_position")) {
-        std::size_t position = 0;
         members("block_position", position, std::size_t{ 0 }, refined_stream::block - 1);
-        d_exchange.block_position = position;
         if (parts.refined)
             parts.refined->continue_at(position);
     }
+    d_exchange.dropped = dropped;
+    d_exchange.batches_skipped = spared;
+    d_exchange.block_position = position;
 }
 
 void adapter::run()
@@ -161,13 +164,13 @@ void adapter::run()
 void adapter::serve()
 {
     const std::lock_guard<std::mutex> lock(d_serving);
-    attempt([this] { take_requests(); });
+    take_requests();
     const adaptation_batch* filled = d_exchange.queue.filled_slot();
     if (!filled)
         return;
     const std::uint64_t rollbacks = status().rollbacks;
     d_end = filled->end;
-    if (d_start)
+    if (d_origin == model_origin::starting)
         attempt([&] { begin_with(*filled); });
     else if (filled->by != d_parts.get()) // decided by what came before
         ++d_exchange.dropped;
@@ -183,7 +186,8 @@ void adapter::serve()
         attempt([this] {
             save(std::filesystem::path(d_settings.checkpoint)
                      .replace_extension(".rollback.safetensors"),
-                 d_recorder->recorded(d_learner->settings()));
+                 d_recorder->recorded(d_learner->settings(),
+                                      d_learner->decides_refined()));
         });
     if (saves() && d_learner &&
         clock::now() - d_saved >= std::chrono::seconds(d_settings.checkpoint_interval)) {
@@ -213,24 +217,30 @@ bool adapter::attempt(work make)
     return false;
 }
 
+// None that fails holds up the others.
 void adapter::take_requests()
 {
     auto asked = d_requests.take(!d_exchange.is_handing_over);
-    if (const bool frozen = d_exchange.frozen;
-        std::exchange(d_was_frozen, frozen) != frozen)
-        report({ status(), frozen ? event_kind::frozen : event_kind::unfrozen, "" });
+    attempt([this] { follow_freeze(); });
     if (asked.loads)
-        load(std::move(*asked.loads));
-    if (d_learner && asked.changed)
-        d_learner->set_training(*asked.changed);
+        attempt([&] { load(std::move(*asked.loads)); });
     if (d_recorder && asked.changed)
         d_recorder->clear();
+    if (d_learner && asked.changed)
+        attempt([&] { d_learner->set_training(*asked.changed); });
     if (d_learner && asked.resets) {
         d_exchange.resets_front = true;
-        reset("");
+        attempt([this] { reset(""); });
     }
     for (const auto& path : asked.saves)
         attempt([&] { save(path, checkpoint()); });
+}
+
+void adapter::follow_freeze()
+{
+    const bool frozen = d_exchange.frozen;
+    if (std::exchange(d_was_frozen, frozen) != frozen)
+        report({ status(), frozen ? event_kind::frozen : event_kind::unfrozen, "" });
 }
 
 // Back to the model as it was loaded.
@@ -259,15 +269,16 @@ void adapter::begin_with(const adaptation_batch& filled)
         d_parts->weights.writing().assign(d_start->found().net);
         d_parts->weights.publish();
     }
-    if (d_start->done()) {
-        const std::unique_ptr<blind_start> done = std::move(d_start);
-        if (!done->is_blind())
+    const bool is_done =
+        d_start->done(); // or was already, and nothing could be made of it
+    if (is_done) {
+        go_on_with(d_start->found());
+        if (!d_start->is_blind())
             d_trials = nullptr;
-        go_on_with(done->found());
-        d_exchange.has_model = true;
+        come_from(model_origin::blind);
     }
-    if (!found.empty())
-        report({ status(), event_kind::start, found });
+    if (is_done || !found.empty())
+        report({ status(), event_kind::start, found.empty() ? "started" : found });
 }
 
 // From a model that a start has found, or that was loaded. Nothing has changed if it throws.
@@ -295,6 +306,14 @@ void adapter::go_on_with(model found)
     // The batches after this one were decided by the former parts.
     for (; d_exchange.queue.filled() > 1; ++d_exchange.dropped)
         d_exchange.queue.pop();
+}
+
+// To be called once go_on_with() has succeeded.
+void adapter::come_from(model_origin origin)
+{
+    d_origin = origin;
+    d_start = nullptr;
+    d_exchange.has_model = true;
 }
 
 // Whether the model that was read can go on with this stream.
@@ -326,20 +345,18 @@ void adapter::load(adaptation_requests::read_file next)
     try {
         if (next.found) {
             check_fits(*next.found, next.training);
+            const bool is_tried =
+                d_fresh && d_settings.guard && !row(d_settings.loss).supervised();
+            auto trials = is_tried ? std::make_unique<start_trials>(*d_fresh) : nullptr;
             go_on_with(std::move(*next.found));
+            d_trials = std::move(trials);
+            d_exchange.tries = false;
+            come_from(model_origin::given);
         }
     } catch (const model_file_error& error) {
         problem = error.what();
     } catch (const std::exception& error) {
         problem = model_file_error(next.path, error.what()).what();
-    }
-    if (problem.empty()) {
-        d_start = nullptr; // that of one without a model is over
-        const bool is_tried =
-            d_fresh && d_settings.guard && !row(d_settings.loss).supervised();
-        d_trials = is_tried ? std::make_unique<start_trials>(*d_fresh) : nullptr;
-        d_exchange.tries = false;
-        d_is_given = d_exchange.has_model = true;
     }
     report({ status(),
              problem.empty() ? event_kind::loaded : event_kind::refused,
@@ -351,9 +368,10 @@ void adapter::try_start(const adaptation_batch& filled)
 {
     const front_filter_status front = d_exchange.front.status();
     if (!filled.is_tried || !d_trials->tries()) {
-        const bool is_left = d_is_given ? front.state == tracking_state::lost &&
-                                              !front.bursts && !filled.has_truth
-                                        : !d_trials->explains(front.residual);
+        const bool is_left = d_origin == model_origin::given
+                                 ? front.state == tracking_state::lost && !front.bursts &&
+                                       !filled.has_truth
+                                 : !d_trials->explains(front.residual);
         d_trials->pass(filled.apart * d_settings.batch, is_left);
         d_exchange.tries = d_trials->tries();
         return;
@@ -365,19 +383,19 @@ void adapter::try_start(const adaptation_batch& filled)
     if (!d_trials->done())
         return;
     go_on_with(d_trials->found());
-    d_is_given = false;
+    come_from(model_origin::blind);
     report({ status(), event_kind::start, found });
 }
 
 void adapter::learn(const adaptation_batch& filled)
 {
     if (d_recorder && !attempt([&] {
-            d_recorder->add(
-                filled.samples.data(),
-                filled.labels.data(),
-                filled.apart,
-                [this] { return d_learner->checkpoint(); },
-                filled.has_truth ? filled.truth.data() : nullptr);
+            d_recorder->add({ filled.samples.data(),
+                              filled.labels.data(),
+                              filled.has_truth ? filled.truth.data() : nullptr,
+                              filled.apart,
+                              filled.unexplained },
+                            [this] { return d_learner->checkpoint(); });
         }))
         d_recorder->clear();
     const feature_view view = view_of(filled.samples);
@@ -415,14 +433,14 @@ void adapter::publish()
 
 model adapter::checkpoint()
 {
-    if (d_start)
+    if (d_origin == model_origin::starting)
         throw std::runtime_error("nothing has been learnt yet that could be saved");
     if (!d_learner)
         return d_loaded ? *d_loaded : d_initial;
     model saved = d_learner->checkpoint();
     archive members = archive::saving(saved.state, "state");
     members("dropped", d_exchange.dropped);
-    members("spared", d_exchange.spared);
+    members("spared", d_exchange.batches_skipped);
     members("block_position", d_exchange.block_position);
     if (d_parts->front)
         d_parts->front->read([&](front_filter& front) { members("front", front); });

@@ -77,18 +77,27 @@ public:
 private:
     using clock = std::chrono::steady_clock;
 
+    //! Where the model in use comes from.
+    enum class model_origin {
+        starting, //!< from nowhere yet: a blind start is looking for one
+        blind,    //!< from a blind start
+        given     //!< from the caller or a file: left only while the front filter is lost
+    };
+
     bool adapts() const { return d_settings.mode != adaptation_mode::off; }
     bool saves() const { return adapts() && !d_settings.checkpoint.empty(); }
     feature_view view_of(const std::vector<float>& samples) const;
     std::unique_ptr<deciding_parts> parts_of(const model& learnt, learner* learns) const;
     void restore(model& saved, deciding_parts& parts);
     void go_on_with(model found);
+    void come_from(model_origin origin);
     void check_fits(const model& loaded, std::size_t training) const;
     void load(adaptation_requests::read_file next);
     void run();
     template <typename work>
     bool attempt(work make);
     void take_requests();
+    void follow_freeze();
     void reset(const std::string& why);
     void learn(const adaptation_batch& filled);
     void begin_with(const adaptation_batch& filled);
@@ -110,13 +119,12 @@ private:
 
     // Of whoever serves.
     std::mutex d_serving;
-    std::unique_ptr<blind_start> d_start;     // null once it is done
+    model_origin d_origin;
+    std::unique_ptr<blind_start> d_start;     // null unless `starting`
     const std::optional<blind_start> d_fresh; // none where nothing is tried
     std::unique_ptr<start_trials> d_trials;   // null where nothing is tried
-    bool
-        d_is_given; // whether the model is, or a checkpoint: left only while the front filter is lost
-    std::unique_ptr<learner> d_learner; // null when off, or not yet
-    std::optional<model> d_loaded;      // when off: instead of d_initial
+    std::unique_ptr<learner> d_learner;       // null when off, or not yet
+    std::optional<model> d_loaded;            // when off: instead of d_initial
     // Of the latest model, and of the one before: the deciding thread may still use that.
     std::unique_ptr<deciding_parts> d_parts, d_former_parts;
     std::optional<batch_recorder> d_recorder;

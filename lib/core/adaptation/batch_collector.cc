@@ -44,7 +44,7 @@ void batch_collector::restart()
 bool batch_collector::is_due(std::size_t apart) const
 {
     return d_exchange.tries ||
-           d_exchange.spared + 1 >= std::min(d_exchange.pace.load(), apart);
+           d_exchange.batches_skipped + 1 >= std::min(d_exchange.pace.load(), apart);
 }
 
 void batch_collector::begin(const deciding_parts& by, bool learns, std::size_t apart)
@@ -98,8 +98,8 @@ void batch_collector::add(const feature_view& view,
             note_known(start);
         else
             std::copy_n(decided, view.count, d_filling->labels.begin() + d_position);
-        for (std::size_t i = 0; known && i < view.count; ++i) {
-            const bool is = is_known(known[i], d_classes);
+        for (std::size_t i = 0; i < view.count; ++i) {
+            const bool is = known && is_known(known[i], d_classes);
             d_filling->truth[d_position + i] = is ? known[i] : not_known;
             d_filling->has_truth |= is;
         }
@@ -109,11 +109,11 @@ void batch_collector::add(const feature_view& view,
         return;
     ++d_exchange.since_estimate;
     if (!d_filling) {
-        ++d_exchange.spared;
+        ++d_exchange.batches_skipped;
         return;
     }
     d_filling->finish(d_symbols);
-    d_filling->apart = d_exchange.spared.exchange(0) + 1;
+    d_filling->apart = d_exchange.batches_skipped.exchange(0) + 1;
     d_filling->restarts = std::exchange(d_restarts, false);
     d_exchange.queue.push();
     d_on_batch();

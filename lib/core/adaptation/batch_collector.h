@@ -58,7 +58,7 @@ public:
              run start);
     //! The batch is not learnt from; the next symbol begins another one.
     void leave();
-    //! … nor is what was learnt before of any use.
+    //! The batch is not learnt from, and what was learnt before is of no use.
     void restart();
     //! The next symbols, where nothing adapts.
     void pass(std::size_t n) { d_position = (d_position + n) % d_batch; }

@@ -65,9 +65,9 @@ std::string text(const char* format, double value)
 // in which most are those wanted: who counts on these finds no other rotation, and no
 // symbol lost or twice.
 std::vector<std::uint8_t>
-going_on(const std::vector<std::uint8_t>& labels,
-         const std::vector<std::optional<std::uint8_t>>& wanted,
-         const std::vector<std::vector<std::uint8_t>>& symmetries)
+align_labels(const std::vector<std::uint8_t>& labels,
+             const std::vector<std::optional<std::uint8_t>>& wanted,
+             const std::vector<std::vector<std::uint8_t>>& symmetries)
 {
     std::vector<std::uint8_t> best = labels;
     std::size_t most = 0;
@@ -137,7 +137,7 @@ std::string blind_start::take(const feature_view& batch,
     d_count += batch.count;
     try {
         std::string said;
-        const bool is_odd = d_looked && is_at_odds(batch.count);
+        const bool is_odd = d_looked && contradicts_known(batch.count);
         if (is_odd && d_known > fresh_labels) // the earlier ones were not: a false alarm
             forget(d_count - batch.count);
         else if (is_odd || (!d_looked && (d_count >= first_look || knows_enough())))
@@ -162,10 +162,10 @@ std::string blind_start::take(const feature_view& batch,
     return "";
 }
 
-std::string blind_start::against(const feature_view& batch,
-                                 const std::uint8_t* in_use,
-                                 bool follows,
-                                 const std::function<bool()>& goes_on)
+std::string blind_start::compare_with(const feature_view& batch,
+                                      const std::uint8_t* in_use,
+                                      bool follows,
+                                      const std::function<bool()>& goes_on)
 {
     if (!follows)
         begin();
@@ -188,7 +188,7 @@ bool blind_start::knows_enough() const { return d_known >= 2 * d_model.window.sa
 bool blind_start::tells_rotation() const { return d_known >= 16; }
 
 // Whether of the labels that are known of the latest symbols a quarter is decided otherwise.
-bool blind_start::is_at_odds(std::size_t latest) const
+bool blind_start::contradicts_known(std::size_t latest) const
 {
     if (!d_known)
         return false;
@@ -241,7 +241,7 @@ linear_equalizer blind_start::find(const feature_view& part)
     linear_equalizer fitted = blind_equalizer(part, d_model.symbols, d_model.window);
     set_linear(fitted);
     const auto labels = decided();
-    const auto wanted = going_on(
+    const auto wanted = align_labels(
         labels, tells_rotation() ? d_labels : before, d_model.symbols.symmetries());
     if (wanted != labels)
         set_linear(fitted = trained_equalizer(view(), d_model.symbols, wanted.data()));
@@ -481,7 +481,7 @@ bool blind_start::fits_known()
         trained_equalizer({ windows.data(), all.dimension, all.dimension, labels.size() },
                           d_model.symbols,
                           labels.data()));
-    if (!is_at_odds(d_count))
+    if (!contradicts_known(d_count))
         return true;
     d_model = before;
     forget(0);

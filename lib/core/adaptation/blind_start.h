@@ -32,26 +32,28 @@ namespace gr::adann::core {
  * is learnt as well. Of the two networks the waveform_judge chooses, on the quarter of the
  * symbols that neither was trained on.
  *
- * What comes before this may have settled late: each time that there are twice as many symbols, another linear
- * equalizer is found blindly from the later half of them, and of both the one of the smaller residual goes on. Eighths
- * at the beginning of the 32768 with twice the residual of the later half are forgotten.
+ * What comes before this may have settled late: each time that there are twice as many symbols,
+ * another linear equalizer is found blindly from the later half of them, and of both the one of the
+ * smaller residual goes on. Eighths at the beginning of the 32768 with twice the residual of the later
+ * half are forgotten.
  *
  * A linear equalizer that explains little is no start: a phase that does not stand still
  * (phase_stands()), or labels farther than 0.4 nats from equally frequent ones. Where the carrier
- * turns steadily (track_power()), the symbols are turned back by it and looked at once more; what
- * is learnt then holds for a carrier that is followed. That of an offset constellation is not looked at. Where
- * the channel moves, so that the 32768 symbols have no linear equalizer in common, it is fitted to the latest 4096,
- * and no network is trained: the front filter follows from there.
+ * turns steadily (track_power()), the symbols are turned back by it and looked at once more; what is
+ * learnt then holds for a carrier that is followed. That of an offset constellation is not looked at.
+ * Where the channel moves, so that the 32768 symbols have no linear equalizer in common, it is fitted
+ * to the latest 4096, and no network is trained: the front filter follows from there.
  *
  * Symbols have to follow each other without a gap; after one, and where no linear
  * equalizer finds the constellation, it starts over.
  *
- * Compared with a start that was accepted, against(), it goes on as that one's labels do, and starts over where
- * its own do not explain the samples better: a waveform is fitted to the labels and to all but the last
- * quarter of the symbols (fit_waveform()), turned back by the carrier that the labels tell (track_known()).
- * Of that quarter it has to leave less than half the power that those in use leave, and less in so many of its
- * stretches of 16 symbols that a fair coin would do it once in a million tests (Hoeffding's bound). It is
- * asked after the first look, where the phase stands still, and before the network is trained. */
+ * Compared with a start that was accepted, compare_with(), it goes on as that one's labels do, and
+ * starts over where its own do not explain the samples better: a waveform is fitted to the labels and
+ * to all but the last quarter of the symbols (fit_waveform()), turned back by the carrier that the
+ * labels tell (track_known()). Of that quarter it has to leave less than half the power that those in
+ * use leave, and less in so many of its stretches of 16 symbols that a fair coin would do it once in a
+ * million tests (Hoeffding's bound). It is asked after the first look, where the phase stands still,
+ * and before the network is trained. */
 class blind_start
 {
 public:
@@ -84,10 +86,10 @@ public:
 
     /*! The same of a signal that another start decides.
      * \param in_use the labels of all symbols by that one */
-    std::string against(const feature_view& batch,
-                        const std::uint8_t* in_use,
-                        bool follows,
-                        const std::function<bool()>& goes_on);
+    std::string compare_with(const feature_view& batch,
+                             const std::uint8_t* in_use,
+                             bool follows,
+                             const std::function<bool()>& goes_on);
 
     //! The best so far. Its network has the same layers always.
     const model& found() const { return d_model; }
@@ -115,7 +117,7 @@ private:
     std::vector<std::uint8_t> decided() const;
     std::vector<std::uint8_t> best_labels() const;
     bool knows_enough() const;
-    bool is_at_odds(std::size_t latest) const;
+    bool contradicts_known(std::size_t latest) const;
     bool tells_rotation() const;
     bool fits_known();
     void forget(std::size_t first);

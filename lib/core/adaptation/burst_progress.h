@@ -52,7 +52,7 @@ public:
     bool is_inside() const { return !d_between && !d_untrained; }
     //! Symbols of the training sequence to come, for a receiver with a model.
     std::size_t untrained() const { return d_untrained; }
-    //! … for one without, and their labels.
+    //! Symbols of the training sequence to come, for a receiver without a model, and their labels.
     std::size_t known() const { return d_known; }
     const std::uint8_t* known_labels() const
     {

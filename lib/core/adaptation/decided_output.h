@@ -12,7 +12,8 @@
 
 namespace gr::adann::core {
 
-/*! Labels, refined where the parts in use can, and points; of each stream in order. After leave() what the former parts still hold comes first. */
+/*! Labels, refined where the parts in use can, and points; of each stream in order. After leave() what
+ * the former parts still hold comes first. */
 class decided_output
 {
 public:

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "core/adaptation/error_estimate.h"
 
+#include "core/adaptation/time_constants.h"
+
 #include <algorithm>
 #include <cmath>
 
 namespace gr::adann::core {
 
 namespace {
-constexpr double memory = 8192;      // symbols
+constexpr double memory = statistics_memory;
 constexpr double latest = 512;       // symbols that a change is seen in
 constexpr double errors_per_nat = 3; // of the pattern score
 // Beyond which a score is not chance; contexts overlap, so that it is up to 1.3 times as
@@ -207,8 +209,8 @@ bool error_estimate::balanced() const
 
 bool error_estimate::trustworthy() const
 {
-    return symbols() >= 2048 && beyond_chance() == 0 && balanced() &&
-           symbol_error_rate() < 0.02;
+    return symbols() >= least_symbols && beyond_chance() == 0 && balanced() &&
+           symbol_error_rate() < most_trusted;
 }
 
 void error_estimate::state(archive& members)

@@ -48,6 +48,10 @@ namespace gr::adann::core {
 class error_estimate
 {
 public:
+    //! What is trusted: from so many symbols, and below this symbol error rate, where calibrated posteriors
+    //! were seen to be right.
+    static constexpr double least_symbols = 2048, most_trusted = 0.02;
+
     /*! \param scrambled whether the pattern score counts: not for data that is not random
      */
     error_estimate(const constellation& symbols, bool scrambled);
@@ -80,8 +84,8 @@ public:
     //! Whether the labels come equally often, and I and Q are as uncertain, up to
     //! chance.
     bool balanced() const;
-    /*! Whether the estimate has been seen to be near the counted rate: 2048 symbols at
-     * least, a pattern score within chance, balanced(), and an error rate below 2 %. Not
+    /*! Whether the estimate has been seen to be near the counted rate: least_symbols, a
+     * pattern score within chance, balanced(), and an error rate below most_trusted. Not
      * if what happened is among what nobody can see, above. */
     bool trustworthy() const;
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "core/adaptation/following_waveform.h"
 
+#include "core/adaptation/time_constants.h"
 #include "core/signal/windows.h"
 
 #include <algorithm>
@@ -10,16 +11,16 @@
 namespace gr::adann::core {
 
 namespace {
-constexpr std::size_t least_round = 8192; // symbols
-constexpr std::size_t each_pattern = 4;   // times that it comes in a round, on average
+constexpr std::size_t least_round = statistics_memory;
+constexpr std::size_t each_pattern = 4; // times that it comes in a round, on average
 } // namespace
 
 following_waveform::following_waveform(const expected_waveform& trained)
     : d_trained(trained),
       d_now(trained),
       d_round(std::max(least_round, each_pattern * trained.patterns())),
-      d_bend(trained, d_round),
-      d_bends(d_bend.possible()),
+      d_polynomial(trained, d_round),
+      d_is_polynomial_round(d_polynomial.possible()),
       d_counts(trained.patterns()),
       d_sums(trained.table().size()),
       d_squares(trained.patterns()),
@@ -31,7 +32,7 @@ following_waveform::following_waveform(const expected_waveform& trained)
 void following_waveform::start_round()
 {
     d_symbols = 0;
-    d_bend.start_round();
+    d_polynomial.start_round();
     std::fill(d_counts.begin(), d_counts.end(), 0.0f);
     std::fill(d_sums.begin(), d_sums.end(), 0.0f);
     std::fill(d_squares.begin(), d_squares.end(), 0.0f);
@@ -40,7 +41,7 @@ void following_waveform::start_round()
 void following_waveform::reset()
 {
     start_round();
-    d_bends = d_bend.possible();
+    d_is_polynomial_round = d_polynomial.possible();
     d_table = d_trained.table();
     d_coefficients = d_trained.polynomial().coefficients();
     set();
@@ -56,8 +57,8 @@ void following_waveform::add(const std::uint8_t* labels,
                              const float* rest,
                              std::size_t count)
 {
-    if (d_bends)
-        d_bend.add(d_now, labels, rest, count);
+    if (d_is_polynomial_round)
+        d_polynomial.add(d_now, labels, rest, count);
     else
         add_to_sums(labels, rest, count);
     d_symbols += count;
@@ -87,11 +88,12 @@ void following_waveform::end_round()
 {
     d_table = d_now.table();
     d_coefficients = d_now.polynomial().coefficients();
-    const bool found = d_bends ? d_bend.add_to(d_coefficients) : follow_table();
+    const bool found =
+        d_is_polynomial_round ? d_polynomial.add_to(d_coefficients) : follow_table();
     if (found && all_usable(d_table.data(), d_table.size()) &&
         all_usable(d_coefficients.data(), d_coefficients.size()))
         set();
-    d_bends = !d_bends && d_bend.possible();
+    d_is_polynomial_round = !d_is_polynomial_round && d_polynomial.possible();
     start_round();
 }
 
@@ -137,9 +139,9 @@ void following_waveform::state(archive& members)
     d_now.set_nonlinear(d_table, d_coefficients);
     members("number", d_number);
     members("symbols", d_symbols);
-    if (d_bend.possible()) {
-        members("bend", d_bend);
-        members("bends", d_bends);
+    if (d_polynomial.possible()) {
+        members("bend", d_polynomial);
+        members("bends", d_is_polynomial_round);
     }
     members("counts", d_counts, 0.0f, static_cast<float>(d_round));
     members("sums", d_sums);

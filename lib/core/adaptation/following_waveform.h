@@ -58,8 +58,8 @@ private:
     std::uint64_t d_number = 0;
     const std::uint64_t d_round; // symbols
     std::uint64_t d_symbols = 0; // of the round
-    following_polynomial d_bend;
-    bool d_bends; // whether the round is the polynomial's
+    following_polynomial d_polynomial;
+    bool d_is_polynomial_round; // whether the round is the polynomial's
     // Of each pattern: symbols; the sum of their rests, and of its squares.
     std::vector<float> d_counts, d_sums, d_squares;
     std::vector<float> d_table, d_coefficients; // what the next ones are made in

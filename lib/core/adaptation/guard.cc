@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "core/adaptation/guard.h"
 
+#include "core/adaptation/time_constants.h"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -14,13 +16,12 @@ constexpr double unexplained = 2.0; // rms that the waveform leaves, over the tr
 constexpr float far_off = 3; // errors that were counted, over those that likelihoods had
 constexpr double more_errors =
     1.2; // than error probabilities say, by what is taken for noise
-constexpr double errors_last = 8192;   // symbols, as error_estimate's
-constexpr double changes_last = 65536; // symbols, likewise
+constexpr double errors_last = statistics_memory;
+constexpr double changes_last = 65536; // symbols of the stream, looked at or not
 constexpr double a_jump =
     1.5; // changes that are remembered: after more than one, disturbances
 constexpr double latest = 0.63;         // 1 - 1/e: what as many latest symbols weigh
 constexpr double most_errors = 1 << 21; // symbols: those, and the longest batch
-constexpr double settled = 2048;        // symbols that an estimate needs
 
 } // namespace
 
@@ -106,7 +107,8 @@ bool guard::trustworthy() const
         !explained() || !same_noise(symbol_error_rate(), estimate().symbols()))
         return false;
     return d_random ? estimate().trustworthy()
-                    : estimate().symbols() >= settled && symbol_error_rate() < 0.02;
+                    : estimate().symbols() >= error_estimate::least_symbols &&
+                          symbol_error_rate() < error_estimate::most_trusted;
 }
 
 // Whether an error rate holds for all of the symbols, but for as many errors once more.
@@ -143,7 +145,7 @@ bool guard::refined_trustworthy(double unexplained) const
     return trustworthy() && factor >= 1 / far_off && factor <= far_off &&
            d_refined_symbols >= latest * errors_last &&
            same_noise(refined_symbol_error_rate(), d_refined_symbols, unexplained) &&
-           d_refiner->misfit() < std::log(more_errors);
+           d_refiner->model_mismatch() < std::log(more_errors);
 }
 
 bool guard::judge(const feature_view& batch, const network& average, std::size_t apart)
@@ -172,8 +174,7 @@ bool guard::judge_waveform(const feature_view& batch, std::size_t apart)
         }
     const std::uint8_t* used = d_decisions[d_in_use].data();
     d_changed = d_judge->look(batch, used);
-    d_changes *= std::exp(-static_cast<double>(batch.count) / changes_last /
-                          static_cast<double>(apart));
+    d_changes *= std::exp(-static_cast<double>(batch.count * apart) / changes_last);
     if (d_changed) {
         ++d_changes;
         d_refiner->reset();
@@ -252,7 +253,8 @@ void guard::estimate_errors(const feature_view& part)
         if (changed)
             each.estimate.keep_latest();
     if (d_judge) {
-        if (d_scrambled && explained() && estimate().symbols() >= settled)
+        if (d_scrambled && explained() &&
+            estimate().symbols() >= error_estimate::least_symbols)
             d_random = estimate().pattern_errors() == 0;
         return;
     }
@@ -272,11 +274,15 @@ void guard::reset()
 {
     restart_estimates();
     d_changes = 0;
-    if (d_judge)
+    if (d_judge) {
         d_judge->forget();
+        d_refiner->forget();
+    }
     d_candidates[last_good].net = d_initial.net;
     d_in_use = offline;
     d_random = d_scrambled;
+    d_looks.reset();
+    d_turn = false;
 }
 
 void guard::watched_network::state(archive& members)

@@ -24,13 +24,12 @@ namespace gr::adann::core {
  * - adaptive: the running average of the network that is being trained;
  * - last good: a copy of the adaptive one from when it was seen to be good.
  *
- * With the expected waveform, and batches that are long enough for it, the one in use and
- * the adaptive one decide each batch before it is trained on, the other two in turn, and a
- * waveform_judge compares the others' decisions with those in use. A candidate that is surely better (sequential_test) is put
- * into use. While the adaptive one is in use and surely better than the last good one, a
- * copy of it becomes the last good one. While it is not in use and surely worse, training
- * starts over from the one in use: a rollback, which changes no decision. The data need
- * not be random.
+ * With the expected waveform, and batches that are long enough for it, the one in use and the adaptive
+ * one decide each batch before it is trained on, the other two in turn, and a waveform_judge compares
+ * the others' decisions with those in use. A candidate that is surely better (sequential_test) is put
+ * into use. While the adaptive one is in use and surely better than the last good one, a copy of it
+ * becomes the last good one. While it is not in use and surely worse, training starts over from the
+ * one in use: a rollback, which changes no decision. The data need not be random.
  *
  * With other models the adaptive one decides, unless its symbol error rate, as estimated
  * without labels, is more than twice the offline one's: that is what this estimate is worth
@@ -62,7 +61,8 @@ public:
     /*! Looks at a batch, and decides which candidate is in use. Returns whether training
      * has to start over from it.
      * \param apart batches since the one before, this one included: what is counted of refined
-     * labels lasts as much longer */
+     * labels lasts as many times longer; that the signal has changed lasts 65,536 symbols, with
+     * those between */
     bool judge(const feature_view& batch, const network& average, std::size_t apart = 1);
 
     candidate in_use() const { return d_in_use; }
@@ -91,17 +91,15 @@ public:
     //! was trained; true without one.
     bool explained() const;
 
-    /*! Of refined labels of some 8192 latest symbols, or as many for each of the batches that one is
-     * looked at of: what likelihoods leave open, times
-     * what was counted for that when the model was trained; NaN while nothing is refined. */
+    /*! What likelihoods leave open of the refined labels, times what was counted for that when the model was
+     * trained; NaN while nothing is refined. Of some 8192 latest symbols, `apart` times as many if one
+     * batch in `apart` is looked at. */
     double refined_symbol_error_rate() const;
     //! Effective number of symbols that it is made from.
     double refined_symbols() const { return d_refined_symbols; }
-    //! Whether trustworthy(), that count was within three times of what likelihoods said, what
-    //! is left is noise (label_refiner::misfit()), the same throughout (residual_scatter), and the latest 8192 symbols were all
-    //! refined: behind a jump nobody has estimated the first.
-    //! \param unexplained the part of the symbols, those that judge() did not see too, that is wrong where
-    //! noise does not explain the refined labels' residual
+    /*! Whether that is to be trusted: docs/adaptation.md has the conditions.
+     * \param unexplained the part of the symbols, those that judge() did not see too, that is wrong where
+     * noise does not explain the refined labels' residual */
     bool refined_trustworthy(double unexplained = 0) const;
 
     /*! Of the network in use, as error_estimate has it; where data that is well explained
@@ -120,7 +118,7 @@ public:
         return d_candidates[which == last_good && !d_judge ? offline : which].estimate;
     }
 
-    //! Back to the beginning.
+    //! Back to the beginning: judges on as one just made.
     void reset();
 
     void state(archive& members);

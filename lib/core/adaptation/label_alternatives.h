@@ -33,7 +33,7 @@ public:
         {
             return step[0] * found.along[0] + step[1] * found.along[1];
         }
-        bool is_tempting(const label_responses::match& found) const
+        bool is_candidate(const label_responses::match& found) const
         {
             return along(found) > least;
         }
@@ -57,24 +57,24 @@ public:
     float least_energy() const { return d_least_energy; }
     //! As refinement has them, with what was tried since.
     const std::vector<float>& energies() const { return d_energies; }
-    //! Likewise.
+    //! As refinement has them, with what was tried since.
     const std::vector<change_trials>& trials() const { return d_trials; }
     //! Whether most of them are known from symbols.
     bool knows_trials() const;
 
     //! Whether any other label is worth a try. \param there the symbol's label, behind the one before
-    bool is_any_tempting(const std::uint8_t* there,
-                         const label_responses::match& found) const
+    bool is_any_candidate(const std::uint8_t* there,
+                          const label_responses::match& found) const
     {
         for (std::size_t i = 0; i < d_others[*there].size(); ++i)
-            if (is_tempting(there, i, found))
+            if (is_candidate(there, i, found))
                 return true;
         return false;
     }
     //! Whether the i-th other label is.
-    bool is_tempting(const std::uint8_t* there,
-                     std::size_t i,
-                     const label_responses::match& found) const
+    bool is_candidate(const std::uint8_t* there,
+                      std::size_t i,
+                      const label_responses::match& found) const
     {
         return d_others[*there][i].along(found) > d_least_matches[trials_of(there) + i];
     }

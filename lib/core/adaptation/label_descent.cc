@@ -89,7 +89,7 @@ bool label_descent::try_others(const stretch& all,
     float most = 0, likelihoods = 1; // of all, relative to that of the label as it was
     for (std::size_t i = 0; i < others.size(); ++i) {
         const label_alternatives::other_label& other = others[i];
-        if (!explores && !d_alternatives.is_tempting(all.labels + symbol, i, found))
+        if (!explores && !d_alternatives.is_candidate(all.labels + symbol, i, found))
             continue;
         const float gain = find_gain(all, symbol, other.label);
         if (explores)
@@ -218,7 +218,7 @@ label_descent::choice label_descent::most_likely_behind(const stretch& all,
         for (const label_alternatives::other_label& other :
              d_alternatives.of(all.labels[later])) {
             const float gain = other.half_gain(its);
-            if (gain > most && other.is_tempting(its)) {
+            if (gain > most && other.is_candidate(its)) {
                 most = gain;
                 found = { later, other.label };
             }

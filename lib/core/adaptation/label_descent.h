@@ -61,7 +61,7 @@ public:
     bool visit(const stretch& all, std::size_t symbol, const match* found = nullptr)
     {
         const match own = found ? *found : match_of(all, symbol);
-        if (d_alternatives.is_any_tempting(all.labels + symbol, own))
+        if (d_alternatives.is_any_candidate(all.labels + symbol, own))
             return try_others(all, symbol, own, false);
         if (all.error_odds)
             all.error_odds[symbol].alone = 0;

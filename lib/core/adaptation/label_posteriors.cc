@@ -432,8 +432,8 @@ void label_posteriors::write(std::size_t symbol, float* posteriors) const
     const alternatives& own = d_alternatives[d_labels[at]];
     std::fill_n(posteriors, d_classes, least);
     if (!d_unsure[at]) {
-        // Its neighbours as decided: what is likelier than the least one. More likely than unsure ones are they
-        // where the noise has risen since they were looked at.
+        // Its neighbours as decided: what is likelier than the least one. They are more likely than unsure
+        // ones where the noise has risen since they were looked at.
         posteriors[d_labels[at]] = 1;
         if (d_best[at] <= least_ln)
             return;
@@ -444,7 +444,7 @@ void label_posteriors::write(std::size_t symbol, float* posteriors) const
         }
         for (std::size_t m = 0; m < d_classes; ++m)
             posteriors[m] /= sum;
-        favour(d_labels[at], posteriors, d_classes);
+        make_consistent_with_decision(d_labels[at], posteriors, d_classes);
         return;
     }
     const auto& found = d_found[at];
@@ -456,10 +456,12 @@ void label_posteriors::write(std::size_t symbol, float* posteriors) const
     }
     for (std::size_t m = 0; m < d_classes; ++m)
         posteriors[m] /= sum;
-    favour(d_labels[at], posteriors, d_classes);
+    make_consistent_with_decision(d_labels[at], posteriors, d_classes);
 }
 
-void label_posteriors::favour(std::uint8_t label, float* posteriors, std::size_t classes)
+void label_posteriors::make_consistent_with_decision(std::uint8_t label,
+                                                     float* posteriors,
+                                                     std::size_t classes)
 {
     // Once for each of those that are larger; no more often where they are no numbers.
     for (std::size_t i = 1; i < classes; ++i) {

@@ -59,7 +59,9 @@ public:
     void write(std::size_t symbol, float* posteriors) const;
 
     //! As large as any other, where another one has the largest.
-    static void favour(std::uint8_t label, float* posteriors, std::size_t classes);
+    static void make_consistent_with_decision(std::uint8_t label,
+                                              float* posteriors,
+                                              std::size_t classes);
 
 private:
     static constexpr std::size_t memory = sizeof(std::uint64_t); // labels of a state

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "core/adaptation/label_refiner.h"
 
+#include "core/adaptation/time_constants.h"
 #include "core/common/cholesky.h"
 
 #include <algorithm>
@@ -12,12 +13,13 @@ namespace gr::adann::core {
 
 namespace {
 
-constexpr double memory = 8192; // symbols, of the noise
+constexpr double memory = statistics_memory; // of the noise
 // Of the rest's power, as white noise: what is wrong with a waveform is no stationary noise, and
 // where there is little of that, beyond the band of a matched filter, it would count most.
 constexpr double white = 0.1;
 // Of so many symbols one tries all other labels; more while little is known of these.
 constexpr std::size_t explored_first = 16, explored_later = 64;
+static_assert(explored_later % explored_first == 0);
 constexpr std::size_t most_rounds = 4; // of pairs, as long as one gains
 
 } // namespace
@@ -40,7 +42,8 @@ label_refiner::label_refiner(const constellation& symbols,
       d_due(batch),
       d_bias(symbols.size(), symbols.dimensions()),
       d_scatter(trained.stride()),
-      d_found(trained),
+      d_nothing(trained),
+      d_found(d_nothing),
       d_odds(batch),
       d_error_probabilities(batch, std::numeric_limits<float>::quiet_NaN())
 {
@@ -53,8 +56,19 @@ void label_refiner::reset()
     d_phases.reset();
     d_bias.reset();
     d_scatter.reset();
+    d_distance = 0;
     d_found.phase_weights = {};
     d_found.known = false;
+}
+
+void label_refiner::forget()
+{
+    reset();
+    // Explores as from 0 on, but no number comes twice: others tell by it what they have taken.
+    const std::uint64_t next =
+        d_found.number + explored_later - d_found.number % explored_later;
+    d_found.assign(d_nothing);
+    d_found.number = next;
 }
 
 // What is left of sums after a batch.
@@ -234,7 +248,7 @@ std::size_t label_refiner::refine(waveform_judge& judge, std::uint8_t* labels)
     return changes;
 }
 
-// Of what symbols' responses find in the rest; and how it hangs together with the labels.
+// Of what symbols' responses find in the rest; and how it is correlated with the labels.
 float label_refiner::find_power_along(const std::uint8_t* labels)
 {
     const std::size_t dimensions = d_descent.responses().dimensions();

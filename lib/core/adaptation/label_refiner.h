@@ -49,11 +49,11 @@ public:
     }
 
     /*! The natural logarithm of how many times as many labels may be wrong as their error
-     * probabilities say, since what hangs together with the labels around (pattern_bias) is taken for noise:
+     * probabilities say, since what is correlated with the labels around (pattern_bias) is taken for noise:
      * a bias b moves a label to another one at the distance d, both in units of the noise,
      * exp(b d / 2) times as often, and normal ones of variance v exp(v d² / 8). Infinite for
      * the first 16,384 symbols. */
-    double misfit() const
+    double model_mismatch() const
     {
         return d_bias.known() ? d_bias.part() * d_distance / 8
                               : std::numeric_limits<double>::infinity();
@@ -64,8 +64,9 @@ public:
     //! Before refine(): what is kept of the scatter.
     void fade_scatter(double keep) { d_scatter.fade(keep); }
 
-    //! Forgets the signal's noise.
+    //! Forgets the signal's noise; what changes of labels have shown stays, as of the same sender.
     void reset();
+    void forget(); //!< Forgets that, too.
     void state(archive& members);
 
 private:
@@ -96,6 +97,7 @@ private:
     pattern_bias d_bias;
     residual_scatter d_scatter;
     double d_distance = 0; // of the nearest labels, squared, over the noise's square
+    const refinement d_nothing;
     refinement d_found;
     std::vector<label_descent::odds> d_odds;
     std::vector<float> d_error_probabilities;

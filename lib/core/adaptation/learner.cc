@@ -3,6 +3,7 @@
 
 #include "core/common/checks.h"
 #include "core/counting/clopper_pearson.h"
+#include "core/signal/known_symbols.h"
 
 #include <algorithm>
 #include <cmath>
@@ -32,6 +33,14 @@ model offline(model from)
         archive::restoring(from.state, "state")("offline", from.net.parameters());
     from.state = {};
     return from;
+}
+
+// Whether any of n symbols is known.
+bool knows_any(const std::uint8_t* known, std::size_t n, std::size_t classes)
+{
+    return known && std::any_of(known, known + n, [=](std::uint8_t label) {
+               return is_known(label, classes);
+           });
 }
 
 } // namespace
@@ -68,12 +77,14 @@ const std::vector<learner_event>& learner::step(const feature_view& batch,
                                                 const std::uint8_t* known)
 {
     d_events.clear();
+    const bool supervised = row(d_settings.loss).supervised();
+    if (supervised && !knows_any(known, batch.count, d_offline.symbols.size()))
+        return d_events;
     ++d_status.steps;
     if (d_guard && !watch(batch, labels, apart)) {
         d_explained = 0;
         return d_events;
     }
-    const bool supervised = row(d_settings.loss).supervised();
     const bool teaches_refined = d_settings.pseudo_label == pseudo_label_kind::refined &&
                                  !d_offline.refined_is_worse();
     const std::uint8_t* refined =
@@ -222,6 +233,8 @@ void learner::update_average(std::size_t symbols)
 learner_event learner::reset()
 {
     start_over_from(d_offline.net.parameters());
+    d_trainer.seed(d_settings.seed);
+    d_unusable = 0;
     if (d_guard) {
         d_guard->reset();
         d_signal->reset();

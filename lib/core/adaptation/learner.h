@@ -62,7 +62,7 @@ constexpr std::array<word<event_kind>, 12> words(event_kind)
 
 //! How far a learner has come.
 struct learner_status {
-    std::uint64_t steps = 0;     //!< batches seen so far
+    std::uint64_t steps = 0;     //!< batches seen so far, see step()
     std::uint64_t updates = 0;   //!< of them, those that changed the weights
     std::uint64_t rollbacks = 0; //!< times that training started over
     guard::candidate in_use = guard::adaptive; //!< whose weights decide
@@ -123,14 +123,15 @@ public:
      * \param known null, or what each symbol is known to be, not_known where it is not: the loss
      * "supervised" learns from these only, the others as from certain labels
      * \param apart how many batches there were since the one before, this one included
-     * \returns what happened, in order, valid until the next call; nothing, and nothing
-     * has changed, while a pause goes on */
+     * \returns what happened, in order, valid until the next call. Nothing while a pause goes
+     * on, and nothing, nor is the batch counted, if the loss is "supervised" and none is known */
     const std::vector<learner_event>& step(const feature_view& batch,
                                            const std::uint8_t* labels,
                                            std::size_t apart = 1,
                                            const std::uint8_t* known = nullptr);
 
-    //! Back to the offline weights and an empty optimizer.
+    //! Back to the offline weights and an empty optimizer: goes on to the bit as one just made. Settings that
+    //! were changed and counters stay.
     learner_event reset();
 
     //! Symbols learnt from between two estimates; each takes microseconds.
@@ -155,6 +156,7 @@ public:
     void set_unexplained_errors(double part) { d_unexplained = part; }
     //! Decisions are refined from now on: the estimated error rate is theirs.
     void decide_refined() { d_decides_refined = true; }
+    bool decides_refined() const { return d_decides_refined; }
     //! What labels of the latest batch are refined by; null where they are not.
     const refinement* refines() const
     {
@@ -189,12 +191,11 @@ private:
     std::optional<guard> d_guard;
     bool d_decides_refined = false;
     bool d_paused = false;
-    std::size_t d_unestimated = 0; // symbols since the estimate was made
-    std::size_t d_rejected = 0;    // symbols since a step was accepted
-    std::size_t d_unusable = 0;    // … since a batch was usable
+    // Symbols that were given since: the estimate was made; a step was accepted; a batch was usable.
+    std::size_t d_unestimated = 0, d_rejected = 0, d_unusable = 0;
     std::size_t d_explained =
-        0; // … since other labels were learnt than refined ones, explained
-    double d_unexplained = 0;
+        0; // symbols in a row learnt by refined labels that the waveform explains
+    double d_unexplained = 0; // part of the symbols, see set_unexplained_errors()
     learner_status d_status;
     std::vector<learner_event> d_events; // of the latest step
 };

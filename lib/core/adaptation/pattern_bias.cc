@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "core/adaptation/pattern_bias.h"
 
+#include "core/adaptation/time_constants.h"
+
 #include <algorithm>
 #include <limits>
 
@@ -8,7 +10,7 @@ namespace gr::adann::core {
 
 namespace {
 
-constexpr std::uint64_t round = 8192; // symbols
+constexpr std::uint64_t round = statistics_memory; // symbols
 constexpr std::size_t most_labels = 5, most_patterns = 4096;
 
 std::size_t power_of(std::size_t base, std::size_t exponent)

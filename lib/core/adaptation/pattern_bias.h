@@ -14,7 +14,7 @@
 
 namespace gr::adann::core {
 
-/*! How much of what an expected waveform leaves of symbols hangs together with the labels around
+/*! How much of what an expected waveform leaves of symbols is correlated with the labels around
  * them: of noise nothing does, of what the waveform does not know of a link, as another
  * nonlinearity with memory, much.
  *

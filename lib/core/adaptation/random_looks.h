@@ -25,7 +25,10 @@ public:
     static constexpr std::size_t every = 512; //!< symbols
 
     //! The same seed draws the same tiles.
-    explicit random_looks(std::uint64_t seed) : d_random(seed) {}
+    explicit random_looks(std::uint64_t seed) : d_seed(seed), d_random(seed) {}
+
+    //! Back to the stream's beginning.
+    void reset() { *this = random_looks(d_seed); }
 
     /*! Goes on by `symbols` symbols, and calls look(first, count) for each part of a tile
      * among them, in order, `first` counted from the first of them. */
@@ -57,7 +60,7 @@ public:
     }
 
 private:
-    std::uint64_t d_random;
+    std::uint64_t d_seed, d_random;
     std::size_t d_position = 0; // in the present 512 symbols
     std::size_t d_first = 0;    // of their tile
 };

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "core/adaptation/refined_stream.h"
 
+#include "core/adaptation/time_constants.h"
+
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -11,7 +13,7 @@ namespace {
 constexpr float much_more = 2; // power, of another signal
 // Symbols: between two looks at what noise does not explain; how long that lasts.
 constexpr std::size_t look_every = 512;
-constexpr double unexplained_lasts = 8192;
+constexpr double unexplained_lasts = statistics_memory;
 } // namespace
 
 refined_stream::refined_stream(const constellation& symbols,
@@ -117,7 +119,7 @@ void refined_stream::replace(const hindsight& latest)
         if (i <= d_filled) {
             const std::uint8_t label = latest.labels[from];
             if (d_is_soft && label != d_labels[to])
-                label_posteriors::favour(
+                label_posteriors::make_consistent_with_decision(
                     label, posteriors_of(i), d_descent.responses().waveform().classes());
             d_labels[to] = d_refined[to] = label;
         }

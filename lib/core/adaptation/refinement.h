@@ -45,17 +45,19 @@ struct refinement {
 
     bool known = false;       //!< else labels stay as they are
     std::uint64_t number = 0; //!< another one when the filters are
-    //! Of the filter behind the waveform; then its offset.
+    //! (2 filter_reach sps + 1) of the filter behind the waveform; then its offset, in units of the samples.
     std::vector<std::complex<float>> taps;
-    //! What a sample of the rest, the one before, … are multiplied with; the first is 1.
+    //! (predicted_from sps + 1): factors of a sample of the residual, of the one before, and so on; the
+    //! first is 1.
     std::vector<std::complex<float>> whitening;
     float power = 0; //!< mean square of the whitened floats that refined labels leave
-    //! The same along a symbol's response, which is all that noise can change a decision by.
+    //! Mean square along a symbol's response, which is all that noise can change a decision by.
     float power_along = 0;
-    //! Weights of the estimate of a carrier's residual phase (residual_phase_filter).
+    //! Weights of the estimate of a carrier's residual phase, -1 to 1 (residual_phase_filter).
     residual_phases::weights phase_weights{};
-    std::vector<float> table, polynomial; //!< of the waveform (following_waveform)
-    std::uint64_t waveform_number = 0;    //!< another one when that is
+    //! Of the waveform, as expected_waveform has them (following_waveform).
+    std::vector<float> table, polynomial;
+    std::uint64_t waveform_number = 0; //!< another one when table or polynomial are
     /*! (M, M): energy that the change of one label to another has had, over what the affine
      * part says; 1 where none was tried. */
     std::vector<float> energies;

@@ -64,46 +64,50 @@ batch_recorder::batch_recorder(std::size_t stride,
       d_samples(2 * d_half * d_floats),
       d_labels(2 * d_half * d_symbols),
       d_known(d_labels.size(), not_known),
-      d_apart(2 * d_half)
+      d_apart(2 * d_half),
+      d_unexplained(2 * d_half)
 {
 }
 
-void batch_recorder::add(const float* samples,
-                         const std::uint8_t* labels,
-                         std::size_t apart,
-                         const std::function<model()>& checkpoint,
-                         const std::uint8_t* known)
+void batch_recorder::add(const learnt& next, const std::function<model()>& checkpoint)
 {
     if (d_batches == 2 * d_half) {
-        std::copy_n(&d_samples[d_half * d_floats], d_half * d_floats, d_samples.begin());
-        std::copy_n(&d_labels[d_half * d_symbols], d_half * d_symbols, d_labels.begin());
-        std::copy_n(&d_known[d_half * d_symbols], d_half * d_symbols, d_known.begin());
-        std::copy_n(&d_apart[d_half], d_half, d_apart.begin());
+        const auto keep_later = [this](auto& values, std::size_t each) {
+            std::copy_n(&values[d_half * each], d_half * each, values.begin());
+        };
+        keep_later(d_samples, d_floats);
+        keep_later(d_labels, d_symbols);
+        keep_later(d_known, d_symbols);
+        keep_later(d_apart, 1);
+        keep_later(d_unexplained, 1);
         std::swap(d_before[0], d_before[1]);
         d_batches = d_half;
     }
     if (d_batches % d_half == 0)
         d_before[d_batches / d_half] = checkpoint();
-    std::copy_n(samples, d_floats, &d_samples[d_batches * d_floats]);
-    std::copy_n(labels, d_symbols, &d_labels[d_batches * d_symbols]);
-    if (known)
-        std::copy_n(known, d_symbols, &d_known[d_batches * d_symbols]);
+    std::copy_n(next.samples, d_floats, &d_samples[d_batches * d_floats]);
+    std::copy_n(next.labels, d_symbols, &d_labels[d_batches * d_symbols]);
+    if (next.known)
+        std::copy_n(next.known, d_symbols, &d_known[d_batches * d_symbols]);
     else
         std::fill_n(&d_known[d_batches * d_symbols], d_symbols, not_known);
-    d_apart[d_batches] = static_cast<std::uint8_t>(std::min(apart, most_apart));
+    d_apart[d_batches] = static_cast<std::uint8_t>(std::min(next.apart, most_apart));
+    d_unexplained[d_batches] = next.unexplained;
     ++d_batches;
 }
 
-model batch_recorder::recorded(learner_settings settings)
+model batch_recorder::recorded(learner_settings settings, bool decides_refined)
 {
     model result = *d_before[0];
     archive members = archive::saving(result.state, "replay");
     archived to{ settings };
     members("settings", to);
+    members("decides_refined", decides_refined);
     members("stride", d_stride);
     members.numbers("labels", d_labels.data(), { d_batches, d_symbols });
     members.numbers("known", d_known.data(), { d_batches, d_symbols });
     members.numbers("apart", d_apart.data(), { d_batches });
+    members.numbers("unexplained", d_unexplained.data(), { d_batches });
     members.numbers("samples", d_samples.data(), { d_batches, d_floats });
     return result;
 }
@@ -138,6 +142,14 @@ std::vector<replayed_event> replay(const model& recorded)
         const auto apart = members.array<std::uint8_t>("apart", { batches });
         if (std::count(apart.begin(), apart.end(), 0))
             members.refuse("apart", "is 0");
+        bool decides_refined = false; // older files lack it, and what follows
+        std::vector<double> unexplained(batches);
+        if (initial.state.has("replay.unexplained")) {
+            members("decides_refined", decides_refined);
+            unexplained = members.array<double>("unexplained", { batches });
+        }
+        if (decides_refined)
+            learning.decide_refined();
         const std::size_t floats = (settings.batch - 1) * stride + dimension;
         const auto samples =
             members.array<float>("samples", { batches, floats }, archive::any);
@@ -146,6 +158,7 @@ std::vector<replayed_event> replay(const model& recorded)
             const feature_view batch{
                 &samples[i * floats], stride, dimension, settings.batch
             };
+            learning.set_unexplained_errors(unexplained[i]);
             for (const auto& event : learning.step(batch,
                                                    &labels[i * settings.batch],
                                                    apart[i],

@@ -32,21 +32,26 @@ public:
                    std::size_t batch,
                    std::size_t half);
 
+    //! What a learner is given of a batch.
+    struct learnt {
+        const float* samples;
+        const std::uint8_t* labels; //!< decided
+        //! See learner::step().
+        const std::uint8_t* known = nullptr;
+        std::size_t apart = 1;
+        double unexplained = 0; //!< see learner::set_unexplained_errors()
+    };
     /*! Takes a batch that is about to be learnt from.
-     * \param known,apart as learner::step() has them
      * \param checkpoint called where one is needed */
-    void add(const float* samples,
-             const std::uint8_t* labels,
-             std::size_t apart,
-             const std::function<model()>& checkpoint,
-             const std::uint8_t* known = nullptr);
+    void add(const learnt& next, const std::function<model()>& checkpoint);
 
     //! Forgets all: what comes next does not go on from it.
     void clear() { d_batches = 0; }
 
     /*! The checkpoint, with the settings, the samples and the labels as `replay.*` in its
-     * state. To be called after add() only. */
-    model recorded(learner_settings settings);
+     * state. To be called after add() only.
+     * \param decides_refined see learner::decide_refined() */
+    model recorded(learner_settings settings, bool decides_refined = false);
 
 private:
     std::size_t d_stride;
@@ -56,6 +61,7 @@ private:
     // (2 d_half, d_symbols): decided; known, not_known elsewhere
     std::vector<std::uint8_t> d_labels, d_known;
     std::vector<std::uint8_t> d_apart; // (2 d_half)
+    std::vector<double> d_unexplained; // (2 d_half)
     std::size_t d_batches = 0;
     std::optional<model> d_before[2]; // the batches of each half
 };
@@ -69,7 +75,7 @@ struct replayed_event {
 /*! Has a learner learn once more from the batches that batch_recorder::recorded() put
  * into a model, such as that of a file that a rollback left, from the state of before
  * them on. With the instruction set that it was recorded with, each step is the same to
- * the bit.
+ * the bit, and so is an estimated error rate from the first one on that is made here.
  * \throws model_file_error */
 std::vector<replayed_event> replay(const model& recorded);
 

@@ -15,7 +15,7 @@
 
 namespace gr::adann::core {
 
-//! Phases of blocks in a row, in radians: what is left of a carrier that a loop has foretold.
+//! Phases of blocks in a row, in radians: what is left of a carrier that a loop has predicted.
 class residual_phases
 {
 public:

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "core/adaptation/signal_check.h"
 
+#include "core/adaptation/time_constants.h"
 #include "core/common/printable.h"
 #include "core/simd/kernels.h"
 
@@ -19,7 +20,7 @@ constexpr double told_from_noise = 0.4;
 constexpr double almost_noise = 0.25;
 constexpr double kurtosis_memory = 2048; // symbols
 constexpr double usual_memory = 65536;   // symbols
-constexpr double enough_symbols = 8192;
+constexpr double enough_symbols = statistics_memory;
 
 constexpr std::size_t pattern_sample = 512; // symbols
 // Nats. Drifts with up to 20 % bit errors stay below 0.15, idle patterns of up to 64

@@ -26,8 +26,8 @@ start_trials::start_trials(const blind_start& fresh)
 
 void start_trials::pass(std::size_t symbols, bool explains_little)
 {
-    d_rest -= std::min(d_rest, symbols);
-    if (!d_tries && d_rest == 0 && explains_little) {
+    d_holdoff -= std::min(d_holdoff, symbols);
+    if (!d_tries && d_holdoff == 0 && explains_little) {
         d_tries = true;
         d_start = d_fresh;
     }
@@ -38,14 +38,14 @@ std::string start_trials::take(const feature_view& batch,
                                bool follows,
                                const std::function<bool()>& goes_on)
 {
-    const std::string told = d_start.against(batch, in_use, follows, goes_on);
+    const std::string told = d_start.compare_with(batch, in_use, follows, goes_on);
     d_tries = d_start.count() > 0;
     if (d_start.done()) {
-        d_rest = d_pause = blind_start::first_look;
+        d_holdoff = d_pause = blind_start::first_look;
         return told;
     }
     if (!d_tries) {
-        d_rest = d_pause;
+        d_holdoff = d_pause;
         d_pause = std::min(2 * d_pause, longest_pause);
     }
     return "";

@@ -21,7 +21,7 @@ namespace gr::adann::core {
  * There is no trial while the start in use explains its signal: while the residual of its front filter,
  * were it normal, would have fewer than one in a thousand of the points nearer to another one. A model or a
  * checkpoint is left only while its front filter is lost. Else
- * symbols are tried (blind_start::against()). Before that, and after a trial that finds nothing better,
+ * symbols are tried (blind_start::compare_with()). Before that, and after a trial that finds nothing better,
  * as many as a start looks at first are left alone; after each further trial twice as many, up to 2^20. So a
  * receiver that began long before the sender finds it after as long a time at most, and the trials of one
  * whose signal is noisy cost little. */
@@ -56,7 +56,7 @@ private:
     const float d_enough; // residual of a start that explains its signal
     bool d_tries = false;
     // Symbols: to the next trial; from a trial that finds nothing to the one after it.
-    std::size_t d_rest = blind_start::first_look, d_pause = blind_start::first_look;
+    std::size_t d_holdoff = blind_start::first_look, d_pause = blind_start::first_look;
 };
 
 } // namespace gr::adann::core

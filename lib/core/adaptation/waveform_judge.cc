@@ -11,12 +11,10 @@ namespace gr::adann::core {
 
 namespace {
 
-constexpr double memory = 2048;   // symbols: a jump is soon forgotten
 constexpr double ridge = 1e-3;    // of the mean power of the unknowns
 constexpr std::size_t around = 4; // symbols, on each side of a difference
-constexpr double memory_of_noise = 2048;
-constexpr double much_more = 2; // power, of a signal that has changed
-constexpr double stake = 0.5;   // part of what a bet has
+constexpr double much_more = 2;   // power, of a signal that has changed
+constexpr double stake = 0.5;     // part of what a bet has
 
 } // namespace
 
@@ -94,9 +92,9 @@ bool waveform_judge::look(const feature_view& batch, const std::uint8_t* labels)
     if (changed)
         reset();
     d_symbols += d_batch;
-    fade(d_gram, memory);
-    fade(d_moments, memory);
-    fade(d_sums, memory_of_noise);
+    fade(d_gram);
+    fade(d_moments);
+    fade(d_sums);
     d_gram_before = d_gram;
     d_moments_before = d_moments;
     gather();
@@ -109,9 +107,9 @@ bool waveform_judge::look(const feature_view& batch, const std::uint8_t* labels)
 }
 
 template <typename values>
-void waveform_judge::fade(values& sums, double symbols) const
+void waveform_judge::fade(values& sums) const
 {
-    const double keep = std::exp(-static_cast<double>(d_batch) / symbols);
+    const double keep = std::exp(-static_cast<double>(d_batch) / channel_memory);
     for (auto& sum : sums)
         sum *= keep;
 }

@@ -8,6 +8,7 @@
 
 #include "core/adaptation/filtered_waveform.h"
 #include "core/adaptation/following_waveform.h"
+#include "core/adaptation/time_constants.h"
 #include "core/files/archive.h"
 #include "core/signal/expected_waveform.h"
 #include "core/signal/windows.h"
@@ -70,15 +71,15 @@ public:
     float noise() const;
 
     //! Whether it has seen enough of the signal to know the filter.
-    bool settled() const { return d_symbols >= settling; }
+    bool settled() const { return d_symbols >= channel_memory; }
 
     const following_waveform& waveform() const { return d_waveform; }
-    //! What the expected samples go through, in their order; then the offset.
+    //! (2 filter_reach sps + 1) factors of the expected samples, the earliest one's first; then the offset.
     const std::vector<std::complex<float>>& taps() const { return d_taps_in_use; }
     /*! What the waveform leaves of the samples of look()'s batch.
-     * \param labels of the batch
+     * \param labels (batch)
      * \param first,last symbols first to last - 1, reach() + filter_reach away from its ends
-     * \param rest a symbol's stride of floats for each */
+     * \param rest (last - first, stride()), in the samples' units */
     void rest(const std::uint8_t* labels,
               std::size_t first,
               std::size_t last,
@@ -92,10 +93,8 @@ public:
     void state(archive& members);
 
 private:
-    static constexpr std::size_t settling = 2048; // symbols
-
     template <typename values>
-    void fade(values& sums, double symbols) const;
+    void fade(values& sums) const;
     void gather();
     void gather_wave();
     void solve_filter();

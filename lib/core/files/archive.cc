@@ -29,17 +29,18 @@ void archive::move(const std::string& name,
                    allowed values)
 {
     const std::size_t count = size_of(shape);
-    if (d_saves) {
+    if (d_saves)
         d_file.tensors.push_back({ full(name),
                                    dtype,
                                    shape,
                                    { static_cast<const char*>(first), count * item } });
-        return;
-    }
-    const std::string& bytes = d_file.bytes(full(name), dtype, item, count);
+    const std::string& bytes = d_saves ? d_file.tensors.back().bytes
+                                       : d_file.bytes(full(name), dtype, item, count);
     if (values == finite && ((dtype == "F32" && !all_finite<float>(bytes)) ||
                              (dtype == "F64" && !all_finite<double>(bytes))))
         refuse(name, "holds a value that is not finite");
+    if (d_saves)
+        return;
     if (dtype == "BOOL" &&
         std::any_of(bytes.begin(), bytes.end(), [](char c) { return c & ~1; }))
         refuse(name, "holds a value that is neither true nor false");

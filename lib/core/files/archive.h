@@ -8,6 +8,7 @@
 
 #include "core/files/tensor_file.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -25,7 +26,9 @@ namespace gr::adann::core {
  * state(archive&). It serves both directions, so what is saved and what is restored
  * cannot differ. Sizes are those that the object has; only strings bring their own.
  * Restoring throws model_file_error where the file holds something else, or a number that
- * is not finite; the object is then partly restored. */
+ * is not finite or out of its range; the object is then partly restored. What was saved can be
+ * restored: a number beyond its range is saved as the range's end, the member stays; one that is
+ * not finite is refused. */
 class archive
 {
 public:
@@ -69,14 +72,12 @@ public:
     template <typename T>
     void operator()(const std::string& name, T& member, T low, T high)
     {
-        (*this)(name, member);
-        check(name, &member, 1, low, high);
+        numbers(name, &member, {}, low, high);
     }
     template <typename T>
     void operator()(const std::string& name, std::vector<T>& member, T low, T high)
     {
-        (*this)(name, member);
-        check(name, member.data(), member.size(), low, high);
+        numbers(name, member.data(), { member.size() }, low, high);
     }
 
     enum allowed { finite, any };
@@ -98,6 +99,13 @@ public:
                  T low,
                  T high)
     {
+        if (d_saves) {
+            std::vector<T> within(first, first + size_of(shape));
+            for (T& each : within) // one that is no number stays so
+                each = std::clamp(each, low, high);
+            numbers(name, within.data(), shape);
+            return;
+        }
         numbers(name, first, shape);
         check(name, first, size_of(shape), low, high);
     }
@@ -152,7 +160,7 @@ private:
     void check(
         const std::string& name, const T* members, std::size_t count, T low, T high) const
     {
-        for (std::size_t i = 0; !d_saves && i < count; ++i)
+        for (std::size_t i = 0; i < count; ++i)
             if (!(members[i] >= low && members[i] <= high))
                 refuse(name,
                        "is " + std::to_string(members[i]) + ", allowed: " +

@@ -10,6 +10,11 @@ namespace gr::adann::core {
 gaussian_noise::gaussian_noise(std::uint64_t seed, const simd::kernels& kernels)
     : d_kernels(kernels)
 {
+    this->seed(seed);
+}
+
+void gaussian_noise::seed(std::uint64_t seed)
+{
     for (auto& words : d_state.words)
         for (auto& word : words)
             word = static_cast<std::uint32_t>(split_mix(seed) >> 32);

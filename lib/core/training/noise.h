@@ -61,6 +61,9 @@ public:
     //! Writes n of them. Those left of the last 128 are thrown away.
     void fill(float* out, std::size_t n);
 
+    //! Starts over, as made with this seed.
+    void seed(std::uint64_t seed);
+
     void state(archive& members)
     {
         members.numbers("words", d_state.words[0], { 4, simd::lanes });
@@ -90,6 +93,7 @@ public:
     {
         d_generator.add(x, row, rows, scale, y);
     }
+    void seed(std::uint64_t seed) { d_generator.seed(seed); }
     void state(archive& members) { d_generator.state(members); }
 
 private:

@@ -54,8 +54,10 @@ public:
     void set(const training_settings& settings);
     void set_learning_rate(float rate) { d_optimizer.set_learning_rate(rate); }
 
-    //! Starts over from `parameters`, the optimizer empty.
+    //! Starts over from `parameters`, the optimizer empty; the noise goes on.
     void reset(const std::vector<float>& parameters);
+    //! Starts the noise over.
+    void seed(std::uint64_t seed) { d_noise.seed(seed); }
 
     //! What the next step depends on, besides the settings.
     void state(archive& members);

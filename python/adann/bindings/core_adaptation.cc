@@ -95,7 +95,7 @@ labels: uint8 (N,), for the loss 'supervised' the known ones, else as learner.ne
 which is done here if they are not given. known: uint8 (N,), what symbols are known to be, 255 where
 not: the loss 'supervised' learns these only, the others learn them as the truth. Returns a dictionary for each event ("step", "paused",
 "resumed", "rollback"): event, detail, step, loss, confidence (both of "step" only) and network,
-whose weights decide. None while a pause goes on.)")
+whose weights decide. None while a pause goes on, or where 'supervised' has no known label.)")
         .def(
             "reset",
             [](learner& self) { self.reset(); },

@@ -11,6 +11,7 @@
 std::atomic<std::size_t> allocations{ 0 }, bytes_in_use{ 0 }, most_bytes{ 0 };
 thread_local std::size_t waits = 0, own_allocations = 0;
 std::atomic<std::size_t> refused_bytes{ ~std::size_t{ 0 } };
+thread_local std::size_t refused_allocation = 0;
 
 namespace {
 
@@ -37,7 +38,8 @@ void discard(void* p)
 
 void* operator new(std::size_t n)
 {
-    return counted(n < refused_bytes ? std::malloc(n) : nullptr);
+    const bool refuses = n >= refused_bytes || own_allocations + 1 == refused_allocation;
+    return counted(refuses ? nullptr : std::malloc(n));
 }
 void* operator new(std::size_t n, const std::nothrow_t&) noexcept
 {

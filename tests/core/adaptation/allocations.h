@@ -16,6 +16,8 @@ extern std::atomic<std::size_t> allocations, bytes_in_use, most_bytes;
 extern thread_local std::size_t waits, own_allocations;
 // From so many bytes on, operator new finds none.
 extern std::atomic<std::size_t> refused_bytes;
+// Nor for this one of own_allocations, counted from 1; 0: for none.
+extern thread_local std::size_t refused_allocation;
 
 struct counts {
     std::size_t allocations, waits;

@@ -1,5 +1,6 @@
 /* An equalizer that starts with nothing: its threads. What it finds is tested from Python.
  * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "allocations.h"
 #include "core/adaptation/adaptive_equalizer.h"
 #include "receivers.h"
 
@@ -85,6 +86,49 @@ BOOST_AUTO_TEST_CASE(everything_may_be_asked_and_it_may_be_stopped_at_any_time)
         BOOST_TEST(errors > 0);
         BOOST_TEST(saved > 0);
         std::remove(path.c_str());
+    }
+}
+
+// No memory for what is to decide: an event, and the next batch makes it. Once near the beginning of what is
+// allocated, once near its end.
+BOOST_AUTO_TEST_CASE(what_cannot_be_made_at_its_end_is_made_with_the_next_batch)
+{
+    constexpr std::size_t batch = 512, batches = blind_start::symbols / batch;
+    const auto samples = followed_signal(4 * batch * (batches + 3) + 92);
+    adaptation_settings settings;
+    settings.mode = adaptation_mode::lockstep;
+    settings.batch = batch;
+    std::vector<std::uint8_t> labels(batch);
+    std::size_t last = 0; // allocations of the batch that ends the start
+    for (const std::size_t before_the_last : { 0, 30, 100 }) {
+        std::string events;
+        adaptive_equalizer equalizer(blind_start("pam4", 4, 5, false, 1),
+                                     4,
+                                     settings,
+                                     [&](const adaptation_event& event) {
+                                         events += std::string(name(event.what)) + " ";
+                                     });
+        equalizer.start();
+        const auto decide = [&](std::size_t i) {
+            equalizer.decide({ &samples[4 * batch * i], 4, equalizer.dimension(), batch },
+                             nullptr,
+                             labels.data());
+        };
+        for (std::size_t i = 0; i + 1 < batches; ++i)
+            decide(i);
+        const std::size_t first = own_allocations;
+        refused_allocation = before_the_last ? first + last - before_the_last : 0;
+        decide(batches - 1);
+        last = own_allocations - first;
+        refused_allocation = 0;
+        BOOST_TEST(equalizer.started() == !before_the_last);
+        BOOST_TEST(events == (before_the_last ? "start error " : "start start "));
+        decide(batches);
+        decide(batches + 1);
+        BOOST_TEST(equalizer.started());
+        BOOST_TEST(equalizer.has_front_filter());
+        BOOST_TEST(events == (before_the_last ? "start error start step "
+                                              : "start start step step "));
     }
 }
 

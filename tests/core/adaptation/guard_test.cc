@@ -300,6 +300,25 @@ BOOST_AUTO_TEST_CASE(what_explains_the_samples_decides_and_is_kept)
     BOOST_TEST(watching.in_use() == guard::offline);
 }
 
+// Of all symbols, also of those between the batches that are looked at.
+BOOST_AUTO_TEST_CASE(that_the_signal_has_changed_lasts_65536_symbols)
+{
+    for (const std::size_t apart : { 1, 4, 10 }) {
+        guard watching(offline, true, 1, batch);
+        for (int pauses = 0; pauses < 2; ++pauses)
+            watching.restart_estimates();
+        for (int i = 0; i < 20; ++i)
+            watching.judge(next(), offline.net, apart);
+        tensor_file saved;
+        archive to = archive::saving(saved, "all");
+        to("guard", watching);
+        double changes = 0;
+        archive::restoring(saved, "all.guard")("changes", changes);
+        BOOST_TEST(changes == 2 * std::exp(-20.0 * batch * apart / 65536),
+                   boost::test_tools::tolerance(1e-9));
+    }
+}
+
 BOOST_AUTO_TEST_CASE(training_starts_over_from_what_explains_them_better)
 {
     offline.net = good;

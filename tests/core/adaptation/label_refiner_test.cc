@@ -181,7 +181,7 @@ BOOST_AUTO_TEST_CASE(a_change_that_is_small_behind_one_label_is_found)
 BOOST_DATA_TEST_CASE(a_restored_one_goes_on_to_the_bit, data::make(kinds), kind)
 {
     constexpr std::size_t all = 100 * batch,
-                          stop = 90 * batch; // a round of misfit() before
+                          stop = 90 * batch; // a round of model_mismatch() before
     nonlinear_link received(kind.symbols, kind.sps, kind.is_complex, 3);
     received.send(all, received.symbols.size());
     waveform_judge judge(received.trained, received.window, batch), other_judge(judge);
@@ -200,9 +200,9 @@ BOOST_DATA_TEST_CASE(a_restored_one_goes_on_to_the_bit, data::make(kinds), kind)
     archive::saving(file, "it")("refiner", refiner);
     archive::restoring(file, "it")("judge", other_judge);
     archive::restoring(file, "it")("refiner", other);
-    BOOST_TEST(std::isfinite(refiner.misfit()));
+    BOOST_TEST(std::isfinite(refiner.model_mismatch()));
     for (std::size_t first = stop; first < all; first += batch) {
-        BOOST_TEST(refiner.misfit() == other.misfit());
+        BOOST_TEST(refiner.model_mismatch() == other.model_mismatch());
         refine(judge, refiner, first);
         refine(other_judge, other, first);
         BOOST_TEST(refiner.found().power == other.found().power);

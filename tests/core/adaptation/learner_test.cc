@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "core/adaptation/learner.h"
 #include "core/network/decider.h"
+#include "core/signal/known_symbols.h"
 #include "receivers.h"
 
 #include <boost/test/unit_test.hpp>
@@ -9,6 +10,7 @@
 #include <cmath>
 #include <limits>
 #include <string>
+#include <vector>
 
 using namespace gr::adann;
 using namespace gr::adann::core;
@@ -85,6 +87,29 @@ BOOST_AUTO_TEST_CASE(loses_to_a_bad_sample_its_batch_alone)
         BOOST_TEST(words(spoilt(continued)) == "");
     BOOST_TEST(words(spoilt(continued)) == "paused");
     BOOST_TEST(words(step(continued, next())) == "resumed step");
+}
+
+// Pilots are often farther apart than a batch is long.
+BOOST_AUTO_TEST_CASE(passes_over_a_batch_of_which_supervised_knows_nothing)
+{
+    learner_settings settings;
+    settings.loss = loss_kind::supervised;
+    settings.learning_rate = 0.01f;
+    learner all(initial, settings), some(initial, settings);
+    const std::vector<std::uint8_t> none(batch, not_known);
+    for (int i = 0; i < 5; ++i) {
+        const feature_view view = next();
+        std::vector<std::uint8_t> labels(batch);
+        decider(some.in_use())
+            .decide(prepared_network(some.in_use(), 4), view, labels.data());
+        BOOST_TEST(words(all.step(view, labels.data(), 1, labels.data())) == "step");
+        BOOST_TEST(words(some.step(view, labels.data(), 1, labels.data())) == "step");
+        BOOST_TEST(words(some.step(view, labels.data(), 1, none.data())) == "");
+        BOOST_TEST(words(some.step(view, labels.data())) == "");
+    }
+    BOOST_TEST(some.status().steps == 5u);
+    BOOST_TEST(some.status().rejected() == 0u);
+    BOOST_TEST((some.in_use().parameters() == all.in_use().parameters()));
 }
 
 BOOST_AUTO_TEST_CASE(goes_back_to_what_it_was_made_from)

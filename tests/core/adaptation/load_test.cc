@@ -271,6 +271,27 @@ BOOST_AUTO_TEST_CASE(what_does_not_fit_is_refused_and_changes_nothing)
     refused("but the optimizer is set to", std::nullopt);
 }
 
+BOOST_AUTO_TEST_CASE(what_is_damaged_at_its_end_changes_no_counter)
+{
+    adaptive_equalizer equalizer(initial, 4, settings, listener());
+    equalizer.start();
+    decisions found;
+    decide(equalizer, 0, 5, found);
+    came.clear();
+    equalizer.request_save(path);
+    came.wait();
+    model saved = load_model(path);
+    archive members = archive::saving(saved.state, "state");
+    std::uint64_t dropped = 77, position = 1 << 20;
+    members("dropped", dropped);
+    members("block_position", position);
+    save_model(path, saved);
+    BOOST_TEST(load(equalizer) == "refused");
+    BOOST_TEST(told.back().detail.find("block_position is 1048576") != std::string::npos,
+               told.back().detail);
+    BOOST_TEST(equalizer.dropped() == 0u);
+}
+
 // One after the other, while it decides: what it uses is never taken away, and each label comes once.
 BOOST_AUTO_TEST_CASE(again_and_again_while_it_decides)
 {

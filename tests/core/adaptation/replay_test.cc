@@ -44,13 +44,56 @@ BOOST_AUTO_TEST_CASE(a_replay_repeats_every_step_up_to_the_rollback)
     }
 }
 
+// What is trusted depends on what others have seen of the symbols between batches.
+BOOST_AUTO_TEST_CASE(a_recording_holds_what_others_have_seen)
+{
+    batch_recorder recorder(1, initial.window.dimension(), batch, 2);
+    const std::vector<std::uint8_t> labels(batch);
+    for (const double unexplained : { 0.1, 0.2, 0.3, 0.4, 0.5 })
+        recorder.add({ samples.data(), labels.data(), nullptr, 1, unexplained },
+                     [&] { return learner(initial, settings).checkpoint(); });
+    model recorded = recorder.recorded(settings);
+    archive members = archive::restoring(recorded.state, "replay");
+    const std::vector<double> expected{ 0.3, 0.4, 0.5 }; // the older half is forgotten
+    BOOST_TEST((members.array<double>("unexplained", { 3 }) == expected));
+    BOOST_TEST(replay(recorded).size() == 3u);
+}
+
+// What is estimated depends on whether decisions are refined.
+BOOST_AUTO_TEST_CASE(a_replay_of_refined_decisions_is_of_these)
+{
+    settings.checkpoint = path;
+    settings.batch = 256;
+    settings.average = 0;
+    settings.decisions = decision_kind::refined;
+    std::vector<adaptation_event> expected;
+    std::size_t until = 0; // the last event before the newest file
+    adaptive_equalizer equalizer(initial, 1, settings, [&](const auto& event) {
+        if (event.what != event_kind::saved)
+            expected.push_back(event);
+        else if (event.detail == rollback_path)
+            until = expected.size();
+    });
+    equalizer.start();
+    std::vector<std::uint8_t> labels(symbols);
+    equalizer.decide(view(0, symbols), nullptr, labels.data());
+    equalizer.stop();
+    const auto found = replay(load_model(rollback_path));
+    BOOST_REQUIRE(found.size() <= until);
+    std::size_t refined = 0;
+    for (std::size_t i = 0; i < found.size(); ++i) {
+        BOOST_TEST(found[i].event.refined == expected[until - found.size() + i].refined);
+        refined += found[i].event.refined;
+    }
+    BOOST_TEST(refined > 0u);
+}
+
 BOOST_AUTO_TEST_CASE(a_recording_cannot_ask_for_more_memory_than_it_has)
 {
     batch_recorder recorder(1, initial.window.dimension(), batch, 4);
     const std::vector<std::uint8_t> labels(batch);
-    recorder.add(samples.data(), labels.data(), 1, [&] {
-        return learner(initial, settings).checkpoint();
-    });
+    recorder.add({ samples.data(), labels.data() },
+                 [&] { return learner(initial, settings).checkpoint(); });
     const model recorded = recorder.recorded(settings);
     for (const std::uint64_t size : { std::uint64_t{ 1 } << 20,
                                       std::uint64_t{ 1 } << 32,
