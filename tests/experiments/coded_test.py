@@ -130,6 +130,15 @@ def test_impaired_labels_are_in_step(kind):
     assert all(np.mean(abs(weak - other) ** 2) > 1e-5 for other in others)
 
 
+def test_a_front_filter_that_found_its_signal_is_not_left_for_a_trial():
+    """A tone hides 64QAM for 8000 symbols, until it is removed. A blind start that was begun meanwhile took over
+    20,000 symbols later: a tenth of the bits was wrong from there on."""
+    model = impairments.train_model("64qam", impairments.Size(labelled=2**16))
+    samples, labels = stream("64qam", impairments.SNR["64qam"], "tone", 2, 2**16, 10)
+    ours = compared.measure_network(model, samples, labels, dict(mode="lockstep"))
+    assert max(ours["ber"][1:]) < 1e-3  # 7e-5: seven of 98,304 bits
+
+
 def test_image_is_as_strong_as_gain_and_phase_make_it():
     samples, _ = stream("qpsk", 60, "I/Q imbalance", 2, 2**17, 7)
     image = np.mean(samples ** 2) / np.mean(abs(samples) ** 2)  # E[x²] = 2 αβ

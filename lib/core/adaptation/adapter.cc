@@ -367,6 +367,9 @@ void adapter::load(adaptation_requests::read_file next)
 void adapter::try_start(const adaptation_batch& filled)
 {
     const front_filter_status front = d_exchange.front.status();
+    if (d_origin == model_origin::given ? front.state == tracking_state::following
+                                        : d_trials->explains(front.residual))
+        d_trials->give_up();
     if (!filled.is_tried || !d_trials->tries()) {
         const bool is_left = d_origin == model_origin::given
                                  ? front.state == tracking_state::lost && !front.bursts &&

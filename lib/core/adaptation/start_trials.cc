@@ -2,6 +2,7 @@
 #include "core/adaptation/start_trials.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace gr::adann::core {
 
@@ -31,6 +32,12 @@ void start_trials::pass(std::size_t symbols, bool explains_little)
         d_tries = true;
         d_start = d_fresh;
     }
+}
+
+void start_trials::give_up()
+{
+    if (std::exchange(d_tries, false))
+        d_holdoff = d_pause;
 }
 
 std::string start_trials::take(const feature_view& batch,

@@ -20,7 +20,7 @@ namespace gr::adann::core {
  *
  * There is no trial while the start in use explains its signal: while the residual of its front filter,
  * were it normal, would have fewer than one in a thousand of the points nearer to another one. A model or a
- * checkpoint is left only while its front filter is lost. Else
+ * checkpoint is left only while its front filter is lost, and a trial ends once the filter follows. Else
  * symbols are tried (blind_start::compare_with()). Before that, and after a trial that finds nothing better,
  * as many as a start looks at first are left alone; after each further trial twice as many, up to 2^20. So a
  * receiver that began long before the sender finds it after as long a time at most, and the trials of one
@@ -39,6 +39,8 @@ public:
     /*! Symbols have been decided that were not tried.
      * \param explains_little whether what is in use explains its signal so badly that others may be tried */
     void pass(std::size_t symbols, bool explains_little);
+    //! What is in use explains its signal after all: the trial ends.
+    void give_up();
     /*! Symbols that were to be tried, as they came in.
      * \param in_use their labels by the start in use; the others as blind_start::take() has them
      * \return what people should know once another start is found */

@@ -66,6 +66,23 @@ outcome run(const signal& of, double wrong, float residual, std::size_t symbols)
 
 BOOST_AUTO_TEST_SUITE(trials_of_starts)
 
+BOOST_AUTO_TEST_CASE(a_trial_that_was_given_up_begins_again_after_a_pause)
+{
+    const signal link(60'000);
+    start_trials trials(blind_start("pam4", sps, 5, false, 1));
+    const std::vector<std::uint8_t> labels(batch);
+    std::size_t passed = 0;
+    for (std::size_t again = 0; again < 3; ++again, passed = 0) {
+        for (; !trials.tries(); passed += batch)
+            trials.pass(batch, true);
+        BOOST_TEST(passed == blind_start::first_look);
+        trials.take(link.batch_at(0), labels.data(), true, [] { return true; });
+        BOOST_TEST(trials.tries());
+        trials.give_up();
+        BOOST_TEST(!trials.tries());
+    }
+}
+
 BOOST_AUTO_TEST_CASE(labels_that_explain_less_are_left)
 {
     const signal link(60'000);
