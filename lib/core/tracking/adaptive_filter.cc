@@ -91,7 +91,7 @@ void adaptive_filter::learn(sample_history& history,
             history.received(owned), d_output, history.window().sps(), d_block);
     }
     d_sums.set(history.received(first), d_wanted, n);
-    d_sums.add_noise_target(d_wanted_noise, 1, d_level);
+    d_sums.add_noise_target(d_wanted_noise, d_level, target.lacking_noise());
     d_bank.learn(d_sums, blocks, aim.measured ? &*aim.measured : nullptr);
     if (carrier && carrier->absorbs_tap_phase()) {
         const float ahead = phase();
@@ -120,7 +120,7 @@ bool adaptive_filter::start(sample_history& history,
         carrier->turn_settled(history, d_wanted, owned, samples, 1);
     const auto sum = [&] {
         d_sums.set(x, d_wanted, samples);
-        d_sums.add_noise_target(d_wanted_noise, 1, d_level);
+        d_sums.add_noise_target(d_wanted_noise, d_level, target.lacking_noise());
     };
     sum();
     if (!(d_acquisition.find(d_sums, x, d_wanted, samples, finds_carrier) < most))

@@ -30,7 +30,10 @@ learning_target::learning_target(std::shared_ptr<const expected_waveform> wavefo
       d_soft(*d_waveform, alphabet),
       d_points(alphabet.unit_points()),
       d_expected(symbols * d_waveform->stride()),
-      d_rest((symbols + d_soft.window()) * d_waveform->stride())
+      d_rest((symbols + d_soft.window()) * d_waveform->stride()),
+      d_power(d_waveform->power()),
+      d_learnt_noise(d_waveform->noise() * d_waveform->noise() *
+                     (d_waveform->is_complex() ? 2.0f : 1.0f))
 {
 }
 
@@ -126,8 +129,6 @@ learning_target::block learning_target::aim_block(const sample_history& history,
     // The harmonic mean: what blocks of a loss left is soon forgotten.
     const float excess = std::max(d_soft.excess(decisions, n) / part, least_excess);
     d_excess = 1 / (1 / d_excess + (1 / excess - 1 / d_excess) / blocks_averaged);
-    if (d_slope == 0)
-        return { expected, {} };
     const float* const samples = history.filtered(history.owned(symbol));
     const auto left = [&] { // mean square of a sample
         float sum = 0;
@@ -137,6 +138,11 @@ learning_target::block learning_target::aim_block(const sample_history& history,
     };
     tap_bank::measured known{};
     known.left = left();
+    d_latest_noise = known.left + d_power * d_soft.hidden_noise(decisions, n);
+    d_noise_blocks = std::min(d_noise_blocks + 1, blocks_averaged);
+    d_noise += (d_latest_noise - d_noise) / d_noise_blocks;
+    if (d_slope == 0)
+        return { expected, {} };
     d_soft.aim(decisions, n, d_slope, expected);
     known.scatter = left();
     return { expected, known };

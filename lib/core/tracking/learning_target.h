@@ -59,6 +59,14 @@ public:
         return variance() /
                (2 * static_cast<float>(n) * (1 - std::min(d_turning, most_turning)));
     }
+    /*! Part of the learnt noise that the samples do not have, 0 to 1: by the latest block or by the average,
+     * whichever has less noise; 1 until a block was measured. */
+    float lacking_noise() const
+    {
+        return std::max(0.0f, 1 - std::min(d_noise, d_latest_noise) / d_learnt_noise);
+    }
+    //! The taps begin anew: what they left is no measure of the noise.
+    void forget_noise() { d_noise = d_latest_noise = d_noise_blocks = 0; }
     //! Finds the posterior means of n symbols whose neighbours are decided.
     void soften(sample_history& history, std::size_t symbol, std::size_t n);
 
@@ -90,6 +98,7 @@ public:
     {
         d_slope = d_turning = d_turns = 0;
         d_excess = 1;
+        forget_noise();
     }
     void state(archive& members)
     {
@@ -97,6 +106,9 @@ public:
         members("turning", d_turning, 0.0f, 1.0f);
         members("turns", d_turns, 0.0f, 1e3f);
         members("excess", d_excess, 1e-3f, 1e12f);
+        members("noise", d_noise, 0.0f, 1e12f);
+        members("latest_noise", d_latest_noise, 0.0f, 1e12f);
+        members("noise_blocks", d_noise_blocks, 0.0f, 1e3f);
     }
 
 private:
@@ -109,6 +121,10 @@ private:
     // Averages, of soft_decisions: the slope, 0 where decisions are sure, that of a turn, and the excess.
     float d_slope = 0, d_turning = 0, d_excess = 1;
     float d_turns = 0; // blocks that d_turning is the mean of
+    float d_power;     // of a sample of the waveform
+    // Mean squares of a sample: as learnt; by the residual, on average and of the latest block.
+    float d_learnt_noise, d_noise = 0, d_latest_noise = 0;
+    float d_noise_blocks = 0; // that d_noise is the mean of
 };
 
 } // namespace gr::adann::core

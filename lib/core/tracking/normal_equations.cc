@@ -162,16 +162,17 @@ aligned_floats normal_equations::noise(const std::vector<float>& correlation) co
 }
 
 void normal_equations::add_noise_target(const aligned_floats& noise,
-                                        float times,
-                                        float level)
+                                        float level,
+                                        float lacking)
 {
     float* const p = d_sums.data() + d_planes * matrix();
-    if (times == 0)
-        return;
     const float rms = std::sqrt(*row(0) / count()) / level;
+    const float power = count() * noise[d_taps / 2], white = lacking * power * rms * rms;
     for (std::size_t k = 0; k < noise.size(); ++k)
-        p[k] += times * count() * rms * noise[k];
-    p[vector_floats()] += 2 * times * count() * noise[d_taps / 2];
+        p[k] += count() * rms * noise[k];
+    for (std::size_t k = 0; k < d_taps; ++k)
+        d_sums[k * d_pitch + k] += white;
+    p[vector_floats()] += (2 - lacking) * power;
 }
 
 float normal_equations::ridge(float part) const

@@ -70,8 +70,11 @@ public:
     /*! As if that noise had been in the samples z, and had come with the samples x at their
      * present level. What the sums leave stays as it was for taps that bring x back to the level it
      * was measured at.
-     * \param level rms of the samples it was measured in */
-    void add_noise_target(const aligned_floats& noise, float times = 1, float level = 1);
+     * \param level rms of the samples it was measured in
+     * \param lacking part of the noise that the samples do not have, 0 to 1: they get as much white noise.
+     * Else taps that look for it where there is neither signal nor noise grow without bound */
+    void
+    add_noise_target(const aligned_floats& noise, float level = 1, float lacking = 0);
     //! As if the complex samples z had been turned by so many radians.
     void turn_wanted(float by);
     //! Weights these sums with `keep` and adds others.

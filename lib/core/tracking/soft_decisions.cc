@@ -241,6 +241,15 @@ float soft_decisions::turning(const soft_decision* decisions, std::size_t n) con
     return sum / static_cast<float>(n);
 }
 
+float soft_decisions::hidden_noise(const soft_decision* decisions, std::size_t n) const
+{
+    float sum = 0;
+    for (std::size_t k = 0; k < n; ++k)
+        sum += std::norm(decisions[k].received - decisions[k].mean) +
+               decisions[k].variance - std::norm(decisions[k].received);
+    return std::max(0.0f, sum / static_cast<float>(n));
+}
+
 float soft_decisions::excess(const soft_decision* decisions, std::size_t n) const
 {
     float sum = 0;

@@ -83,6 +83,8 @@ public:
     float slope(const soft_decision* decisions, std::size_t n, float excess) const;
     //! Mean slope in a turn of complex estimates, by which a phase shows less in means: what aim() takes for a phase.
     float turning(const soft_decision* decisions, std::size_t n) const;
+    //! Mean square by which unbiased linear estimates are nearer to the decisions than to what was sent.
+    float hidden_noise(const soft_decision* decisions, std::size_t n) const;
     //! Mean square of unbiased linear estimates around what was sent, by the posteriors, over variance().
     float excess(const soft_decision* decisions, std::size_t n) const;
 

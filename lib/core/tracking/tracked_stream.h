@@ -54,6 +54,7 @@ struct tracked_stream {
     void start_over()
     {
         filter.bank().reset();
+        target.forget_noise();
         if (carrier)
             carrier->reset();
     }
