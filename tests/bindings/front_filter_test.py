@@ -85,7 +85,8 @@ def test_taps_are_the_exponentially_windowed_least_squares(name):
     sps, memory, blocks = 2, 2048, 40
     filter, _ = tracked(name, memories=[memory])
     # Float samples have an offset for one more unknown, complex ones a carrier to follow.
-    noise, offset = (0.5, 0.2) if name == "pam4" else (0.1, 0)
+    # Both have as much noise as was learnt, or more.
+    noise, offset = (0.5, 0.2) if name == "pam4" else (0.17, 0)
     labels, samples = link(name, blocks * BLOCK, 5, echo=0.3, noise=noise, offset=offset)
     decide(filter, samples, labels)
 
@@ -118,6 +119,10 @@ def test_taps_are_the_exponentially_windowed_least_squares(name):
         R = keep * R + block.conj().T @ block
         level = np.sqrt(np.mean(np.abs(block[:, 0]) ** 2))
         p = keep * p + block.conj().T @ z + len(z) * level * p_noise
+        # A quarter of the noise's power more, of white noise in the samples and in what is wanted.
+        power = 0.25 * len(z) * p_noise[taps // 2].real
+        R = R + power * level ** 2 * np.diag(np.arange(unknowns) < taps)
+        p[taps // 2] += power * level
     load = 1e-3 * np.trace((block.conj().T @ block)[:taps, :taps]).real / taps
     load *= 1 + 0.01 / (1 - keep)
     nothing = np.eye(unknowns)[taps // 2]
@@ -280,6 +285,25 @@ def test_impulses_cost_only_what_they_hit(name, noise):
              for x in (clean, samples)]
     touched = np.sum(hit[2 * (count // 4):])
     assert wrong[1] < wrong[0] + touched
+
+
+@pytest.mark.parametrize("lowpass", [False, True])
+@pytest.mark.parametrize("name, noise, bar", [("qpsk", 0.5, 0.02), ("8psk", 0.27, 0.02), ("16qam", 0.2, 1e-2),
+                                              ("pam4", 0.2, 1e-3)])
+@pytest.mark.parametrize("sps", [2, 4])
+def test_noise_that_the_samples_lack_is_not_looked_for(name, noise, bar, lowpass, sps):
+    """A model trained in noise on a link with a tenth of it, or behind a lowpass that takes the noise beside the
+    signal. The filter made taps without bound for it: 4 to 17 % of the symbols were wrong. Without noise none is,
+    and behind the lowpass at most as many as in white noise of the symbols' own samples."""
+    labels, samples = link(name, 32768, 14, echo=0.1, sps=sps, noise=0 if lowpass else noise / 10)
+    if lowpass:
+        drawn = np.random.default_rng(15).standard_normal((samples.size, 2)) @ [1, 1j] * noise / np.sqrt(2)
+        drawn = np.convolve(drawn, firwin(31, 0.6), "same")
+        samples = samples + (drawn if np.iscomplexobj(samples) else drawn.real)
+    filter, _ = tracked(name, sps=sps, noise=noise)
+    decided, _ = decide(filter, samples, sps=sps)
+    assert np.mean((decided != labels)[8192:]) < bar
+    assert np.sum(np.abs(filter.taps) ** 2) < 4
 
 
 @pytest.mark.parametrize("name, noise, echo, angles", [

@@ -107,6 +107,13 @@ float* learning_target::aim_known(const sample_history& history,
     return expected;
 }
 
+void learning_target::measure_noise(float mean_square)
+{
+    d_latest_noise = mean_square;
+    d_noise_blocks = std::min(d_noise_blocks + 1, blocks_averaged);
+    d_noise += (d_latest_noise - d_noise) / d_noise_blocks;
+}
+
 learning_target::block learning_target::aim_block(const sample_history& history,
                                                   std::size_t symbol,
                                                   std::size_t n,
@@ -119,7 +126,19 @@ learning_target::block learning_target::aim_block(const sample_history& history,
     const soft_decision* const decisions = history.decisions(symbol);
     const float slope = part > 0 ? d_soft.slope(decisions, n, d_excess) / part : 0;
     // Beyond 1 means vary more than estimates do: silence, or another signal.
-    if (hard || !(part > 0) || slope > 1)
+    if (hard || slope > 1)
+        return { expected, {} };
+    const float* const samples = history.filtered(history.owned(symbol));
+    const auto left = [&] { // mean square of a sample
+        float sum = 0;
+        for (std::size_t i = 0; i < history.sample(n) * history.floats_per_sample(); ++i)
+            sum += (samples[i] - expected[i]) * (samples[i] - expected[i]);
+        return sum / static_cast<float>(history.sample(n));
+    };
+    tap_bank::measured found{};
+    found.left = left();
+    measure_noise(found.left + d_power * d_soft.hidden_noise(decisions, n));
+    if (!(part > 0))
         return { expected, {} };
     d_slope += (slope - d_slope) / blocks_averaged;
     d_slope = d_slope < least_slope ? 0 : std::min(d_slope, most_slope);
@@ -129,23 +148,11 @@ learning_target::block learning_target::aim_block(const sample_history& history,
     // The harmonic mean: what blocks of a loss left is soon forgotten.
     const float excess = std::max(d_soft.excess(decisions, n) / part, least_excess);
     d_excess = 1 / (1 / d_excess + (1 / excess - 1 / d_excess) / blocks_averaged);
-    const float* const samples = history.filtered(history.owned(symbol));
-    const auto left = [&] { // mean square of a sample
-        float sum = 0;
-        for (std::size_t i = 0; i < history.sample(n) * history.floats_per_sample(); ++i)
-            sum += (samples[i] - expected[i]) * (samples[i] - expected[i]);
-        return sum / static_cast<float>(history.sample(n));
-    };
-    tap_bank::measured known{};
-    known.left = left();
-    d_latest_noise = known.left + d_power * d_soft.hidden_noise(decisions, n);
-    d_noise_blocks = std::min(d_noise_blocks + 1, blocks_averaged);
-    d_noise += (d_latest_noise - d_noise) / d_noise_blocks;
     if (d_slope == 0)
         return { expected, {} };
     d_soft.aim(decisions, n, d_slope, expected);
-    known.scatter = left();
-    return { expected, known };
+    found.scatter = left();
+    return { expected, found };
 }
 
 } // namespace gr::adann::core

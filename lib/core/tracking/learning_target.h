@@ -113,6 +113,7 @@ public:
 
 private:
     void take_known(sample_history& history, std::size_t symbol, std::size_t n);
+    void measure_noise(float mean_square);
 
     std::shared_ptr<const expected_waveform> d_waveform;
     soft_decisions d_soft;

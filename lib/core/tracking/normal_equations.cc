@@ -9,6 +9,10 @@ namespace gr::adann::core {
 using simd::lanes;
 using simd::whole_lanes;
 
+namespace {
+constexpr float white_part = 0.25f; // of the noise: see add_noise_target()
+} // namespace
+
 void turn_vector(float* vector, std::size_t pitch, float by)
 {
     const float c = std::cos(by), s = std::sin(by);
@@ -167,12 +171,14 @@ void normal_equations::add_noise_target(const aligned_floats& noise,
 {
     float* const p = d_sums.data() + d_planes * matrix();
     const float rms = std::sqrt(*row(0) / count()) / level;
-    const float power = count() * noise[d_taps / 2], white = lacking * power * rms * rms;
+    const float power = count() * noise[d_taps / 2];
+    const float white = (lacking + white_part) * power * rms * rms;
     for (std::size_t k = 0; k < noise.size(); ++k)
         p[k] += count() * rms * noise[k];
     for (std::size_t k = 0; k < d_taps; ++k)
         d_sums[k * d_pitch + k] += white;
-    p[vector_floats()] += (2 - lacking) * power;
+    p[d_taps / 2] += white_part * power * rms;
+    p[vector_floats()] += (2 - lacking + white_part) * power;
 }
 
 float normal_equations::ridge(float part) const

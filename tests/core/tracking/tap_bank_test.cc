@@ -36,7 +36,7 @@ struct moving_link {
             wanted.re[i] = sent[i + 2 + taps / 2];
         sums.set(x, wanted, n);
         if (!own.empty())
-            sums.add_noise_target(own);
+            sums.add_noise_target(own, std::sqrt(2.0f)); // of samples with as much signal
         const std::size_t apart = bank.apart();
         bank.learn(sums, apart);
         return apart * block;
@@ -108,8 +108,7 @@ BOOST_AUTO_TEST_CASE(taps_that_gain_nothing_are_not_in_use)
     it.noise =
         1; // the least squares towards what is wanted would shrink: it wants this noise, too
     aligned_floats own(it.sums.vector_floats());
-    own[taps / 2] =
-        std::sqrt(0.5f); // white noise of variance 1, in samples of unit power
+    own[taps / 2] = 1; // white noise of variance 1
     std::size_t used = 0;
     for (int look = 0; look < 1024; ++look) {
         it.go_on(0, own);
