@@ -47,7 +47,12 @@ public:
     tap_bank& bank() { return d_bank; }
     const tap_bank& bank() const { return d_bank; }
     //! Mean square residual of a filtered sample, relative to the power of the waveform.
-    float residual() const { return std::max(d_bank.residual(), 0.0f) / d_power; }
+    //! \param measured that of the samples: where these lack noise, that of the sums is none
+    float residual(float measured) const
+    {
+        const float predicted = d_bank.residual();
+        return (predicted > 0 || std::isnan(predicted) ? predicted : measured) / d_power;
+    }
     //! The phase that the taps turn the trained noise by, radians.
     float phase() const { return d_bank.phase(d_wanted_noise.data()); }
 

@@ -318,7 +318,7 @@ front_filter_status front_filter::status() const
     const late_echoes::echo echo = corrected.echoes.strongest();
     return { state(),
              d_recovery.is_used() ? bank.memory() : 0,
-             d_stream.filter.residual(),
+             d_stream.filter.residual(d_stream.target.noise()),
              d_recovery.resets(),
              carrier ? carrier->slips() : 0,
              carrier ? carrier->loop().phase() : 0,

@@ -11,6 +11,7 @@
 #include "core/tracking/soft_decisions.h"
 #include "core/tracking/tap_bank.h"
 
+#include <limits>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -64,6 +65,11 @@ public:
     float lacking_noise() const
     {
         return std::max(0.0f, 1 - std::min(d_noise, d_latest_noise) / d_learnt_noise);
+    }
+    //! Mean square of a sample's residual over some 16 blocks; NaN until a block was measured.
+    float noise() const
+    {
+        return d_noise > 0 ? d_noise : std::numeric_limits<float>::quiet_NaN();
     }
     //! The taps begin anew: what they left is no measure of the noise.
     void forget_noise() { d_noise = d_latest_noise = d_noise_blocks = 0; }
