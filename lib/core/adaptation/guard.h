@@ -91,8 +91,8 @@ public:
     //! was trained; true without one.
     bool explained() const;
 
-    /*! What likelihoods leave open of the refined labels, times what was counted for that when the model was
-     * trained; NaN while nothing is refined. Of some 8192 latest symbols, `apart` times as many if one
+    /*! Error probability of the refined labels by their likelihoods, times the errors that were counted for
+     * each expected one in training; NaN while nothing is refined. Of some 8192 latest symbols, `apart` times as many if one
      * batch in `apart` is looked at. */
     double refined_symbol_error_rate() const;
     //! Effective number of symbols that it is made from.

@@ -248,7 +248,7 @@ std::size_t label_refiner::refine(waveform_judge& judge, std::uint8_t* labels)
     return changes;
 }
 
-// Of what symbols' responses find in the rest; and how it is correlated with the labels.
+// Power of the residual along the symbols' responses, and its correlation with the labels.
 float label_refiner::find_power_along(const std::uint8_t* labels)
 {
     const std::size_t dimensions = d_descent.responses().dimensions();

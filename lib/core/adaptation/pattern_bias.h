@@ -14,9 +14,8 @@
 
 namespace gr::adann::core {
 
-/*! How much of what an expected waveform leaves of symbols is correlated with the labels around
- * them: of noise nothing does, of what the waveform does not know of a link, as another
- * nonlinearity with memory, much.
+/*! The part of the residual from an expected waveform that is correlated with the labels around each
+ * symbol: none of noise; much of a model mismatch, such as another nonlinearity with memory.
  *
  * Of symbols of the same pattern of labels the products of two different ones have the square of
  * what is common to them as their mean. They are averaged over rounds of 8192 symbols that

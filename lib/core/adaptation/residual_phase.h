@@ -15,7 +15,7 @@
 
 namespace gr::adann::core {
 
-//! Phases of blocks in a row, in radians: what is left of a carrier that a loop has predicted.
+//! Phase errors of consecutive blocks, radians: of a carrier relative to the phase a loop predicted.
 class residual_phases
 {
 public:

@@ -1,6 +1,6 @@
 /* -*- c++ -*- */
 /*
- * How many symbols what is found of a signal is found from.
+ * Memories of averages over a signal, in symbols.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
@@ -10,9 +10,9 @@
 
 namespace gr::adann::core {
 
-//! Of statistics: error rates, the residual's noise and its scatter, what patterns have in common.
+//! Of statistics: error rates, the residual's power and its scatter, the bias of patterns.
 inline constexpr std::size_t statistics_memory = 8192;
-//! Of the channel: the filter behind the expected waveform, and the power that this leaves.
+//! Of the channel: the filter behind the expected waveform, and the power of the residual from it.
 inline constexpr std::size_t channel_memory = 2048;
 
 } // namespace gr::adann::core

@@ -20,7 +20,7 @@ namespace gr::adann::core {
  * burst begins as it was sent. Where four samples of a block exceed it, the level has risen: what follows is
  * none, and the median is that block's.
  *
- * Up to 1 % of the samples may be impulses: of more, most blocks have one.
+ * Most blocks have to be without an impulse: fewer than one sample in 90 may be one, by calculation.
  *
  * Source: the blanking nonlinearity, Zhidkov, "Analysis and comparison of several simple impulsive noise
  * mitigation schemes for OFDM receivers", IEEE Trans. Commun. 56, 2008; its threshold is measured here. */

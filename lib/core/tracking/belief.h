@@ -14,7 +14,7 @@
 
 namespace gr::adann::core {
 
-/*! What decisions at random leave of a sample, mean square: (2h)²/12 in each dimension, h half the
+/*! Mean square residual of random decisions, of a sample: (2h)²/12 in each dimension, h half the
  * least distance of two points. */
 inline float left_at_random(const constellation& symbols, std::size_t dimensions)
 {
@@ -23,7 +23,7 @@ inline float left_at_random(const constellation& symbols, std::size_t dimensions
 }
 
 /*! Mean square of a sample beyond which a stream is lost: the noise that the model learnt, and a part of
- * what decisions at random leave; but more than the noise itself scatters: over the nine blocks that a
+ * the residual of random decisions; but more than the noise itself scatters: over the nine blocks that a
  * residual is averaged over by 1/24, or 1/17 of float samples. A third is 8 or 6 of these. */
 inline float lost_limit(const expected_waveform& waveform,
                         const constellation& symbols,
@@ -35,7 +35,7 @@ inline float lost_limit(const expected_waveform& waveform,
     return noise + std::max(part * left_at_random(symbols, dimensions), noise / 3);
 }
 
-/*! Whether labels are believed in place of others: by half of what these leave. */
+/*! Whether labels are believed in place of others: below half of their residual. */
 template <typename number>
 constexpr bool clearly_less(number left, number others)
 {

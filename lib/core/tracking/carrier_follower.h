@@ -78,7 +78,7 @@ public:
                  learning_target& target,
                  std::size_t taken,
                  bool hard);
-    //! Leaves out those of `taken` symbols.
+    //! Takes in none: `taken` symbols have no measured phase.
     void skip(const sample_history& history, std::size_t taken);
     //! \param in_use whether the stream's decisions are those behind the filter
     void look_back(const sample_history& history,
@@ -156,8 +156,8 @@ public:
         d_settled.phase = then.phase;
         d_settled.at = then.at;
     }
-    /*! The present phase, less what labels are turned by. By labels alone a carrier that was pulled in may
-     * have turned by more: that of the start counts as long as a line can tell. */
+    /*! The present phase, less the rotation of the labels. A carrier that decisions pulled in may have turned by
+     * further symmetries: until a line has shown them, the phase of the start is kept. */
     moment present(const sample_history& history, double turned) const;
     //! Known symbols have shown the labels to be turned by a symmetry: that is taken out, and counted.
     void add_ambiguity(sample_history& history, std::size_t turned);

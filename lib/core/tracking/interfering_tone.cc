@@ -135,7 +135,7 @@ void interfering_tone::follow()
     d_turn /= std::abs(d_turn);
     if (d_gain < 0 || tone <= least / dimensions * power) // equal in silence
         return reset();
-    // Critically damped: β = α² / 4. The first blocks tell a phase, none tells how it grows.
+    // Critically damped: β = α² / 4. The first blocks measure the phase, not its growth.
     if (d_blocks > 4)
         d_growth +=
             part * part / 4 * std::clamp((wrong / d_amplitude).imag(), -1.0, 1.0) / block;

@@ -71,7 +71,7 @@ public:
     {
         return d_noise > 0 ? d_noise : std::numeric_limits<float>::quiet_NaN();
     }
-    //! The taps begin anew: what they left is no measure of the noise.
+    //! The taps start over: their residual so far is no measure of the noise.
     void forget_noise() { d_noise = d_latest_noise = d_noise_blocks = 0; }
     //! Finds the posterior means of n symbols whose neighbours are decided.
     void soften(sample_history& history, std::size_t symbol, std::size_t n);

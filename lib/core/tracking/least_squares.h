@@ -19,7 +19,7 @@ public:
     //! The vector of normal_equations that does nothing: the first channel's middle tap is 1.
     static void set_identity(const normal_equations& shape, aligned_floats& taps);
 
-    //! What the taps are drawn towards: doing nothing, unless told otherwise.
+    //! The prior mean of the taps: the identity, unless it is set.
     void set_prior(const aligned_floats& taps) { d_nothing = taps; }
     const aligned_floats& nothing() const { return d_nothing; }
 

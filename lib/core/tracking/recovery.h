@@ -183,7 +183,7 @@ private:
 
     std::vector<std::vector<std::uint8_t>> d_symmetries;
     float d_limit;     // of the mean square residual
-    float d_at_random; // what decisions at random leave, and the noise
+    float d_at_random; // residual of random decisions, and the noise
     judge d_judge;
     ambiguity d_ambiguity;
     displacement d_reported; // by symbols that were known late

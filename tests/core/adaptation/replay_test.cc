@@ -4,6 +4,25 @@
 
 using namespace slicer_link;
 
+// The events of a run, and how many there were before the newest recording.
+struct until_recording {
+    std::vector<adaptation_event> events;
+    std::size_t count = 0;
+
+    void take(const adaptation_event& event, const std::string& recording)
+    {
+        if (event.what != event_kind::saved)
+            events.push_back(event);
+        else if (event.detail == recording)
+            count = events.size();
+    }
+    // Of a replay of so many events.
+    const adaptation_event& at(std::size_t i, std::size_t replayed) const
+    {
+        return events[count - replayed + i];
+    }
+};
+
 BOOST_FIXTURE_TEST_SUITE(replays, slicer_fixture)
 
 BOOST_AUTO_TEST_CASE(a_replay_repeats_every_step_up_to_the_rollback)
@@ -12,13 +31,9 @@ BOOST_AUTO_TEST_CASE(a_replay_repeats_every_step_up_to_the_rollback)
     settings.average = 0; // what adapts stays bad
     for (const auto mode : { adaptation_mode::lockstep, adaptation_mode::live }) {
         settings.mode = mode;
-        std::vector<adaptation_event> expected;
-        std::size_t until = 0; // the last event before the newest file
+        until_recording expected;
         adaptive_equalizer equalizer(initial, 1, settings, [&](const auto& event) {
-            if (event.what != event_kind::saved)
-                expected.push_back(event);
-            else if (event.detail == rollback_path)
-                until = expected.size();
+            expected.take(event, rollback_path);
         });
         equalizer.start();
         // Long enough for the oldest batches to be forgotten.
@@ -30,13 +45,13 @@ BOOST_AUTO_TEST_CASE(a_replay_repeats_every_step_up_to_the_rollback)
                 std::this_thread::yield();
         }
         equalizer.stop();
-        BOOST_REQUIRE(until > 256u);
+        BOOST_REQUIRE(expected.count > 256u);
 
         const auto found = replay(load_model(rollback_path));
         BOOST_TEST(found.size() > 128u); // 293 with a deviation of 30
-        BOOST_REQUIRE(found.size() < until);
+        BOOST_REQUIRE(found.size() < expected.count);
         for (std::size_t i = 0; i < found.size(); ++i)
-            BOOST_TEST(same(found[i].event, expected[until - found.size() + i]));
+            BOOST_TEST(same(found[i].event, expected.at(i, found.size())));
         const std::size_t rollback = found.size() - 2; // its batch was learnt from, too
         BOOST_REQUIRE(found[rollback].event.what == event_kind::rollback);
         for (const double rate : found[rollback - 1].guard_estimates)
@@ -66,23 +81,19 @@ BOOST_AUTO_TEST_CASE(a_replay_of_refined_decisions_is_of_these)
     settings.batch = 256;
     settings.average = 0;
     settings.decisions = decision_kind::refined;
-    std::vector<adaptation_event> expected;
-    std::size_t until = 0; // the last event before the newest file
+    until_recording expected;
     adaptive_equalizer equalizer(initial, 1, settings, [&](const auto& event) {
-        if (event.what != event_kind::saved)
-            expected.push_back(event);
-        else if (event.detail == rollback_path)
-            until = expected.size();
+        expected.take(event, rollback_path);
     });
     equalizer.start();
     std::vector<std::uint8_t> labels(symbols);
     equalizer.decide(view(0, symbols), nullptr, labels.data());
     equalizer.stop();
     const auto found = replay(load_model(rollback_path));
-    BOOST_REQUIRE(found.size() <= until);
+    BOOST_REQUIRE(found.size() <= expected.count);
     std::size_t refined = 0;
     for (std::size_t i = 0; i < found.size(); ++i) {
-        BOOST_TEST(found[i].event.refined == expected[until - found.size() + i].refined);
+        BOOST_TEST(found[i].event.refined == expected.at(i, found.size()).refined);
         refined += found[i].event.refined;
     }
     BOOST_TEST(refined > 0u);

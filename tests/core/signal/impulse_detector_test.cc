@@ -1,4 +1,4 @@
-/* Impulses are told from signals. SPDX-License-Identifier: GPL-3.0-or-later */
+/* Impulses, relative to the signals they hit. SPDX-License-Identifier: GPL-3.0-or-later */
 #include "core/signal/constellation.h"
 #include "core/signal/impulse_detector.h"
 
