@@ -20,7 +20,6 @@ LENGTH = "packet_len"  # key of tags
 CODE = dict(frame_size=BITS, k=7, rate=2, polys=[79, 109], start_state=0, mode=fec.CC_TAILBITING)
 RATE = 25e3  # symbols per second
 AT_ONCE = 4096  # items that a block takes at most: between these the equalizer takes packets
-PHASE = 2.0  # rad, of the receiver's oscillator to the sender's
 
 
 class Packets(gr.basic_block):
@@ -115,9 +114,10 @@ class Receiver(gr.top_block):
               help="Of the oscillators, times the symbol's duration.")
 @click.option("--turns", default=0.0, show_default=True, type=click.FloatRange(-1e-3, 1e-3),
               help="Of the second ray's phase, cycles per symbol.")
+@click.option("--phase", default=2.0, show_default=True, type=float, help="Of the receiver's oscillator, rad.")
 @click.option("--snr", default=14.0, show_default=True, type=click.FloatRange(0, 60), help="Es/N0 in dB.")
 @click.option("--seed", default=1, show_default=True, type=click.IntRange(0), help="Of packets and noise.")
-def main(symbols, linewidth, turns, snr, seed):
+def main(symbols, linewidth, turns, phase, snr, seed):
     """Receive packets over two rays, with decoded packets that teach the equalizer and without.
 
     16QAM, convolutional code of rate 1/2, CRC-32. The equalizer starts with nothing, so the rotation of its labels is
@@ -126,7 +126,7 @@ def main(symbols, linewidth, turns, snr, seed):
     gr.logging().set_default_level(gr.log_levels.info)  # else each tag is named
     sent = send(symbols // SYMBOLS, seed)
     link = RadioLink(CONSTELLATION.name, echo=0.3, delay=1.25, linewidth=linewidth, turns=turns, snr=snr)
-    samples = (np.exp(1j * PHASE) * link.receive(sent, seed)).astype(np.complex64)
+    samples = (np.exp(1j * phase) * link.receive(sent, seed)).astype(np.complex64)
     for name, teaches in ("without", False), ("taught by packets", True):
         receiver = Receiver(samples, teaches)
         receiver.run(AT_ONCE)

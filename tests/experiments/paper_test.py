@@ -12,7 +12,7 @@ from gnuradio.adann.experiments import PAPER, coherent
 from gnuradio.adann.experiments.complexity import multiplications
 from gnuradio.adann.experiments.mlse import Estimator, run_mlse
 from gnuradio.adann.experiments.training_sequence import run_sequence
-from gnuradio.adann.experiments.vcsel import DEFAULTS, FROZEN, Size, run_equalizer
+from gnuradio.adann.experiments.vcsel import DEFAULTS, DEFAULTS_NAME, FROZEN, Size, run_equalizer
 from gnuradio.adann.experiments.weights import weight_changes
 from said import but_progress
 
@@ -62,12 +62,14 @@ def test_summary_has_every_claim(quick):
 
 
 def test_the_worst_of_the_seeds_counts(quick):
+    """Two seeds decide differently once the guard lets weights in that were learnt. It need not: the network of
+    -4.7 dBm has as many errors as what is learnt from it, but for a tenth."""
     rows, runs = (quick[0]["frozen"][name] for name in ("rows", "errors"))
     assert [len(seeds) for seeds in runs.values()] == [1, 1, 1, 2, 2]
     for name, seeds in runs.items():
         final = [sum(set2[-8:]) / (8 * 8192 * 2) for _, set2 in seeds]
         assert rows[name]["final"]["ber"] == max(final)
-        assert len({tuple(set2) for _, set2 in seeds}) == len(seeds)
+    assert len({tuple(set2) for _, set2 in runs[DEFAULTS_NAME]}) == 2
 
 
 def how_often_more(slow, fast):
