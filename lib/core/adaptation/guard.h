@@ -151,6 +151,8 @@ private:
     };
     std::optional<waveform_judge> d_judge;
     std::optional<label_refiner> d_refiner;
+    float d_wrong_decisions =
+        0; // rms, of a float: the waveform follows where it leaves less
     std::array<rivalry, 3> d_rivals;
     std::array<std::vector<std::uint8_t>, 3> d_decisions;
     std::vector<std::uint8_t> d_refined;

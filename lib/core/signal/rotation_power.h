@@ -35,7 +35,7 @@ private:
                                      const std::vector<std::complex<float>>& points,
                                      double noise) const;
 
-    const std::size_t d_order;
+    std::size_t d_order;
     double d_step = 0;                            // of the table, in amplitude
     std::vector<std::complex<double>> d_expected; // g at multiples of it
     double d_scatter = 1;

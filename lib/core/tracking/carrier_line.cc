@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "core/tracking/carrier_line.h"
 
-#include "core/common/complex.h"
-
 #include <algorithm>
 #include <cmath>
 
@@ -13,29 +11,35 @@ namespace {
 constexpr double whole_turn = 2 * M_PI;
 constexpr double most_turned = 0.4; // turns of the power's line in a group
 constexpr double chance = 1e-6;     // of a line in noise
-constexpr float largest = 10;       // sample, of unit power, that is no impulse
 
 } // namespace
 
 carrier_line::carrier_line(const expected_waveform& waveform,
                            const constellation& alphabet)
-    : d_order(alphabet.symmetries().size()),
+    : d_power(alphabet),
+      d_order(alphabet.symmetries().size()),
       d_group(std::max<std::size_t>(
           1, static_cast<std::size_t>(most_turned / fastest) / d_order)),
       d_sums(symbols / d_group)
 {
     const std::vector<float> expected = waveform.drawn();
+    std::vector<std::complex<double>> middles;
     for (std::size_t i = waveform.sps() / 2 * 2; i < expected.size();
          i += waveform.stride())
-        d_own += power(std::complex<double>(expected[i], expected[i + 1]), d_order);
+        middles.emplace_back(expected[i], expected[i + 1]);
+    for (const auto& each : middles)
+        d_amplitude += std::norm(each) / static_cast<double>(middles.size());
+    d_amplitude = std::sqrt(d_amplitude);
+    for (const auto& each : middles)
+        d_own += power_of(each);
 }
 
 bool carrier_line::is_usable() const { return d_order > 1 && d_order <= highest; }
 
 void carrier_line::take(std::complex<float> middle)
 {
-    if (is_usable() && std::norm(middle) < largest * largest)
-        d_sum += power(middle, d_order);
+    if (is_usable())
+        d_sum += std::complex<float>(power_of(middle));
     if (++d_taken < d_group)
         return;
     d_sums[d_groups++ % d_sums.size()] = d_sum;
@@ -68,14 +72,19 @@ std::complex<double> carrier_line::sum(double frequency) const
     return sum(frequency, 0, d_sums.size());
 }
 
-double carrier_line::coherence(double frequency) const
+// energy: of all groups. What of it is not the line's is noise, as much of it in the sum of all as in the sum of the
+// parts' squares.
+double carrier_line::coherence(double frequency, double energy) const
 {
     constexpr std::size_t parts = 8;
     double apart = 0;
     for (std::size_t i = 0; i < parts; ++i)
-        apart += std::abs(
+        apart += std::norm(
             sum(frequency, i * d_sums.size() / parts, (i + 1) * d_sums.size() / parts));
-    return std::abs(sum(frequency)) / apart;
+    const double whole = std::norm(sum(frequency));
+    const double noise = energy - apart * parts / static_cast<double>(d_sums.size());
+    return std::sqrt(std::max(0.0, whole - noise) /
+                     (parts * std::max(apart - noise, 1e-3 * apart)));
 }
 
 std::optional<carrier_line::line> carrier_line::find(double around, double width) const
@@ -107,7 +116,9 @@ std::optional<carrier_line::line> carrier_line::find(double around, double width
     const double since =
         static_cast<double>(d_group - 1) / 2 + static_cast<double>(d_taken);
     const double phase = std::arg(sum(at) * std::conj(d_own)) + whole_turn * at * since;
-    return line{ at / order, std::remainder(phase, whole_turn) / order, coherence(at) };
+    return line{ at / order,
+                 std::remainder(phase, whole_turn) / order,
+                 coherence(at, energy) };
 }
 
 void carrier_line::state(archive& members)

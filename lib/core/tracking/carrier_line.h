@@ -9,6 +9,7 @@
 #include "core/files/archive.h"
 #include "core/signal/constellation.h"
 #include "core/signal/expected_waveform.h"
+#include "core/signal/rotation_power.h"
 
 #include <complex>
 #include <optional>
@@ -18,16 +19,14 @@ namespace gr::adann::core {
 
 /*! The line that the M-th power of a carrier has, M the order of the constellation's rotations.
  *
- * Looks at the samples in the middles of the latest `symbols` symbols. Their powers, summed
- * over some 0.3 turns of the fastest carrier, are searched for a line at steps of half of
+ * Looks at the samples in the middles of the latest `symbols` symbols. Their powers, weighted as rotation_power
+ * does so that amplitudes count which tell the phase, summed over some 0.3 turns of the fastest carrier, are searched for a line at steps of half of
  * what that length resolves. A line counts that noise alone would show once in a million
- * looks. Its phase, less that of the waveform's own M-th power, is the carrier's up to a
+ * looks. Its phase, less that of the waveform's own power, is the carrier's up to a
  * M-th of a turn.
  *
- * Source: Viterbi, Viterbi, "Nonlinear estimation of PSK-modulated carrier phase", IEEE
- * Trans. Inf. Theory 29, 1983; for QAM Moeneclaey, de Jonghe, "ML-oriented NDA carrier
- * synchronization for general rotationally symmetric signal constellations", IEEE Trans.
- * Commun. 42, 1994. */
+ * Sources: Viterbi, Viterbi, "Nonlinear estimation of PSK-modulated carrier phase", IEEE
+ * Trans. Inf. Theory 29, 1983; for rings rotation_power.h. */
 class carrier_line
 {
 public:
@@ -39,8 +38,8 @@ public:
     struct line {
         double frequency; //!< turns a symbol
         double phase;     //!< radians, up to 2π/M
-        //! The line over what its eighths have, each at a phase of its own: near 1 of a
-        //! steady carrier, less under phase noise.
+        //! The line over what its eighths have, each at a phase of its own, without the noise of both: near 1
+        //! of a steady carrier, less under phase noise.
         double coherence;
     };
 
@@ -66,10 +65,16 @@ public:
 private:
     std::complex<double> sum(double frequency) const;
     std::complex<double> sum(double frequency, std::size_t first, std::size_t end) const;
-    double coherence(double frequency) const;
+    double coherence(double frequency, double energy) const;
+    std::complex<double> power_of(std::complex<double> middle) const
+    {
+        return d_power(middle / d_amplitude);
+    }
 
+    rotation_power d_power;
     std::size_t d_order, d_group;
-    std::complex<double> d_own = 0;          // E[(expected middle)^M]
+    double d_amplitude = 0;                  // rms of the expected middles
+    std::complex<double> d_own = 0;          // sum of their powers
     std::vector<std::complex<float>> d_sums; // of groups, in turn
     std::complex<float> d_sum = 0;           // of the group that is being filled
     std::size_t d_taken = 0;                 // in it

@@ -20,7 +20,9 @@ constexpr float all_noise = 1;         // no loop passes more
 // Standard deviations of a loop's noise that decisions are to tolerate, and before a phase begins to move:
 // a phase once lost does worse than one that rests.
 constexpr float deviations = 3, deviations_at_rest = 5;
-constexpr std::size_t steps_measured = 64; // in a row, before any counts as evidence
+// Steps in a row before any counts as evidence: until their mean has an error of a sixteenth of what decisions
+// tolerate, or as many.
+constexpr float part_of_tolerated = 16, most_steps = 64;
 } // namespace
 
 float wrapped(float angle)
@@ -89,6 +91,9 @@ void phase_bank::measure(float phase, phase_reference by)
 {
     d_uncertain = by != phase_reference::decisions;
     const float before = variance(); // none before the first steps
+    const auto wanted = static_cast<std::size_t>(std::min(
+        most_steps,
+        before * part_of_tolerated * part_of_tolerated / (d_tolerated * d_tolerated)));
     float at_rest = 0; // squared error of the first loop, which leaves the phase at zero
     for (auto& each : d_loops) {
         const phase_line& predicted =
@@ -101,8 +106,7 @@ void phase_bank::measure(float phase, phase_reference by)
             at_rest = wrong * wrong;
         if (!d_uncertain || !idle())
             each.evidence = 0;
-        else if (before > 0 &&
-                 (by == phase_reference::labels || d_measured >= steps_measured))
+        else if (before > 0 && (by == phase_reference::labels || d_measured >= wanted))
             each.evidence =
                 std::clamp(each.evidence + (at_rest - wrong * wrong) / (2 * before),
                            0.0f,

@@ -41,8 +41,8 @@ enum class phase_reference {
  * tolerate. There a loop is used only if they tolerate three standard deviations of the noise that it
  * passes. Of these the loop is in use that was best over some 512 steps, unless another one leads by odds
  * of ten thousand to one over the latest 16. A phase at rest begins to move once a loop has predicted
- * better by such odds, over however many steps (Page's cumulative sum), after 64 that were measured in a
- * row, and if five deviations are tolerated.
+ * better by such odds, over however many steps (Page's cumulative sum), after as many in a row as the noise
+ * asks for (64 at most), and if five deviations are tolerated.
  *
  * Sources: Brookner, Tracking and Kalman Filtering Made Easy, chapter 4 and 7; the noise that a loop passes:
  * Kalata, "The tracking index", IEEE Trans. Aerosp. Electron. Syst. 20, 1984; Page, "Continuous inspection

@@ -117,6 +117,26 @@ BOOST_AUTO_TEST_CASE(a_slow_phase_is_found_though_a_step_hardly_shows_it)
     }
 }
 
+/* A carrier that is there from the first step, of 8PSK with one wrong symbol in twenty: it turns a slicer's labels
+ * after 49 steps. The noise of a step is a sixth of what decisions tolerate, so few of them tell enough. */
+BOOST_AUTO_TEST_CASE(a_carrier_of_the_first_step_is_followed_before_labels_turn)
+{
+    constexpr float noise = 0.065f;
+    for (unsigned seed = 0; seed < 50; ++seed) {
+        std::mt19937 random(seed);
+        std::normal_distribution<float> normal(0, noise);
+        phase_bank turning(2, 0.39f), resting(2, 0.39f);
+        float phase = 0;
+        for (; turning.idle() && phase < 1; phase += 8e-3f)
+            turning.measure(std::sin(8 * phase) / 8 + normal(random),
+                            phase_reference::means);
+        BOOST_TEST(phase < 0.26f); // two thirds of what is tolerated
+        for (int step = 0; step < 2000; ++step)
+            resting.measure(normal(random), phase_reference::means);
+        BOOST_TEST(resting.idle());
+    }
+}
+
 // … and the loop that is best for long is in use: the narrowest of a phase that is steady but for noise.
 BOOST_AUTO_TEST_CASE(of_a_steady_phase_a_narrow_loop_is_in_use)
 {

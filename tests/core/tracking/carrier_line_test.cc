@@ -1,0 +1,60 @@
+/* The line of a carrier in noise. SPDX-License-Identifier: GPL-3.0-or-later */
+#include "core/tracking/carrier_line.h"
+#include "tracking/links.h"
+
+#include <boost/test/data/test_case.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <cmath>
+
+using namespace gr::adann::core;
+namespace data = boost::unit_test::data;
+
+namespace {
+
+// 2048 symbols in noise, turned by a frequency in turns a symbol.
+std::optional<carrier_line::line>
+line_of(const char* name, double decibels, double frequency, unsigned seed)
+{
+    const auto noise = static_cast<float>(std::pow(10, -decibels / 10));
+    const model receiver = make_slicer(name, 1, 1, std::sqrt(noise / 2));
+    carrier_line sought(*receiver.waveform, receiver.symbols);
+    sent_symbols sent(name, 2048, 1, seed);
+    sent.add_noise(noise, true, seed + 1);
+    for (std::size_t k = 0; k < sent.samples.size(); ++k)
+        sought.take(sent.samples[k] *
+                    std::complex<float>(
+                        std::polar(1.0, 2 * M_PI * frequency * static_cast<double>(k))));
+    return sought.find();
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(carrier_lines)
+
+/* At symbol error rates of 1 to 10 %. What is found in each of 50 streams has a probability of 0.95 at least, or
+ * this fails once in 10^5. The least error that is possible for 1024 symbols is some 5e-6 turns a symbol. */
+BOOST_DATA_TEST_CASE(a_line_is_found_where_decisions_are_uncertain,
+                     data::make({ "qpsk", "8psk", "16qam", "16apsk", "64qam" }) ^
+                         data::make({ 6.0, 12.0, 14.0, 17.0, 20.0 }),
+                     name,
+                     decibels)
+{
+    unsigned found = 0, steady = 0;
+    for (unsigned seed = 0; seed < 50; ++seed)
+        if (const auto line = line_of(name, decibels, -7e-4, 2 * seed)) {
+            found += std::abs(line->frequency + 7e-4) < 3e-5;
+            steady += line->coherence > 0.95;
+        }
+    BOOST_TEST_MESSAGE(name << ": found " << found << ", steady " << steady);
+    BOOST_TEST(found > 40u);
+    BOOST_TEST(steady > 25u);
+}
+
+BOOST_AUTO_TEST_CASE(noise_has_none)
+{
+    for (unsigned seed = 0; seed < 50; ++seed)
+        BOOST_TEST(!line_of("16apsk", -20, 0, 2 * seed));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
