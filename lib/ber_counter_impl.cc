@@ -197,7 +197,7 @@ int ber_counter_impl::general_work(int noutput_items,
     return finished && !produced ? WORK_DONE : produced;
 }
 
-// The next batch of the counter, after telling what happened up to it.
+// The next batch of the counter, after the messages of what happened up to it.
 std::optional<core::batch_result> ber_counter_impl::next()
 {
     const auto batch = d_counter->next();

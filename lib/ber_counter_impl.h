@@ -66,7 +66,7 @@ private:
     bool d_was_locked = false;
     std::uint64_t d_seen_relocks = 0;
     std::uint64_t d_unknown =
-        0; // batches that output 0 told as NaN since there was a lock
+        0; // batches that were NaN at output 0 since there was a lock
     bool d_told_unaligned = false;
     std::string d_was_permuted;
 };

@@ -146,7 +146,7 @@ void burst_equalizer_impl::note(const gr::tag_t& tag)
         d_free = open.first + open.symbols * d_sps;
         leave_out_unknown();
     }
-    // Of tags half a symbol apart the first one counts.
+    // Of tags within half a symbol the first one counts.
     if (pmt::eqv(tag.key, d_start_key) && at - d_before + d_sps / 2 >= d_free) {
         d_pending.push_back({ at - d_before, has_end ? 0 : d_known.size() });
         d_free = at - d_before + d_known.size() * d_sps;

@@ -37,7 +37,7 @@ public:
 
     //! Before the first symbol there is no burst.
     void start(core::adaptive_equalizer& equalizer);
-    /*! Tells the equalizer what begins or ends at the next symbol, an end once nothing of the burst is held.
+    /*! Starts or ends in the equalizer what begins or ends at the next symbol, an end once nothing of the burst is held.
      * \param tags of the next symbols
      * \param first the next symbol, counted from the stream's first
      * \param items of a symbol

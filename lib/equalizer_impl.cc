@@ -50,7 +50,7 @@ std::size_t item_floats(const core::window_geometry& window,
                                                  : window.floats_per_sample();
 }
 
-// A checkpoint that an equalizer goes on from which was told what its signal is.
+// A checkpoint from which an equalizer without a model continues.
 void check_same(const std::string& path,
                 const core::model& saved,
                 const core::model& wanted)

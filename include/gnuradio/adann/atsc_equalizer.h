@@ -18,13 +18,13 @@ namespace gr::adann {
  * Takes the place of dtv::atsc_equalizer between dtv::atsc_fs_checker and
  * dtv::atsc_viterbi_decoder. Input 0: segments of 832 floats. Input 1: each one's plinfo, four
  * bytes: flags (uint16: bit 0x10, second field) and segment number (int16: -1, a field's first
- * segment). Outputs: segments of data and their plinfo, levels ±1 … ±7 with the noise that is left.
- * Field segments end here, and so does what comes before the first one. A segment comes out when the next one has
- * come in; tags stay at their segment.
+ * segment). Outputs: segments of data and their plinfo, levels ±1 … ±7 with residual noise. Field
+ * segments are not put out, nor is anything before the first one. A segment comes out when the next
+ * one has come in; tags stay at their segment.
  *
- * The taps start from a field's 704 known symbols, by least squares, and follow the signal from
+ * The taps start from a field's 704 known symbols, by least squares. They follow the signal from
  * known symbols and from the posterior means of the others, as core::segment_equalizer says. The
- * same input has the same output, whatever the buffers.
+ * output does not depend on the buffers' sizes.
  *
  * Message port `status`: a dictionary per field: event ("step"), tracking (following, or lost if it
  * has just started over), memory (symbols), filter_resets, decided (symbols), and of the known
@@ -35,8 +35,8 @@ class ADANN_API atsc_equalizer : virtual public gr::block
 public:
     typedef std::shared_ptr<atsc_equalizer> sptr;
 
-    /*! \param past,future samples before and behind its own that a symbol is estimated from, 8 to
-     * 128: a late echo needs as many of the former as it is late, and some
+    /*! \param past,future samples before and after its own that a symbol is estimated from, 8 to
+     * 128: for an echo that is n symbols late, past > n
      * \throws std::invalid_argument naming the one that is out of range */
     static sptr make(unsigned past = 64, unsigned future = 32);
 

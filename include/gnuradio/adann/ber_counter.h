@@ -21,14 +21,14 @@ namespace gr::adann {
  * by chance, it counts nothing and says so, rather than 0.5. A false lock on streams that
  * have nothing to do with each other has a probability below 1e-12 per window searched.
  *
- * Where another order of the labels explains the streams, as between two bit mappings or
- * for a mirrored spectrum, it does not lock either, and says which. Where nothing does for
- * 300,000 symbols, or to the end of a stream, it says that, too.
+ * Where the streams agree with another order of the labels, as between two bit mappings or
+ * for a mirrored spectrum, it does not lock either, and names the labels. Where no delay is
+ * found for 300,000 symbols, or to the end of a stream, it says that, too.
  *
  * Output 0, optional, gives the bit error rate of each batch as it completes, one float
- * per batch, and NaN for each batch of labels in which no delay is found. A slip (inserted or deleted symbols) ends a batch early, and so does the end
- * of a stream; if the flowgraph is stopped, the unfinished batch is only in messages and
- * totals. Message port `ber`:
+ * per batch, and NaN for each batch of labels in which no delay is found. A slip (inserted
+ * or deleted symbols) ends a batch early, and so does the end of a stream. If the flowgraph
+ * is stopped, the unfinished batch is only in messages and totals. Message port `ber`:
  * - per batch a dictionary of `batch` (its number), `first` (number of its first
  *   decided label), `delay`, `symmetry`, `symbols`, `symbol_errors`, `bits`,
  * `bit_errors`, `ber`, `ci95_low`, `ci95_high`, `smoothed_ber` (of the latest 8 batches),
@@ -74,9 +74,9 @@ public:
     virtual unsigned long bits() const = 0;
     //! errors() / bits(); not a number before the first bit.
     virtual double ber() const = 0;
-    /*! Generalized mutual information of the posteriors' soft bits, bits a symbol, over all
-     * symbols so far that were counted: what an ideal code carries over. NaN without
-     * posteriors, and before the first symbol. */
+    /*! Generalized mutual information of the posteriors' soft bits, bits per symbol, over all
+     * symbols so far that were counted: the rate of an ideal code. NaN without posteriors,
+     * and before the first symbol. */
     virtual double gmi() const = 0;
     //! Exact (Clopper-Pearson) 95 % interval of ber(); 0 to 1 before the first bit.
     virtual std::pair<double, double> interval() const = 0;

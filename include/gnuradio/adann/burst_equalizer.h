@@ -16,9 +16,9 @@ namespace gr::adann {
 struct burst_equalizer_settings {
     unsigned sps = 2;    //!< samples of a symbol, 1 to 16
     bool complex = true; //!< samples; float ones take real points
-    //! Key of the tags that say where bursts lie, as digital.corr_est_cc sets it.
+    //! Key of the tag that each burst has, as digital.corr_est_cc sets it.
     std::string start_tag = "corr_est";
-    //! The burst's symbol whose sample has that tag: where the sequence begins that was correlated.
+    //! Number of the burst's symbol whose sample has that tag: where the correlated sequence begins.
     std::size_t tagged_symbol = 0;
     //! Key of the tags after a burst's last symbol; empty: all bursts have as many symbols.
     std::string end_tag;
@@ -39,15 +39,15 @@ struct burst_equalizer_settings {
  * tagged-stream blocks take them), `sample` (of the first symbol at the input, uint64), `frequency`
  * (of the carrier, cycles a symbol) and `noise` (of the estimates, relative to the symbols' power).
  *
- * Taps and carrier are fitted to the longest run of known symbols, or to several runs if none has 10,
- * and then outwards over the whole burst and back (burst_equalizer.h in the core). There is no model, and nothing is
- * kept from one burst to the next. The block waits for a burst's end. It equalizes it then
- * at once, in some 0.08 ms a symbol with taps over 6 symbols, 0.15 ms over 14, and allocates what that
- * needs.
+ * Taps and carrier are fitted to the longest run of known symbols, or to several runs if none has
+ * 10. From there the burst is equalized in both directions, and then once more as a whole
+ * (burst_equalizer.h in the core). There is no model, and nothing is kept from one burst to the
+ * next. The block waits for a burst's end and then equalizes it at once, in some 0.08 ms per symbol
+ * with taps over 6 symbols, 0.15 ms over 14. It allocates memory for that.
  *
- * A start tag that would begin a burst before the one in hand has ended is not looked at. A burst
- * that the stream's end cuts off comes out as far as its samples have come; zeros follow them. One
- * that ends before 10 known symbols are in it is left out, with a warning. */
+ * A start tag within a burst that has not ended is ignored. A burst that the stream's end cuts off
+ * comes out as far as its samples have come; zeros follow them. A burst with fewer than 10 known
+ * symbols before its end is dropped, with a warning. */
 class ADANN_API burst_equalizer : virtual public gr::block
 {
 public:

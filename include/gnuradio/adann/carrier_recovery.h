@@ -14,28 +14,29 @@ namespace gr::adann {
  * \ingroup adann
  *
  * Input and output: complex samples of about unit power, `sps` a symbol; sample k sps is near the
- * middle of symbol k, as behind clock recovery.
+ * middle of symbol k, as after clock recovery.
  *
  * The M-th power of these, M the order of the constellation's rotations, has a line at M times the
- * offset. Amplitudes count by what they tell of the phase (core::rotation_power), relative to the mean level of
- * some 512 symbols. It is the peak of the periodogram of the latest 4096 symbols, at first of 1024 and 2048,
- * looked for every 1024. A peak counts from 40 times the median on, which noise alone reaches once
- * in 10^8 looks. Offsets reach 1/(2M) cycles a symbol either way: 0.125 for QPSK and 16QAM, 0.0625
- * for 8PSK; one that drifts beyond is followed, of QPSK at 14 dB by 3e-7 cycles a symbol from one symbol
- * to the next. coarse_carrier, before the matched filter, has no such limit.
+ * offset. Each amplitude, relative to the mean of some 512 symbols, has a weight by its information
+ * about the phase (core::rotation_power). The line is the peak of the periodogram of the latest 4096
+ * symbols, at first of 1024 and 2048, searched for every 1024. It counts from 40 times the median
+ * on, which noise alone reaches once in 10^8 searches. Offsets reach 1/(2M) cycles per symbol either
+ * way: 0.125 for QPSK and 16QAM, 0.0625 for 8PSK. One that drifts beyond is followed, of QPSK at
+ * 14 dB at up to 3e-7 cycles per symbol, per symbol. coarse_carrier, before the matched filter,
+ * has no such limit.
  *
- * The phase is that of the power's average, with 1/(2 bandwidth) symbols as time constant. It is longer by
- * E|p|²/|E p|² of the points' powers p, which scatter by themselves, and the more the nearer the points are: 1.8 times
- * for 8PSK, 4.6 times for 16QAM. Of that average and one that is four times as long the one in use is that which
- * has predicted the powers of some 4096 symbols better. The phase is right up to a multiple of 2π/M.
+ * The phase is that of the power's average, with 1/(2 bandwidth) symbols as time constant. This is
+ * multiplied by E|p|²/|E p|² of the points' powers p, whose phases scatter without noise, too: 1.8
+ * for 8PSK, 4.6 for 16QAM. A second average is four times as long. The one that has predicted the
+ * powers of some 4096 symbols better is in use. The phase is right up to a multiple of 2π/M.
  *
- * Of oqpsk, whose Q comes half a symbol later, the samples need no recovered clock, 4 or more a symbol:
- * their square has two lines, at twice the offset and the symbol rate above and below it, as far
- * apart from that as the clock is off, up to 0.3 %. They count from 50 times the median on, together. Their
- * phases' sum tells the carrier's. The lines are those of the spectrum's edges: there are none without
- * excess bandwidth. The offset reaches 0.25 cycles a symbol; the time constant is 16 times longer.
+ * For oqpsk, whose Q comes half a symbol later, the clock need not be recovered, with 4 samples or
+ * more per symbol. Their square has two lines, at twice the offset plus and minus the symbol rate,
+ * which may be off by 0.3 %. They count from 50 times the median on, together. The carrier's phase
+ * follows from the sum of theirs. These lines come from the spectrum's edges: there are none without
+ * excess bandwidth. The offset reaches 0.25 cycles per symbol; the time constant is 16 times longer.
  *
- * Where there is no line, as behind strong echoes with 8PSK, the latest offset stays. A pattern that
+ * Where there is no line, as after strong echoes with 8PSK, the latest offset stays. A pattern that
  * repeats within 4096 symbols has lines of its own, which may be taken for the carrier's. The output
  * does not depend on the buffers' sizes. Tags keep their samples.
  *

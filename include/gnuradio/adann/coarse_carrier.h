@@ -9,19 +9,20 @@
 
 namespace gr::adann {
 
-/*! \brief Brings a signal to the middle of its matched filter: its carrier's offset, by the spectrum.
+/*! \brief Removes most of a carrier's frequency offset, by the spectrum, before the matched filter.
  * \ingroup adann
  *
  * Input and output: complex samples, `sps` a symbol, before the matched filter and the clock recovery.
  *
- * The spectrum of some 4096 latest symbols, at first of 512 to 1024, is fitted by a flat one and that of
- * the pulses, each bin by its own deviation. The offset is that of the best fit, within 0.25 cycles a
- * symbol either way, right to some 0.02, with a second ray of -12 dB; carrier_recovery finds the rest. So
- * there is no ambiguity by the constellation's rotations. Where noise alone fits as well nothing changes.
+ * A flat spectrum plus that of the pulses is fitted to the spectrum of some 4096 latest symbols, at
+ * first of 512 to 1024; bins are weighted by their standard deviations. The offset is that of the best
+ * fit, within 0.25 cycles per symbol either way. Its error is some 0.02 with a second ray of -12 dB;
+ * carrier_recovery removes the remainder. The constellation's rotations make no ambiguity here. Where
+ * noise alone fits as well nothing changes.
  *
- * An offset below 0.03 cycles a symbol stays. The first one found is removed at once. Later, the one in use
- * follows by 2e-9 cycles a symbol in each symbol, and at once where the signal is farther than 0.08
- * from it. The output does not depend on the buffers' sizes. Tags keep their samples. */
+ * An offset below 0.03 cycles per symbol is not removed. The first one found is removed at once. Later
+ * changes are followed by 2e-9 cycles per symbol, per symbol; changes of more than 0.08 at once. The
+ * output does not depend on the buffers' sizes. Tags keep their samples. */
 class ADANN_API coarse_carrier : virtual public gr::sync_block
 {
 public:

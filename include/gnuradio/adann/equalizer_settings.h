@@ -35,7 +35,7 @@ struct loss_traits {
     constexpr bool augments() const { return needed & noise; }
     constexpr bool adversarial() const { return needed & perturbation; }
     constexpr bool supervised() const { return needed & known_labels; }
-    //! Whether it looks at other points than the feature vectors themselves.
+    //! Whether it needs posteriors at other points than the feature vectors themselves.
     constexpr bool perturbs() const { return augments() || adversarial(); }
 };
 
@@ -81,7 +81,7 @@ constexpr std::array<word<adaptation_mode>, 3> words(adaptation_mode)
                { adaptation_mode::off, "off" } } };
 }
 
-//! What an equalizer hands out: its network's labels, or what explains the samples best.
+//! What an equalizer puts out: its network's labels, or those with the smallest residual nearby.
 enum class decision_kind { refined, network };
 constexpr std::array<word<decision_kind>, 2> words(decision_kind)
 {
@@ -133,10 +133,11 @@ struct loss_settings {
         visit(
             "pseudo_label",
             self.pseudo_label,
-            "clean: decided from the clean samples; confidence_weighted: and weighted by "
-            "its posterior at the perturbed ones; perturbed: as the paper's Algorithm 2 "
-            "is printed; refined: what explains the samples best by the expected waveform, "
-            "and without one, or until the signal is known, as confidence_weighted.");
+            "Label that a symbol is trained with. refined: the decision, refined by the "
+            "expected waveform; without one, or before the first refined batch, as "
+            "confidence_weighted; clean: the decision from the unperturbed samples; "
+            "confidence_weighted: the same, weighted by its posterior at the perturbed "
+            "ones; perturbed: as the paper's Algorithm 2 is printed, which diverges.");
         visit(
             "sigma",
             self.sigma,
@@ -175,7 +176,7 @@ struct training_settings : loss_settings {
     static void visit(Self& self, Visitor&& visit)
     {
         loss_settings::visit(self, visit);
-        visit("optimizer", self.optimizer, "What turns gradients into steps.");
+        visit("optimizer", self.optimizer, "How a step follows from the gradient.");
         visit("learning_rate",
               self.learning_rate,
               0.0f,
@@ -186,7 +187,7 @@ struct training_settings : loss_settings {
               self.seed,
               std::uint64_t{ 0 },
               std::numeric_limits<std::uint64_t>::max(),
-              "Seed of the noise, and of where the guard looks.");
+              "Seed of the noise, and of the guard's random samples.");
     }
 };
 
@@ -214,7 +215,7 @@ struct learner_settings : training_settings {
             "which decides.");
         visit("guard",
               self.guard,
-              "Have the best of the offline, the adapting and the last good network "
+              "Have the best of the offline, the adaptive and the last good network "
               "decide, and pause without a signal.");
     }
 };
@@ -239,7 +240,7 @@ struct adaptation_settings : learner_settings {
             "waits for each step, the same for the same seed; off: frozen.");
         visit("front_filter",
               self.front_filter,
-              "Follow what is linear with a filter before the network; needs samples and "
+              "Follow linear changes with a filter before the network; needs samples and "
               "a model with an expected waveform.");
         visit("front_filter_length",
               self.front_filter_length,
@@ -249,14 +250,14 @@ struct adaptation_settings : learner_settings {
         visit(
             "decisions",
             self.decisions,
-            "refined: labels that explain the samples best by the model's expected "
-            "waveform, 41 symbols and twice its reach later, and the network's while there "
-            "is none that does; network: always the network's, at once.");
+            "refined: labels with the smallest residual from the model's expected "
+            "waveform, 41 symbols and twice its reach later; while that residual is too "
+            "large, the network's; network: always the network's, at once.");
         learner_settings::visit(self, visit);
         visit("checkpoint",
               self.checkpoint,
-              "File that what was learnt is written to at intervals and at the end, in a "
-              "folder that exists; empty for none.");
+              "File to which the state is written at intervals and at the end, in a folder "
+              "that exists; empty for none.");
         visit("checkpoint_interval",
               self.checkpoint_interval,
               std::size_t{ 0 },
@@ -265,7 +266,7 @@ struct adaptation_settings : learner_settings {
     }
 };
 
-//! Labels that repeat, 255 where one is not known; their period and the first one's place in it, symbols.
+//! Labels that repeat, 255 where not known; their period and the first one's place in it, symbols.
 using known_pattern = std::tuple<std::vector<std::uint8_t>, std::size_t, std::size_t>;
 
 //! What an equalizer takes, and when and how it adapts.
@@ -300,8 +301,7 @@ struct equalizer_settings : adaptation_settings {
             "burst_end_tag",
             self.burst_end_tag,
             "Key of the tag at the first symbol after a burst, such as the Power "
-            "Squelch's squelch_eob, where its last labels come out; empty: a burst lasts "
-            "until the next one.");
+            "Squelch's squelch_eob; empty: a burst lasts until the next one.");
         visit("after_burst",
               self.after_burst,
               "Between bursts, freeze: nothing is learnt, the front filter stays; reset: "
@@ -309,9 +309,9 @@ struct equalizer_settings : adaptation_settings {
         visit(
             "soft_symbol",
             self.soft_symbol,
-            "received: each decision's point plus the residual on its pulse, relative to the "
-            "model's expected waveform; mean: the posterior mean, also where there is no "
-            "such waveform.");
+            "received: the decided point plus the residual from the model's expected "
+            "waveform, projected on the symbol's pulse; mean: the posterior mean, as "
+            "without such a waveform.");
     }
 };
 

@@ -17,12 +17,12 @@ namespace gr::adann {
 /*! \brief Several channels in, a stream for each transmitter out: polarisations, antennas.
  * \ingroup adann
  *
- * A matrix of filters combines the channels, in which the transmitters are mixed, to
- * streams such as the model was trained on, for an adann::equalizer after each output. Its
- * taps adapt by exponentially windowed least squares to the waveform that the model expects
- * of its network's decisions, and each output's carrier is tracked. It starts blindly after
- * 4096 symbols; until then output o is channel o. Of two outputs on one transmitter one
- * starts again, and so does one that is lost. The order of the transmitters is open.
+ * The channels have mixtures of the transmitters. A matrix of filters makes of them streams such as
+ * the model was trained on, for an adann::equalizer after each output. Its taps adapt by
+ * exponentially windowed least squares to the waveform that the model expects of its network's
+ * decisions, and each output's carrier is tracked. It starts blindly after 4096 symbols; until then
+ * output o is channel o. Of two outputs on one transmitter one starts again, and so does one that is
+ * lost. Which transmitter is at which output is not determined.
  *
  * Inputs: complex samples, sample i·sps the middle of symbol i, zero mean and about unit
  * power. Outputs: the same, delay() symbols later; a tag moves with its sample. The result

@@ -24,8 +24,8 @@ namespace gr::adann {
  * on, is followed within 32 samples: the statistics start over. A fall by 12 dB or more is
  * a pause at first, in which samples stay small. Once it has lasted window / 8
  * samples, 1024 at least, it is followed by 6 dB each 1024 samples: what is received in
- * longer pauses, noise, comes out with unit power. What has no power comes
- * out as 0, and what comes out is limited to ±16. The output does not depend on the buffers' sizes. Tags
+ * longer pauses, noise, comes out with unit power. Constant samples come
+ * out as 0, and the output is limited to ±16. It does not depend on the sizes of buffers. Tags
  * keep their samples.
  */
 class ADANN_API normalizer : virtual public gr::sync_block

@@ -19,8 +19,7 @@ namespace gr::adann {
  *
  * Order: the bits of a label, most significant first, and the symbols as they come. A
  * sender that maps the bits in another order has another constellation: points in label
- * order. What the sender interleaves is deinterleaved behind this block. A tag moves to
- * its symbol's first bit.
+ * order. A deinterleaver belongs after this block. A tag moves to its symbol's first bit.
  *
  * Before GNU Radio 3.10.8 fec.ldpc_decoder takes a value y as the ratio y/(2 sigma^2).
  * sigma = 1 is best there: the exact sqrt(1/2) overflows in some frames.

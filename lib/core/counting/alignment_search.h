@@ -38,8 +38,8 @@ double evidence(std::uint64_t matches, std::uint64_t n, double chance);
  * has, by Chernoff's bound and Bonferroni's correction for having tried them all, a
  * probability below `false_alarm` on streams that have nothing to do with each other. The
  * agreement by chance is that of the very labels compared, randomly paired, so that
- * constant or unevenly used labels do not look like an alignment. One of the streams must
- * look random (scrambled data): two different repeating patterns do not. Of alignments
+ * constant or unevenly used labels are not taken for an alignment. One of the streams must
+* be random (scrambled data): two different repeating patterns do not. Of alignments
  * that explain the labels equally well (a short repeating pattern) the one nearest to the
  * centre wins.
  */
@@ -60,7 +60,7 @@ public:
         double error_rate; //!< of the symbols compared
     };
 
-    /*! Looks for decided labels `from` … `from + length - 1`, at delays around `centre`.
+    /*! Searches for decided labels `from` … `from + length - 1`, at delays around `centre`.
      * Pairs whose sent label is not there are left out. */
     std::optional<match> find(const label_stream& decided,
                               std::int64_t from,

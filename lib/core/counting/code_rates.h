@@ -17,10 +17,10 @@ struct code_rate {
 
 /*! The codes of DVB-S2 (LDPC and BCH, frames of 64800 bits), lowest rate first.
  *
- * The limits are what QPSK has at the Es/N0 that leaves 1e-7 of the packets wrong (ETSI
+ * The limits are what QPSK has at the Es/N0 at which 1e-7 of the packets are wrong (ETSI
  * EN 302 307-1, Table 13: -2.35, -1.24, -0.3, 1, 2.23, 3.1, 4.03, 4.68, 5.18, 6.2 and
  * 6.42 dB): the mutual information of a bit in white Gaussian noise. They hold for other
- * constellations and channels as well, as GMI tells what a code corrects where a bit error
+ * constellations and channels as well, as GMI predicts what a code corrects where a bit error
  * rate does not: Alvarado et al., JLT 33(20), 2015. */
 inline constexpr std::array<code_rate, 11> code_rates{ {
     { "1/4", 0.3278 },

@@ -193,7 +193,7 @@ bool error_counter::probe()
             end_alignment(end, found, end + std::max<std::int64_t>(0, inserted));
             return true;
         }
-        // The rest of a stream may be too short to agree significantly.
+        // The end of a stream may be too short to agree significantly.
         if (*n == probe_length && !(found && found->where == d_lock.where)) {
             end_alignment(d_counted, std::nullopt, 0);
             return true;
@@ -242,7 +242,7 @@ bool error_counter::is_permuted(double error_rate,
     return true;
 }
 
-// Unlocked: looks for an alignment. False if that takes more labels or the end was
+// Unlocked: searches for an alignment. False if that takes more labels or the end was
 // reached.
 bool error_counter::acquire()
 {

@@ -66,7 +66,7 @@ struct batch_result {
  * in which the agreement may have ended, is counted, nor what follows until an alignment
  * is found. Errors are counted exactly if there are 4096 symbols or more between slips.
  *
- * **Unlocked**, it looks at 2048 labels and then 8192; if that fails, further on: 8192
+* **Unlocked**, it searches with 2048 labels and then 8192; if that fails, further on: 8192
  * labels later, then 16384 and so on to 131072, which bounds the work. What it has passed
  * is not counted. The longest window sees agreement some 0.05 (pam2: 0.07) above chance;
  * to stay locked it takes about 0.1.
@@ -109,7 +109,7 @@ public:
     std::size_t room_decided() const { return d_decided.room(); }
     std::size_t room_sent() const { return d_sent.room(); }
 
-    //! The stream ends here: what is left of a probe or a window is used as it is.
+    //! The stream ends here: an incomplete probe or window is used as it is.
     void end_decided() { d_decided.finish(); }
     void end_sent() { d_sent.finish(); }
 
@@ -188,7 +188,7 @@ private:
     bool d_ends_at_due = false;     // the alignment does
     std::optional<lock> d_upcoming; // and this one follows
     std::int64_t d_upcoming_start = 0;
-    std::int64_t d_window; // unlocked: labels to look at
+    std::int64_t d_window; // unlocked: labels to search with
     std::int64_t d_stride; // and how far to go on if nothing is found in them
 
     batch_result d_batch{};

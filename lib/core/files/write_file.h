@@ -10,7 +10,7 @@
 
 namespace gr::adann::core {
 
-/*! Writes a temporary file beside the target, then renames it: a reader never sees half a
+/*! Writes a temporary file next to the target, then renames it: a reader never sees half a
  * file, also after the machine failed. A symbolic link is followed. Temporary files of
  * writers that were killed are removed.
  *

@@ -158,7 +158,7 @@ void decider::sum(const prepared_network& net,
                      y.data());
 }
 
-// The layers behind the first one, whose outputs are in d_hidden[0]. Returns the logits.
+// The layers after the first one, whose outputs are in d_hidden[0]. Returns the logits.
 const float* decider::rest(const prepared_network& net)
 {
     const std::size_t count = net.layers().size();

@@ -8,7 +8,7 @@
  *     y_2n   = Σ_j (W_2j + W_2j+1) O_n+j + Σ_j W_2j   (E_n+j   - O_n+j)
  *     y_2n+1 = Σ_j (W_2j + W_2j+1) O_n+j + Σ_j W_2j+1 (E_n+j+1 - O_n+j),  j < ⌊T/2⌋,
  * and W_T-1 E_n+⌊T/2⌋ or W_T-1 O_n+⌊T/2⌋ in addition if T is odd, has a first sum that
- * both have in common: 17 products for 22 at T = 11. No symbol looks beyond its own
+ * both have in common: 17 products for 22 at T = 11. No symbol uses samples beyond its own
  * window.
  *
  * Source: Mou and Duhamel, "Short-length FIR filters and their use in fast nonrecursive

@@ -47,7 +47,7 @@ struct model {
     //! unknown.
     float refined_symbol_error_rate = std::numeric_limits<float>::quiet_NaN();
     /*! Whether more of those than of the network's own were counted to be wrong: not to decide by. Where
-     * nobody counted, as after a start without labels, refined ones are the better ones: they explain the
+     * there is no count, as after a start without labels, refined ones are the better ones: they explain the
      * samples best. */
     bool refined_has_more_errors() const
     {

@@ -15,13 +15,13 @@
 
 namespace gr::adann::core {
 
-//! Rows of a tile that lie anywhere behind `data`: row i starts at data[row[i]].
+//! Rows of a tile that lie anywhere after `data`: row i starts at data[row[i]].
 struct tile_rows {
     const float* data;
     const std::uint32_t* row;
 };
 
-//! Rows one behind the other: 0, tile, 2·tile, …
+//! Rows one after the other: 0, tile, 2·tile, …
 std::vector<std::uint32_t> dense_rows(std::size_t count);
 
 //! Up to `tile` feature vectors of a stream, sorted by phase instead of copied.

@@ -73,7 +73,7 @@ private:
     std::size_t d_columns = 0;
     std::size_t d_pitch = 0;
     std::vector<std::size_t> d_phases; // where their words begin, of `stride` values
-    aligned_words d_samples;           // in whole numbers, one behind the other
+    aligned_words d_samples;           // in whole numbers, one after the other
     aligned_words d_inputs;            // words of the phases in turn
     std::vector<std::uint32_t> d_row;
     std::vector<std::uint32_t> d_dense;

@@ -11,7 +11,7 @@ namespace gr::adann::core {
 
 namespace {
 
-//! What a linear equalizer decides of windows that are turned back by a carrier.
+//! What a linear equalizer decides of windows that are rotated back by a carrier.
 std::vector<std::uint8_t> decisions(const linear_equalizer& equalizer,
                                     const feature_view& windows,
                                     const constellation& symbols,
@@ -45,7 +45,7 @@ std::vector<std::uint8_t> decisions(const linear_equalizer& equalizer,
     return labels;
 }
 
-// Turns each symbol's samples, of all channels, by the carrier's phase at them.
+// Rotates each symbol's samples, of all channels, by the carrier's phase at them.
 void turn_symbols(float* own,
                   const mixed_signal& signal,
                   const carrier_track& carrier,
@@ -93,7 +93,7 @@ void separate_blindly(const mixed_signal& signal,
         for (std::size_t i = 0; i < expected.size(); ++i)
             first[i] -= expected[i];
         turn_symbols(own, signal, one.carrier, 1);
-        // At the ends it would still be there: the strongest samples of what is left.
+        // At the ends it would still be there: the strongest samples of the residual.
         std::fill(left.data(), first, 0.0f);
         std::fill(first + expected.size(), left.data() + left.size(), 0.0f);
     };

@@ -31,12 +31,12 @@ struct separated {
 /*! Finds the labels of transmitters whose uniform, independent symbols are all of one
  * constellation and come at one rate, and the carrier of each.
  *
- * All channels together look like one with `channels` times as many samples a symbol.
+ * All channels together are treated as one with `channels` times as many samples a symbol.
  * blind_equalizer() finds one transmitter in it. Its expected waveform in the channels
  * (fit_waveform()), rotated by its carrier, is then subtracted, and the next one is sought in
  * the residual: so no transmitter is found twice. Open are which transmitter is found first, a symmetry of the constellation, a whole delay.
  *
- * \param half_window symbols on each side that the equalizers look at
+ * \param half_window symbols on each side that the equalizers span
  * \param transmitters of each the labels, signal.symbols - 2·half_window, those of the
  * symbols from `half_window` on; or none, and then they are sought. Known ones are taken
  * out first. All have their carriers afterwards.

@@ -18,7 +18,7 @@
 
 namespace gr::adann::core {
 
-/*! Turns samples back by the line of their symbols' M-th power and by the phase of its average, as
+/*! Rotates samples back by the line of their symbols' M-th power and by the phase of its average, as
  * gr::adann::carrier_recovery says, with the sources. Allocates nothing after construction. */
 class carrier_recovery
 {
@@ -47,7 +47,7 @@ public:
     process(const std::complex<float>* in, std::complex<float>* out, std::size_t samples);
 
 private:
-    static constexpr std::size_t apart = 1024; // symbols from one look to the next
+    static constexpr std::size_t apart = 1024; // symbols from one search to the next
 
     void take(std::complex<float> middle);
     void take_lines();
@@ -73,8 +73,8 @@ private:
     std::vector<float> d_periodogram, d_sorted;
     std::atomic<float> d_frequency{ 0 };
     double d_offset = 0; // the same, in cycles a symbol
-    double d_turned = 0; // by the offset so far, in turns
-    double d_phase = 0;  // beyond that, in turns
+    double d_turned = 0; // by the offset so far, cycles
+    double d_phase = 0;  // beyond that, cycles
     // Averages of powers without the offset: the second one is four times as long.
     struct average {
         double length;

@@ -18,7 +18,7 @@ constexpr double whole_turn = 2 * M_PI;
 constexpr std::size_t stretch = 1024; // symbols in which the carrier is one line
 constexpr double chance = 1e-6;       // of a line in noise
 constexpr std::size_t highest = 8;    // power whose line noise does not bury
-constexpr std::size_t of_power = 128, of_known = 64; // symbols whose mean tells the phase
+constexpr std::size_t of_power = 128, of_known = 64; // symbols whose mean gives the phase
 constexpr std::size_t group = 4;                     // known symbols, likewise
 constexpr std::size_t most =
     64 * stretch;                      // symbols that frequency and taps are found from
@@ -27,9 +27,9 @@ constexpr double clear = 3;            // standard errors
 constexpr float largest = 10;          // symbol, of unit power, that is no impulse
 constexpr std::size_t parts = 8;       // of symbols of which one phase holds
 constexpr double of_one_phase = 0.9;   // of the parts' sums
-constexpr double beyond_aligned = 2.5; // times what random phases leave that were tracked
+constexpr double beyond_aligned = 2.5; // times the mean of random phases that were tracked
 
-/* The frequency, in turns a step, of the line that rows of `inputs` numbers have in common:
+/* The frequency, in cycles a step, of the line that rows of `inputs` numbers have in common:
  * the phases may differ between inputs, and between stretches. */
 std::optional<double>
 find_line(const std::vector<number>& rows, std::size_t inputs, std::size_t of_stretch)
@@ -40,7 +40,7 @@ find_line(const std::vector<number>& rows, std::size_t inputs, std::size_t of_st
     const auto looks = static_cast<std::size_t>(std::lround(1 / step));
     std::vector<double> power(looks);
     std::vector<number> sums(inputs);
-    double terms = 0; // that noise would have in a look, each of mean 1
+    double terms = 0; // that noise would have in a search, each of mean 1
     for (std::size_t s = 0; s < count; ++s) {
         const std::size_t first = s * of_stretch,
                           end = std::min(first + of_stretch, steps);
@@ -83,7 +83,7 @@ find_line(const std::vector<number>& rows, std::size_t inputs, std::size_t of_st
     return std::remainder(at * step, 1.0);
 }
 
-/* The phase of a carrier whose power has these values, which turn by about `frequency` each: that of
+/* The phase of a carrier whose power has these values, which rotate by about `frequency` each: that of
  * the mean of so many around each one, without itself, so that none is followed by its own noise.
  * None where it explains no more than a phase that stands still, by three standard errors. */
 carrier_track follow(const std::vector<number>& values,
@@ -124,7 +124,7 @@ carrier_track follow(const std::vector<number>& values,
     return track;
 }
 
-// Least squares from the windows, turned back by a frequency, to the points: what they give.
+// Least squares from the windows, rotated back by a frequency, to the points: what they give.
 std::vector<number> equalized(const feature_view& view,
                               const std::vector<std::complex<float>>& sent,
                               double frequency)

@@ -17,7 +17,7 @@
 namespace gr::adann::core {
 
 struct carrier_track {
-    double frequency = 0;     //!< turns a symbol
+    double frequency = 0;     //!< cycles per symbol
     std::vector<float> phase; //!< radians at each symbol; none: it stands still
 
     bool stands() const { return phase.empty(); }
@@ -36,12 +36,12 @@ struct carrier_track {
     }
 };
 
-/*! From symbols that nobody knows, which are equalized: a phase up to a symmetry of the
+/*! From unknown symbols, which are equalized: a phase up to a symmetry of the
  * constellation, whose order M is 2 to 8; of others the carrier counts as standing still.
  *
  * Their M-th power takes the modulation off. Its line is looked for in stretches of 1024 symbols,
  * in all frequencies that can be distinguished, up to half of 1/M cycles per symbol; one counts that
- * noise alone would show once in a million looks. The phase is then that of the power's mean over
+ * noise alone would show once in a million searches. The phase is then that of the power's mean over
  * 128 symbols.
  *
  * Source: Viterbi, Viterbi, "Nonlinear estimation of PSK-modulated carrier phase", IEEE Trans.
@@ -51,7 +51,7 @@ carrier_track track_power(const std::vector<std::complex<double>>& symbols,
 
 /*! Whether one phase holds for all of some equalized symbols.
  *
- * The mean of their M-th power is beyond what random phases leave, in each eighth of them once in
+ * The mean of their M-th power exceeds that of random phases, in each eighth of them once in
  * a million, and all eighths together have at least 0.9 of what each has at a phase of its own: a
  * sixteenth of a turn of QPSK's carrier. Of other orders than 2 to 8 it counts as one phase.
  * \param is_tracked whether they were turned back by a track_power() of them, which aligns what is random, too:
@@ -62,8 +62,8 @@ bool phase_stands(const std::vector<std::complex<double>>& symbols,
 
 /*! From known symbols.
  *
- * What windows have in common with them, in groups of 4 and stretches of 1024 symbols, turns with
- * the carrier, whatever the channel: up to 1/8 turns a symbol either way. Behind the least squares
+ * What windows have in common with them, in groups of 4 and stretches of 1024 symbols, rotates with
+ * the carrier, whatever the channel: up to 1/8 cycle per symbol either way. After the least squares
  * equalizer at the frequency found, the phase is that of the mean over 64 symbols.
  *
  * \param view complex samples, interleaved

@@ -15,12 +15,12 @@ namespace {
 constexpr float most_sps = 64;
 constexpr double least_length = 64; // symbols of a segment
 constexpr std::size_t to_look = 16; // segments, each half a new one
-constexpr double keep = 0.875;      // of the spectrum, from one look to the next
+constexpr double keep = 0.875;      // of the spectrum, from one search to the next
 constexpr double reach = 0.25;      // cycles a symbol, either way
 constexpr double apart = 0.01;      // of offsets that are tried
-constexpr double margin = 0.1;      // of noise beside a signal, in cycles a symbol
+constexpr double margin = 0.1;      // of noise next to a signal, in cycles a symbol
 constexpr std::size_t smoothed = 2; // bins on both sides, of the spectrum's own deviation
-constexpr double sure = 150; // squared deviations; noise has some 50 once in 25 looks
+constexpr double sure = 150; // squared deviations; noise has some 50 once in 25 searches
 constexpr double aside =
     0.03; // cycles a symbol: twice what an echo of 0.25 moves the middle by
 constexpr double far = 0.08; // likewise; an echo of 0.5 moves it by 0.05

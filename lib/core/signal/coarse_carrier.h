@@ -13,10 +13,10 @@
 
 namespace gr::adann::core {
 
-/*! Turns samples back by the offset of their spectrum's middle, as gr::adann::coarse_carrier says.
+/*! Rotates samples back by the offset of their spectrum's middle, as gr::adann::coarse_carrier says.
  *
  * - searching: no signal was found in the latest spectrum, or another one has just been taken. The next
- * offset found, in two looks, is taken, if it is farther than `aside` from the one in use.
+ * offset found, by two spectra, is taken, if it is farther than `aside` from the one in use.
  * - centred: offsets farther than `aside` from the one in use move it by `slew` a symbol; those farther
  * than `far` are another sender's, and are taken as in searching.
  *
@@ -69,7 +69,7 @@ private:
     state d_state = state::searching;
     std::atomic<float> d_frequency{ 0 };
     double d_offset = 0;
-    double d_found; // in the latest look; NaN where there was none
+    double d_found; // by the latest spectrum; NaN where there was none
     std::complex<double> d_turn = 1, d_step = 1;
 };
 

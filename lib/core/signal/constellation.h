@@ -31,7 +31,7 @@ struct label_parts {
 /*! Any 2, 4, 8 … 256 points in label order.
  *
  * Points with a mean, such as those of on-off keying, [0, 1], are centred: samples have
- * zero mean, as a normalizer or an AC-coupled receiver leaves them.
+ * zero mean, as a normalizer or an AC-coupled receiver has them.
  *
  * As in GNU Radio, a label *is* its packed bits, most significant first, and the order of
  * the points carries the bit mapping. The named ones are Gray-coded: `pam4` is 0→-3,
@@ -62,7 +62,7 @@ public:
     unsigned bits_per_symbol() const { return d_bits; }  //!< log2 M
     //! Whether a point has an imaginary part.
     bool is_complex() const { return d_complex; }
-    //! Whether Q is sent half a symbol behind I, as "oqpsk" has it.
+    //! Whether Q is sent half a symbol after I, as "oqpsk" has it.
     bool is_offset() const { return d_named && d_name == "oqpsk"; }
     //! M points, centred; point l belongs to label l.
     const std::vector<std::complex<float>>& points() const { return d_points; }
@@ -88,7 +88,7 @@ public:
     bool is_binary() const { return size() == 2 || (d_complex && size() == 4); }
     label_parts parts() const;
 
-    /*! Label permutations under which the received signal looks the same: the rotations
+    /*! Label permutations under which the received signal is the same: the rotations
      * about the points' mean, identity first, by increasing angle. For PAM identity and
      * inversion, for QAM 0°, 90°, 180°, 270°. Entry [s][l] is the label of the point of l
      * after symmetry s. */

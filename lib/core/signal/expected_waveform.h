@@ -22,10 +22,10 @@ namespace gr::adann::core {
  * affine_reach(), scaled to unit power; plus a polynomial with memory of that affine part;
  * plus what a table holds for the pattern of the context() nearest labels: those of symbols
  * i - ⌊context/2⌋ … i - ⌊context/2⌋ + context - 1. For complex samples the affine part is
- * widely linear: it takes the points' real and imaginary parts apart, so that it has a
+ * widely linear: it takes the points' real and imaginary parts separately, so that it has a
  * sender's I/Q imbalance too.
  *
- * Source: a Wiener-Hammerstein model of the third degree, whose rest near the symbol is a
+ * Source: a Wiener-Hammerstein model of the third degree, whose remaining error near the symbol is a
  * look-up table, as in pattern-dependent predistortion; fit_waveform() learns it.
  */
 class expected_waveform
@@ -34,7 +34,7 @@ public:
     /*! All zero, to be set().
      * \param sps samples of a symbol, 1 to 64
      * \param complex whether the samples are
-     * \param affine_reach symbols on each side that the affine part looks at, 0 to
+     * \param affine_reach symbols on each side that the affine part depends on, 0 to
      * most_reach
      * \param context labels of a pattern; at most 2·affine_reach + 1, and at most
      * most_patterns patterns
@@ -66,7 +66,7 @@ public:
     bool is_complex() const { return d_complex; }     //!< of the samples
     std::size_t classes() const { return d_classes; } //!< M
     std::size_t affine_reach() const { return d_reach; }
-    //! Symbols that all of it looks at on each side.
+    //! Symbols on each side that it depends on, all parts.
     std::size_t reach() const { return d_reach + d_polynomial.reach(); }
     std::size_t context() const { return d_context; }
     std::size_t patterns() const { return d_shape.patterns; } //!< M^context
@@ -74,7 +74,7 @@ public:
     std::size_t stride() const { return d_shape.stride; }
     //! Rows of affine(): 1 + (2·affine_reach + 1)·(2 for a complex alphabet).
     std::size_t rows() const { return d_shape.rows; }
-    //! The rms that it leaves of each float, of symbols that it was not learnt from.
+    //! The rms residual of each float, of symbols that it was not learnt from.
     float noise() const { return d_noise; }
     //! The waveform of 4096 uniform labels, always the same ones: (4096, stride()).
     std::vector<float> drawn() const;
@@ -115,12 +115,12 @@ public:
     std::size_t pattern(const std::uint8_t* label) const;
 
     /*! The waveform of consecutive symbols. Allocates nothing.
-     * \param labels of the first of them; reach() more lie before it and behind the last
+     * \param labels of the first of them; reach() more lie before it and after the last
      * \param samples count · stride() floats */
     void expect(const std::uint8_t* labels, std::size_t count, float* samples) const;
 
     /*! The same of the affine part alone, of a waveform with a polynomial.
-     * \param labels of the first of them; affine_reach() more lie before and behind */
+     * \param labels of the first of them; affine_reach() more lie before and after */
     void
     expect_affine(const std::uint8_t* labels, std::size_t count, float* samples) const;
 
@@ -148,7 +148,7 @@ private:
     float d_noise = 0;
     std::vector<float> d_correlation;
     // What sum() adds up, in rows of stride() floats: for each pattern the affine part of
-    // its labels and the offset, with the table unless that comes behind a polynomial; and
+    // its labels and the offset, with the table unless that is added to a polynomial; and
     // for each symbol that is not in the pattern and each of its labels the affine part.
     std::vector<float> d_near, d_far;
 };

@@ -57,7 +57,7 @@ public:
         const auto found = sums().solve_for(some);
         const auto unknowns = static_cast<double>(some.size() * d_planes);
         const double variance =
-            found.left / std::max(1.0, values() - unknowns); // of what is left
+            found.left / std::max(1.0, values() - unknowns); // of the residual
         memory_polynomial polynomial(d_sps, d_planes == 2, memory);
         std::vector<float> coefficients(polynomial.coefficients().size());
         for (std::size_t k = 0; k < found.values.size(); ++k)

@@ -20,7 +20,7 @@ namespace {
 constexpr double least_gain = 3;
 // and a longer reach, which costs latency, if it does by this part.
 constexpr double least_gain_of_reach = 1e-2;
-// A polynomial is taken if it leaves so much less than a table alone.
+// A polynomial is taken if its residual is so much less than a table's alone.
 constexpr double least_gain_of_polynomial = 1e-2;
 
 // Labelled symbols, those of them whose samples and neighbours are known.
@@ -88,13 +88,13 @@ expected_waveform fit_affine(const constellation& symbols,
 struct pattern_table {
     unsigned context = 0;
     // Where each symbol is left out of its own table: the sum of the squares that it
-    // leaves, and of those of what the table says.
+    // has as a residual, and of those of what the table says.
     double error = std::numeric_limits<double>::infinity(), predicted = 0;
     std::vector<float> values;
 };
 
 /* Adds the N symbols of a pattern, of which the table without symbol i says p = (S -
- * r)/(N - 1 + k), and leaves r - p. */
+ * r)/(N - 1 + k), and its residual is r - p. */
 void add_left_out(
     pattern_table& total, double n, double squares, double square_of_sum, double k)
 {
@@ -104,7 +104,7 @@ void add_left_out(
         (1 + b) * (1 + b) * squares + (n * b - 2 * (1 + b)) * b * square_of_sum;
 }
 
-// \param rest what the affine part leaves of the samples
+// \param rest residual of the affine part
 pattern_table fit_table(const record& given,
                         const std::vector<float>& rest,
                         const expected_waveform& shape,
@@ -148,13 +148,13 @@ pattern_table fit_table(const record& given,
     return best;
 }
 
-// What a waveform leaves of the samples that are used.
+// The residual of a waveform, of the samples that are used.
 std::vector<float> what_is_left(const expected_waveform& waveform, const record& given)
 {
     const std::size_t stride = given.stride;
     std::vector<float> rest(given.used.size() * stride);
     for (std::size_t u = 0; u < given.used.size();) {
-        std::size_t n = 1; // one behind the other
+        std::size_t n = 1; // one after the other
         while (u + n < given.used.size() && given.used[u + n] == given.used[u] + n)
             ++n;
         waveform.expect(given.labels + given.used[u], n, &rest[u * stride]);
@@ -166,7 +166,7 @@ std::vector<float> what_is_left(const expected_waveform& waveform, const record&
     return rest;
 }
 
-// \param rest what `without`, a waveform without a table, leaves
+// \param rest residual of `without`, a waveform without a table
 pattern_table choose_table(const constellation& symbols,
                            const expected_waveform& without,
                            const record& given,
@@ -198,7 +198,7 @@ pattern_table choose_table(const constellation& symbols,
     return best;
 }
 
-// What the samples have in common with what the waveform leaves of them, over all pairs used.
+// The correlation of the samples with the waveform's residual, over all pairs used.
 std::vector<float> noise_correlation(const expected_waveform& fitted, const record& given)
 {
     const std::size_t planes = fitted.is_complex() ? 2 : 1, stride = given.stride;
@@ -219,7 +219,7 @@ std::vector<float> noise_correlation(const expected_waveform& fitted, const reco
     std::vector<float> found;
     for (std::size_t k = 0; k <= 2 * reach; ++k) {
         double re = 0, im = 0, pairs = 0;
-        const std::size_t later = k > reach ? k - reach : 0; // by which x is behind v
+        const std::size_t later = k > reach ? k - reach : 0; // by which x is later than v
         const std::size_t sooner = k < reach ? reach - k : 0;
         for (std::size_t i = sooner; i + later < n; ++i) {
             const std::size_t j = i + later - sooner;

@@ -24,13 +24,13 @@ namespace gr::adann::core {
 std::vector<std::uint8_t> frame_of(const std::vector<known_pattern>& patterns,
                                    std::size_t classes);
 
-/*! Finds a frame of known symbols that repeats, and tells each symbol's label from then on.
+/*! Finds a frame of known symbols that repeats, and gives each symbol's label from then on.
  *
  * Decisions are correlated with the frame's known points at each of its positions. Of n random
  * symbols that correlation C has |C|² / n distributed as exp(-x), for points and decisions of unit
  * power, so the largest one of T positions is accepted from x = ln T + 16 on, with an error probability
  * of exp(-16). It does not depend on the rotation. It is added up from frame to frame, `most_frames` at most. Once found, the known symbols
- * are correlated where they lie, and where that tells nothing twice in a row, it searches again.
+ * are correlated where they lie. Where that is below its threshold twice in a row, it searches again.
  * Decisions are random data elsewhere: an idle pattern that repeats with the frame may be taken for it.
  * Nothing is allocated after construction. */
 class known_frame

@@ -15,7 +15,7 @@ using linear::fit, linear::least_kurtosis;
 
 constexpr std::size_t most_windows = 16384;
 
-// Each sample of the symbol in the middle; of real points its I and Q apart.
+// Each sample of the symbol in the middle; of real points its I and Q separately.
 std::vector<std::size_t>
 starts_of(std::size_t dimension, std::size_t stride, bool is_complex)
 {

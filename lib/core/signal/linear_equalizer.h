@@ -31,19 +31,19 @@ class eye_closed : public std::runtime_error
     using std::runtime_error::runtime_error;
 };
 
-/*! An equalizer for symbols that nobody knows, which are uniform and independent; their
+/*! An equalizer for unknown symbols, which are uniform and independent; their
  * carrier is recovered, but for a constant phase, or is to be found.
  *
  * Super-exponential iterations bring the output's kurtosis to its extreme, the
- * constellation's; a blind phase search turns it, and 20 rounds of decisions and least
+ * constellation's; a blind phase search rotates it, and 20 rounds of decisions and least
  * squares follow. What cannot be known is not: a symmetry of the constellation, and a
  * whole delay. At most 16384 of the windows are used. An offset constellation is two real ones: the
- * taps of one part are those of the other, a quarter of a turn and half a symbol later, before
+ * taps of one part are those of the other, rotated by 90° and half a symbol later, before
  * decisions follow; which of the two is I cannot be known either.
  * \param window of the view's: which samples are the symbol's own
  * \param carrier of complex points, if given: what the power of the most extreme output
  * tells (track_power()), of view.count symbols. The equalizer is then one of windows that
- * are turned back by it.
+ * are rotated back by it.
  * \throws eye_closed if what it finds has less than half of the constellation's kurtosis
  * Source: Shalvi and Weinstein, "Super-exponential methods for blind deconvolution", IEEE
  * Trans. Inf. Theory, 1993; Pfau, Hoffmann and Noe, "Hardware-efficient coherent digital

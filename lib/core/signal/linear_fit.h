@@ -26,7 +26,7 @@ constexpr double still = 1e-5;         // relative: that no longer changes
 constexpr int rounds = 20;             // of decisions and least squares
 constexpr int phases = 64;             // tried within one symmetry of the constellation
 constexpr std::size_t turned = 4096;   // windows that the phase is found from
-constexpr double least_kurtosis = 0.5; // of the constellation's, that is believed
+constexpr double least_kurtosis = 0.5; // of the constellation's, that is accepted
 
 // T is what samples, taps and points are: double, or std::complex<double>. Only the
 // constructor, outputs() and made() allocate.
@@ -134,7 +134,7 @@ public:
             }
     }
 
-    // Turns the taps so that decisions are nearest.
+    // Rotates the taps so that decisions are nearest.
     void turn(std::size_t symmetries)
     {
         if constexpr (is_complex) {

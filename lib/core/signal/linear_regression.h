@@ -35,7 +35,7 @@ public:
     solution solve_for(const std::vector<std::size_t>& some) const;
     /*! The best values of all. Allocates nothing.
      * \param work (unknowns, unknowns) \param values (unknowns, outputs)
-     * \returns what that takes off squares(); NaN, and no values, where there are none */
+     * \returns by how much that lowers squares(); NaN, and no values, where there are none */
     double solve_all(std::vector<double>& work, std::vector<double>& values) const;
 
     void reset();

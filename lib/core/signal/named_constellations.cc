@@ -53,7 +53,7 @@ points cross(unsigned bits_of_q)
 
 struct polar_point {
     float radius;
-    int angle; // in 24ths of a turn, 15 degrees
+    int angle; // in units of 15 degrees
 };
 
 points rings(const std::vector<polar_point>& list)
@@ -97,7 +97,7 @@ points apsk16()
                    { r1, -9 } });
 }
 
-// Its outer ring has points at eighths of pi, which are no 24ths of a turn.
+// Its outer ring has points at eighths of pi, which are no multiples of 15 degrees.
 points apsk32()
 {
     constexpr float r1 = 1 / 5.27f, r2 = 2.84f / 5.27f, r3 = 1;

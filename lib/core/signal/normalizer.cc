@@ -15,7 +15,7 @@ constexpr float largest = std::numeric_limits<float>::max();
 constexpr double strays = 1.0 / 64; // of a block, at most; more of them are a new level
 constexpr double risen = 16;        // times the variance: 12 dB
 constexpr double fallen = 1.0 / 16; // of it
-constexpr double a_step = 1.0 / 4;  // loops behind follow it
+constexpr double a_step = 1.0 / 4;  // later loops follow it
 constexpr double a_pause = 1.0 / 8; // of the window, at most
 // Of a run's samples, beyond two deviations: no impulse lasts as long.
 constexpr double beyond_all = 0.75;

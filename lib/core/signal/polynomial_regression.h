@@ -14,7 +14,7 @@
 
 namespace gr::adann::core {
 
-//! Sums of what is left of samples, and the monomials of those expected that may explain it.
+//! Sums of the samples' residual, and of the monomials of the expected samples that are fitted to it.
 class polynomial_regression
 {
 public:

@@ -1,6 +1,6 @@
 /* -*- c++ -*- */
 /*
- * The power of a symbol that tells how its constellation is turned, whatever was sent.
+ * The power of a symbol that shows how its constellation is rotated, whatever was sent.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
@@ -14,7 +14,7 @@
 namespace gr::adann::core {
 
 /*! Of a sample x = ρ e^(iφ) of a constellation of M rotations: e^(iMφ) times the conjugate of
- * g(ρ) = E[e^(iMφ) | ρ], at a symbol error rate of 1/20. Its mean is turned by M times as
+ * g(ρ) = E[e^(iMφ) | ρ], at a symbol error rate of 1/20. Its mean is rotated by M times as
  * much as the constellation, and has the largest ratio to its deviation of all functions of ρ: rings that
  * tell little weigh little, and large noise no more than its amplitude tells.
  *

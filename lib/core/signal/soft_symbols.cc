@@ -28,7 +28,7 @@ soft_symbols::soft_symbols(const expected_waveform& waveform,
     for (std::size_t plane = 0; plane < d_planes; ++plane)
         for (std::size_t place = 2 * reach + 1;
              place-- > 0;) {                         // the latest looks back most
-            const bool turned = plane >= dimensions; // a real alphabet's, by a quarter
+            const bool turned = plane >= dimensions; // a real alphabet's, by 90°
             const float* const row =
                 &waveform
                      .affine()[(1 + place * dimensions + (turned ? 0 : plane)) * stride];

@@ -20,7 +20,7 @@ namespace gr::adann::core {
  *
  * The pulse is the waveform's affine part: what the symbol's point is multiplied with in the
  * samples of the symbols within reach. Least squares find the point, real or complex as the
- * samples are, that explains the rest best: interference is cancelled, nonlinear too, and
+ * samples are, with the smallest remaining error: interference is cancelled, nonlinear too, and
  * noise is matched filtered. So the cloud around a point has the modulation error ratio and
  * the EVM that a receiver without interference would have. A decision that is wrong lies at
  * the wrong point, and far off.
@@ -51,7 +51,7 @@ public:
     std::size_t
     take(const feature_view& windows, const std::uint8_t* labels, float* points);
 
-    /*! Hands out the points alone of the symbols that are left, behind which another stream
+    /*! Puts out the points alone of the symbols that are left, after which another stream
      * begins. \return how many of `room` were written; 0: all have been */
     std::size_t flush(float* points, std::size_t room);
     //! What comes next is another stream.
@@ -72,7 +72,7 @@ private:
     float d_inverse[2][2] = {}; // of the pulse's products
     std::vector<std::uint8_t> d_labels;
     std::vector<float> d_rest,
-        d_expected;            // (past + most, stride); samples behind those known
+        d_expected;            // (past + most, stride); samples after those known
     std::size_t d_taken = 0;   // of the stream
     std::size_t d_flushed = 0; // at its end
 };

@@ -32,7 +32,7 @@ struct word_kernels {
 
     /*! y = min(max(x · scale, -largest), largest), rounded to the nearest whole number,
      * halves away from zero; a NaN becomes 0. In words of four `offset` is added to it.
-     * \param n any; up to `lanes` - 1 values behind y[n - 1] are written too
+     * \param n any; up to `lanes` - 1 values after y[n - 1] are written too
      * \param scale a power of two
      * \param y int16_t, or uint8_t in words of four */
     void (*quantise)(

@@ -3,7 +3,7 @@
  * The inner loops of inference and training: one table of functions per instruction set.
  *
  * All of them work on a tile: `tile` neighbouring symbols, one row per feature or neuron.
- * A row is `tile` floats; where rows are not simply one behind the other, `row[i]` tells
+ * A row is `tile` floats; where rows are not simply one after the other, `row[i]` says
  * where row i starts. Every loop runs over symbols, so layer widths need not be multiples
  * of the vector's.
  *
@@ -62,7 +62,7 @@ struct dense_layer {
  *
  * \param common, biases of that sum
  * \param own what is added to it, two
- * \param rest `count` layers behind the first one, at least one
+ * \param rest `count` layers after the first one, at least one
  * \param columns of the tiles that are wanted; the others' labels and logits may be
  * anything
  * \param labels two tiles: the row of the largest logit; any row if one is NaN
@@ -78,7 +78,7 @@ using narrow_kernel = void(const weighted_rows& common,
 
 constexpr std::size_t most_sliding_rows = 4;
 
-//! How many outputs a layer may have, the last one aside.
+//! How many outputs a layer may have, except the last one.
 constexpr std::size_t narrowest = 2, widest_narrow = 10;
 
 struct kernels {
@@ -203,8 +203,8 @@ struct kernels {
     float (*dot)(const float* a, const float* b, std::size_t n);
 
     /*! Of the matrix of sums over n windows, Σ_{i < n} x[i + k] x[i + j] in row k and column j, the
-     * rows behind the first one, each of which follows from the one before it: the window's
-     * first sample leaves, the one behind it comes. Columns from `taps` on become zero.
+     * rows after the first one, each of which follows from the one before it: the window's
+     * first sample goes out, the one after its last comes in. Columns from `taps` on become zero.
      * \param x n + taps - 1 samples; `lanes` more can be read
      * \param matrix (taps, pitch), its first row known \param pitch a multiple of `lanes` */
     void (*covariance_rows)(const float* x,

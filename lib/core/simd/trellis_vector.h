@@ -61,7 +61,7 @@ inline ivec gather_bytes(ivec v, lane_list<byte...>)
 }
 #endif
 
-//! Writes the lanes' low bytes, one behind the other.
+//! Writes the lanes' low bytes, one after the other.
 inline void store_bytes(std::uint8_t* p, ivec v)
 {
 #if defined(__AVX2__) && !defined(__AVX512F__)
@@ -122,7 +122,7 @@ struct shared_terms {
 };
 
 /*! New states s … s + width - 1.
- * \param now now(number<b>) tells the metrics of their predecessors over branch b */
+ * \param now now(number<b>) gives the metrics of their predecessors over branch b */
 template <std::size_t M, std::size_t A, typename Now>
 inline vec new_states(const shared_terms<M, A>& shared,
                       std::size_t s,

@@ -53,7 +53,7 @@ template <std::size_t H>
 }
 
 // A layer with as many outputs as inputs: one half of them after the other, as not all
-// would fit beside the inputs.
+// would fit with the inputs.
 template <std::size_t H>
 [[gnu::always_inline]] inline void hidden_layer(const dense_layer& layer, vec (&x)[H][2])
 {

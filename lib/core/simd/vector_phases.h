@@ -45,7 +45,7 @@ split_vectors(const vec* in, vec* out, std::size_t step)
     }
 }
 
-// One vector of each of S phases, from S vectors that lie `step` floats apart.
+// One vector of each of S phases, from S vectors at a distance of `step` floats.
 template <std::size_t S>
 [[gnu::always_inline]] inline void
 split_block(const float* samples, std::size_t step, float* phases, std::size_t pitch)

@@ -22,7 +22,7 @@ void initialize(network& net, std::uint64_t seed);
 /*! Decisions and posteriors of a linear equalizer.
  *
  * Four neurons of each hidden layer, two for a real constellation, carry I, -I, Q and -Q of
- * its output y, of which ReLU leaves what is positive; the last layer has (2 Re(y p*) - |p|²) /
+ * its output y, of which ReLU passes what is positive; the last layer has (2 Re(y p*) - |p|²) /
  * error, the logarithms of Gaussian posteriors. The other neurons, which carry nothing yet,
  * start at 0.3 of the usual weights.
  * \param net of hidden layers that wide, and of the constellation's outputs

@@ -110,7 +110,7 @@ void soften(const std::uint8_t* labels,
         const float error_probability =
             std::isnan(error_probabilities[t]) ? others : error_probabilities[t];
         if (!(others > 0))
-            continue; // nobody tells which one it could be
+            continue; // the posteriors do not say which one it could be
         for (std::size_t k = 0; k < classes; ++k)
             error[k * tile + t] += k == labels[t]
                                        ? error_probability

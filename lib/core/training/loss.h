@@ -85,7 +85,7 @@ public:
      * \param given_labels batch.count labels for "supervised", or for "refined" those to
      * learn, if there are some; else not used. With "supervised" those that are not_known teach nothing
      * \param error_probabilities batch.count, that a given refined label is wrong, NaN where only the
-     * posteriors at v tell; or null: they are certain
+     * posteriors at v say; or null: they are certain
      * \param known null, or what each symbol is known to be, not_known where it is not: such a label is
      * certain, and weighs fully, whatever the loss
      * \param settings what the loss needs of sigma and epsilon is not `automatic`

@@ -58,7 +58,7 @@ public:
         d_kernels.add_noise(d_state, x, row, rows, scale, y);
     }
 
-    //! Writes n of them. Those left of the last 128 are thrown away.
+    //! Writes n of them. Unused ones of the last 128 are thrown away.
     void fill(float* out, std::size_t n);
 
     //! Starts over, as made with this seed.

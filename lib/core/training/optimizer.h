@@ -16,7 +16,7 @@
 
 namespace gr::adann::core {
 
-/*! Turns gradients into parameter changes, with the formulas and constants of
+/*! Makes parameter changes of gradients, with the formulas and constants of
  * torch.optim: momentum and nesterov 0.9; adagrad 1e-10; rmsprop smoothing 0.99, 1e-8;
  * adam 0.9, 0.999, 1e-8. */
 class optimizer

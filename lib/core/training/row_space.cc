@@ -62,7 +62,7 @@ void row_space::assign(const float* matrix)
             double whole = squares;
             for (std::size_t j = 0; j < k; ++j)
                 whole += std::pow(d_factor[k * d_rank_bound + j], 2);
-            // Of a dependent row nothing but rounding is left.
+            // The remainder of a dependent row is rounding.
             if (!(squares > 1e-12 * whole))
                 continue;
             const double length = std::sqrt(squares);

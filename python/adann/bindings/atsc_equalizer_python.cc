@@ -20,8 +20,8 @@ levels +-1 ... +-7 come out, a segment later. The taps start from the known symb
 segment and follow the signal.
 Message port status: a dictionary per field.
 
-past, future: samples before and behind its own that a symbol is estimated from, 8 to 128; a late
-  echo needs as many of the former as it is late, and some
+past, future: samples before and after its own that a symbol is estimated from, 8 to 128; a late
+  echo of n symbols needs past > n
 
 Raises ValueError naming the one that is out of range.)")
         .def(

@@ -22,7 +22,7 @@ packet_len, sample, frequency and noise.
 constellation: as core.constellation takes it. known_symbols: label of each symbol of a burst, 255
 where it is not known, 16 to 100000 of them, 10 known within 1024 at least. sps: samples of a symbol, 1
 to 16. complex: whether samples are; float ones take real points. start_tag: key of the tags at symbol tagged_symbol of each burst, as digital.corr_est_cc sets
-them. end_tag: key of the tags behind the last symbol; without one, all bursts have as many symbols.
+them. end_tag: key of the tags after the last symbol; without one, all bursts have as many symbols.
 length: symbols that the taps span, 1 to 32. carrier: largest offset, cycles a symbol, 0 to 0.25.
 Raises ValueError for a parameter out of range.)")
         .def(

@@ -18,7 +18,7 @@ void bind_carrier_recovery(py::module& m)
         R"(Removes a carrier's frequency offset and phase without a decision, whatever the channel.
 
 Input and output: complex samples of about unit power, sps (1 to 64) a symbol, symbol k's middle near
-sample k*sps, as behind clock recovery. constellation: as core.constellation takes it, of M = 2, 4 or
+sample k*sps, as after clock recovery. constellation: as core.constellation takes it, of M = 2, 4 or
 8 rotations. bandwidth: of the phase, relative to the symbol rate, above 0, below 0.5.
 
 The offset is the line of the symbols' M-th power, the peak of the periodogram of the latest 4096 (at

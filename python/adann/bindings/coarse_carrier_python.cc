@@ -22,7 +22,7 @@ recovery. roll_off: of root-raised-cosine pulses, 0.05 to 1.
 
 The spectrum of some 4096 latest symbols, at first of 512 to 1024, is fitted by a flat one and that of the
 pulses. The offset reaches 0.25 cycles a symbol either way, whatever the constellation, and is right to
-some 0.02; carrier_recovery finds the rest. Below 0.03 nothing is removed. The first one found is removed
+some 0.02; carrier_recovery removes the remainder. Below 0.03 nothing is removed. The first one found is removed
 at once; then the one in use follows by 2e-9 cycles a symbol in each symbol, and at once where the signal is
 farther than 0.08 from it. Raises ValueError for a parameter out of range.)")
         .def(py::init(&coarse_carrier::make), py::arg("sps"), py::arg("roll_off") = 0.35f)

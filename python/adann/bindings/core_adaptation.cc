@@ -132,7 +132,7 @@ whose weights decide. None while a pause goes on, or where 'supervised' has no k
             return events;
         },
         py::arg("path"),
-        R"(Learns once more from the batches that a rollback left in a file.
+        R"(Learns once more from the batches that a rollback wrote to a file.
 
 Returns a dictionary for each event, as learner.step() does, with learner.guard_estimates after the step.
 Raises ModelFileError.)");

@@ -124,7 +124,7 @@ Raises ValueError naming what is allowed.)")
         .def_property_readonly(
             "is_offset",
             &constellation::is_offset,
-            "Whether Q is sent half a symbol behind I, as \"oqpsk\" has it.")
+            "Whether Q is sent half a symbol after I, as in \"oqpsk\".")
         .def_property_readonly(
             "is_product",
             &constellation::is_product,

@@ -158,7 +158,7 @@ posteriors: whether push gets them, for the generalized mutual information.)")
 ones, (n, M). Returns how many it took: all, unless one stream is more than 65536 labels ahead of the other.)")
         .def("finish",
              &collecting_counter::finish,
-             "Both streams end here: counts what is left, into a last, shorter batch.")
+             "Both streams end here: counts what has not been counted, in a last, shorter batch.")
         .def("batches",
              &collecting_counter::batches,
              "The batches completed since the last call.")

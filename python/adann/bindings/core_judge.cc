@@ -103,7 +103,7 @@ follows the present signal. Raises ValueError naming the parameter that is out o
             py::arg("features"),
             py::arg("labels"),
             "Takes a batch of windows, float32 (batch, D), and brings the filter to it, as "
-            "labels uint8 (batch,) explain it.")
+            "by labels uint8 (batch,).")
         .def(
             "compare",
             [](judge& self, const labels_array& first, const labels_array& second) {
@@ -113,12 +113,12 @@ follows the present signal. Raises ValueError naming the parameter that is out o
             },
             py::arg("first"),
             py::arg("second"),
-            "How often each of two decisions of the batch, uint8 (batch,), explains the samples "
-            "better, where they differ: (first, second).")
+            "How often each of two decisions of the batch, uint8 (batch,), has the smaller residual "
+            "where they differ: (first, second).")
         .def_property_readonly(
             "noise",
             &waveform_judge::noise,
-            "The rms that the waveform left of a float of the latest batches.");
+            "The rms residual of a float, over the latest batches.");
 
     m.def(
         "refine_labels",

@@ -122,11 +122,11 @@ void bind_mimo(py::module& m)
                       "Of the taps in use, in symbols; 0: those of the start.")
         .def_readonly("residual",
                       &mimo_output_status::residual,
-                      "Mean square of what the expected waveform leaves of a filtered "
-                      "sample, predicted.")
-        .def_readonly("phase", &mimo_output_status::phase, "Taken out, in radians.")
+                      "Mean square residual of a filtered sample from the expected "
+                      "waveform, predicted.")
+        .def_readonly("phase", &mimo_output_status::phase, "Removed, in radians.")
         .def_readonly(
-            "frequency", &mimo_output_status::frequency, "Taken out, turns a symbol.")
+            "frequency", &mimo_output_status::frequency, "Removed, cycles per symbol.")
         .def_readonly("starts",
                       &mimo_output_status::starts,
                       "Times that a transmitter was found for it.");
@@ -137,10 +137,10 @@ void bind_mimo(py::module& m)
         py::arg("samples"),
         py::arg("sent"),
         py::arg("half_window"),
-        R"((turns a symbol, float32 phase of each of n symbols in radians) of a carrier, by known symbols.
+        R"((cycles per symbol, float32 phase of each of n symbols in radians) of a carrier, by known symbols.
 
-It is found behind any linear channel, up to 1/8 turns a symbol, and followed over 64 symbols; phases are none where
-they explain no more than a carrier that stands still. samples: complex64 (n + 2*half_window, samples of a symbol of all
+It is found after any linear channel, up to 1/8 cycle per symbol, and followed over 64 symbols; phases are none where
+they are no better than a constant phase. samples: complex64 (n + 2*half_window, samples of a symbol of all
 channels), those that each symbol owns, half_window more at each end. sent: complex64 (n,), the points; 0: not known.
 Raises ValueError if the shapes do not fit.)");
 

@@ -193,7 +193,7 @@ Raises ValueError for another.)")
         .def_property_readonly(
             "reach",
             &burst_equalizer::reach,
-            "Samples that it takes before the first symbol's and behind the last one's.")
+            "Samples that it takes before the first symbol's and after the last one's.")
         .def(
             "equalize",
             &equalize_burst,

@@ -99,7 +99,7 @@ void bind_training(py::module& m)
                 return numbers;
             },
             py::arg("count"),
-            "The next float32 (count,); those left of the last 128 are thrown away.");
+            "The next float32 (count,); unused ones of the last 128 are thrown away.");
 
     m.def(
         "loss_gradient",

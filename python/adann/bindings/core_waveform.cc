@@ -176,7 +176,7 @@ sample that is not usable are left out. Raises ValueError for too few symbols.)"
         .def_property_readonly("affine_reach", &expected_waveform::affine_reach)
         .def_property_readonly("reach",
                                &expected_waveform::reach,
-                               "Symbols on each side that all of it looks at.")
+                               "Symbols on each side that it depends on, all parts.")
         .def_property_readonly("context", &expected_waveform::context)
         .def_property_readonly(
             "noise",

@@ -117,13 +117,13 @@ void bind_equalizer(py::module& m)
             "without a filter.")
         .def_readonly("resets",
                       &front_filter_state::resets,
-                      "Times that it was worse than nothing, and started over.")
+                      "Times that the taps started over, or from a hypothesis.")
         .def_readonly("slips",
                       &front_filter_state::slips,
-                      "Cycle slips of the carrier that were seen, and undone.")
+                      "Cycle slips of the carrier that were detected and undone.")
         .def_readonly("frequency",
                       &front_filter_state::frequency,
-                      "Of the carrier that is taken out, turns a symbol.")
+                      "Of the carrier that is removed, cycles per symbol.")
         .def_readonly(
             "offset", &front_filter_state::offset, "That is added to float samples.")
         .def_readonly(
@@ -145,7 +145,7 @@ void bind_equalizer(py::module& m)
         .def_readonly(
             "level",
             &front_filter_state::level,
-            "Amplitude of the samples over the model's, where it is taken off; else 1.");
+            "Amplitude of the samples over the model's, where it is corrected; else 1.");
 
     py::class_<equalizer, gr::block, gr::basic_block, equalizer::sptr>(
         m,
@@ -155,15 +155,15 @@ void bind_equalizer(py::module& m)
 
 Input: samples as the model says (sample i*sps the middle of symbol i, zero mean, unit
 power), or feature vectors; optionally known labels at input 1, 255 where not known.
-Outputs: labels (byte), optionally their posteriors (M floats; refined ones with refined labels), the soft symbol (as received, with its noise, some
-ten symbols after the label; without an expected waveform the posterior mean), and the bit error rate estimated without labels (float), one value per batch.
-Message ports: status (a dictionary per step, live at most 20 a second, and change of state), control
-(freeze, resume, reset, (freeze . bool), (front_filter . bool), (learning_rate . x), (sigma . x),
-(epsilon . x), (loss . name), (save . path), (load . path), or a dictionary of these; a file that does not fit
-is refused with a warning, and changes nothing).
+Outputs: labels (byte); optionally their posteriors (M floats), the soft symbol (as received, with its
+noise; without an expected waveform the posterior mean), and the bit error rate estimated without labels
+(float), one value per batch. Message ports: status (a dictionary per step, live at most 20 a second, and
+per change of state), control (freeze, resume, reset, (freeze . bool), (front_filter . bool),
+(learning_rate . x), (sigma . x), (epsilon . x), (loss . name), (save . path), (load . path), or a
+dictionary of these; a file that does not fit is refused with a warning, and changes nothing).
 
 model: a core.model, or the path of a model file or of a checkpoint, from which the equalizer
-  continues; "" starts with nothing: see below
+  continues; "": it starts without a model, see below
 constellation, sps, half_window, complex: of the samples, without a model; a model has them
   itself, and complex that is another than the model's is refused. Constellations as
   core.constellation takes them; windows of at most 512 samples; default: complex
@@ -171,21 +171,20 @@ classes: how many posteriors are expected of a model; another number is refused
 Settings, by their names:)") +
          settings_doc<equalizer_settings>() + R"(
 
-Known symbols, at input 1 or in the patterns known_symbols, teach the front filter and the network as the
-truth with every loss, and undo a rotation, or a delay of up to four symbols; the loss 'supervised' teaches
-the network by these only. Labels come out as decided, known or not.
+Known symbols, at input 1 or in the patterns known_symbols, replace decisions where front filter and
+network learn, with every loss. They undo a rotation, or a delay of up to four symbols. With the loss
+'supervised' the network learns from these only. Labels come out as decided, known or not.
 
-A training sequence, which each burst begins with, needs a model with an expected waveform: from
-its front filter's taps, the carrier's phase and its frequency, up to 1/32 cycle per symbol, are found at
-once; 64 symbols are enough. If it is not where the tag is, nothing changes. Until the first burst,
-and between bursts unless after_burst is 'keep', nothing is learnt.
+A training sequence, which each burst begins with, needs a model with an expected waveform. From the
+sequence the front filter's taps, the carrier's phase and its frequency, up to 1/32 cycle per symbol, are
+found at once; 64 symbols are enough. If it is not where the tag is, nothing changes. Until the first
+burst, and between bursts unless after_burst is 'keep', nothing is learnt.
 
-Without a model the sample in the middle decides 4096 symbols, then a linear equalizer that was
-fitted to them blindly, and from 32768 symbols on a network that was trained on those decisions in
-the adapter thread, or that linear equalizer again where its decisions explain the samples better;
-both adapt from there. Symbols have to be random and their carrier recovered. Labels are right up to a symmetry of
-the constellation and a whole delay. Each stage is a status event, 'start'. If the file `checkpoint`
-is there already, it goes on from that.
+Without a model a slicer decides 4096 symbols, then a linear equalizer that was fitted to them blindly.
+From 32768 symbols on a network decides that was trained on those decisions, or the linear equalizer
+where its residual is smaller; both adapt from there. Symbols have to be random and their carrier
+recovered. Labels are right up to a symmetry of the constellation and a delay by whole symbols. Each
+stage is a status event, 'start'. If the file `checkpoint` exists, the equalizer continues from it.
 
 Raises ValueError naming the parameter that is out of range, core.ModelFileError (a
 ValueError) if the model file cannot be read.)")
@@ -218,7 +217,7 @@ ValueError) if the model file cannot be read.)")
             "set_loss",
             &equalizer::set_loss,
             py::arg("loss"),
-            "Learns by another loss; 'supervised' takes no other's place, nor another its.")
+            "Learns by another loss. To or from 'supervised' is refused.")
         .def("set_frozen",
              &equalizer::set_frozen,
              py::arg("frozen"),
@@ -226,12 +225,12 @@ ValueError) if the model file cannot be read.)")
         .def("set_front_filter",
              &equalizer::set_front_filter,
              py::arg("follows"),
-             "Has the front filter follow (True, as at first), or do nothing.")
+             "Has the front filter follow (True, as at first), or pass samples unchanged.")
         .def("steps", &equalizer::steps, "Batches that the adapter has taken.")
         .def("updates", &equalizer::updates, "Batches that changed the weights.")
         .def("rejected",
              &equalizer::rejected,
-             "Batches that did not: unusable, or taken while adaptation was paused.")
+             "Batches that did not: not usable, or in a pause.")
         .def("dropped", &equalizer::dropped, "Batches that found the adapter busy.")
         .def("queued", &equalizer::queued, "Batches that wait for the adapter now.")
         .def("rollbacks",
@@ -239,7 +238,7 @@ ValueError) if the model file cannot be read.)")
              "Times that training started over from better weights.")
         .def("estimated_ber",
              &equalizer::estimated_ber,
-             "Of the network in use, a ber_estimate; nan without guard.")
+             "Of the labels that come out, a ber_estimate; nan without guard.")
         .def("estimated_bit_error_rate",
              &equalizer::estimated_bit_error_rate,
              "The same, its rate alone; nan: not known.")
@@ -267,7 +266,7 @@ ValueError) if the model file cannot be read.)")
             "nan before the first one.")
         .def("frequency",
              &equalizer::frequency,
-             "Of the carrier that the front filter takes out, turns a symbol.")
+             "Of the carrier that the front filter removes, cycles per symbol.")
         .def(
             "front_filter",
             &equalizer::front_filter,

@@ -19,12 +19,12 @@ void bind_soft_bits(py::module& m)
         R"(Soft bits for a FEC decoder: M posteriors in, log2(M) soft bits out, floats or int8.
 
 They are log-likelihood ratios ln(P(1)/P(0)) with the sign, item, scale and limit that the
-decoder takes: the convention, a name of core.soft_bit_conventions (core.soft_bit_decoders
-tells whose) or a core.soft_bit_convention. Before GNU Radio 3.10.8 fec.ldpc_decoder
+decoder takes: the convention, a name of core.soft_bit_conventions (core.soft_bit_decoders says
+whose) or a core.soft_bit_convention. Before GNU Radio 3.10.8 fec.ldpc_decoder
 takes 'gnuradio' with sigma = 1.
 
 Order: the bits of a label, most significant first, and the symbols as they come; what the
-sender interleaves is deinterleaved behind this block.
+sender interleaves is deinterleaved after this block.
 
 constellation: its size (M), a power of two from 2 to 256, or what core.constellation takes.
 Raises ValueError for another.)")
