@@ -144,10 +144,9 @@ equalizer_impl::equalizer_impl(const core::model& model,
     }
     if (settings.mode != adaptation_mode::off && settings.balance > 0 &&
         !model.symbols.parts().count)
-        d_logger->info(
-            "pattern balance is left out for {}: it has no levels of I and Q by "
-            "which patterns could be counted",
-            model.symbols.name());
+        d_logger->info("no pattern balance for {}: it has no levels of I and Q by "
+                       "which patterns could be counted",
+                       model.symbols.name());
     // The buffer before this block is sized by its output multiple: long enough that the
     // scheduler's work per call does not count. start() then allows any number of
     // symbols.

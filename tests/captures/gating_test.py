@@ -95,7 +95,7 @@ def test_bursts_are_noted_in_a_capture(tmp_path):
     assert read_capture(tmp_path / "a").bursts == there
     part = cut(read_capture(tmp_path / "a"), 3, 9, 4)
     assert part.samples.size == 36 and part.bursts == [Burst(0, 18, 12.5), Burst(28, 8)]
-    with pytest.raises(ValueError, match="no burst is left"):
+    with pytest.raises(ValueError, match="no burst lies"):
         cut(read_capture(tmp_path / "a"), 0, 2, 4)
     write_capture(tmp_path / "b", np.ones(50, np.float32), bursts=[Burst(10, 41)])
     with pytest.raises(ValueError, match="burst 0 lies at 10 to 51, allowed: within the 50 samples"):

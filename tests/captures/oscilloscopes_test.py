@@ -414,7 +414,7 @@ BAD_FILES = {
     "a .npy of three dimensions": (lambda t: [npy(t / "a.npy", np.zeros((2, 2, 2)))],
                                    r"shape \(2, 2, 2\), allowed: numbers in one or two"),
     "no samples": (lambda t: [npy(t / "a.npy", np.zeros(0))], "a.npy: no samples"),
-    "a cut .wav": (lambda t: [cut(wav(t / "a.wav"), 30)], "a.wav: .*; of raw numbers tell the type"),
+    "a cut .wav": (lambda t: [cut(wav(t / "a.wav"), 30)], "a.wav: .*; for raw numbers give the type"),
     "a cut .mat": (lambda t: [cut(mat(t / "a.mat", rx=VOLTS[0]), 900)], "a.mat: "),
     "a .mat without numbers": (lambda t: [mat(t / "a.mat", rx="text")], "a.mat: no samples"),
     "a cut .h5": (lambda t: [cut(h5(t / "a.h5", VOLTS[0]), 900)], "a.h5: "),

@@ -172,7 +172,7 @@ def test_a_model_goes_to_the_reader_of_a_fifo(tmp_path, model):
                 core.save_model(tmp_path / "fifo", model)
                 break
     assert read == [model.to_bytes()]
-    with pytest.raises(ValueError, match="fifo: cannot be written: nobody reads from it"):
+    with pytest.raises(ValueError, match="fifo: cannot be written: no process reads from it"):
         core.save_model(tmp_path / "fifo", model)
     assert stat.S_ISFIFO(os.stat(tmp_path / "fifo").st_mode)
 

@@ -71,7 +71,7 @@ M = ("a/a.sigmf-meta", meta())
 REFUSED_ARCHIVES = {
     "two recordings": ([M, ("a/a.sigmf-data", DATA), ("a/b.sigmf-meta", meta()), ("a/b.sigmf-data", DATA)],
                        "2 recordings in the archive, allowed: 1; unpacked by tar xf"),
-    "samples elsewhere in it": ([M, ("b/a.sigmf-data", DATA)], "no a.sigmf-data in the archive beside a.sigmf-meta"),
+    "samples elsewhere in it": ([M, ("b/a.sigmf-data", DATA)], "no a.sigmf-data in the archive next to a.sigmf-meta"),
     "no metadata": ([("a/a.sigmf-data", DATA)], "0 recordings in the archive"),
     "metadata that are none": ([("a.sigmf-meta", b"{"), ("a.sigmf-data", DATA)], "not JSON"),
     "another hash": ([("a.sigmf-meta", meta(sha512="0" * 128)), ("a.sigmf-data", DATA)], "has changed"),
@@ -136,7 +136,7 @@ def test_a_header_before_samples_of_another_format_is_left_out(tmp_path):
 
 @pytest.mark.parametrize("name", ["../a.dat", "/etc/passwd", "b/a.dat", "..", "", ".", "a\0b", 7, None])
 def test_a_dataset_that_is_not_beside_it_is_not_opened(tmp_path, name):
-    with pytest.raises(ValueError, match="core:dataset is .*, allowed: the name of a file beside the .sigmf-meta"):
+    with pytest.raises(ValueError, match="core:dataset is .*, allowed: the name of a file next to the .sigmf-meta"):
         read_capture(pair(tmp_path, meta(dataset=name)))
 
 

@@ -62,7 +62,7 @@ READ = {
     "chunks around": riff(I16, between=LIST, behind=LIST + b"id3 " + struct.pack("<I", 10) + b"ID3\3\0\0\0\0\0\0"),
     "a few zeros behind": riff(I16) + bytes(32),
 }
-NO_LENGTH = "its header tells no length of samples"
+NO_LENGTH = "its header gives no length of samples"
 NOTED = {
     "killed": (riff(I16, 0), NO_LENGTH),
     "killed, a chunk before": (riff(I16, 0, between=LIST), NO_LENGTH),
@@ -70,7 +70,7 @@ NOTED = {
     "killed, float64": (riff(stored("<f8"), 0, kind(3, 64)), NO_LENGTH),
     "killed, big-endian": (riff(stored(">i2"), 0, magic=b"RIFX", order=">", fmt=kind(order=">")), NO_LENGTH),
     "killed, RF64": (riff(I16, UNSET, magic=b"RF64", between=ds64(0)), NO_LENGTH),
-    "killed behind a save": (riff(I16, WHOLE // 4), f"its header tells {WHOLE // 4} bytes of samples, all {WHOLE}"),
+    "killed behind a save": (riff(I16, WHOLE // 4), f"its header gives {WHOLE // 4} bytes of samples, all {WHOLE}"),
     "a stream": (riff(I16, UNSET), NO_LENGTH),
     "a stream of SoX": (riff(I16, 0x7FFFF000), NO_LENGTH),
     "a stream with a chunk": (riff(I16, UNSET, between=LIST), NO_LENGTH),
@@ -110,7 +110,7 @@ def test_eight_bits_of_a_killed_recorder_are_read(tmp_path):
 
 
 def test_a_truncated_file_is_read_to_its_last_whole_sample_and_noted(tmp_path):
-    with pytest.warns(CaptureWarning, match="its header tells 4004 bytes of samples, all 1999 up to its end are taken, "
+    with pytest.warns(CaptureWarning, match="its header gives 4004 bytes of samples, all 1999 up to its end are taken, "
                                             "499 samples of each channel"):
         right(read(tmp_path, riff(I16)[:44 + 1999]), 499)
 
@@ -118,7 +118,7 @@ def test_a_truncated_file_is_read_to_its_last_whole_sample_and_noted(tmp_path):
 @pytest.mark.parametrize("content, said", [
     (riff(b""), "no samples"), (b"RIFFabcd" + bytes(40), "type, as --type ci16 --sample-rate 48000"),
     (riff(I16)[:40], "type, as --type ci16"), (riff(I16, fmt=kind(7777)), "type, as --type ci16"),
-    (b"ID3\3" + bytes(200), "not a .wav; of raw numbers tell the type"), (b"OggS" + bytes(200), "not a .wav")])
+    (b"ID3\3" + bytes(200), "not a .wav; for raw numbers give the type"), (b"OggS" + bytes(200), "not a .wav")])
 def test_what_is_no_samples_is_refused(tmp_path, content, said):
     with pytest.raises(ValueError, match=f"a.wav: .*{said}") as error:
         read(tmp_path, content)
@@ -144,5 +144,5 @@ def test_the_command_line_tells_a_note_in_a_line(tmp_path):
     result = CliRunner(mix_stderr=False).invoke(main, [
         "import", str(tmp_path / "a.wav"), "--channel", "1,2", "-o", str(tmp_path / "a")])
     assert result.exit_code == 0 and "1001 complex samples at 48000 per second" in result.stdout
-    assert result.stderr == (f"adann: note: {tmp_path}/a.wav: its header tells no length of samples, all {WHOLE} up to "
+    assert result.stderr == (f"adann: note: {tmp_path}/a.wav: its header gives no length of samples, all {WHOLE} up to "
                              "its end are taken, 1001 samples of each channel\n")

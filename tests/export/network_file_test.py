@@ -172,7 +172,7 @@ def test_shapes_that_keep_the_windows_are_passed_over(module, windows, tmp_path,
 @pytest.mark.parametrize("case, said", [
     ("no Relu", "no Relu before Gemm"), ("Sigmoid", "Sigmoid r0, allowed: Gemm, MatMul, Add, Relu, Softmax"),
     ("residual", "Add sum is not part of a chain"), ("computed", "RandomNormal w1 is not part of a chain"),
-    ("scaled", "is scaled"), ("behind", "behind a Softmax"), ("infinite", "not finite"),
+    ("scaled", "is scaled"), ("behind", "after a Softmax"), ("infinite", "not finite"),
     ("huge", "not finite as float32"), ("domain", "Gemm l0 is of the domain 'com.example', allowed: ONNX's own"),
     ("twice itself", "Add y is not part of a chain"), ("own bias", "Gemm l0 is not part of a chain"),
     ("swapped", "Gemm l0, allowed: what comes, times constant weights"),

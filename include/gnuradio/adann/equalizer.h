@@ -18,7 +18,8 @@ namespace gr::adann {
 
 //! What the front filter of an equalizer is doing.
 struct front_filter_state {
-    std::vector<std::complex<float>> taps; //!< the earliest sample's first; none without a filter
+    std::vector<std::complex<float>>
+        taps; //!< the earliest sample's first; none without a filter
     std::string
         state; //!< following, doubtful (after a loss), lost or trained (in a burst)
     std::size_t memory;   //!< forgetting time constant, symbols; 0: the identity
@@ -33,7 +34,8 @@ struct front_filter_state {
     float echo;           //!< its amplitude
     float tone_frequency; //!< of an interfering tone that is removed, cycles per symbol
     float tone;           //!< its amplitude; 0: none
-    float level; //!< amplitude of the samples over the model's, where it is corrected; else 1
+    float
+        level; //!< amplitude of the samples over the model's, where it is corrected; else 1
 };
 
 //! A bit error rate that is estimated without labels.
@@ -227,9 +229,10 @@ public:
     virtual std::uint64_t steps() const = 0; //!< batches that the adapter has taken
     virtual std::uint64_t
     updates() const = 0; //!< of them, those that changed the weights
-    virtual std::uint64_t rejected() const = 0; //!< of them, the others: not usable, or in a pause
-    virtual std::uint64_t dropped() const = 0;  //!< batches that found the adapter busy
-    virtual std::uint64_t queued() const = 0;   //!< batches that wait for the adapter now
+    virtual std::uint64_t
+    rejected() const = 0; //!< of them, the others: not usable, or in a pause
+    virtual std::uint64_t dropped() const = 0; //!< batches that found the adapter busy
+    virtual std::uint64_t queued() const = 0;  //!< batches that wait for the adapter now
     //! Times that training started over from better weights.
     virtual std::uint64_t rollbacks() const = 0;
     //! Of the labels at output 0; not known without guard, and before the first 4096 symbols.

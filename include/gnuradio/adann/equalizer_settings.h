@@ -254,10 +254,11 @@ struct adaptation_settings : learner_settings {
             "waveform, 41 symbols and twice its reach later; while that residual is too "
             "large, the network's; network: always the network's, at once.");
         learner_settings::visit(self, visit);
-        visit("checkpoint",
-              self.checkpoint,
-              "File to which the state is written at intervals and at the end, in a folder "
-              "that exists; empty for none.");
+        visit(
+            "checkpoint",
+            self.checkpoint,
+            "File to which the state is written at intervals and at the end, in a folder "
+            "that exists; empty for none.");
         visit("checkpoint_interval",
               self.checkpoint_interval,
               std::size_t{ 0 },
@@ -297,21 +298,19 @@ struct equalizer_settings : adaptation_settings {
               self.training_start_tag,
               "Key of the tag at the first symbol of a training sequence, as digital's "
               "corr_est sets it.");
-        visit(
-            "burst_end_tag",
-            self.burst_end_tag,
-            "Key of the tag at the first symbol after a burst, such as the Power "
-            "Squelch's squelch_eob; empty: a burst lasts until the next one.");
+        visit("burst_end_tag",
+              self.burst_end_tag,
+              "Key of the tag at the first symbol after a burst, such as the Power "
+              "Squelch's squelch_eob; empty: a burst lasts until the next one.");
         visit("after_burst",
               self.after_burst,
               "Between bursts, freeze: nothing is learnt, the front filter stays; reset: "
               "it becomes the identity; keep: learning goes on.");
-        visit(
-            "soft_symbol",
-            self.soft_symbol,
-            "received: the decided point plus the residual from the model's expected "
-            "waveform, projected on the symbol's pulse; mean: the posterior mean, as "
-            "without such a waveform.");
+        visit("soft_symbol",
+              self.soft_symbol,
+              "received: the decided point plus the residual from the model's expected "
+              "waveform, projected on the symbol's pulse; mean: the posterior mean, as "
+              "without such a waveform.");
     }
 };
 

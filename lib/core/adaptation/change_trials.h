@@ -1,6 +1,6 @@
 /* -*- c++ -*- */
 /*
- * What tries of a change of a label have shown: how far the affine part tells its gain.
+ * What trials of a change of a label have shown: how well the affine part predicts its gain.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
@@ -17,7 +17,7 @@ namespace gr::adann::core {
  *
  * Where that part is right the gain is 2 match - 1. Where a nonlinearity makes a change smaller, or
  * gives it another shape, the match at a given gain is another one, and it scatters. The regression
- * of match on gain tells both, and does so whichever label is right: noise across the change moves
+ * of match on gain gives both, and does so whichever label is right: noise across the change moves
  * the match alike. Samples are tries of symbols drawn without regard to their match. */
 struct change_trials {
     //! As if so many tries had found the affine part to be right.

@@ -17,7 +17,7 @@
 
 namespace gr::adann::core {
 
-//! What packets tell of the decisions.
+//! What packets show of the decisions.
 struct packet_count {
     std::uint64_t packets = 0, bits = 0, errors = 0; //!< errors: wrong bits
     double ber() const                               //!< NaN before the first one

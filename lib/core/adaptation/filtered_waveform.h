@@ -1,6 +1,6 @@
 /* -*- c++ -*- */
 /*
- * How far the filter behind an expected waveform reaches.
+ * How far the filter after an expected waveform reaches.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
@@ -10,7 +10,7 @@
 
 namespace gr::adann::core {
 
-//! Symbols on each side that the filter looks at.
+//! Symbols on each side that the filter spans.
 inline constexpr std::size_t filter_reach = 3;
 
 } // namespace gr::adann::core

@@ -46,8 +46,8 @@ public:
     static const char* name(candidate which);
 
     /*! \param initial the offline network, its error rate and its temperatures
-     * \param scrambled whether the data is random: without that, patterns tell nothing
-     * \param seed of where it looks
+     * \param scrambled whether the data is random: without that, patterns are no evidence
+     * \param seed of the random samples
      * \param batch what judge() will see at once, for a waveform_judge of the model's
      * expected waveform; 0 for none */
     guard(const model& initial,

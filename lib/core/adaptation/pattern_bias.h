@@ -1,6 +1,6 @@
 /* -*- c++ -*- */
 /*
- * Whether what is left of symbols is noise.
+ * Whether the residual of symbols is noise.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later
  */

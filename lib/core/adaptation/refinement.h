@@ -40,17 +40,18 @@ struct refinement {
     static constexpr std::size_t most_others = constellation::most_neighbours;
     //! Copies it; the table only where waveform_number differs, and so allocates nothing.
     void assign(const refinement& other);
-    //! Symbols that whitening looks back.
+    //! Symbols before each one from which whitening predicts.
     static constexpr std::size_t predicted_from = 3;
 
     bool known = false;       //!< else labels stay as they are
     std::uint64_t number = 0; //!< another one when the filters are
-    //! (2 filter_reach sps + 1) of the filter behind the waveform; then its offset, in units of the samples.
+    //! (2 filter_reach sps + 1) of the filter after the waveform; then its offset, in units of the samples.
     std::vector<std::complex<float>> taps;
     //! (predicted_from sps + 1): factors of a sample of the residual, of the one before, and so on; the
     //! first is 1.
     std::vector<std::complex<float>> whitening;
-    float power = 0; //!< mean square of the whitened floats that refined labels leave
+    float power =
+        0; //!< mean square of the whitened residual of refined labels, per float
     //! Mean square along a symbol's response, which is all that noise can change a decision by.
     float power_along = 0;
     //! Weights of the estimate of a carrier's residual phase, -1 to 1 (residual_phase_filter).

@@ -19,16 +19,16 @@
 
 namespace gr::adann::core {
 
-/*! Compares decisions of the same samples where they differ: which leave less between the
+/*! Compares decisions of the same samples where they differ: which have the smaller residual between the
  * samples and the waveform that is expected of them?
  *
  * The waveform is the model's, sent through a filter of three symbols on each side with
  * an offset, which follows the present signal: exponentially windowed least squares to
  * the decisions of the network in use, or to better labels (relearn()), of 2048 symbols, with a
  * ridge towards doing nothing. The waveform follows, too, slowly (following_waveform). Differences that are
- * less than nine symbols apart are one: they get one vote, by the squared residual over
+ * less than nine symbols from one another are one: they get one vote, by the squared residual over
  * them and four symbols on each side. It does not matter what the data's statistics are.
- * When twice the squared residual of before is left of a batch, the signal has changed:
+ * When a batch has more than twice the squared residual of before, the signal has changed:
  * the filter starts over, and 2048 symbols pass before the next vote.
  *
  * Nothing is allocated after construction.

@@ -39,7 +39,7 @@ double evidence(std::uint64_t matches, std::uint64_t n, double chance);
  * probability below `false_alarm` on streams that have nothing to do with each other. The
  * agreement by chance is that of the very labels compared, randomly paired, so that
  * constant or unevenly used labels are not taken for an alignment. One of the streams must
-* be random (scrambled data): two different repeating patterns do not. Of alignments
+ * be random (scrambled data): two different repeating patterns do not. Of alignments
  * that explain the labels equally well (a short repeating pattern) the one nearest to the
  * centre wins.
  */

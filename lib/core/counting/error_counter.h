@@ -66,7 +66,7 @@ struct batch_result {
  * in which the agreement may have ended, is counted, nor what follows until an alignment
  * is found. Errors are counted exactly if there are 4096 symbols or more between slips.
  *
-* **Unlocked**, it searches with 2048 labels and then 8192; if that fails, further on: 8192
+ * **Unlocked**, it searches with 2048 labels and then 8192; if that fails, further on: 8192
  * labels later, then 16384 and so on to 131072, which bounds the work. What it has passed
  * is not counted. The longest window sees agreement some 0.05 (pam2: 0.07) above chance;
  * to stay locked it takes about 0.1.

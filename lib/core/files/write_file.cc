@@ -69,7 +69,7 @@ void write_into(const std::string& path, const std::string& bytes)
     const descriptor file(
         open(path.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
     if (file < 0 && errno == ENXIO)
-        throw std::runtime_error("nobody reads from it");
+        throw std::runtime_error("no process reads from it");
     if (file < 0)
         refuse(errno);
     write_all(file, bytes);

@@ -27,7 +27,7 @@ namespace gr::adann::core {
  * so that a branch costs one multiplication (two for complex alphabets), whatever sps is,
  * and only tables over the states are needed, not over the M times as many branches. The
  * last term is added where the symbol is still in the state: a path metric here contains
-* pending(state), to be subtracted when states are compared.
+ * pending(state), to be subtracted when states are compared.
  */
 class trellis
 {

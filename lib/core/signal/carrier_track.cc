@@ -21,13 +21,14 @@ constexpr std::size_t highest = 8;    // power whose line noise does not bury
 constexpr std::size_t of_power = 128, of_known = 64; // symbols whose mean gives the phase
 constexpr std::size_t group = 4;                     // known symbols, likewise
 constexpr std::size_t most =
-    64 * stretch;                      // symbols that frequency and taps are found from
-constexpr double ridge = 1e-3;         // of the mean power
-constexpr double clear = 3;            // standard errors
-constexpr float largest = 10;          // symbol, of unit power, that is no impulse
-constexpr std::size_t parts = 8;       // of symbols of which one phase holds
-constexpr double of_one_phase = 0.9;   // of the parts' sums
-constexpr double beyond_aligned = 2.5; // times the mean of random phases that were tracked
+    64 * stretch;                    // symbols that frequency and taps are found from
+constexpr double ridge = 1e-3;       // of the mean power
+constexpr double clear = 3;          // standard errors
+constexpr float largest = 10;        // symbol, of unit power, that is no impulse
+constexpr std::size_t parts = 8;     // of symbols of which one phase holds
+constexpr double of_one_phase = 0.9; // of the parts' sums
+constexpr double beyond_aligned =
+    2.5; // times the mean of random phases that were tracked
 
 /* The frequency, in cycles a step, of the line that rows of `inputs` numbers have in common:
  * the phases may differ between inputs, and between stretches. */

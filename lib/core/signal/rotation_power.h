@@ -16,7 +16,7 @@ namespace gr::adann::core {
 /*! Of a sample x = ρ e^(iφ) of a constellation of M rotations: e^(iMφ) times the conjugate of
  * g(ρ) = E[e^(iMφ) | ρ], at a symbol error rate of 1/20. Its mean is rotated by M times as
  * much as the constellation, and has the largest ratio to its deviation of all functions of ρ: rings that
- * tell little weigh little, and large noise no more than its amplitude tells.
+ * say little weigh little, and large noise no more than its amplitude says.
  *
  * Source: Wang, Serpedin, Ciblat, "Optimal blind nonlinear least-squares carrier phase and frequency offset
  * estimation for general QAM modulations", IEEE Trans. Wireless Commun. 2, 2003. */

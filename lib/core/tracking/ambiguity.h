@@ -1,6 +1,6 @@
 /* -*- c++ -*- */
 /*
- * Whether a receiver's symbols are rotated or late, as known ones tell.
+ * Whether a receiver's symbols are rotated or late, as known ones show.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
@@ -23,7 +23,7 @@ namespace gr::adann::core {
  * constant, and one of random data log p(z) = -|z|² / (1 + v) - log(1 + v). One in ten may be known
  * wrongly, so L(z, P) = log(0.9 p(z | P) / p(z) + 0.1) is what speaks for P. For a displacement speaks
  * that the symbol `later` is P, turned, L(z', P'), and that this one is not, -L(z, P); two at most. A
- * sum never falls below zero; it tells once it is `sure`, on average after more than e^sure known
+ * sum never falls below zero; it decides once it is `sure`, on average after more than e^sure known
  * symbols where it is wrong. The variance v is what is known less what was estimated, over the latest
  * `memory` known symbols.
  *

@@ -31,12 +31,12 @@ class carrier_line
 {
 public:
     static constexpr std::size_t symbols = 1024;
-    static constexpr double fastest = 0.0125; //!< turns of the carrier a symbol
+    static constexpr double fastest = 0.0125; //!< cycles of the carrier per symbol
     static constexpr std::size_t highest = 8; //!< power whose line noise does not bury
 
     //! What is found: at the middle of the latest symbol that was taken.
     struct line {
-        double frequency; //!< turns a symbol
+        double frequency; //!< cycles per symbol
         double phase;     //!< radians, up to 2π/M
         //! The line over what its eighths have, each at a phase of its own, without the noise of both: near 1
         //! of a steady carrier, less under phase noise.

@@ -1,6 +1,6 @@
 /* -*- c++ -*- */
 /*
- * Delay and rotation: what the samples of a stream alone do not tell of its labels.
+ * Delay and rotation: what the samples of a stream alone do not show of its labels.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later
  */

@@ -26,7 +26,7 @@ namespace gr::adann::core {
 
 struct front_filter_settings {
     unsigned length = 12; //!< symbols that the taps span, 1 to 64
-    //! Symbols that least squares look back, increasing, 64 to 10^7; 1 to 8 of them.
+    //! Forgetting time constants, symbols, increasing, 64 to 10^7; 1 to 8 of them.
     std::vector<std::size_t> memories = usual_memories;
 
     //! \throws std::invalid_argument naming the setting that is out of range
@@ -51,14 +51,14 @@ constexpr std::array<word<tracking_state>, 4> words(tracking_state)
 //! What a front filter is doing.
 struct front_filter_status {
     tracking_state state = tracking_state::following;
-    std::size_t memory = 0; //!< of the taps in use, in symbols; 0: they do nothing
+    std::size_t memory = 0; //!< of the taps in use, symbols; 0: the identity
     /*! Mean square residual of a filtered sample relative to the power of the expected waveform,
      * predicted, of the latest few blocks. NaN before the first block. */
     float residual = std::numeric_limits<float>::quiet_NaN();
     std::uint64_t resets = 0; //!< times that it started over
     std::uint64_t slips = 0;  //!< cycle slips of the carrier that were seen, and undone
     float phase = 0;          //!< that is taken out of complex samples, radians
-    float frequency = 0;      //!< that it turns with, turns a symbol
+    float frequency = 0;      //!< of that phase, cycles per symbol
     std::uint64_t bursts = 0; //!< training sequences that it took its taps from
     float offset = 0;         //!< that it adds to float samples
     std::complex<float> image = 0;   //!< of complex samples, relative to them
@@ -94,7 +94,7 @@ struct front_filter_status {
  * filter that is lost, or of a burst, count as sure.
  *
  * A recovery (recovery.h) supervises all that. While the stream is lost, the decisions are those of
- * the samples as they came in, as if there were no filter; behind it, it goes on learning from its
+ * the samples as they came in, as if there were no filter; it goes on learning from its
  * own ones.
  *
  * A training sequence, train(), sets taps and carrier at once (acquisition.h), whatever they
@@ -157,7 +157,7 @@ public:
     /*! Takes the labels of filter()'s symbols, all of them, as they were decided.
      * \param known null, or of each symbol what it is known to be, not_known where it is not. What is
      * learnt from is that; blocks that are known wholly need no recovery
-     * \param decides,net the network behind it: the recovery has some symbols decided without
+     * \param decides,net the network after it: the recovery has some symbols decided without
      * the filter, and while the filter is lost it has its own decided */
     void decided(const std::uint8_t* labels,
                  const std::uint8_t* known,
@@ -199,7 +199,7 @@ public:
     void reset();
 
     /*! What comes next may go on from the samples that have come or be another stream:
-     * the samples themselves tell. The taps stay. */
+     * the samples themselves show which. The taps stay. */
     void start() { d_starts = true; }
 
     //! (planes, taps()): what each sample around is multiplied with, the earliest first.
@@ -236,7 +236,7 @@ private:
     bool d_starts = false;
     level_change d_changed_level = level_change::none; // by the latest call of filter()
     bool d_holds = false;            // whether nothing was learnt from the latest symbols
-    std::vector<std::uint8_t> d_own; // labels behind the filter, while it is lost
+    std::vector<std::uint8_t> d_own; // decided from its output, while it is lost
     aligned_floats d_unfiltered;     // complex windows, while it is lost
     std::vector<std::uint8_t> d_training;       // labels
     std::size_t d_trained = 0, d_untrained = 0; // how many, and how many are to come

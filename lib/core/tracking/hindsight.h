@@ -12,8 +12,8 @@
 
 namespace gr::adann::core {
 
-/*! The latest symbols once more, turned back by their carrier's phase as it is measured, not as it
- * was foretold. None where it is not measured, or there is no carrier. */
+/*! The latest symbols once more, rotated back by their carrier's phase as it is measured, not as it
+ * was predicted. None where it is not measured, or there is no carrier. */
 struct hindsight {
     feature_view windows{};               //!< of the network
     const std::uint8_t* labels = nullptr; //!< windows.count, as it decides these or did

@@ -1,6 +1,6 @@
 /* -*- c++ -*- */
 /*
- * Whose decisions explain the samples: those behind a filter, or those without it?
+ * Whose decisions explain the samples: those after a filter, or those without it?
  *
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
@@ -22,9 +22,9 @@ namespace gr::adann::core {
  *
  * The expected waveform of each way's labels is sent through a filter that is fitted to
  * the samples as they were received, by least squares: a stand-in for the channel. Where
- * the labels differ, those that leave less of the samples around are believed. (What the
- * filtered samples leave is no judge at all: a filter that puts out a constant, and
- * labels that are all alike, leave nothing.)
+ * the labels differ, those with the smaller residual of the samples around win. (The residual of
+ * filtered samples is no measure: of a filter that puts out a constant, with
+ * labels that are all alike, it is zero.)
  *
  * Symbols that differ are counted once where their surroundings overlap, and forgotten
  * over about 64 such bouts. A way is the worse one when it has lost more of them than won
@@ -39,8 +39,8 @@ public:
     enum class verdict {
         open,
         worse,     //!< the first way is the worse one
-        displaced, //!< its labels are the other's, but earlier, later, or turned
-        clear,     //!< it leaves less than half of what the other one leaves
+        displaced, //!< its labels are the other's, but earlier, later, or rotated
+        clear,     //!< its residual is less than half of the other one's
     };
 
     /*! \param symmetries constellation::symmetries(): labels that are alike but for one

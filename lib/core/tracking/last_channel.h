@@ -17,12 +17,12 @@
 
 namespace gr::adann::core {
 
-/*! The impulse response from symbols to samples when it was last believed.
+/*! The impulse response from symbols to samples when the stream last settled.
  *
- * Labels that nobody told may be those that were sent, but some symbols earlier or later and
- * turned by a symmetry of the constellation: the samples are the same, through a channel that
- * is late and turned the other way. What remains of a channel that has changed, its first
- * ray, tells: the displacement is right that brings the channel of the labels nearest to the one
+ * Labels decided without known symbols may be those that were sent, but some symbols early or late and
+ * rotated by a symmetry of the constellation: the samples are the same, through a channel that
+ * is late and rotated the other way. What remains of a channel that has changed, its first
+ * ray, decides: the displacement is right that brings the channel of the labels nearest to the one
  * before. For an echo of amplitude a that turned by half a turn that is so up to a = 0.6, for one
  * that turned by less, further. */
 class last_channel

@@ -34,7 +34,7 @@ class learning_target
 {
 public:
     static constexpr float most_slope = 0.8f; //!< more would make too much of the noise
-    //! From it on posterior means tell more about a phase than decisions at several phases do.
+    //! From it on posterior means have more information about a phase than decisions at several phases do.
     static constexpr float soft_turning = 0.5f;
     static constexpr float most_turning = 14.0f / 15; //!< beyond it no phase is measured
 

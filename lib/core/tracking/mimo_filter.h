@@ -41,7 +41,7 @@ struct mimo_output_status {
      * over the latest few blocks; NaN before the first one. */
     float residual = std::numeric_limits<float>::quiet_NaN();
     float phase = 0;          //!< that is taken out, radians
-    float frequency = 0;      //!< that it turns with, turns a symbol
+    float frequency = 0;      //!< of that phase, cycles per symbol
     std::uint64_t starts = 0; //!< times that a transmitter was found for it
 };
 
@@ -58,8 +58,8 @@ struct mimo_output_status {
  *
  * The phase is predicted, some 40 symbols ahead; a blind phase search (phase_search.h) decides
  * each step at several phases around that, and selects one for all transmitters if they have
- * one carrier. What the prediction leaves is known then, and an output waits for it: each step
- * is rotated back by the mean of its own and of the steps beside it.
+ * one carrier. The prediction error is known then, and an output waits for it: each step
+ * is rotated back by the mean of its own and of its neighbouring steps.
  *
  * Taps and carriers start from labels that are known, or blindly (blind_separation.h): from
  * the latest `start_symbols` symbols, in the call of run() in which these are complete. Until
@@ -73,8 +73,8 @@ struct mimo_output_status {
  *
  * Where only the level has stepped nothing starts again: if an output is lost, or its labels
  * surely do not have the constellation's power (label_power.h), as the inner points of a signal
- * that became fainter, its latest symbols are decided at that power, behind the taps it had
- * before. If these labels leave less than half, those taps go on at the new level.
+ * that became fainter, its latest symbols are decided at that power, after the taps it had
+ * before. If these labels have less than half the residual, those taps go on at the new level.
  *
  * Which transmitter comes out where is as the start found it, and so is a symmetry of the
  * constellation; after a new start of all outputs it may be otherwise.

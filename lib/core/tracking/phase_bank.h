@@ -32,7 +32,7 @@ enum class phase_reference {
  * of their decisions. Each loop corrects its phase by a part α of what it predicted
  * wrongly, and its frequency by a part β: critically damped ones (the fading-memory
  * straight line, α = 1 - θ², β = (1 - θ)²) for a steady carrier, overdamped ones for
- * phase noise, and one that leaves the phase at zero, for a link without a carrier. The
+ * phase noise, and one whose phase is constant, zero, for a link without a carrier. The
  * one whose predictions, `ahead` steps before the measurement, were best over about the
  * last 16 steps is in use. From a phase that rests to one that moves it takes odds of ten thousand
  * to one: noise alone has each loop lead now and then.

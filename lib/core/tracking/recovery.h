@@ -24,7 +24,7 @@ enum class recovery_state {
     doubtful,    //!< they do so again after a loss, but may be late or rotated
     interrupted, //!< its residual exceeds the limit, which no test has confirmed yet
     lost,        //!< a test has confirmed it
-    degraded,    //!< a test has, but decisions without the filter explain clearly less
+    degraded, //!< a test has, but decisions without the filter have a clearly larger residual
     trained //!< a training sequence has set the taps: nothing is tested until a reset
 };
 constexpr std::size_t recovery_states = 6;
@@ -57,13 +57,13 @@ struct hypothesis {
     const std::uint8_t* labels; //!< of the latest n symbols
     std::size_t n;
     signal_planes samples; //!< of judge::symbols, without their carrier
-    float most;            //!< residual that taps which start from them may leave
+    float most;            //!< residual that taps which start from them may have
 };
 
 /*! Supervises a stream behind a filter.
  *
  * The limit of the residual is what the model learnt as noise and three quarters of what decisions
- * at random leave. Beyond it decisions are not used. A single block beyond it, of more than twice the mean
+ * at random have as a residual. Beyond it decisions are not used. A single block beyond it, of more than twice the mean
  * residual, counts as well, but not while the phase is searched: there the phase ran away for some
  * symbols, which the search mends. Every judge::symbols symbols while the stream
  * is not following, else every tested_every, a test compares its labels with those that the network
@@ -85,7 +85,7 @@ struct hypothesis {
  * waveform through a fitted channel. Taps and carrier then start from the labels. What is proposed:
  *
  * - level: the latest symbols decided at the constellation's power, where the power of the labels
- *   is surely another one (label_power.h); behind the taps in use, or those when it settled.
+ *   is surely another one (label_power.h); after the taps in use, or those when it settled.
  * - blind: after a loss, ever more rarely, what a linear equalizer makes of the latest samples
  *   alone (blind_decisions.h).
  * - present: the stream's own labels, of which a loss may have left some late or rotated. The
@@ -117,7 +117,7 @@ public:
     }
 
     recovery_state state() const { return d_state; }
-    //! Whether decisions behind the filter are used.
+    //! Whether decisions from the filter's output are used.
     bool is_used() const
     {
         return d_state != recovery_state::interrupted && d_state != recovery_state::lost;

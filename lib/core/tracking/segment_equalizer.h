@@ -33,7 +33,7 @@ namespace gr::adann::core {
  * the signal without lag.
  *
  * In each field's first segment, fresh least squares over the known symbols are compared with the
- * taps in use. Where these leave more than twice as much, all starts over from the former.
+ * taps in use. Where these have more than twice the residual, all starts over from the former.
  *
  * Sources: exponentially windowed least squares, Haykin, Adaptive Filter Theory, chapter 10;
  * posterior means, Dempster, Laird, Rubin 1977, and Ma, Ping, "Orthogonal AMP", IEEE Access 5,

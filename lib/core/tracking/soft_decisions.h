@@ -1,6 +1,6 @@
 /* -*- c++ -*- */
 /*
- * What symbols were, as far as the samples tell: posterior means and variances of their points.
+ * What symbols were, as far as the samples show: posterior means and variances of their points.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
@@ -24,7 +24,7 @@ struct soft_decision {
     std::complex<float> linear;   //!< that of least mean square error, likewise
     float variance = 0;           //!< posterior variance
     float turning =
-        0; //!< radians by which the mean turns with an estimate that turns by one
+        0; //!< radians by which the mean rotates with an estimate that rotates by one
 };
 
 /*! Posterior means of decided symbols by the expected waveform.

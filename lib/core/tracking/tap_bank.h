@@ -26,7 +26,7 @@ inline std::size_t whole_symbols(std::size_t samples, std::size_t sps)
     return (samples + sps - 1) / sps;
 }
 
-//! Symbols that least squares look back, unless a user says otherwise.
+//! Forgetting time constants of the least squares, symbols, by default.
 inline const std::vector<std::size_t> usual_memories{ 128, 256, 512, 2048, 8192, 65536 };
 
 /*! Taps by exponentially windowed least squares, for several memories at once.
@@ -44,10 +44,10 @@ inline const std::vector<std::size_t> usual_memories{ 128, 256, 512, 2048, 8192,
  * gains less than noise makes of an unknown; long memories, which change slowly, take in
  * several blocks at once.
  *
- * While nothing moves, not every block is wanted: apart() tells. The memory in use tells
+ * While nothing moves, not every block is wanted: see apart(). The memory in use shows
  * how fast the link is, so it sees 16 blocks or more at least, as do the longer ones;
- * memories of less than four blocks rest. When a block leaves more than those before it, by
- * two standard deviations of what blocks leave, every block is wanted at once, and all
+ * memories of less than four blocks are not updated. When a block's residual exceeds those before, by
+ * two standard deviations of such residuals, every block is wanted at once, and all
  * memories go on from the taps in use.
  *
  * Source: exponentially windowed least squares, Haykin, Adaptive Filter Theory, chapter
@@ -71,7 +71,8 @@ public:
 
     //! Mean squares of a block, where the energy of its sums is not that of what was sent.
     struct measured {
-        float left;    //!< that the taps in use left of a sample, beside what was decided
+        float
+            left; //!< residual of a sample after the taps in use, from the decided waveform
         float scatter; //!< of what was aimed at, around what these put out
     };
     /*! Takes in the sums of the latest of so many blocks.

@@ -29,7 +29,7 @@ py::dict dictionary(const learner_event& event)
                     py::arg("network") = guard::name(event.in_use));
 }
 
-// What the network in use decides, where nobody tells the labels.
+// What the network in use decides, where no labels are given.
 std::vector<std::uint8_t> decided(const learner& by, const feature_view& view)
 {
     std::vector<std::uint8_t> labels(view.count);

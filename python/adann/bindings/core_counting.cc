@@ -156,9 +156,10 @@ posteriors: whether push gets them, for the generalized mutual information.)")
             py::arg("posteriors") = py::none(),
             R"(Takes uint8 labels of both streams, any number of each, and float32 posteriors of the decided
 ones, (n, M). Returns how many it took: all, unless one stream is more than 65536 labels ahead of the other.)")
-        .def("finish",
-             &collecting_counter::finish,
-             "Both streams end here: counts what has not been counted, in a last, shorter batch.")
+        .def(
+            "finish",
+            &collecting_counter::finish,
+            "Both streams end here: counts what has not been counted, in a last, shorter batch.")
         .def("batches",
              &collecting_counter::batches,
              "The batches completed since the last call.")

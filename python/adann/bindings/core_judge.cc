@@ -115,10 +115,9 @@ follows the present signal. Raises ValueError naming the parameter that is out o
             py::arg("second"),
             "How often each of two decisions of the batch, uint8 (batch,), has the smaller residual "
             "where they differ: (first, second).")
-        .def_property_readonly(
-            "noise",
-            &waveform_judge::noise,
-            "The rms residual of a float, over the latest batches.");
+        .def_property_readonly("noise",
+                               &waveform_judge::noise,
+                               "The rms residual of a float, over the latest batches.");
 
     m.def(
         "refine_labels",

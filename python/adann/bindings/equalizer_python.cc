@@ -213,19 +213,19 @@ ValueError) if the model file cannot be read.)")
         .def("set_learning_rate", &equalizer::set_learning_rate, py::arg("learning_rate"))
         .def("set_sigma", &equalizer::set_sigma, py::arg("sigma"))
         .def("set_epsilon", &equalizer::set_epsilon, py::arg("epsilon"))
-        .def(
-            "set_loss",
-            &equalizer::set_loss,
-            py::arg("loss"),
-            "Learns by another loss. To or from 'supervised' is refused.")
+        .def("set_loss",
+             &equalizer::set_loss,
+             py::arg("loss"),
+             "Learns by another loss. To or from 'supervised' is refused.")
         .def("set_frozen",
              &equalizer::set_frozen,
              py::arg("frozen"),
              "Stops (True) or resumes learning; what was learnt stays in use.")
-        .def("set_front_filter",
-             &equalizer::set_front_filter,
-             py::arg("follows"),
-             "Has the front filter follow (True, as at first), or pass samples unchanged.")
+        .def(
+            "set_front_filter",
+            &equalizer::set_front_filter,
+            py::arg("follows"),
+            "Has the front filter follow (True, as at first), or pass samples unchanged.")
         .def("steps", &equalizer::steps, "Batches that the adapter has taken.")
         .def("updates", &equalizer::updates, "Batches that changed the weights.")
         .def("rejected",

@@ -50,9 +50,9 @@ class StatusWidget(QtWidgets.QWidget):
                 self._forms[name] = form
                 form.addRow(name, self._fields[name])
             fields.addLayout(form)
-        for name in _COUNTED:  # until a BER counter tells them
+        for name in _COUNTED:  # until a BER counter sends them
             self._show_row(name, False)
-        # Of one line, whatever it tells, or all that lies below would move.
+        # Of one line, whatever it shows, or all that lies below would move.
         self._fields["latest event"] = _Line()
         event = QtWidgets.QHBoxLayout()
         event.setSpacing(_BETWEEN)

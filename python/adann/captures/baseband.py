@@ -46,7 +46,7 @@ def find_band(samples: npt.NDArray) -> Band | None:
     """The band around a real record's carrier, or None for a record at baseband.
 
     samples: finite float (n,), or what is sliced like it. The line of the symbol clock (timing.find_line), if there is
-    one, tells where in the record to look, and what repeats itself is left out. BPSK has its clearest line at twice
+    one, shows where in the record to search, and what repeats itself is left out. BPSK has its clearest line at twice
     the carrier, and sidebands that are alike: then half of the line's frequency is the carrier. Of other signals the
     line is the symbol rate, and the carrier is the frequency with half of the power on either side, if those that are
     the symbol rate apart are correlated around it. Without a line: if hardly any power lies below half of that

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where a transmitter was on: bursts, by their power, or by the symbol clock where that tells more.
+"""Where a transmitter was on: bursts, by their power, or by the symbol clock where that shows more.
 
 The threshold between two groups of levels is the one that parts them best. Source: Otsu, "A threshold selection method
-from gray-level histograms", IEEE Trans. Syst. Man Cybern. 9, 1979. Behind an FM discriminator pauses are as loud as
-packets, or louder; there the noise outside the signal's band tells, as in a receiver's squelch, or the clock's line.
+from gray-level histograms", IEEE Trans. Syst. Man Cybern. 9, 1979. After an FM discriminator pauses are as loud as
+packets, or louder; the noise outside the signal's band shows them, as in a receiver's squelch, or the clock's line.
 """
 
 from __future__ import annotations
@@ -62,9 +62,9 @@ def find_bursts(samples: npt.NDArray, sps: int, threshold: float | None = None) 
     samples: (n,), sps a symbol. threshold: power, dB over the pauses (the quietest tenth of the blocks, or fewer),
     above which a signal is there; None: halfway between the medians of the two groups that the blocks' levels part
     into, if they lie 6 dB apart. Where they do not, or the pauses have the clearer symbol clock, the noise outside the
-    signal's band (which is the lower one in bursts) or else the clock's line over 144 symbols tells likewise; of that
-    no threshold is returned. If nothing tells, there are no bursts: ([], None).
-    A burst begins and ends half a block outside the blocks that hold it. Below 3 samples a symbol only power tells.
+    signal's band (which is the lower one in bursts) or else the clock's line over 144 symbols is used likewise; of that
+    no threshold is returned. If nothing shows one, there are no bursts: ([], None).
+    A burst begins and ends half a block outside the blocks that hold it. Below 3 samples a symbol only power is used.
     """
     levels = block_levels(samples, sps)
     floor = float(np.quantile(levels, 0.1)) if levels.size else 0.0

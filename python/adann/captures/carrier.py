@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A carrier that is left in a record, by the line that a power of its symbols has.
+"""A residual carrier in a record, by the line that a power of its symbols has.
 
 The M-th power takes the modulation off where the constellation looks the same after 1/M of a turn. Source: Viterbi
 and Viterbi, "Nonlinear estimation of PSK-modulated carrier phase", IEEE Trans. Inf. Theory 29, 1983.
@@ -19,7 +19,7 @@ from .statistics import portions, release
 _LONGEST = 1 << 17        # symbols that are looked at: a carrier does not stand still for longer
 _CLEAR = 40               # power of a line over the median's: chance gives about 20 in 10^5
 _WINDOW = 128              # symbols in which a moving carrier's frequency is found
-_AVERAGED = 64             # symbols whose mean tells its phase
+_AVERAGED = 64             # symbols whose mean gives its phase
 _FEWEST = 512              # symbols
 _SAME = 0.5                # of their power, of symbols that repeat those before
 _MORE = 0.1                # of the power's line, squared, that a moving phase explains beyond a steady one

@@ -79,12 +79,12 @@ def _check_one(path, channels):
 
 
 def check_rates(capture: Capture, sps: int) -> None:
-    """Raises ValueError if the rates that a capture tells are not sps samples a symbol."""
+    """Raises ValueError if the rates of a capture's metadata are not sps samples a symbol."""
     if capture.sample_rate and capture.symbol_rate:
         told = capture.sample_rate / capture.symbol_rate
         if abs(told / sps - 1) > _SAME_RATE:
             raise ValueError(f"{capture.sample_rate:.9g} samples and {capture.symbol_rate:.9g} symbols a "
-                             f"second, as it says, are {told:.6g} samples a symbol, sps is {sps}; "
+                             f"second, by its metadata, are {told:.6g} samples a symbol, sps is {sps}; "
                              f"adann resample --sps {sps} makes them so")
 
 
@@ -112,7 +112,7 @@ def cut(capture: Capture, skip: int, symbols: int | None, samples_per_symbol: fl
                       size=min(burst.end, end) - max(burst.first, first)) for burst in capture.bursts
               if max(burst.first, first) < min(burst.end, end)]
     if capture.bursts and not bursts:
-        raise ValueError("no burst is left between skip and symbols")
+        raise ValueError("no burst lies between skip and symbols")
     samples = capture.samples
     samples = samples.part(first, end) if isinstance(samples, sigmf.Converted) else samples[first:end]
     return replace(capture, samples=samples, reference=reference, bursts=bursts)

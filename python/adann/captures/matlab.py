@@ -77,7 +77,7 @@ def _decompressed(data, most):
     except zlib.error as error:
         raise ValueError(f"damaged: {error}") from error
     if stream.unconsumed_tail:
-        raise ValueError(f"a variable of more than {most} bytes, allowed: as many as its shape tells")
+        raise ValueError(f"a variable of more than {most} bytes, allowed: as many as its shape needs")
     return memoryview(contents)
 
 

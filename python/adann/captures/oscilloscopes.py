@@ -60,12 +60,12 @@ def read_scope_files(paths: Sequence[str | Path]) -> ScopeFile:
 
     Formats: those of RigolWFM (Rigol, Agilent/Keysight .bin, LeCroy .trc, Tektronix .wfm and .isf,
     Rohde & Schwarz .bin with its .Wfm.bin, ...), Infiniium .h5, .csv and .txt, .mat, .npy, .wav.
-    Channels have the oscilloscope's numbers where the file tells them, the names of the variables
+    Channels have the oscilloscope's numbers where the file has them, the names of the variables
     in a .mat, else 1, 2, ...; .wav integers are scaled to ±1, mV and the like in the title of a table to volts, other
     values are kept. Raises ValueError for a file that is missing, truncated, segmented or of an unknown format, and
-    warns (CaptureWarning) of a .wav whose header tells a length that is not there.
+    warns (CaptureWarning) of a .wav whose header gives a length that is not there.
 
-    Scale and offset of a Rigol DS1000Z's .wfm are rough, as that file does not tell them rightly.
+    Scale and offset of a Rigol DS1000Z's .wfm are rough, as that file does not have the right ones.
     """
     files = [_read(Path(path)) for path in paths]
     if len(files) == 1:

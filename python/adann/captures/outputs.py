@@ -28,7 +28,7 @@ def is_stream(path: str | Path) -> bool:
 
 @contextlib.contextmanager
 def scratch_folder(path: str | Path | None) -> Iterator[Path]:
-    """A temporary folder from which a file can become `path`: beside what that names, or, where it is a device, a
+    """A temporary folder from which a file can become `path`: next to what that names, or, where it is a device, a
     FIFO or None, where temporary files are. It is removed at the end, also if an interrupt comes while it is made
     or removed, as no TemporaryDirectory is."""
     beside = tempfile.gettempdir() if path is None or is_stream(path) else _target(path).parent

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Files of any kind as a capture: captures, oscilloscopes' files, and raw numbers whose type somebody tells."""
+"""Files of any kind as a capture: captures, oscilloscopes' files, and raw numbers whose type is given."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def recorded_channels(paths: Sequence[str | Path], channel: str | None = None, k
     """A capture from files of any kind, channel by channel, and the instrument's name or "".
 
     paths: one file, or several of one channel each; channel: as of select_channels, None: of a capture all that it
-    has; kind: the type of raw numbers, such as i16, f32, u8, ci16 (I and Q in turn), i16be; None: the file's name tells
+    has; kind: the type of raw numbers, such as i16, f32, u8, ci16 (I and Q in turn), i16be; None: the file's name says
     what it is. sample_rate: overrides what the files tell. Raises ValueError as the readers do, which names the file.
     """
     first = Path(paths[0])

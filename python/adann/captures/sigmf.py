@@ -3,7 +3,7 @@
 
 What is read: core:datatype, core:sample_rate, adann:symbol_rate, core:num_channels, core:offset, core:trailing_bytes,
 core:sha512, core:dataset, core:header_bytes and core:sample_start of the first capture segment, and the annotations
-whose core:label is "burst"; the samples are in the .sigmf-data beside the .sigmf-meta, or the file that core:dataset
+whose core:label is "burst"; the samples are in the .sigmf-data next to the .sigmf-meta, or the file that core:dataset
 names there, or in the archive, those of several channels in turn, I and Q of each together. Other annotations are
 passed over; what lies before the first segment is left out, and further segments are read on, which is noted.
 Errors are ValueErrors without the file's name. Source: SigMF specification 1.2.
@@ -39,7 +39,7 @@ _MOST_CHANNELS = 64
 
 @dataclass(frozen=True)
 class Burst:
-    """first, size: in samples. level: its power over that of the pauses, dB; None where not told."""
+    """first, size: in samples. level: its power over that of the pauses, dB; None where not known."""
 
     first: int
     size: int
@@ -87,7 +87,7 @@ class Converted:
 class StoredCapture:
     """How samples lie in a file. path: of the samples; datatype: SigMF's name of their type, as
     rf32_le; offset: bytes before the first of them; size: samples of each channel; sample_rate, symbol_rate: per
-    second, None where the file does not say; bursts: [] where it tells of none; channels: 1 to 64; notes: sentences
+    second, None where the file does not say; bursts: [] where it has none; channels: 1 to 64; notes: sentences
     about what is there and not read as a reader may expect."""
 
     path: Path
@@ -151,9 +151,9 @@ def read_archive(path: Path) -> StoredCapture:
         raise ValueError(f"no archive of SigMF, which is a tar file that is not compressed: {error}") from error
     data = files.get(str(dataset(record, Path(meta.name))))
     if data is None:
-        raise ValueError(f"no {dataset(record, Path(meta.name)).name} in the archive beside {Path(meta.name).name}")
+        raise ValueError(f"no {dataset(record, Path(meta.name)).name} in the archive next to {Path(meta.name).name}")
     if data.offset_data + data.size > path.stat().st_size:
-        raise ValueError("truncated: its samples end behind it")
+        raise ValueError("truncated: its samples end after it")
     return described(record, path, data.size, data.offset_data)
 
 
@@ -282,7 +282,7 @@ def _dataset_name(fields, default):
     name = fields["core:dataset"]
     if not (isinstance(name, str) and name.isprintable() and len(name.encode()) < 256
             and Path(name).name == name and name not in ("", "..")):
-        raise ValueError(f"core:dataset is {name!r:.60}, allowed: the name of a file beside the .sigmf-meta")
+        raise ValueError(f"core:dataset is {name!r:.60}, allowed: the name of a file next to the .sigmf-meta")
     return name
 
 
@@ -293,7 +293,7 @@ def _check_meta(size):
 
 @dataclass(frozen=True)
 class _Segment:
-    """start: in samples of the file; header: bytes before it; frequency: as it is told."""
+    """start: in samples of the file; header: bytes before it; frequency: as it is given."""
 
     start: int
     header: int

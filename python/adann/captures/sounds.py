@@ -18,7 +18,7 @@ from .notes import note
 
 _ORDERS = {b"RIFF": "little", b"RF64": "little", b"RIFX": "big"}
 _SAMPLES = ("PCM", "FLOAT", "DOUBLE", "ULAW", "ALAW")  # how libsndfile's names of them begin
-_RAW = "of raw numbers tell the type, as --type ci16 --sample-rate 48000"
+_RAW = "for raw numbers give the type, as in --type ci16 --sample-rate 48000"
 _NO_LENGTH = 0x7FFF0000  # bytes from which on a length is what programs write that do not know it
 _REST = 0.01  # of the samples: what may lie behind them and be nothing
 
@@ -26,7 +26,7 @@ _REST = 0.01  # of the samples: what may lie behind them and be nothing
 def read_wav(path: Path) -> tuple[dict[str, npt.NDArray], float]:
     """{number: float32 (n,)} of the channels, integers scaled to ±1, and the sample rate.
 
-    Where the header tells fewer samples than there are, as of a recorder that was killed, of a stream, and of a size
+    Where the header gives fewer samples than there are, as of a recorder that was killed, of a stream, and of a size
     above 4 GiB that wrapped round, all up to the file's end are taken. That, and a truncated file, are noted.
     """
     import soundfile
@@ -51,7 +51,7 @@ def read_wav(path: Path) -> tuple[dict[str, npt.NDArray], float]:
             raise ValueError(f"{error.error_string.rstrip('.')}; {_RAW}") from error
     if start and told != there and (told > there or _lost(path, start, told, there)):
         known = 0 < told < _NO_LENGTH or told > 0xFFFFFFFF
-        note(path, f"its header tells {f'{told} bytes' if known else 'no length'} of samples, all {there} up to its "
+        note(path, f"its header gives {f'{told} bytes' if known else 'no length'} of samples, all {there} up to its "
                    f"end are taken, {len(samples)} samples{' of each channel' if samples.shape[1] > 1 else ''}")
     return {str(number): channel for number, channel in enumerate(samples.T, 1)}, float(file.samplerate)
 
@@ -94,7 +94,7 @@ def _check_width(path):
 
 
 def _samples_told(path):
-    """Where the samples begin, 0: not known, and how many bytes the header tells of them."""
+    """Where the samples begin, 0: not known, and how many bytes of them the header gives."""
     with open(path, "rb") as file:
         long = None
         for name, begin, length, order in _chunks(file):

@@ -64,7 +64,7 @@ class Table:
         return [line[column] for line in self._last() if len(line) > max(self.columns) and line[column]]
 
     def unit(self, column: int) -> tuple[str, float] | None:
-        """("time", "value" or "frequency", in seconds, volts or amperes, hertz) as the last line that has units tells;
+        """("time", "value" or "frequency", in seconds, volts or amperes, hertz) as the last line that has units says;
         None: it does not."""
         for line in reversed(self._last()):
             if len(line) > max(self.columns) and any(_unit(line[each]) for each in self.columns):
@@ -72,19 +72,19 @@ class Table:
         return None
 
     def common_unit(self, kind: str) -> float | None:
-        """Seconds ("time") or volts ("value") of a number, where a line as "Horizontal Units,ms" tells them of all."""
+        """Seconds ("time") or volts ("value") of a number, where a line as "Horizontal Units,ms" gives them for all."""
         units = [_unit(told[1]) for line in self.header
                  if (told := _UNITS[kind].match(" ".join(filter(None, line))))]
         return next((unit[1] for unit in units if unit and unit[0] == kind), None)
 
     def unit_of_step(self, step: float) -> float | None:
-        """Seconds of the unit with which the header tells a time of this number."""
+        """Seconds of the unit with which the header gives a time of this number."""
         told = [match.groups() for line in self.header for match in _SHORT.finditer(" ".join(line).replace("μ", "µ"))]
         return next((_PREFIXES[unit[0].lower()] for number, unit in told
                      if (value := _positive(number)) and abs(value / step - 1) < 1e-6), None)
 
     def has_unplaced_times(self) -> bool:
-        """Whether the header tells a unit of times other than seconds, but not of which column."""
+        """Whether the header has a unit of times other than seconds, but not of which column."""
         units = [_unit(text) for line in self._last() if len(line) <= max(self.columns) for field in line
                  for text in re.findall(r"[(\[][^)\]]*[)\]]", field)]
         return any(unit and unit[0] == "time" and unit[1] != 1 for unit in units)
@@ -95,7 +95,7 @@ class Table:
             each.match(" ".join(filter(None, line))) for each in about_all)][-2:]
 
     def interval(self) -> float | None:
-        """Seconds per sample, where a line or a column of the header tells the interval or the rate."""
+        """Seconds per sample, where a line or a column of the header has the interval or the rate."""
         for names, values in zip(self.header, self.header[1:]):
             if "Increment" in names and len(values) > names.index("Increment"):
                 return _positive(values[names.index("Increment")])  # Rigol
@@ -211,7 +211,7 @@ def _check_last_rows(sample, columns, row):
 
 
 def _decimal_mark(numbers):
-    """"." or ",", by what can be nothing else. Raises ValueError where there are both, and where it is not told."""
+    """"." or ",", by what can be nothing else. Raises ValueError for both, or if none shows which."""
     found, either = set(), set()
     for text in numbers:
         mantissa, exponent, _ = text.lower().partition("e")
@@ -228,8 +228,8 @@ def _decimal_mark(numbers):
         raise ValueError("some of its numbers have decimal points and some decimal commas, allowed: one of them; "
                          "save it again, with points")
     if not found and "," in either:
-        raise ValueError("its commas may be decimal or divide thousands, allowed: what can be told; save it again, "
-                         "with decimal points and without commas in numbers")
+        raise ValueError("its commas may be decimal or divide thousands, allowed: tables that show which; save it "
+                         "again, with decimal points and without commas in numbers")
     return found.pop() if found else "."
 
 
@@ -301,10 +301,10 @@ def is_index(values: npt.NDArray) -> bool:
 
 
 def without_times(columns: dict[Any, npt.NDArray], kinds: Sequence[str | None] = ()) -> tuple[dict, float | None]:
-    """The columns without that of times and those that count samples, and the interval that the times tell, None
+    """The columns without that of times and those that count samples, and the interval of the times, None
     where there are none.
 
-    kinds: "time", "value" or None, not told, of each column; none told: the first column that rises evenly.
+    kinds: "time", "value" or None, not known, of each column; none known: the first column that rises evenly.
     """
     named = dict(itertools.zip_longest(columns, kinds))
     rest, interval = dict(columns), None

@@ -131,12 +131,12 @@ def train(capture: str, reference: str | None, blind: bool, constellation: core.
         click.echo(f"stopped after {trained.epochs} of {settings.epochs} epochs")
     if trained.blind_ratio is not None:
         estimate = (f"about {wrong_decisions(constellation, trained.blind_ratio, trained.labels.size)} of "
-                    f"{trained.labels.size} wrong, if what is left is noise")
+                    f"{trained.labels.size} wrong, if the residual is noise")
         recurs = recurrence(trained.labels, constellation.size)
         if trained.teacher != "slicer" and recurs and recurs.mostly:
-            estimate = "how many of them wrong the signal does not tell"
+            estimate = "the signal does not show how many of them are wrong"
             click.echo(f"warning: the eye is closed, and all but a few symbols recur after {recurs.lag}: the equalizer "
-                       "may have learnt what recurs; --reference with known symbols tells")
+                       "may have learnt what recurs; --reference with known symbols settles it")
         click.echo(f"labels are a {trained.teacher}'s decisions, modulation error ratio "
                    f"{trained.blind_ratio:.1f} dB (error vector magnitude "
                    f"{100 * error_vector_magnitude(trained.blind_ratio):.1f} %), {estimate}; what follows are "

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What `adann equalize` tells while it runs: a live table, and JSON for other programs."""
+"""What `adann equalize` shows while it runs: a live table, and JSON for other programs."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ def receive(link: RadioLink, count: int, seed: int) -> Reception:
 
 
 def adann_errors(received: Reception, model: core.model, **settings: object) -> float:
-    """Packet error rate of the equalizer; the first symbol behind each packet ends it."""
+    """Packet error rate of the equalizer; the first symbol after each packet ends it."""
     length = received.sent.shape[1]
     tags = sorted(received.tags("training_start") + received.tags("burst_end", length),
                   key=lambda tag: tag.offset)

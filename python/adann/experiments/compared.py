@@ -146,6 +146,6 @@ def _by_parts(wrong: np.ndarray, lost: np.ndarray, bits: int) -> dict:
 
 
 def _best(runs: Mapping[float, dict]) -> dict:
-    """The run with the least errors behind its first part."""
+    """The run with the least errors after its first part."""
     step = min(runs, key=lambda each: sum(runs[each]["ber"][1:]))
     return {**runs[step], "step": step}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Section III: what adaptation costs beside deciding: by the paper's formulas, in multiplications
+"""Section III: what adaptation costs in addition to deciding: by the paper's formulas, in multiplications
 counted while they are made, and by the clock."""
 
 import time

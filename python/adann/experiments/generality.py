@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Links of many makers: what the default settings are worth on links that nobody tuned on.
+"""Randomly drawn links: the default settings on links that they were not tuned on.
 
 A cell is one link of links.makers: a network is trained with labels on it, then the link drifts so
 far that the network's error rate is a drawn one, from hardly more than before to 0.15; each eighth

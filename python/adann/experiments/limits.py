@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How few errors are possible on a record: detectors that are told what no receiver knows.
+"""How few errors are possible on a record: detectors that know what no receiver knows.
 
 Both know the expected waveform that least squares fit with all labels of the record, filters that fit it to each 2048
 symbols, the noise's autocorrelation, and which samples impulses hit: those whose residual is beyond four standard

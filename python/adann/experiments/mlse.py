@@ -81,7 +81,7 @@ def run(directory: Path, scale: str = "full", progress: Progress | None = None) 
 
 
 def run_mlse(estimator: Estimator, size: Size) -> list[Errors]:
-    """Errors of set1 and of set2: an MLSE told all labels. With one sample a symbol it sees the
+    """Errors of set1 and of set2: an MLSE that knows all labels. With one sample a symbol it sees the
     middle one."""
     captures = sets(size)
     rows = [symbol_rows(capture.samples, estimator.sps, SPS // estimator.sps)

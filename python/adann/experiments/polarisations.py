@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Several channels together: polarisations that turn, two antennas, and starts that nobody helps.
+"""Several channels together: rotating polarisations, two antennas, and blind starts.
 
 A model is trained with labels on one transmitter of a link that stands still. AdaNN is then told no label;
 OptiCommPy's mimoAdaptEqualizer is told those of the first symbols, or all. The paper's 960 km of fibre is two sets of
@@ -126,7 +126,7 @@ def fibre_set(name: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def run_row(model: core.model, link: str, rate: float, row: str, size: Size) -> Errors:
-    """Errors of both polarisations behind the first SETTLING symbols."""
+    """Errors of both polarisations after the first SETTLING symbols."""
     channels, labels = _stream(link, rate, size.symbols)
     if row == FROZEN:  # the taps of a start that was told, which then stand still
         known = np.where(np.arange(labels.shape[1]) < SETTLING, labels, 255).astype(np.uint8)

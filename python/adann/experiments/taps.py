@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Section IV-A: how far the network has to look, by its BER right after offline training."""
+"""Section IV-A: how long the network's window has to be, by its BER right after offline training."""
 
 from pathlib import Path
 from typing import Any

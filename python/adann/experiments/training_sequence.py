@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The paper's figure of gamma: a network told the first symbols of each set."""
+"""The paper's figure of gamma: a network that knows the first symbols of each set."""
 
 from pathlib import Path
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Filters and the networks behind them as one network: a front filter, or a matrix of filters for several channels."""
+"""Filters and the networks after them as one network: a front filter, or a matrix of filters for several channels."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MOST_BYTES = 2**24
 
 @dataclass
 class Matrix:
-    """A matrix of filters and a network behind each output, as one network.
+    """A matrix of filters and a network after each output, as one network.
 
     Its windows take a sample of each channel in turn, I and Q; its outputs are the logits of each transmitter in turn.
     formats: core.quantization of whole numbers, or None. The rest as in core.model.
@@ -37,7 +37,7 @@ class Matrix:
 
 
 def fold(model: core.model, taps: npt.NDArray[np.complex64], offset: float = 0.0) -> core.model:
-    """A model whose network decides as model's does behind a filter.
+    """A model whose network decides as model's does after a filter.
 
     Both are linear up to the first layer's sums: its weights become those of a window that is wider by what the
     filter reaches. taps: complex64 (odd,), the earliest sample's first, real ones for real samples; offset: what
@@ -55,7 +55,7 @@ def fold(model: core.model, taps: npt.NDArray[np.complex64], offset: float = 0.0
 
 
 def fold_matrix(models: Sequence[core.model], taps: npt.NDArray[np.complex64]) -> Matrix:
-    """A matrix of filters and the networks behind its outputs, one for all or one for each.
+    """A matrix of filters and the networks after its outputs, one for all or one for each.
 
     taps: complex64 (outputs, channels, odd), the earliest sample's first. Behind the first layer the networks stand
     side by side, with zeros between them. Raises ValueError for networks that are not alike, or for real samples.

@@ -35,7 +35,7 @@ def read_network(path: str | Path) -> core.network:
 
     ONNX: Gemm, or MatMul and Add, with Relu between them and, if there is one, a Softmax at the end. A
     state dict: NAME.weight (outputs, inputs) and NAME.bias, the layers in the order of their names,
-    numbers as numbers; that ReLU is between them it does not tell.
+    numbers as numbers; that ReLU is between them it does not contain.
     Raises ValueError for what is missing, damaged or anything else; ImportError without onnx.
     """
     path = Path(path)
@@ -97,7 +97,7 @@ def _read_onnx(path):
         if list(node.input).count(stream) != 1 or (kind not in _IDLE and any(each is None for each in constants)):
             raise ValueError(f"{kind} {_named(node)} is not part of a chain of fully-connected layers")
         if ended and kind not in _IDLE:
-            raise ValueError(f"{kind} {_named(node)} behind a Softmax, which only the end may be")
+            raise ValueError(f"{kind} {_named(node)} after a Softmax, which has to be the last layer")
         attributes = {each.name: onnx.helper.get_attribute_value(each) for each in node.attribute}
         if kind in ("Gemm", "MatMul"):
             if not rectified:

@@ -182,7 +182,7 @@ class coherent_link(gr.hier_block2):
         self._set(offset=offset)
 
     def _set(self, **changed):
-        """Check the changed parameters, then tell all blocks."""
+        """Check the changed parameters, then pass them to all blocks."""
         for name, value in changed.items():
             _checked(name, value)
         p = self._parameters = {**self._parameters, **changed}
@@ -210,7 +210,7 @@ class coherent_link(gr.hier_block2):
         self._offset.set_k(p["offset"])
 
     def _launched(self, slope, phase, imbalance):
-        """The amplifier's gain that makes the power behind the modulator 1.
+        """The amplifier's gain that makes the power after the modulator 1.
 
         The mean of sin(slope*x + phase) and of its square follow from the characteristic function
         of an arm's drive x: the product of those of all symbols that overlap.

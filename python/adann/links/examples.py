@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the examples begin with: the models beside them, and recordings that they make at their first start."""
+"""What the examples begin with: the models next to them, and recordings that they make at their first start."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .simulation import random_labels, simulate_vcsel
 
 
 def model(path: str) -> str:
-    """The path or, where nothing is there, that of the same name beside the examples.
+    """The path or, where nothing is there, that of the same name next to the examples.
 
     GNU Radio Companion runs a flowgraph whose folder it may not write to in the folder of temporary files.
     """
@@ -30,7 +30,7 @@ def make_packets(path: str) -> None:
 
 
 def make_fibre(path: str) -> None:
-    """PAM4 at 28 GBd over the simulated fibre after it was moved, likewise, and its labels as .u8 beside it."""
+    """PAM4 at 28 GBd over the simulated fibre after it was moved, likewise, and its labels as .u8 next to it."""
     if not _is_there(path):
         labels = random_labels(2**18, 3)
         labels.tofile(Path(path).with_suffix(".u8"))

@@ -62,7 +62,7 @@ def draw_echoes(random: np.random.Generator, norm: float, sps: int, complex_: bo
 
 
 def draw_rays(random: np.random.Generator, count: int, norm: float) -> npt.NDArray:
-    """What each ray beside the first one has of its amplitude."""
+    """The amplitude of each ray but the first one, relative to that."""
     parts = random.standard_normal((2, count))
     return norm * (parts[0] + 1j * parts[1]) / np.linalg.norm(parts)
 

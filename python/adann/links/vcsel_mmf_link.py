@@ -166,7 +166,7 @@ class vcsel_mmf_link(gr.hier_block2):
         return np.roll(taps, taps.size // 2)
 
     def _set(self, **changed):
-        """Check the changed parameters, then tell all blocks."""
+        """Check the changed parameters, then pass them to all blocks."""
         for name, value in changed.items():
             _checked(name, value)
         p = {**self._parameters, **changed}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Labels for a capture whose symbols nobody knows: the decisions of a slicer, or of a blind linear equalizer.
+"""Labels for a capture whose symbols are not known: the decisions of a slicer, or of a blind linear equalizer.
 
 Where the eye is open the slicer's are right whatever the data; an equalizer that knows no symbols takes what recurs,
 as an idle word does, for interference. Where it is closed, its taps minimise Godard's constant-modulus cost, which
@@ -49,7 +49,7 @@ def blind_labels(features: npt.NDArray[np.float32], constellation: core.constell
     for each of its parts.
     Returns (labels, ratio): uint8 (n,), and the modulation error ratio in dB that the equalizer's decisions
     have by themselves, of an open eye that of an equalizer taught by the slicer's. Labels are right up to one of the
-    constellation's symmetries, which the signal does not tell. Raises ValueError where no such equalizer finds the
+    constellation's symmetries, which the signal does not show. Raises ValueError where no such equalizer finds the
     constellation.
     """
     part = len(features) if part is None else part
@@ -258,7 +258,7 @@ def _correlation(x, y):
 
 
 def _least_squares(white, taps, points):
-    """Taps for their own decisions, and the mean squared error that is left."""
+    """Taps for their own decisions, and the mean squared error."""
     labels = None
     for _ in range(_ROUNDS):
         before, labels = labels, _nearest(white @ taps, points)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Who is right where receivers decide differently and nobody knows the symbols: those whose labels explain the samples.
+"""Who is right where receivers decide differently and no symbols are known: those with the smallest residual.
 
-The expected waveform is fitted to what most of them decide, and then to what explains the samples best.
+The expected waveform is fitted to what most of them decide, and then to the labels with the smallest residual.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a record itself tells against the way it is about to be trained on."""
+"""What in a record is against the way it is about to be trained on."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def _constellation(samples, constellation, sps, half_window):
 
 
 def doubts_of(tried: Sequence[Candidate], constellation: core.constellation) -> Iterator[str]:
-    """A sentence for each thing that what guess.candidates() has found tells against a constellation."""
+    """A sentence for each thing that what guess.candidates() has found that is against a constellation."""
     name, best = name_of(constellation), tried[0]
     believed = next((each for each in tried if each.name == name), None)
     if believed is None:
@@ -143,7 +143,7 @@ def uneven(errors: npt.NDArray, half_distance: float) -> Iterator[str]:
         return
     less = np.mean(power > max(_LESS * np.median(power), half_distance**2 / _UNDECIDED))
     if less > _FEW_STRETCHES:
-        yield (f"{100 * less:.0f} % of the symbols leave {_LESS} times the error of the others (pauses, a fade, "
+        yield (f"{100 * less:.0f} % of the symbols have {_LESS} times the error of the others (pauses, a fade, "
                "another signal?): --skip and --symbols choose a part")
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which constellation a record holds, when nobody tells: the one whose decisions have the most room."""
+"""Which constellation a record has, if that is not given: the one whose decisions have the most room."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def decide(estimator: core.mlse, rows: Sequence[npt.NDArray | SymbolRows],
            stop: Callable[[], bool] | None = None, path: Path | None = None) -> tuple[list, float]:
     """Decide captures one after the other.
 
-    rows: of each capture, see symbol_rows; NaN tells nothing. known: uint8 (symbols,) of each, its
+    rows: of each capture, see symbol_rows; NaN: no information. known: uint8 (symbols,) of each, its
     labels or UNKNOWN. progress: called as progress(symbols decided so far). stop: asked after each
     portion; True ends it early. path: of a file that labels are written to as they are decided; None: they are
     kept in memory.

@@ -78,7 +78,7 @@ def find_rate(samples: npt.NDArray, sample_rate: float) -> tuple[float, str, str
     told = f"{found * sample_rate:.9g} a second, " if sample_rate != 1 else ""
     line = f"{1 / found:.6g} samples a symbol (line {clearness:.0f} times what is around it)"
     return found * sample_rate, f"symbol rate found: {told}{line}", (
-        "" if clearness > CLEAR else f"the symbol rate, {told}{line}: --baud tells it")
+        "" if clearness > CLEAR else f"the symbol rate, {told}{line}: --baud settles it")
 
 
 def resample(samples: npt.NDArray, sample_rate: float, symbol_rate: float, sps: int = 4,
@@ -187,8 +187,8 @@ def _bursts_said(bursts, over, size):
         where = f"where the power is {over:.1f} dB or more over that of the pauses"
     elif bursts:
         levels = [burst.level for burst in bursts]
-        where = (f"told by the symbol clock and the noise beside the signal: the power there is {min(levels):+.1f} to "
-                 f"{max(levels):+.1f} dB over that of the pauses")
+        where = (f"found by the symbol clock and the noise next to the signal: the power there is "
+                 f"{min(levels):+.1f} to {max(levels):+.1f} dB over that of the pauses")
     else:
         return "no bursts: power and symbol clock are those of one signal throughout"
     return (f"{len(bursts)} burst{'s' * (len(bursts) != 1)}, {where}: "

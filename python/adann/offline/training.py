@@ -5,7 +5,7 @@ The paper's Section II-A: cross-entropy, momentum SGD, batches drawn at random. 
 torch as the reference, and on a GPU if it finds one. Without known labels a blind linear
 equalizer's decisions take their place. TrainingSettings() are the paper's; TrainingSettings.fitted are those that
 fit a record: noise added to the samples keeps a short one from being learnt by heart (Bishop, "Training with noise is
-equivalent to Tikhonov regularization", Neural Computation 7, 1995), and what is held back tells when to stop.
+equivalent to Tikhonov regularization", Neural Computation 7, 1995), and held-out symbols say when to stop.
 """
 
 from __future__ import annotations

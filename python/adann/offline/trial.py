@@ -35,7 +35,7 @@ _LEAST_KNOWN = 100  # symbols, where some are known
 _ROOM = 3.0      # dB that the constellation found has more than any other whose excess kurtosis the symbols have,
 _OFF = 0.2       # relative
 _WRONG = 1e-3    # of a blind start's decisions: more are told first
-_TELLS = "--reference with known symbols tells"
+_SETTLES = "--reference with known symbols settles it"
 _REFUTED = 3     # times as many as are expected to be wrong, and _MANY of all, that the samples refute: likewise
 _MANY = 0.01
 _TRACES = 300    # of the eye
@@ -108,7 +108,7 @@ def try_capture(capture: Capture, symbol_rate: float | None, constellation: core
     symbol_rate, doubtful = symbol_rate or capture.symbol_rate, []
     is_offset = constellation is not None and constellation.is_offset
     if not symbol_rate and is_offset:
-        raise ValueError("the symbol rate of oqpsk is not found: --baud tells it")
+        raise ValueError("the symbol rate of oqpsk is not found: give --baud")
     if not symbol_rate:
         symbol_rate, sentence, doubt = find_rate(capture.samples, sample_rate)
         said.append(sentence)
@@ -192,7 +192,7 @@ def _rates(decided, labels, there, bits):
 
 
 def _found(samples, bursts, sps, half_window, fraction, said, doubtful):
-    """The constellation in the part that is trained on, and what that was told by."""
+    """The constellation in the part that is trained on, appended to `said` with what it was found by."""
     features = feature_view(samples, sps, half_window)[within(bursts, samples.size // sps, sps)]
     part = max(_BLIND, round(fraction * len(features)))
     tried = candidates(features[:part], np.iscomplexobj(samples))
@@ -201,7 +201,7 @@ def _found(samples, bursts, sps, half_window, fraction, said, doubtful):
                 "blind equalizer: " + ", ".join(f"{each.name} {each.room:.1f} dB" for each in tried))
     near = [each.name for each in tried if each.room > tried[0].room - _ROOM
             and (each is tried[0] or not each.missing and kurtosis_off(each) < _OFF)]
-    doubtful += [f"the constellation, {' or '.join(near)}: --constellation tells it"] * (len(near) > 1)
+    doubtful += [f"the constellation, {' or '.join(near)}: --constellation settles it"] * (len(near) > 1)
     doubtful += doubts_of(tried, constellation)
     return constellation
 
@@ -213,15 +213,15 @@ def _blind_doubts(trained, features, soft, wrong):
     points = constellation.centred if constellation.is_complex else constellation.centred.real
     is_open = trained.teacher == "slicer"
     expected, of = wrong_decisions(constellation, ratio, labels.size), labels.size
-    estimate, tells, doubts = f"about {expected} of {of} wrong, if what is left is noise", _TELLS, []
+    estimate, doubts = f"about {expected} of {of} wrong, if the residual is noise", []
     if not is_open and (found := recurrence(labels, constellation.size)) and found.mostly:
         doubts.append(f"the decisions of the blind start, which may have learnt what recurs after {found.lag} symbols, "
-                      f"for the eye is closed: {tells}")
-        estimate = f"how many of {of} are wrong the signal does not tell"
+                      f"since the eye is closed: {_SETTLES}")
+        estimate = f"the signal does not show how many of {of} are wrong"
     elif expected > _WRONG * of:
-        doubts.append(f"some {100 * expected / of:.2g} % of the decisions of the blind start: {tells}")
+        doubts.append(f"some {100 * expected / of:.2g} % of the decisions of the blind start: {_SETTLES}")
     if (refused := np.count_nonzero(wrong)) > max(_REFUTED * expected, _MANY * of):
-        doubts.append(f"{refused} of {of} decisions of the blind start, which the samples refute: {tells}")
+        doubts.append(f"{refused} of {of} decisions of the blind start, which the samples refute: {_SETTLES}")
     if constellation.is_complex and not constellation.is_offset:
         doubts += filtered_apart(features, labels, constellation)
     half_distance = constellation.half_distance * float(np.std(points))
@@ -250,7 +250,7 @@ def _row(name, wrong, decided, labels, there, part, bits):
 def _verdict(rows, blind):
     counts = {row.name: row.errors for row in rows}
     if not counts:
-        return "who is right, only labels tell: those of sync words are enough, 255 where not known"
+        return "without labels it is open who is right: those of sync words are enough, 255 where not known"
     frozen, adaptive, linear = (counts[name] for name in (
         "network, frozen", "AdaNN", "linear equalizer"))
     chance = _DEVIATIONS * np.sqrt(frozen + adaptive + 1)
@@ -267,7 +267,7 @@ def _verdict(rows, blind):
         verdict += f"; a linear equalizer is better, with {linear}"
     elif counts["slicer"] <= best:
         verdict += f"; a slicer alone makes {counts['slicer']}: nothing to equalize"
-    return verdict + "; what all decide wrongly alike, only labels tell" * blind
+    return verdict + "; errors that all four make alike show with labels only" * blind
 
 
 def draw(path: str | Path, trial: Trial) -> None:
