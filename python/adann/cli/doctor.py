@@ -197,7 +197,7 @@ CHECKS = (
 @click.command()
 @click.pass_context
 def doctor(context: click.Context) -> None:
-    """Check the installation, and say what mends it."""
+    """Check the installation, and give the commands that complete it."""
     healthy = True
     for what, optional, check in CHECKS:
         try:

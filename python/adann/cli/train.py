@@ -64,8 +64,8 @@ def train(capture: str, reference: str | None, blind: bool, constellation: core.
     found by correlation.
 
     A slicer and a linear equalizer of the network's window, fitted to the same symbols, are tested on
-    the same rest. A warning says where the network is worse. With --blind the labels are a linear equalizer's, and
-    a network may differ from them because it is better. Errors come with their 95 % interval (Clopper-Pearson);
+    the same other ones. A warning says where the network is worse. With --blind the labels are a linear equalizer's,
+    and a network may differ from them because it is better. Errors come with their 95 % interval (Clopper-Pearson);
     loss is the mean cross-entropy, in nats.
 
     With the network it learns the expected waveform: what the samples of a symbol are, given the

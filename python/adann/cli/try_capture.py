@@ -49,10 +49,10 @@ def try_capture(files: tuple[str, ...], reference: str | None, constellation: co
     --reference or blindly. The rest is decided by a slicer, a linear equalizer (least squares, the network's window),
     the network frozen, and AdaNN.
 
-    What is doubtful, and what would settle it, is the first line.
+    The first line says which findings are uncertain, and the option that settles each.
 
     The table: symbols that nothing was fitted to; errors among them; the bit error rate with its 95 %
-    interval (Clopper-Pearson). Without a reference who is right is not known: where the four decide differently, those
+    interval (Clopper-Pearson). Without a reference errors cannot be counted: where the four decide differently, those
     decisions count as refuted whose residual is larger than another one's.
 
     What a scope shows follows, of the last 32768 symbols or of the longest burst, with reasons for what is missing;
