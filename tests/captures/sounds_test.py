@@ -116,8 +116,8 @@ def test_a_truncated_file_is_read_to_its_last_whole_sample_and_noted(tmp_path):
 
 
 @pytest.mark.parametrize("content, said", [
-    (riff(b""), "no samples"), (b"RIFFabcd" + bytes(40), "type, as --type ci16 --sample-rate 48000"),
-    (riff(I16)[:40], "type, as --type ci16"), (riff(I16, fmt=kind(7777)), "type, as --type ci16"),
+    (riff(b""), "no samples"), (b"RIFFabcd" + bytes(40), "type, as in --type ci16 --sample-rate 48000"),
+    (riff(I16)[:40], "type, as in --type ci16"), (riff(I16, fmt=kind(7777)), "type, as in --type ci16"),
     (b"ID3\3" + bytes(200), "not a .wav; for raw numbers give the type"), (b"OggS" + bytes(200), "not a .wav")])
 def test_what_is_no_samples_is_refused(tmp_path, content, said):
     with pytest.raises(ValueError, match=f"a.wav: .*{said}") as error:
