@@ -32,8 +32,8 @@ class OffsetChain:
     clock, that one, `resampler`, and those `after` it; `carrier`, None without carrier recovery.
 
     Gardner's detector sees no clock where I and Q change in turn. Behind the carrier's recovery I is held back by half
-    a symbol, and Q behind the clock's. window, clock_recovery, loop_bandwidth: see `resampler`; carrier_bandwidth: see
-    `carrier_recovery`, None: without it; matched: filters behind it, at SPS samples a symbol.
+    a symbol, and Q after the clock's. window, clock_recovery, loop_bandwidth: see `resampler`; carrier_bandwidth: see
+    `carrier_recovery`, None: without it; matched: filters after it, at SPS samples a symbol.
     Raises ValueError for an odd sps.
     """
 

@@ -33,8 +33,8 @@ class receiver(gr.hier_block2):
     constellation, sps, half_window, complex: of what is received, without a model; a complex that
         is another than the model's is refused.
     carrier_recovery: for complex samples of root-raised-cosine pulses, 2 to 64 a symbol: a
-        `coarse_carrier`, which says how far it reaches, a matched filter, and behind the clock
-        recovery a `carrier_recovery` of what is left; else the carrier has to be recovered before.
+        `coarse_carrier`, which says how far it reaches, a matched filter, and after the clock
+        recovery a `carrier_recovery` of the residual offset; else the carrier has to be recovered before.
         Of oqpsk, whose clock Gardner's detector sees only where I and Q come together, it comes before the clock
         recovery: Q is then half a symbol early until that is done. Its labels are right up to which of the two is I,
         signs, and a whole symbol between them.

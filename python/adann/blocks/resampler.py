@@ -33,7 +33,7 @@ class resampler(gr.hier_block2):
     complex: whether the samples are complex.
     normalization: "running", by the statistics of the recent past, or "record", by `mean` and
         `rms` of the whole record as `record_statistics` gives them.
-    window: samples, 1024 to 2^30: how far the running statistics look back, see `normalizer`.
+    window: samples, 1024 to 2^30: length of the running statistics, see `normalizer`.
     mean, rms: for "record". The low-pass takes noise away, so that for a power of exactly 1 they
         must be those of the resampled record: what comes out with mean 0 and rms 1.
     clock_recovery: follow the sender's clock with `digital.symbol_sync` (Gardner's detector), up to

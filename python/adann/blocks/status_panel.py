@@ -112,7 +112,7 @@ class StatusWidget(QtWidgets.QWidget):
             doing = f"memory {status['memory']} symbols" if status["memory"] else "does nothing"
             self._set("front filter", f"{status['tracking']}, {doing}")
             if "frequency" in status:  # of complex samples' filters; television's has none
-                self._set("carrier", f"{status['frequency']:.1e} turns a symbol")
+                self._set("carrier", f"{status['frequency']:.1e} cycles/symbol")
         self._set("trained", f"{status.get('updates', 0)} batches")
         self._set("dropped", f"{status.get('dropped', 0)} batches")
         self._set("lag", f"{status.get('queued', 0)} batches")

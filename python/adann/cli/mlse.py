@@ -62,7 +62,7 @@ def mlse(constellation: core.constellation, sps: int, memory: int, captures: tup
         with about(capture.path):
             capture = cut(capture, skip, symbols, sps)
             prepared.append(_prepare(capture, sps))
-            # Samples that were not finite tell nothing.
+            # Samples that were not finite carry no information.
             rows.append(SymbolRows(prepared[-1].samples.marked(), sps))
         with about(capture.reference_path, capture.path):
             known.append(known_labels(prepared[-1].samples, capture.reference, constellation.centred,

@@ -26,7 +26,7 @@ def evaluate(captures: Sequence[Capture], decided: Sequence[np.ndarray],
 
     captures: as they were equalized; one without a decision, where it was stopped, is left out.
     Decisions that agree with no alignment of the reference are
-    told on stderr, unless `quiet` or the reference is not this capture's at all: that is an error.
+written to stderr, unless `quiet` or the reference is not this capture's at all: that is an error.
     """
     from ..offline.evaluate import count_aligned
     from ..offline.report import Run
@@ -94,7 +94,7 @@ def _bursts(capture: Capture, labels: np.ndarray, constellation: core.constellat
 def write_results(runs: Sequence[Run], report: dict, report_path: str | None, plot: str | None = None) -> None:
     """The report and the picture, where they are wanted.
 
-    report: what report.json has beside blocks and captures.
+    report: what report.json has besides blocks and captures.
     """
     from ..offline.report import write_plot, write_report
 

@@ -32,7 +32,7 @@ STEPS = (1e-3, 3e-3, 1e-2, 3e-2, 1e-1)
 _LMS_HALF_WINDOW = 6  # as long as the front filter
 _PREAMBLE = 64
 _NOT_KNOWN = 255
-# Doppler shift and carrier in turns a symbol; the second ray up to half the first one's amplitude.
+# Doppler shift and carrier in cycles per symbol; the second ray up to half the first one's amplitude.
 STILL = RadioLink("qpsk", echo=0.5, delay=2, snr=15, carrier=5e-4)
 CASES = {"static": STILL,
          "Doppler, amplifier": replace(STILL, turns=3e-4, amplifier="rapp", back_off=0)}

@@ -39,7 +39,7 @@ _THIRD = [name for name, (order, *_) in _VOLTERRA.items() if order == 3]
 _ONCE = {_SLOW, FEEDBACK, CMA, *_VOLTERRA}  # run with seed 0 alone
 _SHORT = 2**16  # symbols of a stream at most for Volterra equalizers, which take the longest
 _QUICK = Size(labelled=2**16, epochs=80, batch=4096, symbols=2**15, event=2**13, seeds=1)
-RATES = (0, 1e-7, 1e-6, 3e-6, 1e-5, 3e-5, 1e-4)  # turns a symbol
+RATES = (0, 1e-7, 1e-6, 3e-6, 1e-5, 3e-5, 1e-4)  # cycles per symbol
 _QUICK_RATES = (0, 1e-5, 1e-4)
 
 

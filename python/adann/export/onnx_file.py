@@ -4,7 +4,7 @@
 A frame is the samples of one symbol, so that GNU Radio 4's ONNX block, which keeps a history of
 frames, runs the file as it is: it reads the frame's size and the history's depth from the metadata
 (fair-acc/gnuradio4, blocks/onnx/README.md). The first layer is a convolution over frames, which takes
-the windows; those behind it are convolutions over single symbols.
+the windows; those after it are convolutions over single symbols.
 """
 
 from __future__ import annotations

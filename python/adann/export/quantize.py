@@ -26,7 +26,7 @@ def quantize(network: core.network, windows: npt.NDArray[np.float32], bits: int)
     what the network does: M. Nagel et al., "Data-free quantization through weight equalization and bias
     correction", ICCV 2019, Section 4.1, with the ranges of outputs instead of weights; of several degrees, that
     whose posteriors come nearest to the network's in float. Each exponent, of the
-    samples, of a layer's outputs, of a row of weights, is the one that leaves least mean squared error; where a
+    samples, of a layer's outputs, of a row of weights, is the one with the least mean squared error; where a
     row's sums could overflow 32 bits, the next that does not. Weights are rounded one input after the other, and
     those of the inputs that are left make up for the error of the sums: E. Frantar et al., "GPTQ", ICLR 2023,
     Section 3.

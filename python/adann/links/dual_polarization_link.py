@@ -24,14 +24,14 @@ _RANGES = {
 @dataclass(frozen=True)
 class DualPolarizationLink:
     """Two label streams through a modulator each (root-raised-cosine pulses, roll-off 0.1), a
-    fibre that turns, delays and attenuates their polarisations, two lasers, noise, and the matched
+    fibre that rotates, delays and attenuates their polarisations, two lasers, noise, and the matched
     filters of a receiver that knows neither the polarisations nor the carrier.
 
     constellation: a name of core.constellation.names(), of complex points
     swing: rms of the voltage at each of the modulators' arms over V_pi, 0.01 to 0.7, as coherent_link's
     angle: of the receiver's axes against the sender's at the first symbol, -pi to pi rad
     turning: of that angle, -0.01 to 0.01 rad a symbol; 3.1e-6 is 100 krad/s at 32 GBd. The phase between
-        the axes turns as well, 0.6 times as fast, so that the state of polarisation comes around everywhere
+        the axes rotates as well, 0.6 times as fast, so that the state of polarisation comes around everywhere
     delay: between the fibre's two axes, which lie at 45 degrees to the receiver's, 0 to 8 symbols
         (polarisation-mode dispersion of first order)
     loss: of the receiver's second axis over its first one's, 0 to 20 dB (polarisation-dependent loss)

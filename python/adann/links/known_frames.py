@@ -155,9 +155,9 @@ FRAMES = {
     # 1800 Bd, 64 symbols, then 15 of each 45; two paths 1.7 ms apart, 0.5 Hz of Doppler spread.
     "HFDL": Frame("8psk", _known(2164, [(0, 64), *((94 + 45 * k, 15) for k in range(46))], 3),
                   rays=((0, 1), (3, 0.5)), doppler=2.8e-4, carrier=2e-3),
-    # 36 pilots behind each 1440 symbols, 90 at the start; a tube near saturation, phase noise.
+    # 36 pilots after each 1440 symbols, 90 at the start; a tube near saturation, phase noise.
     "DVB-S2": Frame("16apsk", _known(90 + 5 * 1476, [(0, 90), *((90 + 1476 * k + 1440, 36) for k in range(5))], 4),
                     carrier=1e-3, linewidth=1e-5, amplifier="rapp", back_off=6),
-    # 4800 Bd behind a discriminator, 24 outer levels in the middle of 132; a vehicle's fading at 30 Hz.
+    # 4800 Bd after a discriminator, 24 outer levels in the middle of 132; a vehicle's fading at 30 Hz.
     "DMR": DiscriminatorFrame("pam4", _known(132, [(54, 24)], 2, of=(0, 2)), doppler=6e-3, carrier=0.03),
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A simulated radio link that moves: two rays, of which the second one's phase turns."""
+"""A simulated radio link that moves: two rays, of which the second one's phase rotates."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ class RadioLink:
         at 1 Msymbol/s is 10 Hz. It is 0 at the first symbol
     jump_every: symbols after which the second ray's phase jumps by a random angle; 0: never
     amplifier: none; rapp, a solid-state amplifier, which compresses amplitudes; or saleh, a
-        travelling-wave tube, which also turns the phase with them
+        travelling-wave tube, which also rotates the phase with them
     back_off: mean power below the amplifier's saturation at its input, 0 to 60 dB
-    carrier: what is left of it, -0.1 to 0.1 cycles a symbol
+    carrier: residual offset, -0.1 to 0.1 cycles a symbol
     linewidth: of the oscillators' Wiener phase noise times the symbol's duration, 0 to 0.01: the
         phase's variance grows by 2*pi times this a symbol
     snr: the first ray's energy a symbol over the noise's power density, -10 to 100 dB

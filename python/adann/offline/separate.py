@@ -23,7 +23,7 @@ _AT_ONCE = 2**14  # symbols whose distances to all points are in memory
 class Separated:
     """streams: complex64 (outputs, n), sample i*sps the middle of symbol i. matrix: complex64 (outputs, channels,
     odd), the taps at the end, the earliest sample's first, by which normalised channels become normalised streams.
-    frequencies: of each output's carrier, which was taken out, in turns a symbol.
+    frequencies: of each output's carrier, which was removed, in cycles per symbol.
     status: of each output at the end, core.mimo_output_status; None of what no filter followed."""
 
     streams: npt.NDArray[np.complex64]
@@ -62,8 +62,8 @@ def channel_labels(channels: npt.NDArray[np.complex64], reference: npt.NDArray[n
 
 def known_carrier(channels: npt.NDArray[np.complex64], sent: npt.NDArray[np.complex64], sps: int,
                   length: int) -> tuple[float, npt.NDArray | None]:
-    """The frequency, in turns a symbol, of a transmitter's carrier, and e^(j phase) of it at each sample, complex (n,):
-    None where it stands still.
+    """The frequency, in cycles per symbol, of a transmitter's carrier, and e^(j phase) of it at each sample,
+    complex (n,): None where it stands still.
 
     channels: (channels, n); sent: complex (n // sps,), the points, 0 where not known; length: symbols that a filter
     spans behind which it is followed.
