@@ -39,11 +39,11 @@ namespace gr::adann::core {
  * follows the signal before the network (front_filter.h), every 64 symbols and inline in
  * decide(). The network decides and learns from filtered samples.
  *
- * With the decisions "refined", and a model on whose own signal refined labels had at most
- * 0.8 of the network's errors, what the learner's guard can refine is refined in decide() as
- * well, inline, by what the guard knew of the signal after the latest step, and handed out
- * later (refined_stream.h), from what the front filter sees in hindsight. All that learns is given
- * the network's own.
+ * With the decisions "refined", and unless refined labels had more errors than the network's on the
+ * model's own signal (model::refined_has_more_errors()), what the learner's guard can refine is refined
+ * in decide() as well, inline, by the signal model after the latest step, and put out later
+ * (refined_stream.h), from samples at the measured phase (hindsight.h). Front filter and learner are
+ * given the network's own.
  *
  * Without a model it starts with a blind_start: the adapter takes its models as they come, and
  * has a learner, and a front filter, from the last one on. Until then nothing is saved.
@@ -59,7 +59,7 @@ namespace gr::adann::core {
  * A checkpoint is a learner's, with the number of dropped batches and the front filter.
  * Checkpoints are written between two steps: by request_save() and, if the setting
  * `checkpoint` names a file, there each `checkpoint_interval` seconds and when the thread
- * ends. With such a file, each rollback leaves another beside it,
+ * ends. With such a file, each rollback writes another next to it,
  * `.rollback.safetensors`, for replay().
  * The mode "off" decides with the weights in use when the checkpoint was written.
  *
