@@ -54,7 +54,7 @@ carrier_track track_power(const std::vector<std::complex<double>>& symbols,
  * The mean of their M-th power exceeds that of random phases, in each eighth of them once in
  * a million, and all eighths together have at least 0.9 of what each has at a phase of its own: a
  * sixteenth of a turn of QPSK's carrier. Of other orders than 2 to 8 it counts as one phase.
- * \param is_tracked whether they were turned back by a track_power() of them, which aligns what is random, too:
+ * \param is_tracked whether they were rotated back by a track_power() of them, which aligns what is random, too:
  * the mean then has to be 2.5 times as large as that */
 bool phase_stands(const std::vector<std::complex<double>>& symbols,
                   const constellation& alphabet,

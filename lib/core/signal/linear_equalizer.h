@@ -42,7 +42,7 @@ class eye_closed : public std::runtime_error
  * decisions follow; which of the two is I cannot be known either.
  * \param window of the view's: which samples are the symbol's own
  * \param carrier of complex points, if given: what the power of the most extreme output
- * tells (track_power()), of view.count symbols. The equalizer is then one of windows that
+ * has (track_power()), of view.count symbols. The equalizer is then one of windows that
  * are rotated back by it.
  * \throws eye_closed if what it finds has less than half of the constellation's kurtosis
  * Source: Shalvi and Weinstein, "Super-exponential methods for blind deconvolution", IEEE
