@@ -124,7 +124,7 @@ public:
         return d_decides.decide(view, known_labels, labels, posteriors, soft, kind);
     }
 
-    /*! Has what decide() is not told taken from a frame that repeats, once it is found. Before start().
+    /*! Has labels that decide() is not given taken from a frame that repeats, once it is found. Before start().
      * \param labels of the frame, see frame_of() */
     void set_known_frame(std::vector<std::uint8_t> labels)
     {
@@ -161,7 +161,7 @@ public:
 
     /*! The next vector is the first symbol of a burst, which begins with this training
      * sequence: the front filter takes its taps and carrier from it (front_filter::train()), and
-     * a batch begins behind it. Nothing without a front filter, or while frozen. Belongs to
+     * a batch begins after it. Nothing without a front filter, or while frozen. Belongs to
      * decide()'s thread, as end_burst() does.
      * \param training front_filter::least_training() to most_training labels */
     void begin_burst(const std::vector<std::uint8_t>& training)

@@ -34,7 +34,7 @@ public:
 
     /*! A batch begins, and is learnt from if there is reason to.
      * \param learns whether it may be
-     * \param apart what the front filter looks at: one in so many (front_filter::apart()) */
+     * \param apart blocks that the front filter learns from: one in so many (front_filter::apart()) */
     void begin(const deciding_parts& by, bool learns, std::size_t apart);
     /*! A packet's batch, between two others, if there is one and room for it.
      * \param latest see decoded_packets::next_batch() */

@@ -1,6 +1,6 @@
 /* -*- c++ -*- */
 /*
- * The error rate of a network on a signal whose labels nobody knows.
+ * The error rate of a network on a signal whose labels are not known.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
@@ -36,8 +36,8 @@ namespace gr::adann::core {
  * constellation of which one is three times as uncertain as the other, for the
  * posteriors are calibrated for equal noise on both.
  *
- * **What nobody can see without labels**, and is trusted: whatever turns one sequence of
- * symbols that could have been sent into another. PAM inverted; QAM turned by a symmetry,
+ * **What does not show without labels**, and is trusted: whatever makes of one sequence of
+ * symbols that could have been sent another such. PAM inverted; QAM rotated by a symmetry,
  * and slips between them; the spectrum inverted, I and Q exchanged, one of them late by
  * whole symbols; a network that has settled on a permutation of the labels; bits
  * permuted or scrambled otherwise; another sender. A count of known symbols or a
@@ -86,7 +86,7 @@ public:
     bool balanced() const;
     /*! Whether the estimate has been seen to be near the counted rate: least_symbols, a
      * pattern score within chance, balanced(), and an error rate below most_trusted. Not
-     * if what happened is among what nobody can see, above. */
+     * if what happened does not show without labels, see above. */
     bool trustworthy() const;
 
     void state(archive& members);
@@ -105,9 +105,10 @@ private:
         void state(archive& members);
     };
 
-    std::size_t contexts() const;       // of one dimension
-    double independent_symbols() const; // as many unforgotten ones tell as much
-    double beyond_chance() const;       // the pattern score, or 0
+    std::size_t contexts() const; // of one dimension
+    double
+    independent_symbols() const;  // as many unforgotten ones carry as much information
+    double beyond_chance() const; // the pattern score, or 0
 
     constellation d_symbols;
     std::size_t d_classes;

@@ -16,7 +16,7 @@
 namespace gr::adann::core {
 
 /*! Finds by how much a waveform's polynomial has changed: least squares of what is left of some
- * symbols of a round to the polynomial's monomials, half a symbol before and behind. What is
+ * symbols of a round to the polynomial's monomials, half a symbol before and after. What is
  * found is shrunk by what chance explains of it, and has no linear part of its own, which is for
  * a filter to follow: of complex samples the conjugate's only, a sender's I/Q imbalance.
  *

@@ -36,8 +36,8 @@ public:
     //! Changes whenever that does.
     std::uint64_t number() const { return d_number; }
 
-    /*! Takes what the waveform leaves of consecutive symbols.
-     * \param labels of the first of them; those of its pattern lie before and behind
+    /*! Takes the waveform's residual of consecutive symbols.
+     * \param labels of the first of them; those of its pattern lie before and after
      * \param rest (count, stride()) */
     void add(const std::uint8_t* labels, const float* rest, std::size_t count);
 

@@ -71,7 +71,7 @@ private:
  * blocks.
  *
  * Three slots: one belongs to the writer, one to the reader, and the third, `d_middle`,
- * is exchanged for either's own; a flag beside its index says that it is newer than the
+ * is exchanged for either's own; a flag next to its index says that it is newer than the
  * reader's. */
 template <typename T>
 class latest_value

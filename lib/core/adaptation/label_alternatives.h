@@ -62,7 +62,7 @@ public:
     //! Whether most of them are known from symbols.
     bool knows_trials() const;
 
-    //! Whether any other label is worth a try. \param there the symbol's label, behind the one before
+    //! Whether any other label is worth a try. \param there the symbol's label, after the one before
     bool is_any_candidate(const std::uint8_t* there,
                           const label_responses::match& found) const
     {

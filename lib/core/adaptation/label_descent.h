@@ -80,7 +80,7 @@ public:
      * where it does not, with the labels that are then most likely wrong. What gains nothing, the
      * pair and each longer chain, is added to the error odds.
      * \param end the later symbols lie before it
-     * \param found matches of `symbol` and of those behind it; null as for visit()
+     * \param found matches of `symbol` and of those after it; null as for visit()
      * \return the last of them if they changed, else 0 */
     std::size_t visit_pairs(const stretch& all,
                             std::size_t symbol,

@@ -19,7 +19,7 @@ namespace gr::adann::core {
  * With e the differences of the points from those decided, b their matches in the whitened
  * residual and A the products of the responses, both over the noise's power, the likelihood of
  * other labels over that of those decided is exp(e·b - e·A e / 2). Alternatives are the neighbours of
- * the point, and all others, the nearest first, that noise may hide behind it (1e-3).
+ * the point, and all others, the nearest first, that noise may turn into it (1e-3).
  *
  * Most symbols have no likely alternative (1e-3, alone or in a pair): the likelihood ratios of
  * single changes are their posteriors. Where some have, they are decided together with those that

@@ -88,7 +88,7 @@ struct learner_event : learner_status {
  * and says which weights decide the next one.
  *
  * A step, in this order:
- * 1. The signal check looks at the batch. While it finds a problem, learning pauses: the
+ * 1. The signal check examines the batch. While it finds a problem, learning pauses: the
  *    last good weights are in use, and the batch is not learnt from.
  * 2. The guard compares its three networks on the batch, estimates their error rates,
  *    chooses the one in use, and may have training start over from it: a rollback.
@@ -187,7 +187,7 @@ private:
     const model d_offline;
     trainer d_trainer;
     network d_average;                    // the adaptive weights
-    std::optional<signal_check> d_signal; // beside a guard
+    std::optional<signal_check> d_signal; // with a guard only
     std::optional<guard> d_guard;
     bool d_decides_refined = false;
     bool d_paused = false;

@@ -24,10 +24,10 @@ namespace gr::adann::core {
  * has come is visited, and once more a block later if a label has changed near it; then pairs
  * are, until none gains. In a block as many labels are tried as symbols are visited, at most.
  * Symbols that have not been looked at yet, and their labels, are replaced by what a front filter
- * sees in hindsight: all of them where its steps end with the blocks, as they do but behind bursts.
- * Complex samples are turned by what is left of a carrier's phase in their block, now that it
+ * sees in hindsight: all of them where its steps end with the blocks, as they do but after bursts.
+ * Complex samples are rotated by the residual phase of a carrier in their block, now that it
  * is decided (residual_phases). Labels stay as they were decided where there is no refinement,
- * and where more than twice the power is left of most symbols around than refinement leaves as
+ * and where most symbols around have more than twice the residual power that refinement has as
  * a rule: the signal is another one there. By choice it hands out the labels' posteriors, too
  * (label_posteriors); where labels stay as they were decided these do. The result is the same to
  * the bit, however the stream is cut. Nothing is allocated after construction. */
@@ -62,7 +62,7 @@ public:
                      const float* posteriors = nullptr,
                      float* refined_posteriors = nullptr);
 
-    /*! Hands out the labels that are left, at the end of a stream; behind the last one
+    /*! Puts out the labels that are left, at the end of a stream; after the last one
      * another stream begins.
      * \param posteriors as refined_posteriors of take()
      * \return how many of `room` were written; 0: all have been */

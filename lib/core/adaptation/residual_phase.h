@@ -43,12 +43,12 @@ private:
     double d_energy = 0;
 };
 
-//! Turns n complex samples back by a phase.
+//! Rotates n complex samples back by a phase.
 void turn_back(float* samples, std::size_t n, float phase);
 
-/*! How far residual_phases are to be believed: the Wiener filter for the latest one, from their
+/*! How reliable residual_phases are: the Wiener filter for the latest one, from their
  * mean products and the variance of the noise in them. Where there is only noise, next to nothing
- * is believed. Nothing is allocated after construction. */
+ * is used. Nothing is allocated after construction. */
 class residual_phase_filter
 {
 public:

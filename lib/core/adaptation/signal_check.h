@@ -16,7 +16,7 @@
 
 namespace gr::adann::core {
 
-/*! Looks at batches as a whole and tells those of no use: not finite, constant, newly
+/*! Examines batches as a whole and finds those of no use: not finite, constant, newly
  * saturated, noise, or decided into patterns that neither random data nor a drifted link
  * shows (absent, idle or framing patterns, another modulation).
  *
@@ -30,7 +30,7 @@ class signal_check
 {
 public:
     /*! \param scrambled whether the data is random: without that, and without label_parts
-     * of the constellation, patterns tell nothing, but how often labels come */
+     * of the constellation, patterns are no evidence, but how often labels come is */
     signal_check(const constellation& symbols, bool scrambled);
 
     /*! Why not to learn from a batch, or an empty string. Batches of less than 512

@@ -38,7 +38,7 @@ public:
      * \param x,wanted,n as normal_equations::set() takes them
      * \param turns whether there may be a carrier: else φ and ω are 0
      * \returns mean |z - wᵀx|² that these taps would leave of other samples, as
-     * generalised cross-validation has it; infinite if there are too few to tell */
+     * generalised cross-validation has it; infinite if there are too few */
     float find(const normal_equations& sums,
                const signal_planes& x,
                const signal_planes& wanted,

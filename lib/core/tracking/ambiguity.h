@@ -22,7 +22,7 @@ namespace gr::adann::core {
  * Of a symbol estimated as z, one that is known as P has log p(z | P) = -|z - P|² / v - log v, up to a
  * constant, and one of random data log p(z) = -|z|² / (1 + v) - log(1 + v). One in ten may be known
  * wrongly, so L(z, P) = log(0.9 p(z | P) / p(z) + 0.1) is what speaks for P. For a displacement speaks
- * that the symbol `later` is P, turned, L(z', P'), and that this one is not, -L(z, P); two at most. A
+ * that the symbol `later` is P, rotated, L(z', P'), and that this one is not, -L(z, P); two at most. A
  * sum never falls below zero; it decides once it is `sure`, on average after more than e^sure known
  * symbols where it is wrong. The variance v is what is known less what was estimated, over the latest
  * `memory` known symbols.

@@ -35,7 +35,7 @@ inline float lost_limit(const expected_waveform& waveform,
     return noise + std::max(part * left_at_random(symbols, dimensions), noise / 3);
 }
 
-/*! Whether labels are believed in place of others: below half of their residual. */
+/*! Whether labels are accepted in place of others: their residual is below half of the others'. */
 template <typename number>
 constexpr bool clearly_less(number left, number others)
 {

@@ -42,7 +42,7 @@ struct burst_settings {
  *    does not confirm itself. The memory is the one which explains stretches best that were not
  *    fitted; a phase is smoothed likewise.
  *
- * The filter is linear and decides from points: a transmitter's curve is not taken off.
+ * The filter is linear and decides from points: a transmitter's nonlinearity is not corrected.
  *
  * A burst of n symbols takes time in proportion to n, and memory beyond what is kept for `most`
  * symbols, for its sums. Windows, steps and memories were chosen on frames as TETRA, VDL2, HFDL and

@@ -57,7 +57,7 @@ public:
     //! Forgets all.
     void reset();
     /*! None if there is no line, or one beyond what is searched, or it is not ready.
-     * \param around,width where it is looked for, turns of the carrier a symbol */
+     * \param around,width where it is searched for, cycles of the carrier per symbol */
     std::optional<line> find(double around = 0, double width = fastest) const;
 
     void state(archive& members);

@@ -1,6 +1,6 @@
 /* -*- c++ -*- */
 /*
- * What is taken off a stream's samples before its taps, since they cannot.
+ * Impairments that are corrected in a stream's samples before its taps, which cannot correct them.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later
  */

@@ -157,7 +157,7 @@ public:
     /*! Takes the labels of filter()'s symbols, all of them, as they were decided.
      * \param known null, or of each symbol what it is known to be, not_known where it is not. What is
      * learnt from is that; blocks that are known wholly need no recovery
-     * \param decides,net the network after it: the recovery has some symbols decided without
+     * \param decides,net the network behind it: the recovery has some symbols decided without
      * the filter, and while the filter is lost it has its own decided */
     void decided(const std::uint8_t* labels,
                  const std::uint8_t* known,

@@ -15,13 +15,13 @@
 
 namespace gr::adann::core {
 
-/*! Takes off the image ρx̄ that an imbalance of gain and phase between I and Q adds, and the constant c
+/*! Removes the image ρx̄ that an imbalance of gain and phase between I and Q adds, and the constant c
  * of a leaking oscillator: x - ρx̄ - c.
  *
  * No taps can do so: they are linear in x alone. Both are regressions of the filter's residual
  * e = output - wanted: ρ = Σ e x / Σ |x|², c = mean e, over the middles of decided symbols. The image of a constellation of
  * three rotations and more is uncorrelated with its samples, E[x²] = 0; where fewer rotations do not
- * tell them apart, only the constant is taken off.
+ * distinguish them, only the constant is removed.
  *
  * An estimate is taken over when it exceeds its own standard deviation, by the scatter of blocks, four
  * times: by chance with a probability of exp(-16). The sums start again then, so that the error of

@@ -44,7 +44,7 @@ public:
     };
 
     /*! \param symmetries constellation::symmetries(): labels that are alike but for one
-     * do not differ where the carrier has turned so far */
+     * do not differ where the carrier has rotated so far */
     judge(std::shared_ptr<const expected_waveform> waveform,
           const std::vector<std::vector<std::uint8_t>>& symmetries);
 
@@ -52,7 +52,7 @@ public:
      * came in, but for the phase that a way has followed
      * \param labels,others labels of two ways, `symbols` of them and the waveform's reach
      * on each side
-     * \param turned radians by which the other way's samples are turned against the first
+     * \param turned radians by which the other way's samples are rotated against the first
      * one's */
     verdict compare(const signal_planes& samples,
                     const std::uint8_t* labels,

@@ -23,8 +23,8 @@ namespace gr::adann::core {
  * rotated by a symmetry of the constellation: the samples are the same, through a channel that
  * is late and rotated the other way. What remains of a channel that has changed, its first
  * ray, decides: the displacement is right that brings the channel of the labels nearest to the one
- * before. For an echo of amplitude a that turned by half a turn that is so up to a = 0.6, for one
- * that turned by less, further. */
+ * before. For an echo of amplitude a that rotated by 180° that is so up to a = 0.6, for one
+ * that rotated by less, further. */
 class last_channel
 {
 public:
@@ -41,7 +41,7 @@ public:
     //! That of the waveform through this filter.
     void remember(const float* taps);
     /*! How labels whose waveform goes through this filter are displaced.
-     * \param ahead radians by which the samples are turned back further than they were */
+     * \param ahead radians by which the samples are rotated back further than they were */
     displacement find(const float* taps, double ahead) const;
 
     void state(archive& members);

@@ -15,7 +15,7 @@
 
 namespace gr::adann::core {
 
-/*! Takes off what comes up to `latest` symbols late: y(n) = x(n) - Σ h(d) y(n - d), of few lags d.
+/*! Cancels echoes up to `latest` symbols late: y(n) = x(n) - Σ h(d) y(n - d), of few lags d.
  *
  * So one echo takes one lag, whatever its strength below 1, as long as Σ|h| is below `most`.
  *

@@ -54,7 +54,7 @@ public:
     bool blurs_phase() const { return d_turning > soft_turning; }
     //! Whether posterior means turn with the estimates so far that a phase shows at less than a fifteenth.
     bool hides_phase() const { return d_turning > most_turning; }
-    //! Variance of a phase that n symbols measure, radians², by the noise as learnt and what turns along.
+    //! Variance of a phase that n symbols measure, radians², by the noise as learnt and the slope of means.
     float phase_variance(std::size_t n) const
     {
         return variance() /

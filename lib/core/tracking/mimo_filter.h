@@ -37,7 +37,7 @@ struct mimo_filter_settings {
 struct mimo_output_status {
     bool found = false;     //!< whether it has a transmitter
     std::size_t memory = 0; //!< of the taps in use, in symbols; 0: those of the start
-    /*! Mean square of what the expected waveform leaves of a filtered sample, predicted,
+    /*! Mean square residual of a filtered sample from the expected waveform, predicted,
      * over the latest few blocks; NaN before the first one. */
     float residual = std::numeric_limits<float>::quiet_NaN();
     float phase = 0;          //!< that is taken out, radians
@@ -66,7 +66,7 @@ struct mimo_output_status {
  * then output o is channel o. Every `watched_every` symbols the outputs are compared: two
  * whose labels are alike, or alike but for a symmetry of the constellation and up to four
  * symbols, are on one transmitter, and the one that is explained less well starts again,
- * with the other outputs' transmitters taken out. So does one that leaves three quarters
+ * with the other outputs' transmitters subtracted. So does one that has three quarters
  * of what decisions at random would, whatever its phase, or a half where that is twice what it
  * left before; and one that is silent: a step with less than a hundredth of a signal's power,
  * from which nothing is learnt.
@@ -109,7 +109,7 @@ public:
     void run(const float* const* samples, std::size_t steps, float* const* filtered);
 
     /*! Starts the taps from a stretch of the signal, which is not filtered. What comes next
-     * may be another part of it; where a carrier turns, the stretch itself is best, whose first
+     * may be another part of it; where a carrier rotates, the stretch itself is best, whose first
      * symbol's phase it goes on from. Taps are of its middle: polarisations that turn by more than 0.3 rad
      * over it may be lost at its ends.
      * \param samples (channels, symbols · sps) of I and Q; sample i · sps is the middle of
@@ -133,7 +133,7 @@ private:
         aligned_floats filtered; // interleaved
         phase_decisions phases;
         std::vector<std::uint8_t> labels; // of the angle that was selected
-        std::size_t known = 0; // labels from here on are behind the present taps
+        std::size_t known = 0;            // labels from here on follow the present taps
         std::array<std::complex<double>, 3> left{}; // see remaining()
         std::size_t steps_with_signal = 0;          // steps in a row that were not silent
         double residual_sum = 0;  // since it was watched: see mean_residual()
@@ -149,7 +149,7 @@ private:
     std::size_t reach() const
     {
         return d_taps / 2;
-    } // samples that taps look at on each side
+    } // samples that taps span on each side
     //! Symbols up to here are filtered; decided.
     std::size_t ready() const { return d_filled - d_delay; }
     std::size_t decided() const { return ready() - d_half_window; }

@@ -15,7 +15,7 @@
 
 namespace gr::adann::core {
 
-/*! What a stretch of several channels tells of its transmitters: labels, where they are not known,
+/*! What a stretch of several channels shows of its transmitters: labels, where they are not known,
  * carriers, and the taps that bring the channels nearest to the expected waveform of the labels.
  *
  * A stretch is, of each channel, the first sample that its first symbol owns. */

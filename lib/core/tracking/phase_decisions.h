@@ -52,7 +52,7 @@ public:
               double power,
               std::size_t first,
               std::size_t symbol);
-    //! Labels at an angle, of this symbol and those behind it.
+    //! Labels at an angle, of this symbol and those after it.
     const std::uint8_t* labels(std::size_t angle, std::size_t symbol) const
     {
         return &d_labelled[angle][symbol];

@@ -67,7 +67,7 @@ public:
     const phase_line& line() const { return d_line; } //!< at the latest step
     //! Goes on from this line.
     void begin(const phase_line& line);
-    //! What it searches has turned by so many radians.
+    //! What it searches has rotated by so many radians.
     void turn(float by);
     //! The phase so many steps after the latest one.
     float expected(float later) const { return d_line.phase + later * d_line.growth; }

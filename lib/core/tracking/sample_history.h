@@ -18,7 +18,7 @@
 
 namespace gr::adann::core {
 
-/*! What a filter and all that supervises it look back on.
+/*! The past of a filter's stream, for it and all that supervises it.
  *
  * Symbols and samples have numbers: the middle of symbol k is sample k·sps. The numbers of what is
  * kept change only in make_room(), which says by how much. Samples come in up to a certain one, are
@@ -30,7 +30,7 @@ namespace gr::adann::core {
  *     received ────────────┼───────────────┼─── reach of the taps ►│
  *
  * A sample that is not usable (all_usable()) is kept as zero and comes out as NaN. Labels count as
- * known while they are decisions behind the present taps and carrier. Nothing is allocated after
+ * known while they are decisions by the present taps and carrier. Nothing is allocated after
  * construction. */
 class sample_history
 {
@@ -38,7 +38,7 @@ public:
     static constexpr std::size_t room =
         4096; //!< symbols until the buffers are moved back
 
-    /*! \param reach samples that the filter looks at on each side of one
+    /*! \param reach samples that the filter spans on each side of one
      * \param around symbols on each side that the expected waveform depends on
      * \param classes labels are less
      * \param past symbols before next() that are kept
@@ -60,7 +60,7 @@ public:
     {
         return sample(symbol) - d_window.sps() / 2;
     }
-    //! The first sample of a symbol's window, and behind its last one.
+    //! The first sample of a symbol's window, and the one after its last.
     std::size_t window_begin(std::size_t symbol) const
     {
         return sample(symbol) - d_window.samples_before();
@@ -89,7 +89,7 @@ public:
      * \return symbols by which all numbers are less now, most often 0 */
     std::size_t make_room(std::size_t n);
     /*! Takes the samples of the next symbols' windows, with the taps' reach on each side.
-     * \param corrected null, or what is taken off them first */
+     * \param corrected null, or what corrects them first */
     void load(const feature_view& windows, corrections* corrected = nullptr);
     //! Whether the windows begin with the samples that have come in.
     bool goes_on(const feature_view& windows) const;
@@ -117,7 +117,7 @@ public:
     {
         return &d_filtered[first * floats_per_sample()];
     }
-    //! The network's windows of n symbols behind the filter.
+    //! The network's windows of n symbols, filtered.
     feature_view windows(std::size_t symbol, std::size_t n) const
     {
         return {
@@ -165,7 +165,7 @@ public:
     std::size_t known() const { return d_known; } //!< of the latest symbols, labels
     //! Whether n symbols from latest(n) on and all their neighbours have labels.
     bool knows(std::size_t n) const { return d_known >= n + 2 * d_around; }
-    //! Labels so far lie behind other taps, or another phase.
+    //! Labels so far are those of other taps, or of another phase.
     void forget_labels() { d_known = 0; }
 
     void state(archive& members);

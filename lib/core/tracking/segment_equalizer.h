@@ -44,7 +44,7 @@ public:
     static constexpr std::size_t block = 208; //!< a quarter of a segment
     static constexpr unsigned least_reach = 8, most_reach = 128;
 
-    /*! \param past,future samples before and behind its own that a symbol is estimated from
+    /*! \param past,future samples before and after its own that a symbol is estimated from
      * \throws std::invalid_argument for less than least_reach or more than most_reach */
     segment_equalizer(unsigned past, unsigned future);
 
@@ -64,7 +64,7 @@ public:
      * learnt from
      * \param follows whether it comes directly after the one before
      * \param levels room for a segment
-     * \return whether the segment before it is there: one of data, behind the first start */
+     * \return whether the segment before it is there: one of data, after the first start */
     bool take(const float* samples, segment_kind kind, bool follows, float* levels);
 
     //! What comes next is another stream. The taps stay.
@@ -105,7 +105,7 @@ private:
     normal_equations d_sums, d_trial; // of a block; with those of a memory
     std::vector<memory> d_memories;
     std::size_t d_used = 0;
-    aligned_floats d_samples; // past, the pending segment, and the one behind it
+    aligned_floats d_samples; // past, the pending segment, and the one after it
     aligned_floats d_output, d_wanted, d_gradient, d_fresh;
     level_model d_model;
     segment_kind d_kind = segment_kind::data;

@@ -54,7 +54,7 @@ public:
     //! Variance of an unbiased linear estimate.
     float variance() const { return d_parts.front().variance; }
 
-    /*! \param labels of the first of n symbols; window() + reach() more before it, reach() behind
+    /*! \param labels of the first of n symbols; window() + reach() more before it, reach() after
      * \param residual of the decisions: window() symbols before the first to the end of the last
      * \param excess variance of the estimates, relative to variance()
      * \param found n */
@@ -64,16 +64,16 @@ public:
               float excess,
               soft_decision* found) const;
 
-    /*! Turns what decisions make expect into what least squares aim at.
+    /*! Makes of the waveform expected of decisions what least squares aim at.
      *
      * Means follow the linear estimates ẑ that they are made from by `slope`, so taps that aim at means
      * agree with themselves to that part, and little is left that corrects them where decisions are
      * uncertain. Aimed at is (mean - slope · ẑ) / (1 - slope), which does not follow ẑ on average: it
-     * tells what the samples say beyond the taps in use. By the principle of orthogonality
+     * has what the samples say beyond the taps in use. By the principle of orthogonality
      * E[x̄ ẑ] = E[x̄ s], so that taps which are right stay so at any slope, through whatever channel
      * the samples x have come. (The divergence-free estimate of Ma and Ping, "Orthogonal AMP", IEEE
      * Access 5, 2017.)
-     * \param decisions of the first of n symbols; reach() more before it, and behind the last
+     * \param decisions of the first of n symbols; reach() more before it, and after the last
      * \param expected of the decisions, n symbols; afterwards what is aimed at */
     void aim(const soft_decision* decisions,
              std::size_t n,

@@ -34,8 +34,8 @@ inline const std::vector<std::size_t> usual_memories{ 128, 256, 512, 2048, 8192,
  * Each memory of m symbols weights what lies k symbols back with e^(-k / m). Its taps are
  * drawn towards doing nothing as if some symbols had been received undistorted: what is
  * hardly seen in the signal stays as it is. Short memories have taps of a second, shorter
- * length too, which follow with less noise. Two neighbouring memories look back
- * differently far; the straight line through their taps, followed to the present, is a
+ * length too, which follow with less noise. Two neighbouring memories lag
+ *differently; the straight line through their taps, followed to the present, is a
  * candidate as well. Candidates compete by how well they would have predicted each block
  * before they learnt from it, averaged over about five blocks. Doing nothing is given up only
  * for taps that are surely better.
@@ -95,7 +95,7 @@ public:
     std::size_t memory() const;
     //! The phase of vᴴw, in radians, of a complex vector v and the taps in use.
     float phase(const float* v) const;
-    //! Turns the taps by so many radians, as if all samples that were wanted had been turned.
+    //! Rotates the taps by so many radians, as if all samples that were wanted had been rotated.
     void turn(float by);
     //! Mean |z - wᵀx|² over the latest blocks, predicted; NaN before the first one.
     float residual() const;
@@ -147,14 +147,14 @@ private:
     std::vector<candidate> d_candidates;
     std::size_t d_used = 0;
     std::size_t d_rival = 1; // the best candidate but doing nothing
-    // How much more doing nothing leaves than the rival, on average over few blocks and over many.
+    // How much more residual the identity has than the rival, on average over few blocks and over many.
     struct lead {
         float mean = 0;
         float variance = 0; // of a block's
     };
     std::array<lead, 2> d_leads;
     float d_latest = 0;
-    // Of measured::left over the latest blocks; below 0: the sums tell.
+    // Of measured::left over the latest blocks; below 0: that of the sums.
     float d_measured = -1;
     float d_spread = 0; // mean square of how much more a block left than those before it
     std::size_t d_blocks = 0; // since the start or a reset
