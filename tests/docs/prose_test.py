@@ -116,6 +116,26 @@ def test_the_words_of_help_are_the_fields():
         assert not private_words([" ".join(command.get_help(click.Context(command)).split())]), name
 
 
+def comments(text):
+    """The lines of a C++ file, all but its comments blank."""
+    found = (re.search(r"//.*|^ *(?:/\*|\*).*", line) for line in text.splitlines())
+    return [each[0] if each else "" for each in found]
+
+
+def test_the_words_of_public_headers_are_the_fields():
+    for path in sorted((ROOT / "include").rglob("*.h")):
+        assert not private_words(comments(path.read_text())), path.name
+
+
+def test_comments_are_found():
+    """Of a file in which one can see them; code has the names that things have."""
+    text = "/*! told\n * tells */\nint behind; //!< beside\nint aside = 1;\n"
+    assert [line for line in private_words(comments(text)) if line] == [
+        "line 1: told: say known, data-aided, indicates, says",
+        "line 2: tells: say known, data-aided, indicates, says",
+        "line 3: beside: say next to, relative to, besides"]
+
+
 def test_what_is_counted_is_what_is_read():
     """The counts of this file, on a page whose counts one can see."""
     page = ("# A heading that does not count\nOne two three. Four, `five six`, [seven](far/away.md)\neight!\n\n"
