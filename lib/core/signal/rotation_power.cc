@@ -13,9 +13,10 @@ namespace {
 
 constexpr double deviations =
     2; // of the noise, to half the distance of the nearest points
-constexpr std::size_t steps = 128;  // of the table
-constexpr double beyond = 1.5;      // its largest amplitude, over that of the points
-constexpr std::size_t angles = 128; // of one rotation
+constexpr std::size_t steps = 128;    // of the table
+constexpr double beyond = 1.5;        // its largest amplitude, over that of the points
+constexpr std::size_t angles = 128;   // of one rotation
+constexpr std::size_t intervals = 32; // of the samples' amplitudes
 
 } // namespace
 
@@ -31,14 +32,42 @@ rotation_power::rotation_power(const constellation& alphabet)
     for (std::size_t i = 0; i <= steps; ++i)
         d_expected.push_back(
             conditional(static_cast<double>(i) * d_step, points, 2 * each * each));
+    set_scatter({ points.begin(), points.end() });
+}
+
+rotation_power::rotation_power(std::size_t order,
+                               const std::vector<std::complex<double>>& samples)
+    : d_order(order), d_expected(intervals + 1)
+{
+    for (const auto& each : samples)
+        d_step = std::max(d_step, std::abs(each) / intervals);
+    std::vector<double> counts(d_expected.size());
+    for (const auto& each : samples)
+        if (const double amplitude = std::abs(each); amplitude > 0) {
+            const auto nearest =
+                static_cast<std::size_t>(std::lround(amplitude / d_step));
+            d_expected[nearest] += power(each / amplitude, d_order);
+            ++counts[nearest];
+        }
+    // A mean of n such numbers has a square of 1/n by chance.
+    for (std::size_t i = 0; i < d_expected.size(); ++i)
+        if (const double all = std::norm(d_expected[i]); all > counts[i])
+            d_expected[i] *= (1 - counts[i] / all) / counts[i];
+        else
+            d_expected[i] = 0;
+    set_scatter(samples);
+}
+
+void rotation_power::set_scatter(const std::vector<std::complex<double>>& samples)
+{
     std::complex<double> sum = 0;
     double square = 0;
-    for (const auto& point : points) {
-        const auto own = (*this)(std::complex<double>(point));
+    for (const auto& each : samples) {
+        const auto own = (*this)(each);
         sum += own;
         square += std::norm(own);
     }
-    d_scatter = square * static_cast<double>(points.size()) / std::norm(sum);
+    d_scatter = square * static_cast<double>(samples.size()) / std::norm(sum);
 }
 
 // E[e^(iMφ) | amplitude], of points in noise.
@@ -75,7 +104,8 @@ std::complex<double> rotation_power::operator()(std::complex<double> sample) con
     const double amplitude = std::abs(sample);
     if (!(amplitude > 0))
         return 0;
-    const double at = std::min(amplitude / d_step, static_cast<double>(steps) - 0.5);
+    const double at =
+        std::min(amplitude / d_step, static_cast<double>(d_expected.size()) - 1.5);
     const auto below = static_cast<std::size_t>(at);
     const double part = at - static_cast<double>(below);
     const auto expected = (1 - part) * d_expected[below] + part * d_expected[below + 1];

@@ -14,7 +14,7 @@
 namespace gr::adann::core {
 
 /*! Of a sample x = ρ e^(iφ) of a constellation of M rotations: e^(iMφ) times the conjugate of
- * g(ρ) = E[e^(iMφ) | ρ], at a symbol error rate of 1/20. Its mean is rotated by M times as
+ * g(ρ) = E[e^(iMφ) | ρ], of points at a symbol error rate of 1/20. Its mean is rotated by M times as
  * much as the constellation, and has the largest ratio to its deviation of all functions of ρ: rings that
  * say little weigh little, and large noise no more than its amplitude says.
  *
@@ -23,17 +23,20 @@ namespace gr::adann::core {
 class rotation_power
 {
 public:
+    //! For samples of symbols of unit power, without their neighbours.
     explicit rotation_power(const constellation& alphabet);
+    //! For samples such as these, some thousand, with neighbours and noise; M is the order.
+    rotation_power(std::size_t order, const std::vector<std::complex<double>>& samples);
 
-    //! Of a sample of symbols of unit power.
     std::complex<double> operator()(std::complex<double> sample) const;
-    //! E|p|² / |E p|² of the points p without noise.
+    //! E|p|² / |E p|² of the points p without noise, or of the samples.
     double scatter() const { return d_scatter; }
 
 private:
     std::complex<double> conditional(double amplitude,
                                      const std::vector<std::complex<float>>& points,
                                      double noise) const;
+    void set_scatter(const std::vector<std::complex<double>>& samples);
 
     std::size_t d_order;
     double d_step = 0;                            // of the table, in amplitude

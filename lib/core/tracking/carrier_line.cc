@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "core/tracking/carrier_line.h"
 
+#include "core/common/split_mix.h"
+
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 
 namespace gr::adann::core {
 
@@ -12,26 +15,39 @@ constexpr double whole_turn = 2 * M_PI;
 constexpr double most_turned = 0.4; // turns of the power's line in a group
 constexpr double chance = 1e-6;     // of a line in noise
 
-} // namespace
-
-carrier_line::carrier_line(const expected_waveform& waveform,
-                           const constellation& alphabet)
-    : d_power(alphabet),
-      d_order(alphabet.symmetries().size()),
-      d_group(std::max<std::size_t>(
-          1, static_cast<std::size_t>(most_turned / fastest) / d_order)),
-      d_sums(symbols / d_group)
+// Samples in the middles of symbols as they are expected, each several times in Gaussian noise (Box and Muller).
+std::vector<std::complex<double>> noisy_middles(const expected_waveform& waveform)
 {
+    constexpr int times = 8;
+    std::uint64_t random = 1;
+    const auto uniform = [&] {
+        return static_cast<double>(split_mix(random) >> 11) * 0x1p-53;
+    };
     const std::vector<float> expected = waveform.drawn();
     std::vector<std::complex<double>> middles;
     for (std::size_t i = waveform.sps() / 2 * 2; i < expected.size();
          i += waveform.stride())
-        middles.emplace_back(expected[i], expected[i + 1]);
-    for (const auto& each : middles)
-        d_amplitude += std::norm(each) / static_cast<double>(middles.size());
-    d_amplitude = std::sqrt(d_amplitude);
-    for (const auto& each : middles)
-        d_own += power_of(each);
+        for (int k = 0; k < times; ++k) {
+            const double radius =
+                waveform.noise() * std::sqrt(-2 * std::log1p(-uniform()));
+            middles.push_back(std::complex<double>(expected[i], expected[i + 1]) +
+                              std::polar(radius, whole_turn * uniform()));
+        }
+    return middles;
+}
+
+} // namespace
+
+carrier_line::carrier_line(const expected_waveform& waveform,
+                           const constellation& alphabet)
+    : d_order(alphabet.symmetries().size()),
+      d_group(std::max<std::size_t>(
+          1, static_cast<std::size_t>(most_turned / fastest) / d_order)),
+      d_power(d_order, noisy_middles(waveform)),
+      d_sums(symbols / d_group)
+{
+    for (const auto& each : noisy_middles(waveform))
+        d_own += d_power(each);
 }
 
 bool carrier_line::is_usable() const { return d_order > 1 && d_order <= highest; }
@@ -39,7 +55,7 @@ bool carrier_line::is_usable() const { return d_order > 1 && d_order <= highest;
 void carrier_line::take(std::complex<float> middle)
 {
     if (is_usable())
-        d_sum += std::complex<float>(power_of(middle));
+        d_sum += std::complex<float>(d_power(std::complex<double>(middle)));
     if (++d_taken < d_group)
         return;
     d_sums[d_groups++ % d_sums.size()] = d_sum;

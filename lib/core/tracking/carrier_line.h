@@ -20,7 +20,7 @@ namespace gr::adann::core {
 /*! The line that the M-th power of a carrier has, M the order of the constellation's rotations.
  *
  * It takes the samples in the middles of the latest `symbols` symbols. Their powers have amplitudes by
- * their information about the phase (rotation_power.h). Summed over groups in which the fastest line
+ * their information about the phase, through the waveform's channel and noise (rotation_power.h). Summed over groups in which the fastest line
  * rotates by 0.4 cycles, they are searched for a line at steps of half of the resolution. A line counts
  * that noise alone would show once in a million searches. Its phase, less that of the waveform's own
  * power, is the carrier's up to a multiple of 1/M cycle.
@@ -66,15 +66,10 @@ private:
     std::complex<double> sum(double frequency) const;
     std::complex<double> sum(double frequency, std::size_t first, std::size_t end) const;
     double coherence(double frequency, double energy) const;
-    std::complex<double> power_of(std::complex<double> middle) const
-    {
-        return d_power(middle / d_amplitude);
-    }
 
-    rotation_power d_power;
     std::size_t d_order, d_group;
-    double d_amplitude = 0;                  // rms of the expected middles
-    std::complex<double> d_own = 0;          // sum of their powers
+    rotation_power d_power;
+    std::complex<double> d_own = 0;          // of the expected middles, the sum
     std::vector<std::complex<float>> d_sums; // of groups, in turn
     std::complex<float> d_sum = 0;           // of the group that is being filled
     std::size_t d_taken = 0;                 // in it

@@ -51,6 +51,36 @@ BOOST_DATA_TEST_CASE(a_line_is_found_where_decisions_are_uncertain,
     BOOST_TEST(steady > 25u);
 }
 
+/* With an echo of 0.5 an amplitude says little of the point that was sent. Weights of the points alone find the line
+ * of 16QAM in one of these 20 streams. */
+BOOST_AUTO_TEST_CASE(amplitudes_count_as_the_channel_leaves_them)
+{
+    model receiver = make_slicer("16qam", 1, 1, 0.07f);
+    expected_waveform waveform = *receiver.waveform;
+    std::vector<float> affine(waveform.affine());
+    for (std::size_t d = 0; d < 2; ++d)
+        affine[(1 + d) * waveform.stride() + d] = 0.5f; // a neighbour
+    waveform.set(affine, std::vector<float>(waveform.table().size()), 0.07f);
+    unsigned found = 0;
+    for (unsigned seed = 0; seed < 20; ++seed) {
+        carrier_line sought(waveform, receiver.symbols);
+        constexpr std::size_t symbols = 2048;
+        sent_symbols sent("16qam", symbols + 2, 1, seed);
+        std::vector<float> samples(2 * symbols);
+        waveform.expect(&sent.labels[1], symbols, samples.data());
+        for (std::size_t k = 0; k < symbols; ++k)
+            sent.samples[k] = { samples[2 * k], samples[2 * k + 1] };
+        sent.add_noise(0.01f, true, seed + 1);
+        for (std::size_t k = 0; k < symbols; ++k)
+            sought.take(sent.samples[k] * std::complex<float>(std::polar(
+                                              1.0, 1e-3 * static_cast<double>(k))));
+        const auto line = sought.find();
+        found += line && std::abs(2 * M_PI * line->frequency - 1e-3) < 2e-4;
+    }
+    BOOST_TEST_MESSAGE("found " << found);
+    BOOST_TEST(found > 15u);
+}
+
 BOOST_AUTO_TEST_CASE(noise_has_none)
 {
     for (unsigned seed = 0; seed < 50; ++seed)
