@@ -48,6 +48,13 @@ constexpr std::array<word<tracking_state>, 4> words(tracking_state)
                { tracking_state::trained, "trained" } } };
 }
 
+//! What a front filter made of the training sequence that it was given.
+enum class acquisition_result {
+    pending,  //!< nothing yet, or it was given none
+    acquired, //!< its taps
+    missed,   //!< nothing: other symbols came
+};
+
 //! What a front filter is doing.
 struct front_filter_status {
     tracking_state state = tracking_state::following;
@@ -158,12 +165,13 @@ public:
      * \param known null, or of each symbol what it is known to be, not_known where it is not. What is
      * learnt from is that; blocks that are known wholly need no recovery
      * \param decides,net the network behind it: the recovery has some symbols decided without
-     * the filter, and while the filter is lost it has its own decided */
-    void decided(const std::uint8_t* labels,
-                 const std::uint8_t* known,
-                 std::size_t n,
-                 decider& decides,
-                 const prepared_network& net);
+     * the filter, and while the filter is lost it has its own decided
+     * \return of the training sequence, if these were the last symbols of one */
+    acquisition_result decided(const std::uint8_t* labels,
+                               const std::uint8_t* known,
+                               std::size_t n,
+                               decider& decides,
+                               const prepared_network& net);
     //! The same with labels that nothing is learnt from.
     void hold(const std::uint8_t* labels, std::size_t n);
     /*! Behind decided(): the symbols of a step that has ended, and twice the waveform's reach
@@ -227,7 +235,8 @@ private:
     bool note(const std::uint8_t* labels, const std::uint8_t* known, std::size_t n);
     std::size_t due();
     bool is_hard() const;
-    bool acquire();
+    acquisition_result acquire();
+    void follow(const network_decider& decides, std::size_t blocks);
     void update(std::size_t blocks);
 
     tracked_stream d_stream;
