@@ -249,8 +249,8 @@ std::size_t front_filter::due()
 // noise, and of a filter that is lost.
 bool front_filter::is_hard() const
 {
-    return d_recovery.state() == recovery_state::trained || !d_recovery.is_used() ||
-           d_recovery.is_lost(d_stream);
+    return d_recovery.state() == recovery_state::trained ||
+           !d_recovery.explains(d_stream);
 }
 
 void front_filter::update(std::size_t blocks)
@@ -305,16 +305,6 @@ signal_planes front_filter::in_use() const
     const float* taps =
         d_recovery.is_used() ? filter.bank().taps() : filter.identity().data();
     return { taps, d_stream.carrier ? taps + filter.shape().pitch() : nullptr };
-}
-
-tracking_state front_filter::state() const
-{
-    if (d_recovery.state() == recovery_state::trained)
-        return tracking_state::trained;
-    if (!d_recovery.is_used() || d_recovery.is_lost(d_stream))
-        return tracking_state::lost;
-    return d_recovery.state() == recovery_state::following ? tracking_state::following
-                                                           : tracking_state::doubtful;
 }
 
 front_filter_status front_filter::status() const

@@ -14,9 +14,6 @@
 #include "core/tracking/recovery.h"
 #include "core/tracking/tracked_stream.h"
 
-#include <gnuradio/adann/words.h>
-
-#include <array>
 #include <complex>
 #include <limits>
 #include <memory>
@@ -32,21 +29,6 @@ struct front_filter_settings {
     //! \throws std::invalid_argument naming the setting that is out of range
     void check() const;
 };
-
-//! What a front filter knows of its own signal.
-enum class tracking_state {
-    following, //!< its decisions explain the samples
-    doubtful,  //!< so they do again, but after a loss they may be late or rotated
-    lost,      //!< they do not; the network decides the samples as they come in
-    trained, //!< started by a training sequence: nothing supervises it until the burst's end
-};
-constexpr std::array<word<tracking_state>, 4> words(tracking_state)
-{
-    return { { { tracking_state::following, "following" },
-               { tracking_state::doubtful, "doubtful" },
-               { tracking_state::lost, "lost" },
-               { tracking_state::trained, "trained" } } };
-}
 
 //! What a front filter made of the training sequence that it was given.
 enum class acquisition_result {
@@ -147,8 +129,8 @@ public:
     std::size_t apart() const
     {
         const auto& carrier = d_stream.carrier;
-        const bool calm = d_recovery.is_used() && !d_recovery.is_lost(d_stream) &&
-                          !(carrier && carrier->may_move());
+        const bool calm =
+            d_recovery.explains(d_stream) && !(carrier && carrier->may_move());
         return calm ? d_stream.filter.bank().apart() : 1;
     }
     //! Symbols up to the next update, the carrier's step or the end of the training sequence:
@@ -212,7 +194,7 @@ public:
 
     //! (planes, taps()): what each sample around is multiplied with, the earliest first.
     signal_planes in_use() const;
-    tracking_state state() const;
+    tracking_state state() const { return d_recovery.status(d_stream); }
     front_filter_status status() const;
 
     void state(archive& members);
