@@ -215,10 +215,10 @@ void carrier_follower::turn_expected(const sample_history& history,
                                      float* expected) const
 {
     if (d_searching)
-        turn_to(history.filtered(history.owned(symbol)),
-                history.sample(step),
-                expected,
-                n / step);
+        rotate_expected(history.filtered(history.owned(symbol)),
+                        history.sample(step),
+                        expected,
+                        n / step);
 }
 
 void carrier_follower::absorb_tap_phase(const sample_history& history, float ahead)
@@ -368,14 +368,10 @@ void carrier_follower::turn_settled(const sample_history& history,
     const double behind =
         static_cast<double>(first) - static_cast<double>(history.sample(history.next()));
     const double start = settled_phase() + per_sample * behind;
-    for (std::size_t i = 0; i < n; ++i) {
-        const double by = way * (start + per_sample * static_cast<double>(i));
-        const std::complex<float> turned =
-            std::complex<float>(samples.re[i], samples.im[i]) *
-            std::complex<float>(std::polar(1.0, by));
-        samples.re[i] = turned.real();
-        samples.im[i] = turned.imag();
-    }
+    for (std::size_t i = 0; i < n; ++i)
+        rotate(samples.re[i],
+               samples.im[i],
+               way * (start + per_sample * static_cast<double>(i)));
 }
 
 carrier_follower::moment carrier_follower::present(const sample_history& history,
