@@ -117,7 +117,7 @@ std::string blind_start::take(const feature_view& batch,
     d_changed = false;
     if (!follows || !all_usable(batch.data, batch.floats()))
         begin();
-    if (!all_usable(batch.data, batch.floats()) || d_done)
+    if (!all_usable(batch.data, batch.floats()) || done())
         return "";
     d_stride = batch.stride;
     // Windows overlap: of the last one all samples are there already but these.
@@ -137,13 +137,15 @@ std::string blind_start::take(const feature_view& batch,
     d_count += batch.count;
     try {
         std::string said;
-        const bool is_odd = d_looked && contradicts_known(batch.count);
+        const bool looked = d_state == start_state::equalizing;
+        const bool is_odd = looked && contradicts_known(batch.count);
         if (is_odd && d_known > fresh_labels) // the earlier ones were not: a false alarm
             forget(d_count - batch.count);
-        else if (is_odd || (!d_looked && (d_count >= first_look || knows_enough())))
+        else if (is_odd || (!looked && (d_count >= first_look || knows_enough())))
             said = look();
-        else if (d_looked && !d_known && d_count >= d_next_look && d_count < symbols) {
-            look_again(follow());
+        else if (looked && !d_known && d_count >= d_next_look && d_count < symbols) {
+            follow();
+            look_again();
             d_changed = true;
         }
         if (d_count >= d_next_look)
@@ -152,10 +154,11 @@ std::string blind_start::take(const feature_view& batch,
             return said;
         return (said.empty() ? "" : said + "; then ") + train(goes_on);
     } catch (const eye_closed& problem) {
-        // The first symbols may be what the filters before this are filled by.
-        const bool first = !d_looked && !std::exchange(d_tried, true);
+        const next_failure now = d_failure;
+        d_failure = now == next_failure::ignored ? next_failure::reported
+                                                 : next_failure::repeated;
         begin();
-        if (!first && !std::exchange(d_failed, true))
+        if (now == next_failure::reported)
             return std::string(problem.what()) +
                    "; until one does, decisions are those of the sample in the middle";
     }
@@ -180,7 +183,8 @@ void blind_start::begin()
     d_labels.clear();
     d_count = d_known = 0;
     d_next_look = first_look;
-    d_looked = false;
+    if (!done())
+        d_state = start_state::searching;
 }
 
 bool blind_start::knows_enough() const { return d_known >= 2 * d_model.window.samples(); }
@@ -211,57 +215,51 @@ feature_view blind_start::view() const
 
 std::string blind_start::look()
 {
-    linear_equalizer fitted;
-    if (knows_enough() && fits_known()) {
-        fitted = follow();
-    } else if (!d_known && (d_looked || d_count < first_look)) {
+    if (knows_enough() && fits_known())
+        follow();
+    else if (!d_known && (d_state == start_state::equalizing || d_count < first_look))
         return ""; // a false alarm
-    } else {
-        fitted = find(view());
-    }
+    else
+        find(view());
     if (stands())
         check_better(decided());
-    d_error = fitted.error;
-    d_looked = d_changed = true;
-    d_failed = false;
-    d_tried = true;
+    d_error = d_fitted.error;
+    d_state = start_state::equalizing;
+    d_failure = next_failure::reported;
+    d_changed = true;
     return text(
                "a linear equalizer decides, modulation error ratio %.1f dB; a network is "
                "trained after ",
-               -10 * std::log10(fitted.error)) +
+               -10 * std::log10(d_error)) +
            std::to_string(symbols) + " symbols" + carrier_said();
 }
 
 // Blindly, from a part of the symbols, for all of them; in the rotation and at the delay of what is known.
-linear_equalizer blind_start::find(const feature_view& part)
+void blind_start::find(const feature_view& part)
 {
     const auto decisions = d_in_use.empty() ? decided() : d_in_use;
     const std::vector<std::optional<std::uint8_t>> before(decisions.begin(),
                                                           decisions.end());
-    linear_equalizer fitted = blind_equalizer(part, d_model.symbols, d_model.window);
-    set_linear(fitted);
+    set_linear(blind_equalizer(part, d_model.symbols, d_model.window));
     const auto labels = decided();
     const auto wanted = align_labels(
         labels, tells_rotation() ? d_labels : before, d_model.symbols.symmetries());
     if (wanted != labels)
-        set_linear(fitted = trained_equalizer(view(), d_model.symbols, wanted.data()));
-    return fitted;
+        set_linear(trained_equalizer(view(), d_model.symbols, wanted.data()));
 }
 
 // The better of the one in use and of one that is found from the later half of the symbols.
-linear_equalizer blind_start::look_again(const linear_equalizer& first)
+void blind_start::look_again()
 {
-    const model before = d_model;
+    const linear_equalizer first = d_fitted;
     try {
         find(view().from(d_count / 2, d_count - d_count / 2));
-        const linear_equalizer found = follow();
-        if (found.error < first.error)
-            return found;
+        follow();
+        if (d_fitted.error < first.error)
+            return;
     } catch (const eye_closed&) {
     }
-    d_model = before;
-    d_taps = first.taps;
-    return first;
+    set_linear(first);
 }
 
 // Mean square of what the linear equalizer leaves of some symbols.
@@ -276,7 +274,7 @@ double blind_start::left(std::size_t first, std::size_t symbols) const
             const auto& point = points[labels[i]];
             sum += std::pow(std::inner_product(all[i],
                                                all[i] + all.dimension,
-                                               &d_taps[row * all.dimension],
+                                               &d_fitted.taps[row * all.dimension],
                                                row ? -point.imag() : -point.real()),
                             2);
         }
@@ -327,10 +325,11 @@ std::string blind_start::carrier_said() const
 std::vector<std::complex<double>> blind_start::outputs() const
 {
     const feature_view all = view();
+    const std::vector<double>& taps = d_fitted.taps;
     std::vector<std::complex<double>> found(d_count);
     for (std::size_t i = 0; i < d_count; ++i)
         for (std::size_t k = 0; k < all.dimension; k += 2)
-            found[i] += std::complex<double>(d_taps[k], -d_taps[k + 1]) *
+            found[i] += std::complex<double>(taps[k], -taps[k + 1]) *
                         std::complex<double>(all[i][k], all[i][k + 1]);
     return found;
 }
@@ -443,7 +442,7 @@ void blind_start::check_better(const std::vector<std::uint8_t>& labels)
 // The linear equalizer, as the network to come.
 void blind_start::set_linear(const linear_equalizer& fitted)
 {
-    d_taps = fitted.taps;
+    d_fitted = fitted;
     initialize_linear(d_model.net, d_seed, d_model.symbols, fitted);
     d_model.training = text("linear equalizer, modulation error ratio %.1f dB",
                             -10 * std::log10(fitted.error));
@@ -476,14 +475,14 @@ bool blind_start::fits_known()
             windows.insert(windows.end(), all[i], all[i] + all.dimension);
             labels.push_back(*d_labels[i]);
         }
-    const model before = d_model;
+    const linear_equalizer before = d_fitted;
     set_linear(
         trained_equalizer({ windows.data(), all.dimension, all.dimension, labels.size() },
                           d_model.symbols,
                           labels.data()));
     if (!contradicts_known(d_count))
         return true;
-    d_model = before;
+    set_linear(before);
     forget(0);
     return false;
 }
@@ -497,14 +496,11 @@ void blind_start::forget(std::size_t first)
 }
 
 // Fits the linear equalizer to all symbols by what it decides.
-linear_equalizer blind_start::follow()
+void blind_start::follow()
 {
-    linear_equalizer fitted;
     const bool all_known = d_known == d_count; // no round has other labels
     for (int round = 0; round < (all_known ? 1 : rounds); ++round)
-        set_linear(fitted =
-                       trained_equalizer(view(), d_model.symbols, best_labels().data()));
-    return fitted;
+        set_linear(trained_equalizer(view(), d_model.symbols, best_labels().data()));
 }
 
 // (d_count, stride()): those that the symbols own.
@@ -520,29 +516,29 @@ std::vector<float> blind_start::own_samples() const
 
 std::string blind_start::train(const std::function<bool()>& goes_on)
 {
-    auto fitted = follow();
+    follow();
     std::string carrier;
     bool moves = false;
     if (!knows_enough()) {
-        fitted = look_again(fitted);
+        look_again();
         if (const std::size_t first = unsettled(); first && !d_known) {
             forget_before(first);
-            fitted = follow();
+            follow();
         }
         const auto holds = [&] {
-            return fitted.error <= much_more * d_error && stands(!carrier.empty());
+            return d_fitted.error <= much_more * d_error && stands(!carrier.empty());
         };
         if (!holds()) {
             const blind_start before = *this;
             if (d_model.complex && turn_back()) {
-                d_looked = false;
+                d_state = start_state::searching;
                 look();
-                fitted = follow();
+                follow();
                 carrier = "behind a carrier that turns, ";
             }
             if (!holds()) {
                 const char* const why =
-                    fitted.error > much_more * d_error
+                    d_fitted.error > much_more * d_error
                         ? has_changed
                         : "the phase of the symbols found does not stand still";
                 check_labels(decided());
@@ -551,13 +547,12 @@ std::string blind_start::train(const std::function<bool()>& goes_on)
                 *this = before;
                 carrier.clear();
                 moves = true;
-                fitted = start_from_latest(why);
+                start_from_latest(why);
             }
         }
         check_labels(decided());
     }
-    const double error = fitted.error;
-    if (error > much_more * d_error)
+    if (d_fitted.error > much_more * d_error)
         throw eye_closed(has_changed);
     const auto labels = best_labels();
     check_better(labels);
@@ -580,7 +575,8 @@ std::string blind_start::train(const std::function<bool()>& goes_on)
         if (better)
             d_model.net = *trained;
     }
-    d_changed = d_done = true;
+    d_changed = true;
+    d_state = start_state::done;
     const bool known = tells_rotation();
     d_is_blind = !known;
     d_model.training = (known ? "known labels, " : "blind start, ") + d_model.training +
@@ -589,7 +585,7 @@ std::string blind_start::train(const std::function<bool()>& goes_on)
     return (d_compared.empty() ? "started, " : "started again, " + d_compared + ", ") +
            carrier +
            text("modulation error ratio of the linear equalizer %.1f dB; ",
-                -10 * std::log10(error)) +
+                -10 * std::log10(d_fitted.error)) +
            (better ? "the network trained on its decisions decides"
             : moves
                 ? "the channel moves: it is fitted to the latest 4096 symbols, and the network "
@@ -602,20 +598,18 @@ std::string blind_start::train(const std::function<bool()>& goes_on)
 }
 
 // Fits the linear equalizer to the latest symbols alone, for they all have none in common.
-linear_equalizer blind_start::start_from_latest(const char* why)
+void blind_start::start_from_latest(const char* why)
 {
     forget_before(d_count - first_look);
-    linear_equalizer fitted;
     try {
-        d_looked = false;
+        d_state = start_state::searching;
         look();
-        fitted = follow();
+        follow();
     } catch (const eye_closed&) {
         throw eye_closed(why);
     }
-    if (fitted.error > much_more * d_error || !stands())
+    if (d_fitted.error > much_more * d_error || !stands())
         throw eye_closed(why);
-    return fitted;
 }
 
 // On labels of the symbols that are not held back; none if it is not to go on.

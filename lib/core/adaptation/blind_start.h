@@ -18,6 +18,13 @@
 
 namespace gr::adann::core {
 
+//! What a blind start has of its symbols.
+enum class start_state {
+    searching,  //!< no linear equalizer yet
+    equalizing, //!< one that decides
+    done        //!< a model, which it keeps
+};
+
 /*! Makes a model from the first symbols of a signal.
  *
  * At first its network takes the nearest point to a window's middle sample. From the batch
@@ -94,7 +101,7 @@ public:
     //! The best so far. Its network has the same layers always.
     const model& found() const { return d_model; }
     //! Whether that is the one to go on with.
-    bool done() const { return d_done; }
+    bool done() const { return d_state == start_state::done; }
     //! Whether the last take() changed found().
     bool changed() const { return d_changed; }
     //! Whether there were too few known labels to tell its rotation.
@@ -103,6 +110,9 @@ public:
     std::size_t count() const { return d_count; }
 
 private:
+    //! To find a linear equalizer. The first symbols may be what the filters before this are filled by.
+    enum class next_failure { ignored, reported, repeated };
+
     feature_view view() const;
     std::string look();
     std::string carrier_said() const;
@@ -121,13 +131,13 @@ private:
     bool tells_rotation() const;
     bool fits_known();
     void forget(std::size_t first);
-    linear_equalizer follow();
-    linear_equalizer find(const feature_view& part);
-    linear_equalizer look_again(const linear_equalizer& first);
+    void follow();
+    void find(const feature_view& part);
+    void look_again();
     double left(std::size_t first, std::size_t symbols) const;
     std::size_t unsettled() const;
     void forget_before(std::size_t first);
-    linear_equalizer start_from_latest(const char* why);
+    void start_from_latest(const char* why);
     std::optional<network> train_network(const std::vector<std::uint8_t>& labels,
                                          const std::function<bool()>& goes_on) const;
     void set_linear(const linear_equalizer& fitted);
@@ -143,11 +153,11 @@ private:
     std::size_t d_count = 0;              // symbols since the latest gap
     std::size_t d_known = 0;              // labels, of them
     std::size_t d_next_look = first_look; // at so many symbols
+    linear_equalizer d_fitted;            // that d_model's network started as
     double d_error = 0;                   // of the first linear equalizer
-    std::vector<double> d_taps;           // of the latest one
-    bool d_looked = false, d_changed = false, d_done = false;
-    bool d_tried = false,
-         d_failed = false; // to find a linear equalizer; and that was reported
+    start_state d_state = start_state::searching;
+    next_failure d_failure = next_failure::ignored;
+    bool d_changed = false;
     bool d_is_blind = true;
     std::string d_compared; // with the labels in use
 };

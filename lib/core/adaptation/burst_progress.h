@@ -15,82 +15,85 @@
 
 namespace gr::adann::core {
 
-/*! A stream without bursts is always inside one. With bursts it is between them until begin(), in the
- * training sequence for as many symbols, inside until end(). Nothing is learnt from the first two, but
- * by the start of a receiver without a model: for it a training sequence is known labels, inside. */
+//! Where a stream is in its bursts.
+enum class burst_state {
+    between,  //!< two of them: nothing is learnt
+    training, //!< in the sequence that a front filter starts from: nor is here
+    known,    //!< in that of a receiver without a model: it learns known labels
+    inside,   //!< behind it, or the stream has no bursts
+};
+
+/*! Follows a stream from burst to burst. begin() leads to training or known, end() to between. Behind the
+ * last symbol of known it is inside; so it is behind that of training, unless a front filter has missed
+ * the sequence: then no burst has begun after all, and it is as before begin(). */
 class burst_progress
 {
 public:
     burst_progress() { d_training.reserve(front_filter::most_training); }
 
-    //! What comes next is another stream; whether it is between bursts is as it was.
-    void start()
-    {
-        d_untrained = d_known = 0;
-        d_training.clear();
-    }
+    burst_state state() const { return d_state; }
+    bool is_between() const { return d_state == burst_state::between; }
+    //! Whether what is decided is learnt from.
+    bool is_inside() const { return !is_between() && d_state != burst_state::training; }
 
+    //! What comes next is another stream; whether it is between bursts is as it was.
+    void start() { go_on(is_between() ? burst_state::between : burst_state::inside); }
     //! The next symbol is the first of a training sequence.
     void begin(const std::vector<std::uint8_t>& training, bool has_model)
     {
+        if (d_state != burst_state::training)
+            d_before = is_between() ? burst_state::between : burst_state::inside;
         d_training = training;
-        if (has_model) {
-            if (!d_untrained)
-                d_was_between = d_between;
-            d_untrained = training.size();
-        } else
-            d_known = training.size();
-        d_between = false;
+        go_on(has_model ? burst_state::training : burst_state::known, training.size());
     }
-    void end()
+    void end() { go_on(burst_state::between); }
+    //! There is a model now: what comes of the sequence is decided.
+    void leave_known()
     {
-        d_between = true;
-        start();
+        if (d_state == burst_state::known)
+            go_on(burst_state::inside);
     }
 
-    bool is_between() const { return d_between; }
-    bool is_inside() const { return !d_between && !d_untrained; }
-    //! Symbols of the training sequence to come, for a receiver with a model.
-    std::size_t untrained() const { return d_untrained; }
-    //! Symbols of the training sequence to come, for a receiver without a model, and their labels.
-    std::size_t known() const { return d_known; }
-    const std::uint8_t* known_labels() const
+    //! Symbols of the training sequence that are to come, and their labels.
+    std::size_t left() const { return d_left; }
+    const std::uint8_t* labels() const
     {
-        return d_training.data() + d_training.size() - d_known;
+        return d_training.data() + d_training.size() - d_left;
     }
-
-    //! Of the burst that begins with the next symbol; empty if none does.
-    const std::vector<std::uint8_t>& training() const { return d_training; }
-    //! A filter was trained by it, or there is none.
-    void leave_training()
+    //! Whether the next symbol is the first of those that a front filter starts from, or another one.
+    bool is_first() const
     {
-        d_training.clear();
-        d_known = 0;
+        return d_state == burst_state::training && d_left == d_training.size();
     }
-    //! No burst has begun after all: as before begin().
-    void give_up() { d_between = d_was_between; }
+    bool is_within() const { return d_state == burst_state::training && !is_first(); }
 
     //! Most symbols that take() may be given, of n that are to come.
-    std::size_t most(std::size_t n) const
+    std::size_t most(std::size_t n) const { return d_left ? std::min(n, d_left) : n; }
+    /*! \param found by the front filter, of the sequence that these symbols end
+     * \return whether they end one that a front filter starts from */
+    bool take(std::size_t n, acquisition_result found)
     {
-        for (const std::size_t left : { d_untrained, d_known })
-            n = left ? std::min(n, left) : n;
-        return n;
-    }
-    //! \return whether these were the last of the training sequence, for a receiver with a model
-    bool take(std::size_t n)
-    {
-        d_known -= std::min(d_known, n);
-        if (!d_untrained)
+        const bool ends = d_left && d_left <= n;
+        d_left -= std::min(d_left, n);
+        if (!ends)
             return false;
-        d_untrained -= n;
-        return d_untrained == 0;
+        const bool was_training = d_state == burst_state::training;
+        const bool is_missed = was_training && found != acquisition_result::acquired;
+        go_on(is_missed ? d_before : burst_state::inside);
+        return was_training;
     }
 
 private:
+    void go_on(burst_state state, std::size_t left = 0)
+    {
+        d_state = state;
+        d_left = left;
+    }
+
     std::vector<std::uint8_t> d_training; // labels
-    std::size_t d_untrained = 0, d_known = 0;
-    bool d_between = false, d_was_between = false;
+    std::size_t d_left = 0;               // of them, to come
+    burst_state d_state = burst_state::inside;
+    burst_state d_before = burst_state::inside; // begin()
 };
 
 } // namespace gr::adann::core

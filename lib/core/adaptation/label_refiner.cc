@@ -3,6 +3,7 @@
 
 #include "core/adaptation/time_constants.h"
 #include "core/common/cholesky.h"
+#include "core/signal/rotate.h"
 
 #include <algorithm>
 #include <cmath>
@@ -81,10 +82,7 @@ double label_refiner::fading() const
 void label_refiner::find_whitening(std::size_t n)
 {
     if (d_planes == 2)
-        for (std::size_t i = 0; i < n; ++i) {
-            d_turned[2 * i] = d_rest[2 * i + 1];
-            d_turned[2 * i + 1] = -d_rest[2 * i];
-        }
+        times_i(d_rest.data(), n, d_turned.data());
     const std::size_t lags = d_descent.responses().lags();
     const double fades = fading();
     for (std::size_t lag = 0; lag <= lags; ++lag) {
@@ -95,7 +93,7 @@ void label_refiner::find_whitening(std::size_t n)
         d_correlation[lag] =
             fades * d_correlation[lag] +
             std::complex<double>(with_later(d_rest),
-                                 d_planes == 2 ? with_later(d_turned) : 0);
+                                 d_planes == 2 ? -with_later(d_turned) : 0);
     }
     // The normal equations of the prediction: Σ_k a(k) r(j - k) = r(j).
     for (std::size_t j = 0; j < lags; ++j) {

@@ -90,7 +90,7 @@ private:
     const std::size_t d_batch, d_planes;
     const std::size_t d_first; // symbol whose samples' rest is known
     std::vector<std::complex<double>> d_correlation, d_work, d_prediction;
-    std::vector<float> d_rest, d_turned, d_white; // of the batch; turned by -90 degrees
+    std::vector<float> d_rest, d_turned, d_white; // of the batch; the same times i
     std::vector<label_descent::match> d_matches;
     std::vector<std::uint8_t> d_due; // whether to be visited
     residual_phase_filter d_phases;

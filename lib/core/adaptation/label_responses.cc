@@ -2,6 +2,7 @@
 #include "core/adaptation/label_responses.h"
 
 #include "core/common/complex.h"
+#include "core/signal/rotate.h"
 
 #include <algorithm>
 #include <cmath>
@@ -202,15 +203,9 @@ void label_responses::subtract_waveform(const std::uint8_t* labels,
     slide(d_sliding_wave, 0, d_taps + d_lags, d_expected.data(), white);
     slide(d_sliding_samples, 0, d_lags + 1, samples - from, received);
     if (planes == 2) {
-        const auto turn = [&](const float* values, std::size_t count) {
-            for (std::size_t i = 0; i < count; i += 2) {
-                d_turned[i] = -values[i + 1];
-                d_turned[i + 1] = values[i];
-            }
-        };
-        turn(d_expected.data(), symbols * stride);
+        times_i(d_expected.data(), symbols * stride / 2, d_turned.data());
         slide(d_sliding_wave, 1, d_taps + d_lags, d_turned.data(), white);
-        turn(samples - from, n + from);
+        times_i(samples - from, (n + from) / 2, d_turned.data());
         slide(d_sliding_samples, 1, d_lags + 1, d_turned.data(), received);
         turn_back(received, n / 2, phases.take(white, received, n / 2, d_phase_weights));
     }

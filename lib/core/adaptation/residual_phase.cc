@@ -2,6 +2,7 @@
 #include "core/adaptation/residual_phase.h"
 
 #include "core/common/cholesky.h"
+#include "core/signal/rotate.h"
 
 #include <algorithm>
 #include <cmath>
@@ -40,11 +41,8 @@ float residual_phases::take(const float* expected,
 void turn_back(float* samples, std::size_t n, float phase)
 {
     const float c = std::cos(phase), s = std::sin(phase);
-    for (std::size_t i = 0; i < 2 * n; i += 2) {
-        const float re = samples[i], im = samples[i + 1];
-        samples[i] = re * c + im * s;
-        samples[i + 1] = im * c - re * s;
-    }
+    for (std::size_t i = 0; i < 2 * n; i += 2)
+        rotate(samples[i], samples[i + 1], c, -s);
 }
 
 void residual_phase_filter::add(const residual_phases& phases, double noise)

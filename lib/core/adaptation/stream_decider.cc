@@ -69,7 +69,7 @@ stream_decider::written stream_decider::decide(const feature_view& view,
             known = d_frame->next();
         }
         const std::size_t changes = d_changes;
-        const feature_view seen =
+        const auto [seen, acquired] =
             decide_some(view.from(done, n), known, decided_posteriors);
         std::uint8_t* const written_labels = labels + all.labels;
         const std::size_t out =
@@ -104,7 +104,7 @@ stream_decider::written stream_decider::decide(const feature_view& view,
             d_known_position = position ? *position + 1 : 0;
         }
         done += seen.count;
-        if (d_bursts.take(seen.count))
+        if (d_bursts.take(seen.count, acquired))
             d_batches.leave();
     }
     return all;
@@ -119,11 +119,10 @@ stream_decider::flush(std::uint8_t* labels, std::size_t room, float* posteriors)
     return n;
 }
 
-// Decides the first vectors of those that belong to one batch. Returns what the network
-// saw.
-feature_view stream_decider::decide_some(const feature_view& view,
-                                         const std::uint8_t* known_labels,
-                                         float* posteriors)
+// Decides the first vectors of those that belong to one batch.
+stream_decider::part stream_decider::decide_some(const feature_view& view,
+                                                 const std::uint8_t* known_labels,
+                                                 float* posteriors)
 {
     adopt();
     std::uint8_t* const labels = d_decided.data();
@@ -131,11 +130,9 @@ feature_view stream_decider::decide_some(const feature_view& view,
     const std::size_t dimension = d_signal.window.dimension();
     d_received = view.data + (d_dimension - dimension) / 2;
     if (!d_using->front) {
-        if (!d_bursts.known())
-            d_bursts.leave_training();
         const feature_view middle{ d_received, d_stride, dimension, view.count };
         d_using->runs.decide(net, middle, labels, posteriors, d_batches.position());
-        return middle;
+        return { middle, acquisition_result::acquired }; // there is nothing to acquire
     }
     front_filter& front = d_using->front->enter();
     prepare(front);
@@ -147,37 +144,31 @@ feature_view stream_decider::decide_some(const feature_view& view,
         d_batches.restart();
     d_has_level = front.has_level();
     d_using->runs.decide(net, seen, labels, posteriors, d_batches.position());
+    auto acquired = acquisition_result::pending;
     if (d_exchange.frozen || !d_followed || d_bursts.is_between())
         front.hold(labels, n);
     else
-        front.decided(labels, known_labels, n, d_using->runs, net);
+        acquired = front.decided(labels, known_labels, n, d_using->runs, net);
     d_latest = front.latest();
     d_changes = front.changes();
-    const bool is_trained = n == d_bursts.untrained();
-    if (is_trained && front.status().bursts == d_bursts_trained)
-        d_bursts.give_up();
-    if (n == d_batches.left() || is_trained) {
+    if (n == d_batches.left() || n == d_bursts.left()) {
         d_exchange.front.tell(front);
         d_memory = front.status().memory;
     }
     d_using->front->leave();
-    return seen;
+    return { seen, acquired };
 }
 
 // What was asked of the front filter, and a training sequence, before the next symbol.
 void stream_decider::prepare(front_filter& front)
 {
-    if (d_bursts.known()) // it began before the filter
-        d_bursts.leave_training();
+    d_bursts.leave_known();
     const bool follows = d_exchange.follows;
     const bool changes = std::exchange(d_followed, follows) != follows;
     if (d_exchange.resets_front.exchange(false) || changes)
         front.reset();
-    if (!d_bursts.training().empty()) {
-        front.train(d_bursts.training().data(), d_bursts.training().size());
-        d_bursts_trained = front.status().bursts;
-        d_bursts.leave_training();
-    }
+    if (d_bursts.is_first())
+        front.train(d_bursts.labels(), d_bursts.left());
     if (d_batches.position() == 0)
         d_apart = front.apart();
 }
@@ -192,8 +183,7 @@ void stream_decider::adopt()
         d_exchange.is_handing_over = false;
         d_exchange.wake.post();
     }
-    const bool is_training = d_bursts.untrained() && d_bursts.training().empty();
-    if (d_batches.position() || is_training || !latest || latest == d_using)
+    if (d_batches.position() || d_bursts.is_within() || !latest || latest == d_using)
         return;
     d_output.leave(*d_using);
     d_using = latest;
@@ -213,10 +203,10 @@ void stream_decider::collect(const feature_view& view, const std::uint8_t* known
                                  d_using->front ? std::max<std::size_t>(d_memory, 1) : 0);
         d_batches.begin(*d_using, learns, d_apart);
     }
+    const bool knows = d_bursts.state() == burst_state::known;
     const batch_collector::run start =
         known_labels ? batch_collector::run{ known_labels, view.count }
-                     : batch_collector::run{ d_bursts.known_labels(),
-                                             std::min(view.count, d_bursts.known()) };
+                     : batch_collector::run{ d_bursts.labels(), knows ? view.count : 0 };
     d_batches.add(view, d_received, d_decided.data(), known_labels, start);
 }
 
@@ -255,8 +245,8 @@ void stream_decider::begin_burst(const std::vector<std::uint8_t>& training)
 
 void stream_decider::end_burst(bool resets)
 {
-    if (d_bursts.untrained()) // that of the burst before, without a pause between the two
-        return;
+    if (d_bursts.state() == burst_state::training) // the next one's, without a pause
+        return;                                    // between the two
     d_bursts.end();
     if (resets)
         d_exchange.resets_front = true;

@@ -66,9 +66,13 @@ public:
 
 private:
     void adopt();
-    feature_view decide_some(const feature_view& view,
-                             const std::uint8_t* known_labels,
-                             float* posteriors);
+    struct part {
+        feature_view seen; // by the network
+        acquisition_result acquired;
+    };
+    part decide_some(const feature_view& view,
+                     const std::uint8_t* known_labels,
+                     float* posteriors);
     void prepare(front_filter& front);
     void collect(const feature_view& view, const std::uint8_t* known_labels);
 
@@ -81,13 +85,12 @@ private:
     std::vector<std::uint8_t> d_decided; // by the network
     std::vector<float> d_posteriors;     // (batch, M), of these
     // Of the front filter.
-    bool d_followed = true;             // whether it did
-    std::size_t d_apart = 1;            // as the batch began; 1 without one
-    bool d_has_level = true;            // whether the samples have the model's
-    std::size_t d_changes = 0;          // of delay and rotation
-    std::size_t d_memory = 0;           // of its taps, as a batch ended
-    std::uint64_t d_bursts_trained = 0; // before the training sequence in hand
-    hindsight d_latest;                 // up to the last symbol decided
+    bool d_followed = true;    // whether it did
+    std::size_t d_apart = 1;   // as the batch began; 1 without one
+    bool d_has_level = true;   // whether the samples have the model's
+    std::size_t d_changes = 0; // of delay and rotation
+    std::size_t d_memory = 0;  // of its taps, as a batch ended
+    hindsight d_latest;        // up to the last symbol decided
 
     decided_output d_output;
     burst_progress d_bursts;

@@ -3,6 +3,7 @@
 
 #include "core/common/checks.h"
 #include "core/common/cholesky.h"
+#include "core/signal/rotate.h"
 
 #include <algorithm>
 #include <cmath>
@@ -229,20 +230,10 @@ void waveform_judge::subtract(std::size_t first, std::size_t last, float* rest) 
     add_filtered(d_factors, d_expected.data(), n, rest);
     if (planes == 1)
         return;
-    turn(d_expected.data(), expected, 1);
+    times_i(d_expected.data(), expected / 2, d_turned.data()); // of imaginary taps
     for (std::size_t k = 0; k < d_taps; ++k)
         d_factors[k] = -d_taps_in_use[k].imag();
     add_filtered(d_factors, d_turned.data(), n, rest);
-}
-
-// Complex samples are floats, two by two: real taps of them, imaginary ones of them turned by
-// 90 degrees, or by -90.
-void waveform_judge::turn(const float* samples, std::size_t floats, float sign) const
-{
-    for (std::size_t i = 0; i < floats; i += 2) {
-        d_turned[i] = -sign * samples[i + 1];
-        d_turned[i + 1] = sign * samples[i];
-    }
 }
 
 void waveform_judge::add_filtered(const aligned_floats& taps,
@@ -278,9 +269,9 @@ void waveform_judge::follow(const std::uint8_t* labels)
         d_factors[k] = d_taps_in_use[d_taps - 1 - k].real() / gain;
     add_filtered(d_factors, d_rest.data(), n, d_back.data());
     if (d_waveform.now().is_complex()) {
-        turn(d_rest.data(), (last - first) * stride, -1);
+        times_i(d_rest.data(), (last - first) * stride / 2, d_turned.data());
         for (std::size_t k = 0; k < d_taps; ++k)
-            d_factors[k] = d_taps_in_use[d_taps - 1 - k].imag() / gain;
+            d_factors[k] = -d_taps_in_use[d_taps - 1 - k].imag() / gain;
         add_filtered(d_factors, d_turned.data(), n, d_back.data());
     }
     d_waveform.add(labels + inner, d_back.data(), count);

@@ -105,7 +105,6 @@ private:
                       const float* samples,
                       std::size_t floats,
                       float* sum) const;
-    void turn(const float* samples, std::size_t floats, float sign) const;
 
     following_waveform d_waveform;
     const std::size_t d_before; // floats of a vector before its symbol's own

@@ -2,6 +2,7 @@
 #include "core/signal/blind_separation.h"
 
 #include "core/signal/fit_waveform.h"
+#include "core/signal/rotate.h"
 
 #include <algorithm>
 #include <cmath>
@@ -53,14 +54,11 @@ void turn_symbols(float* own,
 {
     for (std::size_t i = 0; i < carrier.phase.size(); ++i)
         for (std::size_t s = 0; s < signal.sps; ++s) {
-            const auto by = std::complex<float>(
-                std::polar(1.0, sign * carrier.at(i * signal.sps + s, signal.sps)));
+            const double by = sign * carrier.at(i * signal.sps + s, signal.sps);
             for (std::size_t c = 0; c < signal.channels; ++c) {
                 float* const at =
                     own + i * signal.stride() + 2 * (s * signal.channels + c);
-                const float re = at[0];
-                at[0] = re * by.real() - at[1] * by.imag();
-                at[1] = re * by.imag() + at[1] * by.real();
+                rotate(at[0], at[1], by);
             }
         }
 }

@@ -19,15 +19,6 @@ std::size_t steps_ahead(std::size_t behind)
 }
 } // namespace
 
-void rotate(const float* samples, std::complex<float> by, std::size_t n, float* to)
-{
-    for (std::size_t i = 0; i < 2 * n; i += 2) {
-        const auto turned = std::complex<float>(samples[i], samples[i + 1]) * by;
-        to[i] = turned.real();
-        to[i + 1] = turned.imag();
-    }
-}
-
 std::complex<double> remaining(const float* expected, const float* samples, std::size_t n)
 {
     std::complex<double> sum = 0;
@@ -37,7 +28,10 @@ std::complex<double> remaining(const float* expected, const float* samples, std:
     return sum;
 }
 
-void turn_to(const float* samples, std::size_t n, float* expected, std::size_t steps)
+void rotate_expected(const float* samples,
+                     std::size_t n,
+                     float* expected,
+                     std::size_t steps)
 {
     const auto left = [&](std::size_t i) {
         return i < steps ? remaining(expected + 2 * i * n, samples + 2 * i * n, n)
@@ -92,11 +86,8 @@ void carrier::turn(double by, std::size_t first, std::size_t end)
     turn(by);
     const auto re = static_cast<float>(std::cos(by)),
                im = static_cast<float>(std::sin(by));
-    for (std::size_t i = first; i < end; ++i) {
-        const float c = d_rotation.re[i], s = d_rotation.im[i];
-        d_rotation.re[i] = c * re - s * im;
-        d_rotation.im[i] = c * im + s * re;
-    }
+    for (std::size_t i = first; i < end; ++i)
+        core::rotate(d_rotation.re[i], d_rotation.im[i], re, im);
 }
 
 void carrier::prepare(std::size_t first, std::size_t end)
@@ -204,11 +195,8 @@ void carrier::turn_to(const phase_path& path,
 void carrier::rotate(planes& samples, std::size_t first, std::size_t n) const
 {
     const float *c = &d_rotation.re[first], *s = &d_rotation.im[first];
-    for (std::size_t i = 0; i < n; ++i) {
-        const float re = samples.re[i], im = samples.im[i];
-        samples.re[i] = re * c[i] - im * s[i];
-        samples.im[i] = im * c[i] + re * s[i];
-    }
+    for (std::size_t i = 0; i < n; ++i)
+        core::rotate(samples.re[i], samples.im[i], c[i], s[i]);
 }
 
 void carrier::move_back(std::size_t samples)

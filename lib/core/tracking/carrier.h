@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "core/signal/rotate.h"
 #include "core/tracking/linear_filter.h"
 #include "core/tracking/phase_bank.h"
 
@@ -14,15 +15,16 @@
 
 namespace gr::adann::core {
 
-//! n interleaved samples, each times `by`; in place or not.
-void rotate(const float* samples, std::complex<float> by, std::size_t n, float* to);
 //! Σ samples · conj(expected) of n interleaved ones: its argument is the phase that is left of
 //! a carrier.
 std::complex<double>
 remaining(const float* expected, const float* samples, std::size_t n);
 /*! Turns what is expected by the phase that is left of a carrier, each step of n samples by that
  * of itself and its neighbours: taps are not to learn what a prediction left. */
-void turn_to(const float* samples, std::size_t n, float* expected, std::size_t steps);
+void rotate_expected(const float* samples,
+                     std::size_t n,
+                     float* expected,
+                     std::size_t steps);
 //! Σ |·|² of n interleaved samples.
 double power_of(const float* samples, std::size_t n);
 

@@ -71,7 +71,7 @@ bool carrier_follower::has_carrier(const learning_target& target, float residual
 {
     const float noise =
         std::max(2 * target.waveform().noise() * target.waveform().noise(), least_left);
-    return d_turning || std::abs(d_settled.frequency) > slowest_line ||
+    return d_turning || std::abs(d_settled_frequency) > slowest_line ||
            residual > more_than_noise * noise ||
            d_search->search().is_worth(d_loop.spread() - 2 * target.phase_variance(step));
 }
@@ -216,10 +216,10 @@ void carrier_follower::turn_expected(const sample_history& history,
                                      float* expected) const
 {
     if (d_searching)
-        turn_to(history.filtered(history.owned(symbol)),
-                history.sample(step),
-                expected,
-                n / step);
+        rotate_expected(history.filtered(history.owned(symbol)),
+                        history.sample(step),
+                        expected,
+                        n / step);
 }
 
 void carrier_follower::absorb_tap_phase(const sample_history& history, float ahead)
@@ -252,7 +252,7 @@ bool carrier_follower::predicts(double error)
 std::optional<carrier_line::line> carrier_follower::check(sample_history& history,
                                                           bool settled)
 {
-    const bool first = d_settled.at == 0;
+    const bool first = !d_settled.is_by_line();
     const double frequency = d_loop.frequency();
     const double now = d_loop.phase_at(history.sample(history.next()));
     const auto since = static_cast<double>(d_now - d_settled.at);
@@ -285,8 +285,8 @@ std::optional<carrier_line::line> carrier_follower::check(sample_history& histor
         return {};
     d_settled.phase = d_loop.phase_at(history.sample(history.next()));
     // A loop that follows quickly has a frequency that means nothing for long.
-    const double other = d_line.is_usable() ? d_settled.frequency : frequency;
-    d_settled.frequency = idle() ? 0 : of_line.value_or(other);
+    const double other = d_line.is_usable() ? d_settled_frequency : frequency;
+    d_settled_frequency = idle() ? 0 : of_line.value_or(other);
     if (d_line.is_ready() || !d_line.is_usable())
         d_settled.at = d_now;
     return {};
@@ -327,7 +327,7 @@ void carrier_follower::begin_settled(const sample_history& history,
 {
     if (!has_settled())
         return;
-    d_loop.begin(d_settled.frequency, settled_phase(), history.sample(history.next()));
+    d_loop.begin(d_settled_frequency, settled_phase(), history.sample(history.next()));
     d_loop.prepare(first, end);
     d_turning = true;
 }
@@ -345,7 +345,7 @@ void carrier_follower::begin_trained(const sample_history& history,
     d_loop.prepare(first, first + n);
     d_line.reset();
     d_settled.phase = d_loop.phase_at(history.sample(history.next()));
-    d_settled.frequency = d_loop.frequency();
+    d_settled_frequency = d_loop.frequency();
     d_settled.at = std::max<std::uint64_t>(d_now, 1); // of this burst
 }
 
@@ -353,7 +353,7 @@ double carrier_follower::settled_phase() const
 {
     const auto since = std::min<std::uint64_t>(d_now - d_settled.at, predicted_for);
     return d_settled.phase +
-           whole_turn * d_settled.frequency * static_cast<double>(since);
+           whole_turn * d_settled_frequency * static_cast<double>(since);
 }
 
 void carrier_follower::turn_settled(const sample_history& history,
@@ -365,24 +365,20 @@ void carrier_follower::turn_settled(const sample_history& history,
     if (!has_settled())
         return;
     const double per_sample =
-        whole_turn * d_settled.frequency / static_cast<double>(d_window.sps());
+        whole_turn * d_settled_frequency / static_cast<double>(d_window.sps());
     const double behind =
         static_cast<double>(first) - static_cast<double>(history.sample(history.next()));
     const double start = settled_phase() + per_sample * behind;
-    for (std::size_t i = 0; i < n; ++i) {
-        const double by = way * (start + per_sample * static_cast<double>(i));
-        const std::complex<float> turned =
-            std::complex<float>(samples.re[i], samples.im[i]) *
-            std::complex<float>(std::polar(1.0, by));
-        samples.re[i] = turned.real();
-        samples.im[i] = turned.imag();
-    }
+    for (std::size_t i = 0; i < n; ++i)
+        rotate(samples.re[i],
+               samples.im[i],
+               way * (start + per_sample * static_cast<double>(i)));
 }
 
 carrier_follower::moment carrier_follower::present(const sample_history& history,
                                                    double turned) const
 {
-    const bool by_line = d_settled.at > 0 || d_now > predicted_for;
+    const bool by_line = d_settled.is_by_line() || d_now > predicted_for;
     return { d_loop.phase_at(history.sample(history.next())) - turned,
              by_line ? d_now : 0 };
 }
@@ -400,7 +396,7 @@ void carrier_follower::state(archive& members, const sample_history& history)
     members("line", d_line);
     members("now", d_now);
     members("settled_phase", d_settled.phase);
-    members("settled_frequency", d_settled.frequency);
+    members("settled_frequency", d_settled_frequency);
     members("settled_at", d_settled.at);
     members("turning", d_turning);
     members("reference", d_reference);

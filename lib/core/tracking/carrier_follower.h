@@ -119,7 +119,11 @@ public:
     //! As at first, but for what is remembered.
     void reset();
     //! Forgets that as well.
-    void forget_settled() { d_settled = {}; }
+    void forget_settled()
+    {
+        d_settled = {};
+        d_settled_frequency = 0;
+    }
     //! Forgets the samples of the line.
     void forget_line() { d_line.reset(); }
     //! Goes on from a line, and from the phase remembered.
@@ -137,7 +141,6 @@ public:
 
     //! Phase at the next symbol by what is remembered.
     double settled_phase() const;
-    bool has_settled() const { return d_settled.phase != 0 || d_settled.frequency != 0; }
     /*! Turns samples by that phase (way 1), or back (-1).
      * \param first place in the history of the n samples' first one */
     void turn_settled(const sample_history& history,
@@ -148,14 +151,11 @@ public:
     //! A phase, and when it was.
     struct moment {
         double phase = 0;
-        std::uint64_t at = 0; //!< symbols; 0: never with a line
+        std::uint64_t at = 0; //!< symbols that had passed; 0: never with a line
+        bool is_by_line() const { return at > 0; }
     };
-    moment settled() const { return { d_settled.phase, d_settled.at }; }
-    void set_settled(const moment& then)
-    {
-        d_settled.phase = then.phase;
-        d_settled.at = then.at;
-    }
+    moment settled() const { return d_settled; }
+    void set_settled(const moment& then) { d_settled = then; }
     /*! The present phase, less the rotation of the labels. A carrier that decisions pulled in may have turned by
      * further symmetries: until a line has shown them, the phase of the start is kept. */
     moment present(const sample_history& history, double turned) const;
@@ -168,7 +168,8 @@ public:
 
 private:
     //! The phase that a line goes on from: remembered with one, or that of the start.
-    double phase_before() const { return d_settled.at ? d_settled.phase : 0; }
+    double phase_before() const { return d_settled.is_by_line() ? d_settled.phase : 0; }
+    bool has_settled() const { return d_settled.phase != 0 || d_settled_frequency != 0; }
     bool has_carrier(const learning_target& target, float residual) const;
     void begin_search(const sample_history& history, std::size_t middle, float residual);
     bool predicts(double error);
@@ -192,14 +193,12 @@ private:
     bool d_looks_back = false;
 
     std::uint64_t d_now = 0; // symbols that have passed
-    struct {
-        double phase = 0, frequency = 0; // turns a symbol
-        std::uint64_t at = 0;            // symbols that had passed; 0: never with a line
-    } d_settled;
-    bool d_turning = false;      // since a start from a line
-    float d_reference = 0;       // see mark_reference_phase()
-    double d_squared_error = 0;  // mean, of the phase that lines predict
-    std::size_t d_predicted = 0; // over so many of the latest checks
+    moment d_settled;
+    double d_settled_frequency = 0; // turns a symbol
+    bool d_turning = false;         // since a start from a line
+    float d_reference = 0;          // see mark_reference_phase()
+    double d_squared_error = 0;     // mean, of the phase that lines predict
+    std::size_t d_predicted = 0;    // over so many of the latest checks
     std::uint64_t d_slips = 0;
 };
 

@@ -155,11 +155,11 @@ feature_view front_filter::filter(const feature_view& windows)
                : history.received_windows(history.next(), windows.count, d_unfiltered);
 }
 
-void front_filter::decided(const std::uint8_t* labels,
-                           const std::uint8_t* known,
-                           std::size_t n,
-                           decider& runs,
-                           const prepared_network& net)
+acquisition_result front_filter::decided(const std::uint8_t* labels,
+                                         const std::uint8_t* known,
+                                         std::size_t n,
+                                         decider& runs,
+                                         const prepared_network& net)
 {
     const network_decider decides{ runs, net };
     d_holds = false;
@@ -181,8 +181,15 @@ void front_filter::decided(const std::uint8_t* labels,
         carrier->look_back(d_stream.history, decides, d_pace.step, d_recovery.is_used());
     }
     const std::size_t blocks = due();
-    if ((awaits && !d_untrained && acquire()) || !blocks)
-        return;
+    const auto found = awaits && !d_untrained ? acquire() : acquisition_result::pending;
+    if (blocks && found != acquisition_result::acquired)
+        follow(decides, blocks);
+    return found;
+}
+
+// Learns from the latest blocks, and looks whether the stream is followed.
+void front_filter::follow(const network_decider& decides, std::size_t blocks)
+{
     if (d_recovery.state() == recovery_state::trained)
         return update(blocks);
     const sample_history& history = d_stream.history;
@@ -242,8 +249,8 @@ std::size_t front_filter::due()
 // noise, and of a filter that is lost.
 bool front_filter::is_hard() const
 {
-    return d_recovery.state() == recovery_state::trained || !d_recovery.is_used() ||
-           d_recovery.is_lost(d_stream);
+    return d_recovery.state() == recovery_state::trained ||
+           !d_recovery.explains(d_stream);
 }
 
 void front_filter::update(std::size_t blocks)
@@ -266,18 +273,18 @@ void front_filter::train(const std::uint8_t* labels, std::size_t n)
     d_trained = d_untrained = n;
 }
 
-// From the training sequence that has just come; false, and nothing has changed, if it has not.
-bool front_filter::acquire()
+// From the training sequence that has just come; if it has not, nothing changes.
+acquisition_result front_filter::acquire()
 {
     const sample_history& history = d_stream.history;
     if (history.known() < d_trained ||
         !d_stream.start(
             d_training.data(), d_trained, history.next(), true, d_recovery.limit()))
-        return false;
+        return acquisition_result::missed;
     d_pace.position = d_pace.update = 0;
     d_recovery.train();
     ++d_bursts;
-    return true;
+    return acquisition_result::acquired;
 }
 
 void front_filter::reset()
@@ -298,16 +305,6 @@ signal_planes front_filter::in_use() const
     const float* taps =
         d_recovery.is_used() ? filter.bank().taps() : filter.identity().data();
     return { taps, d_stream.carrier ? taps + filter.shape().pitch() : nullptr };
-}
-
-tracking_state front_filter::state() const
-{
-    if (d_recovery.state() == recovery_state::trained)
-        return tracking_state::trained;
-    if (!d_recovery.is_used() || d_recovery.is_lost(d_stream))
-        return tracking_state::lost;
-    return d_recovery.state() == recovery_state::following ? tracking_state::following
-                                                           : tracking_state::doubtful;
 }
 
 front_filter_status front_filter::status() const

@@ -14,9 +14,6 @@
 #include "core/tracking/recovery.h"
 #include "core/tracking/tracked_stream.h"
 
-#include <gnuradio/adann/words.h>
-
-#include <array>
 #include <complex>
 #include <limits>
 #include <memory>
@@ -33,20 +30,12 @@ struct front_filter_settings {
     void check() const;
 };
 
-//! What a front filter knows of its own signal.
-enum class tracking_state {
-    following, //!< its decisions explain the samples
-    doubtful,  //!< so they do again, but after a loss they may be late or rotated
-    lost,      //!< they do not; the network decides the samples as they come in
-    trained, //!< started by a training sequence: nothing supervises it until the burst's end
+//! What a front filter made of the training sequence that it was given.
+enum class acquisition_result {
+    pending,  //!< nothing yet, or it was given none
+    acquired, //!< its taps
+    missed,   //!< nothing: other symbols came
 };
-constexpr std::array<word<tracking_state>, 4> words(tracking_state)
-{
-    return { { { tracking_state::following, "following" },
-               { tracking_state::doubtful, "doubtful" },
-               { tracking_state::lost, "lost" },
-               { tracking_state::trained, "trained" } } };
-}
 
 //! What a front filter is doing.
 struct front_filter_status {
@@ -140,8 +129,8 @@ public:
     std::size_t apart() const
     {
         const auto& carrier = d_stream.carrier;
-        const bool calm = d_recovery.is_used() && !d_recovery.is_lost(d_stream) &&
-                          !(carrier && carrier->may_move());
+        const bool calm =
+            d_recovery.explains(d_stream) && !(carrier && carrier->may_move());
         return calm ? d_stream.filter.bank().apart() : 1;
     }
     //! Symbols up to the next update, the carrier's step or the end of the training sequence:
@@ -158,12 +147,13 @@ public:
      * \param known null, or of each symbol what it is known to be, not_known where it is not. What is
      * learnt from is that; blocks that are known wholly need no recovery
      * \param decides,net the network behind it: the recovery has some symbols decided without
-     * the filter, and while the filter is lost it has its own decided */
-    void decided(const std::uint8_t* labels,
-                 const std::uint8_t* known,
-                 std::size_t n,
-                 decider& decides,
-                 const prepared_network& net);
+     * the filter, and while the filter is lost it has its own decided
+     * \return of the training sequence, if these were the last symbols of one */
+    acquisition_result decided(const std::uint8_t* labels,
+                               const std::uint8_t* known,
+                               std::size_t n,
+                               decider& decides,
+                               const prepared_network& net);
     //! The same with labels that nothing is learnt from.
     void hold(const std::uint8_t* labels, std::size_t n);
     /*! Behind decided(): the symbols of a step that has ended, and twice the waveform's reach
@@ -204,7 +194,7 @@ public:
 
     //! (planes, taps()): what each sample around is multiplied with, the earliest first.
     signal_planes in_use() const;
-    tracking_state state() const;
+    tracking_state state() const { return d_recovery.status(d_stream); }
     front_filter_status status() const;
 
     void state(archive& members);
@@ -227,7 +217,8 @@ private:
     bool note(const std::uint8_t* labels, const std::uint8_t* known, std::size_t n);
     std::size_t due();
     bool is_hard() const;
-    bool acquire();
+    acquisition_result acquire();
+    void follow(const network_decider& decides, std::size_t blocks);
     void update(std::size_t blocks);
 
     tracked_stream d_stream;

@@ -75,7 +75,7 @@ input_level::measured input_level::median() const
 
 void input_level::change(float factor)
 {
-    if (d_followed == confirmed)
+    if (is_confirmed())
         d_former = d_factor;
     d_factor = std::clamp(factor, 1 / most, most);
     d_far_off = d_followed = 0;
@@ -94,14 +94,14 @@ level_change input_level::look(const float* samples, std::size_t n, bool is_lost
     const measured now = median();
     const float off = ratio(now, d_factor);
     const float wanted = is_within(ratio(now, 1), fits) ? 1 : d_factor / std::sqrt(off);
-    if (d_seen == looks) { // the first time
+    if (!is_settled()) {
         ++d_seen;
         if (wanted == 1)
             return level_change::none;
         change(wanted);
         return level_change::of_signal;
     }
-    const bool was_followed = d_followed == confirmed;
+    const bool was_followed = is_confirmed();
     if (!was_followed)
         d_followed = is_lost ? 0 : d_followed + 1;
     if (!is_lost || is_within(off, far_off)) {

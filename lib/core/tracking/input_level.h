@@ -55,7 +55,7 @@ public:
      * expected; and if a signal was followed with another factor, one has been with this one too. */
     bool is_plausible() const
     {
-        return (d_seen > looks || d_is_near) && !(d_former > 0 && is_new());
+        return (is_settled() || d_is_near) && !(d_former > 0 && is_new());
     }
 
     void state(archive& members);
@@ -68,8 +68,12 @@ private:
     float ratio(const measured& found, float factor) const;
     measured median() const;
     void change(float factor);
-    // Whether no signal was followed with the factor, and it is not the former one.
-    bool is_new() const { return d_followed < confirmed && d_factor != d_former; }
+    // By the first looks.
+    bool is_settled() const { return d_seen > looks; }
+    // A signal was followed with it.
+    bool is_confirmed() const { return d_followed == confirmed; }
+    // Whether none was, and it is not the former one.
+    bool is_new() const { return !is_confirmed() && d_factor != d_former; }
 
     std::size_t d_planes;
     measured d_expected;

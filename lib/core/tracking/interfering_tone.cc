@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "core/tracking/interfering_tone.h"
 
-#include "core/common/complex.h"
-
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <utility>
 
 namespace gr::adann::core {
 
@@ -30,14 +27,10 @@ constexpr double least =
 
 interfering_tone::interfering_tone(std::size_t sps, bool complex)
     : d_seen(searched),
-      d_turns(searched / 2),
       d_power(searched),
       d_sps(static_cast<double>(sps)),
       d_is_complex(complex)
 {
-    for (std::size_t k = 0; k < d_turns.size(); ++k)
-        d_turns[k] = static_cast<std::complex<float>>(
-            std::polar(1.0, -whole_turn * static_cast<double>(k) / searched));
 }
 
 float interfering_tone::frequency() const
@@ -147,7 +140,7 @@ void interfering_tone::search()
     for (std::size_t i = 0; i < searched; ++i)
         d_seen[i] *= static_cast<float>(
             0.5 - 0.5 * std::cos(whole_turn * static_cast<double>(i) / searched));
-    transform();
+    d_transform.run(d_seen.data());
     std::transform(d_seen.begin(), d_seen.end(), d_power.begin(), [](auto bin) {
         return std::norm(bin);
     });
@@ -200,27 +193,6 @@ bool interfering_tone::is_of_data(double cycles) const
             return true;
     }
     return false;
-}
-
-// In place, by decimation in time (Cooley and Tukey, Math. Comput. 19, 1965).
-void interfering_tone::transform()
-{
-    for (std::size_t i = 1, j = 0; i < searched; ++i) {
-        std::size_t bit = searched / 2;
-        for (; j & bit; bit /= 2)
-            j ^= bit;
-        j ^= bit;
-        if (i < j)
-            std::swap(d_seen[i], d_seen[j]);
-    }
-    for (std::size_t half = 1; half < searched; half *= 2)
-        for (std::size_t i = 0; i < searched; i += 2 * half)
-            for (std::size_t k = 0; k < half; ++k) {
-                std::complex<float>&a = d_seen[i + k], &b = d_seen[i + k + half];
-                const auto turned = times(b, d_turns[k * (searched / 2 / half)]);
-                b = a - turned;
-                a += turned;
-            }
 }
 
 void interfering_tone::state(archive& members)

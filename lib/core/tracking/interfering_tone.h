@@ -7,6 +7,7 @@
 #pragma once
 
 #include "core/files/archive.h"
+#include "core/signal/fourier_transform.h"
 #include "core/tracking/linear_filter.h"
 
 #include <complex>
@@ -59,10 +60,10 @@ private:
     void subtract(planes& samples, std::size_t first, std::size_t n);
     void follow();
     void search();
-    void transform();
     bool is_of_data(double cycles) const;
 
-    std::vector<std::complex<float>> d_seen, d_turns; // samples; exp(-2πi k / searched)
+    std::vector<std::complex<float>> d_seen; // samples
+    fourier_transform d_transform{ searched };
     std::vector<float> d_power; // of bins; nothing outlives a search
     std::size_t d_passed = 0;   // samples since the latest search began
     double d_sps;

@@ -2,6 +2,7 @@
 #include "core/tracking/mimo_start.h"
 
 #include "core/common/cholesky.h"
+#include "core/signal/rotate.h"
 #include "core/tracking/carrier_line.h"
 
 #include <algorithm>
@@ -80,13 +81,10 @@ aligned_floats mimo_start::fit(const std::vector<signal_planes>& x, const separa
         const std::size_t n = std::min(at_once, symbols - around - k);
         d_waveform.expect(labels + k, n, expected.data());
         wanted.assign(expected.data(), sample(n));
-        for (std::size_t i = 0; !sent.carrier.stands() && i < sample(n); ++i) {
-            const auto by = std::complex<float>(
-                std::polar(1.0, sent.carrier.at(sample(k) + i, d_window.sps())));
-            const float re = wanted.re[i];
-            wanted.re[i] = re * by.real() - wanted.im[i] * by.imag();
-            wanted.im[i] = re * by.imag() + wanted.im[i] * by.real();
-        }
+        for (std::size_t i = 0; !sent.carrier.stands() && i < sample(n); ++i)
+            rotate(wanted.re[i],
+                   wanted.im[i],
+                   sent.carrier.at(sample(k) + i, d_window.sps()));
         std::vector<signal_planes> from;
         from.reserve(x.size());
         for (const auto& channel : x)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "core/tracking/normal_equations.h"
 
+#include "core/signal/rotate.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -16,11 +18,8 @@ constexpr float white_part = 0.25f; // of the noise: see add_noise_target()
 void turn_vector(float* vector, std::size_t pitch, float by)
 {
     const float c = std::cos(by), s = std::sin(by);
-    for (std::size_t k = 0; k < pitch; ++k) {
-        const float re = vector[k], im = vector[pitch + k];
-        vector[k] = re * c - im * s;
-        vector[pitch + k] = re * s + im * c;
-    }
+    for (std::size_t k = 0; k < pitch; ++k)
+        rotate(vector[k], vector[pitch + k], c, s);
 }
 
 normal_equations::normal_equations(std::size_t taps,

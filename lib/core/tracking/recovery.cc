@@ -18,12 +18,8 @@ constexpr float far_more = 2; // power: no block leaves so much by chance
 constexpr float as_before = 1.25f;
 // A least squares fit to labels has nearly eight equations for each unknown, or more.
 constexpr std::size_t most_blind_taps = recovery::blind_symbols / 8 + 1;
-// Tests: the first try when all its symbols came after the loss, then ever more rarely.
-constexpr std::size_t first_try = 1 + recovery::blind_symbols / judge::symbols;
-constexpr std::size_t most_tests_apart = 4096 / judge::symbols;
 // Of a carrier's line it is what one test knows, and the next one compares with.
 static_assert(recovery::tested_every == carrier_follower::checked_every);
-constexpr std::size_t most_failed_tests = recovery::tested_every / judge::symbols;
 
 /* Whether labels tell a channel: half as many different pairs follow each other as in random data,
  * or more. Idle words are explained by many a channel. */
@@ -79,6 +75,17 @@ recovery_state after(recovery_state before, recovery_event event)
     return next()[static_cast<std::size_t>(before)];
 }
 
+tracking_state status_of(recovery_state state, bool exceeds)
+{
+    using t = tracking_state;
+    // Of: following, doubtful, interrupted, lost, degraded, trained.
+    constexpr std::array<t, recovery_states> below{
+        t::following, t::doubtful, t::lost, t::lost, t::doubtful, t::trained
+    };
+    const t status = below[static_cast<std::size_t>(state)];
+    return exceeds && status != t::trained ? t::lost : status;
+}
+
 recovery::recovery(const tracked_stream& stream,
                    std::shared_ptr<const expected_waveform> waveform,
                    const constellation& alphabet)
@@ -119,7 +126,8 @@ bool recovery::was_lost() const
            d_state == recovery_state::degraded;
 }
 
-bool recovery::is_lost(const tracked_stream& stream) const
+// Whether the residual exceeds the limit; not before the first block is learnt from.
+bool recovery::exceeds(const tracked_stream& stream) const
 {
     const auto [mean, latest] = stream.residual(); // not a number: nothing is lost yet
     // While the phase is searched, a single block exceeds where the phase ran away for some symbols.
@@ -130,7 +138,7 @@ bool recovery::is_lost(const tracked_stream& stream) const
 
 void recovery::check(const tracked_stream& stream)
 {
-    if (is_lost(stream))
+    if (exceeds(stream))
         apply(recovery_event::exceeds);
 }
 
@@ -164,13 +172,13 @@ void recovery::forget_tests()
     d_judge.reset();
     d_ambiguity.reset();
     d_reported = d_displaced = {};
-    d_failed_tests = 0;
+    d_schedule.forget_tests();
 }
 
 void recovery::forget_loss()
 {
     d_displaced = {};
-    d_tries = 0;
+    d_schedule.forget_loss();
 }
 
 void recovery::resolve(tracked_stream& stream, std::size_t blocks, bool may_start)
@@ -181,7 +189,7 @@ void recovery::resolve(tracked_stream& stream, std::size_t blocks, bool may_star
     const std::size_t n = blocks * tracked_stream::block;
     // Symbols are estimated once those around them are decided, of float samples with the next update.
     const std::size_t behind = stream.target.reach() + around + (carrier ? 0 : n);
-    if (history.known() < n + behind + around || !is_used() || is_lost(stream))
+    if (history.known() < n + behind + around || !explains(stream))
         return;
     for (std::size_t k = history.next() - behind - n; k < history.next() - behind; ++k)
         if (history.is_label_known(k))
@@ -217,18 +225,8 @@ void recovery::supervise(tracked_stream& stream,
                          std::size_t blocks,
                          bool may_start)
 {
-    d_unjudged += blocks;
-    if (!is_due(stream))
-        return;
-    d_unjudged = 0;
-    test(stream, decides, may_start);
-}
-
-bool recovery::is_due(const tracked_stream& stream) const
-{
-    const bool follows = d_state == recovery_state::following && !is_lost(stream);
-    return d_unjudged * tracked_stream::block >=
-           (follows ? tested_every : judge::symbols);
+    if (d_schedule.pass(blocks, status(stream) == tracking_state::following))
+        test(stream, decides, may_start);
 }
 
 void recovery::test(tracked_stream& stream,
@@ -258,29 +256,28 @@ void recovery::test(tracked_stream& stream,
         if (has_known || has_walked)
             found = judge::verdict::open;
     }
-    const bool exceeds = is_lost(stream);
-    const bool stays_better = exceeds && found == judge::verdict::clear;
+    const bool fails = exceeds(stream);
+    const bool stays_better = fails && found == judge::verdict::clear;
     apply(stays_better ? recovery_event::stays_better
-          : exceeds    ? recovery_event::fails
+          : fails      ? recovery_event::fails
                        : recovery_event::explains);
     const bool is_worse = found == judge::verdict::displaced ||
                           (found == judge::verdict::worse && was_used);
-    const std::uint64_t before = d_resets;
     if (found == judge::verdict::displaced) // and so is the channel that was remembered
         d_channel.reset();
     else if (propose_at_level(stream, decides, may_start))
         return;
     const bool has_residual = !std::isnan(stream.filter.bank().residual());
-    const bool settled =
-        !is_worse && !exceeds && has_residual && settle(stream, may_start);
-    if (was_lost() && !settled && d_resets == before)
-        propose_blindly(stream, may_start);
-    if (d_resets != before)
+    auto result = outcome::open;
+    if (!is_worse && !fails && has_residual)
+        result = settle(stream, may_start);
+    if (result == outcome::open && was_lost() && propose_blindly(stream, may_start))
+        result = outcome::started;
+    if (result == outcome::started)
         return;
-    d_failed_tests = was_used || stays_better ? 0 : d_failed_tests + 1;
-    if (is_worse || d_failed_tests == most_failed_tests) {
+    if (d_schedule.end_test(was_used || stays_better) || is_worse) {
         // An image or a constant may be of what was no signal: not the first, but the next start is without.
-        if (stream.corrected.iq && d_tries > most_failed_tests)
+        if (stream.corrected.iq && d_schedule.is_long_lost())
             stream.corrected.iq->reset();
         if (const auto line = stream.carrier ? stream.carrier->find_line() : std::nullopt)
             return start_from(stream, *line);
@@ -288,7 +285,8 @@ void recovery::test(tracked_stream& stream,
         ++d_resets;
         history.filter_again();
         history.relabel(first, d_unfiltered_labels.data(), d_unfiltered_labels.size());
-    } else if (stream.carrier && !exceeds && has_residual) {
+    } else if (stream.carrier && !fails && has_residual) {
+        const bool settled = result == outcome::settled;
         if (const auto line = stream.carrier->check(history, settled))
             start_from(stream, *line);
     }
@@ -431,11 +429,8 @@ feature_view recovery::at_level(tracked_stream& stream, const float* taps)
 // The latest symbols by an equalizer that knows nothing but the constellation.
 bool recovery::propose_blindly(tracked_stream& stream, bool may_start)
 {
-    if (d_tries == 0)
-        d_next_try = first_try;
-    if (++d_tries < d_next_try)
+    if (!d_schedule.tries_blindly())
         return false;
-    d_next_try += std::clamp(d_tries / 2, first_try, most_tests_apart);
     const sample_history& history = stream.history;
     const std::size_t first =
         history.sample(history.next() - blind_symbols) - d_blind_taps / 2;
@@ -482,7 +477,7 @@ bool recovery::propose_blindly(tracked_stream& stream, bool may_start)
 /* Remembers the channel of the latest labels, if they tell it, and explain the samples well, or as
  * well as those before. If the stream was lost since it last did, its labels may be displaced: then
  * it starts from those that are not. */
-bool recovery::settle(tracked_stream& stream, bool may_start)
+recovery::outcome recovery::settle(tracked_stream& stream, bool may_start)
 {
     const sample_history& history = stream.history;
     const std::uint8_t* const latest = history.decided(history.latest(judge::symbols));
@@ -495,15 +490,15 @@ bool recovery::settle(tracked_stream& stream, bool may_start)
     if (!has_enough_pairs(latest, history.classes())) {
         if (!well && d_usual > 0)
             apply(recovery_event::unexplained);
-        return false;
+        return outcome::open;
     }
     if (!(well || (left < most && as_usual)))
-        return false;
+        return outcome::open;
     if (was_lost()) {
         const displacement by = displaced(stream);
         // Some of the labels may still be from before it found back: it has to be seen twice.
         if (!(std::exchange(d_displaced, by) == by))
-            return false;
+            return outcome::open;
         if (!by.none()) {
             const std::size_t n = std::min(history.known(), blind_symbols);
             const hypothesis proposed{ hypothesis::source::present,
@@ -511,11 +506,11 @@ bool recovery::settle(tracked_stream& stream, bool may_start)
                                        n,
                                        derotated(stream),
                                        limit() };
-            if (may_start && start(stream, proposed, by)) {
-                forget_loss();
-                apply(recovery_event::settles);
-            }
-            return false;
+            if (!may_start || !start(stream, proposed, by))
+                return outcome::open;
+            forget_loss();
+            apply(recovery_event::settles);
+            return outcome::started;
         }
     }
     d_channel.remember(d_judge.channel());
@@ -524,7 +519,7 @@ bool recovery::settle(tracked_stream& stream, bool may_start)
     d_usual = left;
     forget_loss();
     apply(recovery_event::settles);
-    return true;
+    return outcome::settled;
 }
 
 // Whether the latest labels surely do not have the constellation's power.
@@ -612,10 +607,7 @@ void recovery::state(archive& members)
     if (d_state !=
         static_cast<recovery_state>(state)) // a reader that saves changes nothing
         d_state = static_cast<recovery_state>(state);
-    members("unjudged", d_unjudged);
-    members("vain_tests", d_failed_tests, std::size_t{ 0 }, most_failed_tests);
-    members("tries", d_tries);
-    members("next_try", d_next_try);
+    d_schedule.state(members);
     d_displaced.state(members, "", d_symmetries.size());
     d_reported.state(members, "shown_", d_symmetries.size());
     members.numbers("settled", d_settled.data(), { d_settled.size() }, -1e6f, 1e6f);

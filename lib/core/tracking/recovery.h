@@ -12,9 +12,12 @@
 #include "core/tracking/judge.h"
 #include "core/tracking/label_power.h"
 #include "core/tracking/last_channel.h"
+#include "core/tracking/retry_schedule.h"
 #include "core/tracking/tracked_stream.h"
 
-#include <optional>
+#include <gnuradio/adann/words.h>
+
+#include <array>
 
 namespace gr::adann::core {
 
@@ -28,6 +31,23 @@ enum class recovery_state {
     trained //!< a training sequence has set the taps: nothing is tested until a reset
 };
 constexpr std::size_t recovery_states = 6;
+
+//! What people are told of it: status_of().
+enum class tracking_state {
+    following, //!< its decisions explain the samples
+    doubtful,  //!< so they do again, but after a loss they may be late or rotated
+    lost,      //!< they do not; the network decides the samples as they come in
+    trained, //!< started by a training sequence: nothing supervises it until the burst's end
+};
+constexpr std::array<word<tracking_state>, 4> words(tracking_state)
+{
+    return { { { tracking_state::following, "following" },
+               { tracking_state::doubtful, "doubtful" },
+               { tracking_state::lost, "lost" },
+               { tracking_state::trained, "trained" } } };
+}
+//! \param exceeds whether the residual exceeds the limit, which may be between two updates
+tracking_state status_of(recovery_state state, bool exceeds);
 
 //! What may happen to it.
 enum class recovery_event {
@@ -103,9 +123,9 @@ class recovery
 {
 public:
     //! Symbols between two tests while it is following, and until a lost one starts over.
-    static constexpr std::size_t tested_every = 1024;
-    static constexpr std::size_t blind_symbols =
-        512; //!< that are decided without a model
+    static constexpr std::size_t tested_every = retry_schedule::tested_every;
+    //! That are decided without a model.
+    static constexpr std::size_t blind_symbols = retry_schedule::blind_symbols;
     /*! \param stream that is supervised: it keeps symbols_needed() symbols, and the taps' and a
      * window's samples before them */
     recovery(const tracked_stream& stream,
@@ -122,8 +142,15 @@ public:
     {
         return d_state != recovery_state::interrupted && d_state != recovery_state::lost;
     }
-    //! Whether the residual exceeds the limit; not before the first block is learnt from.
-    bool is_lost(const tracked_stream& stream) const;
+    //! Whether they explain the samples, too: their residual is below the limit.
+    bool explains(const tracked_stream& stream) const
+    {
+        return is_used() && !exceeds(stream);
+    }
+    tracking_state status(const tracked_stream& stream) const
+    {
+        return status_of(d_state, exceeds(stream));
+    }
     float limit() const { return d_limit; }           //!< lost_limit()
     std::uint64_t resets() const { return d_resets; } //!< starts of the taps
 
@@ -150,19 +177,22 @@ public:
     //! Back to taps that do nothing, of a link that nothing is known of.
     void reset(tracked_stream& stream);
     //! Another stream comes: none of its samples has been tried blindly.
-    void forget_tries() { d_tries = 0; }
+    void forget_tries() { d_schedule.forget_loss(); }
 
     void state(archive& members);
 
 private:
+    //! What became of a proposal.
+    enum class outcome { open, settled, started };
+
     void apply(recovery_event event);
     bool was_lost() const;
-    bool is_due(const tracked_stream& stream) const;
+    bool exceeds(const tracked_stream& stream) const;
     void test(tracked_stream& stream, const network_decider& decides, bool may_start);
     judge::verdict compare(tracked_stream& stream, const network_decider& decides);
     void find_echoes(tracked_stream& stream);
     void fit_latest(const tracked_stream& stream);
-    bool settle(tracked_stream& stream, bool may_start);
+    outcome settle(tracked_stream& stream, bool may_start);
     void forget_loss();
     void forget_tests();
 
@@ -194,13 +224,10 @@ private:
     std::size_t d_blind_taps;
 
     recovery_state d_state = recovery_state::following;
-    std::size_t d_unjudged = 0;     // blocks since the latest test
-    std::size_t d_failed_tests = 0; // since it is not used, or the taps started
-    std::size_t d_tries = 0;    // tests since it was lost, of which few are blind tries
-    std::size_t d_next_try = 0; // at this one
-    displacement d_displaced;   // of its labels at the latest test since it was lost
-    aligned_floats d_settled;   // the taps when it last settled
-    float d_usual = 0;          // what the judge then left; 0: never yet
+    retry_schedule d_schedule;
+    displacement d_displaced; // of its labels at the latest test since it was lost
+    aligned_floats d_settled; // the taps when it last settled
+    float d_usual = 0;        // what the judge then left; 0: never yet
     std::uint64_t d_resets = 0;
 
     // Nothing outlives a test in these.

@@ -140,6 +140,23 @@ BOOST_AUTO_TEST_CASE(the_table_of_transitions_is_what_its_states_stand_for)
         BOOST_TEST(times > 100);
 }
 
+// The table of docs/tracking.md.
+BOOST_AUTO_TEST_CASE(people_are_told_whether_decisions_are_used_and_explain_the_samples)
+{
+    using s = recovery_state;
+    for (const s state :
+         { s::following, s::doubtful, s::interrupted, s::lost, s::degraded })
+        BOOST_TEST((status_of(state, true) == tracking_state::lost));
+    BOOST_TEST((status_of(s::following, false) == tracking_state::following));
+    BOOST_TEST((status_of(s::doubtful, false) == tracking_state::doubtful));
+    BOOST_TEST((status_of(s::degraded, false) == tracking_state::doubtful));
+    for (const bool exceeds : { false, true }) {
+        BOOST_TEST((status_of(s::interrupted, exceeds) == tracking_state::lost));
+        BOOST_TEST((status_of(s::lost, exceeds) == tracking_state::lost));
+        BOOST_TEST((status_of(s::trained, exceeds) == tracking_state::trained));
+    }
+}
+
 BOOST_DATA_TEST_CASE(noise_is_a_loss_and_the_link_is_found_again,
                      any_alphabet* any_sps,
                      name,
