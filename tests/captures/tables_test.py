@@ -170,6 +170,13 @@ def test_times_without_a_unit_that_may_not_be_seconds_are_noted(tmp_path, title)
         read_scope_files([path])
 
 
+def test_a_column_x_may_not_be_times_in_seconds_at_any_rate(tmp_path):
+    """In milliseconds at 2 MHz: 2000 samples per second, which of a column of that name means nothing."""
+    path = written(tmp_path, table("x,CH1\n", TIMES * RATE / 2e3, ONE, form="{:.12f}"))
+    with pytest.warns(CaptureWarning, match="a.csv: its times, whose unit is not given, .*: 2000 samples per second"):
+        read_scope_files([path])
+
+
 WHOLE = RANDOM.integers(1100, 9800, 300)
 REFUSED = {
     "decimal commas between commas": (comma(table("Time (s),CH1 (V)\n", TIMES * 1e9, ONE)),

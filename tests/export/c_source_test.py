@@ -53,6 +53,24 @@ def in_whole_numbers(link, bits):
     return model
 
 
+@pytest.mark.parametrize("value", [np.nan, np.inf, 1e38])
+def test_a_value_that_is_not_finite_costs_its_windows_only(link, tmp_path, value):
+    """The header says what their labels are: in range."""
+    samples = link.record(2000, 2)[0]
+    samples.view(np.float32)[1000] = value
+    files = c_source(Frozen(link.model), "link")
+    assert "in range, but not\n * defined" in files["link.h"]
+    write(tmp_path, files)
+    found = np.frombuffer(subprocess.run([compiled(tmp_path, "link", COMPILERS[0], "-DADANN_FILTER")],
+                                         input=samples.tobytes(), capture_output=True, check=True).stdout, np.uint8)
+    windows = feature_view(samples, link.model.sps, link.model.half_window)
+    labels, posteriors = link.model.network.decide(windows)
+    second, first = np.sort(posteriors)[:, -2:].T
+    sure = (abs(windows) < 1e6).all(axis=1) & (first - second > 1e-4)
+    assert (~sure).sum() < 30 and found.max() < link.model.constellation.size
+    np.testing.assert_array_equal(found[sure], labels[sure])
+
+
 @pytest.mark.parametrize("bits", [4, 8, 9, 16])
 def test_whole_numbers_are_the_core_s_to_the_bit_over_a_million_symbols(link, tmp_path, bits):
     """The compilers in turn; the self-test has the logits."""

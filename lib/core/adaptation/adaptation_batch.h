@@ -7,7 +7,9 @@
 #pragma once
 
 #include "core/adaptation/deciding_parts.h"
+#include "core/adaptation/time_constants.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -29,7 +31,7 @@ struct adaptation_batch {
     std::size_t first = 0, known = 0;   //!< where they begin, and how many
     const deciding_parts* by = nullptr; //!< what decided it
     std::uint64_t end = 0;              //!< symbols since start()
-    double unexplained = 0;             //!< see refined_stream::unexplained_errors()
+    double unexplained = 0;             //!< part of the symbols: unexplained_errors()
     std::size_t apart = 1;              //!< batches since the one handed over before
 
     void begin(const deciding_parts& decides)
@@ -42,8 +44,19 @@ struct adaptation_batch {
     //! It is whole. \param symbols since start(), up to its end
     void finish(std::uint64_t symbols)
     {
-        unexplained = by->refined ? by->refined->unexplained_errors() : 0;
+        unexplained = unexplained_errors();
         end = symbols;
+    }
+
+private:
+    /* That are wrong where noise does not explain the residual (refined_stream), or by cycle slips: one
+     * turns all that an estimate remembers. */
+    double unexplained_errors() const
+    {
+        const double residual = by->refined ? by->refined->unexplained_errors() : 0;
+        const double slips =
+            by->front ? by->front->resting().slip_probability() * statistics_memory : 0;
+        return std::max(residual, std::min(slips, 1.0));
     }
 };
 

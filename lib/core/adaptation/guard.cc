@@ -112,10 +112,11 @@ double guard::symbol_error_rate() const
     return d_random ? rate : std::max(0.0, rate - estimate().pattern_errors());
 }
 
-bool guard::trustworthy() const
+bool guard::trustworthy(double unexplained) const
 {
     if (std::isnan(d_initial.symbol_error_rate) || !d_initial.calibrated ||
-        !explained() || !same_noise(symbol_error_rate(), estimate().symbols()))
+        !explained() ||
+        !same_noise(symbol_error_rate(), estimate().symbols(), unexplained))
         return false;
     return d_random ? estimate().trustworthy()
                     : estimate().symbols() >= error_estimate::least_symbols &&

@@ -105,9 +105,10 @@ public:
     /*! Of the network in use, as error_estimate has it; where data that is well explained
      * was seen not to be random, without the pattern score. */
     double symbol_error_rate() const;
-    //! Also asks that labels have calibrated the model, and that the waveform explains, all
-    //! stretches with the same noise (residual_scatter).
-    bool trustworthy() const;
+    /*! Also asks that labels have calibrated the model, and that the waveform explains, all
+     * stretches with the same noise (residual_scatter).
+     * \param unexplained as refined_trustworthy() has it */
+    bool trustworthy(double unexplained = 0) const;
     //! The network in use; `average` if that is the adaptive one.
     const network& choose(const network& average) const;
     //! Of the network in use.

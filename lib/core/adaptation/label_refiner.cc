@@ -23,6 +23,24 @@ constexpr std::size_t explored_first = 16, explored_later = 64;
 static_assert(explored_later % explored_first == 0);
 constexpr std::size_t most_rounds = 4; // of pairs, as long as one gains
 
+// The part of the points that have a neighbour where one of the first one's is.
+double part_with_neighbour(const constellation& symbols)
+{
+    const auto& points = symbols.points();
+    const float near = symbols.half_distance() * std::sqrt(symbols.power()) / 8;
+    std::size_t most = 0;
+    for (const std::uint8_t other : symbols.neighbours(0)) {
+        const auto step = points[other] - points[0];
+        most = std::max<std::size_t>(
+            most, std::count_if(points.begin(), points.end(), [&](auto from) {
+                return std::any_of(points.begin(), points.end(), [&](auto to) {
+                    return std::abs(from + step - to) < near;
+                });
+            }));
+    }
+    return static_cast<double>(most) / static_cast<double>(points.size());
+}
+
 } // namespace
 
 label_refiner::label_refiner(const constellation& symbols,
@@ -43,6 +61,8 @@ label_refiner::label_refiner(const constellation& symbols,
       d_due(batch),
       d_bias(symbols.size(), symbols.dimensions()),
       d_scatter(trained.stride()),
+      d_drift(trained.sps(), d_planes),
+      d_shiftable(part_with_neighbour(symbols)),
       d_nothing(trained),
       d_found(d_nothing),
       d_odds(batch),
@@ -57,7 +77,8 @@ void label_refiner::reset()
     d_phases.reset();
     d_bias.reset();
     d_scatter.reset();
-    d_distance = 0;
+    d_drift.reset();
+    d_distance = d_runs = 0;
     d_found.phase_weights = {};
     d_found.known = false;
 }
@@ -232,9 +253,11 @@ std::size_t label_refiner::refine(waveform_judge& judge, std::uint8_t* labels)
     d_found.power_along = find_power_along(labels);
     // As those whose error probabilities are known, and whose residual is whitened.
     const std::size_t seen = d_first + std::max(margin, refinement::predicted_from);
+    const float* const left =
+        &white[(seen - d_first) * d_descent.responses().waveform().stride()];
     d_scatter.interrupt();
-    d_scatter.add(&white[(seen - d_first) * d_descent.responses().waveform().stride()],
-                  d_batch - 2 * seen);
+    d_scatter.add(left, d_batch - 2 * seen);
+    d_drift.add(left, d_batch - 2 * seen);
     d_found.energies = d_descent.alternatives().energies();
     d_found.trials = d_descent.alternatives().trials();
     d_found.known = std::isfinite(d_found.power) && std::isfinite(d_found.power_along);
@@ -243,7 +266,42 @@ std::size_t label_refiner::refine(waveform_judge& judge, std::uint8_t* labels)
     d_distance = d_found.power_along > 0
                      ? d_descent.alternatives().least_energy() / d_found.power_along
                      : 0;
+    d_runs = find_runs();
     return changes;
+}
+
+/* How many labels are wrong in runs, over those alone, where the mean moves. Along a symbol's response it is a
+ * bias of variance b, in units of the noise, which the noise's power has already. Along the responses of n
+ * symbols that follow one another it is n times as large. Whitening takes off what these have in common, so
+ * that their labels shifted alike cost an energy E(n) of little more than one alone, and are mistaken with the
+ * probability Q(d E(n) / (2 √(E(n) + n² b))), d the distance of two labels. Pairs are tried; longer runs, of
+ * labels that all have a neighbour that way, mostly are not. */
+double label_refiner::find_runs() const
+{
+    constexpr std::size_t most = 64; // symbols: hardly any are as long
+    constexpr double all = 1e15;     // nothing else counts
+    const label_responses& responses = d_descent.responses();
+    const double energy = responses.product(0, 0, 0), moves = d_drift.power();
+    if (!(moves > 0 && energy > 0 && d_distance > 0))
+        return 0;
+    const double bias = moves * std::norm(responses.direct()) /
+                        (static_cast<double>(d_planes) * energy * d_found.power_along);
+    const auto mistaken = [&](double n, double of) {
+        const double along = of / std::sqrt(of + n * n * bias);
+        return std::erfc(std::sqrt(d_distance / 8) * along) / 2;
+    };
+    double of = 1, added = 1, part = d_shiftable, runs = 0;
+    // E(n) - E(n - 1) grows by the product of the ends.
+    for (std::size_t n = 2; n <= most; ++n) {
+        if (n - 1 <= responses.before() + responses.behind())
+            added += 2 * responses.product(n - 1, 0, 0) / energy;
+        of = std::max(of + added, 0.0);
+        part *= d_shiftable;
+        if (n > 2 && of > 0)
+            runs += static_cast<double>(n) * part * mistaken(static_cast<double>(n), of);
+    }
+    const double alone = d_shiftable * std::erfc(std::sqrt(d_distance / 8)) / 2;
+    return alone > 0 ? std::min(runs / alone, all) : 0;
 }
 
 // Power of the residual along the symbols' responses, and its correlation with the labels.
@@ -275,7 +333,9 @@ void label_refiner::state(archive& members)
     members("phases", d_phases);
     members("bias", d_bias);
     members("scatter", d_scatter);
+    members("drift", d_drift);
     members("distance", d_distance);
+    members("runs", d_runs, 0.0, 1e15);
     members("energies", d_found.energies, 0.0f, 1e3f);
     members.numbers("trials",
                     &d_found.trials.data()->count,

@@ -8,6 +8,7 @@
 
 #include "core/adaptation/label_descent.h"
 #include "core/adaptation/pattern_bias.h"
+#include "core/adaptation/residual_drift.h"
 #include "core/adaptation/residual_scatter.h"
 #include "core/adaptation/waveform_judge.h"
 
@@ -51,18 +52,23 @@ public:
     /*! The natural logarithm of how many times as many labels may be wrong as their error
      * probabilities say, since what is correlated with the labels around (pattern_bias) is taken for noise:
      * a bias b moves a label to another one at the distance d, both in units of the noise,
-     * exp(b d / 2) times as often, and normal ones of variance v exp(v d² / 8). Infinite for
-     * the first 16,384 symbols. */
+     * exp(b d / 2) times as often, and normal ones of variance v exp(v d² / 8). And where
+     * the mean moves (residual_drift), 1 + r times as many, since labels that are shifted alike follow it:
+     * r wrong ones in runs of those for each other one. Infinite for the first 16,384 symbols. */
     double model_mismatch() const
     {
-        return d_bias.known() ? d_bias.part() * d_distance / 8
+        return d_bias.known() ? d_bias.part() * d_distance / 8 + std::log1p(d_runs)
                               : std::numeric_limits<double>::infinity();
     }
 
     //! How the residual power of symbols scatters. Its memory: see fade_scatter().
     const residual_scatter& scatter() const { return d_scatter; }
     //! Before refine(): what is kept of the scatter.
-    void fade_scatter(double keep) { d_scatter.fade(keep); }
+    void fade_scatter(double keep)
+    {
+        d_scatter.fade(keep);
+        d_drift.fade(keep);
+    }
 
     //! Forgets the signal's noise; what changes of labels have shown stays, as of the same sender.
     void reset();
@@ -79,6 +85,7 @@ private:
     std::size_t descend(std::uint8_t* labels);
     void find_matches(std::size_t first, std::size_t end);
     float find_power_along(const std::uint8_t* labels);
+    double find_runs() const;
     //! What is known of the batch: zeros lie around it.
     float* known_white()
     {
@@ -96,7 +103,10 @@ private:
     residual_phase_filter d_phases;
     pattern_bias d_bias;
     residual_scatter d_scatter;
+    residual_drift d_drift;
     double d_distance = 0; // of the nearest labels, squared, over the noise's square
+    double d_runs = 0;     // by a mean that moves: labels wrong in runs, over those alone
+    const double d_shiftable; // part of the labels that have a neighbour one way
     const refinement d_nothing;
     refinement d_found;
     std::vector<label_descent::odds> d_odds;

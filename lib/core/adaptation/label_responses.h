@@ -47,6 +47,15 @@ public:
     /*! Product of the responses of a symbol's dimension and of one of a symbol that is `later`
      * ones behind it. */
     float product(std::size_t later, std::size_t own, std::size_t its) const;
+    //! The sum of the samples of the first dimension's response.
+    std::complex<double> direct() const
+    {
+        std::complex<double> sum = 0;
+        for (std::size_t i = 0; i < floats(); i += d_planes)
+            sum += std::complex<double>(d_response[i],
+                                        d_planes == 2 ? d_response[i + 1] : 0);
+        return sum;
+    }
     //! … with n whitened samples, from float `skipped` of the response on.
     float along(std::size_t dimension,
                 const float* white,

@@ -168,7 +168,7 @@ bool learner::is_refined_estimated() const
 bool learner::trusts() const
 {
     return is_refined_estimated() ? d_guard->refined_trustworthy(d_unexplained)
-                                  : d_guard->trustworthy();
+                                  : d_guard->trustworthy(d_unexplained);
 }
 
 void learner::estimate_errors(std::size_t more_symbols)

@@ -4,6 +4,7 @@
 #include "core/adaptation/time_constants.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 namespace gr::adann::core {
@@ -11,6 +12,7 @@ namespace gr::adann::core {
 namespace {
 
 constexpr std::uint64_t round = statistics_memory; // symbols
+constexpr double sure = 2;                         // standard deviations of a part
 constexpr std::size_t most_labels = 5, most_patterns = 4096;
 
 std::size_t power_of(std::size_t base, std::size_t exponent)
@@ -38,12 +40,17 @@ pattern_bias::pattern_bias(std::size_t classes, std::size_t dimensions)
 {
 }
 
-void pattern_bias::reset()
+void pattern_bias::start_round()
 {
     std::fill(d_counts.begin(), d_counts.end(), 0.0f);
     std::fill(d_sums.begin(), d_sums.end(), 0.0f);
     std::fill(d_squares.begin(), d_squares.end(), 0.0f);
     d_symbols = 0;
+}
+
+void pattern_bias::reset()
+{
+    start_round();
     d_known = false;
     d_part = 0;
 }
@@ -65,11 +72,22 @@ void pattern_bias::add(const std::uint8_t* label, const float* left)
 
 void pattern_bias::end_round()
 {
-    double common = 0, symbols = 0, squares = 0;
+    d_part = find_common().part;
+    d_known = true;
+    start_round();
+}
+
+// Of the round so far. Of noise alone a pattern's mean product has a variance of 2 n / (n - 1), in units of
+// its power.
+pattern_bias::common_part pattern_bias::find_common() const
+{
+    double common = 0, symbols = 0, variance = 0, squares = 0;
     for (std::size_t pattern = 0; pattern < d_counts.size(); ++pattern) {
         const double n = d_counts[pattern];
-        if (n > 1)
+        if (n > 1) {
             symbols += n;
+            variance += 2 * n / (n - 1);
+        }
         for (std::size_t d = 0; d < d_dimensions; ++d) {
             const double sum = d_sums[pattern * d_dimensions + d];
             const double square = d_squares[pattern * d_dimensions + d];
@@ -78,10 +96,17 @@ void pattern_bias::end_round()
                 common += (sum * sum - square) / (n - 1);
         }
     }
-    reset();
-    d_known = true;
-    if (symbols > 0 && squares > 0)
-        d_part = std::clamp(common / symbols / (squares / round), 0.0, 1.0);
+    if (!(symbols > 0 && squares > 0))
+        return {};
+    const double power = squares / static_cast<double>(d_symbols);
+    return { std::clamp(common / symbols / power, 0.0, 1.0),
+             std::sqrt(variance / static_cast<double>(d_dimensions)) / symbols };
+}
+
+double pattern_bias::part() const
+{
+    const common_part present = find_common();
+    return std::max(d_part, present.part - sure * present.deviation);
 }
 
 void pattern_bias::state(archive& members)

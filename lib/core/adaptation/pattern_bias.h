@@ -35,21 +35,28 @@ public:
     void add(const std::uint8_t* label, const float* left);
 
     bool known() const { return d_known; } //!< once a round is over
-    //! Of the latest round: the part of the mean square, 0 to 1.
-    double part() const { return d_part; }
+    /*! The part of the mean square, 0 to 1: of the latest round, or of the present one where that is
+     * surely more, by two standard deviations. Takes as long as patterns. */
+    double part() const;
 
     void reset();
     void state(archive& members);
 
 private:
+    struct common_part {
+        double part = 0, deviation = 0; // the latter of noise alone
+    };
+
+    void start_round();
     void end_round();
+    common_part find_common() const;
 
     const std::size_t d_classes, d_dimensions, d_context; // of a pattern, labels
     // Of each pattern: symbols; and by dimensions the sums, and those of the squares.
     std::vector<float> d_counts, d_sums, d_squares;
     std::uint64_t d_symbols = 0; // of the round
     bool d_known = false;
-    double d_part = 0;
+    double d_part = 0; // of the latest round
 };
 
 } // namespace gr::adann::core

@@ -124,6 +124,10 @@ public:
     //! Has followed a phase that is so many radians further, as have the buffer's samples from `first` up to `end`.
     void turn(double by, std::size_t first, std::size_t end);
     float spread() const { return d_phases.spread(); } //!< phase_bank's
+    double probability_beyond(double radians) const    //!< phase_bank's
+    {
+        return d_phases.probability_beyond(radians);
+    }
     //! Whether it leaves the samples alone.
     bool idle() const { return d_phases.idle(); }
     bool may_move() const { return d_phases.may_move(); } //!< phase_bank's

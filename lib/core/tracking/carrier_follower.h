@@ -48,6 +48,12 @@ public:
     const carrier& loop() const { return d_loop; }
     bool idle() const { return d_loop.idle(); }
     std::uint64_t slips() const { return d_slips; }
+    /*! Of a cycle slip in a symbol: that the phase of its step is further off than half a symmetry, so
+     * that the labels agree with the next one. */
+    double slip_probability() const
+    {
+        return d_loop.probability_beyond(symmetry() / 2) / static_cast<double>(step);
+    }
     bool may_move() const { return d_loop.may_move(); } //!< phase_bank's
     //! Radians by which labels that are alike to the samples differ.
     double symmetry() const { return 2 * M_PI / static_cast<double>(d_line.order()); }

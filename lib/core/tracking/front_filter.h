@@ -181,6 +181,12 @@ public:
         return d_recovery.changes() + (d_stream.carrier ? d_stream.carrier->slips() : 0);
     }
 
+    //! Of a cycle slip in a symbol, by the error of the phase that the carrier's loop predicts.
+    double slip_probability() const
+    {
+        return d_stream.carrier ? d_stream.carrier->slip_probability() : 0;
+    }
+
     /*! The next n symbols are these, if what comes agrees with them.
      * \param n least_training() to most_training */
     void train(const std::uint8_t* labels, std::size_t n);

@@ -136,9 +136,20 @@ float phase_bank::variance() const
     float least = d_loops[0].lasting;
     for (const auto& each : d_loops)
         least = std::min(least, each.lasting);
-    // The mean began with zero.
-    return d_steps > 0 ? least / (1 - std::pow(lasting_keep, static_cast<float>(d_steps)))
+    return lasting_mean(least);
+}
+
+// Of a loop's mean over many steps, which began with zero.
+float phase_bank::lasting_mean(float found) const
+{
+    return d_steps > 0 ? found / (1 - std::pow(lasting_keep, static_cast<float>(d_steps)))
                        : 0;
+}
+
+double phase_bank::probability_beyond(double radians) const
+{
+    const double variance = lasting_mean(d_loops[d_used].lasting);
+    return variance > 0 ? std::erfc(radians / std::sqrt(2 * variance)) : 0;
 }
 
 // Whether the best loop but the resting one leads another by this log-likelihood ratio: errors of variance

@@ -77,6 +77,9 @@ public:
     }
     //! Mean square, in radians², of what the loop in use predicts wrongly, over some 16 steps.
     float spread() const { return d_loops[d_used].score; }
+    /*! How probably a step's phase is further from what the loop in use predicted than so many radians,
+     * if the errors of some 512 steps are normal ones; 0 before the first step. */
+    double probability_beyond(double radians) const;
     //! Whether it is zero throughout.
     bool idle() const { return d_used == 0; }
     /*! Whether a phase that rests may be about to move, and each step is wanted: since it would have
@@ -97,6 +100,7 @@ private:
         float evidence; // cumulative sum of its log-likelihood ratio to a phase at rest
     };
     static loop make(float alpha, float beta);
+    float lasting_mean(float found) const;
     float variance() const;
     std::size_t best_of(std::size_t first, float loop::*score = &loop::score) const;
     std::size_t steadiest() const;

@@ -145,8 +145,8 @@ def _check_unpacked(path):
             raise ValueError(f"packed by {name}, allowed: a file of its own; unpack it, of a spreadsheet save a .csv")
 
 
-def _note_seconds(path, interval):
-    if interval * _SLOW > 1:
+def _note_seconds(path, interval, is_doubtful=False):
+    if is_doubtful or interval * _SLOW > 1:
         note(path, f"its times, whose unit is not given, are taken for seconds: {1 / interval:g} samples per second")
 
 
@@ -307,7 +307,7 @@ def _read_table(path):
         elif _BRACKETED.search(" ".join(table.title(times))) or table.has_unplaced_times():
             interval = None  # in units that are not known
         else:
-            _note_seconds(path, interval)
+            _note_seconds(path, interval, _X.match(" ".join(table.title(times))))
     volts = table.common_unit("value") or 1
     for column in signals:
         scale = volts if units[column] is None else units[column][1] if kinds[column] == "value" else 1

@@ -206,7 +206,8 @@ _ONE = {
     "of_channels": "",
     "decides": """\
 /* The label, 0 to {NAME}_CLASSES - 1, of the symbol in the middle of a window.
- * logits: NULL, or room for {NAME}_CLASSES; the softmax of {NAME}_LOGIT times them is the posteriors. */""",
+ * logits: NULL, or room for {NAME}_CLASSES; the softmax of {NAME}_LOGIT times them is the posteriors.
+ * {not_finite} */""",
     "decide": "unsigned char {name}_decide(const {name}_value *window, {name}_logit *logits)",
     "locals": ", label = 0",
     "argmax": """\
@@ -228,7 +229,8 @@ _SEVERAL = {
     "decides": """\
 /* The labels, 0 to {NAME}_CLASSES - 1, that the transmitters sent in the middle of a window.
  * logits: NULL, or room for {NAME}_OUTPUTS times {NAME}_CLASSES; the softmax of {NAME}_LOGIT times those of a
- * transmitter is its posteriors. */""",
+ * transmitter is its posteriors.
+ * {not_finite} */""",
     "decide": "void {name}_decide(const {name}_value *window, unsigned char *labels, {name}_logit *logits)",
     "locals": ", o",
     "argmax": """\
@@ -288,6 +290,9 @@ def c_source(frozen: Frozen, stem: str) -> dict[str, str]:
         "logit": "1.0f" if fixed is None else _number(fixed.logit_scale),
         "expected": "Samples come as they were\n * recorded: mean and rms are taken off here."
         if frozen.scaled else "Samples are expected with\n * zero mean and unit power.",
+        "not_finite": "Where a value of the window, or a logit, is NaN or infinite, the label is in range, but not"
+        "\n * defined: it may differ from the equalizer's." if fixed is None else
+        "A sample that is NaN is prepared as 0.",
         "tables": "\n".join(tables), "calls": "\n".join(calls),
         "layers": layers.format(hidden=hidden * (count > 1), **names),
         "buffers": f"    {name}_value {', '.join(f'hidden_{k}[{width}]' for k in range(min(count - 1, 2)))};\n"

@@ -226,4 +226,36 @@ BOOST_AUTO_TEST_CASE(what_uncertain_decisions_leave_is_linear_in_the_phase)
     BOOST_TEST(furthest < 1e-4f);
 }
 
+/* As often as it is, counted: a walk of normal steps, measured with noise. Of 30,000 steps some 900 are beyond
+ * 2.2 deviations of the error; those follow one another, so that a count scatters by a tenth. */
+BOOST_AUTO_TEST_CASE(phases_are_as_far_off_as_is_said)
+{
+    std::mt19937 random(1);
+    std::normal_distribution<float> normal;
+    phase_bank bank(2, 0.38f);
+    BOOST_TEST(bank.probability_beyond(0.1) == 0);
+    bank.set({ 0, 0 });
+    float phase = 0;
+    std::vector<phase_line> before;
+    constexpr std::size_t steps = 30000, first = 2000;
+    for (const float beyond : { 0.3f, 0.4f }) {
+        std::size_t counted = 0;
+        double said = 0;
+        for (std::size_t k = 0; k < steps; ++k) {
+            phase += 0.07f * normal(random);
+            const float measured = phase + 0.05f * normal(random);
+            if (k >= first) {
+                const phase_line& line = before[before.size() - 2];
+                counted +=
+                    std::abs(wrapped(measured - line.phase - 2 * line.growth)) > beyond;
+                said += bank.probability_beyond(beyond);
+            }
+            bank.measure(wrapped(measured));
+            before.push_back(bank.in_use());
+        }
+        BOOST_TEST_CONTEXT(beyond)
+        BOOST_TEST(std::abs(static_cast<double>(counted) / said - 1) < 0.3);
+    }
+}
+
 BOOST_AUTO_TEST_SUITE_END()
