@@ -21,7 +21,7 @@ constexpr float all_noise = 1;         // no loop passes more
 // a phase once lost does worse than one that rests.
 constexpr float deviations = 3, deviations_at_rest = 5;
 // Steps in a row before any counts as evidence: until their mean has an error of a sixteenth of what decisions
-// tolerate, or as many.
+// tolerate, but 64 at most, and as many as tell a variance.
 constexpr float part_of_tolerated = 16, most_steps = 64;
 } // namespace
 
@@ -58,7 +58,7 @@ void phase_bank::reset()
     for (const loop& each : d_loops)
         if (each.alpha > 0)
             d_least_noise = std::min(d_least_noise, each.noise);
-    d_steps = d_used = d_measured = 0;
+    d_steps = d_used = d_measured = d_measured_in_all = 0;
     d_most_noise = all_noise;
 }
 
@@ -91,9 +91,10 @@ void phase_bank::measure(float phase, phase_reference by)
 {
     d_uncertain = by != phase_reference::decisions;
     const float before = variance(); // none before the first steps
-    const auto wanted = static_cast<std::size_t>(std::min(
-        most_steps,
-        before * part_of_tolerated * part_of_tolerated / (d_tolerated * d_tolerated)));
+    const auto wanted = static_cast<std::size_t>(std::clamp(
+        before * part_of_tolerated * part_of_tolerated / (d_tolerated * d_tolerated),
+        static_cast<float>(least_steps),
+        most_steps));
     float at_rest = 0; // squared error of the first loop, which leaves the phase at zero
     for (auto& each : d_loops) {
         const phase_line& predicted =
@@ -119,6 +120,7 @@ void phase_bank::measure(float phase, phase_reference by)
     }
     ++d_steps;
     ++d_measured;
+    ++d_measured_in_all;
     d_most_noise = all_noise;
     if (const float noise = deviations * deviations * variance();
         by == phase_reference::means && noise > 0)
@@ -142,8 +144,8 @@ float phase_bank::variance() const
 // Of a loop's mean over many steps, which began with zero.
 float phase_bank::lasting_mean(float found) const
 {
-    return d_steps > 0 ? found / (1 - std::pow(lasting_keep, static_cast<float>(d_steps)))
-                       : 0;
+    const auto n = static_cast<float>(d_measured_in_all);
+    return n > 0 ? found / (1 - std::pow(lasting_keep, n)) : 0;
 }
 
 double phase_bank::probability_beyond(double radians) const
@@ -219,6 +221,7 @@ void phase_bank::state(archive& members)
     members("uncertain", d_uncertain);
     members("most_noise", d_most_noise, 0.0f, all_noise);
     members("measured", d_measured);
+    members("measured_in_all", d_measured_in_all);
     members("steps", d_steps);
     members("used", d_used);
     if (d_used >= d_loops.size())

@@ -115,6 +115,7 @@ private:
     float d_most_noise;       // of a loop that may be used
     std::size_t d_steps = 0;
     std::size_t d_measured = 0; // in a row
+    std::size_t d_measured_in_all = 0;
     std::size_t d_used = 0;
 };
 

@@ -137,6 +137,26 @@ BOOST_AUTO_TEST_CASE(a_carrier_of_the_first_step_is_followed_before_labels_turn)
     }
 }
 
+// Steps without a measurement tell no noise: a variance of seven steps is not one of a thousand.
+BOOST_AUTO_TEST_CASE(after_a_pause_noise_is_no_phase_either)
+{
+    unsigned moved = 0;
+    for (unsigned seed = 0; seed < 50; ++seed) {
+        std::mt19937 random(seed);
+        std::normal_distribution<float> normal(0, 0.065f);
+        phase_bank bank(2, 0.134f); // 32APSK
+        for (int step = 0; step < 7; ++step)
+            bank.measure(normal(random));
+        for (int step = 0; step < 1000; ++step)
+            bank.skip();
+        for (int step = 0; step < 500; ++step) {
+            bank.measure(normal(random), phase_reference::means);
+            moved += !bank.idle();
+        }
+    }
+    BOOST_TEST(moved == 0u);
+}
+
 // … and the loop that is best for long is in use: the narrowest of a phase that is steady but for noise.
 BOOST_AUTO_TEST_CASE(of_a_steady_phase_a_narrow_loop_is_in_use)
 {
