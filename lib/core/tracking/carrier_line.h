@@ -19,11 +19,11 @@ namespace gr::adann::core {
 
 /*! The line that the M-th power of a carrier has, M the order of the constellation's rotations.
  *
- * It takes the samples in the middles of the latest `symbols` symbols. Their powers have amplitudes by
- * their information about the phase, through the waveform's channel and noise (rotation_power.h). Summed over groups in which the fastest line
- * rotates by 0.4 cycles, they are searched for a line at steps of half of the resolution. A line counts
- * that noise alone would show once in a million searches. Its phase, less that of the waveform's own
- * power, is the carrier's up to a multiple of 1/M cycle.
+ * It takes the samples in the middles of the latest `symbols` symbols. Their powers are weighted by what
+ * their amplitudes tell of the phase, as the waveform and its noise leave them (rotation_power.h). Summed
+ * over groups in which the fastest line rotates by 0.4 cycles, they are searched for a line at steps of
+ * half of the resolution. A line counts that noise alone would show once in a million searches. Its phase,
+ * less that of the waveform's own power, is the carrier's up to a multiple of 1/M cycle.
  *
  * Sources: Viterbi, Viterbi, "Nonlinear estimation of PSK-modulated carrier phase", IEEE
  * Trans. Inf. Theory 29, 1983; for rings rotation_power.h. */
