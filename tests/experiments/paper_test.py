@@ -8,11 +8,11 @@ import subprocess
 import numpy as np
 import pytest
 from gnuradio.adann import core
-from gnuradio.adann.experiments import PAPER, coherent
+from gnuradio.adann.experiments import PAPER, coherent, vcsel
 from gnuradio.adann.experiments.complexity import multiplications
 from gnuradio.adann.experiments.mlse import Estimator, run_mlse
 from gnuradio.adann.experiments.training_sequence import run_sequence
-from gnuradio.adann.experiments.vcsel import DEFAULTS, DEFAULTS_NAME, FROZEN, Size, run_equalizer
+from gnuradio.adann.experiments.vcsel import DEFAULTS, DEFAULTS_NAME, FROZEN, SELF_TRAINING, Size, run_equalizer
 from gnuradio.adann.experiments.weights import weight_changes
 from said import but_progress
 
@@ -70,6 +70,14 @@ def test_the_worst_of_the_seeds_counts(quick):
         final = [sum(set2[-8:]) / (8 * 8192 * 2) for _, set2 in seeds]
         assert rows[name]["final"]["ber"] == max(final)
     assert len({tuple(set2) for _, set2 in runs[DEFAULTS_NAME]}) == 2
+
+
+def test_each_run_of_a_row_has_a_seed_of_its_own(model, monkeypatch):
+    cells = []
+    monkeypatch.setattr(vcsel, "run_cells", lambda work, of, done: cells.extend(of) or iter(of))
+    rows = {"frozen": (model, FROZEN), "defaults": (model, DEFAULTS), "another": (model, SELF_TRAINING)}
+    assert [len(runs) for runs in vcsel.run_rows(rows, Size(seeds=3)).values()] == [1, 3, 1]
+    assert [settings["seed"] for _, settings, _ in cells] == [0, 0, 1, 2, 0]
 
 
 def how_often_more(slow, fast):

@@ -20,12 +20,12 @@ enum class burst_state {
     between,  //!< two of them: nothing is learnt
     training, //!< in the sequence that a front filter starts from: nor is here
     known,    //!< in that of a receiver without a model: it learns known labels
-    inside,   //!< behind it, or the stream has no bursts
+    inside,   //!< after it, or the stream has no bursts
 };
 
-/*! Follows a stream from burst to burst. begin() leads to training or known, end() to between. Behind the
- * last symbol of known it is inside; so it is behind that of training, unless a front filter has missed
- * the sequence: then no burst has begun after all, and it is as before begin(). */
+/*! Follows a stream from burst to burst. begin() leads to training or known, end() to between. After the
+ * last symbol of known it is inside; after that of training, too, unless the front filter has missed the
+ * sequence: then no burst has begun, and the state is that before begin(). */
 class burst_progress
 {
 public:
@@ -55,26 +55,29 @@ public:
     }
 
     //! Symbols of the training sequence that are to come, and their labels.
-    std::size_t left() const { return d_left; }
+    std::size_t remaining() const { return d_remaining; }
     const std::uint8_t* labels() const
     {
-        return d_training.data() + d_training.size() - d_left;
+        return d_training.data() + d_training.size() - d_remaining;
     }
     //! Whether the next symbol is the first of those that a front filter starts from, or another one.
     bool is_first() const
     {
-        return d_state == burst_state::training && d_left == d_training.size();
+        return d_state == burst_state::training && d_remaining == d_training.size();
     }
     bool is_within() const { return d_state == burst_state::training && !is_first(); }
 
     //! Most symbols that take() may be given, of n that are to come.
-    std::size_t most(std::size_t n) const { return d_left ? std::min(n, d_left) : n; }
+    std::size_t most(std::size_t n) const
+    {
+        return d_remaining ? std::min(n, d_remaining) : n;
+    }
     /*! \param found by the front filter, of the sequence that these symbols end
      * \return whether they end one that a front filter starts from */
     bool take(std::size_t n, acquisition_result found)
     {
-        const bool ends = d_left && d_left <= n;
-        d_left -= std::min(d_left, n);
+        const bool ends = d_remaining && d_remaining <= n;
+        d_remaining -= std::min(d_remaining, n);
         if (!ends)
             return false;
         const bool was_training = d_state == burst_state::training;
@@ -84,14 +87,14 @@ public:
     }
 
 private:
-    void go_on(burst_state state, std::size_t left = 0)
+    void go_on(burst_state state, std::size_t remaining = 0)
     {
         d_state = state;
-        d_left = left;
+        d_remaining = remaining;
     }
 
     std::vector<std::uint8_t> d_training; // labels
-    std::size_t d_left = 0;               // of them, to come
+    std::size_t d_remaining = 0;          // of them, to come
     burst_state d_state = burst_state::inside;
     burst_state d_before = burst_state::inside; // begin()
 };

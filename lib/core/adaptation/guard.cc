@@ -23,9 +23,9 @@ constexpr double a_jump =
 constexpr double latest = 0.63;         // 1 - 1/e: what as many latest symbols weigh
 constexpr double most_errors = 1 << 21; // symbols: those, and the longest batch
 
-/* What wrong decisions may leave of a float, rms: half the distance between neighbours, and a quarter of the power
- * that is expected at most. Where less is left, most decisions are right. */
-float left_by_wrong_decisions(const model& of)
+/* The rms residual of a float below which most decisions are right: half the distance between neighbours, but at
+ * most half the rms of the expected waveform. */
+float residual_of_right_decisions(const model& of)
 {
     const float planes = of.waveform->is_complex() ? 2 : 1;
     const float amplitude = std::sqrt(of.waveform->power() / planes); // rms, of a float
@@ -70,7 +70,7 @@ guard::guard(const model& initial, bool scrambled, std::uint64_t seed, std::size
     if (batch) {
         d_judge.emplace(*initial.waveform, initial.window, batch);
         d_refiner.emplace(initial.symbols, *initial.waveform, batch);
-        d_wrong_decisions = left_by_wrong_decisions(initial);
+        d_residual_limit = residual_of_right_decisions(initial);
     }
 }
 
@@ -199,7 +199,7 @@ bool guard::judge_waveform(const feature_view& batch, std::size_t apart)
         d_refined = d_decisions[d_in_use];
         d_refiner->fade_scatter(keep);
         d_refiner->refine(*d_judge, d_refined.data());
-        if (explained() || d_judge->noise() < d_wrong_decisions)
+        if (explained() || d_judge->noise() < d_residual_limit)
             d_judge->follow(d_refined.data());
         d_is_refined = true;
         d_expected_errors *= keep;

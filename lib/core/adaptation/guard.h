@@ -92,8 +92,8 @@ public:
     bool explained() const;
 
     /*! Error probability of the refined labels by their likelihoods, times the errors that were counted for
-     * each expected one in training; NaN while nothing is refined. Of some 8192 latest symbols, `apart` times as many if one
-     * batch in `apart` is looked at. */
+     * each expected one in training; NaN while nothing is refined. Of some 8192 latest symbols, `apart`
+     * times as many if one batch in `apart` is looked at. */
     double refined_symbol_error_rate() const;
     //! Effective number of symbols that it is made from.
     double refined_symbols() const { return d_refined_symbols; }
@@ -152,8 +152,7 @@ private:
     };
     std::optional<waveform_judge> d_judge;
     std::optional<label_refiner> d_refiner;
-    float d_wrong_decisions =
-        0; // rms, of a float: the waveform follows where it leaves less
+    float d_residual_limit = 0; // rms, of a float: below it the waveform follows
     std::array<rivalry, 3> d_rivals;
     std::array<std::vector<std::uint8_t>, 3> d_decisions;
     std::vector<std::uint8_t> d_refined;

@@ -12,7 +12,8 @@ namespace gr::adann::core {
 namespace {
 
 constexpr std::uint64_t round = statistics_memory; // symbols
-constexpr double sure = 2;                         // standard deviations of a part
+constexpr double sure =
+    4; // standard deviations of a part, which is asked for again and again
 constexpr std::size_t most_labels = 5, most_patterns = 4096;
 
 std::size_t power_of(std::size_t base, std::size_t exponent)

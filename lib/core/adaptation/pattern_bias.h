@@ -36,7 +36,7 @@ public:
 
     bool known() const { return d_known; } //!< once a round is over
     /*! The part of the mean square, 0 to 1: of the latest round, or of the present one where that is
-     * surely more, by two standard deviations. Takes as long as patterns. */
+     * surely more, by four standard deviations. Takes as long as patterns. */
     double part() const;
 
     void reset();

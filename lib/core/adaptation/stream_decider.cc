@@ -151,7 +151,7 @@ stream_decider::part stream_decider::decide_some(const feature_view& view,
         acquired = front.decided(labels, known_labels, n, d_using->runs, net);
     d_latest = front.latest();
     d_changes = front.changes();
-    if (n == d_batches.left() || n == d_bursts.left()) {
+    if (n == d_batches.left() || n == d_bursts.remaining()) {
         d_exchange.front.tell(front);
         d_memory = front.status().memory;
     }
@@ -168,7 +168,7 @@ void stream_decider::prepare(front_filter& front)
     if (d_exchange.resets_front.exchange(false) || changes)
         front.reset();
     if (d_bursts.is_first())
-        front.train(d_bursts.labels(), d_bursts.left());
+        front.train(d_bursts.labels(), d_bursts.remaining());
     if (d_batches.position() == 0)
         d_apart = front.apart();
 }

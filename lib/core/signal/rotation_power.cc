@@ -32,7 +32,7 @@ rotation_power::rotation_power(const constellation& alphabet)
     for (std::size_t i = 0; i <= steps; ++i)
         d_expected.push_back(
             conditional(static_cast<double>(i) * d_step, points, 2 * each * each));
-    set_scatter({ points.begin(), points.end() });
+    find_moments({ points.begin(), points.end() });
 }
 
 rotation_power::rotation_power(std::size_t order,
@@ -55,19 +55,19 @@ rotation_power::rotation_power(std::size_t order,
             d_expected[i] *= (1 - counts[i] / all) / counts[i];
         else
             d_expected[i] = 0;
-    set_scatter(samples);
+    find_moments(samples);
 }
 
-void rotation_power::set_scatter(const std::vector<std::complex<double>>& samples)
+void rotation_power::find_moments(const std::vector<std::complex<double>>& samples)
 {
-    std::complex<double> sum = 0;
+    const auto count = static_cast<double>(samples.size());
     double square = 0;
     for (const auto& each : samples) {
         const auto own = (*this)(each);
-        sum += own;
-        square += std::norm(own);
+        d_mean += own / count;
+        square += std::norm(own) / count;
     }
-    d_scatter = square * static_cast<double>(samples.size()) / std::norm(sum);
+    d_scatter = square / std::norm(d_mean);
 }
 
 // E[e^(iMφ) | amplitude], of points in noise.

@@ -29,18 +29,21 @@ public:
     rotation_power(std::size_t order, const std::vector<std::complex<double>>& samples);
 
     std::complex<double> operator()(std::complex<double> sample) const;
-    //! E|p|² / |E p|² of the points p without noise, or of the samples.
+    //! E p, of the points without noise, or of the samples.
+    std::complex<double> mean() const { return d_mean; }
+    //! E|p|² / |E p|² of the same.
     double scatter() const { return d_scatter; }
 
 private:
     std::complex<double> conditional(double amplitude,
                                      const std::vector<std::complex<float>>& points,
                                      double noise) const;
-    void set_scatter(const std::vector<std::complex<double>>& samples);
+    void find_moments(const std::vector<std::complex<double>>& samples);
 
     std::size_t d_order;
     double d_step = 0;                            // of the table, in amplitude
     std::vector<std::complex<double>> d_expected; // g at multiples of it
+    std::complex<double> d_mean = 0;
     double d_scatter = 1;
 };
 

@@ -46,8 +46,6 @@ carrier_line::carrier_line(const expected_waveform& waveform,
       d_power(d_order, noisy_middles(waveform)),
       d_sums(symbols / d_group)
 {
-    for (const auto& each : noisy_middles(waveform))
-        d_own += d_power(each);
 }
 
 bool carrier_line::is_usable() const { return d_order > 1 && d_order <= highest; }
@@ -131,7 +129,8 @@ std::optional<carrier_line::line> carrier_line::find(double around, double width
         at += std::clamp((behind - before) / (2 * bend), -0.5, 0.5) * step;
     const double since =
         static_cast<double>(d_group - 1) / 2 + static_cast<double>(d_taken);
-    const double phase = std::arg(sum(at) * std::conj(d_own)) + whole_turn * at * since;
+    const double phase =
+        std::arg(sum(at) * std::conj(d_power.mean())) + whole_turn * at * since;
     return line{ at / order,
                  std::remainder(phase, whole_turn) / order,
                  coherence(at, energy) };

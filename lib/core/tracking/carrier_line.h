@@ -19,10 +19,10 @@ namespace gr::adann::core {
 
 /*! The line that the M-th power of a carrier has, M the order of the constellation's rotations.
  *
- * It takes the samples in the middles of the latest `symbols` symbols. Their powers are weighted by what
- * their amplitudes tell of the phase, as the waveform and its noise leave them (rotation_power.h). Summed
- * over groups in which the fastest line rotates by 0.4 cycles, they are searched for a line at steps of
- * half of the resolution. A line counts that noise alone would show once in a million searches. Its phase,
+ * It takes the samples in the middles of the latest `symbols` symbols. Their powers are weighted by the
+ * information of their amplitudes about the phase, through the waveform's channel and in its noise
+ * (rotation_power.h). Summed over groups in which the fastest line rotates by 0.4 cycles, they are
+ * searched for a line at steps of half of the resolution. A line counts that noise alone would show once in a million searches. Its phase,
  * less that of the waveform's own power, is the carrier's up to a multiple of 1/M cycle.
  *
  * Sources: Viterbi, Viterbi, "Nonlinear estimation of PSK-modulated carrier phase", IEEE
@@ -69,7 +69,6 @@ private:
 
     std::size_t d_order, d_group;
     rotation_power d_power;
-    std::complex<double> d_own = 0;          // of the expected middles, the sum
     std::vector<std::complex<float>> d_sums; // of groups, in turn
     std::complex<float> d_sum = 0;           // of the group that is being filled
     std::size_t d_taken = 0;                 // in it

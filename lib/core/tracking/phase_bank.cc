@@ -21,7 +21,7 @@ constexpr float all_noise = 1;         // no loop passes more
 // a phase once lost does worse than one that rests.
 constexpr float deviations = 3, deviations_at_rest = 5;
 // Steps in a row before any counts as evidence: until their mean has an error of a sixteenth of what decisions
-// tolerate, but 64 at most, and as many as tell a variance.
+// tolerate, but 64 at most, and at least as many as a variance needs.
 constexpr float part_of_tolerated = 16, most_steps = 64;
 } // namespace
 

@@ -32,7 +32,7 @@ enum class recovery_state {
 };
 constexpr std::size_t recovery_states = 6;
 
-//! What people are told of it: status_of().
+//! The state as the status reports it: status_of().
 enum class tracking_state {
     following, //!< its decisions explain the samples
     doubtful,  //!< so they do again, but after a loss they may be late or rotated
@@ -227,7 +227,7 @@ private:
     retry_schedule d_schedule;
     displacement d_displaced; // of its labels at the latest test since it was lost
     aligned_floats d_settled; // the taps when it last settled
-    float d_usual = 0;        // what the judge then left; 0: never yet
+    float d_usual = 0;        // the residual then, by the judge; 0: never yet
     std::uint64_t d_resets = 0;
 
     // Nothing outlives a test in these.

@@ -38,7 +38,7 @@ BOOST_AUTO_TEST_CASE(a_burst_is_learnt_from_behind_its_training_sequence)
     BOOST_TEST(bursts.is_between());
     bursts.begin(sequence(), true);
     BOOST_TEST(bursts.is_first());
-    BOOST_TEST(bursts.left() == 30u);
+    BOOST_TEST(bursts.remaining() == 30u);
     BOOST_TEST(int(bursts.labels()[29]) == 29);
     BOOST_TEST(bursts.most(1000) == 30u);
     BOOST_TEST(!bursts.take(16, found::pending));
@@ -63,7 +63,7 @@ BOOST_AUTO_TEST_CASE(a_sequence_that_is_missed_begins_no_burst)
             bursts.begin(sequence(), true);
             bursts.take(20, found::pending);
             bursts.begin(sequence(), true); // another one, in the middle of it
-            BOOST_TEST(bursts.left() == 30u);
+            BOOST_TEST(bursts.remaining() == 30u);
             BOOST_TEST(bursts.take(30, result));
             BOOST_TEST(bursts.is_between() == is_between);
         }
@@ -78,11 +78,11 @@ BOOST_AUTO_TEST_CASE(without_a_model_the_sequence_is_known_labels)
     BOOST_TEST(bursts.is_inside());
     BOOST_TEST(!bursts.is_first());
     BOOST_TEST(!bursts.take(10, found::acquired));
-    BOOST_TEST(bursts.left() == 20u);
+    BOOST_TEST(bursts.remaining() == 20u);
     BOOST_TEST(int(bursts.labels()[0]) == 10);
     BOOST_TEST(!bursts.take(20, found::acquired));
     BOOST_TEST((bursts.state() == burst_state::inside));
-    BOOST_TEST(bursts.left() == 0u);
+    BOOST_TEST(bursts.remaining() == 0u);
 }
 
 // A model that is made within them begins nothing from what is left, nor from what has passed.
@@ -94,7 +94,7 @@ BOOST_AUTO_TEST_CASE(known_labels_start_no_front_filter)
         bursts.take(passed, found::acquired);
         bursts.leave_known();
         BOOST_TEST((bursts.state() == burst_state::inside));
-        BOOST_TEST(bursts.left() == 0u);
+        BOOST_TEST(bursts.remaining() == 0u);
         BOOST_TEST(!bursts.is_first());
     }
 }
@@ -109,7 +109,7 @@ BOOST_AUTO_TEST_CASE(another_stream_begins_where_the_former_one_was)
     bursts.take(10, found::pending);
     bursts.start();
     BOOST_TEST((bursts.state() == burst_state::inside));
-    BOOST_TEST(bursts.left() == 0u);
+    BOOST_TEST(bursts.remaining() == 0u);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -344,7 +344,7 @@ BOOST_AUTO_TEST_CASE(and_so_it_is_where_the_waveform_does_not_explain_what_is_de
     BOOST_REQUIRE(watching.refined());
 }
 
-/* A sender whose highest level has come nearer, in so much noise that the waveform leaves twice what it left in
+/* A sender whose highest level has come nearer, in so much noise that the residual is twice that of the
  * training from the beginning. Of 96,000 symbols a threshold in the middle of the present levels has 74 errors, and
  * labels by a waveform that did not follow had 490. */
 BOOST_AUTO_TEST_CASE(a_waveform_follows_mostly_right_decisions_also_where_it_leaves_much)

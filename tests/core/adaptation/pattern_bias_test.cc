@@ -103,7 +103,7 @@ BOOST_AUTO_TEST_CASE(another_round_starts_afresh)
     BOOST_TEST(!of.found.known());
 }
 
-// That of the round before would stand for up to 32,768 symbols. Its part is 0.39, of which two deviations of
+// That of the round before would stand for up to 32,768 symbols. Its part is 0.39, of which four deviations of
 // chance, 0.011 each in half a round of PAM4, are not sure.
 BOOST_AUTO_TEST_CASE(a_bias_that_begins_is_not_hidden_by_the_round_before)
 {

@@ -118,7 +118,7 @@ BOOST_AUTO_TEST_CASE(a_slow_phase_is_found_though_a_step_hardly_shows_it)
 }
 
 /* A carrier that is there from the first step, of 8PSK with one wrong symbol in twenty: it turns a slicer's labels
- * after 49 steps. The noise of a step is a sixth of what decisions tolerate, so few of them tell enough. */
+ * after 49 steps. The noise of a step is a sixth of what decisions tolerate, so few of them are evidence enough. */
 BOOST_AUTO_TEST_CASE(a_carrier_of_the_first_step_is_followed_before_labels_turn)
 {
     constexpr float noise = 0.065f;
@@ -137,7 +137,7 @@ BOOST_AUTO_TEST_CASE(a_carrier_of_the_first_step_is_followed_before_labels_turn)
     }
 }
 
-// Steps without a measurement tell no noise: a variance of seven steps is not one of a thousand.
+// Steps without a measurement are no evidence of the noise: a variance of seven steps is not one of a thousand.
 BOOST_AUTO_TEST_CASE(after_a_pause_noise_is_no_phase_either)
 {
     unsigned moved = 0;
