@@ -113,6 +113,8 @@ RIGHT = {
     "network.weight": (lambda: core.network([4, 3, 2]), dict(layer=0)),
     "network.decide": (lambda: NETWORK, dict(features=FEATURES)),
     "network.initialize": (lambda: core.network([4, 3, 2]), dict(seed=1)),
+    "network.initialize_linear": (lambda: core.network([WIDTH, 8, SIZE]),
+                                  dict(seed=1, constellation=QPSK, features=FEATURES, labels=OWN)),
     "quantization": dict(bits=8, values=[8, 8], weights=[[8], [8]]),
     "quantized_network": dict(network=NETWORK, formats=FORMATS),
     **{f"quantized_network.{name}": (lambda: core.quantized_network(NETWORK, FORMATS), dict(layer=0))

@@ -57,6 +57,8 @@ LABELED = {
         features=FEATURES, noise=np.zeros((1, 640, WIDTH), np.float32), labels=labels, loss="supervised"),
     "mimo_filter.start": lambda labels: two_streams(np.stack([LABELS, np.r_[labels, LABELS[len(labels):]]])),
     "mlse.set_training": lambda labels: core.mlse(QPSK, SPS, 1, True).set_training(labels.tolist()),
+    "network.initialize_linear": lambda labels: core.network([WIDTH, 8, SIZE]).initialize_linear(
+        1, QPSK, FEATURES, labels),
     "refine_labels": lambda labels: core.refine_labels(model(), FEATURES, labels, 64),
     "tracked_network.decide": lambda labels: known_by(tracked(), labels),
     "tracked_network.train": lambda labels: tracked().train(labels[:100]),
