@@ -78,6 +78,7 @@ RIGHT = {
     "expected_waveform.fit": (lambda: core.expected_waveform, dict(
         constellation=QPSK, samples=SAMPLES, labels=LABELS, most_reach=2)),
     "expected_waveform.expect": (lambda: WAVEFORM, dict(labels=LABELS)),
+    "expected_waveform.learn_probabilities": (lambda: core.expected_waveform(QPSK, 2, True, 1, 1), dict(labels=LABELS)),
     "expected_waveform.residual": (lambda: WAVEFORM, dict(samples=SAMPLES, labels=LABELS)),
     "expected_waveform.set": (lambda: core.expected_waveform(QPSK, 2, True, 1, 1), dict(
         affine=[0.1] * 28, table=[0.1] * 16, noise=0.1, noise_correlation=[],

@@ -48,6 +48,7 @@ def known_by(filter_, labels):
 LABELED = {
     "expected_waveform.expect": WAVEFORM.expect,
     "expected_waveform.fit": lambda labels: core.expected_waveform.fit(QPSK, SAMPLES[:len(labels)], labels, 2),
+    "expected_waveform.learn_probabilities": core.expected_waveform(QPSK, 2, True, 1, 1).learn_probabilities,
     "expected_waveform.residual": lambda labels: WAVEFORM.residual(SAMPLES[:len(labels)], labels),
     "learner.step": lambda labels: core.learner(model(), batch=640).step(FEATURES, labels),
     "learner.step, supervised": lambda labels: core.learner(model(), batch=640, loss="supervised").step(

@@ -14,7 +14,7 @@
 
 namespace gr::adann::core {
 
-/*! The mean power of labels' points against the constellation's.
+/*! The mean power of labels' points against that of random data.
  *
  * Decisions of a signal that became fainter are the constellation's inner points, and taps that
  * learn from them keep it faint. Of n labels of random data the mean power is normal, with the
@@ -22,15 +22,16 @@ namespace gr::adann::core {
 class label_power
 {
 public:
-    explicit label_power(const constellation& symbols);
+    //! \param probabilities of the labels, (M,)
+    label_power(const constellation& symbols, const std::vector<float>& probabilities);
 
-    /*! Whether it lies further from the constellation's than random data's does: by five standard
+    /*! Whether it lies further from that than random data's does: by five standard
      * deviations, so of random data in one of two million sets. Never where all points have the
      * same power. */
     bool is_unusual(const std::uint8_t* labels, std::size_t n) const;
 
 private:
-    std::vector<double> d_power; // of each label's point, less the mean of all
+    std::vector<double> d_power; // of each label's point, less the mean
     double d_variance = 0;       // of these
 };
 

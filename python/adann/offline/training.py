@@ -138,8 +138,8 @@ class Trained:
     blind.open_eye) or a linear equalizer, "" if they were given. disagreement: a sentence if the
     samples of the labels given do not lie as the constellation has them, else "". epochs: that were
     trained, from all starts; complete: whether it was not stopped. symbols: of the capture, those that have labels
-    and lie within its bursts: a slice, or numbers (n,); labels: theirs, uint8 (n,), given or blindly found; part: how many of them, from
-    the first on, were trained on."""
+    and lie within its bursts: a slice, or numbers (n,); labels: theirs, uint8 (n,), given or blindly found; part: how
+    many of them, from the first on, were trained on."""
 
     model: object
     delay: int
@@ -167,7 +167,8 @@ def train(samples: npt.NDArray, labels: npt.NDArray[np.uint8] | None,
     for those of blind.blind_labels, which the scores then count the differences from.
     constellation: as core.constellation takes it. progress: called as progress(epoch, loss)
     after each epoch, epoch from 1 to settings.most_epochs at most. stop: asked after each batch; True ends the
-    training with what it has come to. bursts: of the capture, each normalised by itself; what lies between them is left out. Returns Trained.
+    training with what it has come to. bursts: of the capture, each normalised by itself; what lies between them is left
+    out. Returns Trained.
     Raises ValueError for what does not fit together, RuntimeError if the loss diverges,
     KeyboardInterrupt if it was stopped in the first epoch.
     """
@@ -211,7 +212,7 @@ def train(samples: npt.NDArray, labels: npt.NDArray[np.uint8] | None,
     if told.size >= _FEWEST_FOR_WAVEFORM:
         # It wants consecutive symbols: what nobody told between them, the network decides.
         filled = np.where(there[:part], labels[:part], decide_portions(model.network, features[:part])[0])
-        model.waveform = fit_waveform(model, features[:part], filled)
+        model.waveform = fit_waveform(model, features[:part], filled, blind)
     if not blind:  # a blind equalizer's own errors are no measure of what posteriors are worth
         rest = np.count_nonzero(there[part:])
         untrained = slice(part if rest >= _CALIBRATION else 0, None)
@@ -271,14 +272,18 @@ def own_samples(features: npt.NDArray[np.float32], sps: int, half_window: int, i
 
 
 def fit_waveform(model: core.model, features: npt.NDArray[np.float32],
-                 labels: npt.NDArray[np.uint8]) -> core.expected_waveform:
+                 labels: npt.NDArray[np.uint8], blind: bool = False) -> core.expected_waveform:
     """The core.expected_waveform of a core.model's signal.
 
-    features: the windows (n, dimension) around consecutive symbols; labels: uint8 (n,), theirs.
+    features: the windows (n, dimension) around consecutive symbols; labels: uint8 (n,), theirs. blind: they were found
+    as equally probable ones; else the waveform has their frequencies.
     Raises ValueError for fewer than some 100 symbols.
     """
     own = own_samples(features, model.sps, model.half_window, model.complex)
-    return core.expected_waveform.fit(model.constellation, own, labels)
+    waveform = core.expected_waveform.fit(model.constellation, own, labels)
+    if not blind:
+        waveform.learn_probabilities(labels)
+    return waveform
 
 
 def _fit(learner, network, symbols, features, labels, settings, progress, stop):
