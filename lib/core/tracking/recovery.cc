@@ -49,6 +49,9 @@ recovery_state after(recovery_state before, recovery_event event)
         case recovery_event::exceeds:
             return { s::interrupted, s::lost,     s::interrupted,
                      s::lost,        s::degraded, s::trained };
+        case recovery_event::passes:
+            return { s::following, s::doubtful, s::following,
+                     s::lost,      s::degraded, s::trained };
         case recovery_event::explains:
             return { s::following, s::doubtful, s::following,
                      s::doubtful,  s::doubtful, s::trained };
@@ -130,6 +133,9 @@ bool recovery::was_lost() const
 bool recovery::exceeds(const tracked_stream& stream) const
 {
     const auto [mean, latest] = stream.residual(); // not a number: nothing is lost yet
+    if (clearly_less(latest,
+                     limit())) // a burst of noise has passed that the mean still has
+        return false;
     // While the phase is searched, a single block exceeds where the phase ran away for some symbols.
     const bool is_sudden = !(stream.carrier && stream.carrier->is_searching()) &&
                            latest > limit() && latest > far_more * mean;
@@ -138,8 +144,10 @@ bool recovery::exceeds(const tracked_stream& stream) const
 
 void recovery::check(const tracked_stream& stream)
 {
-    if (exceeds(stream))
-        apply(recovery_event::exceeds);
+    const bool was_following = d_state == recovery_state::following;
+    apply(exceeds(stream) ? recovery_event::exceeds : recovery_event::passes);
+    if (was_following && d_state == recovery_state::interrupted)
+        d_schedule.postpone(); // a burst of noise may have passed by then
 }
 
 void recovery::note_known_symbols()

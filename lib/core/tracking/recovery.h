@@ -36,7 +36,7 @@ constexpr std::size_t recovery_states = 6;
 enum class tracking_state {
     following, //!< its decisions explain the samples
     doubtful,  //!< so they do again, but after a loss they may be late or rotated
-    lost,      //!< they do not; the network decides the samples as they come in
+    lost, //!< they do not; once a test has confirmed it, the network decides the samples as they come in
     trained, //!< started by a training sequence: nothing supervises it until the burst's end
 };
 constexpr std::array<word<tracking_state>, 4> words(tracking_state)
@@ -52,6 +52,7 @@ tracking_state status_of(recovery_state state, bool exceeds);
 //! What may happen to it.
 enum class recovery_event {
     exceeds,      //!< an update: the residual exceeds the limit
+    passes,       //!< an update: it does not
     explains,     //!< a test: the residual is below the limit
     unexplained,  //!< a test: it is, but few different labels explain the samples badly
     settles,      //!< a test: it is, and labels are neither late nor rotated
@@ -83,21 +84,23 @@ struct hypothesis {
 /*! Supervises a stream behind a filter.
  *
  * The limit of the residual is what the model learnt as noise and three quarters of what decisions
- * at random have as a residual. Beyond it decisions are not used. A single block beyond it, of more than twice the mean
- * residual, counts as well, but not while the phase is searched: there the phase ran away for some
- * symbols, which the search mends. Every judge::symbols symbols while the stream
- * is not following, else every tested_every, a test compares its labels with those that the network
+ * at random have as a residual. A single block beyond it, of more than twice the mean residual, exceeds
+ * it as well, but not while the phase is searched: there the phase ran away for some symbols, which the
+ * search mends. A block below half of it does not, whatever the mean: a burst of noise has passed. Every
+ * judge::symbols symbols while the stream is not following, else every tested_every, a test compares its
+ * labels with those that the network
  * makes of the samples as they came in (judge.h). After an event the state is:
  *
- *     before       exceeds      explains   unexplained  settles, known  fails  stays_better  starts
- *     following    interrupted  following  doubtful     following       lost   degraded      doubtful
- *     doubtful     lost         doubtful   doubtful     following       lost   degraded      doubtful
- *     interrupted  interrupted  following  doubtful     following       lost   degraded      doubtful
- *     lost         lost         doubtful   doubtful     following       lost   degraded      doubtful
- *     degraded     degraded     doubtful   doubtful     following       lost   degraded      doubtful
+ *     before       exceeds      passes     explains   unexplained  settles, known  fails  stays_better  starts
+ *     following    interrupted  following  following  doubtful     following       lost   degraded      doubtful
+ *     doubtful     lost         doubtful   doubtful   doubtful     following       lost   degraded      doubtful
+ *     interrupted  interrupted  following  following  doubtful     following       lost   degraded      doubtful
+ *     lost         lost         lost       doubtful   doubtful     following       lost   degraded      doubtful
+ *     degraded     degraded     degraded   doubtful   doubtful     following       lost   degraded      doubtful
  *
  * `trains` goes from each to trained, which only `resets` ends; that goes from each to following.
- * Decisions are used unless the state is interrupted or lost.
+ * Decisions are used unless the state is lost: while it is interrupted, a burst of noise may have passed
+ * that the taps are not changed by, and the network without them may have become far worse.
  *
  * Every way back is a hypothesis: labels for the latest symbols. By one rule it is believed if its
  * residual is clearly less, under half, than that of the present labels and that of the unfiltered
@@ -138,10 +141,7 @@ public:
 
     recovery_state state() const { return d_state; }
     //! Whether decisions from the filter's output are used.
-    bool is_used() const
-    {
-        return d_state != recovery_state::interrupted && d_state != recovery_state::lost;
-    }
+    bool is_used() const { return d_state != recovery_state::lost; }
     //! Whether they explain the samples, too: their residual is below the limit.
     bool explains(const tracked_stream& stream) const
     {

@@ -35,6 +35,8 @@ public:
         d_untested = 0;
         return true;
     }
+    //! The next test comes after judge::symbols, not of the latest block alone.
+    void postpone() { d_untested = 0; }
     //! A test has ended without a start. \return whether the taps are to start over
     bool end_test(bool succeeds)
     {

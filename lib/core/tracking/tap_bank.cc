@@ -17,7 +17,9 @@ constexpr std::size_t short_to = 512;  // symbols: longer ones have long taps on
 constexpr std::size_t updates_per_memory = 16; // at least
 constexpr std::size_t least_blocks = 4;        // of a memory that does not rest
 constexpr float spread_keep = 0.95f;
-constexpr float surprise = 2;     // standard deviations of what blocks leave
+constexpr float surprise = 2;             // standard deviations of what blocks leave
+constexpr float far_more = 2;             // times as much: no block has so much by chance
+constexpr float least_weight = 1.0f / 64; // of a block
 constexpr float most_more = 1000; // times as much: a signal at 30 dB, if nothing fits
 constexpr int few_steps = 4, many_steps = 12;
 // Of d_leads: what a block has no part in is kept.
@@ -39,7 +41,8 @@ tap_bank::tap_bank(std::size_t taps,
     : d_kernels(&kernels),
       d_block(block),
       d_most_apart(most_apart),
-      d_solver(normal_equations(taps, complex, kernels, channels))
+      d_weighted(taps, complex, kernels, channels),
+      d_solver(d_weighted)
 {
     const normal_equations shape(taps, complex, kernels, channels);
     const aligned_floats zeros(shape.vector_floats());
@@ -183,7 +186,7 @@ void tap_bank::learn(const normal_equations& block,
         memory.blocks += blocks;
     choose();
     pace(is_surprising(before), block);
-    take_in(block);
+    take_in(block, weight(before));
     // Beyond the floats: sums, scores and taps would stay what they are.
     const auto finite_lead = [](const lead& each) {
         return std::isfinite(each.mean) && std::isfinite(each.variance);
@@ -209,6 +212,14 @@ bool tap_bank::is_surprising(float before)
         std::clamp(more, -1.0f, most_more); // or it would take long to forget
     d_spread = spread_keep * d_spread + (1 - spread_keep) * counted * counted;
     return surprises;
+}
+
+// Of the latest block, of as much noise as it has more than those before it.
+float tap_bank::weight(float before) const
+{
+    const float more =
+        d_latest / (far_more * before); // not a number before the first block
+    return more > 1 ? std::max(1 / more, least_weight) : 1;
 }
 
 bool tap_bank::rests(const candidate& each) const
@@ -359,11 +370,16 @@ void tap_bank::wake(std::size_t m, const normal_equations& block)
     }
 }
 
-void tap_bank::take_in(const normal_equations& block)
+void tap_bank::take_in(const normal_equations& block, float weight)
 {
     const float load = block.ridge(ridge);
 
     const normal_equations* more = &block;
+    if (weight != 1) {
+        d_weighted.add(0, block);
+        d_weighted.add(weight - 1, block);
+        more = &d_weighted;
+    }
     for (auto& memory : d_memories) {
         if (memory.rests)
             continue;

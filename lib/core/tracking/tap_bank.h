@@ -48,7 +48,8 @@ inline const std::vector<std::size_t> usual_memories{ 128, 256, 512, 2048, 8192,
  * how fast the link is, so it sees 16 blocks or more at least, as do the longer ones;
  * memories of less than four blocks are not updated. When a block's residual exceeds those before, by
  * two standard deviations of such residuals, every block is wanted at once, and all
- * memories go on from the taps in use.
+ * memories go on from the taps in use. A block with more than twice the residual of those before it
+ * weighs by the inverse of that, as for least squares of samples with unequal noise: it may be a burst.
  *
  * Source: exponentially windowed least squares, Haykin, Adaptive Filter Theory, chapter
  * 10; the choice among windows as in Kozat, Singer, "Universal switching linear least
@@ -131,7 +132,8 @@ private:
     void compare(const normal_equations& block, float scatter);
     void choose();
     void pace(bool has_changed, const normal_equations& block);
-    void take_in(const normal_equations& block);
+    float weight(float before) const;
+    void take_in(const normal_equations& block, float weight);
     void wake(std::size_t m, const normal_equations& block);
     float slope(const candidate& line) const;
     void follow(candidate& line) const;
@@ -157,8 +159,9 @@ private:
     // Of measured::left over the latest blocks; below 0: that of the sums.
     float d_measured = -1;
     float d_spread = 0; // mean square of how much more a block left than those before it
-    std::size_t d_blocks = 0; // since the start or a reset
-    std::size_t d_scores = 0; // that were learnt from
+    std::size_t d_blocks = 0;    // since the start or a reset
+    std::size_t d_scores = 0;    // whose residual was measured
+    normal_equations d_weighted; // nothing outlives a call in it
     least_squares d_solver;
 };
 

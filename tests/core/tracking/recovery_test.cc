@@ -19,14 +19,18 @@ constexpr unsigned half_window = 2;
 
 // What the states stand for, one by one.
 struct flags {
-    bool in_use = true, was_lost = false, leads = false, trained = false;
+    bool within = true, was_lost = false, leads = false,
+         trained = false; // within the limit
 
     void happens(event what)
     {
         const bool stays = leads || trained;
         switch (what) {
         case event::exceeds:
-            in_use = in_use && stays;
+            within = within && stays;
+            return;
+        case event::passes:
+            within = within || !was_lost;
             return;
         case event::resets:
             *this = {};
@@ -40,7 +44,7 @@ struct flags {
         if (trained)
             return;
         leads = what == event::stays_better;
-        in_use = what != event::fails;
+        within = what != event::fails;
         if (what == event::settles || what == event::known)
             was_lost = false;
         else if (what != event::explains)
@@ -52,7 +56,7 @@ struct flags {
             return recovery_state::trained;
         if (leads)
             return recovery_state::degraded;
-        if (in_use)
+        if (within)
             return was_lost ? recovery_state::doubtful : recovery_state::following;
         return was_lost ? recovery_state::lost : recovery_state::interrupted;
     }
@@ -130,7 +134,7 @@ BOOST_AUTO_TEST_CASE(the_table_of_transitions_is_what_its_states_stand_for)
     flags expected;
     recovery_state state = recovery_state::following;
     for (int i = 0; i < 100000; ++i) {
-        const auto what = static_cast<event>(random() % 10);
+        const auto what = static_cast<event>(random() % 11);
         expected.happens(what);
         state = after(state, what);
         BOOST_REQUIRE((state == expected.state()));
