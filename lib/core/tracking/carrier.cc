@@ -9,9 +9,9 @@
 namespace gr::adann::core {
 
 namespace {
-constexpr double most_left = 1; // radians: more is another symmetry's
-// From the middle of a step that is measured to that of what is rotated next, two halves of a step
-// further than these symbols.
+constexpr double most_left = 1; // radians: a larger error is another symmetry's
+// Steps from the middle of the measured step to the middle of the one that is rotated next:
+// `behind` symbols and two halves of a step.
 std::size_t steps_ahead(std::size_t behind)
 {
     const std::size_t steps = 1 + (behind + carrier::step - 1) / carrier::step;
@@ -93,7 +93,7 @@ void carrier::turn(double by, std::size_t first, std::size_t end)
 void carrier::prepare(std::size_t first, std::size_t end)
 {
     const phase_line line = d_phases.in_use();
-    // In double precision: it goes on over all samples of the step.
+    // In double precision, as the products accumulate over the samples of the step.
     std::complex<double> now = std::polar(1.0, phase_at(first));
     const std::complex<double> turn =
         std::polar(1.0, line.growth / static_cast<double>(step * d_sps));
@@ -173,7 +173,7 @@ void carrier::turn_to(const phase_path& path,
                s = std::sin(path.line.phase + behind * a_sample);
         const double c_turn = std::cos(a_sample), s_turn = std::sin(a_sample);
         for (std::size_t i = from; i < end; ++i) {
-            // Forth by what it was rotated back by, and back by c + is.
+            // Rotated forward by the old phase, and back by the new one, c + is.
             const auto re =
                 static_cast<float>(d_rotation.re[i] * c + d_rotation.im[i] * s);
             const auto im =
