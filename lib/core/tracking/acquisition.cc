@@ -69,7 +69,7 @@ float acquisition::find(const normal_equations& sums,
     return static_cast<float>(left / static_cast<double>(n) / (free * free));
 }
 
-// Taps for `count` frequencies around one, `apart` from each other.
+// Taps for `count` frequencies around `growth`, with a spacing of `apart`.
 void acquisition::solve_for(const signal_planes& x,
                             const signal_planes& wanted,
                             std::size_t n,
@@ -102,7 +102,7 @@ void acquisition::solve_for(const signal_planes& x,
     }
 }
 
-// A window's sample, or the 1 that an offset is a multiple of.
+// A window's sample, or for float samples' last unknown, the offset, 1.
 acquisition::number
 acquisition::sample(const signal_planes& x, std::size_t i, std::size_t k) const
 {
@@ -111,7 +111,7 @@ acquisition::sample(const signal_planes& x, std::size_t i, std::size_t k) const
     return k + 1 == d_unknowns ? 1.0f : x.re[i + k];
 }
 
-// The frequency at the top of the parabola through the best one and its neighbours.
+// The frequency at the maximum of the parabola through the best one and its neighbours.
 double acquisition::best(double growth, double apart) const
 {
     const std::size_t top = std::clamp<std::size_t>(
@@ -120,11 +120,11 @@ double acquisition::best(double growth, double apart) const
         tried - 2);
     const double before = d_explained[top - 1], after = d_explained[top + 1];
     const double bend = before - 2 * d_explained[top] + after;
-    const double beside =
+    const double offset =
         bend < 0 ? std::clamp((before - after) / bend / 2, -1.0, 1.0) : 0;
     constexpr std::size_t central = tried / 2;
     return growth +
-           apart * (static_cast<double>(top) - static_cast<double>(central) + beside);
+           apart * (static_cast<double>(top) - static_cast<double>(central) + offset);
 }
 
 } // namespace gr::adann::core

@@ -63,7 +63,7 @@ void burst_fit::reset()
     d_hypothesis = d_ridge = 0;
 }
 
-// λD's diagonal.
+// Sets the diagonal of λD.
 void burst_fit::set_load(const burst_sums& sums, double ridge)
 {
     double mean = 0;

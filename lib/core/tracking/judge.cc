@@ -10,7 +10,7 @@ namespace {
 constexpr float bouts_keep = 63.0f / 64;
 constexpr float ridge = 1e-3f;     // of the mean power
 constexpr float deviations = 4;    // of a fair coin's
-constexpr float small_gain = 0.1f; // of what noise makes of a tap
+constexpr float small_gain = 0.1f; // of the residual that noise makes of one tap
 constexpr std::size_t most_late = displacement::most_late;
 } // namespace
 
@@ -60,7 +60,7 @@ judge::align(const std::uint8_t* labels, const std::uint8_t* others, float turne
             }
         }
     }
-    // Where the others are wrong by chance, the most of all are this much alike, too.
+    // By chance the largest of all these counts may exceed that of the right one by as much.
     const double by_chance = 2.5 * std::sqrt(static_cast<double>(symbols));
     return static_cast<double>(most - most_explained) > by_chance ? nullptr : found;
 }
@@ -84,7 +84,7 @@ judge::verdict judge::compare(const signal_planes& samples,
         ++first;
     if (first < symbols)
         fit(other_samples, others, d_left[1]);
-    fit(samples, labels, d_left[0]); // channel() is that of these
+    fit(samples, labels, d_left[0]); // last, so that channel() is theirs
     if (first == symbols)
         return verdict::open;
     for (std::size_t k = first; k < symbols; ++k) {
@@ -95,7 +95,7 @@ judge::verdict judge::compare(const signal_planes& samples,
         const auto left = [&](int way) { return d_left[way][end] - d_left[way][from]; };
         d_lost = bouts_keep * d_lost + (left(0) < left(1) ? -1.0f : 1.0f);
         d_bouts = bouts_keep * d_bouts + 1;
-        k += 2 * around; // where the surroundings no longer overlap
+        k += 2 * around; // the next bout's surroundings do not overlap
     }
     if (d_lost > deviations * std::sqrt(d_bouts)) {
         reset();
@@ -105,8 +105,7 @@ judge::verdict judge::compare(const signal_planes& samples,
                                                                 : verdict::open;
 }
 
-// What the waveform of the labels, through the fitted filter, leaves of the samples: sums
-// from the first symbol to each.
+// Fits the channel; sums: residual energy from the first symbol up to each one.
 void judge::fit(const signal_planes& samples,
                 const std::uint8_t* labels,
                 std::vector<float>& sums)
