@@ -51,8 +51,8 @@ struct burst_settings {
  * corrected.
  *
  * A burst of n symbols takes time in proportion to n. Its sums need memory in addition to what is
- * allocated for `most` symbols. Windows, steps and memories were chosen on the frames of TETRA,
- * VDL2, HFDL and DVB-S2 (`adann reproduce known`).
+ * allocated for `most` symbols. Windows, steps and time constants were chosen on the frames of
+ * TETRA, VDL2, HFDL and DVB-S2 (`adann reproduce known`).
  *
  * Source of the growth: iterative semi-blind estimation by expectation and maximisation, Dempster,
  * Laird, Rubin, J. R. Stat. Soc. B 39, 1977; of the smoothing: forward and backward least squares

@@ -90,7 +90,7 @@ private:
     std::array<measured, looks> d_found{}; // of the latest looks, cyclic
     std::size_t d_seen =
         0; // looks, up to `looks`; one more once they have set the factor
-    std::size_t d_next = 0;    // place of the next look in d_found
+    std::size_t d_next = 0;    // index in d_found that is written next
     bool d_is_near = true;     // whether the latest look was near the expected level
     std::size_t d_far_off = 0; // looks in a row far from it, while lost
     std::size_t d_followed =

@@ -317,25 +317,25 @@ void mimo_filter::make_room()
 
 // Starts an output from a stretch x, of which symbol `number` is `symbol` of the buffer.
 void mimo_filter::begin(output& each,
-                        const output* beside,
+                        const output* shares,
                         const std::vector<signal_planes>& x,
                         separated& sent,
                         std::size_t number,
                         std::size_t symbol)
 {
     sent.carrier.count_from(number); // the taps are fitted to its phase there
-    if (beside) {
+    if (shares) {
         if (sent.carrier.stands())
             sent.carrier.phase.assign(sent.labels.size(), 0.0f);
-        const auto there = static_cast<float>(beside->turn.phase_at(sample(symbol)));
+        const auto there = static_cast<float>(shares->turn.phase_at(sample(symbol)));
         for (auto& phase : sent.carrier.phase)
             phase += there;
     }
     each.settled = d_start.fit(x, sent);
     each.bank.reset(each.settled);
-    if (beside) {
-        each.turn = beside->turn;
-        each.phases.search().begin(beside->phases.search().line());
+    if (shares) {
+        each.turn = shares->turn;
+        each.phases.search().begin(shares->phases.search().line());
     } else {
         each.turn.reset();
         if (sent.carrier.turns()) {

@@ -177,9 +177,9 @@ private:
     bool has_own_labels(const output& each) const;
     bool alike(const std::uint8_t* a, const std::uint8_t* b) const;
     void find();
-    //! \param beside an output with which it shares the carrier; null: it has its own
+    //! \param shares an output with which it shares the carrier; null: it has its own
     void begin(output& each,
-               const output* beside,
+               const output* shares,
                const std::vector<signal_planes>& x,
                separated& sent,
                std::size_t number,

@@ -64,7 +64,7 @@ public:
               float excess,
               soft_decision* found) const;
 
-    /*! Turns the expected waveform of decisions into the target of the least squares.
+    /*! Changes the expected waveform of decisions into the target of the least squares.
      *
      * Means follow the linear estimates ẑ, from which they are computed, with a mean slope. With
      * means as the target, that part of an error of the taps would confirm itself: where decisions

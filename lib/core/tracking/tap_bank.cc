@@ -12,8 +12,9 @@ namespace gr::adann::core {
 namespace {
 
 constexpr float score_keep = 0.8f;
-constexpr std::size_t long_from = 256; // symbols: shorter memories have short taps only
-constexpr std::size_t short_to = 512;  // symbols: longer ones have long taps only
+constexpr std::size_t long_from =
+    256; // symbols: shorter time constants have short taps only
+constexpr std::size_t short_to = 512;          // symbols: longer ones have long taps only
 constexpr std::size_t updates_per_memory = 16; // at least
 constexpr std::size_t least_blocks = 4;        // of a memory that does not rest
 constexpr float spread_keep = 0.95f;
@@ -314,7 +315,7 @@ void tap_bank::choose()
     d_used = needed ? best : 0;
 }
 
-// The interval of the blocks that are learnt from, and which memories are not updated meanwhile.
+// The interval of the blocks that are learnt from, and the time constants that are not updated.
 void tap_bank::pace(bool has_changed, const normal_equations& block)
 {
     // By the rival, as the identity says nothing about how fast the link changes.
