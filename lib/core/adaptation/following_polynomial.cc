@@ -74,7 +74,7 @@ bool following_polynomial::add_to(std::vector<float>& coefficients)
     return true;
 }
 
-// I and Q through filters a + jb and c + jd are x and its conjugate through one each.
+// I and Q through filters a + jb and c + jd are equivalent to x and its conjugate through one each.
 void following_polynomial::leave_linear_part()
 {
     const std::size_t taps = 2 * d_sums.memory() + 1;

@@ -19,8 +19,8 @@ namespace gr::adann::core {
  * waveform that is expected of the labels.
  *
  * The target is that waveform with the noise of the samples that the model was trained on
- * (normal_equations::add_noise_target()): on such a link the taps are the identity, where plain
- * least squares would attenuate and smooth. For complex samples the target has the carrier's phase.
+ * (normal_equations::add_noise_target()): on such a link the taps are the identity, where plain least
+ * squares would attenuate and smooth. For complex samples the target has the carrier's phase.
  *
  * Nothing is allocated after construction. */
 class adaptive_filter
@@ -67,8 +67,7 @@ public:
              std::size_t n,
              float* to);
 
-    /*! Learns from the latest block of symbols whose neighbours are decided, if its samples are
-     * usable.
+    /*! Learns from the latest block of symbols whose neighbours are decided, if its samples are usable.
      * \param corrected learns from the residual while decisions are soft
      * \param hard whether decisions count as sure
      * \param blocks since it learnt last */
@@ -79,8 +78,8 @@ public:
                std::size_t blocks,
                bool hard);
 
-    /*! Starts from the labels of n symbols before symbol `end`, those at the ends serve as
-     * neighbours only; the history gets these labels, and is filtered again from there on.
+    /*! Starts from the labels of n symbols before symbol `end`, those at the ends serve as neighbours
+     * only; the history gets these labels, and is filtered again from there on.
      * \param finds_carrier whether the carrier is found with the taps; else it is the one that was
      * there when the stream was settled
      * \param most largest residual of the taps that is accepted

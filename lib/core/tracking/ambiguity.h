@@ -16,8 +16,8 @@
 
 namespace gr::adann::core {
 
-/*! Tests known symbols for each displacement against none, by cumulative sums of log-likelihood
- * ratios.
+/*! Tests known symbols for each displacement against
+ * none, by cumulative sums of log-likelihood ratios.
  *
  * For an estimate z of a symbol known as P, log p(z | P) = -|z - P|² / v - log v up to a constant;
  * for random data log p(z) = -|z|² / (1 + v) - log(1 + v). As one known symbol in ten may be wrong,

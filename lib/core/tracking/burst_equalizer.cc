@@ -101,8 +101,8 @@ void burst_equalizer::equalize(const std::complex<float>* samples,
         equalize(best, locals[1]);
 }
 
-// Grows each hypothesis by so many symbols beyond the seed, and drops those with clearly more
-// noise.
+// Grows each hypothesis by so many symbols beyond
+// the seed, and drops those with clearly more noise.
 void burst_equalizer::drop_hypotheses(std::vector<hypothesis>& tried,
                                       stretch run,
                                       std::size_t more)
@@ -444,8 +444,8 @@ void burst_equalizer::follow(const std::vector<double>& phase)
     d_symbols.take({ 0, d_count }, least_noise);
 }
 
-// Sets the memory and λ with the smallest error in stretches that were not fitted; returns that
-// error.
+// Sets the memory and λ with the smallest error in
+// stretches that were not fitted; returns that error.
 double burst_equalizer::choose_memory()
 {
     double least = still;
@@ -528,8 +528,8 @@ double burst_equalizer::decide_by_others(const std::vector<burst_sums>& others,
     return error;
 }
 
-// Corrects the phase of each symbol by the mean of the symbols around it, if that reduces the
-// error.
+// Corrects the phase of each symbol by the mean of
+// the symbols around it, if that reduces the error.
 void burst_equalizer::smooth_phase()
 {
     const auto turned =

@@ -32,23 +32,19 @@ struct burst_settings {
  * 1. Seed: taps and carrier are fitted jointly to the longest run of known symbols (burst_fit.h).
  *    After a short run several frequencies are possible; the best few are kept as hypotheses. Where
  *    no run has ten symbols, the shortest stretch of several runs that has ten is fitted. This
- *    fails
- *    for some bursts if the channel changes within the stretch, or if it exceeds 500 symbols.
+ *    fails for some bursts if the channel changes within the stretch, or if it exceeds 500 symbols.
  * 2. Growth: from there the burst is equalized in both directions, by a twelfth of the equalized
  *    symbols at a time. After each step taps and carrier are fitted again, to posterior means of
- *    the
- *    decisions: of all symbols at first, then of the nearest 96 or 384. Known symbols on the way
- *    replace decisions. After 32 and after 128 more symbols, hypotheses with more than 1.5 times
- *    the
- *    least noise are dropped; at most two remain.
+ *    the decisions: of all symbols at first, then of the nearest 96 or 384. Known symbols on the
+ *    way replace decisions. After 32 and after 128 more symbols, hypotheses with more than 1.5
+ *    times the least noise are dropped; at most two remain.
  * 3. Smoothing, three times: each stretch of some 8 symbols gets taps by least squares over all
  *    other stretches, so that a decision does not confirm itself. A symbol at distance d has the
  *    weight exp(-d/memory). The memory is chosen by cross-validation: by the error in stretches
- *    that
- *    were not fitted. The phase is smoothed likewise.
+ *    that were not fitted. The phase is smoothed likewise.
  *
- * The filter is linear and decides the nearest point: a transmitter's nonlinearity is not
- * corrected.
+ * The filter is linear and decides the nearest point:
+ * a transmitter's nonlinearity is not corrected.
  *
  * A burst of n symbols takes time in proportion to n. Its sums need memory in addition to what is
  * allocated for `most` symbols. Windows, steps and time constants were chosen on the frames of
@@ -61,8 +57,8 @@ class burst_equalizer
 {
 public:
     /*! \param sps samples of a symbol, 1 to 16
-     * \param complex whether samples are complex. Real samples and points have no carrier, but an
-     * offset
+     * \param complex whether samples are complex. Real
+     * samples and points have no carrier, but an offset
      * \throws std::invalid_argument naming what is out of range */
     burst_equalizer(const constellation& symbols,
                     std::size_t sps,

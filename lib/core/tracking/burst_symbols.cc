@@ -119,8 +119,8 @@ void burst_symbols::take(stretch over, double least_noise)
         }
 }
 
-// Returns the posterior mean. around: posterior mean of the squared distance of the estimate from
-// the points.
+// Returns the posterior mean. around: posterior mean of
+// the squared distance of the estimate from the points.
 burst_symbols::number burst_symbols::find_posteriors(std::size_t symbol, double& around)
 {
     const number y = d_estimates[symbol];

@@ -18,9 +18,9 @@ namespace gr::adann::core {
 //! Σ samples · conj(expected) of n interleaved ones: its argument is the residual phase.
 std::complex<double>
 remaining(const float* expected, const float* samples, std::size_t n);
-/*! Rotates the expected waveform by the residual phase of the samples, each step of n samples by
- * the phase of itself and its two neighbours: the taps are not to learn the carrier's prediction
- * error. */
+/*! Rotates the expected waveform by the residual phase of the samples,
+ * each step of n samples by the phase of itself and its two neighbours:
+ * the taps are not to learn the carrier's prediction error. */
 void rotate_expected(const float* samples,
                      std::size_t n,
                      float* expected,
@@ -76,8 +76,8 @@ public:
                           const float* rotated,
                           std::size_t first,
                           float power);
-    //! A step's correlation with its expected waveform: the argument is the phase, the magnitude
-    //! the weight.
+    //! A step's correlation with its expected waveform: the
+    //! argument is the phase, the magnitude the weight.
     std::complex<double>
     compare(const float* expected, const float* rotated, std::size_t first) const;
     //! A step without a measurement.

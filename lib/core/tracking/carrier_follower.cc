@@ -230,8 +230,8 @@ void carrier_follower::absorb_tap_phase(const sample_history& history, float ahe
         d_search->search().turn(-ahead);
 }
 
-// A phase of the taps beyond half a symmetry is not counted: labels would agree with the next
-// symmetry.
+// A phase of the taps beyond half a symmetry is not
+// counted: labels would agree with the next symmetry.
 float carrier_follower::turned_by(std::size_t sample, float taps) const
 {
     const float turned = std::arg(d_loop.rotation(sample)) - d_reference;

@@ -20,8 +20,8 @@ namespace gr::adann::core {
 
 /*! Tracks the phase of complex samples, in steps of carrier::step symbols.
  *
- * The loop (carrier.h) predicts the phase by which samples are rotated back. Once a step is
- * decided:
+ * The loop (carrier.h) predicts the phase by which
+ * samples are rotated back. Once a step is decided:
  *
  * - search(): decides the step at several phases and takes the best labels (phase_search.h). It
  *   runs if decisions do not tolerate every phase up to the next symmetry, and if the rotation is
@@ -79,8 +79,8 @@ public:
                 float residual);
     bool is_searching() const { return d_searching; }
     void stop_searching() { d_searching = false; }
-    //! While searching: mean square residual of a sample at its best phase, over 4 blocks; over
-    //! one.
+    //! While searching: mean square residual of a sample
+    //! at its best phase, over 4 blocks; over one.
     float residual() const { return d_left; }
     float latest_residual() const { return d_left_latest; }
     //! Measures the phases of the steps in the latest `taken` symbols whose neighbours are decided.

@@ -15,8 +15,7 @@ constexpr double whole_turn = 2 * M_PI;
 constexpr double most_turned = 0.4; // cycles of the power's line in a group
 constexpr double chance = 1e-6;     // of a line in noise
 
-// Samples in the middles of symbols as they are expected, each several times in Gaussian noise (Box
-// and Muller).
+// Samples in the middles of symbols as they are expected, each several times in Gaussian noise (Box and Muller).
 std::vector<std::complex<double>> noisy_middles(const expected_waveform& waveform)
 {
     constexpr int times = 8;
@@ -87,8 +86,8 @@ std::complex<double> carrier_line::sum(double frequency) const
     return sum(frequency, 0, d_sums.size());
 }
 
-// energy: of all groups. What of it is not the line's is noise, as much of it in the sum of all as
-// in the sum of the parts' squares.
+// energy: of all groups. What of it is not the line's is noise, as much of it in the sum of all as in the sum of the
+// parts' squares.
 double carrier_line::coherence(double frequency, double energy) const
 {
     constexpr std::size_t parts = 8;

@@ -28,9 +28,9 @@ enum class level_change {
  * filter. Both have to deviate in the same direction, and the smaller deviation counts: a constant
  * in the samples changes the mean square alone, an idle code at one point the variance alone.
  *
- * The first five looks set the factor if the level deviates by 3 dB or more. Later the taps follow
- * changes of the level. The factor then changes only if the level deviates by 6 dB while the stream
- * is lost:
+ * The first five looks set the factor if the level deviates by 3 dB or
+ * more. Later the taps follow changes of the level. The factor then
+ * changes only if the level deviates by 6 dB while the stream is lost:
  *
  * - at once, if the signal is too strong and no signal was followed with the present factor, which
  *   is that of noise then;

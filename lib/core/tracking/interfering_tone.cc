@@ -171,8 +171,8 @@ void interfering_tone::search()
     std::nth_element(d_power.begin() + from,
                      middle,
                      d_power.begin() + std::min(from + 2 * around, bins));
-    // A bin of noise exceeds t times the mean with a probability of exp(-t): the median is ln 2
-    // times it.
+    // A bin of noise exceeds t times the mean with a
+    // probability of exp(-t): the median is ln 2 times it.
     const double enough = (16 + std::log(static_cast<double>(searched))) / 0.693;
     if (!(most > enough * *middle))
         return;

@@ -49,8 +49,8 @@ public:
 
     /*! \param samples,other_samples first sample of the first symbol's sps ones: as received, with
      * the carrier that was followed removed
-     * \param labels,others the two sequences, `symbols` labels and the waveform's reach on each
-     * side
+     * \param labels,others the two sequences, `symbols`
+     * labels and the waveform's reach on each side
      * \param turned radians by which other_samples are rotated relative to samples */
     verdict compare(const signal_planes& samples,
                     const std::uint8_t* labels,

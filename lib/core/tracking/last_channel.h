@@ -19,12 +19,12 @@ namespace gr::adann::core {
 
 /*! The impulse response from symbols to samples at the latest test that confirmed the stream.
  *
- * Labels decided without known symbols may be early or late, or rotated by a symmetry of the
- * constellation: the samples are the same, through a channel that is late and rotated the other
- * way. The displacement that brings the channel of the labels nearest to the earlier one is
- * taken. It is right as long as the main path, which stays, outweighs what has changed: for an
- * echo of amplitude a whose phase has changed by 180° up to a = 0.6, and further for a smaller
- * change. */
+ * Labels decided without known symbols may be early or late, or rotated by a
+ * symmetry of the constellation: the samples are the same, through a channel that
+ * is late and rotated the other way. The displacement that brings the channel of
+ * the labels nearest to the earlier one is taken. It is right as long as the main
+ * path, which stays, outweighs what has changed: for an echo of amplitude a whose
+ * phase has changed by 180° up to a = 0.6, and further for a smaller change. */
 class last_channel
 {
 public:

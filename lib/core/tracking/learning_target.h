@@ -27,17 +27,17 @@ const expected_waveform& waveform_of(const model& behind);
 /*! The expected waveform of a stream's labels, by posterior means where they are uncertain
  * (soft_decisions.h).
  *
- * Two figures are averaged over some 16 blocks: the slope of posterior means over the linear
- * estimates they are computed from, and the variance of these estimates over that by the learnt
- * noise. Where decisions count as sure the averages stay, and the target is the decisions'
- * waveform. */
+ * Two figures are averaged over some 16 blocks: the slope of posterior
+ * means over the linear estimates they are computed from, and the variance
+ * of these estimates over that by the learnt noise. Where decisions count
+ * as sure the averages stay, and the target is the decisions' waveform. */
 class learning_target
 {
 public:
     static constexpr float most_slope =
         0.8f; //!< a larger one would amplify the noise too much
-    //! d_turning above which posterior means measure a phase better than decisions at several
-    //! phases.
+    //! d_turning above which posterior means measure a
+    //! phase better than decisions at several phases.
     static constexpr float soft_turning = 0.5f;
     static constexpr float most_turning =
         14.0f / 15; //!< d_turning above which no phase is measured
@@ -54,8 +54,8 @@ public:
 
     //! Whether decisions have been uncertain, so that posterior means are the target.
     bool is_uncertain() const { return d_slope > 0; }
-    //! Whether posterior means rotate with a phase error by half of it or more: they show half at
-    //! most.
+    //! Whether posterior means rotate with a phase error
+    //! by half of it or more: they show half at most.
     bool blurs_phase() const { return d_turning > soft_turning; }
     //! Whether posterior means show less than a fifteenth of a phase error.
     bool hides_phase() const { return d_turning > most_turning; }
@@ -130,8 +130,8 @@ private:
     soft_decisions d_soft;
     std::vector<std::complex<float>> d_points; // of labels, of unit power
     aligned_floats d_expected, d_rest;
-    // Averages of soft_decisions::slope(), which is 0 where decisions are sure, turning() and
-    // excess().
+    // Averages of soft_decisions::slope(), which is 0
+    // where decisions are sure, turning() and excess().
     float d_slope = 0, d_turning = 0, d_excess = 1;
     float d_turns = 0; // blocks in the mean d_turning
     float d_power;     // of a sample of the waveform

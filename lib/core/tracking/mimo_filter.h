@@ -98,8 +98,8 @@ public:
     std::size_t outputs() const { return d_outputs.size(); }
     std::size_t sps() const { return d_window.sps(); }
     std::size_t taps() const { return d_taps; } //!< of each channel and output
-    //! Delay of the outputs in symbols: half the taps, half a window, the waveform's reach,
-    //! and a step.
+    //! Delay of the outputs in symbols: half the taps,
+    //! half a window, the waveform's reach, and a step.
     std::size_t delay() const { return d_delay + decided_later() + step; }
 
     /*! Filters the next samples.

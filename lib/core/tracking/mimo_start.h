@@ -15,9 +15,9 @@
 
 namespace gr::adann::core {
 
-/*! Finds the labels (where they are not known) and carriers of the transmitters in a stretch of
- * several channels, and the taps that bring the channels nearest to the expected waveform of the
- * labels.
+/*! Finds the labels (where they are not known) and carriers of the
+ * transmitters in a stretch of several channels, and the taps that
+ * bring the channels nearest to the expected waveform of the labels.
  *
  * A stretch is given by each channel's first sample: the first of the sps samples of symbol 0. */
 class mimo_start

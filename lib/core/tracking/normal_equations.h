@@ -71,11 +71,10 @@ public:
      * present level. What the sums leave stays as it was for taps that bring x back to the level it
      * was measured at.
      * \param level rms of the samples it was measured in
-     * \param lacking part of the noise that the samples do not have, 0 to 1: they get as much
-     * white noise. Else taps that look for it where there is neither signal nor noise grow
-     * without bound. A channel that has moved may hide in z - wᵀx what is lacking, so both x and
-     * z get a quarter more, of white noise: the identity stays the solution, and the gain is
-     * five at most there */
+     * \param lacking part of the noise that the samples do not have, 0 to 1: they get as much white noise.
+     * Else taps that look for it where there is neither signal nor noise grow without bound. A channel that
+     * has moved may hide in z - wᵀx what is lacking, so both x and z get a quarter more, of white noise: the
+     * identity stays the solution, and the gain is five at most there */
     void
     add_noise_target(const aligned_floats& noise, float level = 1, float lacking = 0);
     //! As if the complex samples z had been rotated by so many radians.

@@ -57,8 +57,8 @@ public:
     phase_bank(std::size_t ahead, float tolerated);
 
     /*! Takes the next step's measurement.
-     * \param phase absolute, radians: the phase that samples were rotated back by, plus the
-     * residual
+     * \param phase absolute, radians: the phase that
+     * samples were rotated back by, plus the residual
      * \param by the rules for uncertain decisions apply to all but `decisions`, and the limit on
      * the noise of a loop to `means` alone */
     void measure(float phase, phase_reference by = phase_reference::decisions);
@@ -84,10 +84,10 @@ public:
     double probability_beyond(double radians) const;
     //! Whether the loop of zero phase is in use.
     bool idle() const { return d_used == 0; }
-    /*! Whether each step should be measured, as the loop of zero phase may soon be left: another
-     * loop has predicted better by odds of seven to one, or the phases of uncertain steps
-     * deviate by more than a quarter of what decisions tolerate, so that a few steps show
-     * nothing. */
+    /*! Whether each step should be measured, as the loop of zero phase may
+     * soon be left: another loop has predicted better by odds of seven to
+     * one, or the phases of uncertain steps deviate by more than a quarter
+     * of what decisions tolerate, so that a few steps show nothing. */
     bool may_move() const;
 
     void state(archive& members);

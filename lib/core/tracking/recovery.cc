@@ -14,16 +14,15 @@ namespace gr::adann::core {
 
 namespace {
 constexpr float far_more = 2; // times the mean residual: no block has as much by chance
-// Times the earlier residual: the squares of 512 real samples scatter by 1/16, of complex ones by
-// less.
+// Times the earlier residual: the squares of 512 real samples scatter by 1/16, of complex ones by less.
 constexpr float as_before = 1.25f;
 // A least squares fit to labels has nearly eight equations for each unknown, or more.
 constexpr std::size_t most_blind_taps = recovery::blind_symbols / 8 + 1;
 // Of a carrier's line it is what one test knows, and the next one compares with.
 static_assert(recovery::tested_every == carrier_follower::checked_every);
 
-/* Whether labels determine a channel: they have at least half as many different pairs of
- * neighbours as random data. An idle word may be explained by many channels. */
+/* Whether labels determine a channel: they have at least half as many different pairs of neighbours as
+ * random data. An idle word may be explained by many channels. */
 bool has_enough_pairs(const std::uint8_t* labels, std::size_t classes)
 {
     constexpr std::size_t pairs = judge::symbols - 1, most_classes = 256;
@@ -131,8 +130,7 @@ bool recovery::was_lost() const
 bool recovery::exceeds(const tracked_stream& stream) const
 {
     const auto [mean, latest] = stream.residual(); // not a number: nothing is lost yet
-    // While the phase is searched, a single block exceeds where the phase ran away for some
-    // symbols.
+    // While the phase is searched, a single block exceeds where the phase ran away for some symbols.
     const bool is_sudden = !(stream.carrier && stream.carrier->is_searching()) &&
                            latest > limit() && latest > far_more * mean;
     return mean > limit() || is_sudden;
@@ -189,8 +187,7 @@ void recovery::resolve(tracked_stream& stream, std::size_t blocks, bool may_star
     carrier_follower* const carrier = stream.follower();
     constexpr int around = ambiguity::around;
     const std::size_t n = blocks * tracked_stream::block;
-    // Symbols are estimated once those around them are decided, of float samples with the next
-    // update.
+    // Symbols are estimated once those around them are decided, of float samples with the next update.
     const std::size_t behind = stream.target.reach() + around + (carrier ? 0 : n);
     if (history.known() < n + behind + around || !explains(stream))
         return;
@@ -252,8 +249,8 @@ void recovery::test(tracked_stream& stream,
     const bool has_known = stream.history.count_unknown(stream.history.latest(n), n) < n;
     if (found == judge::verdict::displaced) {
         fit_latest(stream);
-        /* Labels are late since the channel has walked if it has been followed, and is still
-         * nearest to the one at the last test. */
+        /* Labels are late since the channel has walked if it has been followed, and is still nearest to the
+         * one at the last test. */
         const bool has_walked =
             d_state == recovery_state::following && displaced(stream).none();
         if (has_known || has_walked)
@@ -279,8 +276,7 @@ void recovery::test(tracked_stream& stream,
     if (result == outcome::started)
         return;
     if (d_schedule.end_test(was_used || stays_better) || is_worse) {
-        // An image or a constant may be of what was no signal: not the first, but the next start is
-        // without.
+        // An image or a constant may be of what was no signal: not the first, but the next start is without.
         if (stream.corrected.iq && d_schedule.is_long_lost())
             stream.corrected.iq->reset();
         if (const auto line = stream.carrier ? stream.carrier->find_line() : std::nullopt)
@@ -324,9 +320,9 @@ judge::verdict recovery::compare(tracked_stream& stream, const network_decider& 
                            turned);
 }
 
-/* Late echoes are learnt from the residual of the unfiltered samples while the filter is not
- * used: its taps start over repeatedly, and its residual shows their errors. An image is not
- * learnt so, as dense constellations with an image are decided wrongly. */
+/* Late echoes are learnt from the residual of the unfiltered samples while the filter is not used: its
+ * taps start over repeatedly, and its residual shows their errors. An image is not learnt so, as dense
+ * constellations with an image are decided wrongly. */
 void recovery::find_echoes(tracked_stream& stream)
 {
     const sample_history& history = stream.history;
@@ -365,8 +361,8 @@ signal_planes recovery::derotated(const tracked_stream& stream) const
                : history.received(history.owned(history.latest(judge::symbols)));
 }
 
-/* The acceptance rule: whether the labels' residual is clearly less than that of the network's
- * labels, with the filter and without it. If so, the judge has their channel. */
+/* The acceptance rule: whether the labels' residual is clearly less than that of the network's labels,
+ * with the filter and without it. If so, the judge has their channel. */
 bool recovery::is_believed(const tracked_stream& stream, const hypothesis& proposed)
 {
     const sample_history& history = stream.history;
@@ -381,10 +377,9 @@ bool recovery::is_believed(const tracked_stream& stream, const hypothesis& propo
         others);
 }
 
-/* A signal that became fainter is decided as inner points: the labels' power is not the
- * constellation's, and they explain little. Decides the latest symbols at the constellation's
- * power, filtered by the taps in use, which may have learnt from such labels, or by those of the
- * latest confirmed test. */
+/* A signal that became fainter is decided as inner points: the labels' power is not the constellation's,
+ * and they explain little. Decides the latest symbols at the constellation's power, filtered by the taps
+ * in use, which may have learnt from such labels, or by those of the latest confirmed test. */
 bool recovery::propose_at_level(tracked_stream& stream,
                                 const network_decider& decides,
                                 bool may_start)
@@ -412,8 +407,7 @@ bool recovery::propose_at_level(tracked_stream& stream,
     return false;
 }
 
-// The windows of the latest symbols, filtered by these taps and with unit power; valid until the
-// next test.
+// The windows of the latest symbols, filtered by these taps and with unit power; valid until the next test.
 feature_view recovery::at_level(tracked_stream& stream, const float* taps)
 {
     const sample_history& history = stream.history;
@@ -480,9 +474,9 @@ bool recovery::propose_blindly(tracked_stream& stream, bool may_start)
            start(stream, proposed, d_channel.find(d_judge.channel(), 0));
 }
 
-/* Remembers the channel of the latest labels, if they determine it and explain the samples as
- * well as those before. If the stream was lost meanwhile, its labels may be late or rotated:
- * then the taps start from the corrected labels. */
+/* Remembers the channel of the latest labels, if they determine it and explain the samples as well as
+ * those before. If the stream was lost meanwhile, its labels may be late or rotated: then the taps start
+ * from the corrected labels. */
 recovery::outcome recovery::settle(tracked_stream& stream, bool may_start)
 {
     const sample_history& history = stream.history;
@@ -542,8 +536,8 @@ displacement recovery::displaced(const tracked_stream& stream) const
     return d_channel.find(d_judge.channel(), ahead);
 }
 
-/* Starts from labels after correcting their delay and rotation: labels of a blind equalizer have
- * the extrapolated phase of the latest confirmed test, others the present one. */
+/* Starts from labels after correcting their delay and rotation: labels of a blind equalizer have the
+ * extrapolated phase of the latest confirmed test, others the present one. */
 bool recovery::start(tracked_stream& stream,
                      const hypothesis& proposed,
                      const displacement& by)

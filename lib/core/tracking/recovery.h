@@ -83,23 +83,18 @@ struct hypothesis {
 /*! Supervises a filtered stream.
  *
  * The limit of the residual is what the model learnt as noise and three quarters of what decisions
- * at random have as a residual. Beyond it decisions are not used. A single block beyond it, of more
- * than twice the mean residual, counts as well, but not while the phase is searched: there the
- * phase ran away for some symbols, which the search mends. Every judge::symbols symbols while the
- * stream is not following, else every tested_every, a test compares its labels with those that the
- * network makes of the samples as they came in (judge.h). After an event the state is:
+ * at random have as a residual. Beyond it decisions are not used. A single block beyond it, of more than twice the mean
+ * residual, counts as well, but not while the phase is searched: there the phase ran away for some
+ * symbols, which the search mends. Every judge::symbols symbols while the stream
+ * is not following, else every tested_every, a test compares its labels with those that the network
+ * makes of the samples as they came in (judge.h). After an event the state is:
  *
  *     before       exceeds      explains   unexplained  settles, known  fails  stays_better  starts
- *     following    interrupted  following  doubtful     following       lost   degraded
- *     doubtful
- *     doubtful     lost         doubtful   doubtful     following       lost   degraded
- *     doubtful
- *     interrupted  interrupted  following  doubtful     following       lost   degraded
- *     doubtful
- *     lost         lost         doubtful   doubtful     following       lost   degraded
- *     doubtful
- *     degraded     degraded     doubtful   doubtful     following       lost   degraded
- *     doubtful
+ *     following    interrupted  following  doubtful     following       lost   degraded      doubtful
+ *     doubtful     lost         doubtful   doubtful     following       lost   degraded      doubtful
+ *     interrupted  interrupted  following  doubtful     following       lost   degraded      doubtful
+ *     lost         lost         doubtful   doubtful     following       lost   degraded      doubtful
+ *     degraded     degraded     doubtful   doubtful     following       lost   degraded      doubtful
  *
  * `trains` goes from each to trained, which only `resets` ends; that goes from each to following.
  * Decisions are used unless the state is interrupted or lost.
@@ -119,9 +114,9 @@ struct hypothesis {
  *
  * Delay and rotation of the former two are found from the channel as well.
  *
- * Labels that are those without the filter, but late or rotated, are a slip unless the channel
- * has walked there: a symbol clock that is off moves it by less than half a symbol from test to
- * test, and labels stay in step as far as the taps reach. Where nothing is believed for
+ * Labels that are those without the filter, but late or rotated, are a slip unless the channel has
+ * walked there: a symbol clock that is off moves it by less than half a symbol from test to test, and
+ * labels stay in step as far as the taps reach. Where nothing is believed for
  * tested_every symbols, or the judge finds the filter to be the worse one, the taps start over:
  * from a carrier's line if there is one (carrier_follower.h), else from doing nothing. */
 class recovery
@@ -161,8 +156,7 @@ public:
 
     /*! Tests the latest symbols if it is time.
      * \param blocks of decided symbols since the latest call
-     * \param may_start whether taps may start from labels: not while a training sequence is to
-     * come */
+     * \param may_start whether taps may start from labels: not while a training sequence is to come */
     void supervise(tracked_stream& stream,
                    const network_decider& decides,
                    std::size_t blocks,

@@ -198,13 +198,13 @@ void sample_history::replace(std::size_t symbol, const std::uint8_t* labels)
 
 void sample_history::state(archive& members)
 {
-    // The kept symbols and samples. After loading a checkpoint they are at the start of the
-    // buffers.
+    // The kept symbols and samples. After loading a
+    // checkpoint they are at the start of the buffers.
     const std::size_t symbol = d_next - d_past, from = sample(symbol);
     std::size_t loaded = d_loaded - from, ready = d_ready - from;
     std::size_t unusable = d_unusable - std::min(d_unusable, from);
-    // Allowed range: from the values after forget() or filter_again() to those after load() and
-    // set_ready().
+    // Allowed range: from the values after forget() or
+    // filter_again() to those after load() and set_ready().
     const std::size_t empty = window_begin(d_past);
     const std::size_t filled = empty + d_window.samples() - d_window.sps();
     members("known", d_known, std::size_t{ 0 }, d_past);

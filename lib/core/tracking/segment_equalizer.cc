@@ -154,8 +154,8 @@ void segment_equalizer::approach(
         sums, sums.ridge(part), of.first, of.last, steps, taps, d_gradient.data());
 }
 
-// Starts over from least squares over a field's known symbols, unless the taps in use are good
-// enough.
+// Starts over from least squares over a field's known
+// symbols, unless the taps in use are good enough.
 void segment_equalizer::acquire()
 {
     const std::size_t first = d_has_past ? 0 : d_past; // first symbol with a full window

@@ -32,9 +32,9 @@ namespace gr::adann::core {
  * Each block is equalized twice, the second time by taps that have learnt from it: these follow
  * the signal without lag.
  *
- * In each field's first segment new least squares over the known symbols are compared with the taps
- * in use. Where the taps in use have more than twice the residual, all starts over from the new
- * ones.
+ * In each field's first segment new least squares over the known
+ * symbols are compared with the taps in use. Where the taps in use have
+ * more than twice the residual, all starts over from the new ones.
  *
  * Sources: exponentially windowed least squares, Haykin, Adaptive Filter Theory, chapter 10;
  * posterior means, Dempster, Laird, Rubin 1977, and Ma, Ping, "Orthogonal AMP", IEEE Access 5,

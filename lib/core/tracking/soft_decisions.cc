@@ -10,8 +10,8 @@ namespace gr::adann::core {
 
 namespace {
 
-// Log-likelihood ratio to the nearest other point beyond which a posterior, 1 - 1e-7, is 1 as a
-// float.
+// Log-likelihood ratio to the nearest other point
+// beyond which a posterior, 1 - 1e-7, is 1 as a float.
 constexpr float sure = 16;
 constexpr std::size_t most_floats = 128; // of a window, whose covariance is solved
 
@@ -64,8 +64,8 @@ soft_decisions::part soft_decisions::estimator(const expected_waveform& waveform
     const double power = 1.0 / static_cast<double>(d_dimensions); // of each dimension
     const auto& correlation = waveform.noise_correlation();
     const auto most_lag = static_cast<std::ptrdiff_t>(waveform.lags() / 2);
-    // Covariance of the window's circular noise, half of E[conj(v(k + lag)) v(k)] in each
-    // dimension.
+    // Covariance of the window's circular noise, half
+    // of E[conj(v(k + lag)) v(k)] in each dimension.
     const auto noise = [&](std::size_t i, std::size_t j) {
         const std::ptrdiff_t lag = static_cast<std::ptrdiff_t>(i / d_planes) -
                                    static_cast<std::ptrdiff_t>(j / d_planes);
@@ -89,9 +89,9 @@ soft_decisions::part soft_decisions::estimator(const expected_waveform& waveform
                 wanted[i * d_dimensions + d] = power * values[i];
         }
     part found{ aligned_floats(floats * d_dimensions), {} };
-    // The residual of a nonlinear waveform may have a correlation that is no covariance together
-    // with the signal's: then a larger part of the noise counts as white, until the matrix is
-    // definite.
+    // The residual of a nonlinear waveform may have a correlation that
+    // is no covariance together with the signal's: then a larger part
+    // of the noise counts as white, until the matrix is definite.
     std::vector<double> taps;
     for (double coloured = 1; coloured > 0.01; coloured /= 2) {
         auto covariance = signal;
@@ -169,8 +169,8 @@ soft_decisions::posterior(std::uint8_t label, std::complex<float> z, float varia
     const std::complex<float> decided = d_points[label], off = z - decided,
                               linear = z / (1 + variance) - decided;
     const float h = d_half_distance;
-    // The nearest other point is at a distance of 2h or more: the log-likelihood ratio is at least
-    // this.
+    // The nearest other point is at a distance of 2h or
+    // more: the log-likelihood ratio is at least this.
     if (4 * h * (h - std::abs(off)) > sure * scale)
         return { {}, off, linear, 0 };
     float nearest = std::norm(off);
@@ -192,8 +192,8 @@ soft_decisions::posterior(std::uint8_t label, std::complex<float> z, float varia
     across /= total;
     if (!std::isfinite(std::norm(mean)))
         return {};
-    // The mean's derivative is the posterior covariance over the noise's, half of which is in each
-    // dimension.
+    // The mean's derivative is the posterior covariance
+    // over the noise's, half of which is in each dimension.
     const float turning = 2 / variance * (across_square / total - across * across);
     return { mean,
              off,

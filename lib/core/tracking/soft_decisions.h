@@ -84,8 +84,8 @@ public:
     //! Mean rotation of means per rotation of complex estimates: the slope for aim() where the
     //! target is the carrier's.
     float turning(const soft_decision* decisions, std::size_t n) const;
-    //! Mean square error of unbiased linear estimates, by the posteriors, less that from the
-    //! decisions.
+    //! Mean square error of unbiased linear estimates,
+    //! by the posteriors, less that from the decisions.
     float hidden_noise(const soft_decision* decisions, std::size_t n) const;
     //! Mean square error of unbiased linear estimates, by the posteriors, over variance().
     float excess(const soft_decision* decisions, std::size_t n) const;

@@ -295,8 +295,8 @@ void tap_bank::compare(const normal_equations& block, float scatter)
     }
 }
 
-// The identity is replaced only by significantly better taps: a gain by chance is lost again on the
-// next block.
+// The identity is replaced only by significantly better
+// taps: a gain by chance is lost again on the next block.
 void tap_bank::choose()
 {
     bool needed = false;
