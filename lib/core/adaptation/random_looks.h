@@ -1,6 +1,6 @@
 /* -*- c++ -*- */
 /*
- * Which symbols of an endless stream are looked at.
+ * Draws the symbols of a stream that are examined.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
@@ -14,11 +14,11 @@
 
 namespace gr::adann::core {
 
-/*! Of each 512 symbols one tile of 128, drawn anew each time.
+/*! Draws one tile of 128 symbols out of each 512.
  *
- * Every symbol is looked at with a probability of 1/4, whatever happened to others: what
- * comes again and again, with any period, is among those that are looked at as often as
- * among all. The first tile is the stream's beginning. */
+ * Every symbol is drawn with a probability of 1/4, independently in each 512, so that
+ * periodic disturbances are as frequent in the sample as in the stream, whatever their
+ * period. The first tile is the stream's beginning. */
 class random_looks
 {
 public:
@@ -30,8 +30,8 @@ public:
     //! Back to the stream's beginning.
     void reset() { *this = random_looks(d_seed); }
 
-    /*! Goes on by `symbols` symbols, and calls look(first, count) for each part of a tile
-     * among them, in order, `first` counted from the first of them. */
+    /*! Passes the next `symbols` symbols, and calls look(first, count) for each part of a tile
+     * among them, in order, with `first` counted from the first of them. */
     template <typename function>
     void pass(std::size_t symbols, function look)
     {
@@ -62,7 +62,7 @@ public:
 private:
     std::uint64_t d_seed, d_random;
     std::size_t d_position = 0; // in the present 512 symbols
-    std::size_t d_first = 0;    // of their tile
+    std::size_t d_first = 0;    // of the tile among them
 };
 
 } // namespace gr::adann::core

@@ -12,7 +12,7 @@ namespace gr::adann::core {
 namespace {
 
 constexpr std::size_t most_bytes = 8 << 20; // of samples
-constexpr std::size_t most_apart = 255; // batches: beyond the slowest pace in lockstep
+constexpr std::size_t most_apart = 255; // batches: more than the slowest pace in lockstep
 
 // All of a learner's settings, by their names.
 struct archived {
@@ -142,7 +142,7 @@ std::vector<replayed_event> replay(const model& recorded)
         const auto apart = members.array<std::uint8_t>("apart", { batches });
         if (std::count(apart.begin(), apart.end(), 0))
             members.refuse("apart", "is 0");
-        bool decides_refined = false; // older files lack it, and what follows
+        bool decides_refined = false; // older files have neither this nor the following
         std::vector<double> unexplained(batches);
         if (initial.state.has("replay.unexplained")) {
             members("decides_refined", decides_refined);

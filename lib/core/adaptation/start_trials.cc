@@ -8,10 +8,11 @@ namespace gr::adann::core {
 
 namespace {
 
-constexpr float deviations = 3.1f; // of a normal variable: one in a thousand is beyond
+constexpr float deviations = 3.1f; // a Gaussian variable exceeds them once in a thousand
 constexpr std::size_t longest_pause = std::size_t{ 1 } << 20; // symbols
 
-// Of noise that is as far from half the distance of the nearest points, relative to their power.
+// Relative power of the noise for which half the distance of the nearest
+// points is that many deviations.
 float enough(const model& of)
 {
     const float each = of.symbols.half_distance() / deviations;
