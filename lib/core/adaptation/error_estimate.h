@@ -36,8 +36,8 @@ namespace gr::adann::core {
  * product constellation with one of I and Q three times as uncertain as the other, as the
  * posteriors are calibrated for equal noise on both.
  *
- * **Not detectable without labels**, and therefore trusted, is whatever turns one possible
- * sequence of symbols into another one: inverted PAM; QAM rotated by a symmetry, and
+ * **Not detectable without labels**, and therefore trusted, is whatever maps one possible
+ * sequence of symbols onto another one: inverted PAM; QAM rotated by a symmetry, and
  * slips between rotations; an inverted spectrum; I and Q exchanged, or one of them late
  * by whole symbols; a network that has converged to a permutation of the labels; permuted
  * bits or another scrambler; another transmitter. Known symbols or a decoder's parity

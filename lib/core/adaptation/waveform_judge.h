@@ -26,7 +26,7 @@ namespace gr::adann::core {
  * offset. The filter follows the present signal by exponentially windowed least squares over
  * some 2048 symbols, with the decisions of the network in use, or better labels (relearn());
  * it is regularised towards the identity. The waveform itself is updated slowly
- * (following_waveform). Differences that are less than nine symbols apart count as one, with
+ * (following_waveform). Differences at less than nine symbols from each other count as one, with
  * one vote: by the residual over them and four symbols on each side. The statistics of the
  * data do not matter. When the residual power of a batch is more than twice the earlier one,
  * the signal has changed: the filter starts over, and 2048 symbols pass before the next vote.

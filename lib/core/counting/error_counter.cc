@@ -152,8 +152,8 @@ std::optional<batch_result> error_counter::next()
 }
 
 // How many of the decided labels `from` … `from + wanted - 1` there are to compare with
-// sent ones at all delays within `spread` of the present one: all, or what is left before
-// the end of a stream. Nothing if more are to come.
+// sent ones at all delays within `spread` of the present one: all, or those before the end of a
+// stream. None if more are to come.
 std::optional<std::int64_t>
 error_counter::available(std::int64_t from, std::int64_t wanted, std::int64_t spread)
 {

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t most_samples = 65536;
 constexpr double least_gain = 3; // standard errors
-// Of the squared error, for a longer memory, which costs latency.
+// Part of the squared error by which more taps have to lower it, as they cost latency.
 constexpr double least_gain_of_memory = 1e-2;
 
 // The least squares of the longest memory, its unknowns as memory_polynomial has them.

@@ -58,8 +58,8 @@ public:
                     const std::uint8_t* others,
                     float turned);
 
-    /*! Residual energy of the first sequence in the latest comparison that did not find it
-     * displaced; channel() is its filter. */
+    /*! Residual energy of the first sequence in the latest comparison without
+     * verdict::displaced; channel() is its filter. */
     float residual() const { return d_left[0][symbols]; }
     //! The same relative to the energy of the samples.
     float relative_residual() const { return d_left[0][symbols] / d_power; }
