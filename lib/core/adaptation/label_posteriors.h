@@ -27,8 +27,8 @@ namespace gr::adann::core {
  * symbols. A path is weighted by its likelihood with all later labels as decided, so that few
  * are worth keeping.
  *
- * Decisions take a part of the noise for other labels. The power that they hide is the mean excess
- * of the other labels' residuals, weighted by the posteriors (expectation maximization).
+ * Decisions take a part of the noise for other labels. What they hide of its power is the mean,
+ * over the posteriors, of the excess of the other labels' residuals (expectation maximization).
  *
  * Sources: G. Ungerboeck, "Adaptive maximum-likelihood receiver for carrier-modulated data
  * transmission systems", IEEE Trans. Commun. 22 (1974) 624, for the branch metric; Franz and
