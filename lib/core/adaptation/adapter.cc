@@ -46,7 +46,7 @@ adapter::adapter(const model& initial,
     publish();
     restore(d_initial, *d_parts);
     if (d_parts->front)
-        d_exchange.front.tell(d_parts->front->resting());
+        d_exchange.front.publish(d_parts->front->resting());
     d_initial.state = {};
 }
 

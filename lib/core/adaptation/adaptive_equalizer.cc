@@ -38,8 +38,9 @@ std::size_t dimension_of(const model& initial,
 }
 
 // A blind start for the model's signal, to be tried once that is lost; none if it is not wanted.
-std::optional<blind_start>
-start_beside(const model& given, std::size_t stride, const adaptation_settings& settings)
+std::optional<blind_start> start_for_trials(const model& given,
+                                            std::size_t stride,
+                                            const adaptation_settings& settings)
 {
     const window_geometry& window = given.window;
     if (settings.mode == adaptation_mode::off || row(settings.loss).supervised() ||
@@ -84,7 +85,7 @@ adaptive_equalizer::adaptive_equalizer(const model& initial,
           std::move(on_event),
           nullptr,
           dimension_of(initial, stride, settings, initial.waveform.has_value()),
-          start_beside(initial, stride, settings))
+          start_for_trials(initial, stride, settings))
 {
 }
 

@@ -189,7 +189,7 @@ void blind_start::begin()
 
 bool blind_start::knows_enough() const { return d_known >= 2 * d_model.window.samples(); }
 
-bool blind_start::tells_rotation() const { return d_known >= 16; }
+bool blind_start::knows_rotation() const { return d_known >= 16; }
 
 // Whether a quarter of the known labels of the latest symbols differ from the decisions.
 bool blind_start::contradicts_known(std::size_t latest) const
@@ -244,7 +244,7 @@ void blind_start::find(const feature_view& part)
     set_linear(blind_equalizer(part, d_model.symbols, d_model.window));
     const auto labels = decided();
     const auto wanted = align_labels(
-        labels, tells_rotation() ? d_labels : before, d_model.symbols.symmetries());
+        labels, knows_rotation() ? d_labels : before, d_model.symbols.symmetries());
     if (wanted != labels)
         set_linear(trained_equalizer(view(), d_model.symbols, wanted.data()));
 }
@@ -582,7 +582,7 @@ std::string blind_start::train(const std::function<bool()>& goes_on)
     }
     d_changed = true;
     d_state = start_state::done;
-    const bool known = tells_rotation();
+    const bool known = knows_rotation();
     d_is_blind = !known;
     d_model.training = (known ? "known labels, " : "blind start, ") + d_model.training +
                        (better ? ", then 20 epochs of Adam on its decisions" : "");

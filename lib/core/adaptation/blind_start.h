@@ -129,7 +129,7 @@ private:
     std::vector<std::uint8_t> best_labels() const;
     bool knows_enough() const;
     bool contradicts_known(std::size_t latest) const;
-    bool tells_rotation() const;
+    bool knows_rotation() const;
     bool fits_known();
     void forget(std::size_t first);
     void follow();

@@ -42,7 +42,7 @@ public:
     void state(archive& members);
 
 private:
-    void leave_linear_part();
+    void remove_linear_part();
 
     const unsigned d_memory;             // of the waveform's polynomial
     const std::size_t d_planes, d_apart; // symbols

@@ -16,7 +16,7 @@
 namespace gr::adann::core {
 
 //! Status and taps of the deciding thread's front filter.
-//! tell() never waits; readers wait for each other.
+//! publish() never waits; readers wait for each other.
 class front_reports
 {
 public:
@@ -27,7 +27,7 @@ public:
     }
 
     //! For the deciding thread.
-    void tell(const front_filter& front)
+    void publish(const front_filter& front)
     {
         report& next = d_reports.writing();
         const signal_planes taps = front.in_use();
@@ -38,7 +38,7 @@ public:
         d_reports.publish();
     }
 
-    //! By the latest tell(), or the initial status.
+    //! By the latest publish(), or the initial status.
     front_filter_status status() const
     {
         const std::lock_guard<std::mutex> lock(d_mutex);

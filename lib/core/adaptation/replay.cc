@@ -153,7 +153,7 @@ std::vector<replayed_event> replay(const model& recorded)
         const std::size_t floats = (settings.batch - 1) * stride + dimension;
         const auto samples =
             members.array<float>("samples", { batches, floats }, archive::any);
-        std::vector<replayed_event> told;
+        std::vector<replayed_event> replayed;
         for (std::size_t i = 0; i < batches; ++i) {
             const feature_view batch{
                 &samples[i * floats], stride, dimension, settings.batch
@@ -163,9 +163,9 @@ std::vector<replayed_event> replay(const model& recorded)
                                                    &labels[i * settings.batch],
                                                    apart[i],
                                                    &known[i * settings.batch]))
-                told.push_back({ event, learning.guard_estimates() });
+                replayed.push_back({ event, learning.guard_estimates() });
         }
-        return told;
+        return replayed;
     } catch (const std::invalid_argument& error) {
         initial.state.fail(error.what());
     }

@@ -17,7 +17,7 @@ constexpr double saturated =
     0.1; // part of samples at the extremes, and three times the usual
 
 constexpr double gaussian = 3; // kurtosis
-constexpr double told_from_noise = 0.4;
+constexpr double distinct_from_noise = 0.4;
 constexpr double almost_noise = 0.25;
 constexpr double kurtosis_memory = 2048; // symbols
 constexpr double usual_memory = 65536;   // symbols
@@ -148,7 +148,7 @@ std::string signal_check::noise_problem(const feature_view& batch)
                      ? now
                      : d_kurtosis + n / (n + kurtosis_memory) * (now - d_kurtosis);
     const double usual_distance = gaussian - d_usual_kurtosis;
-    if (d_usual_symbols >= enough_symbols && usual_distance > told_from_noise &&
+    if (d_usual_symbols >= enough_symbols && usual_distance > distinct_from_noise &&
         gaussian - d_kurtosis < almost_noise * usual_distance)
         return "the samples are distributed like noise: their kurtosis is " +
                two_digits(d_kurtosis) + ", usually " + two_digits(d_usual_kurtosis);

@@ -46,11 +46,11 @@ std::string start_trials::take(const feature_view& batch,
                                bool follows,
                                const std::function<bool()>& goes_on)
 {
-    const std::string told = d_start.compare_with(batch, in_use, follows, goes_on);
+    const std::string message = d_start.compare_with(batch, in_use, follows, goes_on);
     d_tries = d_start.count() > 0;
     if (d_start.done()) {
         d_holdoff = d_pause = blind_start::first_look;
-        return told;
+        return message;
     }
     if (!d_tries) {
         d_holdoff = d_pause;

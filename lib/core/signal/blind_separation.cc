@@ -12,7 +12,7 @@ namespace gr::adann::core {
 
 namespace {
 
-//! What a linear equalizer decides of windows that are rotated back by a carrier.
+//! Decisions of a linear equalizer for windows that are rotated back by a carrier.
 std::vector<std::uint8_t> decisions(const linear_equalizer& equalizer,
                                     const feature_view& windows,
                                     const constellation& symbols,
@@ -91,7 +91,7 @@ void separate_blindly(const mixed_signal& signal,
         for (std::size_t i = 0; i < expected.size(); ++i)
             first[i] -= expected[i];
         turn_symbols(own, signal, one.carrier, 1);
-        // At the ends it would still be there: the strongest samples of the residual.
+        // At the ends the transmitter is not subtracted, and would dominate the residual.
         std::fill(left.data(), first, 0.0f);
         std::fill(first + expected.size(), left.data() + left.size(), 0.0f);
     };

@@ -50,7 +50,7 @@ void carrier_follower::note(const sample_history& history,
                             std::size_t symbol,
                             std::size_t n)
 {
-    d_looks_back = false;
+    d_is_rotated_again = false;
     for (std::size_t k = symbol; k < symbol + n; ++k) {
         const signal_planes middle = history.received(history.sample(k));
         d_line.take({ *middle.re, *middle.im });
@@ -72,7 +72,7 @@ bool carrier_follower::has_carrier(const learning_target& target, float residual
 {
     const float noise =
         std::max(2 * target.waveform().noise() * target.waveform().noise(), least_left);
-    return d_turning || std::abs(d_settled_frequency) > slowest_line ||
+    return d_from_line || std::abs(d_settled_frequency) > slowest_line ||
            residual > more_than_noise * noise ||
            d_search->search().is_worth(d_loop.spread() - 2 * target.phase_variance(step));
 }
@@ -183,16 +183,16 @@ void carrier_follower::skip(const sample_history& history, std::size_t taken)
         d_loop.skip(history.owned(history.latest(left)));
 }
 
-void carrier_follower::look_back(const sample_history& history,
-                                 const network_decider& decides,
-                                 std::size_t taken,
-                                 bool in_use)
+void carrier_follower::rotate_again(const sample_history& history,
+                                    const network_decider& decides,
+                                    std::size_t taken,
+                                    bool in_use)
 {
     const std::size_t n = d_again.size(), symbol = history.next() - n;
     const std::size_t first = history.window_begin(symbol);
-    d_looks_back = in_use && taken == step && !idle() && history.known() >= n &&
-                   history.is_usable(first);
-    if (!d_looks_back)
+    d_is_rotated_again = in_use && taken == step && !idle() && history.known() >= n &&
+                         history.is_usable(first);
+    if (!d_is_rotated_again)
         return;
     d_loop.turn_to(d_loop.measured(),
                    history.filtered(first),
@@ -207,8 +207,8 @@ void carrier_follower::look_back(const sample_history& history,
 
 hindsight carrier_follower::latest() const
 {
-    return d_looks_back ? hindsight{ turned(d_again.size()), d_again.data() }
-                        : hindsight();
+    return d_is_rotated_again ? hindsight{ turned(d_again.size()), d_again.data() }
+                              : hindsight();
 }
 
 void carrier_follower::turn_expected(const sample_history& history,
@@ -271,10 +271,10 @@ std::optional<carrier_line::line> carrier_follower::check(sample_history& histor
             const double further =
                 phase_before() + whole_turn * found->frequency * since - now;
             const double slipped = step * std::nearbyint(further / step);
-            const double beside = further - slipped;
+            const double off_symmetry = further - slipped;
             const bool predicted =
-                predicts(beside) || (first && found->coherence >= steady);
-            if (predicted && std::abs(beside) < step / 4 &&
+                predicts(off_symmetry) || (first && found->coherence >= steady);
+            if (predicted && std::abs(off_symmetry) < step / 4 &&
                 std::abs(std::remainder(slipped, whole_turn)) > step / 2) {
                 ++d_slips;
                 d_loop.turn(slipped);
@@ -306,7 +306,7 @@ std::optional<carrier_line::line> carrier_follower::find_line(double coherence) 
 void carrier_follower::reset()
 {
     d_loop.reset();
-    d_searching = d_turning = false;
+    d_searching = d_from_line = false;
     d_reference = 0;
 }
 
@@ -320,7 +320,7 @@ void carrier_follower::begin(const sample_history& history,
     const double before = phase_before() + whole_turn * found.frequency * since;
     const double phase = now + symmetry() * std::nearbyint((before - now) / symmetry());
     d_loop.begin(found.frequency, phase, history.sample(history.next()));
-    d_turning = true;
+    d_from_line = true;
 }
 
 void carrier_follower::begin_settled(const sample_history& history,
@@ -331,7 +331,7 @@ void carrier_follower::begin_settled(const sample_history& history,
         return;
     d_loop.begin(d_settled_frequency, settled_phase(), history.sample(history.next()));
     d_loop.prepare(first, end);
-    d_turning = true;
+    d_from_line = true;
 }
 
 void carrier_follower::begin_trained(const sample_history& history,
@@ -388,8 +388,9 @@ carrier_follower::moment carrier_follower::present(const sample_history& history
 
 double carrier_follower::ahead(const sample_history& history) const
 {
-    return d_turning ? 0
-                     : d_loop.phase_at(history.sample(history.next())) - settled_phase();
+    return d_from_line
+               ? 0
+               : d_loop.phase_at(history.sample(history.next())) - settled_phase();
 }
 
 void carrier_follower::state(archive& members, const sample_history& history)
@@ -401,7 +402,7 @@ void carrier_follower::state(archive& members, const sample_history& history)
     members("settled_phase", d_settled.phase);
     members("settled_frequency", d_settled_frequency);
     members("settled_at", d_settled.at);
-    members("turning", d_turning);
+    members("turning", d_from_line);
     members("reference", d_reference);
     members("squared_error", d_squared_error, 0.0, 100.0);
     members("predicted", d_predicted, std::size_t{ 0 }, std::size_t{ 8 });

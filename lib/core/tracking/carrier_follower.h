@@ -27,7 +27,8 @@ namespace gr::adann::core {
  *   runs if decisions do not tolerate every phase up to the next symmetry, and if the rotation is
  *   surely a carrier's: a search would take a rotating echo, which the taps follow, for a carrier.
  * - measure(): the loop takes the phase of the samples relative to the expected waveform.
- * - look_back(): rotates the latest symbols again, by the measured instead of the predicted phase.
+ * - rotate_again(): rotates the latest symbols again, by the measured instead
+ *   of the predicted phase.
  *
  * check() compares the advance of the loop's phase with that of the spectral line of x^M
  * (carrier_line.h). A difference of a symmetry of the constellation is a cycle slip; it is
@@ -91,11 +92,11 @@ public:
     //! Passes over the steps of `taken` symbols without a measurement.
     void skip(const sample_history& history, std::size_t taken);
     //! \param in_use whether the stream's decisions are those of filtered samples
-    void look_back(const sample_history& history,
-                   const network_decider& decides,
-                   std::size_t taken,
-                   bool in_use);
-    //! The result of look_back(), until the next note().
+    void rotate_again(const sample_history& history,
+                      const network_decider& decides,
+                      std::size_t taken,
+                      bool in_use);
+    //! The result of rotate_again(), until the next note().
     hindsight latest() const;
 
     //! While searching: rotates the expected waveform of a block by the phase prediction's error.
@@ -106,14 +107,14 @@ public:
     /*! Whether the common rotation of the taps is moved into the carrier loop. Rotating taps and
      * a frequency error of the carrier are indistinguishable; after a start from a line all
      * rotation is taken as the carrier's. */
-    bool absorbs_tap_phase() const { return d_turning && !idle(); }
+    bool absorbs_tap_phase() const { return d_from_line && !idle(); }
     //! The taps were rotated back by so many radians, which are added to the carrier.
     void absorb_tap_phase(const sample_history& history, float ahead);
 
     //! Remembers the present phase as that of a stream whose filter is not in use.
     void mark_reference_phase()
     {
-        if (!d_turning)
+        if (!d_from_line)
             d_reference = d_loop.phase();
     }
     /*! Rotation of a sample by the carrier and the taps since mark_reference_phase(), radians.
@@ -199,15 +200,15 @@ private:
     bool d_searching = false;
     float d_left = 0, d_left_latest = 0; // residual(), latest_residual()
 
-    // Of look_back(): the windows of a step and of twice the reach before it, and their labels.
+    // Of rotate_again(): the windows of a step and of twice the reach before it, and their labels.
     aligned_floats d_turned;
     std::vector<std::uint8_t> d_again;
-    bool d_looks_back = false; // whether they are those of the latest step
+    bool d_is_rotated_again = false; // whether they are those of the latest step
 
     std::uint64_t d_now = 0; // symbols that have passed
     moment d_settled;
     double d_settled_frequency = 0; // cycles per symbol
-    bool d_turning = false;         // whether the loop started from a line
+    bool d_from_line = false;       // whether the loop started from a line
     float d_reference = 0;          // see mark_reference_phase()
     double d_squared_error = 0;     // mean square error of the phase that lines predict
     std::size_t d_predicted = 0;    // checks in that mean

@@ -100,7 +100,7 @@ void front_filter::forget_samples()
 
 // Measures the level of the first window after an update. That window does not depend on how the
 // stream is cut into calls. If the level has changed, the filter starts over with the new factor.
-void front_filter::look_at_level(const feature_view& windows)
+void front_filter::measure_level(const feature_view& windows)
 {
     const tracking_state now = state();
     const bool is_lost = now == tracking_state::lost || now == tracking_state::doubtful;
@@ -137,7 +137,7 @@ feature_view front_filter::filter(const feature_view& windows)
     d_changed_level = level_change::none;
     if (d_pace.position == 0 && !d_holds && !d_untrained &&
         d_recovery.state() != recovery_state::trained) // training sets the gain as well
-        look_at_level(windows);
+        measure_level(windows);
     if (const std::size_t moved = history.make_room(windows.count); moved && carrier)
         carrier->move_back(history, moved);
     d_stream.corrected.tone.search_if(d_recovery.state() != recovery_state::following &&
@@ -178,7 +178,8 @@ acquisition_result front_filter::decided(const std::uint8_t* labels,
                         d_pace.step,
                         std::isnan(residual) ? d_recovery.limit() : residual);
         carrier->measure(d_stream.history, d_stream.target, d_pace.step, is_hard());
-        carrier->look_back(d_stream.history, decides, d_pace.step, d_recovery.is_used());
+        carrier->rotate_again(
+            d_stream.history, decides, d_pace.step, d_recovery.is_used());
     }
     const std::size_t blocks = due();
     const auto found = awaits && !d_untrained ? acquire() : acquisition_result::pending;

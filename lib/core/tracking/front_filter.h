@@ -216,7 +216,7 @@ private:
     };
     pace next_pace() const;
     void forget_samples();
-    void look_at_level(const feature_view& windows);
+    void measure_level(const feature_view& windows);
     bool note(const std::uint8_t* labels, const std::uint8_t* known, std::size_t n);
     std::size_t due();
     bool is_hard() const;

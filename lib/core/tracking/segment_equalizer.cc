@@ -200,22 +200,23 @@ void segment_equalizer::aim(const float* output,
                             float* levels,
                             bool learns)
 {
-    const std::size_t told = known() > first ? std::min(known() - first, block) : 0;
+    const std::size_t known_count =
+        known() > first ? std::min(known() - first, block) : 0;
     float variances = 0, errors = 0;
     for (std::size_t i = 0; i < block; ++i) {
-        const float sent = i < told ? known_levels()[first + i] : 0;
+        const float sent = i < known_count ? known_levels()[first + i] : 0;
         auto [mean, variance] =
             learns ? d_model.learn(output[i], sent) : d_model.find(output[i]);
         levels[i] = d_model.level_of(output[i]);
         variances += variance;
-        if (i < told)
+        if (i < known_count)
             mean = sent, variance = 0;
         d_wanted[i] = mean;
         errors += (levels[i] - mean) * (levels[i] - mean) + variance;
     }
     // The mean slope of means over outputs is the ratio of their variances.
     const float slope = std::min(variances / std::max(errors, least_error), most_slope);
-    for (std::size_t i = told; i < block; ++i)
+    for (std::size_t i = known_count; i < block; ++i)
         d_wanted[i] = (d_wanted[i] - slope * levels[i]) / (1 - slope);
     if (learns)
         d_model.update(block);

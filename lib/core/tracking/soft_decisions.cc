@@ -180,11 +180,11 @@ soft_decisions::posterior(std::uint8_t label, std::complex<float> z, float varia
     std::complex<float> mean = 0;
     for (const auto& point : d_points) {
         const float weight = std::exp((nearest - std::norm(z - point)) / scale);
-        const std::complex<float> beside = point - decided;
+        const std::complex<float> difference = point - decided;
         total += weight;
-        mean += weight * beside;
-        square += weight * std::norm(beside);
-        const float along = (std::conj(z) * beside).imag();
+        mean += weight * difference;
+        square += weight * std::norm(difference);
+        const float along = (std::conj(z) * difference).imag();
         across += weight * along;
         across_square += weight * along * along;
     }
