@@ -195,7 +195,8 @@ public:
     void set_learning_rate(std::optional<float> rate);
     void set_sigma(std::optional<float> sigma);
     void set_epsilon(std::optional<float> epsilon);
-    //! \throws std::invalid_argument if not both or neither of it and the initial loss need known labels
+    //! \throws std::invalid_argument if not both or neither of it and the
+    //! initial loss need known labels
     void set_loss(loss_kind loss);
 
     /*! The learner's status after the latest step. The estimated error rate is

@@ -265,7 +265,7 @@ void blind_start::look_again()
 }
 
 // Mean square error of the linear equalizer over some symbols.
-double blind_start::left(std::size_t first, std::size_t symbols) const
+double blind_start::error_of(std::size_t first, std::size_t symbols) const
 {
     const feature_view all = view();
     const auto points = d_model.symbols.unit_points();
@@ -287,9 +287,9 @@ double blind_start::left(std::size_t first, std::size_t symbols) const
 std::size_t blind_start::unsettled() const
 {
     const std::size_t eighth = d_count / 8;
-    const double settled = left(d_count / 2, d_count - d_count / 2);
+    const double settled = error_of(d_count / 2, d_count - d_count / 2);
     std::size_t first = 0;
-    while (first < d_count / 2 && left(first, eighth) > much_more * settled)
+    while (first < d_count / 2 && error_of(first, eighth) > much_more * settled)
         first += eighth;
     return first;
 }
@@ -386,7 +386,8 @@ bool blind_start::stands(bool is_tracked) const
 }
 
 // Mean square residual of labels, per float, in stretches of the last quarter of the symbols.
-std::vector<double> blind_start::left_by(const std::vector<std::uint8_t>& labels) const
+std::vector<double>
+blind_start::residuals_of(const std::vector<std::uint8_t>& labels) const
 {
     const feature_view all = view();
     carrier_track carrier;
@@ -412,11 +413,12 @@ std::vector<double> blind_start::left_by(const std::vector<std::uint8_t>& labels
                                        samples.data(),
                                        labels.data(),
                                        learnt);
-    std::vector<double> left;
+    std::vector<double> residuals;
     for (std::size_t at = learnt; at + together + waveform.reach() <= d_count;
          at += together)
-        left.push_back(waveform.residual(&labels[at], &samples[at * stride], together));
-    return left;
+        residuals.push_back(
+            waveform.residual(&labels[at], &samples[at * stride], together));
+    return residuals;
 }
 
 // Throws eye_closed unless the labels explain the
@@ -425,7 +427,7 @@ void blind_start::check_better(const std::vector<std::uint8_t>& labels)
 {
     if (d_in_use.empty())
         return;
-    const auto before = left_by(d_in_use), now = left_by(labels);
+    const auto before = residuals_of(d_in_use), now = residuals_of(labels);
     const std::size_t n = std::min(before.size(), now.size());
     double won = 0, of_before = 0, of_now = 0;
     for (std::size_t i = 0; i < n; ++i) {

@@ -122,7 +122,7 @@ private:
     void check_labels(const std::vector<std::uint8_t>& labels) const;
     bool stands(bool is_tracked = false) const;
     std::vector<float> own_samples() const;
-    std::vector<double> left_by(const std::vector<std::uint8_t>& labels) const;
+    std::vector<double> residuals_of(const std::vector<std::uint8_t>& labels) const;
     void check_better(const std::vector<std::uint8_t>& labels);
     std::string train(const std::function<bool()>& goes_on);
     std::vector<std::uint8_t> decided() const;
@@ -135,7 +135,7 @@ private:
     void follow();
     void find(const feature_view& part);
     void look_again();
-    double left(std::size_t first, std::size_t symbols) const;
+    double error_of(std::size_t first, std::size_t symbols) const;
     std::size_t unsettled() const;
     void forget_before(std::size_t first);
     void start_from_latest(const char* why);

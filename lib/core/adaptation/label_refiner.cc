@@ -255,11 +255,11 @@ std::size_t label_refiner::refine(waveform_judge& judge, std::uint8_t* labels)
     d_found.power_along = find_power_along(labels);
     // The symbols whose error probabilities are known and whose residual is whitened.
     const std::size_t seen = d_first + std::max(margin, refinement::predicted_from);
-    const float* const left =
+    const float* const residual =
         &white[(seen - d_first) * d_descent.responses().waveform().stride()];
     d_scatter.interrupt();
-    d_scatter.add(left, d_batch - 2 * seen);
-    d_drift.add(left, d_batch - 2 * seen);
+    d_scatter.add(residual, d_batch - 2 * seen);
+    d_drift.add(residual, d_batch - 2 * seen);
     d_found.energies = d_descent.alternatives().energies();
     d_found.trials = d_descent.alternatives().trials();
     d_found.known = std::isfinite(d_found.power) && std::isfinite(d_found.power_along);

@@ -55,7 +55,7 @@ void pattern_bias::reset()
     d_part = 0;
 }
 
-void pattern_bias::add(const std::uint8_t* label, const float* left)
+void pattern_bias::add(const std::uint8_t* label, const float* residual)
 {
     const std::uint8_t* each = label - d_context / 2; // the earliest of the pattern
     std::size_t pattern = 0;
@@ -63,8 +63,8 @@ void pattern_bias::add(const std::uint8_t* label, const float* left)
         pattern = pattern * d_classes + each[k];
     ++d_counts[pattern];
     for (std::size_t d = 0; d < d_dimensions; ++d) {
-        d_sums[pattern * d_dimensions + d] += left[d];
-        d_squares[pattern * d_dimensions + d] += left[d] * left[d];
+        d_sums[pattern * d_dimensions + d] += residual[d];
+        d_squares[pattern * d_dimensions + d] += residual[d] * residual[d];
     }
     if (++d_symbols == round)
         end_round();

@@ -33,7 +33,7 @@ public:
     /*! Adds a symbol.
      * \param label of the symbol, with two more before it and two after it
      * \param left its residual, in each dimension */
-    void add(const std::uint8_t* label, const float* left);
+    void add(const std::uint8_t* label, const float* residual);
     bool known() const { return d_known; } //!< whether a round is over
     /*! The correlated part of the mean square, 0 to 1: of the latest round, or
      * of the present one if that is larger by four standard deviations. Takes

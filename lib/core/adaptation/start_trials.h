@@ -23,10 +23,10 @@ namespace gr::adann::core {
  * given model or checkpoint is replaced only while its front filter is lost; a trial ends once the
  * filter follows again.
  *
- * A trial begins after a pause of blind_start::first_look symbols. After each
- * trial that finds nothing better the pause doubles, up to 2^20 symbols. So a
- * receiver that began long before the transmitter finds it after the same time
- * again at most, and on a noisy signal trials cost little. */
+ * The first trial begins after blind_start::first_look symbols. The pause after a trial that finds
+ * nothing better is as long at first, and doubles with each, up to 2^20 symbols. So a receiver that
+ * began long before the transmitter finds it after the same time again at most, and on a noisy
+ * signal trials cost little. */
 class start_trials
 {
 public:

@@ -85,11 +85,12 @@ bool waveform_judge::look(const feature_view& batch, const std::uint8_t* labels)
     const auto count = static_cast<double>((last - first) * stride);
     const double before = noise();
     d_waveform.now().expect(labels + d_reach, d_batch - 2 * d_reach, d_expected.data());
-    const auto left = [&] {
+    const auto residual_power = [&] {
         subtract(first, last, d_rest.data());
         return power(last - first);
     };
-    const bool changed = settled() && left() > much_more * count * before * before;
+    const bool changed =
+        settled() && residual_power() > much_more * count * before * before;
     if (changed)
         reset();
     d_symbols += d_batch;
@@ -100,7 +101,7 @@ bool waveform_judge::look(const feature_view& batch, const std::uint8_t* labels)
     d_moments_before = d_moments;
     gather();
     solve_filter();
-    d_sums[0] += left();
+    d_sums[0] += residual_power();
     d_sums[1] += count;
     if (!std::isfinite(d_sums[0])) // later sums would not be finite either
         reset();

@@ -72,7 +72,7 @@ expected_waveform fit_affine(const constellation& symbols,
         for (std::size_t k = 0; k < n; ++k)
             rows.push_back(1 + (sums.unknowns() - 1 - n) / 2 + k);
         auto solution = sums.solve_for(rows);
-        errors.push_back(solution.left /
+        errors.push_back(solution.residual /
                          static_cast<double>(sums.observations() - rows.size()));
         found.push_back(std::move(solution.values));
         least = std::min(least, errors.back());
@@ -205,13 +205,13 @@ std::vector<float> noise_correlation(const expected_waveform& fitted, const reco
     const std::size_t first = given.used.front();
     const std::size_t symbols = given.used.back() + 1 - first;
     // Symbols that are not used are zero, and not counted.
-    std::vector<float> left(symbols * stride), samples(left), counts(symbols);
+    std::vector<float> residuals(symbols * stride), samples(residuals), counts(symbols);
     const auto rest = what_is_left(fitted, given);
     for (std::size_t u = 0; u < given.used.size(); ++u) {
         const std::size_t symbol = given.used[u];
         std::copy_n(
             given.samples + symbol * stride, stride, &samples[(symbol - first) * stride]);
-        std::copy_n(&rest[u * stride], stride, &left[(symbol - first) * stride]);
+        std::copy_n(&rest[u * stride], stride, &residuals[(symbol - first) * stride]);
         counts[symbol - first] = 1;
     }
     const std::size_t n = symbols * fitted.sps();
@@ -223,7 +223,7 @@ std::vector<float> noise_correlation(const expected_waveform& fitted, const reco
         const std::size_t sooner = k < reach ? reach - k : 0;
         for (std::size_t i = sooner; i + later < n; ++i) {
             const std::size_t j = i + later - sooner;
-            const float *v = &left[i * planes], *x = &samples[j * planes];
+            const float *v = &residuals[i * planes], *x = &samples[j * planes];
             re += double(x[0]) * v[0];
             if (planes == 2) {
                 re += double(x[1]) * v[1];

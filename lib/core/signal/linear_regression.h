@@ -27,7 +27,7 @@ public:
 
     struct solution {
         std::vector<double> values; // (requested unknowns, outputs)
-        double left;                // Σ of squared residuals of the observations
+        double residual;            // Σ of squared residuals of the observations
     };
     /*! Least squares of some of the unknowns, with the others zero. One additional observation
      * of zero keeps unknowns small that were not observed.

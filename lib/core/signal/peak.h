@@ -10,7 +10,8 @@
 
 namespace gr::adann::core {
 
-//! Distance, in bins, from the largest bin to the top of the parabola through it and its neighbours.
+//! Distance, in bins, from the largest bin to the top of the parabola through
+//! it and its neighbours.
 inline double offset_of_peak(double before, double peak, double after)
 {
     const double bend = 2 * peak - before - after;

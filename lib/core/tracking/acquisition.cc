@@ -60,13 +60,13 @@ float acquisition::find(const normal_equations& sums,
     d_phase = static_cast<float>(std::arg(turn));
     d_growth = static_cast<float>(growth);
 
-    double left = -d_explained[0];
+    double residual = -d_explained[0];
     for (std::size_t i = 0; i < n; ++i)
-        left += std::norm(number(wanted.re[i], d_complex ? wanted.im[i] : 0.0f));
+        residual += std::norm(number(wanted.re[i], d_complex ? wanted.im[i] : 0.0f));
     if (n <= d_unknowns)
         return std::numeric_limits<float>::infinity();
     const double free = 1 - static_cast<double>(d_unknowns) / static_cast<double>(n);
-    return static_cast<float>(left / static_cast<double>(n) / (free * free));
+    return static_cast<float>(residual / static_cast<double>(n) / (free * free));
 }
 
 // Taps for `count` frequencies around `growth`, with a spacing of `apart`.

@@ -67,8 +67,8 @@ void ambiguity::take(std::uint8_t known,
             d_found = each.by;
         }
     }
-    const float left = std::min(std::norm(seen(0) - point), 2 + v);
-    d_variance = std::max(d_variance + (left - d_variance) / memory, d_trained);
+    const float square = std::min(std::norm(seen(0) - point), 2 + v);
+    d_variance = std::max(d_variance + (square - d_variance) / memory, d_trained);
 }
 
 void ambiguity::state(archive& members)

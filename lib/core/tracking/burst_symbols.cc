@@ -94,15 +94,15 @@ void burst_symbols::take(stretch over, double least_noise)
 {
     double slope = 0;
     for (int round = 0; round < 2; ++round) { // posteriors and noise depend on each other
-        double left = 0, scatter = 0, unknown = 0, usable = 0;
+        double squares = 0, scatter = 0, unknown = 0, usable = 0;
         for (std::size_t i = over.first; i < over.end; ++i) {
             double around = 0;
             const number mean = find_posteriors(i, around);
             if (is_label_known(i)) {
-                left += d_usable[i] * std::norm(d_estimates[i] - known_point(i));
+                squares += d_usable[i] * std::norm(d_estimates[i] - known_point(i));
             } else {
                 d_targets[i] = mean;
-                left += d_usable[i] * around;
+                squares += d_usable[i] * around;
                 scatter += d_usable[i] * (around - std::norm(d_estimates[i] - mean));
                 unknown += d_usable[i];
             }
@@ -110,7 +110,7 @@ void burst_symbols::take(stretch over, double least_noise)
         }
         slope =
             unknown > 0 ? std::clamp(scatter / unknown / d_noise, 0.0, most_slope) : 0;
-        d_noise = std::max(usable > 0 ? left / usable : 0, least_noise);
+        d_noise = std::max(usable > 0 ? squares / usable : 0, least_noise);
     }
     for (std::size_t i = over.first; i < over.end; ++i)
         if (!is_label_known(i)) {

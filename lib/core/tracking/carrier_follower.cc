@@ -117,9 +117,9 @@ void carrier_follower::search(sample_history& history,
     if (!known)
         return;
     history.replace(symbol, d_search->labels(selected, symbol));
-    const float left = d_search->search().left(selected) / static_cast<float>(n);
-    d_left_latest += (left - d_left_latest) * step / latest_symbols;
-    d_left += (left - d_left) * step / residual_symbols;
+    const float latest = d_search->search().residual(selected) / static_cast<float>(n);
+    d_latest_residual += (latest - d_latest_residual) * step / latest_symbols;
+    d_residual += (latest - d_residual) * step / residual_symbols;
 }
 
 // The search starts from the loop's phase and frequency at the latest measured step.
@@ -131,7 +131,7 @@ void carrier_follower::begin_search(const sample_history& history,
     d_search->search().begin(
         { wrapped(static_cast<float>(d_loop.phase_at(middle))),
           static_cast<float>(whole_turn * step) * d_loop.frequency() });
-    d_left = d_left_latest = residual;
+    d_residual = d_latest_residual = residual;
 }
 
 void carrier_follower::add_ambiguity(sample_history& history, std::size_t turned)
@@ -150,9 +150,9 @@ void carrier_follower::measure(sample_history& history,
                                std::size_t taken,
                                bool hard)
 {
-    for (std::size_t left = taken; left > 0; left -= step) {
-        const std::size_t symbol = history.latest(left), first = history.owned(symbol);
-        if (left > block_symbols || !history.knows(left) || !history.is_usable(first)) {
+    for (std::size_t back = taken; back > 0; back -= step) {
+        const std::size_t symbol = history.latest(back), first = history.owned(symbol);
+        if (back > block_symbols || !history.knows(back) || !history.is_usable(first)) {
             d_loop.skip(first);
             continue;
         }
@@ -179,8 +179,8 @@ void carrier_follower::measure(sample_history& history,
 
 void carrier_follower::skip(const sample_history& history, std::size_t taken)
 {
-    for (std::size_t left = taken; left > 0; left -= step)
-        d_loop.skip(history.owned(history.latest(left)));
+    for (std::size_t back = taken; back > 0; back -= step)
+        d_loop.skip(history.owned(history.latest(back)));
 }
 
 void carrier_follower::rotate_again(const sample_history& history,
@@ -369,9 +369,9 @@ void carrier_follower::turn_settled(const sample_history& history,
         return;
     const double per_sample =
         whole_turn * d_settled_frequency / static_cast<double>(d_window.sps());
-    const double behind =
+    const double since =
         static_cast<double>(first) - static_cast<double>(history.sample(history.next()));
-    const double start = settled_phase() + per_sample * behind;
+    const double start = settled_phase() + per_sample * since;
     for (std::size_t i = 0; i < n; ++i)
         rotate(samples.re[i],
                samples.im[i],
@@ -408,8 +408,8 @@ void carrier_follower::state(archive& members, const sample_history& history)
     members("predicted", d_predicted, std::size_t{ 0 }, std::size_t{ 8 });
     members("slips", d_slips);
     members("searching", d_searching);
-    members("left", d_left);
-    members("left_latest", d_left_latest);
+    members("left", d_residual);
+    members("left_latest", d_latest_residual);
     if (d_search)
         d_search->state(
             members, history.first_symbol(), history.kept_symbols(), history.classes());

@@ -82,8 +82,8 @@ public:
     void stop_searching() { d_searching = false; }
     //! While searching: mean square residual of a sample
     //! at its best phase, over 4 blocks; over one.
-    float residual() const { return d_left; }
-    float latest_residual() const { return d_left_latest; }
+    float residual() const { return d_residual; }
+    float latest_residual() const { return d_latest_residual; }
     //! Measures the phases of the steps in the latest `taken` symbols whose neighbours are decided.
     void measure(sample_history& history,
                  learning_target& target,
@@ -198,7 +198,7 @@ private:
     std::optional<phase_decisions> d_search; // none where decisions tolerate any phase
     std::vector<phase_search::correlation> d_correlations; // at each of its angles
     bool d_searching = false;
-    float d_left = 0, d_left_latest = 0; // residual(), latest_residual()
+    float d_residual = 0, d_latest_residual = 0; // residual(), latest_residual()
 
     // Of rotate_again(): the windows of a step and of twice the reach before it, and their labels.
     aligned_floats d_turned;

@@ -99,13 +99,13 @@ void interfering_tone::subtract(planes& samples, std::size_t first, std::size_t 
     for (std::size_t i = first; i < first + n; ++i, d_turn *= step) {
         const number tone = d_amplitude * d_turn;
         const double re = samples.re[i], im = d_is_complex ? samples.im[i] : 0;
-        const number left(re - tone.real(), d_is_complex ? im - tone.imag() : 0);
-        samples.re[i] = static_cast<float>(left.real());
+        const number corrected(re - tone.real(), d_is_complex ? im - tone.imag() : 0);
+        samples.re[i] = static_cast<float>(corrected.real());
         if (d_is_complex)
-            samples.im[i] = static_cast<float>(left.imag());
+            samples.im[i] = static_cast<float>(corrected.imag());
         d_before += re * re + im * im;
-        d_after += std::norm(left);
-        d_sum += left * std::conj(d_turn);
+        d_after += std::norm(corrected);
+        d_sum += corrected * std::conj(d_turn);
     }
 }
 

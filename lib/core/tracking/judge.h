@@ -60,14 +60,14 @@ public:
 
     /*! Residual energy of the first sequence in the latest comparison without
      * verdict::displaced; channel() is its filter. */
-    float residual() const { return d_left[0][symbols]; }
+    float residual() const { return d_residual[0][symbols]; }
     //! The same relative to the energy of the samples.
-    float relative_residual() const { return d_left[0][symbols] / d_power; }
+    float relative_residual() const { return d_residual[0][symbols] / d_power; }
     //! Residual energy of other labels; channel() is their filter then.
     float residual(const signal_planes& samples, const std::uint8_t* labels)
     {
-        fit(samples, labels, d_left[0]);
-        return d_left[0][symbols];
+        fit(samples, labels, d_residual[0]);
+        return d_residual[0][symbols];
     }
     const float* channel() const { return d_channel.data(); } //!< of normal_equations
     const normal_equations& shape() const { return d_sums; }  //!< of the channel
@@ -101,7 +101,8 @@ private:
     float d_enough; // see least_squares::approach()
     aligned_floats d_channel, d_gradient;
     planes d_wave, d_passed;
-    std::vector<float> d_left[2];  // residual energy of each sequence, up to each symbol
+    std::vector<float>
+        d_residual[2];             // residual energy of each sequence, up to each symbol
     float d_power = 0;             // energy of the samples of the latest fit
     float d_lost = 0, d_bouts = 0; // bouts lost less those won; all bouts
 };

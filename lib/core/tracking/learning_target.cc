@@ -129,15 +129,15 @@ learning_target::block learning_target::aim_block(const sample_history& history,
     if (hard || slope > 1)
         return { expected, {} };
     const float* const samples = history.filtered(history.owned(symbol));
-    const auto left = [&] { // mean square of a sample
+    const auto mean_square = [&] { // mean square of a sample
         float sum = 0;
         for (std::size_t i = 0; i < history.sample(n) * history.floats_per_sample(); ++i)
             sum += (samples[i] - expected[i]) * (samples[i] - expected[i]);
         return sum / static_cast<float>(history.sample(n));
     };
     tap_bank::measured found{};
-    found.left = left();
-    measure_noise(found.left + d_power * d_soft.hidden_noise(decisions, n));
+    found.residual = mean_square();
+    measure_noise(found.residual + d_power * d_soft.hidden_noise(decisions, n));
     if (!(part > 0))
         return { expected, {} };
     d_slope += (slope - d_slope) / blocks_averaged;
@@ -151,7 +151,7 @@ learning_target::block learning_target::aim_block(const sample_history& history,
     if (d_slope == 0)
         return { expected, {} };
     d_soft.aim(decisions, n, d_slope, expected);
-    found.scatter = left();
+    found.scatter = mean_square();
     return { expected, found };
 }
 

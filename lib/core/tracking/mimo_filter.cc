@@ -228,18 +228,18 @@ void mimo_filter::measure_phases()
         search(each);
     for (auto& each : d_outputs) {
         select_phase(each);
-        std::complex<double> own = 0, left = 0; // carrier::measure() skips zero
+        std::complex<double> own = 0, correlation = 0; // carrier::measure() skips zero
         if (each.steps_with_signal > 0) {
             const float* const samples = &each.filtered[2 * first];
             d_waveform.expect(&each.labels[symbol], step, d_expected.data());
             own = each.turn.compare(d_expected.data(), samples, first);
-            left = remaining(d_expected.data(), samples, sample(step));
+            correlation = remaining(d_expected.data(), samples, sample(step));
             each.residual_sum += power_of(samples, sample(step)) +
                                  power_of(d_expected.data(), sample(step)) -
-                                 2 * std::abs(left);
+                                 2 * std::abs(correlation);
             each.measured += sample(step);
         }
-        each.left = { each.left[1], each.left[2], left };
+        each.correlations = { each.correlations[1], each.correlations[2], correlation };
         if (!d_one_carrier)
             each.turn.measure(own, first);
         if (each.found || !any_found)
@@ -253,13 +253,14 @@ void mimo_filter::measure_phases()
 // Puts out the step before the latest measured one: its error is averaged over its neighbours, too.
 void mimo_filter::put_out(const output& each, float* to) const
 {
-    std::complex<double> left = 0;
+    std::complex<double> correlation = 0;
     for (const auto& other : d_outputs)
         if (&other == &each || (d_one_carrier && other.found))
-            for (const auto& sum : other.left)
-                left += sum;
-    const bool known = std::isfinite(std::abs(left)) && std::abs(left) > 0;
-    const std::complex<float> back(known ? std::conj(left) / std::abs(left) : 1.0);
+            for (const auto& sum : other.correlations)
+                correlation += sum;
+    const bool known = std::isfinite(std::abs(correlation)) && std::abs(correlation) > 0;
+    const std::complex<float> back(known ? std::conj(correlation) / std::abs(correlation)
+                                         : 1.0);
     const float* const from = &each.filtered[2 * sample(latest(2 * step))];
     rotate(from, back, sample(step), to);
 }
@@ -347,7 +348,7 @@ void mimo_filter::begin(output& each,
             { wrapped(static_cast<float>(each.turn.phase_at(middle))),
               static_cast<float>(2 * M_PI * step) * each.turn.frequency() });
     }
-    each.left = {};
+    each.correlations = {};
     each.known = ready() + d_half_window + 1;
     each.residual_sum = 0;
     each.measured = 0;
@@ -410,16 +411,16 @@ void mimo_filter::start(const float* const* samples,
 void mimo_filter::watch()
 {
     for (auto& each : d_outputs) {
-        const double left = mean_residual(each);
-        const bool unusual = each.usual > 0 && left > much_more * each.usual;
-        const bool is_lost = left > (unusual ? d_doubtful : d_lost);
+        const double residual = mean_residual(each);
+        const bool unusual = each.usual > 0 && residual > much_more * each.usual;
+        const bool is_lost = residual > (unusual ? d_doubtful : d_lost);
         const bool is_off = has_unusual_power(each);
         if ((is_lost || is_off) && begin_at_level(each))
             continue;
         if (is_lost || (each.starts > 0 && each.steps_with_signal == 0))
             each.found = false;
         else if (!unusual)
-            each.usual += (each.usual > 0 ? usually : 1) * (left - each.usual);
+            each.usual += (each.usual > 0 ? usually : 1) * (residual - each.usual);
         if (each.found && !unusual && !is_off)
             std::copy_n(each.bank.taps(), each.settled.size(), each.settled.begin());
     }
@@ -581,10 +582,10 @@ bool mimo_filter::begin_at_level(output& each)
     double before = 0;
     for (std::size_t s = 0; s < steps; ++s) {
         const std::size_t at = own - from + s * n;
-        const auto left = remaining(&expected[2 * s * n], &samples[2 * at], n);
-        before += std::abs(left);
+        const auto correlation = remaining(&expected[2 * s * n], &samples[2 * at], n);
+        before += std::abs(correlation);
         const std::size_t begin = s == 0 ? 0 : at, end = s + 1 == steps ? count : at + n;
-        const std::complex<float> by(std::polar(scale, -std::arg(left)));
+        const std::complex<float> by(std::polar(scale, -std::arg(correlation)));
         rotate(&samples[2 * begin], by, end - begin, &samples[2 * begin]);
     }
     const float* const owned = &samples[2 * (own - from)];
@@ -600,8 +601,8 @@ bool mimo_filter::begin_at_level(output& each)
         labels.data());
     d_waveform.expect(&labels[reach], compared, expected.data());
     const double common = remaining(expected.data(), owned, steps * n).real();
-    const double left = share(common);
-    if (!(clearly_less(left, others) && left < d_lost))
+    const double residual = share(common);
+    if (!(clearly_less(residual, others) && residual < d_lost))
         return false;
     for (float& tap : each.settled)
         tap *= static_cast<float>(scale * common / power);

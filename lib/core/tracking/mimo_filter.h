@@ -134,8 +134,9 @@ private:
         std::vector<std::uint8_t> labels; // at the selected angle
         std::size_t known =
             0; // labels from this symbol on are decisions by the present taps
-        std::array<std::complex<double>, 3> left{}; // remaining() of the latest steps
-        std::size_t steps_with_signal = 0;          // steps in a row that were not silent
+        std::array<std::complex<double>, 3>
+            correlations{};                // remaining() of the latest steps
+        std::size_t steps_with_signal = 0; // steps in a row that were not silent
         double residual_sum = 0;  // since the latest watch(): see mean_residual()
         std::size_t measured = 0; // samples in that sum
         double usual = 0;         // average of mean_residual(); 0: none yet

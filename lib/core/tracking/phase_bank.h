@@ -67,7 +67,7 @@ public:
     void reset();
     //! Adds a slip, in radians, to the phase of each loop but the one of zero phase.
     void turn(float slipped);
-    //! Starts all loops from this line, at the latest measured step.
+    //! Starts all loops but that of zero phase from this line, at the latest measured step.
     void set(const phase_line& line);
 
     //! Of the loop in use: the phase in the middle of the latest step, and its growth.

@@ -83,7 +83,7 @@ public:
     std::size_t select(const std::vector<correlation>& all, std::size_t symbols);
 
     //! Energy of the latest step's residual at its best phase.
-    float left(std::size_t angle) const
+    float residual(std::size_t angle) const
     {
         const correlation& latest = d_correlations[angle].back();
         return static_cast<float>(latest.power - 2 * std::abs(latest.sum));

@@ -174,9 +174,9 @@ void tap_bank::learn(const normal_equations& block,
     if (!known)
         d_measured = -1;
     else // before choose(): these are the taps that were in use
-        d_measured =
-            (d_measured < 0 ? known->left
-                            : score_keep * d_measured + (1 - score_keep) * known->left);
+        d_measured = (d_measured < 0
+                          ? known->residual
+                          : score_keep * d_measured + (1 - score_keep) * known->residual);
     d_blocks += blocks;
     ++d_scores;
     for (auto& memory : d_memories)
@@ -224,9 +224,9 @@ void tap_bank::score(const normal_equations& block, const measured* known)
     float* products[4];
     std::size_t n = 0;
     const auto rate = [&](candidate& each, float along_gradient) {
-        const float left =
+        const float energy =
             block.energy() - dot(each.taps, block.correlation()) - along_gradient;
-        each.latest = left / block.count();
+        each.latest = energy / block.count();
     };
     const auto score_them = [&] {
         block.product(taps, n, products);
@@ -257,7 +257,7 @@ void tap_bank::score(const normal_equations& block, const measured* known)
                 dot(each.taps, d_candidates[each.farther].of_block.data());
             rate(each, nearer + slope(each) * (nearer - farther));
         }
-    const float offset = known ? known->left - d_candidates[d_used].latest : 0;
+    const float offset = known ? known->residual - d_candidates[d_used].latest : 0;
     for (auto& each : d_candidates)
         if (!rests(each)) {
             each.latest += offset;

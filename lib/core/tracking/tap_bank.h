@@ -71,8 +71,8 @@ public:
 
     //! Mean squares of a block whose target is not the decided waveform.
     struct measured {
-        float left;    //!< residual of the filtered samples from the decided waveform
-        float scatter; //!< of the target around the filtered samples
+        float residual; //!< residual of the filtered samples from the decided waveform
+        float scatter;  //!< of the target around the filtered samples
     };
     /*! Learns from the sums of the latest of so many blocks.
      * \param known null: both are the residual of the sums */
