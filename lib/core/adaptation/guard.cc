@@ -55,7 +55,7 @@ guard::guard(const model& initial, bool scrambled, std::uint64_t seed, std::size
                       { initial.net,
                         initial.adapted_temperature,
                         error_estimate(initial.symbols, scrambled) } } },
-      d_looks(seed),
+      d_tiles(seed),
       d_decisions{ std::vector<std::uint8_t>(batch),
                    std::vector<std::uint8_t>(batch),
                    std::vector<std::uint8_t>(batch) },
@@ -91,7 +91,7 @@ void guard::restart_estimates()
 }
 
 // Adds the calibrated posteriors of a view to the candidate's estimate.
-void guard::look(watched_network& each, const feature_view& view)
+void guard::add_posteriors(watched_network& each, const feature_view& view)
 {
     d_scaled.parameters() = each.net.parameters();
     const auto& last = d_scaled.layers().back();
@@ -168,7 +168,7 @@ bool guard::judge(const feature_view& batch, const network& average, std::size_t
     const bool seen = d_judge && batch.count == d_decisions[0].size();
     d_is_refined = d_changed = false;
     const bool start_over = seen && judge_waveform(batch, apart);
-    d_looks.pass(batch.count, [&](std::size_t first, std::size_t count) {
+    d_tiles.pass(batch.count, [&](std::size_t first, std::size_t count) {
         if (!start_over) // the adaptive network will be replaced
             estimate_errors(batch.from(first, count));
     });
@@ -259,7 +259,7 @@ void guard::estimate_errors(const feature_view& part)
     for (const candidate which : { offline, adaptive, last_good }) {
         if (which == last_good && !d_judge) // it is the offline network then
             continue;
-        look(d_candidates[which], part);
+        add_posteriors(d_candidates[which], part);
         changed = changed || d_candidates[which].estimate.changed();
     }
     // All restart, as estimates are comparable on the same symbols only.
@@ -295,7 +295,7 @@ void guard::reset()
     d_candidates[last_good].net = d_initial.net;
     d_in_use = offline;
     d_random = d_scrambled;
-    d_looks.reset();
+    d_tiles.reset();
     d_turn = false;
 }
 
@@ -315,7 +315,7 @@ void guard::state(archive& members)
     if (in_use > last_good)
         members.refuse("in_use", "is " + std::to_string(in_use) + ", allowed: 0 to 2");
     d_in_use = static_cast<candidate>(in_use);
-    members("looks", d_looks);
+    members("looks", d_tiles);
     if (!d_judge)
         return;
     members("judge", *d_judge);

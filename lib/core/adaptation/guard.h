@@ -8,7 +8,7 @@
 
 #include "core/adaptation/error_estimate.h"
 #include "core/adaptation/label_refiner.h"
-#include "core/adaptation/random_looks.h"
+#include "core/adaptation/random_tiles.h"
 #include "core/adaptation/waveform_judge.h"
 #include "core/network/decider.h"
 #include "core/network/model.h"
@@ -38,7 +38,7 @@ namespace gr::adann::core {
  * networks, one of which has learnt from labels. There is no rollback then.
  *
  * Error rates are estimated on the same symbols for all candidates, before any of them is trained
- * on: a quarter of each batch, in tiles that random_looks draws. If one estimate detects a change
+ * on: a quarter of each batch, in tiles that random_tiles draws. If one estimate detects a change
  * of the signal, all restart.
  */
 class guard
@@ -136,7 +136,7 @@ private:
     bool same_noise(double rate, double symbols, double unexplained = 0) const;
     bool judge_waveform(const feature_view& batch, std::size_t apart);
     void estimate_errors(const feature_view& part);
-    void look(watched_network& each, const feature_view& view);
+    void add_posteriors(watched_network& each, const feature_view& view);
 
     const model d_initial;
     const bool d_scrambled;
@@ -144,7 +144,7 @@ private:
     std::array<watched_network, 3>
         d_candidates; // the adaptive network comes with judge()
     candidate d_in_use = offline;
-    random_looks d_looks;
+    random_tiles d_tiles;
     // Tests of a candidate's decisions against those in use, by the expected waveform.
     struct rivalry {
         sequential_test better, worse;

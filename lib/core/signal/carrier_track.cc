@@ -40,8 +40,8 @@ find_line(const std::vector<number>& rows, std::size_t inputs, std::size_t of_st
     const std::size_t steps = rows.size() / inputs;
     const std::size_t count = (steps + of_stretch - 1) / of_stretch;
     const double step = 0.5 / static_cast<double>(std::min(steps, of_stretch));
-    const auto looks = static_cast<std::size_t>(std::lround(1 / step));
-    std::vector<double> power(looks);
+    const auto bins = static_cast<std::size_t>(std::lround(1 / step));
+    std::vector<double> power(bins);
     std::vector<number> sums(inputs);
     double terms = 0; // number of exponential variables of mean 1 that noise would sum up
     for (std::size_t s = 0; s < count; ++s) {
@@ -54,9 +54,9 @@ find_line(const std::vector<number>& rows, std::size_t inputs, std::size_t of_st
             continue;
         const auto weight = static_cast<double>(inputs) / energy;
         terms += static_cast<double>(inputs);
-        for (std::size_t look = 0; look < looks; ++look) {
+        for (std::size_t bin = 0; bin < bins; ++bin) {
             const number turn =
-                std::polar(1.0, -whole_turn * step * static_cast<double>(look));
+                std::polar(1.0, -whole_turn * step * static_cast<double>(bin));
             std::fill(sums.begin(), sums.end(), 0);
             number now = 1;
             for (std::size_t i = first; i < end; ++i, now *= turn)
@@ -66,7 +66,7 @@ find_line(const std::vector<number>& rows, std::size_t inputs, std::size_t of_st
                                       x.real() * now.imag() + x.imag() * now.real());
                 }
             for (const auto& sum : sums)
-                power[look] += weight * std::norm(sum);
+                power[bin] += weight * std::norm(sum);
         }
     }
     if (!(terms > 0))
@@ -76,10 +76,9 @@ find_line(const std::vector<number>& rows, std::size_t inputs, std::size_t of_st
     // Chernoff's bound of a sum of so many exponential variables.
     const double ratio = power[top] / terms;
     if (!(ratio > 1 && terms * (ratio - 1 - std::log(ratio)) >
-                           std::log(static_cast<double>(looks) / chance)))
+                           std::log(static_cast<double>(bins) / chance)))
         return {};
-    const double before = power[(top + looks - 1) % looks],
-                 after = power[(top + 1) % looks];
+    const double before = power[(top + bins - 1) % bins], after = power[(top + 1) % bins];
     const double at =
         static_cast<double>(top) + offset_of_peak(before, power[top], after);
     return std::remainder(at * step, 1.0);
