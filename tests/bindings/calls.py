@@ -78,6 +78,7 @@ RIGHT = {
     "expected_waveform.fit": (lambda: core.expected_waveform, dict(
         constellation=QPSK, samples=SAMPLES, labels=LABELS, most_reach=2)),
     "expected_waveform.expect": (lambda: WAVEFORM, dict(labels=LABELS)),
+    "expected_waveform.learn_probabilities": (lambda: core.expected_waveform(QPSK, 2, True, 1, 1), dict(labels=LABELS)),
     "expected_waveform.residual": (lambda: WAVEFORM, dict(samples=SAMPLES, labels=LABELS)),
     "expected_waveform.set": (lambda: core.expected_waveform(QPSK, 2, True, 1, 1), dict(
         affine=[0.1] * 28, table=[0.1] * 16, noise=0.1, noise_correlation=[],
@@ -113,6 +114,8 @@ RIGHT = {
     "network.weight": (lambda: core.network([4, 3, 2]), dict(layer=0)),
     "network.decide": (lambda: NETWORK, dict(features=FEATURES)),
     "network.initialize": (lambda: core.network([4, 3, 2]), dict(seed=1)),
+    "network.initialize_linear": (lambda: core.network([WIDTH, 8, SIZE]),
+                                  dict(seed=1, constellation=QPSK, features=FEATURES, labels=OWN)),
     "quantization": dict(bits=8, values=[8, 8], weights=[[8], [8]]),
     "quantized_network": dict(network=NETWORK, formats=FORMATS),
     **{f"quantized_network.{name}": (lambda: core.quantized_network(NETWORK, FORMATS), dict(layer=0))

@@ -48,6 +48,7 @@ def known_by(filter_, labels):
 LABELED = {
     "expected_waveform.expect": WAVEFORM.expect,
     "expected_waveform.fit": lambda labels: core.expected_waveform.fit(QPSK, SAMPLES[:len(labels)], labels, 2),
+    "expected_waveform.learn_probabilities": core.expected_waveform(QPSK, 2, True, 1, 1).learn_probabilities,
     "expected_waveform.residual": lambda labels: WAVEFORM.residual(SAMPLES[:len(labels)], labels),
     "learner.step": lambda labels: core.learner(model(), batch=640).step(FEATURES, labels),
     "learner.step, supervised": lambda labels: core.learner(model(), batch=640, loss="supervised").step(
@@ -57,6 +58,8 @@ LABELED = {
         features=FEATURES, noise=np.zeros((1, 640, WIDTH), np.float32), labels=labels, loss="supervised"),
     "mimo_filter.start": lambda labels: two_streams(np.stack([LABELS, np.r_[labels, LABELS[len(labels):]]])),
     "mlse.set_training": lambda labels: core.mlse(QPSK, SPS, 1, True).set_training(labels.tolist()),
+    "network.initialize_linear": lambda labels: core.network([WIDTH, 8, SIZE]).initialize_linear(
+        1, QPSK, FEATURES, labels),
     "refine_labels": lambda labels: core.refine_labels(model(), FEATURES, labels, 64),
     "tracked_network.decide": lambda labels: known_by(tracked(), labels),
     "tracked_network.train": lambda labels: tracked().train(labels[:100]),

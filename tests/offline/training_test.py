@@ -266,6 +266,48 @@ def test_fitted_settings_come_near_the_linear_equalizer_where_nothing_is_better(
     assert errors[0] < 1.45 * errors[1]
 
 
+def test_strong_interference_is_not_hidden_by_noise():
+    """Interference of four symbols, where a start from random weights with noise makes 3.6 times the errors of the
+    linear equalizer. Of 90,000 symbols that makes some 440; their difference has a standard deviation of some 20, and
+    is 9 % with these seeds."""
+    errors = np.zeros(2)
+    for seed in 5, 6, 7:
+        random = np.random.default_rng(seed)
+        labels = random.integers(0, 4, 40_000).astype(np.uint8)
+        sent = core.constellation("pam4").points[labels].real
+        samples = np.convolve(sent, [0.3, 1, 0.7, -0.4, 0.2])[1:-3] + 0.38 * random.standard_normal(sent.size)
+        trained = train(samples.astype(np.float32), labels, "pam4", 1, 6,
+                        TrainingSettings.fitted(10_000, core.constellation("pam4")))
+        errors += trained.test.symbol_errors, trained.conventional["linear equalizer"].symbol_errors
+    assert errors[1] > 300
+    assert errors[0] < 1.4 * errors[1]
+
+
+@pytest.mark.parametrize("name, is_complex", [("pam4", False), ("pam4", True), ("qpsk", True), ("oqpsk", True)])
+def test_a_network_starts_from_the_linear_equalizer(name, is_complex):
+    """Its decisions are those of numpy's least squares; those nearest to a threshold may differ by rounding."""
+    random = np.random.default_rng(7)
+    constellation = core.constellation(name)
+    labels = random.integers(0, constellation.size, 5000).astype(np.uint8)
+    features = random.standard_normal((5000, 12)).astype(np.float32)
+    sent = constellation.points[labels]
+    features[:, 4] += sent.real
+    features[:, 5] += sent.imag if constellation.is_complex else 0
+    network = core.network([12, 8, 4, constellation.size])
+    network.initialize_linear(1, constellation, features, labels)
+    decided = network.decide(features)[0]
+    if constellation.is_complex and not constellation.is_offset:
+        x = features.view(np.complex64)
+    else:
+        x = features
+    target = sent if constellation.is_complex else sent.real
+    soft = x @ np.linalg.lstsq(x.astype(np.complex128), target, rcond=None)[0]
+    nearest = abs(soft[:, None] - constellation.points).argmin(1)
+    assert np.mean(decided != nearest) < 2e-3
+    with pytest.raises(ValueError, match=r"sizes\[1\] is 1"):
+        core.network([12, 1, constellation.size]).initialize_linear(1, constellation, features, labels)
+
+
 def test_the_linear_equalizer_is_least_squares():
     """Against numpy's, in double precision, of a record with an offset."""
     samples, labels = channel("qpsk", 2, count=3000)

@@ -23,6 +23,8 @@ learner_settings checked(learner_settings settings, const model& fits)
 {
     learner_settings::visit(settings, setting_checks{});
     static_cast<training_settings&>(settings) = scaled_to(fits, settings);
+    if (fits.waveform && !fits.waveform->has_equal_probabilities())
+        settings.balance = 0; // which is of labels that are equally probable
     return settings;
 }
 
@@ -58,7 +60,7 @@ learner::learner(const model& initial, const learner_settings& settings)
                         settings.batch >= waveform_judge::least_batch(*initial.waveform);
     if (settings.guard && !supervised &&
         (judged || !std::isnan(initial.symbol_error_rate))) {
-        const bool scrambled = settings.balance > 0;
+        const bool scrambled = d_settings.balance > 0;
         d_signal.emplace(d_offline.symbols, scrambled);
         d_guard.emplace(d_offline, scrambled, settings.seed, judged ? settings.batch : 0);
         take_status();

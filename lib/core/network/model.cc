@@ -52,6 +52,7 @@ void model::set_waveform(const expected_waveform& learnt)
                 learnt.noise(),
                 learnt.noise_correlation(),
                 learnt.polynomial().coefficients());
+        own.set_probabilities(learnt.probabilities());
         if (own == learnt) {
             waveform = std::move(own);
             return;
@@ -188,6 +189,10 @@ void read_waveform(const tensor_file& file, model& loaded)
                          noise,
                          std::move(correlation),
                          std::move(polynomial));
+    const std::string name = "waveform.probabilities";
+    if (file.has(name))
+        loaded.waveform->set_probabilities(
+            read_matrix(file, name, loaded.symbols.size(), 1));
 }
 
 std::vector<int> read_exponents(const tensor_file& file, const std::string& name)
@@ -348,6 +353,11 @@ tensor_file tensors_of(const model& saved)
             { w.lags(), 1u + w.is_complex() },
             w.noise_correlation().data(),
             w.noise_correlation().size());
+        if (!w.has_equal_probabilities())
+            add("waveform.probabilities",
+                { w.classes(), 1 },
+                w.probabilities().data(),
+                w.probabilities().size());
         if (has_polynomial(saved)) {
             const auto& p = w.polynomial();
             file.metadata["waveform_memory"] = std::to_string(p.memory());

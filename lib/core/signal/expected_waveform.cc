@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <numeric>
 
 namespace gr::adann::core {
 
@@ -52,6 +54,7 @@ expected_waveform::expected_waveform(const constellation& symbols,
         if (d_dimensions == 2)
             d_points.push_back(point.imag());
     }
+    d_probabilities.assign(d_classes, 1 / static_cast<float>(d_classes));
     d_affine.resize(rows() * stride());
     d_table.resize(patterns() * stride());
     d_near = d_table;
@@ -239,13 +242,48 @@ void expected_waveform::expect(const std::uint8_t* labels,
     }
 }
 
+bool expected_waveform::has_equal_probabilities() const
+{
+    return std::adjacent_find(d_probabilities.begin(),
+                              d_probabilities.end(),
+                              std::not_equal_to<>()) == d_probabilities.end();
+}
+
+void expected_waveform::set_probabilities(std::vector<float> probabilities)
+{
+    constexpr double rounding = 1e-3;
+    if (probabilities.size() != d_classes)
+        refuse("label probabilities", probabilities.size(), std::to_string(d_classes));
+    double sum = 0;
+    for (const float each : probabilities) {
+        check_range("a label's probability", each, 0.0f, 1.0f);
+        sum += each;
+    }
+    check_range("sum of label probabilities", sum, 1 - rounding, 1 + rounding);
+    if (*std::max_element(probabilities.begin(), probabilities.end()) > 1 - rounding)
+        refuse("label probabilities", "of one label alone", "two labels or more");
+    d_probabilities = std::move(probabilities);
+}
+
 std::vector<float> expected_waveform::drawn() const
 {
     constexpr std::size_t symbols = 4096;
     std::vector<std::uint8_t> labels(symbols + 2 * reach());
     std::uint64_t random = 1;
-    for (auto& label : labels)
-        label = static_cast<std::uint8_t>((split_mix(random) >> 32) % d_classes);
+    if (has_equal_probabilities()) {
+        for (auto& label : labels)
+            label = static_cast<std::uint8_t>((split_mix(random) >> 32) % d_classes);
+    } else {
+        std::vector<double> up_to(d_classes); // and with a label
+        std::partial_sum(d_probabilities.begin(), d_probabilities.end(), up_to.begin());
+        for (auto& label : labels) {
+            const double at =
+                std::ldexp(static_cast<double>(split_mix(random) >> 11), -53) *
+                up_to.back();
+            label = static_cast<std::uint8_t>(
+                std::upper_bound(up_to.begin(), up_to.end() - 1, at) - up_to.begin());
+        }
+    }
     std::vector<float> samples(symbols * stride());
     expect(&labels[reach()], symbols, samples.data());
     return samples;
@@ -299,7 +337,8 @@ bool expected_waveform::operator==(const expected_waveform& other) const
            d_context == other.d_context && d_affine == other.d_affine &&
            d_polynomial.coefficients() == other.d_polynomial.coefficients() &&
            d_table == other.d_table && d_noise == other.d_noise &&
-           d_correlation == other.d_correlation;
+           d_correlation == other.d_correlation &&
+           d_probabilities == other.d_probabilities;
 }
 
 } // namespace gr::adann::core

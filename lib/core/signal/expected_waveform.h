@@ -76,7 +76,14 @@ public:
     std::size_t rows() const { return d_shape.rows; }
     //! The rms residual of each float, of symbols that it was not learnt from.
     float noise() const { return d_noise; }
-    //! The waveform of 4096 uniform labels, always the same ones: (4096, stride()).
+    /*! How often each label is sent, (M,), of sum 1. All equal unless they were set: of a signal with
+     * probabilistic shaping (Böcherer, Steiner and Schulte, IEEE Trans. Commun. 63, 2015) they are not. */
+    const std::vector<float>& probabilities() const { return d_probabilities; }
+    bool has_equal_probabilities() const;
+    /*! 	hrows std::invalid_argument unless they are M numbers from 0 on, whose sum is 1 but for rounding,
+     * and two are above 0 */
+    void set_probabilities(std::vector<float> probabilities);
+    //! The waveform of 4096 labels drawn with these probabilities, always the same ones: (4096, stride()).
     std::vector<float> drawn() const;
     //! Mean square of a sample, of drawn().
     float power() const;
@@ -146,6 +153,7 @@ private:
     std::vector<float> d_affine, d_table;
     memory_polynomial d_polynomial;
     float d_noise = 0;
+    std::vector<float> d_probabilities;
     std::vector<float> d_correlation;
     // What sum() adds up, in rows of stride() floats: for each pattern the affine part of
     // its labels and the offset, with the table unless that is added to a polynomial; and

@@ -14,21 +14,21 @@ constexpr double deviations = 5;
 constexpr double least_deviation = 1e-3;
 } // namespace
 
-label_power::label_power(const constellation& symbols)
+label_power::label_power(const constellation& symbols,
+                         const std::vector<float>& probabilities)
 {
-    const auto count = static_cast<double>(symbols.size());
     const auto& points = symbols.points();
     const auto centre =
         std::accumulate(points.begin(), points.end(), std::complex<float>()) /
-        static_cast<float>(count);
+        static_cast<float>(points.size());
     double mean = 0;
-    for (const auto& point : points) {
-        d_power.push_back(std::norm(point - centre));
-        mean += d_power.back() / count;
+    for (std::size_t k = 0; k < points.size(); ++k) {
+        d_power.push_back(std::norm(points[k] - centre));
+        mean += d_power[k] * probabilities[k];
     }
-    for (double& power : d_power) {
-        power = power / mean - 1;
-        d_variance += power * power / count;
+    for (std::size_t k = 0; k < points.size(); ++k) {
+        d_power[k] = d_power[k] / mean - 1;
+        d_variance += d_power[k] * d_power[k] * probabilities[k];
     }
     if (d_variance < least_deviation * least_deviation)
         d_variance = std::numeric_limits<double>::infinity();

@@ -14,7 +14,7 @@
 
 namespace gr::adann::core {
 
-/*! Compares the mean power of labels' points with the constellation's.
+/*! Compares the mean power of labels' points with that of random data.
  *
  * A signal that became fainter is decided as the constellation's inner points, and taps that learn
  * from such decisions keep it faint. The mean power of n labels of random data is Gaussian, with a
@@ -22,15 +22,16 @@ namespace gr::adann::core {
 class label_power
 {
 public:
-    explicit label_power(const constellation& symbols);
+    //! \param probabilities of the labels, (M,)
+    label_power(const constellation& symbols, const std::vector<float>& probabilities);
 
-    /*! Whether the mean power of n labels deviates from the constellation's by more than five
+    /*! Whether the mean power of n labels deviates from that of random data by more than five
      * standard deviations: random data does so in one of two million sets. Never where all
      * points have the same power. */
     bool is_unusual(const std::uint8_t* labels, std::size_t n) const;
 
 private:
-    std::vector<double> d_power; // of each label's point, less the mean of all
+    std::vector<double> d_power; // of each label's point, less the mean
     double d_variance = 0;       // of these
 };
 

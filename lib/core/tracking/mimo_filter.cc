@@ -64,7 +64,7 @@ mimo_filter::mimo_filter(const model& behind, const mimo_filter_settings& settin
       d_half_window(behind.half_window),
       d_lost(lost_limit(d_waveform, d_symbols)),
       d_doubtful(lost_limit(d_waveform, d_symbols, doubtful)),
-      d_power(d_symbols),
+      d_power(d_symbols, d_waveform.probabilities()),
       d_taps(odd_taps(checked(settings, behind).length, behind.sps)),
       d_delay(whole_symbols(reach(), behind.sps)),
       d_past(start_symbols + d_delay + 2 * (d_half_window + d_waveform.reach()) +

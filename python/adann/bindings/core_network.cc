@@ -11,6 +11,8 @@
 #include "core/network/quantized_decider.h"
 #include "core/training/initialize.h"
 
+#include <limits>
+
 #include <pybind11/stl.h>
 #include <pybind11/stl/filesystem.h>
 
@@ -85,6 +87,38 @@ All parameters start at zero; see initialize().)")
              &gr::adann::core::initialize,
              py::arg("seed"),
              "He initialisation: normal weights of variance 2/inputs, zero biases.")
+        .def(
+            "initialize_linear",
+            [](network& net,
+               std::uint64_t seed,
+               const constellation& symbols,
+               const py::array_t<float>& features,
+               const labels_array& labels) {
+                check_range("constellation's points",
+                            symbols.size(),
+                            net.outputs(),
+                            net.outputs());
+                const auto& layers = net.layers();
+                for (std::size_t k = 0; k + 1 < layers.size(); ++k)
+                    check_range("sizes[" + std::to_string(k + 1) + "]",
+                                layers[k].outputs,
+                                2 * symbols.dimensions(),
+                                std::numeric_limits<std::size_t>::max());
+                const auto view = view_of(features, net.inputs());
+                const auto* known = labels_for(labels, view.count, symbols.size());
+                const py::gil_scoped_release unlocked;
+                initialize_linear(
+                    net, seed, symbols, trained_equalizer(view, symbols, known));
+            },
+            py::arg("seed"),
+            py::arg("constellation"),
+            py::arg("features"),
+            py::arg("labels"),
+            R"(Decisions and posteriors of the least squares equalizer for these labels.
+
+Some neurons carry its output, the others start at random, by the seed.
+features: float32 (n, D) around symbols, of which 16384 are used; labels: uint8 (n,), theirs, all
+known. Raises ValueError for hidden layers below two neurons, of complex points four.)")
         .def(
             "decide",
             [](const network& net, const py::array_t<float>& features) {

@@ -7,6 +7,7 @@
 #include "core_python.h"
 
 #include "core/signal/fit_waveform.h"
+#include "core/signal/label_probabilities.h"
 
 #include <pybind11/operators.h>
 #include <pybind11/stl.h>
@@ -171,6 +172,24 @@ sample that is not usable are left out. Raises ValueError for too few symbols.)"
             "Takes flat float32 arrays as `affine`, `table`, `noise_correlation` and "
             "`polynomial` are, row by row; without the latter two the noise is white and the "
             "polynomial zero.")
+        .def(
+            "learn_probabilities",
+            [](expected_waveform& w, const labels_array& labels) {
+                const auto n = static_cast<std::size_t>(labels.size());
+                check_range<std::size_t>("labels", n, 1, std::size_t{ 1 } << 40);
+                w.set_probabilities(label_probabilities(
+                    labels_for(labels, n, w.classes()), n, w.classes()));
+            },
+            py::arg("labels"),
+            "Takes the frequencies of labels uint8 (n,) for `probabilities`, unless labels that are "
+            "equally probable may have them by chance. Raises ValueError for labels that are all the "
+            "same.")
+        .def_property_readonly(
+            "probabilities",
+            [](const expected_waveform& w) {
+                return floats({ w.classes() }, w.probabilities().data());
+            },
+            "float32 (M,): how often each label is sent; all equal but for probabilistic shaping.")
         .def_property_readonly("sps", &expected_waveform::sps)
         .def_property_readonly("complex", &expected_waveform::is_complex)
         .def_property_readonly("affine_reach", &expected_waveform::affine_reach)

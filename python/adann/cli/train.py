@@ -42,8 +42,9 @@ def _sizes(ctx: click.Context, parameter: click.Parameter, value: str) -> tuple[
               help="Part of the capture, from its start, that is trained on; the rest tests.")
 @part_options
 @click.option("--preset", default="default", type=click.Choice(["default", "paper"]),
-              help="What the options below do not give; default: by the number of symbols and points, and it "
-                   "ends when it gains no more on a part held out; paper: momentum, 200 epochs, 16384 "
+              help="What the options below do not give; default: by the number of symbols and points; of two "
+                   "networks, from random weights and from a linear equalizer, the better one on a part held "
+                   "out; each ends when it gains no more there; paper: momentum, 200 epochs, 16384 "
                    "symbols a step.")
 @click.option("--optimizer", type=click.Choice(["momentum", "adam"]),
               help="momentum is SGD with momentum 0.9, as in the paper.")
@@ -121,14 +122,14 @@ def train(capture: str, reference: str | None, blind: bool, constellation: core.
     for sentence in doubtful:
         click.echo(f"warning: {sentence}")
     with about(*filter(None, (capture, reference))), progress_bar("training",
-                                                                  settings.epochs) as update:
+                                                                  settings.most_epochs) as update:
         trained = train_network(record.samples, labels, constellation, sps, half_window, settings,
                                 lambda epoch, loss: update(epoch, f"loss {loss:.2e}"),
                                 stop=interrupts.come, bursts=record.bursts)
     with atomic_output(output) as path:
         core.save_model(path, trained.model)
     if not trained.complete:
-        click.echo(f"stopped after {trained.epochs} of {settings.epochs} epochs")
+        click.echo(f"stopped after {trained.epochs} of {settings.most_epochs} epochs")
     if trained.blind_ratio is not None:
         estimate = (f"about {wrong_decisions(constellation, trained.blind_ratio, trained.labels.size)} of "
                     f"{trained.labels.size} wrong, if the residual is noise")

@@ -4,8 +4,10 @@
 The paper's Section II-A: cross-entropy, momentum SGD, batches drawn at random. The core does it, or
 torch as the reference, and on a GPU if it finds one. Without known labels a blind linear
 equalizer's decisions take their place. TrainingSettings() are the paper's; TrainingSettings.fitted are those that
-fit a record: noise added to the samples keeps a short one from being learnt by heart (Bishop, "Training with noise is
-equivalent to Tikhonov regularization", Neural Computation 7, 1995), and held-out symbols say when to stop.
+fit a record. Two networks are trained then. One starts from random weights, and noise added to the samples keeps a
+short record from being learnt by heart (Bishop, "Training with noise is equivalent to Tikhonov regularization", Neural
+Computation 7, 1995); but where interference is strong, such noise hides the symbols. So the other one starts from the
+linear equalizer of the record, without noise. Held-out symbols say when to stop, and which of both is the better.
 """
 
 from __future__ import annotations
@@ -29,10 +31,13 @@ from .evaluate import count
 from .learners import CoreLearner, TorchLearner
 
 BACKENDS = ("core", "torch")
+STARTS = {"random": (False,), "either": (False, True)}  # whether each network starts from the linear equalizer
 _CALIBRATION = 4096  # symbols: of fewer that were not trained on, all are taken
 _FEWEST_FOR_WAVEFORM = 1000  # symbols
 _HELD_BACK = 16384  # symbols at most
+_FITTED = 16384  # symbols that the linear equalizer of a start is fitted to, at most
 _TOGETHER = 16384  # symbols whose windows are copied out at once
+_LEAST_SEEN, _MOST_SEEN = 2_500_000, 10_000_000  # symbols in all epochs
 _GAIN = 1e-3  # of the loss held back: less is none
 _LAST_RATE = 0.2  # of the learning rate, for the last part
 _MOST_NOISE = 0.3  # deviation added to samples of unit power
@@ -45,6 +50,9 @@ class TrainingSettings:
     first on, that is trained on; the rest tests. optimizer: momentum (SGD, 0.9) or adam.
     learning_rate: None takes the optimizer's own in LEARNING_RATES. seed: of the first weights and
     the order of the symbols, the same ones for both backends: core, the faster one, or torch.
+    start: random, of the weights; or either: a second network starts from the linear equalizer of the labels, without
+    noise, and the one with the lower loss on the part held back is kept. That needs patience, and hidden layers of two
+    neurons or more, of complex points four; else start is random.
     noise: deviation of the Gaussian noise added to the samples, of unit power, of each batch anew.
     patience: epochs without a gain on the last fifth of the trained part, which is held back for that, after which the
     learning rate falls to a fifth, as it does after two thirds of the epochs, and after as many again the training
@@ -58,6 +66,7 @@ class TrainingSettings:
     learning_rate: float | None = None
     seed: int = 0
     backend: str = "core"
+    start: str = "random"
     noise: float = 0.0
     patience: int = 0
 
@@ -65,20 +74,20 @@ class TrainingSettings:
     def fitted(cls, symbols: int, constellation: core.constellation, **given) -> TrainingSettings:
         """Those for training on so many symbols of a constellation, but for what is given.
 
-        Adam; batches of some 1/128 of the symbols, 64 to 1024; each symbol seen so often that 640,000 are
-        seen in all, or 16 times, at most 4 million; twice as often of 16 points and more. Noise of a third of
-        the distance between the points, 0.3 at most.
+        Adam; batches of some 1/128 of the symbols, 64 to 1024; at most so many epochs that 2.5 million symbols are
+        seen, or each 64 times, at most 10 million; twice as many of 16 points and more. Either start; noise of a
+        third of the distance between the points, 0.3 at most.
         """
         points = constellation.centred / np.sqrt(np.mean(abs(constellation.centred) ** 2))
         apart = abs(points[:, None] - points)[~np.eye(points.size, dtype=bool)].min()
-        seen = min(max(640_000, 16 * symbols), 4_000_000) * (1 + (points.size >= 16))
+        seen = min(max(_LEAST_SEEN, 64 * symbols), _MOST_SEEN) * (1 + (points.size >= 16))
         return cls(**{"optimizer": "adam", "batch": 2 ** min(10, max(6, round(math.log2(symbols / 128)))),
                       "epochs": max(2, -(-seen // symbols)), "noise": round(min(_MOST_NOISE, apart / 3), 3),
-                      "patience": max(8, 80_000 // symbols) if symbols >= 500 else 0, **given})
+                      "patience": max(8, 80_000 // symbols) if symbols >= 500 else 0, "start": "either", **given})
 
     def __post_init__(self):
         for name, value, allowed in (("optimizer", self.optimizer, LEARNING_RATES),
-                                     ("backend", self.backend, BACKENDS)):
+                                     ("backend", self.backend, BACKENDS), ("start", self.start, STARTS)):
             if value not in allowed:
                 raise ValueError(f"{name} is {value}, allowed: {', '.join(allowed)}")
         if self.learning_rate is None:
@@ -95,11 +104,17 @@ class TrainingSettings:
         if not 0 <= self.seed < 2**64:
             raise ValueError(f"seed is {self.seed}, allowed: 0 to 2^64 - 1")
 
+    @property
+    def most_epochs(self) -> int:
+        """Of all starts together."""
+        return self.epochs * len(STARTS[self.start])
+
     def __str__(self):
         return (f"{self.optimizer}, learning rate {self.learning_rate:g}, batch {self.batch}, "
                 f"{self.epochs} epochs, fraction {self.fraction:g}, seed {self.seed}, "
                 f"backend {self.backend}" + f", noise {self.noise:g}" * bool(self.noise)
-                + f", patience {self.patience}" * bool(self.patience))
+                + f", patience {self.patience}" * bool(self.patience)
+                + ", either start" * (self.start == "either"))
 
 
 @dataclass
@@ -122,9 +137,9 @@ class Trained:
     modulation error ratio in dB, None if the labels were given; teacher: whose decisions are its labels, a slicer (see
     blind.open_eye) or a linear equalizer, "" if they were given. disagreement: a sentence if the
     samples of the labels given do not lie as the constellation has them, else "". epochs: that were
-    trained; complete: whether it was not stopped. symbols: of the capture, those that have labels and lie within its
-    bursts: a slice, or numbers (n,); labels: theirs, uint8 (n,), given or blindly found; part: how many of them, from
-    the first on, were trained on."""
+    trained, from all starts; complete: whether it was not stopped. symbols: of the capture, those that have labels
+    and lie within its bursts: a slice, or numbers (n,); labels: theirs, uint8 (n,), given or blindly found; part: how
+    many of them, from the first on, were trained on."""
 
     model: object
     delay: int
@@ -151,8 +166,9 @@ def train(samples: npt.NDArray, labels: npt.NDArray[np.uint8] | None,
     whole delay; they are normalised here as a whole record. labels: uint8 (m,), 0 … M-1 or alignment.UNKNOWN, or None
     for those of blind.blind_labels, which the scores then count the differences from.
     constellation: as core.constellation takes it. progress: called as progress(epoch, loss)
-    after each epoch, epoch from 1. stop: asked after each batch; True ends the training with what it has
-    come to. bursts: of the capture, each normalised by itself; what lies between them is left out. Returns Trained.
+    after each epoch, epoch from 1 to settings.most_epochs at most. stop: asked after each batch; True ends the
+    training with what it has come to. bursts: of the capture, each normalised by itself; what lies between them is left
+    out. Returns Trained.
     Raises ValueError for what does not fit together, RuntimeError if the loss diverges,
     KeyboardInterrupt if it was stopped in the first epoch.
     """
@@ -189,15 +205,14 @@ def train(samples: npt.NDArray, labels: npt.NDArray[np.uint8] | None,
     if not told.size:
         raise ValueError(f"none of the first {part} labels is known")
 
-    model.network.initialize(settings.seed)
     learner = (TorchLearner if settings.backend == "torch" else CoreLearner)(model.network, settings)
-    epochs, complete = _fit(learner, model.network, features[:part], labels[:part], settings, progress, stop)
+    epochs, complete = _fit(learner, model.network, symbols, features[:part], labels[:part], settings, progress, stop)
     if not complete:
         model.training += f", stopped after epoch {epochs}"
     if told.size >= _FEWEST_FOR_WAVEFORM:
         # It wants consecutive symbols: what nobody told between them, the network decides.
         filled = np.where(there[:part], labels[:part], decide_portions(model.network, features[:part])[0])
-        model.waveform = fit_waveform(model, features[:part], filled)
+        model.waveform = fit_waveform(model, features[:part], filled, blind)
     if not blind:  # a blind equalizer's own errors are no measure of what posteriors are worth
         rest = np.count_nonzero(there[part:])
         untrained = slice(part if rest >= _CALIBRATION else 0, None)
@@ -257,51 +272,87 @@ def own_samples(features: npt.NDArray[np.float32], sps: int, half_window: int, i
 
 
 def fit_waveform(model: core.model, features: npt.NDArray[np.float32],
-                 labels: npt.NDArray[np.uint8]) -> core.expected_waveform:
+                 labels: npt.NDArray[np.uint8], blind: bool = False) -> core.expected_waveform:
     """The core.expected_waveform of a core.model's signal.
 
-    features: the windows (n, dimension) around consecutive symbols; labels: uint8 (n,), theirs.
+    features: the windows (n, dimension) around consecutive symbols; labels: uint8 (n,), theirs. blind: they were found
+    as equally probable ones; else the waveform has their frequencies.
     Raises ValueError for fewer than some 100 symbols.
     """
     own = own_samples(features, model.sps, model.half_window, model.complex)
-    return core.expected_waveform.fit(model.constellation, own, labels)
+    waveform = core.expected_waveform.fit(model.constellation, own, labels)
+    if not blind:
+        waveform.learn_probabilities(labels)
+    return waveform
 
 
-def _fit(learner, network, features, labels, settings, progress, stop):
+def _fit(learner, network, symbols, features, labels, settings, progress, stop):
     """Teach the network the known ones of the labels. Returns how many epochs were finished, and whether
     it was not stopped.
 
-    With patience the last fifth of them is held back to judge by, and the best parameters are kept.
+    With patience the last fifth of them is held back to judge by, and the best parameters of all starts are kept.
     """
-    random = np.random.default_rng(settings.seed)
     taught = np.flatnonzero(known(labels, network.sizes[-1]))
     held = taught[taught.size - taught.size // 5 if settings.patience else taught.size:]
     taught, held = taught[:taught.size - held.size], held[:_HELD_BACK]
+    can_be_linear = taught.size and held.size and min(settings.hidden, default=2) >= 2 * (1 + symbols.is_complex)
+    best, parameters, before = math.inf, network.parameters.copy(), 0
+    for is_linear in STARTS[settings.start if can_be_linear else "random"]:
+        if is_linear:
+            some = taught[:_FITTED]
+            network.initialize_linear(settings.seed, symbols, features[some], labels[some])
+        else:
+            network.initialize(settings.seed)
+        loss, epochs, complete = _descend(
+            learner, network, features, labels, taught, held, 0 if is_linear else settings.noise, settings,
+            progress and (lambda epoch, loss, before=before: progress(before + epoch, loss)), stop)
+        if not is_linear and not complete and not epochs:
+            raise KeyboardInterrupt
+        if loss <= best:
+            best, parameters = loss, network.parameters.copy()
+        before += epochs
+        if not complete:
+            break
+    network.parameters[:] = parameters
+    return before, complete
+
+
+def _descend(learner, network, features, labels, taught, held, noise, settings, progress, stop):
+    """Train the network from its present parameters.
+
+    Returns the least loss of the symbols held back, whose parameters the network has then, or the last epoch's where
+    there are none; how many epochs were finished; whether it was not stopped.
+    """
+    random = np.random.default_rng(settings.seed)
     best, parameters, waited, rate = math.inf, network.parameters.copy(), 0, settings.learning_rate
+    if held.size:
+        best = _cross_entropy(network, features[held], labels[held])
     learner.start(parameters, rate)
-    for epoch in range(1, settings.epochs + 1):
+    epoch, complete = 0, True
+    while epoch < settings.epochs:
         order = taught[random.permutation(taught.size)]
         total = 0.0
         for start in range(0, taught.size, settings.batch):
             if stop and stop():
-                if epoch == 1:
-                    raise KeyboardInterrupt
-                network.parameters[:] = parameters if settings.patience else learner.parameters()
-                return epoch - 1, False
+                complete = False
+                break
             index = order[start:start + settings.batch]
             # Only the batch's windows are copied out of the view.
             windows = features[index]
-            if settings.noise:
-                windows += np.float32(settings.noise) * random.standard_normal(
-                    windows.shape, dtype=np.float32)
+            if noise:
+                windows += np.float32(noise) * random.standard_normal(windows.shape, dtype=np.float32)
             total += learner.step(windows, labels[index]) * index.size
+        if not complete:
+            break
+        epoch += 1
         if not math.isfinite(total):
             raise RuntimeError(f"training diverged in epoch {epoch}; learning_rate is "
                                f"{settings.learning_rate:g}, try a smaller one")
         if progress:
             progress(epoch, total / taught.size)
         network.parameters[:] = learner.parameters()
-        if not settings.patience:
+        if not held.size:
+            best, parameters = total / taught.size, network.parameters.copy()
             continue
         loss = _cross_entropy(network, features[held], labels[held])
         waited = 0 if loss < (1 - _GAIN) * best else waited + 1
@@ -313,9 +364,8 @@ def _fit(learner, network, features, labels, settings, progress, stop):
                 learner.start(parameters, rate)
         elif waited >= settings.patience:
             break
-    if settings.patience:
-        network.parameters[:] = parameters
-    return epoch, True
+    network.parameters[:] = parameters
+    return best, epoch, complete
 
 
 def _cross_entropy(network, features, labels):

@@ -139,7 +139,7 @@ def try_capture(capture: Capture, symbol_rate: float | None, constellation: core
     settings = TrainingSettings.fitted(max(1, int(fraction * told)), constellation, fraction=fraction,
                                        seed=seed)
     trained = train(samples, reference, constellation, sps, half_window, settings,
-                    lambda epoch, loss: tell("training", 0.2 + 0.5 * epoch / settings.epochs), stop, bursts)
+                    lambda epoch, loss: tell("training", 0.2 + 0.5 * epoch / settings.most_epochs), stop, bursts)
     if not trained.complete:
         raise KeyboardInterrupt
     begin("adapting", 0.7)

@@ -84,6 +84,19 @@ BOOST_AUTO_TEST_CASE(a_waveform_is_loaded_and_saved_as_it_was)
     BOOST_TEST(!parse_model(bytes).waveform);
 }
 
+BOOST_AUTO_TEST_CASE(label_probabilities_are_in_a_file_where_they_differ)
+{
+    BOOST_TEST(bytes.find("waveform.probabilities") == bytes.npos);
+    saved.waveform->set_probabilities({ 0.1f, 0.4f, 0.1f, 0.4f });
+    expected_waveform shaped = *saved.waveform;
+    BOOST_TEST(!(parse_model(bytes).waveform == shaped));
+    saved.set_waveform(shaped);
+    bytes = model_contents(saved);
+    BOOST_TEST((parse_model(bytes).waveform == shaped));
+    BOOST_TEST((parse_model(bytes).waveform->probabilities() == shaped.probabilities()));
+    refused("[4,1]", "[2,2]", "waveform.probabilities does not have the shape (4, 1)");
+}
+
 BOOST_AUTO_TEST_CASE(a_waveform_of_another_signal_is_refused)
 {
     const auto refuses = [&](const expected_waveform& other) {

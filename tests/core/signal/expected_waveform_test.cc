@@ -2,9 +2,11 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "core/signal/expected_waveform.h"
 #include "core/signal/fit_waveform.h"
+#include "core/signal/label_probabilities.h"
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
@@ -15,6 +17,14 @@ using namespace gr::adann::core;
 namespace {
 
 constexpr std::size_t symbols = 400;
+
+template <typename call>
+void refused(const std::string& reason, call make)
+{
+    BOOST_CHECK_EXCEPTION(make(), std::invalid_argument, [&](const auto& error) {
+        return std::string(error.what()).find(reason) != std::string::npos;
+    });
+}
 
 struct drawn {
     drawn(const std::string& name,
@@ -169,11 +179,6 @@ BOOST_AUTO_TEST_CASE(each_sample_is_what_the_definition_says_however_it_is_cut)
 
 BOOST_AUTO_TEST_CASE(what_is_out_of_range_is_named)
 {
-    const auto refused = [](const std::string& reason, auto make) {
-        BOOST_CHECK_EXCEPTION(make(), std::invalid_argument, [&](const auto& error) {
-            return std::string(error.what()).find(reason) != std::string::npos;
-        });
-    };
     const constellation pam4("pam4"), qpsk("qpsk");
     const auto make = [&](unsigned sps, unsigned reach, unsigned context) {
         return [=] { expected_waveform(pam4, sps, false, reach, context); };
@@ -221,6 +226,56 @@ BOOST_AUTO_TEST_CASE(what_is_out_of_range_is_named)
     refused("usable samples and neighbours is 51, allowed: at least 52", [&] {
         fit_waveform(pam4, 4, false, samples.data(), few.data(), few.size());
     });
+}
+
+// Of PAM4 with points ±1, ±3 over √5 and no neighbours: 0.2 · 9/5 + 0.8 · 1/5 of the power that equal
+// probabilities give. Of 4096 draws the mean has a standard deviation of 0.01.
+BOOST_AUTO_TEST_CASE(power_is_that_of_the_labels_that_are_sent)
+{
+    expected_waveform pam4(constellation("pam4"), 1, false, 0, 0);
+    pam4.set({ 0, 1 }, { 0 }, 0.1f);
+    BOOST_TEST(pam4.has_equal_probabilities());
+    BOOST_TEST(std::abs(pam4.power() - 1) < 0.06);
+    pam4.set_probabilities({ 0.1f, 0.4f, 0.1f, 0.4f });
+    BOOST_TEST(!pam4.has_equal_probabilities());
+    BOOST_TEST(std::abs(pam4.power() - 0.52) < 0.05);
+    const auto samples = pam4.drawn();
+    const auto outer = std::count_if(
+        samples.begin(), samples.end(), [](float x) { return std::abs(x) > 1; });
+    BOOST_TEST(std::abs(static_cast<double>(outer) - 819.2) < 5 * 25.6); // √(n p (1 - p))
+    refused("label probabilities is 3, allowed: 4", [&] {
+        pam4.set_probabilities({ 0.5f, 0.25f, 0.25f });
+    });
+    refused("sum of label probabilities is", [&] {
+        pam4.set_probabilities({ 0.5f, 0.25f, 0.25f, 0.25f });
+    });
+    refused("a label's probability is -0.25", [&] {
+        pam4.set_probabilities({ 0.75f, 0.25f, 0.25f, -0.25f });
+    });
+    refused("label probabilities is of one label alone", [&] {
+        pam4.set_probabilities({ 1, 0, 0, 0 });
+    });
+}
+
+// Equal ones stay equal but with a probability of 10^-6 each time.
+BOOST_AUTO_TEST_CASE(frequencies_count_where_they_surely_differ)
+{
+    std::mt19937 random(3);
+    for (const std::size_t classes : { 2u, 4u, 16u, 64u })
+        for (int set = 0; set < 200; ++set) {
+            std::vector<std::uint8_t> labels(2000);
+            for (auto& label : labels)
+                label = static_cast<std::uint8_t>(random() % classes);
+            const auto found = label_probabilities(labels.data(), labels.size(), classes);
+            BOOST_TEST(
+                (found == std::vector<float>(classes, 1 / static_cast<float>(classes))));
+        }
+    const std::vector<std::uint8_t> shaped{ 0, 1, 1, 1, 1, 2, 3, 3, 3, 3 };
+    std::vector<std::uint8_t> labels;
+    for (int k = 0; k < 100; ++k)
+        labels.insert(labels.end(), shaped.begin(), shaped.end());
+    const std::vector<float> expected{ 0.1f, 0.4f, 0.1f, 0.4f };
+    BOOST_TEST((label_probabilities(labels.data(), labels.size(), 4) == expected));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
