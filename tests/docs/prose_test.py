@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The pages for users and contributors in plain words: short sentences, short lines, the field's terms.
+Comments of C++ have the field's terms, too.
 
 Counted are the pages that people wrote; those in folders of docs/results/ are written by `adann reproduce`.
 Tables, listings, headings and pictures are no prose, and a row of a table may be as long as it has to be.
