@@ -112,7 +112,7 @@ def measure_whole_numbers(kernels, shape, rounds):
 
 
 def measure_tracking(kernels, rounds):
-    """A front filter before the network, D = 44 and 49 taps, and refined decisions behind it, each against
+    """A front filter before the network, D = 44 and 49 taps, and refined decisions after it, each against
     the network alone."""
     measured = interleave({what: kernels.tracking(TRACKED, what)
                            for what in ("network", "still", "moving", "refined", "refined, soft")}, rounds)

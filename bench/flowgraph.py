@@ -28,7 +28,7 @@ def samples(count=1 << 18):
 
 
 class Flowgraph(gr.top_block):
-    """`chain` in front of an equalizer, a null sink behind it."""
+    """`chain` before an equalizer, a null sink after it."""
 
     def __init__(self, model, mode, *chain):
         super().__init__("bench")
@@ -76,7 +76,7 @@ def contenders(folder, seconds):
 
 
 def throttled(seconds):
-    """A live equalizer behind a source of SYMBOL_RATE: (symbols/s, steps, batches dropped)."""
+    """A live equalizer after a source of SYMBOL_RATE: (symbols/s, steps, batches dropped)."""
     with tempfile.TemporaryDirectory() as folder:
         graph = Flowgraph(model_file(folder), "live", memory(),
                           blocks.throttle(gr.sizeof_float, SYMBOL_RATE * SPS))

@@ -68,7 +68,7 @@ def viterbi_seconds(samples, taps):
 
 
 def clock_rate():
-    """Hz, as the kernel tells it; turbo makes branch metrics per cycle look better."""
+    """Hz, as the kernel gives it; turbo makes branch metrics per cycle look better."""
     with open("/proc/cpuinfo") as file:
         return next(float(line.split(":")[1]) * 1e6 for line in file if line.startswith("cpu MHz"))
 

@@ -3,7 +3,7 @@
 """Follow a measured line from its sender to the far end of a backplane, as PAM4.
 
 FOLDER holds CableTxP.txt, CableTxM.txt, ThruBackplaneP.txt and ThruBackplaneM.txt of
-github.com/TeledyneLeCroy/SignalIntegrity: 2.5 Gb/s NRZ at 20 GS/s, at the sender and behind the
+github.com/TeledyneLeCroy/SignalIntegrity: 2.5 Gb/s NRZ at 20 GS/s, at the sender and after the
 backplane. The line is linear, so twice the record plus the record of 5000 bits before is what PAM4
 would have been there: semi-measured. The network is trained on the sender's record, half of it with
 labels; then the signal moves to the backplane's in five steps, the same 19,975 symbols in each.

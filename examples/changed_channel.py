@@ -3,14 +3,14 @@
 """Records whose data is not scrambled, off air and off a line, and what happens when their channel
 changes half-way.
 
-dmr: CAPTURE is dmr_it_8.dis of github.com/f4exb/dsdcc: DMR voice behind the discriminator, 48 kS/s
+dmr: CAPTURE is dmr_it_8.dis of github.com/f4exb/dsdcc: DMR voice after the discriminator, 48 kS/s
 int16, 4800 Bd, four levels in frames. Its sync words are known; between them a matched filter
 decides, by levels that the sync words around give.
 pcie: CAPTURE is pcie_c1.bin of github.com/ngscopeclient/scopehal-testdata: PCI Express gen 1, 2.5 GBd,
 volts at 40 GS/s. A slicer decides, and 8b/10b proves that it is right everywhere.
 
 The network is trained on the first quarter. From the middle on the samples go through a filter of
-three taps, a symbol apart: as many channels as there are options, one after the other.
+three taps, one per symbol: as many channels as there are options, one after the other.
 """
 
 import argparse
@@ -73,7 +73,7 @@ def _root_raised_cosine(sps, roll_off, span):
 
 
 def changed(samples, taps, first):
-    """The samples from `first` on through taps that are a symbol apart, the largest at delay 0."""
+    """The samples from `first` on through one tap per symbol, the largest at delay 0."""
     response = np.zeros(SPS * (len(taps) - 1) + 1)
     response[::SPS] = taps
     late = SPS * int(np.argmax(np.abs(taps)))

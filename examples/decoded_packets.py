@@ -25,7 +25,7 @@ AT_ONCE = 4096  # items that a block takes at most: between these the equalizer 
 class Packets(gr.basic_block):
     """What follows sync words, as soft bits: a tagged stream.
 
-    Inputs: the same bits, in each rotation of the constellation; behind the sync word they have a tag "sync", as
+    Inputs: the same bits, in each rotation of the constellation; after the sync word they have a tag "sync", as
     Correlate Access Code - Tag sets it. The first bit of a packet has the tag "position" at the output: the symbol
     that it begins, which the port `known` asks for.
     """

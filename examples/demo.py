@@ -32,7 +32,7 @@ def demo(symbols, output):
 
     Two equalizers start with the same network, trained on a link like set1 with other symbols and
     noise. They run side by side in one flowgraph; one stays frozen, the other keeps learning from
-    what it receives. Neither is told what was sent.
+    what it receives. Neither knows what was sent.
     """
     output.mkdir(parents=True, exist_ok=True)
     console = Console(highlight=False)

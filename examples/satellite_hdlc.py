@@ -28,7 +28,7 @@ ROLL_OFF = 0.35
 class second_path(gr.hier_block2):
     """Adds what comes ECHO_DELAY samples late at the carrier's frequency, here brought to 0.
 
-    echo: its gain. turns: of its phase a second, the Doppler shift in Hz.
+    echo: its gain. turns: cycles of its phase per second, the Doppler shift in Hz.
     """
 
     def __init__(self, echo, turns):
@@ -92,7 +92,7 @@ def deframer():
 
 
 def receive(recording, echo, turns, model):
-    """All deciders side by side behind one front end: {name: frames with a right checksum}."""
+    """All deciders side by side after one front end: {name: frames with a right checksum}."""
     top = gr.top_block()
     front = front_end(recording, echo, turns)
     top.connect(*front)

@@ -26,7 +26,7 @@ from rich.table import Column, Table
 
 MODEL = core.load_model(str(Path(__file__).resolve().parent / "models/vcsel_pam4.safetensors"))
 SETS = {"set1": "none", "set2": "reference"}  # and their drifts, see simulation.VCSEL_DRIFTS
-TRAINING = 8192  # labels from the start of set1 that are told; no errors are counted there
+TRAINING = 8192  # known labels from the start of set1; no errors are counted there
 START = 2**16  # symbols of set2 in which the filters that move soonest have followed
 FLUSH = 512  # symbols of silence that push out the last decisions
 BLOCK = 8192  # symbols of one call of the counter
@@ -48,7 +48,7 @@ def add_networks(top, source):
 
 
 def add_mlses(top, source, samples, labels):
-    """Told every label and updated as often as AdaNN, as in the paper, which does not say how many
+    """Knows every label and is updated as often as AdaNN, as in the paper, which does not say how many
     samples a symbol its MLSE had. The response starts with least squares in the training part."""
     known = blocks.vector_source_b(labels)
     sinks = {}
@@ -102,7 +102,7 @@ def error_rate(decided, sent):
 def shoot_out(symbols):
     """Equalize one 56 Gb/s PAM4 stream in seven ways, before and after its fibre was moved.
 
-    One flowgraph; each equalizer runs through set1 and then set2 without being told where that
+    One flowgraph; each equalizer runs through set1 and then set2 without knowing where that
     begins. "start" is the first 65536 symbols of set2, "later" its second half, when all of
     them had time to follow.
     """

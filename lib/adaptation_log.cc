@@ -9,9 +9,10 @@
 namespace gr::adann {
 
 namespace {
-constexpr double drops_grow = 10; // the share that is trained on, since it was logged
+constexpr double drops_grow =
+    10; // factor of the share trained on, since it was logged last
 
-// Whether a minute has gone since the last time that this was so.
+// Whether a minute has passed since it returned true last.
 bool is_due(std::chrono::steady_clock::time_point& last)
 {
     const auto now = std::chrono::steady_clock::now();

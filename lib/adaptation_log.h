@@ -16,16 +16,16 @@
 
 namespace gr::adann {
 
-/*! What is reported again and again is logged once a minute, and dropped batches as they grow. For
- * whoever reports. */
+/*! Logs events of an adapter: repeated ones once a minute, dropped batches when their share
+ * grows. For the thread that reports events. */
 class adaptation_log
 {
 public:
     explicit adaptation_log(gr::logger_ptr to) : d_logger(std::move(to)) {}
 
     /*! \param has_model whether the equalizer has one
-     * \return whether the event changes anything that users see: not a start that tries again and again, or a
-     * rollback to the same network once more */
+     * \return whether the event is news to the user: not another try of a
+     * start, nor another rollback to the same network */
     bool take(const core::adaptation_event& event, bool has_model);
     //! At the end: how many errors were not logged.
     void finish();
@@ -40,7 +40,7 @@ private:
     log_limit d_errors, d_starts, d_refused_files;
     clock::time_point d_logged_drops, d_logged_pause;
     std::uint64_t d_drops_at_start = 0;
-    double d_logged_share = 1; // of the batches that are trained on
+    double d_logged_share = 1; // share of batches trained on, as logged last
     bool d_pause_is_logged = false;
     std::optional<core::guard::candidate> d_rolled_back_to;
 };

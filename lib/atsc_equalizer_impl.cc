@@ -64,7 +64,7 @@ int atsc_equalizer_impl::general_work(int noutput_items,
     const auto* samples = static_cast<const float*>(input_items[0]);
     const auto* infos = static_cast<const plinfo*>(input_items[1]);
     auto* levels = static_cast<float*>(output_items[0]);
-    auto* told = static_cast<plinfo*>(output_items[1]);
+    auto* headers = static_cast<plinfo*>(output_items[1]);
     const int n = std::min({ noutput_items, ninput_items[0], ninput_items[1] });
     int written = 0;
     for (int i = 0; i < n; ++i, samples += core::atsc::segment) {
@@ -76,7 +76,7 @@ int atsc_equalizer_impl::general_work(int noutput_items,
                     tag.offset = nitems_written(port) + written;
                     add_item_tag(port, tag);
                 }
-            told[written++] = *d_before;
+            headers[written++] = *d_before;
             levels += core::atsc::segment;
             d_decided += core::atsc::segment;
         }
@@ -84,14 +84,14 @@ int atsc_equalizer_impl::general_work(int noutput_items,
         for (std::size_t port = 0; port < d_tags.size(); ++port)
             get_tags_in_window(d_tags[port], port, i, i + 1);
         if (d_core.status().fields != fields)
-            tell();
+            send_status();
     }
     consume_each(n);
     return written;
 }
 
-// After a field's first segment.
-void atsc_equalizer_impl::tell()
+// Sends a status message, after a field's first segment.
+void atsc_equalizer_impl::send_status()
 {
     const auto now = d_core.status();
     std::uint64_t before;

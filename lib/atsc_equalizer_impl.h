@@ -42,7 +42,7 @@ private:
     };
     static_assert(sizeof(plinfo) == 4);
 
-    void tell();
+    void send_status();
     core::segment_equalizer::status_type status() const;
 
     core::segment_equalizer d_core;

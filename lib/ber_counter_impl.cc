@@ -16,9 +16,9 @@ namespace gr::adann {
 namespace {
 
 const pmt::pmt_t port = pmt::mp("ber");
-// Symbols in which no delay was found, once there were some: a receiver's start has passed.
+// Symbols without a delay found after which it warns: longer than the start of a receiver.
 constexpr std::uint64_t long_enough = 300'000;
-constexpr std::size_t most_told = 80; // characters of a permutation
+constexpr std::size_t longest_permutation = 80; // characters of a permutation
 
 // A dictionary that takes its entries one by one.
 class dictionary
@@ -89,7 +89,7 @@ bool ber_counter_impl::start()
     d_seen_relocks = 0;
     d_was_permuted.clear();
     d_unknown = 0;
-    d_told_unaligned = false;
+    d_has_warned_unaligned = false;
     return block::start();
 }
 
@@ -116,15 +116,14 @@ ber_counter_impl::input_state ber_counter_impl::look_at(int input) const
     if (input != 0 || !d_posteriors)
         return labels;
     // A decided label is there when its posteriors are.
-    const input_state beside = look(2);
-    const int both = std::min(labels.available, beside.available);
+    const input_state rows = look(2);
+    const int both = std::min(labels.available, rows.available);
     return { (labels.done && both == labels.available) ||
-                 (beside.done && both == beside.available),
+                 (rows.done && both == rows.available),
              both };
 }
 
-// Each input is taken as it comes. If there is nothing to do, this names the input to
-// wait for.
+// Inputs are taken independently. If there is nothing to do, this names the input to wait for.
 void ber_counter_impl::forecast(int, gr_vector_int& required)
 {
     std::scoped_lock guard(d_mutex);
@@ -152,13 +151,13 @@ int ber_counter_impl::general_work(int noutput_items,
     std::scoped_lock guard(d_mutex);
     for (int i = 0; i < 2; ++i) {
         const auto labels = static_cast<const std::uint8_t*>(input_items[i]) + d_taken[i];
-        const bool beside = i == 0 && d_posteriors;
+        const bool has_rows = i == 0 && d_posteriors;
         const int there =
-            beside ? std::min(ninput_items[0], ninput_items[2]) : ninput_items[i];
+            has_rows ? std::min(ninput_items[0], ninput_items[2]) : ninput_items[i];
         const int fresh = there - d_taken[i];
-        const float* posteriors = beside ? static_cast<const float*>(input_items[2]) +
-                                               d_taken[0] * d_alphabet.size()
-                                         : nullptr;
+        const float* posteriors = has_rows ? static_cast<const float*>(input_items[2]) +
+                                                 d_taken[0] * d_alphabet.size()
+                                           : nullptr;
         const int taken = i == 0 ? d_counter->append_decided(labels, fresh, posteriors)
                                  : d_counter->append_sent(labels, fresh);
         // Once upstream is done, what is in the buffer is all there will be.
@@ -170,7 +169,7 @@ int ber_counter_impl::general_work(int noutput_items,
         const int seen = d_taken[i] + taken;
         d_taken[i] = std::min(seen, 1);
         consume(i, seen - d_taken[i]);
-        if (beside)
+        if (has_rows)
             consume(2, seen - d_taken[i]);
     }
 
@@ -185,7 +184,7 @@ int ber_counter_impl::general_work(int noutput_items,
                 ber[produced++] = static_cast<float>(batch->counts.ber());
             continue;
         }
-        // One for each batch that nothing is known of.
+        // One NaN for each batch without an alignment.
         const std::uint64_t unknown = d_counter->passed() / d_batch;
         d_unknown = std::min(d_unknown, unknown);
         if (!ber || d_unknown == unknown)
@@ -208,8 +207,8 @@ std::optional<core::batch_result> ber_counter_impl::next()
         d_logger->warn(
             "labels are permuted ({}{}): what the sender and this receiver call a "
             "label differs, errors are not counted",
-            permuted.substr(0, most_told),
-            permuted.size() > most_told ? "..." : "");
+            permuted.substr(0, longest_permutation),
+            permuted.size() > longest_permutation ? "..." : "");
     if (d_counter->locked() != d_was_locked || d_counter->relocks() != d_seen_relocks ||
         permuted != d_was_permuted) {
         d_was_permuted = permuted;
@@ -218,14 +217,14 @@ std::optional<core::batch_result> ber_counter_impl::next()
     if (d_counter->passed() >= long_enough)
         warn_unaligned();
     else if (d_was_locked)
-        d_told_unaligned = false;
+        d_has_warned_unaligned = false;
     return batch;
 }
 
-// Once, until there is a lock. Permuted labels have a warning of their own.
+// Warns once, until there is a lock. Permuted labels have a warning of their own.
 void ber_counter_impl::warn_unaligned()
 {
-    if (std::exchange(d_told_unaligned, true) || !d_was_permuted.empty())
+    if (std::exchange(d_has_warned_unaligned, true) || !d_was_permuted.empty())
         return;
     d_logger->warn("no delay up to {:d} symbols found at which decided and sent labels "
                    "agree, nothing is counted: is the Search long enough, are both of "
@@ -238,14 +237,14 @@ void ber_counter_impl::publish_batch(const core::batch_result& batch)
 {
     const auto [low, high] = batch.counts.ci95();
     const core::error_counts& totals = d_counter->totals();
-    dictionary told;
+    dictionary message;
     if (d_posteriors)
-        told.add("gmi", batch.counts.gmi())
+        message.add("gmi", batch.counts.gmi())
             .add("ngmi", batch.counts.ngmi())
             .add("code_rate", pmt::intern(core::highest_code_rate(batch.counts.ngmi())))
             .add("total_gmi", totals.gmi());
     message_port_pub(port,
-                     told.add("batch", batch.index)
+                     message.add("batch", batch.index)
                          .add("first", batch.first)
                          .add(batch.where)
                          .add("symbols", batch.counts.symbols)

@@ -58,16 +58,16 @@ private:
 
     // The scheduler ends a block without outputs as soon as one input is finished and
     // empty, even if the other has more to come. So the last label of each input stays in
-    // its buffer when it was taken: of the labels there, this many were.
+    // its buffer after it was counted: the number of counted labels in the buffer.
     std::array<int, 2> d_taken{};
     std::array<bool, 2> d_ended{};
-    bool d_posteriors = false; // are connected
-    bool d_more = false;       // batches, but the output was full
+    bool d_posteriors = false; // whether they are connected
+    bool d_more = false;       // whether there are more batches, as the output was full
     bool d_was_locked = false;
     std::uint64_t d_seen_relocks = 0;
     std::uint64_t d_unknown =
         0; // batches that were NaN at output 0 since there was a lock
-    bool d_told_unaligned = false;
+    bool d_has_warned_unaligned = false;
     std::string d_was_permuted;
 };
 

@@ -122,7 +122,7 @@ void burst_equalizer_impl::take(const void* in, std::size_t count)
         d_samples.insert(d_samples.end(), from, from + count);
     }
     get_tags_in_window(d_tags, 0, 0, count);
-    // An end first where the next burst starts in the same place.
+    // An end comes before a start at the same sample.
     std::sort(
         d_tags.begin(), d_tags.end(), [this](const gr::tag_t& a, const gr::tag_t& b) {
             return a.offset != b.offset
@@ -153,7 +153,7 @@ void burst_equalizer_impl::note(const gr::tag_t& tag)
     }
 }
 
-// The latest burst, if what is known of it is not enough.
+// Drops the latest burst if it has too few known symbols.
 void burst_equalizer_impl::leave_out_unknown()
 {
     const std::size_t symbols = d_pending.back().symbols;
@@ -188,7 +188,7 @@ bool burst_equalizer_impl::is_cut_off() const
     return !d_pending.empty() && input->done() && input->items_available() == 0;
 }
 
-// Zeros follow the stream, and bursts have the symbols that came.
+// At the end of the input: pads with zeros, and shortens bursts to the symbols that came.
 void burst_equalizer_impl::end()
 {
     const std::uint64_t end = d_first + d_samples.size();
@@ -212,7 +212,7 @@ void burst_equalizer_impl::equalize()
     ++d_bursts;
 }
 
-// Those that no burst to come can need.
+// Drops samples that no later burst can need.
 void burst_equalizer_impl::drop_samples()
 {
     const std::uint64_t needed =

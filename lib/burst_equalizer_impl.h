@@ -55,12 +55,12 @@ private:
     core::burst_equalizer d_core;
     const std::uint64_t d_origin;
 
-    std::vector<gr_complex> d_samples;  // the latest
-    std::uint64_t d_first = 0;          // of them
-    std::deque<burst> d_pending;        // that have begun
-    std::uint64_t d_free = 0;           // sample from which on the next one may begin
-    std::uint64_t d_sample = 0;         // of the burst that is handed out, at the input
-    std::size_t d_size = 0, d_left = 0; // its symbols, and those still to come
+    std::vector<gr_complex> d_samples;  // the latest samples
+    std::uint64_t d_first = 0;          // number of the first of them
+    std::deque<burst> d_pending;        // bursts that have begun
+    std::uint64_t d_free = 0;           // first sample at which the next burst may begin
+    std::uint64_t d_sample = 0;         // input sample of the burst that is handed out
+    std::size_t d_size = 0, d_left = 0; // its symbols, and those still to be handed out
     std::vector<gr::tag_t> d_tags;
     std::atomic<std::uint64_t> d_bursts{ 0 };
     log_limit d_log;

@@ -9,7 +9,8 @@
 namespace gr::adann {
 
 namespace {
-// Symbols: what the longest waveform that a start may find asks of a sequence.
+// Shortest training sequence for a blind start, symbols: enough for the
+// longest waveform it may find.
 constexpr std::size_t least_for_a_start = 40;
 } // namespace
 
@@ -70,7 +71,7 @@ int burst_tags::up_to_mark(const std::vector<gr::tag_t>& tags,
         if (at > symbols)
             break;
         symbols = at > 0 ? at : symbols;
-        if (at > 0 && tag.offset >= (first + at) * items) // it comes again
+        if (at > 0 && tag.offset >= (first + at) * items) // the next call gets it again
             continue;
         marks& of = at ? d_next : here;
         of = { of.end || ends, of.begin || begins };

@@ -17,14 +17,14 @@
 
 namespace gr::adann {
 
-/*! Whether a training sequence, if there is one, can be made use of.
+/*! Checks a training sequence, if there is one.
  * \param starts whether there is no model yet
  * \throws std::invalid_argument naming what does not fit */
 void check_training(const core::model& model,
                     bool starts,
                     const equalizer_settings& settings);
 
-//! There are bursts only with a training sequence. For the thread that decides.
+//! Starts and ends bursts at their tags, if there is a training sequence. For the deciding thread.
 class burst_tags
 {
 public:
@@ -32,17 +32,19 @@ public:
 
     bool are_used() const { return !d_training.empty(); }
     std::size_t training() const { return d_training.size(); } //!< symbols
-    //! Whether a burst has ended before the next symbol, and labels of it are still to be handed out.
+    //! Whether a burst has ended before the next symbol, and labels of it are
+    //! still to be handed out.
     bool ends_first() const { return d_next.end; }
 
-    //! Before the first symbol there is no burst.
+    //! A stream starts between two bursts.
     void start(core::adaptive_equalizer& equalizer);
-    /*! Starts or ends in the equalizer what begins or ends at the next symbol, an end once nothing of the burst is held.
+    /*! Starts or ends a burst of the equalizer at the next symbol; it ends
+     * once all its labels are handed out.
      * \param tags of the next symbols
-     * \param first the next symbol, counted from the stream's first
+     * \param first number of the next symbol, counted from the stream's first
      * \param items of a symbol
      * \param holds whether labels are still to be handed out
-     * \return of so many symbols those before the next mark; 0: those held come first */
+     * \return symbols up to the next tag; 0: labels are to be handed out first */
     int up_to_mark(const std::vector<gr::tag_t>& tags,
                    std::uint64_t first,
                    std::uint64_t items,

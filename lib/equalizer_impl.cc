@@ -34,7 +34,7 @@ std::optional<double> real(const pmt::pmt_t& value)
                : std::nullopt;
 }
 
-// As widgets send it: a boolean, or 0 and 1.
+// A boolean, or 0 and 1 as widgets send them.
 std::optional<bool> truth(const pmt::pmt_t& value)
 {
     if (pmt::is_bool(value))
@@ -264,7 +264,7 @@ int equalizer_impl::general_work(int noutput_items,
     return WORK_CALLED_PRODUCE;
 }
 
-// The labels that are left when a burst or the input has ended.
+// Hands out the remaining labels when a burst or the input has ended.
 int equalizer_impl::flush(gr_vector_void_star& output_items, int room)
 {
     const auto& input = detail()->input(0);
@@ -350,7 +350,7 @@ void equalizer_impl::register_ports()
                     [this](const pmt::pmt_t& message) { take_packet(message); });
 }
 
-// In the block's thread, between two calls of work().
+// Called in the block's thread, between two calls of work().
 void equalizer_impl::take_packet(const pmt::pmt_t& message)
 {
     const auto refuse = [&](const std::string& why) {
@@ -379,7 +379,7 @@ void equalizer_impl::take_packet(const pmt::pmt_t& message)
     }
 }
 
-// In the block's thread, between two calls of work().
+// Called in the block's thread, between two calls of work().
 void equalizer_impl::control(const pmt::pmt_t& message)
 {
     const auto refuse = [&](const pmt::pmt_t& what, const std::string& why) {
@@ -412,7 +412,7 @@ void equalizer_impl::control(const pmt::pmt_t& message)
     }
 }
 
-// Whether a word is known, and its value fits.
+// Carries out a control word; false if it is not known, or its value does not fit.
 bool equalizer_impl::obey(const std::string& word, const pmt::pmt_t& value)
 {
     const std::optional<bool> is_true = truth(value);
@@ -445,7 +445,7 @@ bool equalizer_impl::obey(const std::string& word, const pmt::pmt_t& value)
     return true;
 }
 
-// Asked for again before it is done, it is done once.
+// Requests for the same path are carried out once.
 void equalizer_impl::save(const std::string& path)
 {
     {
@@ -456,7 +456,7 @@ void equalizer_impl::save(const std::string& path)
     d_core.request_save(path);
 }
 
-// Of the adapter: in its thread, in lockstep in the block's.
+// Called in the adapter's thread, in lockstep in the block's.
 void equalizer_impl::publish(const core::adaptation_event& event)
 {
     using core::event_kind;

@@ -83,7 +83,7 @@ private:
 
     const bool d_vectors;
     const bool d_supervised;
-    const bool d_has_frame; // of known symbols
+    const bool d_has_frame; // whether patterns of known symbols were given
     const core::window_geometry d_window;
     const soft_symbol_kind d_soft_symbol;
     const std::size_t d_items_per_symbol; // input items: samples, or one vector
@@ -93,10 +93,11 @@ private:
     burst_tags d_bursts;
 
     const std::size_t d_batch;
-    std::size_t d_held = 0;     // labels that are decided and not handed out
-    std::size_t d_in_batch = 0; // symbols of the batch that the next estimate is for
+    std::size_t d_held = 0; // labels that are decided and not yet handed out
+    std::size_t d_in_batch =
+        0; // symbols of the batch whose estimate comes next at output 3
 
-    // Of the network in use, NaN if unknown: work() takes no lock to read it.
+    // Estimated bit error rate, NaN if unknown: work() reads it without a lock.
     std::atomic<float> d_estimated{ std::numeric_limits<float>::quiet_NaN() };
 
     log_limit d_refusals; // of control messages

@@ -15,7 +15,7 @@
 
 namespace gr::adann {
 
-//! Of `size` numbers, forwards: from its first argument to its second one. For one thread.
+//! The forward transform of `size` numbers, from its first argument to its second. For one thread.
 inline std::function<void(const gr_complex*, gr_complex*)> fourier_transform(int size)
 {
     const auto fft = std::make_shared<fft::fft_complex_fwd>(size);

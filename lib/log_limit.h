@@ -30,7 +30,7 @@ public:
         return allowed;
     }
 
-    //! For the end of a line: how many were not written since this was last asked.
+    //! For the end of a line: the number of lines that were not written since the latest call.
     std::string left_out()
     {
         const std::uint64_t count = std::exchange(d_left_out, 0);

@@ -63,7 +63,7 @@ int mimo_filter_impl::work(int noutput_items,
     for (std::size_t o = 0; o < d_out.size(); ++o)
         d_out[o] = static_cast<float*>(output_items[o]);
     d_core->run(d_in.data(), noutput_items / d_step, d_out.data());
-    // It never waits for those who ask: they get the next call's.
+    // work() never waits for readers of the status: they get that of another call.
     const std::unique_lock<std::mutex> lock(d_mutex, std::try_to_lock);
     for (std::size_t o = 0; lock && o < d_out.size(); ++o)
         d_status[o] = d_core->status(o);

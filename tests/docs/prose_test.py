@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The pages for users and contributors in plain words: short sentences, short lines, the field's terms.
+Comments of C++ have the field's terms, too.
 
 Counted are the pages that people wrote; those in folders of docs/results/ are written by `adann reproduce`.
 Tables, listings, headings and pictures are no prose, and a row of a table may be as long as it has to be.
@@ -117,19 +118,21 @@ def test_the_words_of_help_are_the_fields():
 
 
 def comments(text):
-    """The lines of a C++ file, all but its comments blank."""
+    """The lines of a C++ file, all but its comments blank; names of parameters and functions as `Code`."""
     found = (re.search(r"//.*|^ *(?:/\*|\*).*", line) for line in text.splitlines())
-    return [each[0] if each else "" for each in found]
+    names = re.compile(r"\\param [\w,]+|\b\w+::\w+|\b\w+\(\)")
+    return [names.sub("Code", each[0]) if each else "" for each in found]
 
 
-def test_the_words_of_public_headers_are_the_fields():
-    for path in sorted((ROOT / "include").rglob("*.h")):
-        assert not private_words(comments(path.read_text())), path.name
+@pytest.mark.parametrize("path", [path for folder in ("include", "lib") for path in sorted((ROOT / folder).rglob("*"))
+                                  if path.suffix in (".h", ".cc")], ids=lambda path: str(path.relative_to(ROOT)))
+def test_the_words_of_comments_are_the_fields(path):
+    assert not private_words(comments(path.read_text()))
 
 
 def test_comments_are_found():
     """Of a file in which one can see them; code has the names that things have."""
-    text = "/*! told\n * tells */\nint behind; //!< beside\nint aside = 1;\n"
+    text = "/*! told\n * tells */\nint behind; //!< beside\nint aside = 1;\n//! \\param apart of apart()\n"
     assert [line for line in private_words(comments(text)) if line] == [
         "line 1: told: say known, data-aided, indicates, says",
         "line 2: tells: say known, data-aided, indicates, says",

@@ -16,22 +16,22 @@
 
 namespace gr::adann::core {
 
-//! The samples of consecutive symbols, with their labels. A slot of the queue: its vectors keep their size.
+//! The samples and labels of consecutive symbols. A slot of the queue: its vectors keep their size.
 struct adaptation_batch {
-    std::vector<float> samples;  //!< as the network saw them
+    std::vector<float> samples;  //!< the network's windows
     std::vector<float> received; //!< as they came in; empty unless a start may be tried
-    std::vector<std::uint8_t>
-        labels; //!< decided; while a start looks for a model, `known` of them
-    std::vector<std::uint8_t> truth;    //!< known ones, not_known elsewhere
+    //! Decided; while a blind start looks for a model, `known` known ones from symbol `first` on.
+    std::vector<std::uint8_t> labels;
+    std::vector<std::uint8_t> truth;    //!< known labels, not_known elsewhere
     bool has_truth = false;             //!< whether any is known
     bool is_tried = false;              //!< whether `received` is filled
-    bool follows = false;               //!< directly the one handed over before it
-    bool starts = false;                //!< of labels only the known ones are there:
-    bool restarts = false;              //!< what was learnt before is of another signal
-    std::size_t first = 0, known = 0;   //!< where they begin, and how many
+    bool follows = false;               //!< directly after the batch handed over before
+    bool starts = false;                //!< whether a blind start looks for a model
+    bool restarts = false;              //!< earlier batches were of another signal
+    std::size_t first = 0, known = 0;   //!< see labels
     const deciding_parts* by = nullptr; //!< what decided it
-    std::uint64_t end = 0;              //!< symbols since start()
-    double unexplained = 0;             //!< part of the symbols: unexplained_errors()
+    std::uint64_t end = 0;              //!< symbols from start() up to its end
+    double unexplained = 0;             //!< unexplained_errors()
     std::size_t apart = 1;              //!< batches since the one handed over before
 
     void begin(const deciding_parts& decides)
@@ -41,7 +41,7 @@ struct adaptation_batch {
         first = known = 0;
         apart = 1;
     }
-    //! It is whole. \param symbols since start(), up to its end
+    //! Completes it. \param symbols from start() up to its end
     void finish(std::uint64_t symbols)
     {
         unexplained = unexplained_errors();
@@ -49,8 +49,9 @@ struct adaptation_batch {
     }
 
 private:
-    /* That are wrong where noise does not explain the residual (refined_stream), or by cycle slips: one
-     * turns all that an estimate remembers. */
+    /* Part of the symbols that may be wrong although the estimate does not show it: where noise
+     * does not explain the residual (refined_stream), and by cycle slips, each of which rotates
+     * all symbols of the estimate's averaging time. */
     double unexplained_errors() const
     {
         const double residual = by->refined ? by->refined->unexplained_errors() : 0;

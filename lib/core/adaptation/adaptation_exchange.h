@@ -17,9 +17,9 @@
 
 namespace gr::adann::core {
 
-/*! Slots of the queue: one is being filled and one trained on; the others ride out a
- * slow step and the bursts in which a scheduler hands over samples, some 65536
- * symbols, or 8 MiB if that is less.
+/*! Slots of the queue: one is being filled and one trained on. The others buffer a slow
+ * step, and the bursts in which a scheduler hands over samples: some 65536 symbols, or
+ * 8 MiB if that is less.
  * \param floats of a batch */
 inline std::size_t queue_slots(std::size_t batch, std::size_t floats)
 {
@@ -27,11 +27,11 @@ inline std::size_t queue_slots(std::size_t batch, std::size_t floats)
     return std::max<std::size_t>(4, std::min(65536 / batch, most_floats / floats));
 }
 
-/*! Each value has one writer, or takes any order of writes. The deciding thread waits for none but
- * `packets`, which is locked for as long as a copy of three numbers takes. */
+/*! Each value has one writer, or its writes may come in any order. The deciding thread waits for
+ * `packets` only, which is locked while three numbers are copied. */
 struct adaptation_exchange {
     /*! \param slots of the queue, each a copy of `batch`
-     * \param taps most that a front filter has */
+     * \param taps largest number of a front filter */
     adaptation_exchange(std::size_t slots,
                         const adaptation_batch& batch,
                         std::size_t taps)
@@ -39,33 +39,34 @@ struct adaptation_exchange {
     {
     }
 
-    // From the deciding thread. A checkpoint restores `dropped`, `batches_skipped` and `block_position`.
+    // Written by the deciding thread; a checkpoint restores `dropped`, `batches_skipped` and
+    // `block_position`.
     slot_queue<adaptation_batch> queue;
     front_reports front;
     locked_value<packet_count> packets;
-    //! Batches; the adapter adds those of a former model.
+    //! Dropped batches; the adapter adds those that a former model decided.
     std::atomic<std::uint64_t> dropped{ 0 };
     //! Batches since one was handed over.
     std::atomic<std::size_t> batches_skipped{ 0 };
-    //! Symbols in the refined stream's block, as a batch ended.
+    //! Symbols in the refined stream's unfinished block at the end of a batch.
     std::atomic<std::size_t> block_position{ 0 };
-    //! Batches decided; the adapter begins anew.
+    //! Batches decided since the latest error estimate; the adapter sets it to 0.
     std::atomic<std::uint64_t> since_estimate{ 0 };
 
-    // From the adapter.
+    // Written by the adapter.
     std::atomic<deciding_parts*> latest_parts{ nullptr }; // of the latest model
-    //! While the former ones may be in use; the deciding thread ends it.
+    //! Whether the former parts may still be in use; the deciding thread clears it.
     std::atomic<bool> is_handing_over{ false };
     std::atomic<bool> has_model{ true };
     std::atomic<bool> has_front{ false };
-    std::atomic<bool> tries{ false };   // starts
-    std::atomic<std::size_t> pace{ 1 }; // the learner's
+    std::atomic<bool> tries{ false };   // whether another blind start is tried
+    std::atomic<std::size_t> pace{ 1 }; // learner::pace()
 
-    // From anyone.
+    // Written by any thread.
     std::atomic<bool> frozen{ false };
-    std::atomic<bool> follows{ true };       // the front filter
-    std::atomic<bool> resets_front{ false }; // the deciding thread takes it
-    semaphore wake;                          // the adapter: a batch, a request, or stop
+    std::atomic<bool> follows{ true };       // whether the front filter does
+    std::atomic<bool> resets_front{ false }; // the deciding thread clears it
+    semaphore wake; // wakes the adapter for a batch, a request, or stop
 };
 
 } // namespace gr::adann::core

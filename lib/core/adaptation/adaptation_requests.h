@@ -1,6 +1,6 @@
 /* -*- c++ -*- */
 /*
- * What anyone may ask of an adapter.
+ * Requests of other threads to an adapter.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
@@ -19,18 +19,17 @@
 
 namespace gr::adann::core {
 
-/*! Requests wait here until the adapter takes them. Anyone may ask, and waits for another such call
- * only. */
+/*! Keeps requests until the adapter takes them. Any thread may call its methods; a call waits for
+ * other such calls only. */
 class adaptation_requests
 {
 public:
-    //! A model file or checkpoint that was asked for.
+    //! A model file or checkpoint to be loaded.
     struct read_file {
         std::string path;
-        std::size_t training =
-            0; //!< symbols of the sequence that bursts begin with; 0: none
+        std::size_t training = 0; //!< length of bursts' training sequence; 0: none
         std::optional<model> found;
-        std::string problem; //!< why there is none
+        std::string problem; //!< why `found` is empty
     };
     struct taken {
         std::optional<training_settings> changed;
@@ -46,7 +45,8 @@ public:
     void reset();
     void save(const std::string& path);
     void load(const std::string& path, std::size_t training);
-    //! \param make changes a training_settings. \throws std::invalid_argument if one is out of range
+    //! \param make changes a training_settings. \throws
+    //! std::invalid_argument if one is out of range
     template <typename change>
     void change_training(change make)
     {
@@ -57,12 +57,12 @@ public:
         d_training = changed;
         d_is_changed = true;
     }
-    //! As asked for last.
+    //! The settings with all changes.
     training_settings training() const;
 
-    //! The adapter thread: reads the file that was asked for, if there is one.
+    //! Reads the requested file, if there is one. For the adapter thread.
     void read();
-    //! The adapter. \param loads whether it can go on from another model now
+    //! Takes all requests. For the adapter. \param loads whether it can change to another model now
     taken take(bool loads);
 
 private:
@@ -70,7 +70,7 @@ private:
     training_settings d_training;
     bool d_is_changed = false, d_resets = false;
     std::vector<std::string> d_saves;
-    std::optional<read_file> d_asked, d_read; // the first without a model
+    std::optional<read_file> d_asked, d_read; // requested; read
 };
 
 } // namespace gr::adann::core

@@ -46,7 +46,7 @@ adapter::adapter(const model& initial,
     publish();
     restore(d_initial, *d_parts);
     if (d_parts->front)
-        d_exchange.front.tell(d_parts->front->resting());
+        d_exchange.front.publish(d_parts->front->resting());
     d_initial.state = {};
 }
 
@@ -63,7 +63,7 @@ void adapter::start()
     d_saved = clock::now();
     d_stopping = false;
     d_thread = std::thread([this] { run(); });
-    d_exchange.wake.post(); // for what was asked before
+    d_exchange.wake.post(); // for requests made before the start
 }
 
 void adapter::stop()
@@ -90,9 +90,10 @@ feature_view adapter::view_of(const std::vector<float>& samples) const
     return { samples.data(), d_stride, d_initial.window.dimension(), d_settings.batch };
 }
 
-/* What decides by a model, no sooner than what does now. No front filter where it is switched off,
- * without a waveform, or for separate vectors. Decisions are refined where the learner can say how,
- * unless that was seen to harm on the signal that the model learnt from. */
+/* Makes the parts that decide by a model, with at least the present delay. There is no front
+ * filter if it is switched off, without a waveform, or for separate vectors. Decisions are
+ * refined if the learner can refine labels, unless refined labels had more errors on the signal
+ * that the model was trained on. */
 std::unique_ptr<deciding_parts> adapter::parts_of(const model& learnt,
                                                   learner* learns) const
 {
@@ -122,7 +123,8 @@ std::unique_ptr<deciding_parts> adapter::parts_of(const model& learnt,
     return parts;
 }
 
-// From a checkpoint: what the learner does not hold. The exchange has not changed if it throws.
+// Restores the part of a checkpoint that is not the
+// learner's. If it throws the exchange is unchanged.
 void adapter::restore(model& saved, deciding_parts& parts)
 {
     if (saved.state.tensors.empty())
@@ -147,7 +149,7 @@ void adapter::restore(model& saved, deciding_parts& parts)
 void adapter::run()
 {
 #ifdef __linux__
-    // Where cores are few, decisions come first. This thread alone becomes nicer.
+    // Decisions come first where cores are few. Under Linux this changes the calling thread alone.
     if (d_settings.mode == adaptation_mode::live)
         setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + 10);
 #endif
@@ -155,12 +157,11 @@ void adapter::run()
         d_requests.read();
         serve();
     }
-    take_requests(); // those of the last moment
+    take_requests(); // that came after the latest serve()
     if (saves() && d_learner)
         attempt([this] { save(d_settings.checkpoint, checkpoint()); });
 }
 
-// Does what was asked for, and learns from the oldest batch.
 void adapter::serve()
 {
     const std::lock_guard<std::mutex> lock(d_serving);
@@ -172,7 +173,7 @@ void adapter::serve()
     d_end = filled->end;
     if (d_origin == model_origin::starting)
         attempt([&] { begin_with(*filled); });
-    else if (filled->by != d_parts.get()) // decided by what came before
+    else if (filled->by != d_parts.get()) // decided by a former model
         ++d_exchange.dropped;
     else {
         if (filled->restarts)
@@ -196,7 +197,7 @@ void adapter::serve()
     }
 }
 
-// Whether it did not throw: if it did, the error is reported.
+// Reports an exception as an event. Returns whether there was none.
 template <typename work>
 bool adapter::attempt(work make)
 {
@@ -212,12 +213,12 @@ bool adapter::attempt(work make)
         if (d_learner)
             share_status();
         report({ status(), event_kind::error, problem });
-    } catch (...) { // whoever listens fails too
+    } catch (...) { // the listener throws as well
     }
     return false;
 }
 
-// None that fails holds up the others.
+// A request that fails does not prevent the others.
 void adapter::take_requests()
 {
     auto asked = d_requests.take(!d_exchange.is_handing_over);
@@ -255,7 +256,7 @@ void adapter::reset(const std::string& why)
     report(event);
 }
 
-// The start of one without a model.
+// The blind start takes a batch, while there is no model.
 void adapter::begin_with(const adaptation_batch& filled)
 {
     const feature_view view = view_of(filled.samples);
@@ -270,7 +271,7 @@ void adapter::begin_with(const adaptation_batch& filled)
         d_parts->weights.publish();
     }
     const bool is_done =
-        d_start->done(); // or was already, and nothing could be made of it
+        d_start->done(); // may be an earlier model with which go_on_with() failed
     if (is_done) {
         go_on_with(d_start->found());
         if (!d_start->is_blind())
@@ -281,7 +282,7 @@ void adapter::begin_with(const adaptation_batch& filled)
         report({ status(), event_kind::start, found.empty() ? "started" : found });
 }
 
-// From a model that a start has found, or that was loaded. Nothing has changed if it throws.
+// Changes to a model that a start has found, or that was loaded. If it throws nothing has changed.
 void adapter::go_on_with(model found)
 {
     learner_settings settings = d_settings;
@@ -302,8 +303,8 @@ void adapter::go_on_with(model found)
         publish();
     }
     d_exchange.latest_parts = d_parts.get();
-    d_exchange.is_handing_over = true; // after it
-    // The batches after this one were decided by the former parts.
+    d_exchange.is_handing_over = true; // after latest_parts was set
+    // The batches that are still queued were decided by the former parts.
     for (; d_exchange.queue.filled() > 1; ++d_exchange.dropped)
         d_exchange.queue.pop();
 }

@@ -1,6 +1,6 @@
 /* -*- c++ -*- */
 /*
- * From batches to new weights.
+ * Owns the model and its learner: from batches to new weights.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
@@ -27,27 +27,27 @@ namespace gr::adann::core {
 //! An event of the adaptation: what the learner did, a checkpoint saved, an error.
 struct adaptation_event : learner_event {
     std::uint64_t dropped;     //!< batches that found the queue full
-    std::size_t queued;        //!< batches not yet learnt from, that of a step included
-    front_filter_status front; //!< of the front filter, if there is one
-    std::uint64_t symbols; //!< decided since start(), up to the end of the latest batch
-    packet_count packets;  //!< that were decoded, see adaptive_equalizer::take_packet()
+    std::size_t queued;        //!< batches not yet learnt from, including that of a step
+    front_filter_status front; //!< if there is a front filter
+    std::uint64_t symbols;     //!< decided from start() up to the end of the latest batch
+    packet_count packets;      //!< see adaptive_equalizer::take_packet()
 };
 
-/*! Owns the model: a learner, the parts that decide by it, checkpoints, and blind starts where there is no
- * model, or it explains nothing any more.
+/*! Owns the model with its learner, the parts that decide by it, and checkpoints. It makes blind
+ * starts where there is no model, or where the model no longer explains the signal.
  *
- * It has a thread of its own, which reads files, and learns where the mode is "live". In lockstep the
+ * It has a thread of its own, which reads files, and in the mode "live" learns. In lockstep the
  * deciding thread calls serve(). */
 class adapter
 {
 public:
     using listener = std::function<void(const adaptation_event&)>;
 
-    /*! \param initial the model; with `start` what that has found before it saw anything
+    /*! \param initial the model; with `start` that start's found(), untrained
      * \param stride floats from one window to the next
-     * \param settings checked; they outlive it
-     * \param start null, or where there is no model
-     * \param trials a start that has seen nothing, to be tried once the signal is lost; none: never
+     * \param settings checked; they outlive the adapter
+     * \param start a blind start where there is no model, else null
+     * \param trials an unused blind start, to be tried once the signal is lost; none: never
      * \throws model_file_error if `initial` is a checkpoint that does not fit */
     adapter(const model& initial,
             std::size_t stride,
@@ -60,17 +60,18 @@ public:
 
     //! Starts the thread, or does nothing if it runs.
     void start();
-    //! Ends it after the step in hand, and writes the checkpoint.
+    //! Ends the thread after its present step, and writes the checkpoint.
     void stop();
     bool runs() const { return d_thread.joinable(); }
-    //! Does what was asked for, and learns from the oldest batch. The thread, in lockstep the deciding one.
+    //! Carries out requests, and learns from the oldest batch. Called by the adapter's thread, in
+    //! lockstep by the deciding thread.
     void serve();
 
-    //! As loaded, or untrained; its state is the learner's. Valid and the same as long as this.
+    //! The model as loaded, or untrained; the same object throughout.
     const model& initial() const { return d_initial; }
-    //! Of the latest model. While the thread rests.
+    //! Of the latest model. Only while the adapter's thread does not run.
     deciding_parts& parts() { return *d_parts; }
-    //! Anyone.
+    //! For any thread.
     adaptation_requests& requests() { return d_requests; }
     learner_status status() const;
 
@@ -79,9 +80,9 @@ private:
 
     //! Where the model in use comes from.
     enum class model_origin {
-        starting, //!< from nowhere yet: a blind start is looking for one
-        blind,    //!< from a blind start
-        given     //!< from the caller or a file: left only while the front filter is lost
+        starting, //!< there is none yet: a blind start is looking for one
+        blind,    //!< a blind start
+        given     //!< the caller or a file: replaced only while the front filter is lost
     };
 
     bool adapts() const { return d_settings.mode != adaptation_mode::off; }
@@ -111,26 +112,26 @@ private:
     const adaptation_settings& d_settings;
     model d_initial;
     const std::size_t d_stride;
-    const bool d_has_waveform; // the model, or that of a start
+    const bool d_has_waveform; // whether the model has one, or that of a start will
     const listener d_on_event;
     adaptation_exchange& d_exchange;
     adaptation_requests d_requests;
     locked_value<learner_status> d_status;
 
-    // Of whoever serves.
+    // Used by serve(), under d_serving.
     std::mutex d_serving;
     model_origin d_origin;
     std::unique_ptr<blind_start> d_start;     // null unless `starting`
-    const std::optional<blind_start> d_fresh; // none where nothing is tried
-    std::unique_ptr<start_trials> d_trials;   // null where nothing is tried
-    std::unique_ptr<learner> d_learner;       // null when off, or not yet
-    std::optional<model> d_loaded;            // when off: instead of d_initial
-    // Of the latest model, and of the one before: the deciding thread may still use that.
+    const std::optional<blind_start> d_fresh; // unused one; none: no trials
+    std::unique_ptr<start_trials> d_trials;   // null: no trials
+    std::unique_ptr<learner> d_learner; // null in mode "off", and before a model is found
+    std::optional<model> d_loaded;      // in mode "off": replaces d_initial
+    // Of the latest model, and of the one before, which the deciding thread may still use.
     std::unique_ptr<deciding_parts> d_parts, d_former_parts;
     std::optional<batch_recorder> d_recorder;
-    bool d_was_frozen = false; // as reported
-    std::uint64_t d_end = 0;   // of the latest batch, in symbols
-    clock::time_point d_saved; // the latest checkpoint
+    bool d_was_frozen = false; // as reported last
+    std::uint64_t d_end = 0;   // end of the latest batch, symbols
+    clock::time_point d_saved; // time of the latest checkpoint
 
     std::atomic<bool> d_stopping{ false };
     std::thread d_thread;

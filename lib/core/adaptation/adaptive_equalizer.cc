@@ -23,7 +23,7 @@ const adaptation_settings& checked(const adaptation_settings& settings)
     return settings;
 }
 
-// Floats of a vector with what a front filter looks at on each side, if there is one.
+// Floats of a vector, with a front filter's reach on each side, if there is one.
 std::size_t dimension_of(const model& initial,
                          std::size_t stride,
                          const adaptation_settings& settings,
@@ -37,9 +37,10 @@ std::size_t dimension_of(const model& initial,
     return window.dimension() + 2 * reach * window.floats_per_sample();
 }
 
-// A blind start of the model's signal, to be tried once that is lost; none where it is not wanted.
-std::optional<blind_start>
-start_beside(const model& given, std::size_t stride, const adaptation_settings& settings)
+// A blind start for the model's signal, to be tried once that is lost; none if it is not wanted.
+std::optional<blind_start> start_for_trials(const model& given,
+                                            std::size_t stride,
+                                            const adaptation_settings& settings)
 {
     const window_geometry& window = given.window;
     if (settings.mode == adaptation_mode::off || row(settings.loss).supervised() ||
@@ -53,14 +54,14 @@ start_beside(const model& given, std::size_t stride, const adaptation_settings& 
                        settings.seed);
 }
 
-// Of a batch.
+// Floats of a batch.
 std::size_t
 floats_of(const model& initial, std::size_t stride, const adaptation_settings& settings)
 {
     return (settings.batch - 1) * stride + initial.window.dimension();
 }
 
-// As large as the queue's slots are.
+// An empty batch of the size of the queue's slots.
 adaptation_batch batch_of(std::size_t symbols, std::size_t floats, bool is_tried)
 {
     adaptation_batch made;
@@ -84,7 +85,7 @@ adaptive_equalizer::adaptive_equalizer(const model& initial,
           std::move(on_event),
           nullptr,
           dimension_of(initial, stride, settings, initial.waveform.has_value()),
-          start_beside(initial, stride, settings))
+          start_for_trials(initial, stride, settings))
 {
 }
 

@@ -1,7 +1,7 @@
 /* -*- c++ -*- */
 /*
- * The equalizer that keeps learning: decisions in the caller's thread, training in its
- * own, or in lockstep in the caller's, too.
+ * The adaptive equalizer: decisions in the caller's thread, training in a thread of its own, or in
+ * lockstep in the caller's.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
@@ -18,58 +18,58 @@
 
 namespace gr::adann::core {
 
-/*! Decides feature vectors and has a learner learn from them, in live mode in a thread of its
+/*! Decides feature vectors and trains the network on them, in live mode in a thread of its
  * own (Fig. 2).
  *
- * decide() works on whole batches of `batch` consecutive vectors, counted from the first
- * one after start(). It decides with the current weights and copies the samples of those that are
- * worth a step into a bounded queue; the adapter has the learner make one for each and
- * publishes the weights that are then in use.
- * - live: decide() never waits. It takes new weights whenever there are some; a batch
- * that finds the queue full is dropped and counted. Under Linux's
- * normal scheduler the adapter thread has a lower priority than the others (nice +10).
- * - lockstep: batch t + 1 is decided with the weights that batch t produced, so decide()
- * makes the step itself at the end of such a batch. The result is the same to the bit for a
- * given seed, however the vectors are cut into calls.
+ * decide() works on batches of `batch` consecutive vectors, counted from the first one after
+ * start(). It decides with the current weights, and copies the samples of batches that are worth a
+ * step into a bounded queue. For each of these the adapter makes a step of the learner, and
+ * publishes the new weights.
+ * - live: decide() never waits. It takes new weights whenever there are some; a batch that finds
+ *   the queue full is dropped and counted. Under Linux's normal scheduler the adapter thread has a
+ *   lower priority than the others (nice +10).
+ * - lockstep: batch t + 1 is decided with the weights that batch t produced, so decide() makes the
+ *   step itself at the end of the batch. The result is the same to the bit for a given seed,
+ *   however the vectors are cut into calls.
  * - off: the network stays as it is, and there is no front filter.
- * Later, batches are handed over more rarely (learner::pace()), where the front filter says that
- * nothing moves (front_filter::apart()); the others cost nothing.
  *
- * With a model that has an expected waveform, and windows on a stream, a front filter
- * follows the signal before the network (front_filter.h), every 64 symbols and inline in
- * decide(). The network decides and learns from filtered samples.
+ * Once little is left to learn, fewer batches are handed over (learner::pace()), as long as the
+ * channel is static (front_filter::apart()); the others cost nothing.
  *
- * With the decisions "refined", and unless refined labels had more errors than the network's on the
- * model's own signal (model::refined_has_more_errors()), what the learner's guard can refine is refined
- * in decide() as well, inline, by the signal model after the latest step, and put out later
- * (refined_stream.h), from samples at the measured phase (hindsight.h). Front filter and learner are
- * given the network's own.
+ * If the model has an expected waveform, and vectors are windows of a stream, a front filter
+ * follows the signal before the network (front_filter.h), inline in decide(). The network decides
+ * and learns from filtered samples.
  *
- * Without a model it starts with a blind_start: the adapter takes its models as they come, and
- * has a learner, and a front filter, from the last one on. Until then nothing is saved.
- * While it trains that one, a second or so, batches are dropped in the mode "live". With the loss
- * "supervised" it starts with the known labels. After a start that knew no labels the samples, as they
- * come in, are tried for another one that explains them better (start_trials); where there is one, its
- * model replaces the first, with a learner and a front filter of its own.
+ * Where the setting `decisions` is "refined", labels are refined inline in decide(), by the signal
+ * model after the latest step, and come later (refined_stream.h), from samples at the measured
+ * phase (hindsight.h). This needs a guard with an expected waveform, and a model on whose own
+ * signal refined labels did not have more errors (model::refined_has_more_errors()). Front filter
+ * and learner get the network's decisions.
  *
- * request_load() has it go on from another model of the same signal, with a learner, a front filter and a
- * refinement of their own. The adapter thread reads the file, and what decides takes over where a batch
- * begins; batches that the former one decided are dropped.
+ * Without a model it starts with a blind_start. The adapter uses its models in turn; from the last
+ * one on there are a learner and a front filter. Until then nothing is saved. While the last model
+ * is trained, for a second or so, batches are dropped in the mode "live". With the loss
+ * "supervised" the start uses the known labels. After a start without known labels further starts
+ * are tried on the received samples (start_trials); one that explains them better replaces the
+ * model, with a new learner and front filter.
  *
- * A checkpoint is a learner's, with the number of dropped batches and the front filter.
- * Checkpoints are written between two steps: by request_save() and, if the setting
- * `checkpoint` names a file, there each `checkpoint_interval` seconds and when the thread
- * ends. With such a file, each rollback writes another next to it,
- * `.rollback.safetensors`, for replay().
- * The mode "off" decides with the weights in use when the checkpoint was written.
+ * request_load() changes to another model of the same signal, with a learner, a front filter and a
+ * refinement of its own. The adapter thread reads the file, and decisions change where a batch
+ * begins; queued batches that the former model decided are dropped.
  *
- * An exception in the adapter becomes an event, `error`, and ends nothing.
+ * A checkpoint is a learner's, with the number of dropped batches and the front filter. Checkpoints
+ * are written between two steps: by request_save() and, if the setting `checkpoint` names a file,
+ * every `checkpoint_interval` seconds and when the thread ends. With such a file each rollback
+ * writes another one next to it, `.rollback.safetensors`, for replay(). The mode "off" decides with
+ * the weights that were in use when the checkpoint was written.
  *
- * Threads: decide() belongs to one thread. start() and stop() belong to it too, or come
- * while it rests; stop() waits for the step in hand. Everything else may be called from
- * any thread at any time: it may wait for another such call, but neither waits for a step
- * nor makes decide() wait, but for what was asked of the adapter in lockstep. Events come in the
- * adapter thread, and in lockstep in decide()'s as well, never in both at a time.
+ * An exception in the adapter becomes an event, `error`; the adapter goes on.
+ *
+ * Threads: decide() belongs to one thread. start() and stop() belong to it too, or are called while
+ * it does not run; stop() waits for the present step. All other methods may be called from any
+ * thread at any time. They may wait for other such calls, but do not wait for a step, nor does
+ * decide() wait for them, except in lockstep for requests to the adapter. Events come in the
+ * adapter thread, and in lockstep in decide()'s thread as well, never in both at the same time.
  */
 class adaptive_equalizer
 {
@@ -90,23 +90,22 @@ public:
 
     //! Starts the adapter thread, or does nothing if it runs. Weights and counters go on.
     void start();
-    //! Ends it after the step in hand, and writes the checkpoint; batches in the queue
-    //! are forgotten. Does nothing if ended.
+    //! Ends it after its present step, and writes the checkpoint; batches in the queue
+    //! are forgotten. Does nothing if it does not run.
     void stop();
 
     /*! Floats of the vectors that decide() takes: the model's dimension, and with a front
      * filter its reach on both sides. */
     std::size_t dimension() const { return d_decides.dimension(); }
 
-    /*! How many decide() has written: labels, with their posteriors, of which refined ones come
-     * refined_stream::delay() later, and soft points. */
+    //! Numbers of labels, with their posteriors, and of soft points that decide() has written.
+    //! Refined labels come refined_stream::delay() later.
     using written = stream_decider::written;
     /*! Decides every vector of `view`, which has this dimension() and the stride given.
-     * \param known_labels null, or view.count labels 0 … M-1, not_known or M and more where one is not
-     * known; null: the known frame's. The front filter and the network learn them as the truth, and
-     * decisions elsewhere; with
-     * the loss "supervised", which needs them, the network learns no others. Labels are handed
-     * out as decided, known or not
+     * \param known_labels null, or view.count labels 0 … M-1, not_known or M and more where one is
+     * not known; null: the known frame's. The front filter and the network learn them as the truth,
+     * and decisions elsewhere; with the loss "supervised", which needs them, the network learns no
+     * others. Labels are handed out as decided, known or not
      * \param labels room for view.count decisions
      * \param posteriors null, or room for view.count × M floats: of the labels written. The
      * same in each call from start() on
@@ -124,20 +123,21 @@ public:
         return d_decides.decide(view, known_labels, labels, posteriors, soft, kind);
     }
 
-    /*! Has labels that decide() is not given taken from a frame that repeats, once it is found. Before start().
+    /*! Has labels that decide() is not given taken from a frame that repeats, once it is found.
+     * Before start().
      * \param labels of the frame, see frame_of() */
     void set_known_frame(std::vector<std::uint8_t> labels)
     {
         d_decides.set_known_frame(std::move(labels));
     }
-    //! Where that starts, see known_frame::position(); none: not found, or there is none.
+    //! Where the frame starts, see known_frame::position(); none: not found, or no frame was set.
     std::optional<std::size_t> known_position() const
     {
         return d_decides.known_position();
     }
 
-    /*! Hands out labels that are still to come, at the end of a stream or of a burst.
-     * \param room for that many
+    /*! Hands out the remaining labels at the end of a stream or of a burst.
+     * \param room for so many labels
      * \param posteriors as for decide()
      * \return how many were written; 0: all have been */
     std::size_t flush(std::uint8_t* labels, std::size_t room, float* posteriors = nullptr)
@@ -145,47 +145,49 @@ public:
         return d_decides.flush(labels, room, posteriors);
     }
 
-    /*! A packet that was decoded and checked: its symbols are known from now on. They are counted
-     * against the labels that were handed out, the network learns them as the truth, in batches
-     * between the others, unless they are older than the front filter's memory, and where they say
-     * that decisions are rotated or late, so does the front filter. The first packet only has what
-     * follows kept: decided_past::symbols. Belongs to decide()'s thread.
+    /*! Takes a packet whose check sum was right: its symbols are known from now on. They are
+     * compared with the labels that were handed out. The network learns them in batches of their
+     * own, unless they are older than the front filter's forgetting time constant. If they show
+     * that decisions are rotated or late, the front filter corrects that. Decisions are kept from
+     * the first packet on (decided_past::symbols), so that this one is not used itself. Belongs to
+     * decide()'s thread.
      * \param first its first symbol, counted from the first one handed out since start()
      * \param labels see decoded_packets::take(), also for what it throws */
     void take_packet(std::uint64_t first, std::vector<std::uint8_t> labels)
     {
         d_decides.take_packet(first, std::move(labels));
     }
-    //! How many of these were compared, and what that found.
+    //! Packets compared, and their errors.
     packet_count packets() const { return d_exchange.packets.get(); }
 
-    /*! The next vector is the first symbol of a burst, which begins with this training
-     * sequence: the front filter takes its taps and carrier from it (front_filter::train()), and
-     * a batch begins after it. Nothing without a front filter, or while frozen. Belongs to
-     * decide()'s thread, as end_burst() does.
+    /*! The next vector is the first symbol of a burst that begins with this
+     * training sequence. The front filter starts from it (front_filter::train()),
+     * and a batch begins after it. Does nothing without a front filter, or while
+     * frozen. Belongs to decide()'s thread, as end_burst() does.
      * \param training front_filter::least_training() to most_training labels */
     void begin_burst(const std::vector<std::uint8_t>& training)
     {
         d_decides.begin_burst(training);
     }
-    /*! From the next vector to the next burst nothing is learnt, and the batch in hand is left.
-     * \param resets whether the front filter does nothing until then, or stays as it is */
+    /*! Ends a burst: nothing is learnt until the next one, and the present batch is discarded.
+     * \param resets whether the front filter is reset to the identity until
+     * then, or stays as it is */
     void end_burst(bool resets) { d_decides.end_burst(resets); }
 
     //! Stops (true) or resumes learning; what was learnt stays in use, taps included. A
     //! change is an event.
     void freeze(bool frozen);
-    //! Has the front filter follow (true, as at first), or do nothing.
+    //! Whether the front filter follows (initially true), or is the identity.
     void set_front_filter(bool follows) { d_exchange.follows = follows; }
     //! Back to the offline weights, an empty optimizer and no front filter's taps. Needs
     //! start().
     void request_reset();
     //! Writes a checkpoint. Needs start().
     void request_save(const std::string& path);
-    /*! Goes on from a model file or a checkpoint, in every mode; a start without a model is over. An
-     * event, `loaded`, or `refused` with the file and the reason, and nothing has changed: constellation,
-     * sps, half_window and complex have to be the same, and whether there is an expected waveform. Of
-     * several files that are asked for at once, the last one. Needs start().
+    /*! Changes to a model file or a checkpoint, in every mode; it ends a start without a model. An
+     * event follows: `loaded`, or `refused` with the file and the reason if nothing has changed.
+     * Constellation, sps, half_window, complex, and whether there is an expected waveform have to
+     * be the same as now. Of several requests at once the last one counts. Needs start().
      * \param training symbols of the sequence that bursts begin with; 0: none */
     void request_load(const std::string& path, std::size_t training = 0);
 
@@ -193,19 +195,20 @@ public:
     void set_learning_rate(std::optional<float> rate);
     void set_sigma(std::optional<float> sigma);
     void set_epsilon(std::optional<float> epsilon);
-    //! Nor may it need known labels where the one before did not, or the other way round.
+    //! \throws std::invalid_argument if not both or neither of it and the
+    //! initial loss need known labels
     void set_loss(loss_kind loss);
 
-    /*! After the latest step. The estimated error rate is not trustworthy any more when
-     * the next one is overdue by more symbols than the queue holds, frozen, for example. */
+    /*! The learner's status after the latest step. The estimated error rate is
+     * no longer trustworthy when the next one is overdue by more symbols than
+     * the queue holds, as while frozen. */
     learner_status status() const { return d_adapter.status(); }
     //! Whether it has a model: at once, if it was given one.
     bool started() const { return d_exchange.has_model; }
     bool has_front_filter() const { return d_exchange.has_front; }
-    //! Of the front filter, after the latest batch; as at the start without one.
+    //! Status of the front filter after the latest batch; the initial one without a front filter.
     front_filter_status front_status() const { return d_exchange.front.status(); }
-    //! The taps that it uses after the latest batch, the earliest sample's first; empty
-    //! without one.
+    //! Its taps after the latest batch, that of the earliest sample first; empty without one.
     std::vector<std::complex<float>> taps() const;
     std::uint64_t dropped() const { return d_exchange.dropped; }
     //! How far the adapter lags: batches handed over and not yet learnt from.

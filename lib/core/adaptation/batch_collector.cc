@@ -39,8 +39,8 @@ void batch_collector::restart()
     d_restarts = true;
 }
 
-// What the front filter looks at in each block, or in one of so many, is learnt from in one of as many
-// batches at least; without one each batch is.
+// The front filter learns from one block in `apart`; the network learns from one batch in as many,
+// or fewer by the learner's pace. Without a front filter it may learn from each.
 bool batch_collector::is_due(std::size_t apart) const
 {
     return d_exchange.tries ||
@@ -89,7 +89,7 @@ void batch_collector::add(const feature_view& view,
     d_symbols += view.count;
     const bool is_whole = d_position + view.count == d_batch;
     if (d_filling) {
-        // Windows overlap: this writes the end of the last call's samples once more.
+        // Windows overlap, so this writes the last samples of the previous call again.
         const std::size_t first = d_position * view.stride;
         std::copy_n(view.data, view.floats(), d_filling->samples.begin() + first);
         if (d_filling->is_tried)
@@ -125,7 +125,7 @@ void batch_collector::note_known(run start)
     if (of.known == 0)
         of.first = d_position;
     if (of.first + of.known != d_position)
-        return; // a second sequence in one batch
+        return; // a second training sequence in one batch is not used
     std::copy_n(start.labels, start.count, of.labels.begin() + d_position);
     of.known += start.count;
 }

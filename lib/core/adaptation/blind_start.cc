@@ -23,18 +23,18 @@ namespace {
 
 const std::vector<std::size_t> hidden{ 10, 10, 10, 10 };
 constexpr std::size_t held_back = blind_start::symbols / 4;
-constexpr int rounds = 3;            // of decisions and least squares, to more symbols
-constexpr double much_more = 2;      // times the error of before
-constexpr std::size_t together = 16; // symbols whose residuals are compared
-constexpr double chance = 1e-6;      // that labels are wrongly believed to explain more
+constexpr int rounds = 3;            // of decisions and least squares
+constexpr double much_more = 2;      // times the earlier error
+constexpr std::size_t together = 16; // symbols of a stretch whose residuals are compared
+constexpr double chance = 1e-6;      // probability that worse labels are accepted
 constexpr double of_one_label =
-    0.4; // nats from equally frequent labels, as signal_check has it
+    0.4; // nats from a uniform distribution of labels, as in signal_check
 constexpr const char* has_changed =
     "the signal has changed while a linear equalizer was fitted to it";
 constexpr int epochs = 20;
 constexpr std::size_t batch_size = 512;
-constexpr float rate = 0.001f;       // of Adam
-constexpr std::size_t judged = 2048; // symbols at once
+constexpr float rate = 0.001f;       // learning rate of Adam
+constexpr std::size_t judged = 2048; // symbols of a batch of the waveform_judge
 
 model untrained(const std::string& name, unsigned sps, unsigned half_window, bool complex)
 {
@@ -61,9 +61,8 @@ std::string text(const char* format, double value)
     return buffer;
 }
 
-// Labels in that of the constellation's symmetries, and up to two symbols earlier or later,
-// in which most are those wanted: who counts on these finds no other rotation, and no
-// symbol lost or twice.
+// Rotates labels by a symmetry and delays them by up to two symbols, so that most equal those
+// wanted: the stream continues in the same rotation, without a lost or repeated symbol.
 std::vector<std::uint8_t>
 align_labels(const std::vector<std::uint8_t>& labels,
              const std::vector<std::optional<std::uint8_t>>& wanted,
@@ -120,7 +119,7 @@ std::string blind_start::take(const feature_view& batch,
     if (!all_usable(batch.data, batch.floats()) || done())
         return "";
     d_stride = batch.stride;
-    // Windows overlap: of the last one all samples are there already but these.
+    // Windows overlap: only these samples are new.
     const std::size_t floats = batch.count * batch.stride;
     const std::size_t fresh = d_count ? floats : batch.floats();
     d_samples.insert(d_samples.end(),
@@ -139,7 +138,8 @@ std::string blind_start::take(const feature_view& batch,
         std::string said;
         const bool looked = d_state == start_state::equalizing;
         const bool is_odd = looked && contradicts_known(batch.count);
-        if (is_odd && d_known > fresh_labels) // the earlier ones were not: a false alarm
+        if (is_odd &&
+            d_known > fresh_labels) // the earlier known labels were a false alarm
             forget(d_count - batch.count);
         else if (is_odd || (!looked && (d_count >= first_look || knows_enough())))
             said = look();
@@ -189,9 +189,9 @@ void blind_start::begin()
 
 bool blind_start::knows_enough() const { return d_known >= 2 * d_model.window.samples(); }
 
-bool blind_start::tells_rotation() const { return d_known >= 16; }
+bool blind_start::knows_rotation() const { return d_known >= 16; }
 
-// Whether of the labels that are known of the latest symbols a quarter is decided otherwise.
+// Whether a quarter of the known labels of the latest symbols differ from the decisions.
 bool blind_start::contradicts_known(std::size_t latest) const
 {
     if (!d_known)
@@ -218,7 +218,7 @@ std::string blind_start::look()
     if (knows_enough() && fits_known())
         follow();
     else if (!d_known && (d_state == start_state::equalizing || d_count < first_look))
-        return ""; // a false alarm
+        return ""; // known labels that were a false alarm
     else
         find(view());
     if (stands())
@@ -234,7 +234,8 @@ std::string blind_start::look()
            std::to_string(symbols) + " symbols" + carrier_said();
 }
 
-// Blindly, from a part of the symbols, for all of them; in the rotation and at the delay of what is known.
+// Finds the linear equalizer blindly from a part of the symbols, in the rotation and at the delay
+// of the known labels or the earlier decisions.
 void blind_start::find(const feature_view& part)
 {
     const auto decisions = d_in_use.empty() ? decided() : d_in_use;
@@ -243,12 +244,13 @@ void blind_start::find(const feature_view& part)
     set_linear(blind_equalizer(part, d_model.symbols, d_model.window));
     const auto labels = decided();
     const auto wanted = align_labels(
-        labels, tells_rotation() ? d_labels : before, d_model.symbols.symmetries());
+        labels, knows_rotation() ? d_labels : before, d_model.symbols.symmetries());
     if (wanted != labels)
         set_linear(trained_equalizer(view(), d_model.symbols, wanted.data()));
 }
 
-// The better of the one in use and of one that is found from the later half of the symbols.
+// Chooses between the linear equalizer in use and one
+// that is found from the later half of the symbols.
 void blind_start::look_again()
 {
     const linear_equalizer first = d_fitted;
@@ -262,8 +264,8 @@ void blind_start::look_again()
     set_linear(first);
 }
 
-// Mean square of what the linear equalizer leaves of some symbols.
-double blind_start::left(std::size_t first, std::size_t symbols) const
+// Mean square error of the linear equalizer over some symbols.
+double blind_start::error_of(std::size_t first, std::size_t symbols) const
 {
     const feature_view all = view();
     const auto points = d_model.symbols.unit_points();
@@ -281,13 +283,13 @@ double blind_start::left(std::size_t first, std::size_t symbols) const
     return sum / static_cast<double>(symbols);
 }
 
-// Symbols at the beginning of which the linear equalizer leaves much more than later.
+// Symbols at the beginning where the error of the linear equalizer is much larger than later.
 std::size_t blind_start::unsettled() const
 {
     const std::size_t eighth = d_count / 8;
-    const double settled = left(d_count / 2, d_count - d_count / 2);
+    const double settled = error_of(d_count / 2, d_count - d_count / 2);
     std::size_t first = 0;
-    while (first < d_count / 2 && left(first, eighth) > much_more * settled)
+    while (first < d_count / 2 && error_of(first, eighth) > much_more * settled)
         first += eighth;
     return first;
 }
@@ -303,7 +305,7 @@ void blind_start::forget_before(std::size_t first)
     d_count -= first;
 }
 
-// What there is to say of a carrier that turns; of real samples nothing.
+// Describes the carrier for messages; empty for real samples.
 std::string blind_start::carrier_said() const
 {
     if (!d_model.complex || d_model.symbols.is_offset())
@@ -321,7 +323,7 @@ std::string blind_start::carrier_said() const
                 carrier_line::fastest);
 }
 
-// What the linear equalizer makes of all symbols; of real points, too, a complex number.
+// Outputs of the linear equalizer for all symbols; complex numbers for real points as well.
 std::vector<std::complex<double>> blind_start::outputs() const
 {
     const feature_view all = view();
@@ -334,7 +336,7 @@ std::vector<std::complex<double>> blind_start::outputs() const
     return found;
 }
 
-// Turns the symbols back by their carrier. False if there is none that turns, or it cannot be told.
+// Rotates the symbols back by their carrier. False if none is found.
 bool blind_start::turn_back()
 {
     if (d_model.symbols.is_offset())
@@ -347,7 +349,7 @@ bool blind_start::turn_back()
     const bool separate = d_stride == d_model.window.dimension();
     const std::size_t row = separate ? d_stride : d_samples.size();
     for (std::size_t at = 0; at < d_samples.size(); at += 2) {
-        // In symbols, from the middle of the first one on.
+        // Time in symbols, relative to the middle of the first one.
         const double when = static_cast<double>(at / row) +
                             (static_cast<double>(at % row / 2) - first) / sps;
         const auto symbol = static_cast<std::size_t>(
@@ -383,8 +385,9 @@ bool blind_start::stands(bool is_tracked) const
            phase_stands(outputs(), d_model.symbols, is_tracked);
 }
 
-// Mean squares of what labels leave of a float, of stretches of the last quarter of the symbols.
-std::vector<double> blind_start::left_by(const std::vector<std::uint8_t>& labels) const
+// Mean square residual of labels, per float, in stretches of the last quarter of the symbols.
+std::vector<double>
+blind_start::residuals_of(const std::vector<std::uint8_t>& labels) const
 {
     const feature_view all = view();
     carrier_track carrier;
@@ -410,19 +413,21 @@ std::vector<double> blind_start::left_by(const std::vector<std::uint8_t>& labels
                                        samples.data(),
                                        labels.data(),
                                        learnt);
-    std::vector<double> left;
+    std::vector<double> residuals;
     for (std::size_t at = learnt; at + together + waveform.reach() <= d_count;
          at += together)
-        left.push_back(waveform.residual(&labels[at], &samples[at * stride], together));
-    return left;
+        residuals.push_back(
+            waveform.residual(&labels[at], &samples[at * stride], together));
+    return residuals;
 }
 
-// That they explain the symbols better than the labels in use, if there are any.
+// Throws eye_closed unless the labels explain the
+// symbols better than those in use, if there are any.
 void blind_start::check_better(const std::vector<std::uint8_t>& labels)
 {
     if (d_in_use.empty())
         return;
-    const auto before = left_by(d_in_use), now = left_by(labels);
+    const auto before = residuals_of(d_in_use), now = residuals_of(labels);
     const std::size_t n = std::min(before.size(), now.size());
     double won = 0, of_before = 0, of_now = 0;
     for (std::size_t i = 0; i < n; ++i) {
@@ -439,7 +444,7 @@ void blind_start::check_better(const std::vector<std::uint8_t>& labels)
                       10 * std::log10(of_before / of_now));
 }
 
-// The linear equalizer, as the network to come.
+// Makes d_model's network equal to the linear equalizer.
 void blind_start::set_linear(const linear_equalizer& fitted)
 {
     d_fitted = fitted;
@@ -455,7 +460,7 @@ std::vector<std::uint8_t> blind_start::decided() const
     return labels;
 }
 
-// Known labels, and where there are none the decisions.
+// Known labels where there are, else the decisions.
 std::vector<std::uint8_t> blind_start::best_labels() const
 {
     auto labels = decided();
@@ -464,7 +469,8 @@ std::vector<std::uint8_t> blind_start::best_labels() const
     return labels;
 }
 
-// Fits the linear equalizer to the known labels. Where these are not there it forgets them.
+// Fits the linear equalizer to the known labels. If
+// they do not fit it forgets them, and returns false.
 bool blind_start::fits_known()
 {
     const feature_view all = view();
@@ -487,7 +493,7 @@ bool blind_start::fits_known()
     return false;
 }
 
-// What was told of symbol `first` and those after it.
+// Forgets the known labels from symbol `first` on.
 void blind_start::forget(std::size_t first)
 {
     for (auto label = d_labels.begin() + first; label != d_labels.end(); ++label)
@@ -495,15 +501,16 @@ void blind_start::forget(std::size_t first)
             --d_known;
 }
 
-// Fits the linear equalizer to all symbols by what it decides.
+// Fits the linear equalizer to all symbols by its own decisions.
 void blind_start::follow()
 {
-    const bool all_known = d_known == d_count; // no round has other labels
+    const bool all_known =
+        d_known == d_count; // further rounds would have the same labels
     for (int round = 0; round < (all_known ? 1 : rounds); ++round)
         set_linear(trained_equalizer(view(), d_model.symbols, best_labels().data()));
 }
 
-// (d_count, stride()): those that the symbols own.
+// The symbols' own samples, (d_count, stride()), without those of the rest of their windows.
 std::vector<float> blind_start::own_samples() const
 {
     const feature_view all = view();
@@ -577,7 +584,7 @@ std::string blind_start::train(const std::function<bool()>& goes_on)
     }
     d_changed = true;
     d_state = start_state::done;
-    const bool known = tells_rotation();
+    const bool known = knows_rotation();
     d_is_blind = !known;
     d_model.training = (known ? "known labels, " : "blind start, ") + d_model.training +
                        (better ? ", then 20 epochs of Adam on its decisions" : "");
@@ -597,7 +604,7 @@ std::string blind_start::train(const std::function<bool()>& goes_on)
                 : "; labels are right up to a symmetry of the constellation and a whole delay");
 }
 
-// Fits the linear equalizer to the latest symbols alone, for they all have none in common.
+// Fits the linear equalizer to the latest symbols alone, as there is none for all of them.
 void blind_start::start_from_latest(const char* why)
 {
     forget_before(d_count - first_look);
@@ -612,7 +619,7 @@ void blind_start::start_from_latest(const char* why)
         throw eye_closed(why);
 }
 
-// On labels of the symbols that are not held back; none if it is not to go on.
+// Trains on all but the held-out symbols; none if goes_on() stopped it.
 std::optional<network>
 blind_start::train_network(const std::vector<std::uint8_t>& labels,
                            const std::function<bool()>& goes_on) const
@@ -648,8 +655,8 @@ blind_start::train_network(const std::vector<std::uint8_t>& labels,
     return training.net();
 }
 
-// Whether the trained network's decisions explain the symbols held back no worse than the
-// model's own.
+// Whether the trained network's decisions explain the
+// held-out symbols no worse than the linear equalizer's.
 bool blind_start::judge(const network& trained,
                         const std::vector<std::uint8_t>& labels) const
 {

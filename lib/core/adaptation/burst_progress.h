@@ -15,17 +15,18 @@
 
 namespace gr::adann::core {
 
-//! Where a stream is in its bursts.
+//! Position of a stream relative to its bursts.
 enum class burst_state {
-    between,  //!< two of them: nothing is learnt
-    training, //!< in the sequence that a front filter starts from: nor is here
-    known,    //!< in that of a receiver without a model: it learns known labels
-    inside,   //!< after it, or the stream has no bursts
+    between, //!< between two bursts: nothing is learnt
+    training, //!< in the training sequence that a front filter starts from: nothing is learnt
+    known, //!< in the training sequence, without a model: a blind start learns its labels
+    inside, //!< after the training sequence, or the stream has no bursts
 };
 
-/*! Follows a stream from burst to burst. begin() leads to training or known, end() to between. After the
- * last symbol of known it is inside; after that of training, too, unless the front filter has missed the
- * sequence: then no burst has begun, and the state is that before begin(). */
+/*! Follows a stream from burst to burst. begin() leads to `training` or
+ * `known`, end() to `between`. After the last symbol of `known` or `training`
+ * the state is `inside`. If the front filter has missed the training
+ * sequence, no burst has begun, and the state is that before begin(). */
 class burst_progress
 {
 public:
@@ -33,10 +34,10 @@ public:
 
     burst_state state() const { return d_state; }
     bool is_between() const { return d_state == burst_state::between; }
-    //! Whether what is decided is learnt from.
+    //! Whether decided symbols are learnt from.
     bool is_inside() const { return !is_between() && d_state != burst_state::training; }
 
-    //! What comes next is another stream; whether it is between bursts is as it was.
+    //! Another stream begins; it is between bursts if the last one was.
     void start() { go_on(is_between() ? burst_state::between : burst_state::inside); }
     //! The next symbol is the first of a training sequence.
     void begin(const std::vector<std::uint8_t>& training, bool has_model)
@@ -47,7 +48,7 @@ public:
         go_on(has_model ? burst_state::training : burst_state::known, training.size());
     }
     void end() { go_on(burst_state::between); }
-    //! There is a model now: what comes of the sequence is decided.
+    //! There is a model now: the rest of the training sequence is decided.
     void leave_known()
     {
         if (d_state == burst_state::known)
@@ -60,19 +61,20 @@ public:
     {
         return d_training.data() + d_training.size() - d_remaining;
     }
-    //! Whether the next symbol is the first of those that a front filter starts from, or another one.
+    //! Whether the next symbol is the first of those that a front filter starts from.
     bool is_first() const
     {
         return d_state == burst_state::training && d_remaining == d_training.size();
     }
     bool is_within() const { return d_state == burst_state::training && !is_first(); }
 
-    //! Most symbols that take() may be given, of n that are to come.
+    //! How many of the next n symbols take() may be given at most.
     std::size_t most(std::size_t n) const
     {
         return d_remaining ? std::min(n, d_remaining) : n;
     }
-    /*! \param found by the front filter, of the sequence that these symbols end
+    /*! Counts the next n symbols.
+     * \param found the front filter's result, if they end a training sequence
      * \return whether they end one that a front filter starts from */
     bool take(std::size_t n, acquisition_result found)
     {
@@ -94,9 +96,9 @@ private:
     }
 
     std::vector<std::uint8_t> d_training; // labels
-    std::size_t d_remaining = 0;          // of them, to come
+    std::size_t d_remaining = 0;          // labels still to come
     burst_state d_state = burst_state::inside;
-    burst_state d_before = burst_state::inside; // begin()
+    burst_state d_before = burst_state::inside; // before begin()
 };
 
 } // namespace gr::adann::core

@@ -1,6 +1,6 @@
 /* -*- c++ -*- */
 /*
- * What trials of a change of a label have shown: how well the affine part predicts its gain.
+ * Statistics of tried label changes: how well the affine part predicts their gain.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
@@ -12,28 +12,30 @@
 
 namespace gr::adann::core {
 
-/*! Moments of the match of a change by the affine part of a waveform, and of the gain that the
- * whole waveform found, both over the energy that the affine part says the change has.
+/*! Moments of two figures of a change of a label: its match, a matched filter's output by the
+ * affine part of the waveform, and its gain, found with the whole waveform. Both are relative to
+ * the energy of the change by the affine part.
  *
- * Where that part is right the gain is 2 match - 1. Where a nonlinearity makes a change smaller, or
- * gives it another shape, the match at a given gain is another one, and it scatters. The regression
- * of match on gain gives both, and does so whichever label is right: noise across the change moves
- * the match alike. Samples are tries of symbols drawn without regard to their match. */
+ * Where the affine part is exact the gain is 2 match - 1. Where a nonlinearity
+ * makes a change smaller, or gives it another shape, the match at a given gain
+ * differs and scatters. The regression of match on gain gives both, whichever
+ * label is right, as noise orthogonal to the change affects the match in either
+ * case. Samples are tries of symbols drawn independently of their match. */
 struct change_trials {
-    //! As if so many tries had found the affine part to be right.
+    //! Weight of the prior, tries: the affine part is exact.
     static constexpr float believed = 8;
-    static constexpr float remembered = 64; //!< tries
-    //! Of the energy of a change: how much less than nothing the gain of one worth a try may be.
+    static constexpr float remembered = 64; //!< averaging time, tries
+    //! Most negative gain of interest, relative to the mean gain.
     static constexpr float most_lost = 0.5f;
     static constexpr float deviations =
         2;                                //!< of the scatter: one in 40 changes is missed
-    static constexpr float largest = 100; //!< match or gain: of no energy all is far off
+    static constexpr float largest = 100; //!< limit of match and gain, for tiny energies
 
     float count = believed;
     float match = 0, gain = -1; //!< means
     float match_variance = 0.01f, covariance = 0.02f, gain_variance = 0.04f;
 
-    bool known() const { return count >= remembered / 2; } //!< from tries
+    bool known() const { return count >= remembered / 2; } //!< from enough tries
 
     void add(float matched, float gained)
     {
@@ -48,9 +50,9 @@ struct change_trials {
         gain_variance = kept * (gain_variance + part * by_gain * by_gain);
     }
 
-    /*! The match from which on the change may gain.
-     * \param lost how negative a gain is of interest, since it adds to the error probability; relative to
-     * the affine energy */
+    /*! Least match of a change that is worth a try.
+     * \param lost how negative a gain is still of interest, as it adds to the error probability;
+     * relative to the affine energy */
     float least_match(float lost) const
     {
         if (!(gain_variance > 0))

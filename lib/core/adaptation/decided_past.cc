@@ -23,7 +23,7 @@ decided_past::decided_past(std::size_t stride,
 
 void decided_past::see(const feature_view& windows)
 {
-    // Windows overlap: this writes the end of the last call's samples once more.
+    // Windows overlap, so this writes the last samples of the previous call again.
     std::size_t at = d_seen % d_kept * d_stride;
     for (std::size_t done = 0; done < windows.floats();) {
         const std::size_t n = std::min(windows.floats() - done, d_samples.size() - at);

@@ -1,6 +1,6 @@
 /* -*- c++ -*- */
 /*
- * What a receiver decided of late, for symbols that become known only after they were decided.
+ * The latest decided symbols, for labels that become known only after they were decided.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
@@ -14,8 +14,8 @@
 
 namespace gr::adann::core {
 
-/*! The latest symbols of a stream: the samples that the network saw, and the labels that were
- * handed out, which may come later. Symbols are counted from the stream's first one.
+/*! The latest symbols of a stream: the network's samples, and the labels that were handed out,
+ * which may come later. Symbols are counted from the stream's first one.
  *
  * Allocates in its constructor only. */
 class decided_past
@@ -25,17 +25,17 @@ public:
 
     /*! \param stride floats from one window to the next
      * \param dimension floats of a window
-     * \param seen,handed_out how many symbols of the stream were, before */
+     * \param seen,handed_out symbols of the stream that came before */
     decided_past(std::size_t stride,
                  std::size_t dimension,
                  std::uint64_t seen,
                  std::uint64_t handed_out);
 
-    //! The windows of the next symbols, of this stride and dimension.
+    //! Adds the windows of the next symbols, of this stride and dimension.
     void see(const feature_view& windows);
-    //! The labels of the next symbols.
+    //! Adds the labels of the next symbols.
     void hand_out(const std::uint8_t* labels, std::size_t n);
-    //! Samples so far are of no use: another network decides.
+    //! Forgets the samples so far: another network decides.
     void forget_samples() { d_first_seen = d_seen; }
 
     bool has_labels(std::uint64_t first, std::size_t n) const;
@@ -46,8 +46,7 @@ public:
 
 private:
     const std::size_t d_stride, d_dimension;
-    const std::size_t
-        d_kept; // symbols whose samples lie in the ring: the last window's, too
+    const std::size_t d_kept; // symbols in the ring, the last window's length included
     std::vector<float> d_samples;
     std::vector<std::uint8_t> d_labels;
     std::uint64_t d_first_seen, d_seen, d_first_label, d_handed_out;

@@ -1,6 +1,6 @@
 /* -*- c++ -*- */
 /*
- * What decides by a model, from the samples to the labels that are handed out.
+ * The parts that decide by a model, from samples to labels.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
@@ -21,15 +21,15 @@
 
 namespace gr::adann::core {
 
-/*! Belongs to the deciding thread, but for what is handed over: the weights and the refinement, which
- * the adapter publishes, and the front filter, which it reads. Another model has others. */
+/*! The parts of one model. They belong to the deciding thread; but the adapter publishes the
+ * weights and the refinement, and reads the front filter. */
 struct deciding_parts {
     explicit deciding_parts(const model& by, std::size_t stride)
         : runs(by.net),
           weights(prepared_network(by.net, stride, by.formats ? &*by.formats : nullptr)),
           signal(by.waveform ? refinement(*by.waveform) : refinement())
     {
-        // A decider's first call allocates: not in the deciding thread.
+        // A decider's first call allocates, which the deciding thread must not do.
         const std::size_t dimension = by.window.dimension();
         const std::vector<float> windows(dimension + stride);
         std::vector<float> posteriors(2 * by.net.outputs());
@@ -40,7 +40,7 @@ struct deciding_parts {
                     posteriors.data());
     }
 
-    //! What comes next is another stream.
+    //! Another stream begins.
     void start()
     {
         if (front)
@@ -54,7 +54,7 @@ struct deciding_parts {
     decider runs;
     latest_value<prepared_network> weights;
     latest_value<refinement> signal;
-    //! Each null where there is none.
+    //! Each may be null.
     std::unique_ptr<observed<front_filter>> front;
     std::unique_ptr<soft_symbols> soft;
     std::unique_ptr<refined_stream> refined;

@@ -12,7 +12,7 @@
 namespace gr::adann::core {
 
 namespace {
-// Of points that were decided: one decision in ten may be wrong, of unit power.
+// Variance of decided points around those sent, of unit power: one decision in ten may be wrong.
 constexpr float variance = 0.1f;
 } // namespace
 
@@ -81,7 +81,7 @@ void decoded_packets::take(std::uint64_t first, std::vector<std::uint8_t> labels
     if (!d_past)
         d_past.emplace(d_stride, d_dimension, d_seen, d_handed_out);
     if (!d_past->has_labels(first, n))
-        return; // it began before what is kept
+        return; // it began before the decisions that are kept
     d_waiting.push_back({ first, std::move(labels) });
     compare(d_waiting.back());
     if (d_waiting.size() > most_waiting)
@@ -131,7 +131,7 @@ bool decoded_packets::next_batch(std::size_t latest,
             return false;
         const std::uint64_t first = std::min(next, d_seen - d_batch);
         if (!d_past->has_samples(first, d_batch))
-            continue; // of another network, or too long ago
+            continue; // the samples are another network's, or not kept any more
         if (!d_past->has_labels(first, d_batch))
             return false;
         d_past->copy(first, d_batch, samples);

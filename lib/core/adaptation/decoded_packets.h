@@ -1,6 +1,6 @@
 /* -*- c++ -*- */
 /*
- * Packets whose check was right: symbols that become known after they were decided.
+ * Packets whose check sum was right: symbols that become known after they were decided.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
@@ -17,7 +17,7 @@
 
 namespace gr::adann::core {
 
-//! What packets show of the decisions.
+//! Decision errors counted in packets.
 struct packet_count {
     std::uint64_t packets = 0, bits = 0, errors = 0; //!< errors: wrong bits
     double ber() const                               //!< NaN before the first one
@@ -26,11 +26,11 @@ struct packet_count {
     }
 };
 
-/*! Compares a packet's labels with those that were handed out, makes batches to learn from of
- * them, and says whether decisions are rotated or late.
+/*! Compares a packet's labels with those that were handed out, makes training batches of them, and
+ * detects whether decisions are rotated or late.
  *
- * What packets are compared with is kept from the first packet on, which is not compared itself.
- * Packets that were lost are not counted, so that the error rate is that of the others. */
+ * Decisions are kept from the first packet on, so that the first one itself is not compared. Lost
+ * packets are not counted: the error rate is that of the received ones. */
 class decoded_packets
 {
 public:
@@ -45,35 +45,34 @@ public:
                     std::size_t dimension,
                     std::size_t batch);
 
-    //! What comes next is another stream.
+    //! Another stream begins.
     void start();
-    //! What the network saw of the next symbols.
+    //! Adds the network's windows of the next symbols.
     void see(const feature_view& windows);
-    //! The labels of the next symbols.
+    //! Adds the labels of the next symbols.
     void hand_out(const std::uint8_t* labels, std::size_t n);
     //! Another network decides from here on.
     void change_network();
-    //! The receiver's delay and rotation may be others from here on.
+    //! The receiver's delay and rotation may change here.
     void change_channel();
 
-    /*! \param first the packet's first symbol, counted from the stream's
+    /*! Adds a packet.
+     * \param first its first symbol, counted from the stream's
      * \param labels of its symbols, not_known where one is not
      * \throws std::invalid_argument unless it is among the latest decided_past::symbols, or for a
      * label beyond the constellation, or if none is known */
     void take(std::uint64_t first, std::vector<std::uint8_t> labels);
 
     const packet_count& counted() const { return d_counted; }
-    //! What packets since change_channel() say.
+    //! Delay and rotation of the decisions by the packets since change_channel().
     displacement displaced() const { return d_ambiguity.found(); }
 
-    bool is_waiting() const
-    {
-        return !d_waiting.empty();
-    } //!< one that was not yet learnt
+    //! Whether there is a packet that was not yet learnt.
+    bool is_waiting() const { return !d_waiting.empty(); }
     /*! The next batch to learn from, if there is one.
-     * \param latest what is not among so many of the latest symbols is left out; 0: nothing is
-     * \param samples,labels,truth room for the windows of `batch` symbols, their labels and
-     * what they are known to be */
+     * \param latest symbols older than so many of the latest ones are skipped; 0: none are
+     * \param samples,labels,truth room for the windows of
+     * `batch` symbols, their decided and their known labels */
     bool next_batch(std::size_t latest,
                     float* samples,
                     std::uint8_t* labels,

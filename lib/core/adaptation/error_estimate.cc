@@ -10,13 +10,14 @@ namespace gr::adann::core {
 
 namespace {
 constexpr double memory = statistics_memory;
-constexpr double latest = 512;       // symbols that a change is seen in
+constexpr double latest = 512;       // symbols in which a change is detected
 constexpr double errors_per_nat = 3; // of the pattern score
-// Beyond which a score is not chance; contexts overlap, so that it is up to 1.3 times as
-// wide as that of independent ones.
+// Significance of a score. Contexts overlap, which makes its deviation up to 1.3 times that of
+// independent ones.
 constexpr double standard_deviations = 5;
-constexpr double least_score = 0.003; // nats: few contexts have a chi-square of long tail
-constexpr double alike = 3;           // uncertainty of I and Q, their ratio
+constexpr double least_score =
+    0.003;                  // nats: with few contexts chi-squared has a long tail
+constexpr double alike = 3; // largest ratio of the uncertainties of I and Q
 } // namespace
 
 error_estimate::error_estimate(const constellation& symbols, bool scrambled)
@@ -129,8 +130,8 @@ bool error_estimate::changed() const
 
 double error_estimate::chance(double expected)
 {
-    // Most symbols are certain, few are not: the variance of a sum of uncertainties is about a
-    // quarter of it.
+    // Most symbols are certain and few are not: the variance of a sum of uncertainties is about a
+    // quarter of the sum.
     return 4 * std::sqrt(0.25 * expected + 0.25);
 }
 
@@ -169,7 +170,8 @@ double error_estimate::pattern_score() const
 
 double error_estimate::beyond_chance() const
 {
-    // Twice a divergence of n symbols is chi-squared: of variance twice its freedom.
+    // 2 n times a divergence of n symbols is chi-squared:
+    // its variance is twice its degrees of freedom.
     const std::size_t rows = d_past.posteriors.size() / d_parts.values;
     const auto freedom = static_cast<double>(rows * (d_parts.values - 1));
     const double deviation = std::sqrt(freedom / 2) / independent_symbols();
@@ -224,7 +226,7 @@ void error_estimate::counts::state(archive& members)
     constexpr double beyond_memory = 1e5; // symbols
     members("symbols", symbols, 0.0, beyond_memory);
     members("squares", squares, 0.0, beyond_memory);
-    members("uncertainty", uncertainty, -1.0, beyond_memory); // posteriors are rounded
+    members("uncertainty", uncertainty, -1.0, beyond_memory); // negative by rounding
     for (const std::size_t axis : { 0, 1 })
         members("axis" + std::to_string(axis), axes[axis], -beyond_memory, beyond_memory);
     members("posteriors", posteriors, 0.0f, 1e5f);

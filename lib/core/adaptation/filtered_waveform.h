@@ -1,6 +1,6 @@
 /* -*- c++ -*- */
 /*
- * How far the filter after an expected waveform reaches.
+ * Reach of the filter after an expected waveform.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later
  */

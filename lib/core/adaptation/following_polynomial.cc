@@ -62,7 +62,7 @@ bool following_polynomial::add_to(std::vector<float>& coefficients)
     const double part = 1 - chance / explained;
     if (!(explained > 0 && part > 0 && free > 0))
         return false;
-    leave_linear_part();
+    remove_linear_part();
     const std::size_t taps = 2 * d_sums.memory() + 1, all = 2 * d_memory + 1;
     const std::size_t row = coefficients.size() / d_planes;
     for (std::size_t k = 1; k < sums.unknowns(); ++k) {
@@ -74,8 +74,8 @@ bool following_polynomial::add_to(std::vector<float>& coefficients)
     return true;
 }
 
-// I and Q through filters a + jb and c + jd are x and its conjugate through one each.
-void following_polynomial::leave_linear_part()
+// I and Q through filters a + jb and c + jd are equivalent to x and its conjugate through one each.
+void following_polynomial::remove_linear_part()
 {
     const std::size_t taps = 2 * d_sums.memory() + 1;
     for (std::size_t tap = 0; tap < taps; ++tap) {

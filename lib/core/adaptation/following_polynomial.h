@@ -1,6 +1,6 @@
 /* -*- c++ -*- */
 /*
- * The polynomial of an expected waveform, as a sender's nonlinearity changes.
+ * Tracks the polynomial of an expected waveform as a transmitter's nonlinearity changes.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
@@ -15,10 +15,10 @@
 
 namespace gr::adann::core {
 
-/*! Finds by how much a waveform's polynomial has changed: least squares of what is left of some
- * symbols of a round to the polynomial's monomials, half a symbol before and after. What is
- * found is shrunk by what chance explains of it, and has no linear part of its own, which is for
- * a filter to follow: of complex samples the conjugate's only, a sender's I/Q imbalance.
+/*! Finds by how much a waveform's polynomial has changed: least squares of the residual of some
+ * symbols of a round over the polynomial's monomials, half a symbol before and after. The result
+ * is shrunk in proportion to its significance. Its linear part is removed, as a filter follows
+ * that; of complex samples only the conjugate's linear part, a transmitter's I/Q imbalance, stays.
  *
  * Nothing is allocated after construction. */
 class following_polynomial
@@ -27,24 +27,27 @@ public:
     //! \param round symbols of a round
     following_polynomial(const expected_waveform& waveform, std::uint64_t round);
 
-    bool possible() const { return d_sums.memory() > 0; } //!< if there is a polynomial
-    //! As following_waveform's.
+    bool possible() const
+    {
+        return d_sums.memory() > 0;
+    } //!< whether there is a polynomial
+    //! As following_waveform::add().
     void add(const expected_waveform& now,
              const std::uint8_t* labels,
              const float* rest,
              std::size_t count);
-    //! Adds what was found to memory_polynomial::coefficients(); whether there was anything.
+    //! Adds the change to memory_polynomial::coefficients(). \return whether there was any
     bool add_to(std::vector<float>& coefficients);
     void start_round();
     void state(archive& members);
 
 private:
-    void leave_linear_part();
+    void remove_linear_part();
 
     const unsigned d_memory;             // of the waveform's polynomial
     const std::size_t d_planes, d_apart; // symbols
     polynomial_regression d_sums;
-    std::size_t d_next = 0; // symbols until the next that is looked at
+    std::size_t d_next = 0; // symbols until the next one that is used
     std::vector<float> d_affine;
     std::vector<double> d_work, d_found;
 };

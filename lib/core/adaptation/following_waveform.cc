@@ -99,14 +99,14 @@ void following_waveform::end_round()
 
 bool following_waveform::follow_table()
 {
-    // Σ n |mean|² of the true means, and the squares around those found.
+    // Σ n |mean|² of the true means, and Σ |residual - mean|² of the means found.
     double changed = 0, around = 0, symbols = 0, freedom = 0;
     const std::size_t stride = d_now.stride();
     for (std::size_t pattern = 0; pattern < d_counts.size(); ++pattern) {
         const double n = d_counts[pattern];
         if (n < 2)
             continue;
-        double square = 0; // of the sum
+        double square = 0; // of the sum of residuals
         for (std::size_t j = 0; j < stride; ++j)
             square +=
                 double{ d_sums[pattern * stride + j] } * d_sums[pattern * stride + j];

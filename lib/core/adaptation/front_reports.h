@@ -1,6 +1,6 @@
 /* -*- c++ -*- */
 /*
- * What anyone may know of a front filter.
+ * Reports of a front filter for other threads.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
@@ -15,18 +15,19 @@
 
 namespace gr::adann::core {
 
-//! Of the deciding thread's front filter. tell() never waits; readers wait for each other.
+//! Status and taps of the deciding thread's front filter.
+//! publish() never waits; readers wait for each other.
 class front_reports
 {
 public:
-    //! \param most taps
+    //! \param most largest number of taps
     explicit front_reports(std::size_t most)
         : d_reports({ {}, std::vector<std::complex<float>>(most) })
     {
     }
 
-    //! The deciding thread.
-    void tell(const front_filter& front)
+    //! For the deciding thread.
+    void publish(const front_filter& front)
     {
         report& next = d_reports.writing();
         const signal_planes taps = front.in_use();
@@ -37,13 +38,13 @@ public:
         d_reports.publish();
     }
 
-    //! As at the start before tell() was called.
+    //! By the latest publish(), or the initial status.
     front_filter_status status() const
     {
         const std::lock_guard<std::mutex> lock(d_mutex);
         return d_reports.newest().status;
     }
-    //! In use, the earliest sample's first.
+    //! The taps in use, that of the earliest sample first.
     std::vector<std::complex<float>> taps() const
     {
         const std::lock_guard<std::mutex> lock(d_mutex);

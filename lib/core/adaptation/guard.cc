@@ -12,19 +12,20 @@ namespace gr::adann::core {
 namespace {
 
 constexpr double clearly_worse = 2; // ratio of estimated error rates
-constexpr double unexplained = 2.0; // rms that the waveform leaves, over the trained one
-constexpr float far_off = 3; // errors that were counted, over those that likelihoods had
+constexpr double unexplained = 2.0; // rms residual over the trained one
+constexpr float far_off = 3; // largest calibration factor, counted over expected errors
 constexpr double more_errors =
-    1.2; // than error probabilities say, by what is taken for noise
+    1.2; // largest factor of error probabilities by label_refiner::model_mismatch()
 constexpr double errors_last = statistics_memory;
-constexpr double changes_last = 65536; // symbols of the stream, looked at or not
-constexpr double a_jump =
-    1.5; // changes that are remembered: after more than one, disturbances
-constexpr double latest = 0.63;         // 1 - 1/e: what as many latest symbols weigh
-constexpr double most_errors = 1 << 21; // symbols: those, and the longest batch
+constexpr double changes_last =
+    65536;                      // time constant, symbols of the stream, used or not
+constexpr double a_jump = 1.5;  // remembered changes of the signal: more are disturbances
+constexpr double latest = 0.63; // 1 - 1/e: weight of the symbols of one time constant
+constexpr double most_errors =
+    1 << 21; // of a checkpoint's sums: the longest batch and more
 
-/* The rms residual of a float below which most decisions are right: half the distance between neighbours, but at
- * most half the rms of the expected waveform. */
+/* The rms residual of a float below which most decisions are right: half the distance between
+ * neighbours, but at most half the rms of the expected waveform. */
 float residual_of_right_decisions(const model& of)
 {
     const float planes = of.waveform->is_complex() ? 2 : 1;
@@ -54,7 +55,7 @@ guard::guard(const model& initial, bool scrambled, std::uint64_t seed, std::size
                       { initial.net,
                         initial.adapted_temperature,
                         error_estimate(initial.symbols, scrambled) } } },
-      d_looks(seed),
+      d_tiles(seed),
       d_decisions{ std::vector<std::uint8_t>(batch),
                    std::vector<std::uint8_t>(batch),
                    std::vector<std::uint8_t>(batch) },
@@ -89,8 +90,8 @@ void guard::restart_estimates()
     }
 }
 
-// The calibrated posteriors of a view, into the candidate's estimate.
-void guard::look(watched_network& each, const feature_view& view)
+// Adds the calibrated posteriors of a view to the candidate's estimate.
+void guard::add_posteriors(watched_network& each, const feature_view& view)
 {
     d_scaled.parameters() = each.net.parameters();
     const auto& last = d_scaled.layers().back();
@@ -123,20 +124,20 @@ bool guard::trustworthy(double unexplained) const
                           symbol_error_rate() < error_estimate::most_trusted;
 }
 
-// Whether an error rate holds for all of the symbols, but for as many errors once more.
+// Whether the errors that the rate may miss, where noise does not explain the residual, are at most
+// as many as those it counts.
 bool guard::same_noise(double rate, double symbols, double unexplained) const
 {
     if (!d_refiner)
         return true;
-    rate = std::max(
-        rate, 1 / std::max(symbols, 1.0)); // one error: of few symbols no rate is low
+    rate = std::max(rate, 1 / std::max(symbols, 1.0)); // at least one error
     const residual_scatter& scatter = d_refiner->scatter();
     return d_changes < a_jump && scatter.symbols() >= latest * errors_last &&
            std::max(unexplained, scatter.unexplained_errors(d_initial.symbols.size())) <=
                rate;
 }
 
-// As counted when the model was trained; 1 where it was not.
+// The calibration factor counted when the model was trained; 1 without one.
 double guard::errors_per_expected() const
 {
     const float factor = d_initial.refined_errors_per_doubt;
@@ -153,7 +154,8 @@ double guard::refined_symbol_error_rate() const
 
 bool guard::refined_trustworthy(double unexplained) const
 {
-    const float factor = d_initial.refined_errors_per_doubt; // NaN is not enough, either
+    const float factor =
+        d_initial.refined_errors_per_doubt; // NaN fails the comparisons below
     return trustworthy() && factor >= 1 / far_off && factor <= far_off &&
            d_refined_symbols >= latest * errors_last &&
            same_noise(refined_symbol_error_rate(), d_refined_symbols, unexplained) &&
@@ -166,8 +168,8 @@ bool guard::judge(const feature_view& batch, const network& average, std::size_t
     const bool seen = d_judge && batch.count == d_decisions[0].size();
     d_is_refined = d_changed = false;
     const bool start_over = seen && judge_waveform(batch, apart);
-    d_looks.pass(batch.count, [&](std::size_t first, std::size_t count) {
-        if (!start_over) // of what it starts from
+    d_tiles.pass(batch.count, [&](std::size_t first, std::size_t count) {
+        if (!start_over) // the adaptive network will be replaced
             estimate_errors(batch.from(first, count));
     });
     return start_over;
@@ -204,7 +206,7 @@ bool guard::judge_waveform(const feature_view& batch, std::size_t apart)
         d_is_refined = true;
         d_expected_errors *= keep;
         d_refined_symbols *= keep;
-        double sum = 0, known = 0; // of symbols that are not at the batch's ends
+        double sum = 0, known = 0; // without the batch's ends
         for (const float error_probability : d_refiner->error_probabilities())
             if (!std::isnan(error_probability)) {
                 sum += error_probability;
@@ -214,7 +216,7 @@ bool guard::judge_waveform(const feature_view& batch, std::size_t apart)
             d_refiner->error_probabilities().begin(),
             d_refiner->error_probabilities().end(),
             d_error_probabilities.begin(),
-            [this](float error_probability) { // std::min() would make a number of NaN
+            [this](float error_probability) { // std::min() would replace NaN by 1
                 const double each = errors_per_expected() * error_probability;
                 return static_cast<float>(each > 1 ? 1 : each);
             });
@@ -236,12 +238,12 @@ bool guard::judge_waveform(const feature_view& batch, std::size_t apart)
             d_rivals = {};
             return false;
         }
-    // The network in use has surely left behind the adaptive one or, being that itself,
-    // the last good one.
-    auto& behind = d_rivals[d_in_use == adaptive ? last_good : adaptive];
-    if (!behind.worse.sure())
+    // Whether the network in use is significantly better than the adaptive one, or if it is the
+    // adaptive one, than the last good one.
+    auto& rival = d_rivals[d_in_use == adaptive ? last_good : adaptive];
+    if (!rival.worse.sure())
         return false;
-    behind = {};
+    rival = {};
     if (d_in_use != adaptive) {
         d_candidates[adaptive].estimate = estimate();
         return true;
@@ -250,17 +252,17 @@ bool guard::judge_waveform(const feature_view& batch, std::size_t apart)
     return false;
 }
 
-// What judge() does with the symbols that are looked at.
+// Updates all estimates with a tile of the batch.
 void guard::estimate_errors(const feature_view& part)
 {
     bool changed = false;
     for (const candidate which : { offline, adaptive, last_good }) {
-        if (which == last_good && !d_judge) // the offline one
+        if (which == last_good && !d_judge) // it is the offline network then
             continue;
-        look(d_candidates[which], part);
+        add_posteriors(d_candidates[which], part);
         changed = changed || d_candidates[which].estimate.changed();
     }
-    // All of them: only what was seen at the same symbols compares.
+    // All restart, as estimates are comparable on the same symbols only.
     for (auto& each : d_candidates)
         if (changed)
             each.estimate.keep_latest();
@@ -270,7 +272,7 @@ void guard::estimate_errors(const feature_view& part)
             d_random = estimate().pattern_errors() == 0;
         return;
     }
-    // With one more wrong symbol each: of few symbols no rate is low.
+    // With one more error each, so that few symbols do not give a low rate.
     const auto errors = [&](candidate which) {
         return estimate(which).symbol_error_rate() * estimate(which).symbols() + 1;
     };
@@ -293,7 +295,7 @@ void guard::reset()
     d_candidates[last_good].net = d_initial.net;
     d_in_use = offline;
     d_random = d_scrambled;
-    d_looks.reset();
+    d_tiles.reset();
     d_turn = false;
 }
 
@@ -313,7 +315,7 @@ void guard::state(archive& members)
     if (in_use > last_good)
         members.refuse("in_use", "is " + std::to_string(in_use) + ", allowed: 0 to 2");
     d_in_use = static_cast<candidate>(in_use);
-    members("looks", d_looks);
+    members("looks", d_tiles);
     if (!d_judge)
         return;
     members("judge", *d_judge);

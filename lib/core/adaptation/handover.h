@@ -1,6 +1,6 @@
 /* -*- c++ -*- */
 /*
- * What the deciding thread and the adapter thread hand to each other, and who may block.
+ * Exchange of values between the deciding thread and the adapter thread, and who may block.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
@@ -45,7 +45,7 @@ private:
     sem_t d_semaphore;
 };
 
-//! A value for anyone. Each call waits for the others, for as long as a copy takes.
+//! A value for any thread. Each call waits for the others, for as long as a copy takes.
 template <typename T>
 class locked_value
 {
@@ -55,7 +55,7 @@ public:
         const std::lock_guard<std::mutex> lock(d_mutex);
         return d_value;
     }
-    //! \return what it was before
+    //! \return the previous value
     T exchange(T value)
     {
         const std::lock_guard<std::mutex> lock(d_mutex);
@@ -83,7 +83,7 @@ public:
     T& writing() { return d_slots[d_writing]; }
     void publish() { d_writing = d_middle.exchange(d_writing | fresh) & index; }
 
-    //! Reader: takes what was published last, or keeps what it has.
+    //! Reader: the value published last.
     const T& newest()
     {
         if (d_middle.load() & fresh)
@@ -127,12 +127,12 @@ public:
     }
     void pop() { ++d_popped; }
 
-    //! Anyone.
+    //! Any thread.
     std::size_t slots() const { return d_slots.size(); }
-    //! Anyone: slots that are filled and not yet popped.
+    //! Any thread: slots that are filled and not yet popped.
     std::size_t filled() const
     {
-        const std::size_t popped = d_popped.load(); // first: it never overtakes d_pushed
+        const std::size_t popped = d_popped.load(); // read first: never above d_pushed
         return d_pushed.load() - popped;
     }
 

@@ -11,7 +11,7 @@ namespace gr::adann::core {
 
 namespace {
 constexpr float alike = 0.25f; // product of two responses, in a pair, of one's energy
-// Of least_match, for a pair: what it lacks, symbols behind it may gain.
+// Factor of least_match for a pair: later symbols of a chain may gain what it lacks.
 constexpr float part_of_chain = 0.7f;
 } // namespace
 
@@ -41,7 +41,7 @@ label_descent::known_part label_descent::part_of(const stretch& all,
     const std::size_t stride = d_responses.waveform().stride(),
                       lead = d_responses.before() * stride;
     const std::size_t middle = (symbol - all.first) * stride;
-    // Nothing is known of the first samples, which whitening looks back to.
+    // The first samples have no whitened residual, as whitening needs earlier ones.
     const std::size_t skipped =
         std::max(lead + d_responses.lags() * d_responses.planes(), middle) - middle;
     const std::size_t start = middle + skipped - lead;
@@ -60,7 +60,7 @@ label_descent::match label_descent::match_of(const stretch& all, std::size_t sym
     return found;
 }
 
-// Of another label, which d_change is then for: by how much less is left of the samples.
+// By how much another label lowers the residual energy; d_change has its change of the samples.
 float label_descent::find_gain(const stretch& all, std::size_t symbol, std::uint8_t other)
 {
     const known_part part = part_of(all, symbol);
@@ -168,8 +168,8 @@ std::size_t label_descent::visit_pairs(const stretch& all,
     return 0;
 }
 
-// Two labels, and as long as that gains nothing the one behind that is then most likely wrong.
-// Returns the last symbol if that gains, else 0.
+// Changes two labels, and while that gains nothing, the later one that is then most likely wrong, too.
+// Returns the last symbol if the chain gains, else 0.
 std::size_t
 label_descent::try_chain(const stretch& all, std::size_t end, choice first, choice second)
 {

@@ -11,13 +11,13 @@
 namespace gr::adann::core {
 
 namespace {
-// Negative ln of the likelihood ratio of a label, or of several, that is not worth a look; of one that
-// no change behind it makes likely.
+// Negative ln of the likelihood ratio of a label, or of several, that is ignored; of one that no later
+// change makes likely.
 constexpr float unlikely = 7, hopeless = 28;
 constexpr float least = 1e-6f; // posterior
 constexpr float least_ln = -13.8f;
-// ln of a likelihood ratio by which changes of two labels meet: what is looked at at all, and what
-// tells one state from another.
+// ln of the likelihood ratio by which changes of two labels interact: that is considered at all, and that
+// distinguishes states.
 constexpr float meeting = 0.3f, parting = 1;
 constexpr float strong = 0.25f; // product of two responses of a pair, of one's energy
 // Of the noise's power: Gaussian noise of the mean power is too sure by that, as measured on the links of
@@ -290,7 +290,7 @@ std::uint8_t label_posteriors::reach_state(step& now,
     return static_cast<std::uint8_t>(place);
 }
 
-// The most that a change of one label more would gain behind a change.
+// The most that a further change of a later label would gain after a change.
 label_posteriors::promise label_posteriors::promise_of(const state& from,
                                                        std::size_t at,
                                                        const alternative& other,
@@ -498,7 +498,7 @@ void label_posteriors::find(const std::uint8_t* labels,
     learn_noise();
 }
 
-/* The power of what is left along symbols' responses, all labels as far as they are probable
+/* The power of the residual along symbols' responses, averaged over the labels' posteriors
  * (expectation maximization): of a block, and of each label. */
 void label_posteriors::learn_noise()
 {

@@ -28,7 +28,7 @@ namespace gr::adann::core {
  * are worth keeping.
  *
  * Decisions take a part of the noise for other labels. What they hide of its power is the mean,
- * over the posteriors, of what the other labels leave more (expectation maximization).
+ * over the posteriors, of the excess of the other labels' residuals (expectation maximization).
  *
  * Sources: G. Ungerboeck, "Adaptive maximum-likelihood receiver for carrier-modulated data
  * transmission systems", IEEE Trans. Commun. 22 (1974) 624, for the branch metric; Franz and

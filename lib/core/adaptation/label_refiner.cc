@@ -15,15 +15,15 @@ namespace gr::adann::core {
 namespace {
 
 constexpr double memory = statistics_memory; // of the noise
-// Of the rest's power, as white noise: what is wrong with a waveform is no stationary noise, and
-// where there is little of that, beyond the band of a matched filter, it would count most.
+// Part of the residual's power that is added as white noise. Model mismatch is no stationary noise;
+// beyond the band of a matched filter, where noise is small, whitening would amplify it most.
 constexpr double white = 0.1;
-// Of so many symbols one tries all other labels; more while little is known of these.
+// One symbol in so many tries all other labels: more often while statistics of trials are few.
 constexpr std::size_t explored_first = 16, explored_later = 64;
 static_assert(explored_later % explored_first == 0);
-constexpr std::size_t most_rounds = 4; // of pairs, as long as one gains
+constexpr std::size_t most_rounds = 4; // of pairs
 
-// The part of the points that have a neighbour where one of the first one's is.
+// The part of the points that have a neighbour in the same direction as the first point's.
 double part_with_neighbour(const constellation& symbols)
 {
     const auto& points = symbols.points();
@@ -86,20 +86,21 @@ void label_refiner::reset()
 void label_refiner::forget()
 {
     reset();
-    // Explores as from 0 on, but no number comes twice: others tell by it what they have taken.
+    // Exploration depends on the number and restarts; but no number is used twice, as readers
+    // recognise a refinement by it.
     const std::uint64_t next =
         d_found.number + explored_later - d_found.number % explored_later;
     d_found.assign(d_nothing);
     d_found.number = next;
 }
 
-// What is left of sums after a batch.
+// Factor of the sums, per batch.
 double label_refiner::fading() const
 {
     return std::exp(-static_cast<double>(d_batch) / memory);
 }
 
-// The linear prediction of the rest, from its autocorrelation.
+// The linear prediction of the residual, from its autocorrelation.
 void label_refiner::find_whitening(std::size_t n)
 {
     if (d_planes == 2)
@@ -131,7 +132,8 @@ void label_refiner::find_whitening(std::size_t n)
             solved ? -std::complex<float>(d_prediction[k]) : std::complex<float>{};
 }
 
-// By the phases that samples have beside the waveform, both whitened as the batch before was.
+// Rotates samples by their phases relative to the
+// waveform, both whitened as the previous batch was.
 void label_refiner::turn_samples(waveform_judge& judge, std::size_t floats)
 {
     const std::size_t stride = d_descent.responses().waveform().stride();
@@ -154,8 +156,8 @@ void label_refiner::turn_samples(waveform_judge& judge, std::size_t floats)
     d_found.phase_weights = d_phases.solve();
 }
 
-// Symbol by symbol, in rounds, the second for those that a changed label is near; then pairs, and
-// what these are near, as long as one gains. Returns how many changed.
+// Visits symbol by symbol, in a second round those near a changed label; then pairs, and the
+// symbols near changed pairs, as long as one gains. Returns the number of changes.
 std::size_t label_refiner::descend(std::uint8_t* labels)
 {
     const std::size_t first = d_first + margin, end = d_batch - first;
@@ -164,7 +166,7 @@ std::size_t label_refiner::descend(std::uint8_t* labels)
     const label_descent::stretch all{ labels,  d_batch,           known_white(),
                                       d_first, d_batch - d_first, d_odds.data() };
     std::fill(d_odds.begin(), d_odds.end(), label_descent::odds{});
-    std::size_t changes = 0, as_matched = first; // symbols from there on
+    std::size_t changes = 0, as_matched = first; // d_matches hold from this symbol on
     const auto changed = [&](std::size_t from, std::size_t to) {
         ++changes;
         as_matched = to + reach + 1;
@@ -225,7 +227,7 @@ std::size_t label_refiner::refine(waveform_judge& judge, std::uint8_t* labels)
     const std::size_t samples = (last - d_first) * d_descent.responses().waveform().sps();
     judge.rest(labels, d_first, last, d_rest.data());
     if (d_planes == 2 && d_found.known) {
-        d_descent.use(d_found); // as restored, too
+        d_descent.use(d_found); // also after loading a checkpoint
         turn_samples(judge, samples * d_planes);
         judge.rest(labels, d_first, last, d_rest.data());
     }
@@ -242,7 +244,7 @@ std::size_t label_refiner::refine(waveform_judge& judge, std::uint8_t* labels)
     d_descent.responses().whiten(d_rest.data(), samples, white);
 
     const std::size_t changes = descend(labels);
-    if (changes) { // the filter was brought to labels some of which are wrong
+    if (changes) { // the filter was fitted to labels some of which were wrong
         judge.relearn(labels);
         d_found.taps = judge.taps();
     }
@@ -251,13 +253,13 @@ std::size_t label_refiner::refine(waveform_judge& judge, std::uint8_t* labels)
     d_found.power = d_kernels->dot(&white[unknown], &white[unknown], floats) /
                     static_cast<float>(floats);
     d_found.power_along = find_power_along(labels);
-    // As those whose error probabilities are known, and whose residual is whitened.
+    // The symbols whose error probabilities are known and whose residual is whitened.
     const std::size_t seen = d_first + std::max(margin, refinement::predicted_from);
-    const float* const left =
+    const float* const residual =
         &white[(seen - d_first) * d_descent.responses().waveform().stride()];
     d_scatter.interrupt();
-    d_scatter.add(left, d_batch - 2 * seen);
-    d_drift.add(left, d_batch - 2 * seen);
+    d_scatter.add(residual, d_batch - 2 * seen);
+    d_drift.add(residual, d_batch - 2 * seen);
     d_found.energies = d_descent.alternatives().energies();
     d_found.trials = d_descent.alternatives().trials();
     d_found.known = std::isfinite(d_found.power) && std::isfinite(d_found.power_along);
@@ -270,16 +272,18 @@ std::size_t label_refiner::refine(waveform_judge& judge, std::uint8_t* labels)
     return changes;
 }
 
-/* How many labels are wrong in runs, over those alone, where the mean moves. Along a symbol's response it is a
- * bias of variance b, in units of the noise, which the noise's power has already. Along the responses of n
- * symbols that follow one another it is n times as large. Whitening takes off what these have in common, so
- * that their labels shifted alike cost an energy E(n) of little more than one alone, and are mistaken with the
- * probability Q(d E(n) / (2 √(E(n) + n² b))), d the distance of two labels. Pairs are tried; longer runs, of
- * labels that all have a neighbour that way, mostly are not. */
+/* Ratio of labels that are wrong in runs to single wrong ones, where the residual's mean drifts.
+ *
+ * Along one symbol's response the mean is a bias of variance b, in units of the noise, which the
+ * noise's power includes. Along the responses of n consecutive symbols it is n times as large.
+ * Whitening removes what these responses have in common, so that shifting all n labels costs an
+ * energy E(n) of little more than shifting one. The error probability is Q(d E(n) / (2 √(E(n) +
+ * n² b))), with d the distance of two labels. Pairs are tried, but longer runs mostly are not;
+ * all labels of a run need a neighbour in that direction. */
 double label_refiner::find_runs() const
 {
-    constexpr std::size_t most = 64; // symbols: hardly any are as long
-    constexpr double all = 1e15;     // nothing else counts
+    constexpr std::size_t most = 64; // symbols: longer runs are negligible
+    constexpr double all = 1e15;     // upper limit of the result
     const label_responses& responses = d_descent.responses();
     const double energy = responses.product(0, 0, 0), moves = d_drift.power();
     if (!(moves > 0 && energy > 0 && d_distance > 0))
@@ -291,7 +295,7 @@ double label_refiner::find_runs() const
         return std::erfc(std::sqrt(d_distance / 8) * along) / 2;
     };
     double of = 1, added = 1, part = d_shiftable, runs = 0;
-    // E(n) - E(n - 1) grows by the product of the ends.
+    // E(n) - E(n - 1) grows by the product of the responses at the ends.
     for (std::size_t n = 2; n <= most; ++n) {
         if (n - 1 <= responses.before() + responses.behind())
             added += 2 * responses.product(n - 1, 0, 0) / energy;

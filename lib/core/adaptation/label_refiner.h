@@ -1,6 +1,6 @@
 /* -*- c++ -*- */
 /*
- * Labels that explain the samples better than those of a network.
+ * Finds labels that explain the samples of a batch better than a network's decisions.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
@@ -16,68 +16,69 @@
 
 namespace gr::adann::core {
 
-/*! Refines the labels of a waveform_judge's batch: each symbol tries the points nearest to
- * its own (label_descent). Two rounds, for what one change makes worth another; then pairs of
- * symbols that an echo couples, as long as one gains, at most in four rounds.
+/*! Refines the labels of a waveform_judge's batch: for each symbol the nearest other points are
+ * tried (label_descent), in two rounds, as one change may make others worth a try. Then pairs of
+ * symbols that an echo couples are tried, in up to four rounds, as long as one gains.
  *
- * The waveform is the judge's, sent through its filter, which then relearns the labels that have
- * changed. Complex samples are turned by what is
- * left of a carrier's phase in them (residual_phases). The difference is whitened by a
- * linear prediction over three symbols, estimated from what the waveform leaves of some
- * 8192 latest symbols. Nothing is allocated after construction. */
+ * The waveform is the judge's, passed through its filter, which is then fitted again to the
+ * changed labels. Complex samples are rotated back by the residual phase of the carrier
+ * (residual_phases). The residual is whitened by a linear prediction over three symbols,
+ * estimated from some 8192 latest symbols. Nothing is allocated after construction. */
 class label_refiner
 {
 public:
-    /*! \param symbols what the waveform was made for
+    /*! \param symbols the constellation of the waveform
      * \param trained,batch as the judge has them */
     label_refiner(const constellation& symbols,
                   const expected_waveform& trained,
                   std::size_t batch);
 
-    /*! \param judge that has looked at the batch, whose samples are turned
-     * \param labels of the batch, refined afterwards: all but some at its ends
-     * \return how many changed, a symbol twice if it did */
+    /*! \param judge after look() at the batch, whose samples are rotated back
+     * \param labels of the batch, refined on return, except for some at its ends
+     * \return number of changes */
     std::size_t refine(waveform_judge& judge, std::uint8_t* labels);
-
-    //! What the latest batch was refined by: for whoever decides what comes next.
+    //! The signal that the latest batch was refined by, for refining the symbols that follow.
     const refinement& found() const { return d_found; }
-
-    //! How probably each label of the latest batch is wrong, by the likelihoods of those
-    //! tried; NaN where none was.
+    //! Error probability of each label of the latest batch, by the likelihoods of the labels
+    //! that were tried; NaN where none was.
     const std::vector<float>& error_probabilities() const
     {
         return d_error_probabilities;
     }
 
-    /*! The natural logarithm of how many times as many labels may be wrong as their error
-     * probabilities say, since what is correlated with the labels around (pattern_bias) is taken for noise:
-     * a bias b moves a label to another one at the distance d, both in units of the noise,
-     * exp(b d / 2) times as often, and normal ones of variance v exp(v d² / 8). And where
-     * the mean moves (residual_drift), 1 + r times as many, since labels that are shifted alike follow it:
-     * r wrong ones in runs of those for each other one. Infinite for the first 16,384 symbols. */
+    /*! Natural logarithm of the factor by which errors may exceed the error probabilities, as these
+     * take model mismatch for noise. Two parts of the residual count:
+     *
+     * - its correlation with the labels around (pattern_bias): in units of the noise, a bias b
+     *   makes an error towards a label at distance d exp(b d / 2) times as likely, and Gaussian
+     *   biases of variance v exp(v d² / 8) times;
+     * - a drifting mean (residual_drift), which shifted runs of labels follow: 1 + r times as many,
+     *   for r wrong labels in runs for each single one.
+     *
+     * Infinite until the first round of pattern_bias is over. */
     double model_mismatch() const
     {
         return d_bias.known() ? d_bias.part() * d_distance / 8 + std::log1p(d_runs)
                               : std::numeric_limits<double>::infinity();
     }
 
-    //! How the residual power of symbols scatters. Its memory: see fade_scatter().
+    //! Scatter of the residual power of symbols; fade_scatter() sets its time constant.
     const residual_scatter& scatter() const { return d_scatter; }
-    //! Before refine(): what is kept of the scatter.
+    //! Before refine(): multiplies the counts of the scatter and the drift.
     void fade_scatter(double keep)
     {
         d_scatter.fade(keep);
         d_drift.fade(keep);
     }
 
-    //! Forgets the signal's noise; what changes of labels have shown stays, as of the same sender.
+    //! Forgets the signal's noise; statistics of label
+    //! changes stay, as the transmitter is the same.
     void reset();
-    void forget(); //!< Forgets that, too.
+    void forget(); //!< Forgets these as well.
     void state(archive& members);
 
 private:
-    static constexpr std::size_t margin =
-        2; // symbols, so that most of a response is seen
+    static constexpr std::size_t margin = 2; // symbols that hold most of a response
 
     void find_whitening(std::size_t samples);
     void turn_samples(waveform_judge& judge, std::size_t floats);
@@ -86,7 +87,7 @@ private:
     void find_matches(std::size_t first, std::size_t end);
     float find_power_along(const std::uint8_t* labels);
     double find_runs() const;
-    //! What is known of the batch: zeros lie around it.
+    //! Whitened residual of the known part of the batch, with zeros around it.
     float* known_white()
     {
         return &d_white[d_first * d_descent.responses().waveform().stride()];
@@ -95,18 +96,19 @@ private:
     label_descent d_descent;
     const simd::kernels* d_kernels;
     const std::size_t d_batch, d_planes;
-    const std::size_t d_first; // symbol whose samples' rest is known
+    const std::size_t d_first; // first symbol whose residual is known
     std::vector<std::complex<double>> d_correlation, d_work, d_prediction;
-    std::vector<float> d_rest, d_turned, d_white; // of the batch; the same times i
+    std::vector<float> d_rest, d_turned, d_white; // residual; times i; whitened
     std::vector<label_descent::match> d_matches;
-    std::vector<std::uint8_t> d_due; // whether to be visited
+    std::vector<std::uint8_t> d_due; // whether a symbol is to be visited
     residual_phase_filter d_phases;
     pattern_bias d_bias;
     residual_scatter d_scatter;
     residual_drift d_drift;
-    double d_distance = 0; // of the nearest labels, squared, over the noise's square
-    double d_runs = 0;     // by a mean that moves: labels wrong in runs, over those alone
-    const double d_shiftable; // part of the labels that have a neighbour one way
+    double d_distance =
+        0;             // squared distance of the nearest labels over the noise's power
+    double d_runs = 0; // find_runs()
+    const double d_shiftable; // part of the labels with a neighbour in a given direction
     const refinement d_nothing;
     refinement d_found;
     std::vector<label_descent::odds> d_odds;

@@ -89,14 +89,14 @@ float label_responses::product(std::size_t later, std::size_t own, std::size_t i
         &d_response[own * floats + shift], &d_response[its * floats], floats - shift);
 }
 
-// What a unit of each dimension of a symbol is, in whitened samples, by the affine part.
+// Responses of the whitened samples to a unit of each dimension, by the affine part.
 template <typename sample>
 void label_responses::find_responses(const refinement& signal)
 {
     auto* whitening = as<sample>(d_whitening.data());
     for (std::size_t k = 0; k <= d_lags; ++k)
         whitening[k] = number<sample>(signal.whitening[k]);
-    // Sample i takes from the expected one i + q - (taps/2 + lags) combined(q) times that.
+    // Whitened sample i is the sum of combined(q) times expected sample i + q - (taps/2 + lags).
     auto* combined = as<sample>(d_combined.data());
     std::fill(combined, combined + d_taps + d_lags, sample{});
     for (std::size_t m = 0; m <= d_lags; ++m)
@@ -109,7 +109,7 @@ void label_responses::find_responses(const refinement& signal)
     std::fill(response, response + d_dimensions * d_length, sample{});
     for (std::size_t d = 0; d < d_dimensions; ++d)
         for (std::size_t place = 0; place <= 2 * d_waveform.affine_reach(); ++place) {
-            // A symbol takes this row times the one `place - affine_reach` after it.
+            // This row is the response to the symbol `place - affine_reach` after the present one.
             const auto* row = as<sample>(
                 &d_waveform
                      .affine()[(1 + place * d_dimensions + d) * d_waveform.stride()]);
@@ -121,7 +121,8 @@ void label_responses::find_responses(const refinement& signal)
         }
 }
 
-// What the kernels slide: plane by plane, and backwards where the filters look back.
+// Factors of the kernels' sliding products: by planes,
+// and reversed where a filter uses earlier samples.
 void label_responses::find_filters(const refinement& signal)
 {
     const std::size_t taps = d_taps + d_lags, planes = d_planes;
@@ -132,7 +133,7 @@ void label_responses::find_filters(const refinement& signal)
             d_sliding_samples[plane * (d_lags + 1) + d_lags - k] =
                 d_whitening[k * planes + plane];
     }
-    // A sample's change reaches as far as the filter does, turned around.
+    // A change of a sample reaches as far as the filter does, in reversed order.
     const std::size_t size = d_sliding_change.size() / planes;
     const std::size_t start = d_factors.size() - planes;
     for (std::size_t q = 0; q < taps; ++q) {
@@ -183,7 +184,7 @@ void label_responses::subtract_waveform(const std::uint8_t* labels,
 {
     const std::size_t stride = d_waveform.stride(), planes = d_planes;
     const std::size_t n = simd::lanes * stride, from = d_lags * planes;
-    // The combined filter looks at lags before the filter's taps.
+    // The combined filter reaches `lags` samples further back than the filter.
     const std::size_t back = refinement::predicted_from + filter_reach;
     const std::size_t symbols = simd::lanes + back + filter_reach;
     d_waveform.expect(labels - back, symbols, d_expected.data());
@@ -248,7 +249,7 @@ void label_responses::find_change(std::uint8_t* labels,
                                   std::uint8_t other,
                                   aligned_floats& change)
 {
-    // Symbols that it is part of, and whose own neighbours are there.
+    // Symbols whose waveform depends on it, and whose own neighbours are there.
     const std::size_t reach = d_waveform.reach(), sps = d_waveform.sps();
     const std::size_t low = std::max(symbol, 2 * reach) - reach;
     const std::size_t high = std::min(symbol + 2 * reach + 1, count) - reach;
@@ -257,7 +258,7 @@ void label_responses::find_change(std::uint8_t* labels,
     d_waveform.expect(labels + low, high - low, d_after.data());
     labels[symbol] = now;
 
-    // Backwards: the first sample's filter slides last.
+    // In reversed order: the first sample is multiplied last.
     const std::size_t samples = (2 * reach + 1) * sps, planes = d_planes;
     const std::size_t first = low + reach - symbol;
     float* const factors = d_factors.data();

@@ -1,6 +1,6 @@
 /* -*- c++ -*- */
 /*
- * What labels make of whitened samples.
+ * Responses of whitened samples to labels.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
@@ -15,10 +15,10 @@
 
 namespace gr::adann::core {
 
-/*! The waveform that labels make expect, through a filter; the rest whitened by a linear prediction, so
- * that for Gaussian noise its energy is a likelihood. The response of a symbol is what a unit of one of
- * its dimensions is in whitened samples, by the waveform's affine part. Nothing is allocated after
- * construction. */
+/*! The expected waveform of labels passes through a filter; the residual of the samples is
+ * whitened by a linear prediction, so that for Gaussian noise its energy is a log-likelihood.
+ * The response of a symbol is that of the whitened samples to a unit of one of its dimensions,
+ * by the waveform's affine part. Nothing is allocated after construction. */
 class label_responses
 {
 public:
@@ -31,23 +31,26 @@ public:
     expected_waveform& waveform() { return d_waveform; }
     std::size_t dimensions() const { return d_dimensions; } //!< of a point
     std::size_t planes() const { return d_planes; }         //!< floats of a sample
-    std::size_t lags() const { return d_lags; } //!< samples that whitening looks back
+    std::size_t lags() const
+    {
+        return d_lags;
+    } //!< order of the whitening prediction, samples
     std::size_t taps() const { return d_taps; } //!< of the filter
-    //! Whitened symbols before a symbol, and behind it, that its label changes.
+    //! Symbols before and after a symbol whose whitened samples depend on its label.
     std::size_t before() const { return d_waveform.reach() + filter_reach; }
     std::size_t behind() const { return before() + refinement::predicted_from; }
     std::size_t floats() const { return d_length * d_planes; } //!< of a response
 
-    //! By how much points of unit power differ in a dimension.
+    //! Difference of two points of unit power in a dimension.
     float difference(std::size_t from, std::size_t to, std::size_t dimension) const
     {
         return d_points[to * d_dimensions + dimension] -
                d_points[from * d_dimensions + dimension];
     }
-    /*! Product of the responses of a symbol's dimension and of one of a symbol that is `later`
-     * ones behind it. */
+    /*! Product of the responses of a symbol's dimension and of one of the symbol that is `later`
+     * symbols after it. */
     float product(std::size_t later, std::size_t own, std::size_t its) const;
-    //! The sum of the samples of the first dimension's response.
+    //! Sum of the samples of the first dimension's response: its gain for a constant.
     std::complex<double> direct() const
     {
         std::complex<double> sum = 0;
@@ -56,7 +59,7 @@ public:
                                         d_planes == 2 ? d_response[i + 1] : 0);
         return sum;
     }
-    //! … with n whitened samples, from float `skipped` of the response on.
+    //! Product of a response, from its float `skipped` on, with n whitened floats.
     float along(std::size_t dimension,
                 const float* white,
                 std::size_t skipped,
@@ -65,44 +68,44 @@ public:
         return d_kernels->dot(&d_response[dimension * floats() + skipped], white, n);
     }
 
-    /*! The rest, whitened.
+    /*! Whitens a residual.
      * \param rest,white n samples, the first lags() of which become zero */
     void whiten(const float* rest, std::size_t n, float* white) const;
-    /*! The same of simd::lanes symbols, from their samples on, without the residual
-     * phase of a carrier.
-     * \param labels of the first of them; behind() lie before it, before() behind the last
-     * \param samples of the first; those of predicted_from symbols lie before it
-     * \param phases of complex samples: of the blocks before, then of this one, too
+    /*! Whitened residual of the samples of simd::lanes symbols, after correcting the residual
+     * phase of the carrier.
+     * \param labels of the first of them, with behind() more before it and before() after the last
+     * \param samples of the first, with those of predicted_from symbols before it
+     * \param phases of complex samples: of the previous blocks; on return of this one, too
      * \param white lanes · stride floats */
     void subtract_waveform(const std::uint8_t* labels,
                            const float* samples,
                            residual_phases& phases,
                            float* white);
 
-    //! How well the affine part says that a symbol's point may have been another one.
+    //! Matched filter outputs of a symbol: its responses' products with the whitened residual.
     struct match {
         float along[2] = {}; // of each dimension
     };
     static constexpr std::size_t most_matched = 4 * simd::lanes; //!< at once
-    /*! Of some symbols.
-     * \param white whitened rest of the first one; that of before() symbols lies before it,
-     * of behind() ones behind the last
+    /*! Finds the matches of consecutive symbols.
+     * \param white whitened residual of the first one, with that of before() symbols before it,
+     * and of behind() symbols after the last
      * \param count a multiple of simd::lanes, up to most_matched
      * \param matches of each of them */
     void find_matches(const float* white, std::size_t count, match* matches);
 
-    /*! What the affine part's responses of each second symbol, of unit energy, find in the rest:
-     * noise where the labels are right.
-     * \param white whitened rest of symbols first to last - 1
-     * \param use is given a symbol's number and what is found, of each dimension */
+    /*! Matched filter outputs of every second symbol, with responses of unit energy: noise, where
+     * the labels are right.
+     * \param white whitened residual of symbols first to last - 1
+     * \param use called with a symbol's number and its output in each dimension */
     template <typename Use>
     void
     look_along(const float* white, std::size_t first, std::size_t last, Use use) const;
 
-    /*! How whitened samples change with a label, by the whole waveform: floats() values, from the
-     * response's start.
+    /*! Change of the whitened samples by another label, with the whole waveform: floats() values
+     * from the response's start on.
      * \param labels `count` of them
-     * \param change room for them in whole lanes */
+     * \param change room for whole lanes */
     void find_change(std::uint8_t* labels,
                      std::size_t count,
                      std::size_t symbol,
@@ -120,19 +123,19 @@ private:
     // Samples: of the prediction, the filter, a symbol's response.
     const std::size_t d_lags, d_taps, d_length;
     std::vector<float> d_points;                // (M, dimensions), of unit power
-    std::vector<float> d_whitening, d_combined; // filters: its own, with the other one
-    std::vector<float> d_response;              // (dimensions, length) of a unit
+    std::vector<float> d_whitening, d_combined; // whitening; that and the filter
+    std::vector<float> d_response;              // (dimensions, length)
     residual_phases::weights d_phase_weights{};
     const simd::kernels* d_kernels;
-    // (planes, taps + lags) and (planes, lags + 1): what slides over expected samples, and
-    // over those received; (stride, dimensions, symbols of a response).
+    // Factors of the kernels' sliding products: (planes, taps + lags) for expected samples,
+    // (planes, lags + 1) for received ones, (stride, dimensions, symbols of a response).
     aligned_floats d_sliding_wave, d_sliding_samples, d_sliding_response;
-    float d_offset[2] = {}; // whitened
-    // Of simd::lanes symbols at a time.
+    float d_offset[2] = {}; // of the filter, whitened
+    // Scratch for simd::lanes symbols.
     aligned_floats d_expected, d_turned; // samples, and those times i
     aligned_floats d_received;           // whitened samples
     aligned_floats d_phases, d_found;    // (stride, symbols); (dimensions, most_matched)
-    // (planes, samples of a symbol's reach); (planes, what those slide over).
+    // (planes, samples of a symbol's reach); (planes, samples of the sliding product).
     aligned_floats d_factors, d_sliding_change;
     std::vector<float> d_before, d_after; // expected samples around a symbol
 };

@@ -12,10 +12,10 @@ namespace gr::adann::core {
 
 namespace {
 
-// Symbols in a row: steps that were not accepted, batches that are not usable.
+// Symbols in a row without an accepted step, or of unusable batches.
 constexpr std::size_t most_rejected = 16384;
-constexpr float faster = 6; // the learning rate while refined labels are learnt
-// Learnt symbols, four times the usual average's, for each further batch that is passed over.
+constexpr float faster = 6; // factor of the learning rate while refined labels are learnt
+// Learnt symbols for each step of pace(): four times the default of `average`.
 constexpr std::size_t symbols_a_pace = 40'000;
 constexpr std::size_t slowest_pace = 4; // batches
 
@@ -28,7 +28,7 @@ learner_settings checked(learner_settings settings, const model& fits)
     return settings;
 }
 
-// A checkpoint's network as it was before it adapted; any other model as it is.
+// The network of a checkpoint before it adapted; any other model unchanged.
 model offline(model from)
 {
     if (!from.state.tensors.empty())
@@ -110,7 +110,7 @@ const std::vector<learner_event>& learner::step(const feature_view& batch,
     return d_events;
 }
 
-// Has the signal check and the guard look at a batch. Returns whether to train on it.
+// Runs the signal check and the guard on a batch. Returns whether to train on it.
 bool learner::watch(const feature_view& batch,
                     const std::uint8_t* decided,
                     std::size_t apart)
@@ -118,11 +118,11 @@ bool learner::watch(const feature_view& batch,
     const bool usable = all_usable(batch.data, batch.floats());
     d_unusable = usable ? 0 : d_unusable + batch.count;
     if (!usable && d_unusable < most_rejected)
-        return false; // it costs its batch, and tells nothing of the signal
+        return false; // an unusable batch is skipped without a pause
     const std::string problem = d_signal->problem(batch, decided);
     if (!problem.empty()) {
         if (!d_paused) {
-            // The adapting network may be what makes good samples look useless.
+            // A bad adaptive network may be the reason why good samples look unusable.
             d_guard->restart_estimates();
             take_status();
             forget_estimate();
@@ -137,19 +137,19 @@ bool learner::watch(const feature_view& batch,
     }
     const bool rolls_back = d_guard->judge(batch, d_average, apart);
     take_status();
-    if (d_guard->changed()) { // it is of another signal
+    if (d_guard->changed()) { // the estimate was another signal's
         forget_estimate();
         d_explained = 0;
     }
     if (rolls_back)
         roll_back("");
     estimate_errors(batch.count);
-    // What has just disturbed the signal need not wait for the next estimate.
+    // After a disturbance the estimate is not trusted, even before the next one is made.
     d_status.estimated.trustworthy = d_status.estimated.trustworthy && trusts();
     return true;
 }
 
-// Of the guard, whenever it has looked or started over.
+// Updates the status after the guard has judged or started over.
 void learner::take_status()
 {
     d_status.in_use = d_guard->in_use();
@@ -189,7 +189,7 @@ void learner::estimate_errors(std::size_t more_symbols)
         refined ? d_guard->refined_symbol_error_rate() : d_guard->symbol_error_rate();
     const auto errors = static_cast<std::uint64_t>(std::lround(rate * symbols));
     const auto interval = clopper_pearson(errors, symbols);
-    // A wrong symbol is taken for a neighbour.
+    // Errors are between neighbouring points.
     const double bits =
         d_offline.symbols.bits_per_symbol() / d_offline.symbols.bits_per_error();
     d_status.estimated = {
@@ -221,7 +221,7 @@ void learner::start_over_from(const std::vector<float>& parameters)
     d_rejected = d_explained = 0;
 }
 
-// Brings the average nearer to the trained weights.
+// Updates the exponential moving average of the trained weights.
 void learner::update_average(std::size_t symbols)
 {
     const float part =
@@ -288,7 +288,8 @@ model learner::checkpoint()
 
 void learner::state(archive& members)
 {
-    auto offline = d_offline.net.parameters(); // restored already
+    auto offline =
+        d_offline.net.parameters(); // a copy: the constructor has restored them
     members("offline", offline);
     members("average", d_average.parameters());
     members("trainer", d_trainer);

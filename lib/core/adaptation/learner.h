@@ -60,32 +60,31 @@ constexpr std::array<word<event_kind>, 12> words(event_kind)
                { event_kind::error, "error" } } };
 }
 
-//! How far a learner has come.
+//! Counters and state of a learner.
 struct learner_status {
     std::uint64_t steps = 0;     //!< batches seen so far, see step()
     std::uint64_t updates = 0;   //!< of them, those that changed the weights
     std::uint64_t rollbacks = 0; //!< times that training started over
     guard::candidate in_use = guard::adaptive; //!< whose weights decide
-    //! Of what decides, the network in use or labels refined. Not known without a guard, nor
-    //! in the first 4096 symbols that are learnt from: after the start, a reset, a pause, or
-    //! from a checkpoint.
+    //! Of the decisions: the network's, or refined labels. Not known without a guard, nor in the
+    //! first 4096 symbols that are learnt from after a start, a reset, a pause or a checkpoint.
     error_rate estimated;
     std::uint64_t estimates = 0; //!< how many were made
     bool refined =
-        false; //!< whether decisions are refined: asked for, and the signal is known
+        false; //!< whether decisions are refined: requested, and the signal is known
 
     std::uint64_t rejected() const { return steps - updates; }
 };
 
-//! What a learner did, and its status just then.
+//! An event, and the learner's status after it.
 struct learner_event : learner_status {
     event_kind what;
-    std::string detail; //!< of "saved" and "loaded" the path, of most others the reason
-    step_result step{}; //!< of "step"
+    std::string detail; //!< the path of "saved" and "loaded", the reason of most others
+    step_result step{}; //!< for "step"
 };
 
 /*! Learns from the batches that a receiver decides, one after the other (Algorithm 2),
- * and says which weights decide the next one.
+ * and chooses the weights that decide the next one.
  *
  * A step, in this order:
  * 1. The signal check examines the batch. While it finds a problem, learning pauses: the
@@ -93,22 +92,21 @@ struct learner_event : learner_status {
  * 2. The guard compares its three networks on the batch, estimates their error rates,
  *    chooses the one in use, and may have training start over from it: a rollback.
  * 3. The trainer makes one step: pseudo-labels, loss, gradient, optimizer. With the
- *    pseudo-label "refined" the guard's refined labels are learnt where there are some, at
- *    six times the automatic learning rate. When no step was accepted for 16384 symbols,
+ *    pseudo-label "refined" the guard's refined labels are learnt where there are any, at
+ *    six times the automatic learning rate. After 16384 symbols without an accepted step
  *    training starts over as well.
  * 4. The adaptive weights are an exponential moving average of the trained ones, with
  *    α = N_b / (average + N_b) for a step of N_b symbols. This keeps the noise of single
  *    steps out of the decisions; with `average` = 0 the trained weights decide.
  *
- * Signal check and guard work with a model of known error rate or with an expected
- * waveform only, and not with known labels. A checkpoint is a model file of the weights
- * in use, together with all that the next step depends on: a learner that is made from
- * one continues, with the same settings to the bit. The batch, the loss and its
- * parameters, the learning rate and the average may be others than before; another
- * optimizer is refused. Without a guard, the saved state of one is ignored; a guard
- * without saved state starts fresh.
+ * Signal check and guard need a model with a known error rate or with an expected waveform,
+ * and are not used with known labels. A checkpoint is a model file of the weights in use,
+ * together with all state that the next step depends on: a learner made from it continues,
+ * with the same settings to the bit. Batch length, loss and its parameters, learning rate
+ * and average may differ from before; another optimizer is refused. Without a guard the
+ * saved state of one is ignored; a guard without saved state starts anew.
  *
- * It decides nothing itself, and knows neither threads nor files: see adaptive_equalizer.
+ * It decides nothing itself, and uses neither threads nor files: see adaptive_equalizer.
  */
 class learner
 {
@@ -119,45 +117,44 @@ public:
     learner(const model& initial, const learner_settings& settings);
 
     /*! Learns from a batch of 1 to settings.batch vectors, as they were decided.
-     * \param labels batch.count that the network in use decided
-     * \param known null, or what each symbol is known to be, not_known where it is not: the loss
-     * "supervised" learns from these only, the others as from certain labels
-     * \param apart how many batches there were since the one before, this one included
-     * \returns what happened, in order, valid until the next call. Nothing while a pause goes
-     * on, and nothing, nor is the batch counted, if the loss is "supervised" and none is known */
+     * \param labels batch.count decisions of the network in use
+     * \param known null, or the known label of each symbol, not_known where there is none: the loss
+     * "supervised" learns from these only, other losses take them as certain
+     * \param apart batches since the previous call, this one included
+     * \returns the events, in order, valid until the next call. None while a pause goes on; none,
+     * without counting the batch, if the loss is "supervised" and no label is known */
     const std::vector<learner_event>& step(const feature_view& batch,
                                            const std::uint8_t* labels,
                                            std::size_t apart = 1,
                                            const std::uint8_t* known = nullptr);
 
-    //! Back to the offline weights and an empty optimizer: goes on to the bit as one just made. Settings that
-    //! were changed and counters stay.
+    //! Back to the offline weights and an empty optimizer, as after construction to the bit.
+    //! Changed settings and counters stay.
     learner_event reset();
 
-    //! Symbols learnt from between two estimates; each takes microseconds.
+    //! Symbols learnt from between two estimates, which take microseconds.
     static constexpr std::size_t estimate_every = 4096;
 
-    //! As given and changed since; sigma and epsilon found if they were `automatic`.
+    //! The present settings, with the values found of an automatic sigma and epsilon.
     const learner_settings& settings() const { return d_settings; }
     //! \throws std::invalid_argument naming the value that is out of range
     void set_training(const training_settings& training);
 
-    /*! Of how many batches one is worth a step, 1 to 4: the more, the longer refined labels
-     * have been learnt that the waveform explains. */
+    /*! One batch in so many is worth a step, 1 to 4: fewer steps, the longer refined labels have
+     * been learnt that the waveform explains. */
     std::size_t pace() const;
-
-    //! Whose decisions are the best, as far as is known.
+    //! The network that decides, by the guard's choice.
     const network& in_use() const;
     const learner_status& status() const { return d_status; }
     //! Whether labels can ever be refined: with a guard and an expected waveform.
     bool can_refine() const { return d_guard && d_guard->judges(); }
-    //! Of the latest symbols, those that are not learnt from too: the part that is wrong where noise
-    //! does not explain the refined labels' residual. An estimate below is not trusted.
+    //! Sets the part of the latest symbols, including those not learnt from, that is wrong where
+    //! noise does not explain the refined labels' residual. A smaller estimate is not trusted.
     void set_unexplained_errors(double part) { d_unexplained = part; }
-    //! Decisions are refined from now on: the estimated error rate is theirs.
+    //! From now on decisions are refined, and the estimated error rate is that of refined labels.
     void decide_refined() { d_decides_refined = true; }
     bool decides_refined() const { return d_decides_refined; }
-    //! What labels of the latest batch are refined by; null where they are not.
+    //! The signal by which labels of the latest batch are refined; null where they are not.
     const refinement* refines() const
     {
         return d_guard ? d_guard->refined_by() : nullptr;
@@ -173,7 +170,7 @@ private:
     bool watch(const feature_view& batch, const std::uint8_t* decided, std::size_t apart);
     void estimate_errors(std::size_t more_symbols);
     void take_status();
-    bool is_refined_estimated() const; // else the network's decisions are
+    bool is_refined_estimated() const; // whether the estimate is that of refined labels
     bool trusts() const;
     void forget_estimate();
     void roll_back(const std::string& reason);
@@ -191,11 +188,12 @@ private:
     std::optional<guard> d_guard;
     bool d_decides_refined = false;
     bool d_paused = false;
-    // Symbols that were given since: the estimate was made; a step was accepted; a batch was usable.
+    // Symbols since the latest estimate; since the latest accepted step; since
+    // the latest usable batch.
     std::size_t d_unestimated = 0, d_rejected = 0, d_unusable = 0;
     std::size_t d_explained =
-        0; // symbols in a row learnt by refined labels that the waveform explains
-    double d_unexplained = 0; // part of the symbols, see set_unexplained_errors()
+        0;                    // symbols in a row learnt by refined labels, well explained
+    double d_unexplained = 0; // set_unexplained_errors()
     learner_status d_status;
     std::vector<learner_event> d_events; // of the latest step
 };

@@ -1,6 +1,6 @@
 /* -*- c++ -*- */
 /*
- * A value that one thread changes and another one reads now and then.
+ * A value that one thread changes and another one reads from time to time.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
@@ -39,7 +39,7 @@ public:
             d_left.post();
     }
 
-    //! Anyone, while neither is at it.
+    //! Any thread, while neither of the two uses it.
     T& resting() { return d_values[d_current]; }
 
     //! Reader.

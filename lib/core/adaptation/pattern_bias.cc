@@ -12,8 +12,7 @@ namespace gr::adann::core {
 namespace {
 
 constexpr std::uint64_t round = statistics_memory; // symbols
-constexpr double sure =
-    4; // standard deviations of a part, which is asked for again and again
+constexpr double sure = 4; // standard deviations of a part, which is tested repeatedly
 constexpr std::size_t most_labels = 5, most_patterns = 4096;
 
 std::size_t power_of(std::size_t base, std::size_t exponent)
@@ -56,16 +55,16 @@ void pattern_bias::reset()
     d_part = 0;
 }
 
-void pattern_bias::add(const std::uint8_t* label, const float* left)
+void pattern_bias::add(const std::uint8_t* label, const float* residual)
 {
-    const std::uint8_t* each = label - d_context / 2; // the earliest
+    const std::uint8_t* each = label - d_context / 2; // the earliest of the pattern
     std::size_t pattern = 0;
     for (std::size_t k = 0; k < d_context; ++k)
         pattern = pattern * d_classes + each[k];
     ++d_counts[pattern];
     for (std::size_t d = 0; d < d_dimensions; ++d) {
-        d_sums[pattern * d_dimensions + d] += left[d];
-        d_squares[pattern * d_dimensions + d] += left[d] * left[d];
+        d_sums[pattern * d_dimensions + d] += residual[d];
+        d_squares[pattern * d_dimensions + d] += residual[d] * residual[d];
     }
     if (++d_symbols == round)
         end_round();
@@ -78,8 +77,8 @@ void pattern_bias::end_round()
     start_round();
 }
 
-// Of the round so far. Of noise alone a pattern's mean product has a variance of 2 n / (n - 1), in units of
-// its power.
+// The common part in the round so far. For noise alone the sum of a pattern's products, over n - 1,
+// has a variance of 2 n / (n - 1), in units of the noise's power.
 pattern_bias::common_part pattern_bias::find_common() const
 {
     double common = 0, symbols = 0, variance = 0, squares = 0;

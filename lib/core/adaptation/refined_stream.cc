@@ -270,8 +270,8 @@ void refined_stream::watch(const float* residual)
     d_watched = 0;
 }
 
-// Whether no more is left of most of the symbols first to last - 1 than of the rest of the signal: a
-// wrong one among them does not count.
+// Whether the residual of most of the symbols first to last - 1 is no larger than usual: single wrong
+// labels among them do not count.
 bool refined_stream::explained(const refinement& signal,
                                std::size_t first,
                                std::size_t last)

@@ -23,8 +23,8 @@ namespace gr::adann::core {
  * After every `block` symbols, counted from the first one, each symbol whose whole response
  * has come is visited, and once more a block later if a label has changed near it; then pairs
  * are, until none gains. In a block as many labels are tried as symbols are visited, at most.
- * Symbols that have not been looked at yet, and their labels, are replaced by what a front filter
- * sees in hindsight: all of them where its steps end with the blocks, as they do but after bursts.
+ * Symbols that have not been visited yet, and their labels, are replaced by those at the phase that the
+ * front filter has measured (hindsight.h): all of them where its steps end with the blocks.
  * Complex samples are rotated by the residual phase of a carrier in their block, now that it
  * is decided (residual_phases). Labels stay as they were decided where there is no refinement,
  * and where most symbols around have more than twice the residual power that refinement has as

@@ -1,6 +1,6 @@
 /* -*- c++ -*- */
 /*
- * What is known of a signal whose labels are refined.
+ * The present signal, as far as refining labels needs it.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
@@ -19,7 +19,7 @@
 
 namespace gr::adann::core {
 
-//! What refining labels needs to know of the present signal; a label_refiner finds it.
+//! The channel, noise and waveform of the present signal, which a label_refiner finds.
 struct refinement {
     refinement() = default;
     explicit refinement(const expected_waveform& waveform) //!< with room for the filters
@@ -31,8 +31,8 @@ struct refinement {
           trials(contexts(waveform.classes()) * waveform.classes() * most_others)
     {
     }
-    //! Labels before a symbol that trials distinguish: a sender's memory may make a change small
-    //! after one of them only. With many labels each would be seen too seldom.
+    //! Labels of the previous symbol that trials distinguish, as a transmitter's memory may make a
+    //! change small after one of them only. With more labels each would be too rare.
     static std::size_t contexts(std::size_t classes)
     {
         return classes <= 8 ? classes : 1;
@@ -42,31 +42,30 @@ struct refinement {
     void assign(const refinement& other);
     //! Symbols before each one from which whitening predicts.
     static constexpr std::size_t predicted_from = 3;
-
-    bool known = false;       //!< else labels stay as they are
-    std::uint64_t number = 0; //!< another one when the filters are
-    //! (2 filter_reach sps + 1) of the filter after the waveform; then its offset, in units of the samples.
+    bool known = false;       //!< false: labels stay as they are
+    std::uint64_t number = 0; //!< changes with the filters
+    //! (2 filter_reach sps + 1) taps of the filter after the waveform; then its offset.
     std::vector<std::complex<float>> taps;
-    //! (predicted_from sps + 1): factors of a sample of the residual, of the one before, and so on; the
-    //! first is 1.
+    //! (predicted_from sps + 1): factors of a sample of the residual, of the previous one, and so
+    //! on; the first is 1.
     std::vector<std::complex<float>> whitening;
     float power =
         0; //!< mean square of the whitened residual of refined labels, per float
-    //! Mean square along a symbol's response, which is all that noise can change a decision by.
+    //! Mean square along a symbol's response: the part of the noise that can change a decision.
     float power_along = 0;
     //! Weights of the estimate of a carrier's residual phase, -1 to 1 (residual_phase_filter).
     residual_phases::weights phase_weights{};
-    //! Of the waveform, as expected_waveform has them (following_waveform).
+    //! Of the expected_waveform, as following_waveform has changed them.
     std::vector<float> table, polynomial;
-    std::uint64_t waveform_number = 0; //!< another one when table or polynomial are
-    /*! (M, M): energy that the change of one label to another has had, over what the affine
-     * part says; 1 where none was tried. */
+    std::uint64_t waveform_number = 0; //!< changes with table or polynomial
+    /*! (M, M): measured energy of the change of one label to another, over that by the affine part;
+     * 1 where none was tried. */
     std::vector<float> energies;
-    //! (contexts, M, most_others): of the label before, a label, and each of its neighbours.
+    //! (contexts, M, most_others): by the label before, the label, and each of its neighbours.
     std::vector<change_trials> trials;
 };
 
-//! Of the noise, for likelihoods.
+//! Power of the noise for likelihoods, per dimension of a symbol.
 inline float power_of(const refinement& signal)
 {
     return std::max(signal.power_along, std::numeric_limits<float>::min());

@@ -12,7 +12,7 @@ namespace gr::adann::core {
 namespace {
 
 constexpr std::size_t most_bytes = 8 << 20; // of samples
-constexpr std::size_t most_apart = 255; // batches: beyond the slowest pace in lockstep
+constexpr std::size_t most_apart = 255; // batches: more than the slowest pace in lockstep
 
 // All of a learner's settings, by their names.
 struct archived {
@@ -142,7 +142,7 @@ std::vector<replayed_event> replay(const model& recorded)
         const auto apart = members.array<std::uint8_t>("apart", { batches });
         if (std::count(apart.begin(), apart.end(), 0))
             members.refuse("apart", "is 0");
-        bool decides_refined = false; // older files lack it, and what follows
+        bool decides_refined = false; // older files have neither this nor the following
         std::vector<double> unexplained(batches);
         if (initial.state.has("replay.unexplained")) {
             members("decides_refined", decides_refined);
@@ -153,7 +153,7 @@ std::vector<replayed_event> replay(const model& recorded)
         const std::size_t floats = (settings.batch - 1) * stride + dimension;
         const auto samples =
             members.array<float>("samples", { batches, floats }, archive::any);
-        std::vector<replayed_event> told;
+        std::vector<replayed_event> replayed;
         for (std::size_t i = 0; i < batches; ++i) {
             const feature_view batch{
                 &samples[i * floats], stride, dimension, settings.batch
@@ -163,9 +163,9 @@ std::vector<replayed_event> replay(const model& recorded)
                                                    &labels[i * settings.batch],
                                                    apart[i],
                                                    &known[i * settings.batch]))
-                told.push_back({ event, learning.guard_estimates() });
+                replayed.push_back({ event, learning.guard_estimates() });
         }
-        return told;
+        return replayed;
     } catch (const std::invalid_argument& error) {
         initial.state.fail(error.what());
     }

@@ -17,11 +17,10 @@
 
 namespace gr::adann::core {
 
-/*! Keeps the latest batches, and a checkpoint of before the first of them.
+/*! Keeps the latest batches, and a checkpoint from before the first of them.
  *
- * Its memory has two halves. When both are full, the older half is forgotten; so there
- * are always the batches of a half at least, once so many have come. A checkpoint is made
- * at the start of each half only. */
+ * Its memory has two halves. When both are full, the older half is forgotten, so at least
+ * the latest half is always there. A checkpoint is made at the start of each half only. */
 class batch_recorder
 {
 public:
@@ -32,7 +31,7 @@ public:
                    std::size_t batch,
                    std::size_t half);
 
-    //! What a learner is given of a batch.
+    //! A batch as a learner gets it.
     struct learnt {
         const float* samples;
         const std::uint8_t* labels; //!< decided
@@ -41,15 +40,14 @@ public:
         std::size_t apart = 1;
         double unexplained = 0; //!< see learner::set_unexplained_errors()
     };
-    /*! Takes a batch that is about to be learnt from.
+    /*! Adds a batch that is about to be learnt from.
      * \param checkpoint called where one is needed */
     void add(const learnt& next, const std::function<model()>& checkpoint);
-
-    //! Forgets all: what comes next does not go on from it.
+    //! Forgets all: the next batch does not continue from these.
     void clear() { d_batches = 0; }
 
     /*! The checkpoint, with the settings, the samples and the labels as `replay.*` in its
-     * state. To be called after add() only.
+     * state. Needs at least one add().
      * \param decides_refined see learner::decide_refined() */
     model recorded(learner_settings settings, bool decides_refined = false);
 
@@ -63,19 +61,19 @@ private:
     std::vector<std::uint8_t> d_apart; // (2 d_half)
     std::vector<double> d_unexplained; // (2 d_half)
     std::size_t d_batches = 0;
-    std::optional<model> d_before[2]; // the batches of each half
+    std::optional<model> d_before[2]; // checkpoint before the batches of each half
 };
 
-//! What a learner did, and its guard_estimates() after that step.
+//! An event of a learner, and its guard_estimates() after that step.
 struct replayed_event {
     learner_event event;
     std::array<double, 3> guard_estimates;
 };
 
-/*! Has a learner learn once more from the batches that batch_recorder::recorded() put
- * into a model, such as that of a file that a rollback left, from the state of before
- * them on. With the instruction set that it was recorded with, each step is the same to
- * the bit, and so is an estimated error rate from the first one on that is made here.
+/*! Repeats the steps of a learner from a model by batch_recorder::recorded(), such as the
+ * file that a rollback writes: its batches, from the checkpoint before them on. With the
+ * instruction set of the recording each step is the same to the bit, and so are the error
+ * rates that are estimated during the replay.
  * \throws model_file_error */
 std::vector<replayed_event> replay(const model& recorded);
 

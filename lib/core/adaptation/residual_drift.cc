@@ -38,7 +38,7 @@ void residual_drift::add(const float* residual, std::size_t n)
         d_pairs += k > 0;
         before = now;
     }
-    if (!std::isfinite(d_products + d_squares)) // they would stay so
+    if (!std::isfinite(d_products + d_squares)) // later sums would not be finite either
         reset();
 }
 
@@ -46,7 +46,7 @@ double residual_drift::power() const
 {
     if (!(d_pairs > 0))
         return 0;
-    // The product of two independent ones, summed over planes that have half the squares each.
+    // Deviation for independent neighbours, whose squares are equally distributed over the planes.
     const double deviation =
         d_squares / std::sqrt(d_pairs * static_cast<double>(d_planes));
     const auto samples = static_cast<double>(d_samples);

@@ -1,6 +1,6 @@
 /* -*- c++ -*- */
 /*
- * A mean of the residual that moves.
+ * Detects a drifting mean of the residual.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
@@ -13,12 +13,13 @@
 
 namespace gr::adann::core {
 
-/*! The power of a mean that moves more slowly than whitening can tell: that of a supply's hum, or of a
- * receiver without direct current.
+/*! The power of a mean that changes too slowly for whitening to predict it: hum of a supply, or
+ * baseline wander of an AC-coupled receiver.
  *
- * The means of neighbouring stretches have it in common, while noise is another one in each: the mean
- * of their products is its power. It counts once it exceeds four standard deviations of such a mean of
- * independent ones. The memory is the caller's. Nothing is allocated after construction. */
+ * The means of neighbouring stretches have the drift in common, while their noise is
+ * independent: the mean of their products is its power. It counts once it exceeds four standard
+ * deviations of the same mean for independent stretches. The caller sets the time constant,
+ * fade(). Nothing is allocated after construction. */
 class residual_drift
 {
 public:
@@ -27,11 +28,12 @@ public:
     //! \param planes of a sample, 1 or 2
     residual_drift(std::size_t sps, std::size_t planes);
 
-    //! Forgets all but a part.
+    //! Multiplies all sums by `keep`.
     void fade(double keep);
-    //! Takes the residual of n symbols, (n, sps, planes), which follow one another and on nothing before.
+    //! Adds the residual of n consecutive symbols, (n, sps, planes), which do
+    //! not follow earlier ones.
     void add(const float* residual, std::size_t n);
-    //! Mean square of a sample's mean; 0 if that is within chance.
+    //! Mean square of a sample's drifting mean; 0 if it is not significant.
     double power() const;
 
     void reset();
@@ -39,7 +41,7 @@ public:
 
 private:
     const std::size_t d_samples, d_planes; // of a stretch
-    // Sums over pairs of neighbours: their products, the squares of both, and how many.
+    // Sums over pairs of neighbours: of their products, of the squares of both, and their number.
     double d_products = 0, d_squares = 0, d_pairs = 0;
 };
 

@@ -47,7 +47,7 @@ void turn_back(float* samples, std::size_t n, float phase)
 
 void residual_phase_filter::add(const residual_phases& phases, double noise)
 {
-    if (!(noise < 1)) // nothing is known of such a phase
+    if (!(noise < 1)) // with so much noise a phase is not known
         return;
     for (std::size_t back = 0; back < phases.count(); ++back) {
         d_products[back] += double{ phases[0] } * phases[back];

@@ -1,6 +1,6 @@
 /* -*- c++ -*- */
 /*
- * The carrier's phase that a loop has left in symbols, once they are decided.
+ * The residual phase of a carrier in decided symbols, after the loop's prediction.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
@@ -15,24 +15,24 @@
 
 namespace gr::adann::core {
 
-//! Phase errors of consecutive blocks, radians: of a carrier relative to the phase a loop predicted.
+//! Phase errors of consecutive blocks, radians: the carrier's phase less the
+//! one the loop predicted.
 class residual_phases
 {
 public:
-    static constexpr std::size_t block = simd::lanes; //!< symbols that one is measured in
+    static constexpr std::size_t block = simd::lanes; //!< symbols of a measurement
     static constexpr std::size_t blocks = 3;
-    using weights = std::array<float, blocks>; //!< the latest one's first
-
-    /*! Takes the next block's: that of Σ x z̄, z expected, x received.
+    using weights = std::array<float, blocks>; //!< of the latest block first
+    /*! Measures the phase of the next block: that of Σ x z̄, z expected, x received.
      * \param expected,received n complex samples, interleaved
-     * \param parts of the latest blocks' phases in what is returned */
+     * \param parts weights of the latest blocks' phases
+     * \return their weighted sum */
     float take(const float* expected,
                const float* received,
                std::size_t n,
                const weights& parts);
-    void start(); //!< what comes next follows on nothing
-
-    std::size_t count() const { return d_count; } //!< that are known, up to `blocks`
+    void start(); //!< the next block does not follow earlier ones
+    std::size_t count() const { return d_count; } //!< known phases, up to `blocks`
     float operator[](std::size_t back) const { return d_phases[back]; }
     //! Σ |z|² of the latest block.
     double energy() const { return d_energy; }
@@ -46,13 +46,13 @@ private:
 //! Rotates n complex samples back by a phase.
 void turn_back(float* samples, std::size_t n, float phase);
 
-/*! How reliable residual_phases are: the Wiener filter for the latest one, from their
- * mean products and the variance of the noise in them. Where there is only noise, next to nothing
- * is used. Nothing is allocated after construction. */
+/*! Wiener filter for the latest of residual_phases, from their mean products and the variance of
+ * their noise. Where there is only noise its weights are nearly zero. Nothing is allocated after
+ * construction. */
 class residual_phase_filter
 {
 public:
-    /*! \param phases of which the latest one is new
+    /*! Adds the latest phase.
      * \param noise its variance */
     void add(const residual_phases& phases, double noise);
     void fade(double keep); //!< multiplies all sums

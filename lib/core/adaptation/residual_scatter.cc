@@ -14,16 +14,17 @@ constexpr int an_octave = 16;         // bins
 constexpr int least = -40, most = 24; // octaves: powers from 2^-40 on, up to 2^24
 constexpr std::size_t bins = (most - least) * an_octave;
 constexpr double quartile_normal = 0.6745; // standard deviations
-constexpr double heavier = 0.85; // deviations of real noise, those of normal ones
-constexpr double sure = 4;       // standard deviations of a count
-// Of a count, too: one stretch is unexplained where noise has hardly any.
+constexpr double heavier =
+    0.85;                  // deviations of a Gaussian variable, over those of real noise
+constexpr double sure = 4; // standard deviations of a count
+// Additional variance of a count, so that a single stretch counts where noise has hardly any.
 constexpr double rounding = 0.25;
-// Symbols: where a disturbance begins or ends, of which more may be wrong than can be seen.
+// Symbols at each edge of a disturbance that may be wrong without being detected.
 constexpr double an_edge = 16;
 constexpr double levels[] = { 3, 3.5, 4, 5, 6 }; // standard deviations of a power
 constexpr std::size_t difference_length = 4;     // 2^4 symbols
 
-// A float's exponent and the first bits behind it are its logarithm, piecewise linear.
+// The exponent and the first mantissa bits of a float are its logarithm, piecewise linear.
 std::size_t bin_of(float power)
 {
     constexpr int bits = 4, mantissa = 23, bias = 127;
@@ -35,7 +36,7 @@ std::size_t bin_of(float power)
     return static_cast<std::size_t>(std::clamp(at, 0, static_cast<int>(bins) - 1));
 }
 
-// At a position in bins.
+// The power at a position in bins, not necessarily whole.
 double power_at(double position)
 {
     const double octave = std::floor(position / an_octave);
@@ -43,7 +44,7 @@ double power_at(double position)
                       static_cast<int>(octave) + least);
 }
 
-// The quantile of chi-square over its degrees of freedom.
+// The quantile of chi-squared over its degrees of freedom, by that of a Gaussian variable.
 double chi_square(double freedom, double normal)
 {
     const double variance = 2 / (9 * freedom);
@@ -51,7 +52,7 @@ double chi_square(double freedom, double normal)
     return root * root * root;
 }
 
-// How many of a histogram's counts lie below each bin, and all.
+// Cumulative counts of a histogram.
 struct cumulated {
     std::array<double, bins + 1> below;
 
@@ -62,7 +63,7 @@ struct cumulated {
             below[i + 1] = below[i] + counts[i];
     }
     double all() const { return below[bins]; }
-    // Below it lies a part of them.
+    // The position below which this part of the counts lies.
     double quantile(double part) const
     {
         const double wanted = part * all();
@@ -74,7 +75,8 @@ struct cumulated {
     }
 };
 
-// The noise whose lower quartile and median a histogram has; disturbances are above.
+// The noise with the lower quartile and the median of a histogram, which
+// disturbances hardly change.
 struct noise {
     double power, freedom;
 
@@ -95,7 +97,7 @@ struct noise {
     }
 };
 
-// How many of a count are more than noise has of a part of so many.
+// By how much a count significantly exceeds the `part` of `total` that noise has.
 double surplus(double count, double total, double part)
 {
     const double usual = part * total;
@@ -104,7 +106,7 @@ double surplus(double count, double total, double part)
 
 enum class side { both, low };
 
-// How many of a histogram's stretches noise does not explain.
+// Number of a histogram's stretches that noise does not explain.
 double unexplained(const std::vector<float>& counts, double most_freedom, side which)
 {
     const cumulated found(counts);

@@ -1,6 +1,6 @@
 /* -*- c++ -*- */
 /*
- * Whether the residual of symbols is the same noise throughout.
+ * Tests whether the residual of symbols is the same noise throughout.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
@@ -14,20 +14,21 @@
 
 namespace gr::adann::core {
 
-/*! The scatter of residual power between stretches of 1, 2, 4 … 128 symbols.
+/*! The distribution of residual power over stretches of 1, 2, 4 … 128 symbols.
  *
- * Stationary noise of mean power P has residual powers P χ²(ν)/ν. P and ν of each length follow from
- * the median of the powers and from their lower quartile, which disturbances hardly move. Powers
- * beyond 3, 3.5, 4, 5 and 6 standard deviations of a normal variable are counted, on both sides. Real
- * noise is no χ²: it may pass z as often as a normal variable passes 0.85 z. What comes more often, by
- * four standard deviations of the count, noise does not explain: a burst, an edge, a part that is
- * saturated, repeated, inverted or without noise. Nor are stretches whose residual does not change:
- * the same is asked of the differences between neighbouring symbols, which are none where samples are
- * held at a value that a label nearly has.
+ * Stationary noise of mean power P has residual powers P χ²(ν)/ν. For each length P and ν are
+ * estimated from the median of the powers and their lower quartile, which disturbances hardly
+ * change. Powers beyond 3, 3.5, 4, 5 and 6 standard deviations of a Gaussian variable are counted
+ * on both sides. Real noise is not exactly χ²: it may exceed z as often as a Gaussian variable
+ * exceeds 0.85 z. Where counts are higher by four standard deviations, noise does not explain them:
+ * there is a burst, an edge, or a part that is saturated, repeated, inverted or without noise. The
+ * same test is made with the differences between neighbouring symbols' residuals: they vanish where
+ * samples are held at a value near a label's.
  *
- * Such symbols are taken to be decided at random: labels are refined until they explain what there is,
- * so that a disturbed stretch's residual does not show how many are wrong. Histograms have 16 bins
- * an octave; their memory is the caller's. Nothing is allocated after construction.
+ * Symbols that noise does not explain count as decided at random. Their residual does not show how
+ * many are wrong, as labels are refined until they explain even disturbed samples. Histograms have
+ * 16 bins per octave; the caller sets their time constant, fade(). Nothing is allocated after
+ * construction.
  *
  * Source of the quantiles: Wilson, Hilferty, "The distribution of chi-square", PNAS, 1931. */
 class residual_scatter
@@ -35,20 +36,18 @@ class residual_scatter
 public:
     static constexpr std::size_t lengths = 8; //!< 1, 2, 4 … 128 symbols
 
-    //! \param values of each symbol's residual, that its power is the sum of squares of
+    //! \param values floats of a symbol's residual, whose sum of squares is its power
     explicit residual_scatter(std::size_t values);
-
-    //! Forgets all but a part.
+    //! Multiplies all counts by `keep`.
     void fade(double keep);
-    //! Takes the residual of n symbols, (n, values), which follow one another.
+    //! Adds the residual of n consecutive symbols, (n, values).
     void add(const float* residual, std::size_t n);
-    //! What comes next follows on nothing.
+    //! The next symbols do not follow earlier ones.
     void interrupt();
     /*! The part of symbols that is wrong where noise does not explain the residual.
      * \param classes M */
     double unexplained_errors(std::size_t classes) const;
-
-    double symbols() const { return d_count; } //!< that are not forgotten
+    double symbols() const { return d_count; } //!< effective number
 
     void reset();
     void state(archive& members);
@@ -56,11 +55,10 @@ public:
 private:
     const std::size_t d_values;
     double d_count = 0;
-    // Of each length, histograms in stretches, each half a length after the one before.
+    // For each length, histogram of the powers of stretches that overlap by half.
     std::array<std::vector<float>, lengths> d_stretches;
-    std::vector<float>
-        d_differences; // likewise, of 16 symbols, the sum of squared differences
-    // Sums over halves of stretches: the one that grows, and the one before.
+    std::vector<float> d_differences; // likewise of squared differences, over 16 symbols
+    // Sums over half a stretch: the one that grows, and the previous one.
     struct halves {
         float now = 0, before = 0;
 
@@ -69,8 +67,8 @@ private:
     };
     std::array<halves, lengths> d_sums;
     halves d_changes;
-    std::vector<float> d_last; // residual of the symbol before
-    std::size_t d_run = 0;     // symbols that follow one another
+    std::vector<float> d_last; // residual of the previous symbol
+    std::size_t d_run = 0;     // consecutive symbols
 };
 
 } // namespace gr::adann::core

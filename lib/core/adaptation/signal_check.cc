@@ -13,18 +13,19 @@ namespace gr::adann::core {
 
 namespace {
 
-constexpr double saturated = 0.1; // of the samples, beyond three times their usual part
+constexpr double saturated =
+    0.1; // part of samples at the extremes, and three times the usual
 
 constexpr double gaussian = 3; // kurtosis
-constexpr double told_from_noise = 0.4;
+constexpr double distinct_from_noise = 0.4;
 constexpr double almost_noise = 0.25;
 constexpr double kurtosis_memory = 2048; // symbols
 constexpr double usual_memory = 65536;   // symbols
 constexpr double enough_symbols = statistics_memory;
 
 constexpr std::size_t pattern_sample = 512; // symbols
-// Nats. Drifts with up to 20 % bit errors stay below 0.15, idle patterns of up to 64
-// symbols and noise that is not band-limited are above 0.5 (VCSEL link).
+// Nats. Drifts with up to 20 % bit errors stay below 0.15; idle patterns of up to 64 symbols and
+// white noise are above 0.5 (VCSEL link).
 constexpr double implausible_patterns = 0.4;
 
 std::size_t patterns_of(const label_parts& parts)
@@ -35,7 +36,7 @@ std::size_t patterns_of(const label_parts& parts)
 
 std::string two_digits(double number) { return std::to_string(number).substr(0, 4); }
 
-// In nats, of what was counted; less its expectation by chance.
+// KL divergence of counts from the uniform distribution, nats, less its expectation by chance.
 template <typename iterator>
 double from_uniform(iterator first, iterator end)
 {
@@ -48,11 +49,11 @@ double from_uniform(iterator first, iterator end)
     return divergence;
 }
 
-// The mean of some function of the samples; some at a time: the loop becomes vectors.
+// The mean of a function of the samples, in chunks, so that the loop is vectorized.
 template <typename function>
 double mean_of(const float* samples, std::size_t n, function f)
 {
-    constexpr std::size_t most = 1024; // that floats add up without losing much
+    constexpr std::size_t most = 1024; // summands for which single precision is enough
     double total = 0;
     std::size_t i = 0;
     while (i + simd::lanes <= n) {
@@ -105,7 +106,7 @@ std::string signal_check::range_problem(const feature_view& batch)
     const std::size_t n = batch.floats();
     if (!all_usable(samples, n))
         return "samples are NaN, infinite or beyond 1000";
-    // Of some at a time, without branches: the loops become vectors.
+    // In lanes and without branches, so that the loops are vectorized.
     float lows[simd::lanes], highs[simd::lanes];
     for (std::size_t l = 0; l < simd::lanes; ++l)
         lows[l] = highs[l] = samples[std::min(l, n - 1)];
@@ -147,14 +148,14 @@ std::string signal_check::noise_problem(const feature_view& batch)
                      ? now
                      : d_kurtosis + n / (n + kurtosis_memory) * (now - d_kurtosis);
     const double usual_distance = gaussian - d_usual_kurtosis;
-    if (d_usual_symbols >= enough_symbols && usual_distance > told_from_noise &&
+    if (d_usual_symbols >= enough_symbols && usual_distance > distinct_from_noise &&
         gaussian - d_kurtosis < almost_noise * usual_distance)
         return "the samples are distributed like noise: their kurtosis is " +
                two_digits(d_kurtosis) + ", usually " + two_digits(d_usual_kurtosis);
     return "";
 }
 
-// Of a batch without a problem.
+// Learns the usual values from a batch without a problem.
 void signal_check::learn_usual(const feature_view& batch)
 {
     const auto n = static_cast<double>(batch.count);
@@ -210,7 +211,7 @@ void signal_check::reset()
 
 void signal_check::state(archive& members)
 {
-    constexpr double most = 1e9; // of as many samples, one of which is not zero
+    constexpr double most = 1e9; // kurtosis of as many samples, of which one is not zero
     members("usual_extremes", d_usual_extremes, 0.0, 2.0);
     members("kurtosis", d_kurtosis, 0.0, most);
     members("usual_kurtosis", d_usual_kurtosis, 0.0, most);

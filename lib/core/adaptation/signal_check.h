@@ -1,6 +1,6 @@
 /* -*- c++ -*- */
 /*
- * Whether a signal is worth learning from.
+ * Tests whether a signal is worth learning from.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
@@ -16,9 +16,9 @@
 
 namespace gr::adann::core {
 
-/*! Examines batches as a whole and finds those of no use: not finite, constant, newly
- * saturated, noise, or decided into patterns that neither random data nor a drifted link
- * shows (absent, idle or framing patterns, another modulation).
+/*! Finds batches that should not be learnt from: samples that are not finite, constant or
+ * newly saturated, noise, and decisions with patterns that neither random data nor a
+ * drifted link has (no signal, idle or framing patterns, another modulation).
  *
  * Noise is detected by its kurtosis k = E(x - mean)⁴ / variance², which is 3 for Gaussian
  * noise and less for PAM and QAM: 1 for clean PAM2, about 2 for the others at several
@@ -29,13 +29,12 @@ namespace gr::adann::core {
 class signal_check
 {
 public:
-    /*! \param scrambled whether the data is random: without that, and without label_parts
-     * of the constellation, patterns are no evidence, but how often labels come is */
+    /*! \param scrambled whether the data is random. If not, or for a constellation without
+     * label_parts, only the frequencies of labels are tested, not patterns */
     signal_check(const constellation& symbols, bool scrambled);
-
     /*! Why not to learn from a batch, or an empty string. Batches of less than 512
-     * symbols are looked at together with those before.
-     * \param decided its labels, as the network in use decided them */
+     * symbols are tested together with earlier ones.
+     * \param decided labels by the network in use */
     std::string problem(const feature_view& batch, const std::uint8_t* decided);
 
     //! Forgets the signal.
@@ -52,13 +51,14 @@ private:
     const label_parts d_parts;
     const bool d_scrambled;
 
-    double d_usual_extremes = 2; // part of the samples at the edges; 2: not known yet
+    double d_usual_extremes = 2; // part of the samples at the extremes; 2: not known yet
     double d_kurtosis = 0, d_usual_kurtosis = 0;
-    double d_usual_symbols = 0; // that the usual one was found from, at most its memory
-    // Triples of decisions, by part of the labels; pairs of parts of 8 values; then labels.
+    double d_usual_symbols = 0; // in the mean d_usual_kurtosis, at most its time constant
+    // Counts of triples of decisions for each part of the labels (pairs for
+    // parts of 8 values); of labels.
     std::vector<float> d_patterns;
     std::size_t d_pattern_symbols = 0;
-    std::string d_pattern_problem; // of the last whole sample
+    std::string d_pattern_problem; // of the latest complete sample
 };
 
 } // namespace gr::adann::core

@@ -8,10 +8,11 @@ namespace gr::adann::core {
 
 namespace {
 
-constexpr float deviations = 3.1f; // of a normal variable: one in a thousand is beyond
+constexpr float deviations = 3.1f; // a Gaussian variable exceeds them once in a thousand
 constexpr std::size_t longest_pause = std::size_t{ 1 } << 20; // symbols
 
-// Of noise that is as far from half the distance of the nearest points, relative to their power.
+// Relative power of the noise for which half the distance of the nearest
+// points is that many deviations.
 float enough(const model& of)
 {
     const float each = of.symbols.half_distance() / deviations;
@@ -45,11 +46,11 @@ std::string start_trials::take(const feature_view& batch,
                                bool follows,
                                const std::function<bool()>& goes_on)
 {
-    const std::string told = d_start.compare_with(batch, in_use, follows, goes_on);
+    const std::string message = d_start.compare_with(batch, in_use, follows, goes_on);
     d_tries = d_start.count() > 0;
     if (d_start.done()) {
         d_holdoff = d_pause = blind_start::first_look;
-        return told;
+        return message;
     }
     if (!d_tries) {
         d_holdoff = d_pause;

@@ -119,7 +119,7 @@ stream_decider::flush(std::uint8_t* labels, std::size_t room, float* posteriors)
     return n;
 }
 
-// Decides the first vectors of those that belong to one batch.
+// Decides those of the first vectors that belong to one batch.
 stream_decider::part stream_decider::decide_some(const feature_view& view,
                                                  const std::uint8_t* known_labels,
                                                  float* posteriors)
@@ -152,14 +152,14 @@ stream_decider::part stream_decider::decide_some(const feature_view& view,
     d_latest = front.latest();
     d_changes = front.changes();
     if (n == d_batches.left() || n == d_bursts.remaining()) {
-        d_exchange.front.tell(front);
+        d_exchange.front.publish(front);
         d_memory = front.status().memory;
     }
     d_using->front->leave();
     return { seen, acquired };
 }
 
-// What was asked of the front filter, and a training sequence, before the next symbol.
+// Before the next symbol: carries out requests to the front filter, and announces a training sequence.
 void stream_decider::prepare(front_filter& front)
 {
     d_bursts.leave_known();
@@ -173,8 +173,8 @@ void stream_decider::prepare(front_filter& front)
         d_apart = front.apart();
 }
 
-// Takes over what the adapter has made of another model, where a batch begins, and not within a
-// training sequence. Notifies it once the former one is not used any more.
+// Changes to the parts of another model, where a batch begins and not within a training sequence. Notifies
+// the adapter once the former parts are no longer used.
 void stream_decider::adopt()
 {
     const bool is_handing_over = d_exchange.is_handing_over; // before what is handed over

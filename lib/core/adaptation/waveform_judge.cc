@@ -14,8 +14,8 @@ namespace {
 
 constexpr double ridge = 1e-3;    // of the mean power of the unknowns
 constexpr std::size_t around = 4; // symbols, on each side of a difference
-constexpr double much_more = 2;   // power, of a signal that has changed
-constexpr double stake = 0.5;     // part of what a bet has
+constexpr double much_more = 2;   // times the residual power: the signal has changed
+constexpr double stake = 0.5;     // part of the bet's value that is staked on a vote
 
 } // namespace
 
@@ -85,11 +85,12 @@ bool waveform_judge::look(const feature_view& batch, const std::uint8_t* labels)
     const auto count = static_cast<double>((last - first) * stride);
     const double before = noise();
     d_waveform.now().expect(labels + d_reach, d_batch - 2 * d_reach, d_expected.data());
-    const auto left = [&] {
+    const auto residual_power = [&] {
         subtract(first, last, d_rest.data());
         return power(last - first);
     };
-    const bool changed = settled() && left() > much_more * count * before * before;
+    const bool changed =
+        settled() && residual_power() > much_more * count * before * before;
     if (changed)
         reset();
     d_symbols += d_batch;
@@ -100,9 +101,9 @@ bool waveform_judge::look(const feature_view& batch, const std::uint8_t* labels)
     d_moments_before = d_moments;
     gather();
     solve_filter();
-    d_sums[0] += left();
+    d_sums[0] += residual_power();
     d_sums[1] += count;
-    if (!std::isfinite(d_sums[0])) // it would stay so
+    if (!std::isfinite(d_sums[0])) // later sums would not be finite either
         reset();
     return changed;
 }
@@ -115,7 +116,7 @@ void waveform_judge::fade(values& sums) const
         sum *= keep;
 }
 
-// The sums of least squares, of windows of `taps` expected samples, all that there are.
+// Adds all windows of `taps` expected samples of the batch to the least squares.
 void waveform_judge::gather()
 {
     const std::size_t all = (d_batch - 2 * d_reach) * d_waveform.now().sps();
@@ -171,14 +172,14 @@ void waveform_judge::solve_filter()
     d_solution = d_moments;
     for (std::size_t k = 0; k < m; ++k)
         d_work[k * m + k] += ridge * power;
-    d_solution[d_taps / 2] += ridge * power; // towards a filter that does nothing
+    d_solution[d_taps / 2] += ridge * power; // regularised towards the identity
     if (!solve(d_work, m, d_solution, 1))
         return;
     d_filter = d_solution;
     std::copy(d_filter.begin(), d_filter.end(), d_taps_in_use.begin());
 }
 
-// Squared, summed over symbols first to last - 1.
+// Residual energy of symbols first to last - 1.
 double
 waveform_judge::residual(const std::uint8_t* labels, std::size_t first, std::size_t last)
 {
@@ -186,7 +187,7 @@ waveform_judge::residual(const std::uint8_t* labels, std::size_t first, std::siz
     return power(last - first);
 }
 
-// Of so many symbols' rest.
+// Energy of the residual of so many symbols.
 double waveform_judge::power(std::size_t symbols) const
 {
     constexpr std::size_t most = 1024; // in floats
@@ -208,7 +209,8 @@ void waveform_judge::rest(const std::uint8_t* labels,
     subtract(first, last, rest);
 }
 
-// The same with the waveform that there is, from filter_reach symbols before on.
+// rest() with the expected waveform in d_expected, which begins filter_reach
+// symbols before `first`.
 void waveform_judge::subtract(std::size_t first, std::size_t last, float* rest) const
 {
     const std::size_t stride = d_waveform.now().stride(),
@@ -230,7 +232,8 @@ void waveform_judge::subtract(std::size_t first, std::size_t last, float* rest) 
     add_filtered(d_factors, d_expected.data(), n, rest);
     if (planes == 1)
         return;
-    times_i(d_expected.data(), expected / 2, d_turned.data()); // of imaginary taps
+    times_i(
+        d_expected.data(), expected / 2, d_turned.data()); // for imaginary parts of taps
     for (std::size_t k = 0; k < d_taps; ++k)
         d_factors[k] = -d_taps_in_use[k].imag();
     add_filtered(d_factors, d_turned.data(), n, rest);
@@ -251,8 +254,8 @@ void waveform_judge::add_filtered(const aligned_floats& taps,
             sum[i] += factors[k] * samples[i + k * planes];
 }
 
-// What is left goes back through the filter, turned around: where the filter is not one, that
-// is the direction in which the table leaves less.
+// Passes the residual through the matched filter, the filter in reversed order: that is the
+// direction in which a change of the table lowers the residual most.
 void waveform_judge::follow(const std::uint8_t* labels)
 {
     const std::size_t first = d_reach + filter_reach, last = d_batch - first;
@@ -260,7 +263,7 @@ void waveform_judge::follow(const std::uint8_t* labels)
                       count = last - first - 2 * filter_reach;
     const std::size_t stride = d_waveform.now().stride(), n = count * stride;
     rest(labels, first, last, d_rest.data());
-    float gain = 0; // no frequency has a larger one
+    float gain = 0; // upper bound of the filter's gain at any frequency
     for (std::size_t k = 0; k < d_taps; ++k)
         gain += std::abs(d_taps_in_use[k]);
     gain *= gain;
@@ -293,7 +296,7 @@ waveform_judge::votes waveform_judge::compare(const std::uint8_t* first,
     for (std::size_t i = begin; i < end; ++i) {
         if (first[i] == second[i])
             continue;
-        std::size_t last = i; // of differences that are one
+        std::size_t last = i; // last of the differences that count as one
         for (std::size_t k = i + 1; k < end && k <= last + 2 * around; ++k)
             if (first[k] != second[k])
                 last = k;

@@ -1,6 +1,6 @@
 /* -*- c++ -*- */
 /*
- * Whose decisions explain the samples: a comparison that needs no label.
+ * Compares decisions without known labels: which explain the samples better?
  *
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
@@ -19,24 +19,24 @@
 
 namespace gr::adann::core {
 
-/*! Compares decisions of the same samples where they differ: which have the smaller residual between the
- * samples and the waveform that is expected of them?
+/*! Compares decisions of the same samples where they differ, by the residual between the samples
+ * and the expected waveform of the decisions.
  *
- * The waveform is the model's, sent through a filter of three symbols on each side with
- * an offset, which follows the present signal: exponentially windowed least squares to
- * the decisions of the network in use, or to better labels (relearn()), of 2048 symbols, with a
- * ridge towards doing nothing. The waveform follows, too, slowly (following_waveform). Differences that are
- * less than nine symbols from one another are one: they get one vote, by the squared residual over
- * them and four symbols on each side. It does not matter what the data's statistics are.
- * When a batch has more than twice the squared residual of before, the signal has changed:
- * the filter starts over, and 2048 symbols pass before the next vote.
+ * The waveform is the model's, passed through a filter of three symbols on each side and an
+ * offset. The filter follows the present signal by exponentially windowed least squares over
+ * some 2048 symbols, with the decisions of the network in use, or better labels (relearn());
+ * it is regularised towards the identity. The waveform itself is updated slowly
+ * (following_waveform). Differences at less than nine symbols from each other count as one, with
+ * one vote: by the residual over them and four symbols on each side. The statistics of the
+ * data do not matter. When the residual power of a batch is more than twice the earlier one,
+ * the signal has changed: the filter starts over, and 2048 symbols pass before the next vote.
  *
  * Nothing is allocated after construction.
  */
 class waveform_judge
 {
 public:
-    //! Symbols of a batch that a judge needs.
+    //! Shortest batch, symbols.
     static std::size_t least_batch(const expected_waveform& trained);
 
     /*! \param window of the network
@@ -46,37 +46,33 @@ public:
                    const window_geometry& window,
                    std::size_t batch);
 
-    /*! Takes a batch, of the size given, and brings the filter to it.
-     * \param labels as the network in use decides them
+    /*! Takes a batch of the given size, and updates the filter.
+     * \param labels decisions of the network in use
      * \return whether the signal has changed */
     bool look(const feature_view& batch, const std::uint8_t* labels);
-
-    /*! Brings the filter to other labels of look()'s batch, as if those had been its own.
-     * \param labels of the batch, better ones */
+    /*! Repeats the filter's update with other labels of look()'s batch.
+     * \param labels better labels of the batch */
     void relearn(const std::uint8_t* labels);
-
-    /*! Lets the waveform follow look()'s batch.
-     * \param labels of the batch, the best that there are */
+    /*! Updates the waveform with look()'s batch.
+     * \param labels the best labels of the batch */
     void follow(const std::uint8_t* labels);
 
     struct votes {
         unsigned first = 0, second = 0;
     };
-    //! How often each of two decisions of look()'s batch, as it may have been turned
-    //! since, explains it better than the other.
+    //! How often each of two decisions of look()'s batch explains its
+    //! samples() better than the other.
     votes compare(const std::uint8_t* first, const std::uint8_t* second);
-
-    //! The rms that the waveform left of a float of some 2048 latest symbols, with the
-    //! labels of look(); the model's before the first one.
+    //! The rms residual of a float with the labels of look(), over some 2048 latest symbols;
+    //! the model's before the first one.
     float noise() const;
-
-    //! Whether it has seen enough of the signal to know the filter.
+    //! Whether the filter has had enough symbols of the signal.
     bool settled() const { return d_symbols >= channel_memory; }
 
     const following_waveform& waveform() const { return d_waveform; }
-    //! (2 filter_reach sps + 1) factors of the expected samples, the earliest one's first; then the offset.
+    //! (2 filter_reach sps + 1) taps, that of the earliest expected sample first; then the offset.
     const std::vector<std::complex<float>>& taps() const { return d_taps_in_use; }
-    /*! What the waveform leaves of the samples of look()'s batch.
+    /*! The residual of the samples of look()'s batch.
      * \param labels (batch)
      * \param first,last symbols first to last - 1, reach() + filter_reach away from its ends
      * \param rest (last - first, stride()), in the samples' units */
@@ -85,11 +81,13 @@ public:
               std::size_t last,
               float* rest) const;
 
-    //! The samples of look()'s batch, (batch, stride()), which may be turned.
+    //! The samples of look()'s batch, (batch, stride()), which the caller may rotate.
     std::vector<float>& samples() { return d_samples; }
-    //! Forgets the signal's filter; the waveform stays, as another channel may have the same sender.
+
+    //! Forgets the filter; the waveform stays, as the transmitter may be the
+    //! same over another channel.
     void reset();
-    void forget(); //!< Forgets the waveform that followed, too.
+    void forget(); //!< Forgets the changes of the waveform as well.
     void state(archive& members);
 
 private:
@@ -111,25 +109,25 @@ private:
     const std::size_t d_batch, d_reach, d_taps;
     std::vector<float> d_samples, d_rest, d_back;
     const simd::kernels* d_kernels;
-    mutable aligned_floats d_expected, d_turned, d_factors; // what rest() works with
-    // Least squares of the filter, its offset last: real where the samples are.
+    mutable aligned_floats d_expected, d_turned, d_factors; // scratch of rest()
+    // Least squares of the filter, with its offset last; real if the samples are.
     std::vector<std::complex<double>> d_gram, d_moments, d_filter;
     std::vector<std::complex<double>> d_gram_before,
-        d_moments_before;       // of the batches before
-    std::vector<double> d_sums; // of the samples' residuals: squares, count
+        d_moments_before;       // of earlier batches
+    std::vector<double> d_sums; // of residuals: squares, count
     std::size_t d_symbols = 0;  // since the signal changed
     normal_equations d_block;   // of a batch
-    planes d_wave, d_wanted;    // expected samples, and those received
+    planes d_wave, d_wanted;    // expected and received samples
     std::vector<std::complex<double>> d_work, d_solution;
     std::vector<std::complex<float>> d_taps_in_use;
 };
 
-/*! Whether the first of two is better, from votes: a bet on it, which is fair while
- * neither is, and starts over whenever it has lost.
+/*! A sequential test from votes whether the first of two candidates is better. Its value is that
+ * of a bet on the first one: fair if neither is better, and started again whenever it has lost.
  *
- * If each vote is as likely for either, sure() holds once in ten thousand votes on average
- * or more seldom, however often one looks. Source: Shin, Ramdas and Rinaldo,
- * "E-detectors: a nonparametric framework for sequential change detection", 2022.
+ * If votes for both are equally likely, sure() holds at most once in ten thousand votes on
+ * average, however often it is called. Source: Shin, Ramdas and Rinaldo, "E-detectors: a
+ * nonparametric framework for sequential change detection", 2022.
  */
 class sequential_test
 {

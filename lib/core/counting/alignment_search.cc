@@ -79,7 +79,7 @@ double evidence(std::uint64_t matches, std::uint64_t n, double chance)
 
 namespace {
 
-// All permutations of few labels but the symmetries, the reflections of many.
+// All permutations of few labels except the symmetries; the reflections of many labels.
 std::vector<alignment_search::order> permutations_of(const constellation& alphabet)
 {
     std::vector<std::uint8_t> each{ 0, 1, 2, 3 };
@@ -188,8 +188,8 @@ alignment_search::shown(const label_stream& decided,
     for (std::int64_t i = low; i < high; ++i)
         if (cell(i, *delay)++ == 0)
             pairs.push_back(&cell(i, *delay) - d_pairs.data());
-    // The most frequent pairs first, each label once; those that never came stay what they are,
-    // where they can.
+    // The most frequent pairs first, each label once; labels that never occur
+    // keep their value if possible.
     std::sort(pairs.begin(), pairs.end(), [this](std::size_t a, std::size_t b) {
         return d_pairs[a] != d_pairs[b] ? d_pairs[a] > d_pairs[b] : a < b;
     });

@@ -15,7 +15,7 @@
 
 namespace gr::adann::core {
 
-//! decided[i] is sent[i - delay], seen through symmetry number `symmetry`.
+//! decided[i] is sent[i - delay] after symmetry number `symmetry`.
 struct alignment {
     std::int64_t delay = 0;
     unsigned symmetry = 0;
@@ -113,7 +113,7 @@ private:
 
     std::size_t d_labels;
     std::int64_t d_search;
-    std::vector<order> d_permutations; // that are tried
+    std::vector<order> d_permutations; // those that are tried
     std::vector<std::uint32_t>
         d_pairs; // how often each sent label meets each decided one
     tables d_undo;

@@ -14,8 +14,10 @@ constexpr std::int64_t probe_length = 1024;
 constexpr std::int64_t first_window = 2048;
 constexpr std::int64_t longest_window = 8192;
 constexpr std::int64_t longest_stride = 16 * longest_window;
-constexpr std::size_t headroom = 65536; // that one stream may be ahead of the other
-constexpr double doubtful_rate = 0.2; // of symbol errors: is it another order of labels?
+constexpr std::size_t headroom =
+    65536; // labels that one stream may be ahead of the other
+constexpr double doubtful_rate =
+    0.2; // symbol error rate above which permutations are tried
 const double probe_threshold = std::log(1e6);
 
 template <typename T>
@@ -38,19 +40,19 @@ const std::array<std::uint8_t, 256> ones = [] {
 std::string describe_permutation(const std::vector<std::uint8_t>& permutation)
 {
     std::string text;
-    std::vector<bool> told(permutation.size());
+    std::vector<bool> listed(permutation.size());
     for (std::size_t first = 0; first < permutation.size(); ++first) {
-        if (told[first] || permutation[first] == first)
+        if (listed[first] || permutation[first] == first)
             continue;
         text += (text.empty() ? "" : ", ") + std::to_string(first);
         if (permutation[permutation[first]] == first) {
             text += "<->" + std::to_string(permutation[first]);
-            told[permutation[first]] = true;
+            listed[permutation[first]] = true;
             continue;
         }
         std::size_t label = first;
         do {
-            told[label] = true;
+            listed[label] = true;
             label = permutation[label];
             text += "->" + std::to_string(label);
         } while (label != first);
@@ -152,8 +154,8 @@ std::optional<batch_result> error_counter::next()
 }
 
 // How many of the decided labels `from` … `from + wanted - 1` there are to compare with
-// sent ones at all delays within `spread` of the present one: all, or what is left before
-// the end of a stream. Nothing if more are to come.
+// sent ones at all delays within `spread` of the present one: all, or those before the end of a
+// stream. None if more are to come.
 std::optional<std::int64_t>
 error_counter::available(std::int64_t from, std::int64_t wanted, std::int64_t spread)
 {
@@ -169,8 +171,8 @@ error_counter::available(std::int64_t from, std::int64_t wanted, std::int64_t sp
     return wanted;
 }
 
-// Locked: does the alignment hold? False if that takes more labels or the end was
-// reached.
+// Locked: tests whether the alignment holds. False if that takes more labels
+// or the end was reached.
 bool error_counter::probe()
 {
     const auto n = available(d_checked, probe_length, 0);
@@ -217,7 +219,7 @@ bool error_counter::is_permuted(double error_rate,
                                 std::int64_t search)
 {
     d_permutation.clear();
-    // Two of M labels that are exchanged are wrong in 2 / M, and wait for no probe's chance.
+    // With two of M labels exchanged, 2 / M of the symbols are wrong.
     if (error_rate <
         (search ? std::min(doubtful_rate, 1.0 / (d_mask + 1)) : doubtful_rate))
         return false;
@@ -255,7 +257,7 @@ bool error_counter::acquire()
         is_permuted(found ? found->error_rate : 1, d_checked, *window, d_search_range);
     if (found && !permuted) {
         std::int64_t start = std::max(d_checked, d_sent.begin() + found->where.delay);
-        // Not what came before the agreement began.
+        // Symbols before the agreement began are not counted.
         const std::int64_t end =
             std::min(d_checked + *window, d_sent.end() + found->where.delay);
         while (start + probe_length <= end && !passes(*found, start, probe_length))
@@ -309,8 +311,8 @@ bool error_counter::passes(const lock& at, std::int64_t from, std::int64_t n) co
     return evidence(n - counts.symbol_errors, n, at.chance) > probe_threshold;
 }
 
-// Where, before `to`, the present alignment gives way to `next` with the fewest errors;
-// `next` starts after what was inserted.
+// The place before `to` where a change from the present alignment to `next` gives the fewest
+// errors; `next` starts after inserted symbols.
 std::int64_t error_counter::split(const alignment& next, std::int64_t to) const
 {
     const alignment& old = d_lock.where;

@@ -71,13 +71,13 @@ struct batch_result {
  * is not counted. The longest window sees agreement some 0.05 (pam2: 0.07) above chance;
  * to stay locked it takes about 0.1.
  *
- * **Permuted labels.** Where less than four in five symbols agree, or at the search for an
- * alignment one in M does not, another order of the labels is looked for (see alignment_search::find_permuted). One with less than
- * half of the errors means that sender and receiver do not mean the same bits: that is no
- * lock, nothing is counted, and permutation() says which it is.
+ * **Permuted labels.** Where less than four in five symbols agree, or while searching an alignment
+ * one in M does not, other orders of the labels are tried (see alignment_search::find_permuted). If
+ * one has less than half of the errors, sender and receiver use different bit mappings. That is no
+ * lock: nothing is counted, and permutation() has the order.
  *
- * **Posteriors** of the decided labels, by choice, bring the generalized mutual
- * information, of the soft bits that they are worth.
+ * **Posteriors** of the decided labels are optional. With them the generalized mutual information
+ * of their soft bits is counted.
  *
  * Use: append what has come to either stream, then call next() until it has nothing; and
  * again. Memory is bounded: a stream can be about 65536 labels ahead of the other, then
@@ -116,15 +116,14 @@ public:
     //! Counts on to the next complete batch; nothing if that takes more labels.
     std::optional<batch_result> next();
 
-    //! What next() found missing when it had no batch to give. Neither: the end was
-    //! reached.
+    //! Which stream next() needs more of when it returned no batch. Neither: the end was reached.
     bool lacks_decided() const { return d_lacks_decided; }
     bool lacks_sent() const { return d_lacks_sent; }
 
     bool locked() const { return d_locked; }
-    /*! Empty, or while there is no lock because the labels are permuted: [l] is the label
-     * decided for the sent label l. Of those that differ by a symmetry only, the one that
-     * changes the fewest labels, the first ones. */
+    /*! While there is no lock because the labels are permuted: [l] is the label decided for the
+     * sent label l; else empty. Of permutations that differ by a symmetry only, the one that
+     * changes the fewest labels, and of these the first. */
     const std::vector<std::uint8_t>& permutation() const { return d_permutation; }
     //! The latest alignment; meaningful if there was a lock.
     const alignment& where() const { return d_lock.where; }
@@ -180,13 +179,13 @@ private:
     lock d_lock{};
     std::uint64_t d_locks = 0, d_passed = 0;
     std::vector<std::uint8_t> d_permutation;
-    // Decided labels before d_counted are done with; those before d_due are to be
-    // counted; those before d_checked agree, or, unlocked, were passed over.
+    // Decided labels before d_counted are counted; those before d_due are to be counted; those
+    // before d_checked agree, or while unlocked were passed over.
     std::int64_t d_counted = 0;
     std::int64_t d_due = 0;
     std::int64_t d_checked = 0;
-    bool d_ends_at_due = false;     // the alignment does
-    std::optional<lock> d_upcoming; // and this one follows
+    bool d_ends_at_due = false;     // whether the alignment ends at d_due
+    std::optional<lock> d_upcoming; // the alignment after it
     std::int64_t d_upcoming_start = 0;
     std::int64_t d_window; // unlocked: labels to search with
     std::int64_t d_stride; // and how far to go on if nothing is found in them

@@ -14,7 +14,7 @@
 namespace gr::adann::core {
 
 /*! Labels begin() … end() - 1 of a stream, numbered from its start and contiguous in
- * memory; with each of them, by choice, a row of floats.
+ * memory; optionally with a row of floats for each.
  *
  * The storage is twice the capacity, so that moving the labels back to its front costs
  * less than one copy of each label. That of the rows grows with what is kept. */

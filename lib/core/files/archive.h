@@ -24,11 +24,11 @@ namespace gr::adann::core {
  *
  * A class lists all that its next step depends on once, in a member function
  * state(archive&). It serves both directions, so what is saved and what is restored
- * cannot differ. Sizes are those that the object has; only strings bring their own.
+ * cannot differ. Sizes are those of the object; only strings have their own.
  * Restoring throws model_file_error where the file holds something else, or a number that
- * is not finite or out of its range; the object is then partly restored. What was saved can be
- * restored: a number beyond its range is saved as the range's end, the member stays; one that is
- * not finite is refused. */
+ * is not finite or out of its range; the object is then partly restored. Whatever was saved can be
+ * restored: a number beyond its range is saved as the end of the range, without changing the
+ * member; one that is not finite is refused. */
 class archive
 {
 public:

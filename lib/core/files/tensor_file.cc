@@ -187,7 +187,7 @@ const std::vector<std::size_t>& tensor_file::shape(const std::string& name,
     const tensor& found = named(name);
     if (found.shape.size() != dimensions)
         fail(name + " does not have " + std::to_string(dimensions) + " dimensions");
-    std::size_t fit = found.bytes.size(); // what each index of those before leaves
+    std::size_t fit = found.bytes.size(); // bytes of an element of the dimensions so far
     for (const std::size_t size : found.shape) {
         if (size > fit)
             fail(name + " has " + std::to_string(found.bytes.size()) +

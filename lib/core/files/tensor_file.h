@@ -16,8 +16,8 @@
 
 namespace gr::adann::core {
 
-//! A model file that cannot be read, is damaged, or holds something else. Names the file;
-//! what it quotes of it is printable().
+//! A model file that cannot be read, is damaged, or holds something else. It names the file;
+//! quotations from it are printable().
 class model_file_error : public std::runtime_error
 {
 public:

@@ -29,7 +29,7 @@ constexpr int most_links = 40;     // as Linux follows in a path
     throw std::runtime_error(std::generic_category().message(error));
 }
 
-// A descriptor that is closed however its block is left.
+// A descriptor that its destructor closes.
 class descriptor
 {
 public:
@@ -75,7 +75,7 @@ void write_into(const std::string& path, const std::string& bytes)
     write_all(file, bytes);
 }
 
-// Where a link leads, also to what is not there yet.
+// The target of a link, which need not exist yet.
 fs::path followed(fs::path path)
 {
     for (int links = 0; fs::is_symlink(fs::symlink_status(path)); ++links) {

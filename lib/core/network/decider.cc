@@ -57,7 +57,7 @@ void decider::decide_tile(const prepared_network& net,
         { net.transposed(0), view.dimension, x.data, x.row },
         net.biases(0),
         nullptr,
-        activation_behind(0, net),
+        activation_after(0, net),
         d_hidden[0]);
     const float* logits = rest(net);
     std::uint8_t decided[tile];
@@ -92,7 +92,7 @@ void decider::decide_pairs(const prepared_network& net,
                 d_pairs.own(*net.pairs(), odd),
                 nullptr,
                 d_common.data(),
-                activation_behind(0, net),
+                activation_after(0, net),
                 d_hidden[0]);
             logits = rest(net);
             d_kernels.argmax(logits, d_classes, decided[odd]);
@@ -138,7 +138,7 @@ void decider::narrow(const prepared_network& net,
         with_logits ? logits : nullptr);
 }
 
-// A sum of the first layer.
+// Computes a sum of the first layer.
 void decider::sum(const prepared_network& net,
                   const simd::weighted_rows& rows,
                   const float* biases,
@@ -170,13 +170,13 @@ const float* decider::rest(const prepared_network& net)
                          net.layers()[k].outputs,
                          d_hidden[(k - 1) % 2].data(),
                          d_dense.data(),
-                         activation_behind(k, net),
+                         activation_after(k, net),
                          nullptr,
                          d_hidden[k % 2].data());
     return d_hidden[(count - 1) % 2].data();
 }
 
-// Those of columns t, t + 1, … go to symbols i, i + step, …
+// Writes the posteriors of columns t, t + 1, … to symbols i, i + step, …
 void decider::write_posteriors(const float* logits,
                                std::size_t t,
                                std::size_t i,

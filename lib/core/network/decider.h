@@ -23,9 +23,8 @@ public:
      *
      * A vector that holds a NaN or an infinity, or overflows on its way, costs its own
      * decision only: it gets any label, and posteriors that are finite.
-     * \param net a network of the shape given at construction; in whole numbers if it was
-     * prepared so, else windows go through it two at a time if it was prepared for their
-     * stride
+     * \param net a network of the shape given at construction. It decides in whole numbers if
+     * it was prepared so; else in pairs of windows if it was prepared for their stride
      * \param labels view.count values 0 … M-1
      * \param posteriors null, or view.count × M floats
      * \param position of the first vector in what is decided in several calls: the result

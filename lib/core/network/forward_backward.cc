@@ -42,7 +42,7 @@ void passes::forward(const prepared_network& net, tile_rows x, pass& result) con
                      net.layers()[0].outputs,
                      x.data,
                      x.row,
-                     activation_behind(0, net),
+                     activation_after(0, net),
                      nullptr,
                      result.outputs[0].data());
     forward_rest(net, result);
@@ -52,7 +52,7 @@ void passes::forward_from_first(const prepared_network& net,
                                 const float* first,
                                 pass& result) const
 {
-    if (activation_behind(0, net) == activation::relu)
+    if (activation_after(0, net) == activation::relu)
         d_kernels.rectify(first, net.layers()[0].outputs, result.outputs[0].data());
     else
         std::copy_n(first, result.outputs[0].size(), result.outputs[0].data());
@@ -73,7 +73,7 @@ void passes::forward_from_shift(const prepared_network& net,
                      net.layers()[0].outputs,
                      m,
                      dense(),
-                     activation_behind(0, net),
+                     activation_after(0, net),
                      nullptr,
                      result.outputs[0].data());
     forward_rest(net, result);
@@ -91,7 +91,7 @@ void passes::forward_rest(const prepared_network& net, pass& result) const
                          layers[k].outputs,
                          result.outputs[k - 1].data(),
                          dense(),
-                         activation_behind(k, net),
+                         activation_after(k, net),
                          nullptr,
                          result.outputs[k].data());
     d_kernels.softmax(result.logits(), layers.back().outputs, result.posteriors.data());

@@ -133,7 +133,7 @@ network read_network(const tensor_file& file)
     return net;
 }
 
-// A float32 tensor of this shape, which is allocated once it is known to be there.
+// A float32 tensor of this shape; memory is allocated only after the file was checked for it.
 std::vector<float> read_matrix(const tensor_file& file,
                                const std::string& name,
                                std::size_t rows,
@@ -148,7 +148,7 @@ std::vector<float> read_matrix(const tensor_file& file,
     return values;
 }
 
-// Of files before the fifth degree, too: its filters come last, and are zero.
+// Also reads files without the fifth degree, whose filters come last and are zero then.
 std::vector<float> read_polynomial(const tensor_file& file, const memory_polynomial& of)
 {
     const std::string name = "waveform.polynomial";
@@ -173,8 +173,8 @@ void read_waveform(const tensor_file& file, model& loaded)
         loaded.symbols, loaded.sps, loaded.complex, reach, context);
     auto affine = read_matrix(file, "waveform.affine", shape.rows, shape.stride);
     auto table = read_matrix(file, "waveform.table", shape.patterns, shape.stride);
-    const float noise =
-        number(file, "waveform_noise", 1e-6f, 1000, 0); // the least that is written
+    const float noise = number(
+        file, "waveform_noise", 1e-6f, 1000, 0); // fit_waveform() gives 1e-6 or more
     loaded.waveform.emplace(
         loaded.symbols, loaded.sps, loaded.complex, reach, context, memory);
     auto correlation =

@@ -40,46 +40,43 @@ struct model {
     core::constellation symbols;
     std::string training;
 
-    //! Of the network on the signal that it was trained on, as counted with labels: 0 to
-    //! 1, NaN if unknown. A guard needs it.
+    //! Symbol error rate of the network on the signal that it was trained on, counted with labels:
+    //! 0 to 1, NaN if unknown. A guard needs it.
     float symbol_error_rate = std::numeric_limits<float>::quiet_NaN();
-    //! Of its labels, refined by the expected waveform, counted on the same symbols; NaN if
-    //! unknown.
+    //! Symbol error rate of refined labels, counted on the same symbols; NaN if unknown.
     float refined_symbol_error_rate = std::numeric_limits<float>::quiet_NaN();
-    /*! Whether more of those than of the network's own were counted to be wrong: not to decide by. Where
-     * there is no count, as after a start without labels, refined ones are the better ones: they explain the
-     * samples best. */
+    /*! Whether refined labels were counted to have more errors than the network's: they are not
+     * put out then. Without a count, as after a blind start, refined labels are used, as their
+     * residual is smaller. */
     bool refined_has_more_errors() const
     {
         return refined_symbol_error_rate > symbol_error_rate;
     }
-    //! Whether they are known to have more, beyond a count's chance: not to be learnt.
+    //! Whether they have significantly more errors: they are not learnt then.
     bool refined_is_worse() const
     {
         constexpr float by_chance = 1e-4f;
         return refined_symbol_error_rate > symbol_error_rate + by_chance;
     }
-    //! How many of those were wrong for each expected error (label_refiner): 0.01 to 100; NaN
-    //! if unknown, or found from fewer than 30 errors. Beyond 1/3 to 3 the likelihoods do not
-    //! fit this signal's noise.
+    //! Calibration factor of refined labels' error probabilities (label_refiner): counted over
+    //! expected errors, 0.01 to 100; NaN if unknown, or found from fewer than 30 errors. Outside
+    //! 1/3 to 3 the likelihoods do not fit this signal's noise.
     float refined_errors_per_doubt = std::numeric_limits<float>::quiet_NaN();
-    /*! Logits divided by it give posteriors that say how often the network errs on the
-     * signal that it was trained on, as found with labels; 1 if unknown. 0.05 to 20. */
+    /*! Logits divided by this temperature give calibrated posteriors on the signal that the network
+     * was trained on, as found with labels; 1 if unknown. 0.05 to 20. */
     float temperature = 1;
     //! The same for a network that has adapted without labels from this one.
     float adapted_temperature = 1;
-    //! Whether `temperature` was found from 30 errors at least: fewer do not calibrate a
-    //! posterior. A file that does not say is taken to.
+    //! Whether `temperature` was found from at least 30 errors: fewer do not calibrate posteriors.
+    //! True for files without this entry.
     bool calibrated = true;
 
-    /*! What the samples of this signal are expected to be, if it was learnt; to be set by
-     * set_waveform() only. */
+    //! The expected waveform of this signal, if it was learnt; to be set by set_waveform() only.
     std::optional<expected_waveform> waveform;
     //! \throws std::invalid_argument for one of another constellation, `sps` or `complex`
     void set_waveform(const expected_waveform& learnt);
 
-    //! How the network is run in whole numbers, if somebody chose; to be set by
-    //! set_formats() only.
+    //! How the network is run in whole numbers, if it is; to be set by set_formats() only.
     std::optional<quantization> formats;
     //! \throws std::invalid_argument as check_formats()
     void set_formats(const quantization& chosen);
@@ -89,8 +86,8 @@ struct model {
     tensor_file state;
 };
 
-/*! What has to be the same in two models of one signal, as text.
- * \param visit called with the name and the text of either */
+/*! Compares what has to be the same in two models of one signal, as text.
+ * \param visit called with a name and the text of each model */
 template <typename visitor>
 void compare_signals(const model& a, const model& b, visitor visit)
 {
@@ -125,7 +122,8 @@ model parse_model(const std::string& contents, const std::string& name = "in mem
 std::string model_contents(const model& saved);
 
 /*! Writes such a file, of format 4 if there is a polynomial, else of format 3 if there are
- * quantization formats, else of format 2 if there is a waveform, state included: a temporary one first, then renamed.
+ * quantization formats, else of format 2 if there is a waveform, state included. It is written to a
+ * temporary file, which is then renamed.
  * \throws model_file_error */
 void save_model(const std::string& path, const model& saved);
 

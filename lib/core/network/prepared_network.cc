@@ -43,7 +43,7 @@ bool prepared_network::is_narrow() const
            });
 }
 
-simd::activation activation_behind(std::size_t k, const prepared_network& net)
+simd::activation activation_after(std::size_t k, const prepared_network& net)
 {
     return k + 1 < net.layers().size() ? simd::activation::relu : simd::activation::none;
 }

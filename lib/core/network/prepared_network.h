@@ -21,8 +21,8 @@ namespace gr::adann::core {
 class prepared_network
 {
 public:
-    /*! \param stride of the windows that pairs() is wanted for
-     * \param formats null, or by which it decides in whole numbers
+    /*! \param stride of the windows that pairs() is for
+     * \param formats null, or those by which it decides in whole numbers
      * \throws std::invalid_argument as quantized_network */
     explicit prepared_network(const network& net,
                               std::size_t stride = 0,
@@ -49,7 +49,7 @@ public:
     {
         return d_quantized ? &*d_quantized : nullptr;
     }
-    //! Whether simd::narrow_kernel is for it.
+    //! Whether simd::narrow_kernel can run it.
     bool is_narrow() const;
 
 private:
@@ -60,7 +60,7 @@ private:
     std::optional<prepared_quantized> d_quantized;
 };
 
-//! What becomes of layer k's sums.
-simd::activation activation_behind(std::size_t k, const prepared_network& net);
+//! The activation function after layer k.
+simd::activation activation_after(std::size_t k, const prepared_network& net);
 
 } // namespace gr::adann::core

@@ -14,9 +14,9 @@
 
 namespace gr::adann::core {
 
-/*! How many bits, and where the binary point lies: a number x is stored as the whole
- * number nearest to x · 2^exponent, halves away from zero, of at most largest(); hidden
- * outputs, which are not negative, of at most largest_hidden().
+/*! Number of bits and place of the binary point: a number x is stored as the whole number
+ * nearest to x · 2^exponent, halves away from zero, limited to ±largest(); hidden outputs,
+ * which are not negative, to largest_hidden().
  *
  * All scales are powers of two, so that between the layers there is a shift and no
  * multiplication. */
@@ -62,13 +62,13 @@ public:
     //! \throws std::invalid_argument as check_formats(), and where a sum could overflow
     quantized_network(const network& net, const quantization& formats);
 
-    /*! Takes the parameters of a network of the same shape, such as this one when it has
-     * adapted; allocates nothing. Rows that have outgrown their format are stored as many
-     * binary places coarser as they need, and where even that does not do, limited. */
+    /*! Takes the parameters of a network of the same shape, such as this one after adaptation;
+     * allocates nothing. Rows that have outgrown their format are stored with as many binary
+     * places fewer as they need, and limited if even that is not enough. */
     void assign(const network& net);
 
     const std::vector<layer>& layers() const { return d_layers; }
-    //! Those it has now.
+    //! The formats in use.
     const quantization& formats() const { return d_formats; }
     float sample_scale() const; //!< of the samples, a power of two
     float logit_scale() const;  //!< logit of one unit of the last sums
@@ -81,7 +81,7 @@ private:
     bool fits(const network& net, std::size_t k, std::size_t o) const;
 
     quantization d_formats;
-    quantization d_chosen; // those it was made with
+    quantization d_chosen; // the formats given at construction
     std::vector<layer> d_layers;
 };
 

@@ -14,7 +14,7 @@
 
 namespace gr::adann::core {
 
-//! What blind_equalizer() decides, again and again, of windows of one shape.
+//! Decisions of blind_equalizer() for windows of one shape; repeated calls allocate nothing.
 class blind_decisions
 {
 public:
@@ -27,9 +27,9 @@ public:
                     std::size_t most);
     ~blind_decisions();
 
-    /*! The labels of a view's symbols, but for a symmetry of the constellation and a whole
-     * delay; valid until the next call. Null where blind_equalizer() would throw. Allocates
-     * nothing. */
+    /*! The labels of a view's symbols, up to a symmetry of the constellation and a delay by
+     * whole symbols; valid until the next call. Null where blind_equalizer() would throw.
+     * Allocates nothing. */
     const std::uint8_t* find(const feature_view& view);
 
 private:

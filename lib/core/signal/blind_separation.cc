@@ -12,7 +12,7 @@ namespace gr::adann::core {
 
 namespace {
 
-//! What a linear equalizer decides of windows that are rotated back by a carrier.
+//! Decisions of a linear equalizer for windows that are rotated back by a carrier.
 std::vector<std::uint8_t> decisions(const linear_equalizer& equalizer,
                                     const feature_view& windows,
                                     const constellation& symbols,
@@ -72,13 +72,13 @@ void separate_blindly(const mixed_signal& signal,
 {
     const auto samples = static_cast<unsigned>(signal.sps * signal.channels);
     const window_geometry window(samples, half_window, true);
-    std::vector<float> left(signal.samples,
-                            signal.samples + signal.symbols * signal.stride());
-    const feature_view windows{ left.data(),
+    std::vector<float> residual(signal.samples,
+                                signal.samples + signal.symbols * signal.stride());
+    const feature_view windows{ residual.data(),
                                 signal.stride(),
                                 window.dimension(),
                                 signal.symbols - 2 * std::size_t{ half_window } };
-    float* const own = &left[half_window * signal.stride()];
+    float* const own = &residual[half_window * signal.stride()];
     const auto take_out = [&](const separated& one) {
         const auto& sent = one.labels;
         turn_symbols(own, signal, one.carrier, -1);
@@ -91,9 +91,9 @@ void separate_blindly(const mixed_signal& signal,
         for (std::size_t i = 0; i < expected.size(); ++i)
             first[i] -= expected[i];
         turn_symbols(own, signal, one.carrier, 1);
-        // At the ends it would still be there: the strongest samples of the residual.
-        std::fill(left.data(), first, 0.0f);
-        std::fill(first + expected.size(), left.data() + left.size(), 0.0f);
+        // At the ends the transmitter is not subtracted, and would dominate the residual.
+        std::fill(residual.data(), first, 0.0f);
+        std::fill(first + expected.size(), residual.data() + residual.size(), 0.0f);
     };
     std::size_t sought = 0;
     for (auto& known : transmitters)

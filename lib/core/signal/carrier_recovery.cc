@@ -3,6 +3,7 @@
 
 #include "core/common/checks.h"
 #include "core/common/complex.h"
+#include "core/signal/peak.h"
 
 #include <algorithm>
 #include <cmath>
@@ -12,13 +13,14 @@ namespace gr::adann::core {
 
 namespace {
 
-constexpr float clear = 40;       // a line's power over the median's
-constexpr float both_clear = 50;  // the sum of two lines' powers, likewise
-constexpr double off = 3e-3;      // that the symbol clock may be off, relative
-constexpr double of_lines = 16;   // scatter of a raised cosine's edges
-constexpr double memory = 512;    // symbols, of their level
-constexpr double compared = 4096; // symbols, by which averages are
-constexpr float largest = 10;     // sample of unit power that is no impulse
+constexpr float clear = 40;      // a line's power over the median's
+constexpr float both_clear = 50; // the sum of two lines' powers, likewise
+constexpr double off = 3e-3;     // largest relative error of the symbol clock
+constexpr double of_lines = 16;  // scatter of the lines of a raised cosine's band edges
+constexpr double memory = 512;   // averaging time of the symbols' level, symbols
+constexpr double compared =
+    4096;                     // time over which the two averages are compared, symbols
+constexpr float largest = 10; // largest sample, of unit power, that is no impulse
 
 std::complex<double> turned(double turns) { return std::polar(1.0, 2 * M_PI * turns); }
 
@@ -81,10 +83,10 @@ void carrier_recovery::process(const std::complex<float>* in,
     }
 }
 
-// The middle of the next symbol, as it comes in.
+// Takes the middle sample of the next symbol, as received.
 void carrier_recovery::take(std::complex<float> middle)
 {
-    const bool counts = std::norm(middle) < largest * largest; // not where it is NaN
+    const bool counts = std::norm(middle) < largest * largest; // false for NaN
     if (counts)
         d_level += (std::norm(std::complex<double>(middle)) - d_level) /
                    std::min(static_cast<double>(d_taken + 1), memory);
@@ -97,16 +99,17 @@ void carrier_recovery::take(std::complex<float> middle)
     const std::complex<double> back = own * turned(-order * d_turned);
     for (auto& each : d_averages) {
         if (const double length = std::abs(each.value); length > 0)
-            each.told +=
-                ((back * std::conj(each.value)).real() / length - each.told) / compared;
+            each.predicted +=
+                ((back * std::conj(each.value)).real() / length - each.predicted) /
+                compared;
         each.value += static_cast<double>(d_fading) / each.length * (back - each.value);
     }
-    turn_to(d_averages[d_averages[1].told > d_averages[0].told].value);
+    turn_to(d_averages[d_averages[1].predicted > d_averages[0].predicted].value);
 }
 
-/* The lines of an offset constellation's square: at twice the offset, and the symbol rate above and
- * below. Their phases have the clock's with both signs, so that their product has the carrier's alone,
- * four times. */
+/* The lines of an offset constellation's square: at twice the offset, and the symbol rate above
+ * and below. Their phases have the clock's with both signs, so that their product has the
+ * carrier's alone, four times. */
 void carrier_recovery::take_lines()
 {
     const std::complex<double> above = std::exchange(d_above, 0),
@@ -125,7 +128,7 @@ void carrier_recovery::take_lines()
 void carrier_recovery::turn_to(std::complex<double> power)
 {
     const auto order = static_cast<double>(d_order);
-    // Of all phases that have this power the nearest.
+    // The nearest of all phases with this power.
     const double now = std::arg(power) / (2 * M_PI);
     d_phase += std::remainder(now - order * d_phase, 1.0) / order;
     d_turn = std::complex<float>(turned(-d_turned - d_phase));
@@ -140,14 +143,14 @@ void carrier_recovery::look()
     const std::optional<double> line = d_is_offset ? find_lines() : find_line();
     if (!line)
         return;
-    // Of all offsets that have this line the nearest.
+    // The nearest of all offsets with this line.
     const auto order = static_cast<double>(d_line_order);
     d_offset += std::remainder(*line - order * d_offset, 1.0) / order;
     d_frequency = static_cast<float>(d_offset);
     d_step = std::complex<float>(turned(-d_offset / static_cast<double>(d_sps)));
 }
 
-// In d_periodogram or the like, relative to its median.
+// Finds the periodogram of powers, relative to its median.
 void carrier_recovery::find_spectrum(const std::vector<std::complex<float>>& powers,
                                      std::vector<float>& periodogram)
 {
@@ -167,17 +170,16 @@ void carrier_recovery::find_spectrum(const std::vector<std::complex<float>>& pow
         each = *median > 0 ? each / *median : 0;
 }
 
-// How far the top of the parabola through a peak and its neighbours lies from it.
+// Distance, in bins, from a peak to the top of the parabola through it and its neighbours.
 double carrier_recovery::offset_of_peak(const std::vector<float>& periodogram,
                                         std::size_t peak)
 {
-    const double before = periodogram[(peak + bins - 1) % bins], most = periodogram[peak],
-                 behind = periodogram[(peak + 1) % bins];
-    const double bend = 2 * most - before - behind;
-    return bend > 0 ? std::clamp((behind - before) / (2 * bend), -0.5, 0.5) : 0.0;
+    return core::offset_of_peak(periodogram[(peak + bins - 1) % bins],
+                                periodogram[peak],
+                                periodogram[(peak + 1) % bins]);
 }
 
-// Cycles a symbol of the power's line.
+// Frequency of the power's line, cycles per symbol.
 std::optional<double> carrier_recovery::find_line()
 {
     find_spectrum(d_powers, d_periodogram);
@@ -189,7 +191,7 @@ std::optional<double> carrier_recovery::find_line()
     return (static_cast<double>(peak) + offset_of_peak(d_periodogram, peak)) / bins;
 }
 
-// The middle of the two lines, which are as far from it as the symbol clock is off.
+// The middle between the two lines. Their distance from the expected one is the error of the clock.
 std::optional<double> carrier_recovery::find_lines()
 {
     find_spectrum(d_powers, d_periodogram);

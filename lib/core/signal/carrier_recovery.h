@@ -18,8 +18,9 @@
 
 namespace gr::adann::core {
 
-/*! Rotates samples back by the line of their symbols' M-th power and by the phase of its average, as
- * gr::adann::carrier_recovery says, with the sources. Allocates nothing after construction. */
+/*! Rotates samples back by the line of their symbols' M-th power and by the phase of its
+ * average, as gr::adann::carrier_recovery says, with the sources. Allocates nothing after
+ * construction. */
 class carrier_recovery
 {
 public:
@@ -39,9 +40,9 @@ public:
                      float bandwidth,
                      transform periodogram);
 
-    //! By any thread. \throws std::invalid_argument if it is out of range
+    //! For any thread. \throws std::invalid_argument if it is out of range
     void set_bandwidth(float bandwidth);
-    //! The offset that is removed, in cycles a symbol; 0 before a line was found. By any thread.
+    //! The offset that is removed, in cycles per symbol; 0 before a line was found. For any thread.
     float frequency() const { return d_frequency; }
     void
     process(const std::complex<float>* in, std::complex<float>* out, std::size_t samples);
@@ -61,37 +62,37 @@ private:
 
     const bool d_is_offset;
     const std::size_t d_order, d_sps;
-    const std::size_t d_line_order; // of the power that has the line
+    const std::size_t d_line_order; // order of the power that has the line
     const transform d_transform;
-    const rotation_power d_power;              // of a symbol that is not an offset one
-    const double d_scatter;                    // of it, over the points' distance
-    double d_level = 0;                        // mean square of symbols
-    std::atomic<float> d_fading{ 0 };          // of the average, a symbol
-    std::vector<std::complex<float>> d_powers; // of the latest symbols, in turn
+    const rotation_power d_power;     // for constellations without offset
+    const double d_scatter;           // deviation of symbols over the points' distance
+    double d_level = 0;               // mean square of symbols
+    std::atomic<float> d_fading{ 0 }; // factor of the average, per symbol
+    std::vector<std::complex<float>> d_powers; // of the latest symbols, cyclic
     std::size_t d_taken = 0;
     std::vector<std::complex<float>> d_ordered, d_spectrum; // of the line's search
     std::vector<float> d_periodogram, d_sorted;
     std::atomic<float> d_frequency{ 0 };
-    double d_offset = 0; // the same, in cycles a symbol
-    double d_turned = 0; // by the offset so far, cycles
-    double d_phase = 0;  // beyond that, cycles
-    // Averages of powers without the offset: the second one is four times as long.
+    double d_offset = 0; // frequency() in double precision, cycles per symbol
+    double d_turned = 0; // phase of the offset so far, cycles
+    double d_phase = 0;  // phase in addition to that, cycles
+    // Averages of powers after removal of the offset; the second one is four times as long.
     struct average {
         double length;
         std::complex<double> value = 0;
-        double told = 0; // of the powers that came next, mean part in its direction
+        double predicted = 0; // mean part of the next power in the average's direction
     };
     std::array<average, 2> d_averages{ { { 1 }, { 4 } } };
     std::complex<double> d_average = 0; // of an offset constellation's line above
-    // Of an offset constellation: the square's line above twice the carrier, and that below it.
+    // Of an offset constellation: the lines of the square above and below twice the carrier.
     std::vector<std::complex<float>> d_clock; // e^(-2πi k / sps)
     std::complex<float> d_above = 0, d_below = 0;
     std::vector<std::complex<float>> d_powers_below;
     std::vector<float> d_periodogram_below;
     std::complex<double> d_average_below = 0;
-    double d_clock_off = 0, d_late = 0;         // cycles a symbol, and how many so far
-    std::size_t d_sample = 0;                   // of a symbol
-    std::complex<float> d_turn = 1, d_step = 1; // of the samples
+    double d_clock_off = 0, d_late = 0; // clock error, cycles per symbol; its sum so far
+    std::size_t d_sample = 0;           // index of the next sample in its symbol
+    std::complex<float> d_turn = 1, d_step = 1; // rotation of the next sample; per sample
 };
 
 } // namespace gr::adann::core

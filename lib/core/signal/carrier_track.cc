@@ -2,6 +2,7 @@
 #include "core/signal/carrier_track.h"
 
 #include "core/common/cholesky.h"
+#include "core/signal/peak.h"
 #include "core/signal/rotation_power.h"
 
 #include <algorithm>
@@ -15,20 +16,21 @@ namespace {
 using number = std::complex<double>;
 
 constexpr double whole_turn = 2 * M_PI;
-constexpr std::size_t stretch = 1024; // symbols in which the carrier is one line
-constexpr double chance = 1e-6;       // of a line in noise
-constexpr std::size_t highest = 8;    // power whose line noise does not bury
+constexpr std::size_t stretch =
+    1024;                       // symbols over which the carrier's frequency is constant
+constexpr double chance = 1e-6; // false alarm probability of a line
+constexpr std::size_t highest = 8; // highest power whose line exceeds the noise
 constexpr std::size_t of_power = 128, of_known = 64; // symbols whose mean gives the phase
-constexpr std::size_t group = 4;                     // known symbols, likewise
+constexpr std::size_t group = 4;                     // known symbols of a correlation
 constexpr std::size_t most =
-    64 * stretch;                    // symbols that frequency and taps are found from
-constexpr double ridge = 1e-3;       // of the mean power
-constexpr double clear = 3;          // standard errors
-constexpr float largest = 10;        // symbol, of unit power, that is no impulse
-constexpr std::size_t parts = 8;     // of symbols of which one phase holds
-constexpr double of_one_phase = 0.9; // of the parts' sums
+    64 * stretch;                // most symbols that frequency and taps are found from
+constexpr double ridge = 1e-3;   // of the mean power
+constexpr double clear = 3;      // standard errors
+constexpr float largest = 10;    // largest symbol, of unit power, that is no impulse
+constexpr std::size_t parts = 8; // of the symbols in phase_stands()
+constexpr double of_one_phase = 0.9; // least coherence of the parts' sums
 constexpr double beyond_aligned =
-    2.5; // times the mean of random phases that were tracked
+    2.5; // times the mean of random phases that were aligned by tracking
 
 /* The frequency, in cycles a step, of the line that rows of `inputs` numbers have in common:
  * the phases may differ between inputs, and between stretches. */
@@ -38,10 +40,10 @@ find_line(const std::vector<number>& rows, std::size_t inputs, std::size_t of_st
     const std::size_t steps = rows.size() / inputs;
     const std::size_t count = (steps + of_stretch - 1) / of_stretch;
     const double step = 0.5 / static_cast<double>(std::min(steps, of_stretch));
-    const auto looks = static_cast<std::size_t>(std::lround(1 / step));
-    std::vector<double> power(looks);
+    const auto bins = static_cast<std::size_t>(std::lround(1 / step));
+    std::vector<double> power(bins);
     std::vector<number> sums(inputs);
-    double terms = 0; // that noise would have in a search, each of mean 1
+    double terms = 0; // number of exponential variables of mean 1 that noise would sum up
     for (std::size_t s = 0; s < count; ++s) {
         const std::size_t first = s * of_stretch,
                           end = std::min(first + of_stretch, steps);
@@ -52,9 +54,9 @@ find_line(const std::vector<number>& rows, std::size_t inputs, std::size_t of_st
             continue;
         const auto weight = static_cast<double>(inputs) / energy;
         terms += static_cast<double>(inputs);
-        for (std::size_t look = 0; look < looks; ++look) {
+        for (std::size_t bin = 0; bin < bins; ++bin) {
             const number turn =
-                std::polar(1.0, -whole_turn * step * static_cast<double>(look));
+                std::polar(1.0, -whole_turn * step * static_cast<double>(bin));
             std::fill(sums.begin(), sums.end(), 0);
             number now = 1;
             for (std::size_t i = first; i < end; ++i, now *= turn)
@@ -64,7 +66,7 @@ find_line(const std::vector<number>& rows, std::size_t inputs, std::size_t of_st
                                       x.real() * now.imag() + x.imag() * now.real());
                 }
             for (const auto& sum : sums)
-                power[look] += weight * std::norm(sum);
+                power[bin] += weight * std::norm(sum);
         }
     }
     if (!(terms > 0))
@@ -74,19 +76,18 @@ find_line(const std::vector<number>& rows, std::size_t inputs, std::size_t of_st
     // Chernoff's bound of a sum of so many exponential variables.
     const double ratio = power[top] / terms;
     if (!(ratio > 1 && terms * (ratio - 1 - std::log(ratio)) >
-                           std::log(static_cast<double>(looks) / chance)))
+                           std::log(static_cast<double>(bins) / chance)))
         return {};
-    const double before = power[(top + looks - 1) % looks],
-                 behind = power[(top + 1) % looks];
-    double at = static_cast<double>(top);
-    if (const double bend = 2 * power[top] - before - behind; bend > 0)
-        at += std::clamp((behind - before) / (2 * bend), -0.5, 0.5);
+    const double before = power[(top + bins - 1) % bins], after = power[(top + 1) % bins];
+    const double at =
+        static_cast<double>(top) + offset_of_peak(before, power[top], after);
     return std::remainder(at * step, 1.0);
 }
 
-/* The phase of a carrier whose power has these values, which rotate by about `frequency` each: that of
- * the mean of so many around each one, without itself, so that none is followed by its own noise.
- * None where it explains no more than a phase that stands still, by three standard errors. */
+/* The phase of a carrier from the values of its power, which rotate by about
+ * `frequency` each: the mean over so many values around each one, without
+ * itself, so that the phase does not follow its own noise. Empty where this is
+ * not better than a constant phase by three standard errors. */
 carrier_track follow(const std::vector<number>& values,
                      double frequency,
                      std::size_t around,
@@ -125,7 +126,8 @@ carrier_track follow(const std::vector<number>& values,
     return track;
 }
 
-// Least squares from the windows, rotated back by a frequency, to the points: what they give.
+// Outputs of the least squares equalizer from the windows, rotated back by a
+// frequency, to the points.
 std::vector<number> equalized(const feature_view& view,
                               const std::vector<std::complex<float>>& sent,
                               double frequency)
@@ -231,8 +233,8 @@ bool phase_stands(const std::vector<std::complex<double>>& symbols,
             sum += values[i];
             squares += std::norm(values[i]);
         }
-        // Of random phases the squared sum is exponentially distributed; where each of_power symbols are
-        // aligned, it is as many times the number of these.
+        // Of random phases the squared sum is exponentially distributed; where each of_power
+        // symbols are aligned, it is as many times the number of these.
         const double aligned = beyond_aligned * beyond_aligned *
                                static_cast<double>(values.size() / parts) / of_power;
         if (!(std::norm(sum) >

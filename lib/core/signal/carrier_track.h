@@ -18,17 +18,18 @@ namespace gr::adann::core {
 
 struct carrier_track {
     double frequency = 0;     //!< cycles per symbol
-    std::vector<float> phase; //!< radians at each symbol; none: it stands still
+    std::vector<float> phase; //!< radians at each symbol; empty: a constant phase
 
     bool stands() const { return phase.empty(); }
-    //! Whether it goes around within the stretch, or nearly so: not a phase that wanders.
+    //! Whether the phase rotates by nearly a cycle or more over the symbols,
+    //! more than a random walk.
     bool turns() const
     {
         return std::abs(frequency) * static_cast<double>(phase.size()) > 0.75;
     }
-    //! The phase is counted from that of this symbol on.
+    //! Subtracts the phase of this symbol, so that it is zero there.
     void count_from(std::size_t symbol);
-    //! Of sample i of those that the symbols own, in radians.
+    //! The phase at sample i of the symbols' samples, radians.
     double at(std::size_t i, std::size_t sps) const
     {
         const auto from = static_cast<double>(i % sps) - static_cast<double>(sps / 2);
@@ -36,38 +37,40 @@ struct carrier_track {
     }
 };
 
-/*! From unknown symbols, which are equalized: a phase up to a symmetry of the
- * constellation, whose order M is 2 to 8; of others the carrier counts as standing still.
+/*! The carrier of equalized, unknown symbols: its phase up to a symmetry of the constellation,
+ * whose order M is 2 to 8. For other constellations the phase is taken as constant.
  *
- * Their M-th power takes the modulation off. Its line is looked for in stretches of 1024 symbols,
- * in all frequencies that can be distinguished, up to half of 1/M cycles per symbol; one counts that
- * noise alone would show once in a million searches. The phase is then that of the power's mean over
- * 128 symbols.
+ * The M-th power removes the modulation. Its line is searched for in stretches
+ * of 1024 symbols, at all frequencies that can be distinguished, up to 1/(2M)
+ * cycles per symbol. It counts if noise alone would show it once in a million
+ * searches. The phase is then that of the power's mean over 128 symbols.
  *
  * Source: Viterbi, Viterbi, "Nonlinear estimation of PSK-modulated carrier phase", IEEE Trans.
  * Inf. Theory 29, 1983. */
 carrier_track track_power(const std::vector<std::complex<double>>& symbols,
                           const constellation& alphabet);
 
-/*! Whether one phase holds for all of some equalized symbols.
+/*! Whether equalized symbols have one constant phase.
  *
- * The mean of their M-th power exceeds that of random phases, in each eighth of them once in
- * a million, and all eighths together have at least 0.9 of what each has at a phase of its own: a
- * sixteenth of a turn of QPSK's carrier. Of other orders than 2 to 8 it counts as one phase.
- * \param is_tracked whether they were rotated back by a track_power() of them, which aligns what is random, too:
- * the mean then has to be 2.5 times as large as that */
+ * In each eighth of the symbols the mean of their M-th power has to exceed what random phases have
+ * once in a million tests. The magnitude of the sum of the eighths' means has to be at least 0.9 of
+ * the sum of their magnitudes, which allows a sixteenth of a cycle for QPSK. Orders other than 2 to
+ * 8 always pass.
+ * \param is_tracked whether the symbols were rotated back by their own
+ * track_power(), which aligns random phases as well: the mean then has to be
+ * 2.5 times as large as such an alignment makes it */
 bool phase_stands(const std::vector<std::complex<double>>& symbols,
                   const constellation& alphabet,
                   bool is_tracked = false);
 
-/*! From known symbols.
+/*! The carrier of known symbols.
  *
- * What windows have in common with them, in groups of 4 and stretches of 1024 symbols, rotates with
- * the carrier, whatever the channel: up to 1/8 cycle per symbol either way. After the least squares
+ * The correlation of windows with known symbols, in groups of 4 and stretches of 1024 symbols,
+ * rotates with the carrier over any channel: up to ±1/8 cycle per symbol. After a least squares
  * equalizer at the frequency found, the phase is that of the mean over 64 symbols.
  *
  * \param view complex samples, interleaved
- * \param sent of each window the point in its middle; 0: it is not known
+ * \param sent the point in the middle of each window; 0: not known
  *
  * Source: Morelli, Mengali, "Carrier-frequency estimation for transmissions over selective
  * channels", IEEE Trans. Commun. 48, 2000: the periodogram of white known symbols. */

@@ -14,14 +14,16 @@ namespace {
 
 constexpr float most_sps = 64;
 constexpr double least_length = 64; // symbols of a segment
-constexpr std::size_t to_look = 16; // segments, each half a new one
-constexpr double keep = 0.875;      // of the spectrum, from one search to the next
-constexpr double reach = 0.25;      // cycles a symbol, either way
-constexpr double apart = 0.01;      // of offsets that are tried
-constexpr double margin = 0.1;      // of noise next to a signal, in cycles a symbol
-constexpr std::size_t smoothed = 2; // bins on both sides, of the spectrum's own deviation
+constexpr std::size_t to_look =
+    16; // segments from one search to the next; they overlap by half
+constexpr double keep = 0.875; // factor of the spectrum, from one search to the next
+constexpr double reach = 0.25; // largest offset, cycles per symbol
+constexpr double apart = 0.01; // spacing of the offsets that are tried, cycles per symbol
+constexpr double margin = 0.1; // band of noise next to a signal, cycles per symbol
+constexpr std::size_t smoothed =
+    2;                       // bins on each side over which the deviation is smoothed
 constexpr double sure = 150; // squared deviations; noise has some 50 once in 25 searches
-constexpr double aside =
+constexpr double near =
     0.03; // cycles a symbol: twice what an echo of 0.25 moves the middle by
 constexpr double far = 0.08; // likewise; an echo of 0.5 moves it by 0.05
 constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
@@ -95,8 +97,8 @@ void coarse_carrier::process(const std::complex<float>* in,
     }
 }
 
-// The latest samples, of which half are the next segment's, too. All have the same weight: a step of the level has a
-// spectrum of its own.
+// The latest samples, of which half are the next segment's, too. All have the same weight: a step
+// of the level has a spectrum of its own.
 void coarse_carrier::take_segment()
 {
     for (std::size_t i = 0; i < d_size; ++i)
@@ -129,20 +131,20 @@ void coarse_carrier::look()
         d_state = state::searching;
         d_found = nothing;
     }
-    if (!(std::abs(d_found - before) <= aside))
+    if (!(std::abs(d_found - before) <= near))
         return;
     const double from_here = found.offset - d_offset;
-    if (std::abs(from_here) > (d_state == state::centred ? far : aside)) {
+    if (std::abs(from_here) > (d_state == state::centred ? far : near)) {
         turn_by(found.offset);
         std::fill(
-            d_power.begin(), d_power.end(), 0.0); // what was before has a part in it
+            d_power.begin(), d_power.end(), 0.0); // earlier segments had another offset
         d_segments = 0;
         d_state = state::searching;
         d_found = nothing;
         return;
     }
     d_state = state::centred;
-    if (std::abs(from_here) > aside) {
+    if (std::abs(from_here) > near) {
         const double symbols = static_cast<double>(to_look * d_size / 2) / d_sps;
         turn_by(d_offset + std::copysign(slew * symbols, from_here));
     }
@@ -155,8 +157,8 @@ void coarse_carrier::turn_by(double offset)
     d_step = std::polar(1.0, -2 * M_PI * offset / d_sps);
 }
 
-/* The spectrum as a flat one plus that of a pulse, by least squares: each bin is weighted by its own deviation, which is
- * as large as the spectrum around it. */
+/* Fits a flat spectrum plus that of a pulse by least squares. A bin's weight is one over its
+ * variance, as its standard deviation is the spectrum itself. */
 coarse_carrier::centre coarse_carrier::find()
 {
     double mean = 0;

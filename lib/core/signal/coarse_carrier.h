@@ -13,19 +13,20 @@
 
 namespace gr::adann::core {
 
-/*! Rotates samples back by the offset of their spectrum's middle, as gr::adann::coarse_carrier says.
+/*! Rotates samples back by the offset of their spectrum's middle, as
+ * gr::adann::coarse_carrier says.
  *
- * - searching: no signal was found in the latest spectrum, or another one has just been taken. The next
- * offset found, by two spectra, is taken, if it is farther than `aside` from the one in use.
- * - centred: offsets farther than `aside` from the one in use move it by `slew` a symbol; those farther
- * than `far` are another sender's, and are taken as in searching.
+ * - searching: no signal was found in the latest spectrum, or another one has just been taken. The
+ *   next offset found, by two spectra, is taken, if it is farther than `near` from the one in use.
+ * - centred: offsets farther than `near` from the one in use move it by `slew` a symbol; those
+ *   farther than `far` are another sender's, and are taken as in searching.
  *
  * Allocates nothing after construction. */
 class coarse_carrier
 {
 public:
-    /*! The discrete Fourier transform of transform_size() numbers, forwards: from its first argument to its
-     * second one. */
+    /*! The discrete Fourier transform of transform_size() numbers, forwards: from its first
+     * argument to its second one. */
     using transform =
         std::function<void(const std::complex<float>*, std::complex<float>*)>;
 
@@ -58,8 +59,8 @@ private:
     const std::size_t d_size;
     const transform d_transform;
     std::vector<float> d_window;
-    std::vector<std::size_t> d_bins; // that a signal may be in
-    std::vector<float> d_pulses;     // power there, of a pulse at each offset
+    std::vector<std::size_t> d_bins; // bins that a signal may be in
+    std::vector<float> d_pulses;     // power of a pulse in these bins, at each offset
     std::vector<std::complex<float>> d_latest, d_windowed, d_spectrum;
     std::size_t d_taken = 0; // of the latest samples
     std::vector<double> d_power,

@@ -36,7 +36,7 @@ std::vector<point> points_from(const std::string& text)
     return points;
 }
 
-//! Of the distance between neighbours: a mean below it is rounding, and stays as it is.
+//! Relative to the distance of neighbours: a smaller mean is a rounding error, and is not removed.
 constexpr float rounding = 1e-3f;
 constexpr float same = 1 + rounding; // distance
 
@@ -46,8 +46,8 @@ point mean_of(const std::vector<point>& points)
            static_cast<float>(points.size());
 }
 
-/* The points that one may be taken for with no other on the way: half-way to them none is nearer (the
- * Gabriel graph; Gabriel and Sokal, Syst. Zool. 18, 1969). Of more than most, the nearest. */
+/* The points that one may be taken for with no other on the way: half-way to them none is nearer
+ * (the Gabriel graph; Gabriel and Sokal, Syst. Zool. 18, 1969). Of more than most, the nearest. */
 std::vector<std::uint8_t> neighbours_of(const std::vector<point>& points, std::size_t to)
 {
     std::vector<std::uint8_t> found;
@@ -174,7 +174,7 @@ void constellation::find_symmetries()
     std::vector<point> around;
     for (const auto& each : d_points)
         around.push_back(each - centre);
-    // What keeps the points takes the outermost one to a point.
+    // A symmetry maps the outermost point onto a point.
     const auto outermost =
         *std::max_element(around.begin(), around.end(), [](point a, point b) {
             return std::norm(a) < std::norm(b);

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t most_samples = 65536;
 constexpr double least_gain = 3; // standard errors
-// Of the squared error, for a longer memory, which costs latency.
+// Part of the squared error by which more taps have to lower it, as they cost latency.
 constexpr double least_gain_of_memory = 1e-2;
 
 // The least squares of the longest memory, its unknowns as memory_polynomial has them.
@@ -45,7 +45,7 @@ public:
         memory_polynomial polynomial;
         // Sums of squares: that of other samples, as many, would be this much less than
         // without; and three standard errors of that.
-        double left, chance;
+        double residual, chance;
     };
     fitted solve_for(unsigned memory) const
     {
@@ -57,16 +57,16 @@ public:
         const auto found = sums().solve_for(some);
         const auto unknowns = static_cast<double>(some.size() * d_planes);
         const double variance =
-            found.left / std::max(1.0, values() - unknowns); // of the residual
+            found.residual / std::max(1.0, values() - unknowns); // of the residual
         memory_polynomial polynomial(d_sps, d_planes == 2, memory);
         std::vector<float> coefficients(polynomial.coefficients().size());
         for (std::size_t k = 0; k < found.values.size(); ++k)
             coefficients[k % d_planes * some.size() + k / d_planes] =
                 static_cast<float>(found.values[k]);
         polynomial.set(coefficients);
-        const double explained = std::max(0.0, sums().squares() - found.left);
+        const double explained = std::max(0.0, sums().squares() - found.residual);
         return { polynomial,
-                 found.left + 2 * unknowns * variance,
+                 found.residual + 2 * unknowns * variance,
                  2 * least_gain * std::sqrt(variance * explained) };
     }
     double squares() const { return sums().squares(); }
@@ -106,17 +106,17 @@ memory_polynomial fit_polynomial(const expected_waveform& affine,
         if (memory == 0 || (!tried.empty() && tried.back().polynomial.memory() == memory))
             continue;
         const auto found = sums.solve_for(memory);
-        if (sums.squares() - found.left < found.chance)
+        if (sums.squares() - found.residual < found.chance)
             continue;
         tried.push_back(found);
-        least = std::min(least, found.left);
+        least = std::min(least, found.residual);
     }
     if ((1 - least_gain_of_memory) * sums.squares() <= least)
         return { sps, affine.is_complex(), 0 };
     return std::find_if(tried.begin(),
                         tried.end(),
                         [&](const auto& each) {
-                            return (1 - least_gain_of_memory) * each.left <= least;
+                            return (1 - least_gain_of_memory) * each.residual <= least;
                         })
         ->polynomial;
 }

@@ -23,7 +23,7 @@ constexpr double least_gain_of_reach = 1e-2;
 // A polynomial is taken if its residual is so much less than a table's alone.
 constexpr double least_gain_of_polynomial = 1e-2;
 
-// Labelled symbols, those of them whose samples and neighbours are known.
+// A record of labelled symbols, and those of them whose samples and neighbours can be used.
 struct record {
     const float* samples;
     const std::uint8_t* labels;
@@ -31,8 +31,8 @@ struct record {
     std::vector<std::size_t> used;
 };
 
-// Sums for the least squares of the affine part, of the longest reach: it holds all shorter
-// ones.
+// Sums for the least squares of the affine part of the longest reach, which
+// include those of shorter ones.
 linear_regression observe_affine(const constellation& symbols,
                                  const record& given,
                                  const expected_waveform& longest)
@@ -64,7 +64,7 @@ expected_waveform fit_affine(const constellation& symbols,
     const auto sums =
         observe_affine(symbols, given, { symbols, sps, complex, most_reach, 0 });
     std::vector<std::vector<double>> found;
-    std::vector<double> errors; // squared, of a degree of freedom
+    std::vector<double> errors; // squared residual per degree of freedom
     double least = std::numeric_limits<double>::infinity();
     for (unsigned reach = 0; reach <= most_reach; ++reach) {
         std::vector<std::size_t> rows{ 0 };
@@ -72,7 +72,7 @@ expected_waveform fit_affine(const constellation& symbols,
         for (std::size_t k = 0; k < n; ++k)
             rows.push_back(1 + (sums.unknowns() - 1 - n) / 2 + k);
         auto solution = sums.solve_for(rows);
-        errors.push_back(solution.left /
+        errors.push_back(solution.residual /
                          static_cast<double>(sums.observations() - rows.size()));
         found.push_back(std::move(solution.values));
         least = std::min(least, errors.back());
@@ -87,14 +87,14 @@ expected_waveform fit_affine(const constellation& symbols,
 
 struct pattern_table {
     unsigned context = 0;
-    // Where each symbol is left out of its own table: the sum of the squares that it
-    // has as a residual, and of those of what the table says.
+    // With each symbol left out of its own table: Σ of squared residuals, and
+    // of the table's squared predictions.
     double error = std::numeric_limits<double>::infinity(), predicted = 0;
     std::vector<float> values;
 };
 
-/* Adds the N symbols of a pattern, of which the table without symbol i says p = (S -
- * r)/(N - 1 + k), and its residual is r - p. */
+/* Adds the N symbols of a pattern. For symbol i, with residual r before the table, the table
+ * without it predicts p = (S - r)/(N - 1 + k), and the residual is r - p. */
 void add_left_out(
     pattern_table& total, double n, double squares, double square_of_sum, double k)
 {
@@ -189,7 +189,7 @@ pattern_table choose_table(const constellation& symbols,
                                       reach,
                                       context);
         pattern_table table = fit_table(given, rest, shape, symbols.size());
-        // What it gains is 2 rp - p²: of noise alone the sum varies by 2σ √(Σ p²).
+        // A symbol's gain is 2 rp - p²: for noise alone the sum has a deviation of 2σ √(Σ p²).
         const double variance = best.error / static_cast<double>(rest.size());
         if (best.error - table.error >
             least_gain * 2 * std::sqrt(variance * table.predicted))
@@ -204,14 +204,14 @@ std::vector<float> noise_correlation(const expected_waveform& fitted, const reco
     const std::size_t planes = fitted.is_complex() ? 2 : 1, stride = given.stride;
     const std::size_t first = given.used.front();
     const std::size_t symbols = given.used.back() + 1 - first;
-    // Those that are not used are zero, and not counted.
-    std::vector<float> left(symbols * stride), samples(left), counts(symbols);
+    // Symbols that are not used are zero, and not counted.
+    std::vector<float> residuals(symbols * stride), samples(residuals), counts(symbols);
     const auto rest = what_is_left(fitted, given);
     for (std::size_t u = 0; u < given.used.size(); ++u) {
         const std::size_t symbol = given.used[u];
         std::copy_n(
             given.samples + symbol * stride, stride, &samples[(symbol - first) * stride]);
-        std::copy_n(&rest[u * stride], stride, &left[(symbol - first) * stride]);
+        std::copy_n(&rest[u * stride], stride, &residuals[(symbol - first) * stride]);
         counts[symbol - first] = 1;
     }
     const std::size_t n = symbols * fitted.sps();
@@ -223,7 +223,7 @@ std::vector<float> noise_correlation(const expected_waveform& fitted, const reco
         const std::size_t sooner = k < reach ? reach - k : 0;
         for (std::size_t i = sooner; i + later < n; ++i) {
             const std::size_t j = i + later - sooner;
-            const float *v = &left[i * planes], *x = &samples[j * planes];
+            const float *v = &residuals[i * planes], *x = &samples[j * planes];
             re += double(x[0]) * v[0];
             if (planes == 2) {
                 re += double(x[1]) * v[1];
@@ -286,7 +286,7 @@ expected_waveform fit_waveform(const constellation& symbols,
             polynomial = { sps, complex, 0 };
         } else if (other.context > 0) {
             table = std::move(other);
-        } else { // nothing to say now, but a sender that changes may have
+        } else { // not significant now, but the transmitter may change
             std::fill(table.values.begin(), table.values.end(), 0.0f);
             table.error = other.error;
         }
@@ -300,11 +300,11 @@ expected_waveform fit_waveform(const constellation& symbols,
                    std::move(correlation),
                    polynomial.coefficients());
     };
-    // The affine part and the polynomial were fitted to the same symbols: so many degrees of
-    // freedom less.
+    // The affine part and the polynomial were fitted to the same symbols,
+    // which reduces the degrees of freedom.
     const double degrees = static_cast<double>((used - affine.rows()) * stride) -
                            static_cast<double>(polynomial.coefficients().size());
-    // Never zero, which noise that scales with it would need.
+    // Above zero, as automatic settings scale with it.
     const auto noise = std::max(
         static_cast<float>(std::sqrt(table.error / std::max(degrees, 1.0))), 1e-6f);
     set(noise, {});

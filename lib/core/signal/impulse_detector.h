@@ -14,16 +14,19 @@
 
 namespace gr::adann::core {
 
-/*! A signal's largest sample in each 64 is nearly always the same, so an impulse is what exceeds 1.5 times the
- * median of these over the latest 16 blocks. Of complex Gaussian noise, which has no largest sample, one in
- * 25,000 does, and of real noise one in 7500. What a signal without noise may have is none, so that a
- * burst begins as it was sent. Where four samples of a block exceed it, the level has risen: what follows is
- * none, and the median is that block's.
+/*! The largest sample of a signal in each block of 64 is nearly constant, so an impulse is a sample
+ * that exceeds 1.5 times the median of these over the latest 16 blocks. One sample in 25,000 of
+ * complex Gaussian noise does so by chance, and one in 7500 of real noise. Samples that the signal
+ * without noise may have are no impulses, so that the start of a burst is kept. If four samples of
+ * a block exceed the limit, the level has risen: they are no impulses, and the median starts over
+ * from that block.
  *
- * Most blocks have to be without an impulse: fewer than one sample in 90 may be one, by calculation.
+ * Most blocks have to be without an impulse: fewer than one sample in 90 may
+ * be one, by calculation.
  *
- * Source: the blanking nonlinearity, Zhidkov, "Analysis and comparison of several simple impulsive noise
- * mitigation schemes for OFDM receivers", IEEE Trans. Commun. 56, 2008; its threshold is measured here. */
+ * Source: the blanking nonlinearity, Zhidkov, "Analysis and comparison of several simple
+ * impulsive noise mitigation schemes for OFDM receivers", IEEE Trans. Commun. 56, 2008; its
+ * threshold is measured here. */
 class impulse_detector
 {
 public:
@@ -35,7 +38,7 @@ public:
     //! Whether the next sample, of this power, is one.
     bool take(float power)
     {
-        d_largest_here = std::max(d_largest_here, power); // not of what is no number
+        d_largest_here = std::max(d_largest_here, power); // ignores NaN
         const bool exceeds = power > d_limit;
         if (exceeds)
             count_impulse();
@@ -54,13 +57,13 @@ private:
     float limit() const;
 
     float d_least;
-    std::array<float, blocks> d_largest{}; // power of a block's largest sample, in turn
+    std::array<float, blocks> d_largest{}; // power of each block's largest sample, cyclic
     std::size_t d_seen = 0;                // blocks, up to `blocks`
-    std::size_t d_next = 0;                // the next one's place
+    std::size_t d_next = 0;                // index in d_largest that is written next
     std::size_t d_count = 0;               // samples of the present block
-    float d_largest_here = 0;              // power, of these
-    std::size_t d_impulses = 0;            // of these
-    float d_limit;                         // of a sample's power
+    float d_largest_here = 0;              // power of its largest sample
+    std::size_t d_impulses = 0;            // impulses in it
+    float d_limit;                         // power above which a sample is an impulse
 };
 
 } // namespace gr::adann::core

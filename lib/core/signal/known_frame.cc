@@ -11,9 +11,9 @@
 namespace gr::adann::core {
 
 namespace {
-constexpr double sure = 16;      // of |C|² / n: 10^-7 of the positions by chance
-constexpr double gone = 8;       // … which one in 3000 exceeds
-constexpr double looked_at = 64; // known symbols, from one check to the next
+constexpr double sure = 16; // |C|² / n, which by chance 10^-7 of the positions exceed
+constexpr double gone = 8;  // |C|² / n, which by chance one position in 3000 exceeds
+constexpr double looked_at = 64; // known symbols from one check to the next
 constexpr std::size_t most_period = std::size_t{ 1 } << 20;
 } // namespace
 
@@ -121,7 +121,7 @@ void known_frame::take(const std::uint8_t* decided, std::size_t n)
     d_position ? check() : search();
 }
 
-// A frame has ended.
+// At the end of a frame: searches for its position.
 void known_frame::search()
 {
     const auto largest =

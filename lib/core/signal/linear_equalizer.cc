@@ -15,7 +15,7 @@ using linear::fit, linear::least_kurtosis;
 
 constexpr std::size_t most_windows = 16384;
 
-// Each sample of the symbol in the middle; of real points its I and Q separately.
+// Starting points: each sample of the symbol in the middle; for real points its I and Q separately.
 std::vector<std::size_t>
 starts_of(std::size_t dimension, std::size_t stride, bool is_complex)
 {
@@ -81,7 +81,7 @@ linear_equalizer trained(const feature_view& view,
     return fitting.made();
 }
 
-// Of an offset constellation: by real taps for each part.
+// The equalizer of an offset constellation, with real taps for each part.
 linear_equalizer trained_apart(const feature_view& view,
                                const constellation& symbols,
                                const std::uint8_t* labels)

@@ -16,13 +16,13 @@
 
 namespace gr::adann::core {
 
-/*! What brings a window to its symbol: (constellation.dimensions(), view.dimension) reals,
- * row by row, I before Q. Of complex points and samples it is one complex tap for each
- * sample; of real points one real tap for each of a sample's parts. Where Q comes half a symbol later
+/*! Linear taps from a window to its symbol: (constellation.dimensions(), view.dimension) reals,
+ * row by row, I before Q. For complex points and samples there is one complex tap for each sample;
+ * for real points one real tap for each part of a sample. If Q comes half a symbol later
  * (constellation::is_offset()), I and Q have taps of their own. */
 struct linear_equalizer {
     std::vector<double> taps;
-    double error; //!< mean squared, of its decisions; the points have unit power
+    double error; //!< mean square error of its decisions; points have unit power
 };
 
 //! No linear equalizer finds the constellation.
@@ -31,19 +31,19 @@ class eye_closed : public std::runtime_error
     using std::runtime_error::runtime_error;
 };
 
-/*! An equalizer for unknown symbols, which are uniform and independent; their
- * carrier is recovered, but for a constant phase, or is to be found.
+/*! Finds an equalizer for unknown symbols, which are uniform and independent. Their carrier is
+ * recovered up to a constant phase, or is found here.
  *
- * Super-exponential iterations bring the output's kurtosis to its extreme, the
- * constellation's; a blind phase search rotates it, and 20 rounds of decisions and least
- * squares follow. What cannot be known is not: a symmetry of the constellation, and a
- * whole delay. At most 16384 of the windows are used. An offset constellation is two real ones: the
- * taps of one part are those of the other, rotated by 90° and half a symbol later, before
- * decisions follow; which of the two is I cannot be known either.
- * \param window of the view's: which samples are the symbol's own
- * \param carrier of complex points, if given: what the power of the most extreme output
- * has (track_power()), of view.count symbols. The equalizer is then one of windows that
- * are rotated back by it.
+ * Super-exponential iterations bring the output's kurtosis to its extreme, that of the
+ * constellation. A blind phase search rotates the output, and 20 rounds of decisions and least
+ * squares follow. The result is open up to a symmetry of the constellation and a delay by whole
+ * symbols. At most 16384 of the windows are used. An offset constellation is treated as two real
+ * ones: before the decisions, the taps of one part are those of the other, rotated by 90° and half
+ * a symbol later; which of the two is I is open, too.
+ * \param window of the view: which samples are the symbol's own
+ * \param carrier null, or for complex points: receives the carrier of the output with the most
+ * extreme kurtosis (track_power()), of view.count symbols. The equalizer is then one for windows
+ * that are rotated back by it.
  * \throws eye_closed if what it finds has less than half of the constellation's kurtosis
  * Source: Shalvi and Weinstein, "Super-exponential methods for blind deconvolution", IEEE
  * Trans. Inf. Theory, 1993; Pfau, Hoffmann and Noe, "Hardware-efficient coherent digital

@@ -18,18 +18,19 @@
 
 namespace gr::adann::core::linear {
 
-// Of the mean power. What is below is rounding; and in the search for the extreme a direction
-// that has hardly any power but an outlier, such as a record's edge, would be one.
+// Relative to the mean power: against rounding errors, and in the search for the extreme kurtosis
+// against directions with hardly any power but an outlier, such as a record's edge.
 constexpr double ridge = 1e-6, ridge_of_search = 1e-3;
-constexpr int most_steps = 30;         // towards the extreme kurtosis
-constexpr double still = 1e-5;         // relative: that no longer changes
-constexpr int rounds = 20;             // of decisions and least squares
-constexpr int phases = 64;             // tried within one symmetry of the constellation
-constexpr std::size_t turned = 4096;   // windows that the phase is found from
-constexpr double least_kurtosis = 0.5; // of the constellation's, that is accepted
+constexpr int most_steps = 30;       // towards the extreme kurtosis
+constexpr double still = 1e-5;       // relative change that ends the search
+constexpr int rounds = 20;           // of decisions and least squares
+constexpr int phases = 64;           // tried within one symmetry of the constellation
+constexpr std::size_t turned = 4096; // windows that the phase is found from
+constexpr double least_kurtosis =
+    0.5; // least accepted part of the constellation's kurtosis
 
-// T is what samples, taps and points are: double, or std::complex<double>. Only the
-// constructor, outputs() and made() allocate.
+// T is the type of samples, taps and points: double or std::complex<double>. Only the constructor,
+// outputs() and made() allocate.
 template <typename T>
 class fit
 {
@@ -57,7 +58,7 @@ public:
         }
     }
 
-    // As many of its windows as there is room for.
+    // Loads as many windows of the view as there is room for.
     void load(const feature_view& view)
     {
         d_count = std::min(view.count, d_which.size());
@@ -90,7 +91,7 @@ public:
                 if (std::abs(found - before) < still || step + 1 == most_steps)
                     break;
                 before = found;
-                // Less what a normal variable of this covariance would have.
+                // Less the fourth moment of a Gaussian variable of this covariance.
                 correlate([&](std::size_t i) {
                     return (std::norm(d_y[i]) - of_noise) * d_y[i];
                 });
@@ -106,7 +107,7 @@ public:
         return true;
     }
 
-    // What the taps give of all windows of the view.
+    // Outputs of the taps for all windows of the view.
     std::vector<T> outputs(const feature_view& view) const
     {
         std::vector<T> all(view.count);
@@ -121,7 +122,7 @@ public:
         return all;
     }
 
-    // The windows that were loaded; their covariance is the same.
+    // Rotates the loaded windows back; their covariance stays the same.
     void turn_back(const carrier_track& carrier)
     {
         if constexpr (is_complex)
@@ -134,7 +135,7 @@ public:
             }
     }
 
-    // Rotates the taps so that decisions are nearest.
+    // Rotates the taps to the phase with the smallest error of the decisions.
     void turn(std::size_t symmetries)
     {
         if constexpr (is_complex) {
@@ -157,7 +158,7 @@ public:
         }
     }
 
-    // False if their matrix is singular.
+    // Least squares to the decisions; false if the matrix is singular.
     bool follow_decisions()
     {
         for (int round = 0; round < rounds; ++round) {
@@ -175,7 +176,7 @@ public:
         return true;
     }
 
-    // The same with labels that are known.
+    // Least squares to known labels.
     bool know(const std::uint8_t* labels)
     {
         for (std::size_t i = 0; i < d_count; ++i)
@@ -204,7 +205,7 @@ public:
     }
 
 private:
-    // The fourth moment of a normal variable of power 1.
+    // The fourth moment of a Gaussian variable of power 1.
     static constexpr double of_noise = is_complex ? 2 : 3;
 
     void find_covariance()
@@ -242,7 +243,7 @@ private:
             d_y[i] *= by;
     }
 
-    // Of the output to the constellation's: 1 of its points, 0 of noise.
+    // Kurtosis of the output relative to the constellation's: 1 for its points, 0 for noise.
     double relative_kurtosis() const
     {
         double moment = 0, of_points = 0;
@@ -255,7 +256,7 @@ private:
         return (of_noise - moment) / (of_noise - of_points);
     }
 
-    // What the windows have in common with what is wanted of them, in place of the taps.
+    // Replaces the taps by the correlation of the windows with the target.
     template <typename Wanted>
     void correlate(Wanted wanted)
     {
@@ -267,7 +268,7 @@ private:
         }
     }
 
-    // Taps from that.
+    // Solves for the taps from that correlation.
     bool solve_for(double added)
     {
         d_work = d_covariance;

@@ -49,7 +49,7 @@ linear_regression::solve_for(const std::vector<std::size_t>& some) const
     if (!solve(gram, n, found.values, d_outputs))
         throw std::logic_error("least squares: no positive definite covariance");
     for (std::size_t k = 0; k < moments.size(); ++k)
-        found.left -= moments[k] * found.values[k];
+        found.residual -= moments[k] * found.values[k];
     return found;
 }
 

@@ -13,7 +13,7 @@
 
 namespace gr::adann::core {
 
-//! Sums of what y = aᵀ c is observed of, for several y of the same a.
+//! Sums of observations of y = aᵀ c, for several outputs y of the same a.
 class linear_regression
 {
 public:
@@ -26,16 +26,17 @@ public:
     void add(const double* a, const float* y);
 
     struct solution {
-        std::vector<double> values; // (unknowns that were asked for, outputs)
-        double left;                // Σ of squares, of the observations added
+        std::vector<double> values; // (requested unknowns, outputs)
+        double residual;            // Σ of squared residuals of the observations
     };
-    /*! The best values of some of the unknowns where the others are zero. One observation
-     * more says "zero", so that what nothing was observed of is small.
-     * \throws std::logic_error if there is none to working precision */
+    /*! Least squares of some of the unknowns, with the others zero. One additional observation
+     * of zero keeps unknowns small that were not observed.
+     * \throws std::logic_error if the equations are singular to working precision */
     solution solve_for(const std::vector<std::size_t>& some) const;
-    /*! The best values of all. Allocates nothing.
+    /*! Least squares of all unknowns. Allocates nothing.
      * \param work (unknowns, unknowns) \param values (unknowns, outputs)
-     * \returns by how much that lowers squares(); NaN, and no values, where there are none */
+     * \returns by how much that lowers squares(); NaN, and no values, if the
+     * equations are singular */
     double solve_all(std::vector<double>& work, std::vector<double>& values) const;
 
     void reset();

@@ -17,9 +17,9 @@ constexpr double risen = 16;        // times the variance: 12 dB
 constexpr double fallen = 1.0 / 16; // of it
 constexpr double a_step = 1.0 / 4;  // later loops follow it
 constexpr double a_pause = 1.0 / 8; // of the window, at most
-// Of a run's samples, beyond two deviations: no impulse lasts as long.
+// Part of a run's samples beyond two deviations: impulses are shorter.
 constexpr double beyond_all = 0.75;
-constexpr float most = 16; // deviations that come out
+constexpr float most = 16; // limit of the output, deviations
 
 } // namespace
 
@@ -62,7 +62,7 @@ template <std::size_t parts>
 void normalizer::process_running(const float* in, float* out, std::size_t samples)
 {
     for (std::size_t n; samples > 0; samples -= n, in += parts * n, out += parts * n) {
-        if (d_weight < block) { // too little is known to wait for a whole block
+        if (d_weight < block) { // at the start statistics change with each sample
             n = 1;
             update<parts>(in, n);
             scale<parts>(in, out, n);
@@ -144,7 +144,7 @@ normalizer::add_up(const float* samples, std::size_t count, double limit) const
     return result;
 }
 
-// Of a run: whether the level has risen; then the variance is that of the run.
+// Whether the level has risen in a run; if so the statistics start over from that run.
 template <std::size_t parts>
 bool normalizer::start_over_if_risen(const float* samples)
 {
@@ -164,7 +164,7 @@ bool normalizer::start_over_if_risen(const float* samples)
     d_variance = square / n;
     d_fallen = 0;
     d_weight =
-        1; // soon outweighed: another normalizer after this one saw the run 12 dB too large
+        1; // a small weight: a preceding normalizer may have passed this run 12 dB too large
     apply();
     return true;
 }
@@ -192,7 +192,7 @@ void normalizer::update(const float* samples, std::size_t count)
     apply();
 }
 
-// Of a block: whether the level has fallen for so long that the statistics go on towards the block's.
+// Whether the level has fallen for so long that the statistics change to the block's.
 bool normalizer::start_over_if_fallen(const sums& found)
 {
     const double n = found.valid;
@@ -219,7 +219,7 @@ bool normalizer::start_over_if_fallen(const sums& found)
     return true;
 }
 
-// The running statistics, to the samples to come.
+// Applies the running statistics to the next samples.
 void normalizer::apply()
 {
     double mean_square = 0;

@@ -49,7 +49,7 @@ rotation_power::rotation_power(std::size_t order,
             d_expected[nearest] += power(each / amplitude, d_order);
             ++counts[nearest];
         }
-    // A mean of n such numbers has a square of 1/n by chance.
+    // By chance a mean of n random phases has a square of 1/n.
     for (std::size_t i = 0; i < d_expected.size(); ++i)
         if (const double all = std::norm(d_expected[i]); all > counts[i])
             d_expected[i] *= (1 - counts[i] / all) / counts[i];

@@ -27,7 +27,7 @@ soft_symbols::soft_symbols(const expected_waveform& waveform,
     const std::size_t dimensions = alphabet.dimensions();
     for (std::size_t plane = 0; plane < d_planes; ++plane)
         for (std::size_t place = 2 * reach + 1;
-             place-- > 0;) {                         // the latest looks back most
+             place-- > 0;) {                         // the latest symbol comes first
             const bool turned = plane >= dimensions; // a real alphabet's, by 90°
             const float* const row =
                 &waveform
@@ -107,7 +107,7 @@ soft_symbols::take(const feature_view& windows, const std::uint8_t* labels, floa
     return written;
 }
 
-// Behind what is kept of the past.
+// Appends samples and labels to those that are kept of the past.
 void soft_symbols::load(const feature_view& windows, const std::uint8_t* labels)
 {
     const std::size_t stride = d_waveform.stride();

@@ -60,16 +60,16 @@ float acquisition::find(const normal_equations& sums,
     d_phase = static_cast<float>(std::arg(turn));
     d_growth = static_cast<float>(growth);
 
-    double left = -d_explained[0];
+    double residual = -d_explained[0];
     for (std::size_t i = 0; i < n; ++i)
-        left += std::norm(number(wanted.re[i], d_complex ? wanted.im[i] : 0.0f));
+        residual += std::norm(number(wanted.re[i], d_complex ? wanted.im[i] : 0.0f));
     if (n <= d_unknowns)
         return std::numeric_limits<float>::infinity();
     const double free = 1 - static_cast<double>(d_unknowns) / static_cast<double>(n);
-    return static_cast<float>(left / static_cast<double>(n) / (free * free));
+    return static_cast<float>(residual / static_cast<double>(n) / (free * free));
 }
 
-// Taps for `count` frequencies around one, `apart` from each other.
+// Taps for `count` frequencies around `growth`, with a spacing of `apart`.
 void acquisition::solve_for(const signal_planes& x,
                             const signal_planes& wanted,
                             std::size_t n,
@@ -102,7 +102,7 @@ void acquisition::solve_for(const signal_planes& x,
     }
 }
 
-// A window's sample, or the 1 that an offset is a multiple of.
+// A window's sample, or for float samples' last unknown, the offset, 1.
 acquisition::number
 acquisition::sample(const signal_planes& x, std::size_t i, std::size_t k) const
 {
@@ -111,7 +111,7 @@ acquisition::sample(const signal_planes& x, std::size_t i, std::size_t k) const
     return k + 1 == d_unknowns ? 1.0f : x.re[i + k];
 }
 
-// The frequency at the top of the parabola through the best one and its neighbours.
+// The frequency at the maximum of the parabola through the best one and its neighbours.
 double acquisition::best(double growth, double apart) const
 {
     const std::size_t top = std::clamp<std::size_t>(
@@ -120,11 +120,11 @@ double acquisition::best(double growth, double apart) const
         tried - 2);
     const double before = d_explained[top - 1], after = d_explained[top + 1];
     const double bend = before - 2 * d_explained[top] + after;
-    const double beside =
+    const double offset =
         bend < 0 ? std::clamp((before - after) / bend / 2, -1.0, 1.0) : 0;
     constexpr std::size_t central = tried / 2;
     return growth +
-           apart * (static_cast<double>(top) - static_cast<double>(central) + beside);
+           apart * (static_cast<double>(top) - static_cast<double>(central) + offset);
 }
 
 } // namespace gr::adann::core

@@ -1,6 +1,6 @@
 /* -*- c++ -*- */
 /*
- * Taps and carrier at once, from samples whose symbols are known.
+ * Joint estimation of taps and carrier from samples whose symbols are known.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
@@ -14,12 +14,12 @@
 
 namespace gr::adann::core {
 
-/*! The filter and the carrier that bring samples x nearest to those z that are wanted:
- * the least Σ |z e^(j(φ + ωt)) - wᵀx|² over taps w and frequencies ω, t counted from the
- * middle sample, the phase φ such that w's middle tap is positive. For each ω the taps are
- * those of least squares, with a hundredth of R's mean diagonal on top of it, and one
- * factorisation serves all: 17 frequencies up to ±1/32 turn a symbol, then 17 around the
- * best one, then the parabola through the best three.
+/*! Finds the filter and the carrier that bring samples x nearest to target samples z: the
+ * minimum of Σ |z e^(j(φ + ωt)) - wᵀx|² over taps w and frequencies ω. Time t is counted from
+ * the middle sample, and φ makes w's middle tap positive. For each ω the taps are least
+ * squares, regularised by a hundredth of R's mean diagonal; one factorisation serves all. The
+ * search takes 17 frequencies up to ±1/32 cycle per symbol, then 17 around the best one, then
+ * the parabola through the best three.
  *
  * Float samples have no carrier, but an offset as one more unknown. Nothing is allocated
  * after construction.
@@ -34,11 +34,11 @@ public:
      * \param sps samples of a symbol */
     acquisition(const normal_equations& shape, std::size_t sps);
 
-    /*! \param sums R of n samples, that of their noise included; p is not looked at
+    /*! \param sums R of n samples, their noise target included; p is not used
      * \param x,wanted,n as normal_equations::set() takes them
      * \param turns whether there may be a carrier: else φ and ω are 0
-     * \returns mean |z - wᵀx|² that these taps would leave of other samples, as
-     * generalised cross-validation has it; infinite if there are too few */
+     * \returns mean |z - wᵀx|² to be expected of other samples, by generalised
+     * cross-validation; infinite if there are fewer samples than unknowns */
     float find(const normal_equations& sums,
                const signal_planes& x,
                const signal_planes& wanted,
@@ -65,7 +65,7 @@ private:
     bool d_complex;
     std::vector<number> d_matrix, d_factor;
     std::vector<number> d_wanted, d_solved; // (unknowns, frequencies): p, taps
-    std::vector<double> d_explained;        // for each frequency, Re pᴴw
+    std::vector<double> d_explained;        // Re pᴴw at each frequency
     aligned_floats d_taps;
     float d_phase = 0, d_growth = 0;
 };

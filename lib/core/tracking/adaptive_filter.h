@@ -18,15 +18,15 @@ namespace gr::adann::core {
 /*! A filter over the samples of a history, whose taps are least squares (tap_bank.h) towards the
  * waveform that is expected of the labels.
  *
- * What is wanted is that waveform with the noise that was in the samples the model was trained on
- * (normal_equations::want()): on such a link the taps do nothing, where plain least squares would
- * shrink and smooth. Of complex samples the taps aim at the waveform with the carrier's phase.
+ * The target is that waveform with the noise of the samples that the model was trained on
+ * (normal_equations::add_noise_target()): on such a link the taps are the identity, where plain least
+ * squares would attenuate and smooth. For complex samples the target has the carrier's phase.
  *
  * Nothing is allocated after construction. */
 class adaptive_filter
 {
 public:
-    /*! \param taps,short_taps of long and of short memories, odd
+    /*! \param taps,short_taps of long and of short time constants, odd
      * \param block symbols that are learnt from at once
      * \param most_apart blocks from one that is learnt from to the next, at most
      * \param most_known symbols of a sequence that start() is given, at most */
@@ -82,8 +82,8 @@ public:
      * only; the history gets these labels, and is filtered again from there on.
      * \param finds_carrier whether the carrier is found with the taps; else it is the one that was
      * there when the stream was settled
-     * \param most residual that the taps may leave
-     * \return whether they leave less; else nothing has changed */
+     * \param most largest residual of the taps that is accepted
+     * \return whether it is accepted; else nothing has changed */
     bool start(sample_history& history,
                learning_target& target,
                carrier_follower* carrier,

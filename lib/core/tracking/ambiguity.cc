@@ -9,11 +9,11 @@
 namespace gr::adann::core {
 
 namespace {
-constexpr float sure = 16;      // 10^7 known symbols from one false alarm to the next
-constexpr float memory = 256;   // known symbols
-constexpr float least = 1e-3f;  // of the variance: beyond, one symbol would tell
-constexpr float most = 1000;    // of a sum
-constexpr float most_ratio = 2; // of one symbol: two false ones tell nothing
+constexpr float sure = 16;      // a false alarm in 10^7 known symbols
+constexpr float memory = 256;   // averaging time of the variance, known symbols
+constexpr float least = 1e-3f;  // variance: below it a single symbol could decide
+constexpr float most = 1000;    // largest sum
+constexpr float most_ratio = 2; // of one symbol: a few wrong ones cannot decide
 } // namespace
 
 ambiguity::ambiguity(const constellation& symbols, float variance)
@@ -67,8 +67,8 @@ void ambiguity::take(std::uint8_t known,
             d_found = each.by;
         }
     }
-    const float left = std::min(std::norm(seen(0) - point), 2 + v);
-    d_variance = std::max(d_variance + (left - d_variance) / memory, d_trained);
+    const float square = std::min(std::norm(seen(0) - point), 2 + v);
+    d_variance = std::max(d_variance + (square - d_variance) / memory, d_trained);
 }
 
 void ambiguity::state(archive& members)
@@ -79,7 +79,7 @@ void ambiguity::state(archive& members)
         sums.push_back(each.sum);
     members.numbers("sums", sums.data(), { sums.size() }, 0.0f, most);
     for (std::size_t k = 0; k < sums.size(); ++k)
-        if (d_tested[k].sum != sums[k]) // a reader that saves changes nothing
+        if (d_tested[k].sum != sums[k]) // no write while saving: readers may run
             d_tested[k].sum = sums[k];
 }
 

@@ -1,6 +1,6 @@
 /* -*- c++ -*- */
 /*
- * Whether a receiver's symbols are rotated or late, as known ones show.
+ * Detects from known symbols whether decisions are rotated or late.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
@@ -16,35 +16,36 @@
 
 namespace gr::adann::core {
 
-/*! Tests known symbols for each displacement against none, by cumulated sums of log-likelihood
- * ratios.
+/*! Tests known symbols for each displacement against
+ * none, by cumulative sums of log-likelihood ratios.
  *
- * Of a symbol estimated as z, one that is known as P has log p(z | P) = -|z - P|² / v - log v, up to a
- * constant, and one of random data log p(z) = -|z|² / (1 + v) - log(1 + v). One in ten may be known
- * wrongly, so L(z, P) = log(0.9 p(z | P) / p(z) + 0.1) is what speaks for P. For a displacement speaks
- * that the symbol `later` is P, rotated, L(z', P'), and that this one is not, -L(z, P); two at most. A
- * sum never falls below zero; it decides once it is `sure`, on average after more than e^sure known
- * symbols where it is wrong. The variance v is what is known less what was estimated, over the latest
- * `memory` known symbols.
+ * For an estimate z of a symbol known as P, log p(z | P) = -|z - P|² / v - log v up to a constant;
+ * for random data log p(z) = -|z|² / (1 + v) - log(1 + v). As one known symbol in ten may be wrong,
+ * the evidence for P is L(z, P) = log(0.9 p(z | P) / p(z) + 0.1). Each known symbol adds L(z', P')
+ * - L(z, P), within ±2, to the sum of a displacement: z' is the estimate `later` symbols on, and P'
+ * is P, rotated. A sum never falls below zero. It decides once it exceeds 16: wrongly after more
+ * than e^16 known symbols on average. The variance v is that of estimates around known points, over
+ * some 256 of them.
  *
  * Source: Page, "Continuous inspection schemes", Biometrika 41, 1954. */
 class ambiguity
 {
 public:
-    //! Symbols around the known one whose estimates are looked at, on each side.
+    //! Symbols on each side of the known one whose estimates are used.
     static constexpr int around = displacement::most_late;
 
     //! \param variance of an estimate, as trained
     ambiguity(const constellation& symbols, float variance);
 
-    /*! \param known label of a symbol
-     * \param estimate of it; those of `around` symbols lie on each side. Points of unit power
-     * \param decided label of it, and around: its point is the estimate where that is NaN */
+    /*! Adds a known symbol.
+     * \param known its label
+     * \param estimate of its point, of unit power, with those of `around` symbols on each side
+     * \param decided its decided label, with those around: used where the estimate is NaN */
     void take(std::uint8_t known,
               const std::complex<float>* estimate,
               const std::uint8_t* decided);
 
-    //! What the known symbols taken since reset() say.
+    //! The displacement that known symbols have shown since reset(); none if they show none.
     displacement found() const { return d_found; }
     void reset();
 

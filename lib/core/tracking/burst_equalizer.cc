@@ -14,20 +14,23 @@ namespace gr::adann::core {
 
 namespace {
 
-constexpr double still = std::numeric_limits<double>::infinity(); // a memory
-constexpr double memories[] = { still, 1024, 256, 64, 32 };       // symbols
+constexpr double still =
+    std::numeric_limits<double>::infinity();                // memory of a static link
+constexpr double memories[] = { still, 1024, 256, 64, 32 }; // symbols
 constexpr double phase_memories[] = { 64, 24, 8 };
 constexpr std::size_t hypotheses_kept = 8;
-constexpr double clear = 1.5; // times the noise of the best of them: it is wrong
-// Symbols that are fitted at once while it grows.
+constexpr double clear =
+    1.5; // a hypothesis with this times the best one's noise is wrong
+// Symbols that are fitted at once during growth.
 constexpr std::size_t locals[] = { 96, 384 };
-// … and beyond the known ones, each time that hypotheses are compared.
+// Symbols beyond the seed after which hypotheses are compared.
 constexpr std::size_t compared[] = { 32, 128 };
 constexpr std::size_t usual_stretch = 8, most_stretches = 2048;
-// Noise relative to unit power: of a seed; at least, while few symbols confirm themselves, and later.
+// Noise relative to unit power: initial value, and lower limits: during growth, when few symbols
+// fit taps that they were fitted to, and afterwards.
 constexpr double noise_of_a_seed = 0.1, least_while_growing = 1e-3, least_noise = 1e-6;
 
-// Of any level: as an analogue-to-digital converter counts, too.
+// Samples may have any level, such as the integers of an analogue-to-digital converter.
 bool is_usable(const std::complex<float>* samples, std::size_t n)
 {
     return all_usable(reinterpret_cast<const float*>(samples), 2 * n, 1e8f);
@@ -49,7 +52,7 @@ burst_equalizer::burst_equalizer(const constellation& symbols,
     : d_sps((check_range<std::size_t>("sps", sps, 1, 16), settings.check(), sps)),
       d_middle(odd_taps(settings.length, sps) / 2),
       d_taps(2 * d_middle + 1),
-      d_unknowns(d_taps + !complex), // an offset
+      d_unknowns(d_taps + !complex), // real samples have an offset
       d_complex(complex),
       d_settings(settings),
       d_samples(samples(settings.most)),
@@ -98,7 +101,8 @@ void burst_equalizer::equalize(const std::complex<float>* samples,
         equalize(best, locals[1]);
 }
 
-// Grows each from the known symbols alone by so many more, and keeps those that may be the best.
+// Grows each hypothesis by so many symbols beyond
+// the seed, and drops those with clearly more noise.
 void burst_equalizer::drop_hypotheses(std::vector<hypothesis>& tried,
                                       stretch run,
                                       std::size_t more)
@@ -133,14 +137,14 @@ void burst_equalizer::equalize_from(const hypothesis& seed,
         smooth();
 }
 
-// The known symbols of a burst, and nothing else of it.
+// Forgets all decisions, and starts from the seed's taps and frequency.
 burst_equalizer::front burst_equalizer::start(const hypothesis& seed, stretch run)
 {
     d_symbols.start(noise_of_a_seed);
     std::fill(d_phase.begin(), d_phase.end(), 0.0);
     turn({ 0, d_count }, seed.frequency, run.middle());
     front begins{ run, seed.taps };
-    if (!d_symbols.is_label_known(run)) // what lies between its known symbols
+    if (!d_symbols.is_label_known(run)) // decides the symbols between its known ones
         fit_again(run, begins.taps, 0);
     return begins;
 }
@@ -166,8 +170,8 @@ void burst_equalizer::load(const std::complex<float>* samples,
     d_fit.reset();
 }
 
-// The frequencies that explain known symbols best, a tenth of a cycle in the run between two, and
-// again around each.
+// The best frequencies for the known symbols: at a spacing of a tenth of a cycle over the run, then
+// with a finer spacing around each.
 std::vector<burst_equalizer::hypothesis> burst_equalizer::hypotheses(stretch run)
 {
     d_symbols.start(noise_of_a_seed);
@@ -190,8 +194,8 @@ std::vector<burst_equalizer::hypothesis> burst_equalizer::hypotheses(stretch run
     return all;
 }
 
-// Those that explain more than their neighbours: between runs that are apart, one for each cycle that
-// the carrier may have turned more.
+// The local minima of the error. Between separate runs there is one for each additional cycle that
+// the carrier may have rotated from one run to the next.
 std::vector<burst_equalizer::hypothesis>
 burst_equalizer::minima(const std::vector<hypothesis>& all)
 {
@@ -203,15 +207,15 @@ burst_equalizer::minima(const std::vector<hypothesis>& all)
     return found;
 }
 
-// Taps for the best of `count` frequencies around one, cycles a symbol, and then of as many at
-// a sixth of the spacing; the targets turn about the middle.
+// Taps for the best of `count` frequencies around one, in cycles per symbol, and then of as many at
+// a sixth of the spacing. The phase is zero in the middle of the stretch.
 burst_equalizer::hypothesis burst_equalizer::fit(stretch over,
                                                  double around,
                                                  double spacing,
                                                  std::size_t count,
                                                  burst_fit::ridge_search ridges)
 {
-    // Sums of each part, within which the candidates hardly differ: by 0.2 rad at most.
+    // Sums of each sixteenth, within which the candidates' phases differ by 0.2 rad at most.
     constexpr std::size_t parts = 16;
     const std::size_t length = (over.size() + parts - 1) / parts;
     d_parts.assign(parts * d_unknowns, 0);
@@ -238,7 +242,7 @@ burst_equalizer::hypothesis burst_equalizer::fit(stretch over,
             const double since =
                 2 * M_PI * static_cast<double>(b * length) +
                 M_PI * static_cast<double>(std::min(length, over.size() - b * length)) -
-                M_PI * static_cast<double>(over.size() + 1); // as over.middle()
+                M_PI * static_cast<double>(over.size() + 1); // relative to over.middle()
             number turned = std::polar(1.0, (first - around) * since);
             const number step = std::polar(1.0, spacing * since);
             for (std::size_t c = 0; c < count; ++c, turned = times(turned, step))
@@ -255,7 +259,7 @@ burst_equalizer::hypothesis burst_equalizer::fit(stretch over,
     return found;
 }
 
-// Outwards to `until` symbols at least.
+// Equalizes outwards until `until` symbols, or more, are done.
 void burst_equalizer::grow(front from, std::size_t until, std::size_t local)
 {
     const auto step = [](std::size_t size) {
@@ -285,8 +289,8 @@ void burst_equalizer::grow(front from, std::size_t until, std::size_t local)
     }
 }
 
-// Decides a stretch and fits taps and carrier to it, twice. In a direction the carrier turns
-// from the stretch's middle on, else about it.
+// Decides a stretch and fits taps and carrier to it, twice. The frequency found changes the phase
+// of all symbols (direction 0), or of those after (1) or before (-1) the stretch's middle.
 void burst_equalizer::fit_again(stretch over, std::vector<number>& taps, int direction)
 {
     for (const auto search :
@@ -323,7 +327,7 @@ void burst_equalizer::copy_window(std::size_t symbol)
     std::copy_n(window(symbol), d_taps, d_window.begin());
 }
 
-// Estimates of these symbols.
+// Estimates the symbols of a stretch.
 void burst_equalizer::decide(stretch over, const std::vector<number>& taps)
 {
     for (std::size_t i = over.first; i < over.end; ++i) {
@@ -336,7 +340,7 @@ void burst_equalizer::decide(stretch over, const std::vector<number>& taps)
     }
 }
 
-// Taps and phases over the whole burst, and its decisions.
+// One round of smoothing over the whole burst.
 void burst_equalizer::smooth()
 {
     decide_by_others(sums_of_others(sums_of_stretches(), d_fading), d_ridge);
@@ -360,8 +364,8 @@ void burst_equalizer::keep_decisions()
     d_memory = d_fading;
 }
 
-// The carrier's phase becomes a straight line through that of growth and known symbols, if that
-// explains the burst better.
+// Replaces the carrier's phase by a straight line through it and the known symbols, if the error of
+// the burst is smaller with it.
 void burst_equalizer::straighten()
 {
     const double error = choose_memory();
@@ -381,8 +385,9 @@ void burst_equalizer::straighten()
         follow(grown);
 }
 
-// Growth may slip: the line is that of the phase's multiple which no slip changes, by its spectrum
-// around the line of least squares, as far as this many slips lead.
+// A straight line through phases that may have cycle slips. Slips do not change the multiple of the
+// phase by the constellation's order: the line is the maximum of that multiple's spectrum around
+// the least squares line, within the range of four slips.
 std::vector<double> burst_equalizer::line_through(const std::vector<double>& phase) const
 {
     constexpr int slips = 4, per_slip = 4;
@@ -418,7 +423,7 @@ std::vector<double> burst_equalizer::line_through(const std::vector<double>& pha
     return line;
 }
 
-// By which multiple of the constellation's rotation known symbols are away from their points.
+// The multiple of the constellation's rotation by which estimates of known symbols are rotated.
 double burst_equalizer::slip_of_known()
 {
     number known = 0;
@@ -429,7 +434,7 @@ double burst_equalizer::slip_of_known()
     return d_rotation * std::round(std::arg(known) / d_rotation);
 }
 
-// The carrier's phases, and what is decided by them.
+// Sets the carrier's phases, and decides again.
 void burst_equalizer::follow(const std::vector<double>& phase)
 {
     for (std::size_t i = 0; i < d_count; ++i)
@@ -439,7 +444,8 @@ void burst_equalizer::follow(const std::vector<double>& phase)
     d_symbols.take({ 0, d_count }, least_noise);
 }
 
-// The memory and λ whose taps explain best what they did not learn from; returns the squared error.
+// Sets the memory and λ with the smallest error in
+// stretches that were not fitted; returns that error.
 double burst_equalizer::choose_memory()
 {
     double least = still;
@@ -478,7 +484,7 @@ std::vector<burst_sums> burst_equalizer::sums_of_stretches()
     return own;
 }
 
-// Of each stretch, the sums of all others, which fade with their distance.
+// For each stretch the sums of all others, weighted by exp(-distance / memory).
 std::vector<burst_sums>
 burst_equalizer::sums_of_others(const std::vector<burst_sums>& own, double memory) const
 {
@@ -502,7 +508,7 @@ burst_equalizer::sums_of_others(const std::vector<burst_sums>& own, double memor
     return others;
 }
 
-// Estimates of all symbols; returns their squared error, infinite where a stretch has no taps.
+// Estimates all symbols; returns their squared error, infinite if a stretch has no taps.
 double burst_equalizer::decide_by_others(const std::vector<burst_sums>& others,
                                          double ridge)
 {
@@ -522,13 +528,15 @@ double burst_equalizer::decide_by_others(const std::vector<burst_sums>& others,
     return error;
 }
 
-// Adds what symbols around each one say of its phase, where that explains it better.
+// Corrects the phase of each symbol by the mean of
+// the symbols around it, if that reduces the error.
 void burst_equalizer::smooth_phase()
 {
-    const auto turned = [&](std::size_t i) { // by how much estimates are
-        return d_symbols.weight(i) *
-               times(d_symbols.estimate(i), std::conj(d_symbols.target(i)));
-    };
+    const auto turned =
+        [&](std::size_t i) { // weighted rotation of an estimate from its target
+            return d_symbols.weight(i) *
+                   times(d_symbols.estimate(i), std::conj(d_symbols.target(i)));
+        };
     std::vector<number> around(d_count), best;
     double most = 0;
     for (std::size_t i = 0; i < d_count; ++i)

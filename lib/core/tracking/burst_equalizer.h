@@ -1,6 +1,6 @@
 /* -*- c++ -*- */
 /*
- * Equalizes a burst as a whole, outwards from the symbols of it that are known.
+ * Equalizes a burst as a whole, outwards from its known symbols.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
@@ -19,34 +19,36 @@ namespace gr::adann::core {
 
 struct burst_settings {
     unsigned length = 6;        //!< symbols that the taps span, 1 to 32
-    float carrier = 1.0f / 32;  //!< its largest offset, cycles a symbol, 0 to 0.25
-    std::size_t most = 100'000; //!< symbols of a burst, 16 to 10^6
+    float carrier = 1.0f / 32;  //!< largest carrier offset, cycles per symbol, 0 to 0.25
+    std::size_t most = 100'000; //!< longest burst, symbols, 16 to 10^6
 
     //! \throws std::invalid_argument naming the setting that is out of range
     void check() const;
 };
 
-/*! A linear equalizer for bursts whose known symbols lie anywhere: at the start, in the middle,
- * spread, ten of them at least.
+/*! A linear equalizer for bursts with at least ten known symbols, which may lie anywhere: at the
+ * start, in the middle, or spread.
  *
- * 1. Seed: over the longest run of known symbols taps and carrier are fitted jointly
- *    (burst_fit.h). Short runs leave several frequencies possible; the best few are hypotheses.
- *    Where no run has ten, several are fitted together, the closest ones that have; a link that
- *    moves in between, or more than 500 symbols, cost bursts.
- * 2. Growth: from there the burst is equalized in both directions, a twelfth of what is known at a
- *    time, and fitted again to posterior means of what was decided: all symbols at first, the
- *    nearest 96 or 384 once there are as many. Known symbols on the way are the truth. After 32
- *    and 128 more symbols hypotheses with 1.5 times the least noise are dropped; two are left.
- * 3. Smoothing, three times: taps of each stretch are least squares over the whole burst, which
- *    weigh a symbol at distance d with exp(-d/memory), but for the stretch itself: what is decided
- *    does not confirm itself. The memory is the one which explains stretches best that were not
- *    fitted; a phase is smoothed likewise.
+ * 1. Seed: taps and carrier are fitted jointly to the longest run of known symbols (burst_fit.h).
+ *    After a short run several frequencies are possible; the best few are kept as hypotheses. Where
+ *    no run has ten symbols, the shortest stretch of several runs that has ten is fitted. This
+ *    fails for some bursts if the channel changes within the stretch, or if it exceeds 500 symbols.
+ * 2. Growth: from there the burst is equalized in both directions, by a twelfth of the equalized
+ *    symbols at a time. After each step taps and carrier are fitted again, to posterior means of
+ *    the decisions: of all symbols at first, then of the nearest 96 or 384. Known symbols on the
+ *    way replace decisions. After 32 and after 128 more symbols, hypotheses with more than 1.5
+ *    times the least noise are dropped; at most two remain.
+ * 3. Smoothing, three times: each stretch of some 8 symbols gets taps by least squares over all
+ *    other stretches, so that a decision does not confirm itself. A symbol at distance d has the
+ *    weight exp(-d/memory). The memory is chosen by cross-validation: by the error in stretches
+ *    that were not fitted. The phase is smoothed likewise.
  *
- * The filter is linear and decides from points: a transmitter's nonlinearity is not corrected.
+ * The filter is linear and decides the nearest point:
+ * a transmitter's nonlinearity is not corrected.
  *
- * A burst of n symbols takes time in proportion to n, and memory beyond what is kept for `most`
- * symbols, for its sums. Windows, steps and memories were chosen on frames as TETRA, VDL2, HFDL and
- * DVB-S2 have them (`adann reproduce known`).
+ * A burst of n symbols takes time in proportion to n. Its sums need memory in addition to what is
+ * allocated for `most` symbols. Windows, steps and time constants were chosen on the frames of
+ * TETRA, VDL2, HFDL and DVB-S2 (`adann reproduce known`).
  *
  * Source of the growth: iterative semi-blind estimation by expectation and maximisation, Dempster,
  * Laird, Rubin, J. R. Stat. Soc. B 39, 1977; of the smoothing: forward and backward least squares
@@ -55,8 +57,8 @@ class burst_equalizer
 {
 public:
     /*! \param sps samples of a symbol, 1 to 16
-     * \param complex whether samples are: real ones have no carrier, but an offset. The points
-     * are real then
+     * \param complex whether samples are complex. Real
+     * samples and points have no carrier, but an offset
      * \throws std::invalid_argument naming what is out of range */
     burst_equalizer(const constellation& symbols,
                     std::size_t sps,
@@ -64,12 +66,12 @@ public:
                     const burst_settings& settings = {});
 
     std::size_t classes() const { return d_symbols.classes(); } //!< M
-    //! Samples that are looked at on each side of a symbol's.
+    //! Samples of the window on each side of a symbol's middle.
     std::size_t reach() const { return d_middle; }
-    //! Samples of a burst of n symbols: its first is reach() before the first symbol's.
+    //! Samples of a burst of n symbols, reach() of them before the first symbol's middle.
     std::size_t samples(std::size_t n) const { return (n - 1) * d_sps + 1 + 2 * reach(); }
 
-    /*! The next burst.
+    /*! Equalizes the next burst.
      * \param samples samples(n) of them, real ones with a zero imaginary part; one that is NaN
      * or beyond ±1e8 counts as zero, and symbols near it are not learnt from
      * \param known label of each of n symbols, not_known where it is not
@@ -85,12 +87,12 @@ public:
     const float* posteriors() const { return d_posteriors.data(); }   //!< (n, M)
     double noise() const { return d_noise; }         //!< mean square of soft()'s errors
     double frequency() const { return d_frequency; } //!< of the carrier, cycles a symbol
-    //! Symbols over which its taps are averaged; infinite for a link that stands still.
+    //! Time constant of its taps, symbols; infinite for a static link.
     double memory() const { return d_memory; }
 
 private:
     using number = burst_sums::number;
-    //! How far a burst was equalized, and with which taps.
+    //! The stretch that is equalized so far, and the latest taps.
     struct front {
         stretch grown;
         std::vector<number> taps;
@@ -141,16 +143,16 @@ private:
     std::vector<number> d_samples, d_window;
     burst_fit d_fit;
     burst_sums d_sums;
-    std::vector<number> d_parts, d_wanted; // of the fit
+    std::vector<number> d_parts, d_wanted; // scratch of fit()
 
     burst_symbols d_symbols;
-    double d_rotation;           // that takes the constellation to itself
-    std::vector<char> d_usable;  // of each symbol
-    std::vector<double> d_phase; // … of the carrier
+    double d_rotation;           // smallest rotation of the constellation onto itself
+    std::vector<char> d_usable;  // whether each symbol's window is
+    std::vector<double> d_phase; // of the carrier, at each symbol
     std::vector<number> d_stretch_taps;
-    double d_fading = 0, d_ridge = 0; // the memory and λ that are in use
+    double d_fading = 0, d_ridge = 0; // the memory and λ in use
 
-    // The best of what was decided.
+    // Result of the best hypothesis.
     std::vector<std::uint8_t> d_labels;
     std::vector<std::complex<float>> d_soft;
     std::vector<float> d_posteriors;

@@ -63,7 +63,7 @@ void burst_fit::reset()
     d_hypothesis = d_ridge = 0;
 }
 
-// λD's diagonal.
+// Sets the diagonal of λD.
 void burst_fit::set_load(const burst_sums& sums, double ridge)
 {
     double mean = 0;
@@ -81,11 +81,11 @@ double burst_fit::best(const burst_sums& sums,
                        std::size_t count,
                        ridge_search search)
 {
-    const std::size_t beside = search == ridge_search::near;
+    const std::size_t neighbours = search == ridge_search::near;
     const bool all = search == ridge_search::all;
-    const std::size_t first = all ? 0 : d_ridge - std::min(d_ridge, beside);
+    const std::size_t first = all ? 0 : d_ridge - std::min(d_ridge, neighbours);
     const std::size_t last =
-        all ? ridges.size() - 1 : std::min(d_ridge + beside, ridges.size() - 1);
+        all ? ridges.size() - 1 : std::min(d_ridge + neighbours, ridges.size() - 1);
 
     double least = std::numeric_limits<double>::infinity();
     for (std::size_t r = first; r <= last; ++r) {

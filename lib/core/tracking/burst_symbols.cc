@@ -10,8 +10,8 @@
 namespace gr::adann::core {
 
 namespace {
-constexpr double most_slope = 0.9; // beyond it (1 - g)² is noise
-constexpr float impossible = 30; // a label with exp(-30) of the nearest one's likelihood
+constexpr double most_slope = 0.9; // a larger one would amplify the noise too much
+constexpr float impossible = 30;   // log-likelihood ratio beyond which a posterior is 0
 } // namespace
 
 burst_symbols::burst_symbols(const constellation& points, bool complex, std::size_t most)
@@ -93,16 +93,16 @@ void burst_symbols::start(double noise)
 void burst_symbols::take(stretch over, double least_noise)
 {
     double slope = 0;
-    for (int round = 0; round < 2; ++round) { // the noise is what they leave
-        double left = 0, scatter = 0, unknown = 0, usable = 0;
+    for (int round = 0; round < 2; ++round) { // posteriors and noise depend on each other
+        double squares = 0, scatter = 0, unknown = 0, usable = 0;
         for (std::size_t i = over.first; i < over.end; ++i) {
             double around = 0;
             const number mean = find_posteriors(i, around);
             if (is_label_known(i)) {
-                left += d_usable[i] * std::norm(d_estimates[i] - known_point(i));
+                squares += d_usable[i] * std::norm(d_estimates[i] - known_point(i));
             } else {
                 d_targets[i] = mean;
-                left += d_usable[i] * around;
+                squares += d_usable[i] * around;
                 scatter += d_usable[i] * (around - std::norm(d_estimates[i] - mean));
                 unknown += d_usable[i];
             }
@@ -110,7 +110,7 @@ void burst_symbols::take(stretch over, double least_noise)
         }
         slope =
             unknown > 0 ? std::clamp(scatter / unknown / d_noise, 0.0, most_slope) : 0;
-        d_noise = std::max(usable > 0 ? left / usable : 0, least_noise);
+        d_noise = std::max(usable > 0 ? squares / usable : 0, least_noise);
     }
     for (std::size_t i = over.first; i < over.end; ++i)
         if (!is_label_known(i)) {
@@ -119,7 +119,8 @@ void burst_symbols::take(stretch over, double least_noise)
         }
 }
 
-// Returns their mean. around: the mean square of the estimate's distance from the points.
+// Returns the posterior mean. around: posterior mean of
+// the squared distance of the estimate from the points.
 burst_symbols::number burst_symbols::find_posteriors(std::size_t symbol, double& around)
 {
     const number y = d_estimates[symbol];

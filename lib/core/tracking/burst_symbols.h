@@ -1,6 +1,6 @@
 /* -*- c++ -*- */
 /*
- * What is known and what was decided of a burst's symbols, and what taps aim at from that.
+ * The known and decided symbols of a burst, and the targets of its taps.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
@@ -17,31 +17,32 @@
 
 namespace gr::adann::core {
 
-//! Some of a burst's symbols.
+//! A range of a burst's symbols.
 struct stretch {
     std::size_t first, end;
     std::size_t size() const { return end - first; }
     double middle() const { return 0.5 * static_cast<double>(first + end); }
 };
 
-/*! The symbols of a burst: which are known, estimates, posteriors, and targets for taps.
+/*! The symbols of a burst: which are known, estimates, posteriors, and targets of the taps.
  *
- * A known symbol's target is its point, with weight 1. That of any other is (m - g y)/(1 - g), with
- * weight (1 - g)²: m is the posterior mean at estimate y, g the mean slope of m, so that taps are
- * not drawn to where they are (as learning_target.h). Before it was decided its weight is 0. */
+ * A known symbol's target is its point, with weight 1. That of another symbol is (m - g y)/(1 - g),
+ * with weight (1 - g)²: m is the posterior mean at estimate y, and g the mean slope of m, so that
+ * errors of the taps do not confirm themselves (soft_decisions::aim()). Before a symbol is decided
+ * its weight is 0. */
 class burst_symbols
 {
 public:
     using number = std::complex<double>;
 
-    //! \param most symbols; \param complex whether their noise is
+    //! \param most symbols of a burst; \param complex whether their noise is
     burst_symbols(const constellation& points, bool complex, std::size_t most);
 
     static constexpr std::size_t least_known = 10, most_apart = 1024; // of a seed
 
-    /*! The longest run of known ones among these n labels; if that has fewer than least_known, the
-     * shortest stretch of several runs that has as many, up to most_apart symbols. Empty if there is
-     * none. */
+    /*! The longest run of known symbols among these n labels. If that has fewer than
+     * least_known, the shortest stretch that has as many, up to most_apart symbols; empty if
+     * there is none. */
     static stretch seed(const std::uint8_t* known, std::size_t n, std::size_t classes);
     /*! \throws std::invalid_argument with this name if seed() is empty */
     static void check_seed(const std::string& name,
@@ -51,9 +52,9 @@ public:
 
     //! The next burst. \param usable of each symbol, whether it is learnt from
     void load(const std::uint8_t* known, const std::vector<char>& usable, std::size_t n);
-    //! Nothing but the known symbols, and this much noise.
+    //! Forgets all decisions, and sets the noise.
     void start(double noise);
-    //! Posteriors, noise and targets of these from their estimates. \param least_noise of unit power
+    //! Finds posteriors, noise and targets from estimates. \param least_noise of unit power
     void take(stretch over, double least_noise);
 
     std::size_t size() const { return d_count; }
@@ -61,10 +62,10 @@ public:
     number& estimate(std::size_t symbol) { return d_estimates[symbol]; }
     number target(std::size_t symbol) const { return d_targets[symbol]; }
     double weight(std::size_t symbol) const { return d_weights[symbol]; }
-    //! Known, or the one of the largest posterior.
+    //! The known label, or that of the largest posterior.
     std::uint8_t label(std::size_t symbol) const;
     const float* posteriors() const { return d_posteriors.data(); } //!< (n, M)
-    //! Mean square of an estimate's error, of the latest stretch.
+    //! Mean square error of the estimates of the latest stretch.
     double noise() const { return d_noise; }
     void set_noise(double noise) { d_noise = noise; }
 

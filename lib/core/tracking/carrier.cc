@@ -9,9 +9,9 @@
 namespace gr::adann::core {
 
 namespace {
-constexpr double most_left = 1; // radians: more is another symmetry's
-// From the middle of a step that is measured to that of what is rotated next, two halves of a step
-// further than these symbols.
+constexpr double most_error = 1; // radians: a larger error is another symmetry's
+// Steps from the middle of the measured step to the middle of the one that is rotated next:
+// `behind` symbols and two halves of a step.
 std::size_t steps_ahead(std::size_t behind)
 {
     const std::size_t steps = 1 + (behind + carrier::step - 1) / carrier::step;
@@ -33,15 +33,15 @@ void rotate_expected(const float* samples,
                      float* expected,
                      std::size_t steps)
 {
-    const auto left = [&](std::size_t i) {
+    const auto correlation = [&](std::size_t i) {
         return i < steps ? remaining(expected + 2 * i * n, samples + 2 * i * n, n)
                          : std::complex<double>(0);
     };
-    std::complex<double> before = 0, at = left(0);
+    std::complex<double> before = 0, at = correlation(0);
     for (std::size_t i = 0; i < steps; ++i) {
-        const std::complex<double> behind = left(i + 1), sum = before + at + behind;
+        const std::complex<double> after = correlation(i + 1), sum = before + at + after;
         before = at;
-        at = behind;
+        at = after;
         if (const double size = std::abs(sum); std::isfinite(size) && size > 0)
             rotate(expected + 2 * i * n,
                    std::complex<float>(sum / size),
@@ -66,16 +66,16 @@ carrier::carrier(std::size_t samples,
 double carrier::phase_at(std::size_t sample) const
 {
     const phase_line line = d_phases.in_use();
-    const double behind = static_cast<double>(sample) - static_cast<double>(d_middle);
+    const double since = static_cast<double>(sample) - static_cast<double>(d_middle);
     return d_ambiguity_phase + line.phase +
-           line.growth * behind / static_cast<double>(step * d_sps);
+           line.growth * since / static_cast<double>(step * d_sps);
 }
 
 void carrier::begin(double frequency, double phase, std::size_t at)
 {
     const double growth = 2 * M_PI * frequency * step;
-    const double behind = static_cast<double>(at) - static_cast<double>(d_middle);
-    const double before = phase - growth * behind / static_cast<double>(step * d_sps);
+    const double since = static_cast<double>(at) - static_cast<double>(d_middle);
+    const double before = phase - growth * since / static_cast<double>(step * d_sps);
     d_ambiguity_phase = 0;
     d_phases.set({ static_cast<float>(std::remainder(before, 2 * M_PI)),
                    static_cast<float>(growth) });
@@ -93,7 +93,7 @@ void carrier::turn(double by, std::size_t first, std::size_t end)
 void carrier::prepare(std::size_t first, std::size_t end)
 {
     const phase_line line = d_phases.in_use();
-    // In double precision: it goes on over all samples of the step.
+    // In double precision, as the products accumulate over the samples of the step.
     std::complex<double> now = std::polar(1.0, phase_at(first));
     const std::complex<double> turn =
         std::polar(1.0, line.growth / static_cast<double>(step * d_sps));
@@ -133,12 +133,12 @@ void carrier::measure_by_means(const float* expected,
         std::complex<double>(rotation(middle_of(first))) *
         std::polar(1.0, -d_ambiguity_phase);
     const std::complex<double> sum = compare(expected, rotated, first);
-    const double left = (sum * std::conj(taken_off)).imag() /
-                        (double{ power } * static_cast<double>(step * d_sps));
-    if (!std::isfinite(left))
+    const double error = (sum * std::conj(taken_off)).imag() /
+                         (double{ power } * static_cast<double>(step * d_sps));
+    if (!std::isfinite(error))
         return skip(first);
     d_middle = middle_of(first);
-    const double phase = std::arg(taken_off) + std::clamp(left, -most_left, most_left);
+    const double phase = std::arg(taken_off) + std::clamp(error, -most_error, most_error);
     d_phases.measure(wrapped(static_cast<float>(phase)), phase_reference::means);
 }
 
@@ -167,13 +167,12 @@ void carrier::turn_to(const phase_path& path,
     const auto samples = static_cast<double>(step * d_sps);
     const auto part = [&](std::size_t from, std::size_t end, float growth) { // in a step
         const double a_sample = growth / samples;
-        const double behind =
-            static_cast<double>(from) - static_cast<double>(path.middle);
-        double c = std::cos(path.line.phase + behind * a_sample),
-               s = std::sin(path.line.phase + behind * a_sample);
+        const double since = static_cast<double>(from) - static_cast<double>(path.middle);
+        double c = std::cos(path.line.phase + since * a_sample),
+               s = std::sin(path.line.phase + since * a_sample);
         const double c_turn = std::cos(a_sample), s_turn = std::sin(a_sample);
         for (std::size_t i = from; i < end; ++i) {
-            // Forth by what it was rotated back by, and back by c + is.
+            // Rotated forward by the old phase, and back by the new one, c + is.
             const auto re =
                 static_cast<float>(d_rotation.re[i] * c + d_rotation.im[i] * s);
             const auto im =

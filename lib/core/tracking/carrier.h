@@ -1,6 +1,6 @@
 /* -*- c++ -*- */
 /*
- * Rotates a stream back by the phase that its carrier has left in it.
+ * Rotates a stream back by its carrier's phase.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
@@ -15,12 +15,12 @@
 
 namespace gr::adann::core {
 
-//! Σ samples · conj(expected) of n interleaved ones: its argument is the phase that is left of
-//! a carrier.
+//! Σ samples · conj(expected) of n interleaved ones: its argument is the residual phase.
 std::complex<double>
 remaining(const float* expected, const float* samples, std::size_t n);
-/*! Turns what is expected by the phase that is left of a carrier, each step of n samples by that
- * of itself and its neighbours: taps are not to learn what a prediction left. */
+/*! Rotates the expected waveform by the residual phase of the samples,
+ * each step of n samples by the phase of itself and its two neighbours:
+ * the taps are not to learn the carrier's prediction error. */
 void rotate_expected(const float* samples,
                      std::size_t n,
                      float* expected,
@@ -28,12 +28,12 @@ void rotate_expected(const float* samples,
 //! Σ |·|² of n interleaved samples.
 double power_of(const float* samples, std::size_t n);
 
-/*! A carrier's phase in radians: straight from the middle of a step to that of the next one, and
- * on from there. */
+/*! A carrier's phase in radians: linear between the middles of the latest two measured steps, and
+ * extrapolated beyond. */
 struct phase_path {
-    float before;       //!< at the former middle
-    phase_line line;    //!< from the latter one on
-    std::size_t middle; //!< the latter, a sample of the buffer
+    float before;       //!< in the middle of the step before the latest
+    phase_line line;    //!< from the middle of the latest step on
+    std::size_t middle; //!< of the latest step, a sample of the buffer
 };
 
 /*! Follows the carrier's phase (phase_bank.h) in steps of `step` symbols, and keeps the
@@ -45,17 +45,17 @@ public:
 
     /*! \param samples of the buffer
      * \param sps samples of a symbol
-     * \param behind symbols from the end of a step that is measured to the samples that are rotated
-     * next: what a decision and its neighbours wait for
-     * \param tolerated radians, by decisions */
+     * \param behind symbols from the end of a measured step to the samples that are rotated next:
+     * the window and the neighbours that a measurement waits for
+     * \param tolerated phase error that decisions tolerate, radians */
     carrier(std::size_t samples, std::size_t sps, std::size_t behind, float tolerated);
 
     //! Sets the rotation of the buffer's samples from `first` up to `end`.
     void prepare(std::size_t first, std::size_t end);
 
-    /*! Takes a step that was decided: step·sps complex samples from `first` on.
-     * \param expected what is expected of them, interleaved
-     * \param rotated they, as rotated back
+    /*! Measures the phase of a decided step: step·sps complex samples from `first` on.
+     * \param expected their expected waveform, interleaved
+     * \param rotated the samples, rotated back
      * \param by decisions, or labels in an uncertain stream */
     void measure(const float* expected,
                  const float* rotated,
@@ -64,18 +64,20 @@ public:
     {
         measure(compare(expected, rotated, first), first, by);
     }
-    //! The same of sums of several streams that have one carrier.
+    //! The same from compare(), summed over the streams that share a carrier.
     void measure(std::complex<double> sum,
                  std::size_t first,
                  phase_reference by = phase_reference::decisions);
-    /*! The same where posterior means are expected, as decisions are uncertain: what these leave is linear
-     * in a small phase, while the sum's own size is too noisy to divide by.
+    /*! The same from posterior means, where decisions are uncertain: the imaginary part of the
+     * correlation over the waveform's known power, which is linear in a small phase error. The
+     * magnitude of the correlation would be too noisy as a divisor.
      * \param power of an expected sample, mean square */
     void measure_by_means(const float* expected,
                           const float* rotated,
                           std::size_t first,
                           float power);
-    //! What a step tells: its argument is the phase, its absolute value the weight.
+    //! A step's correlation with its expected waveform: the
+    //! argument is the phase, the magnitude the weight.
     std::complex<double>
     compare(const float* expected, const float* rotated, std::size_t first) const;
     //! A step without a measurement.
@@ -87,22 +89,22 @@ public:
                      std::size_t first,
                      std::size_t n,
                      float* to) const;
-    //! The phase as it is known once it is measured: up to the latest step.
+    //! The measured phase, up to the latest step.
     phase_path measured() const
     {
-        const auto aside = static_cast<float>(d_ambiguity_phase);
+        const auto added = static_cast<float>(d_ambiguity_phase);
         const phase_line line = d_phases.in_use();
-        return { d_phases.before() + aside,
-                 { line.phase + aside, line.growth },
+        return { d_phases.before() + added,
+                 { line.phase + added, line.growth },
                  d_middle };
     }
-    //! n samples from `first` on that were rotated back, as if by this phase instead.
+    //! Rotates n samples from `first` on, which were rotated back, as if by this phase instead.
     void turn_to(const phase_path& path,
                  const float* rotated,
                  std::size_t first,
                  std::size_t n,
                  float* to) const;
-    //! The other way, in place.
+    //! Rotates samples forward, in place: the inverse of rotate_back().
     void rotate(planes& samples, std::size_t first, std::size_t n) const;
 
     void reset()
@@ -110,29 +112,29 @@ public:
         d_phases.reset();
         d_ambiguity_phase = 0;
     }
-    /*! Starts over from a line that is known.
-     * \param frequency turns a symbol
+    /*! Starts over from a given line.
+     * \param frequency cycles per symbol
      * \param phase radians, at sample `at` of the buffer */
     void begin(double frequency, double phase, std::size_t at);
-    //! Has followed a phase that is so many radians further.
+    //! Adds a slip, in radians, to the loops' phases.
     void turn(double slipped) { d_phases.turn(static_cast<float>(slipped)); }
-    //! Turns further by a constant, whatever is followed: what is idle, too.
+    //! Adds a constant to the rotation; an idle loop stays idle.
     void add_ambiguity(double by)
     {
         d_ambiguity_phase = std::remainder(d_ambiguity_phase + by, 2 * M_PI);
     }
-    //! Has followed a phase that is so many radians further, as have the buffer's samples from `first` up to `end`.
+    //! Adds so many radians to the loops' phases and to the rotation of samples `first` to `end`.
     void turn(double by, std::size_t first, std::size_t end);
     float spread() const { return d_phases.spread(); } //!< phase_bank's
     double probability_beyond(double radians) const    //!< phase_bank's
     {
         return d_phases.probability_beyond(radians);
     }
-    //! Whether it leaves the samples alone.
+    //! Whether the phase is zero throughout: there is no carrier.
     bool idle() const { return d_phases.idle(); }
     bool may_move() const { return d_phases.may_move(); } //!< phase_bank's
-    /*! Goes on from a line.
-     * \param sample of the buffer, where it has that phase, in radians
+    /*! Starts from a line.
+     * \param sample of the buffer at which it has that phase, in radians
      * \param growth radians a sample */
     void set(std::size_t sample, float phase, float growth)
     {
@@ -153,9 +155,9 @@ public:
     {
         return d_phases.in_use().phase + static_cast<float>(d_ambiguity_phase);
     }
-    //! The same at a sample of the buffer.
+    //! The phase at a sample of the buffer, radians.
     double phase_at(std::size_t sample) const;
-    //! Turns of a symbol.
+    //! Cycles per symbol.
     float frequency() const;
 
     //! \param first,n samples of the buffer that are still needed

@@ -9,18 +9,19 @@ namespace gr::adann::core {
 
 namespace {
 constexpr double whole_turn = 2 * M_PI;
-// Residuals of five blocks of complex samples deviate by a twentieth.
+// Residual over noise: a mean over five blocks of complex samples has a deviation of 0.05.
 constexpr float more_than_noise = 1.25f;
-// Power that taps leave of a signal without noise, by their ridge: -60 dB.
+// Residual of the taps on a signal without noise, by their regularisation: -60 dB.
 constexpr float least_left = 1e-6f;
-// Coherence of a line that phase noise does not make; a steady one scatters by 0.03 with a strong echo.
+// Least coherence of a steady carrier's line: with a strong echo it scatters by 0.03 below 1; phase
+// noise makes it smaller.
 constexpr double steady = 0.9;
-// Turns a symbol: an eighth of a turn from one check to the next.
+// Cycles per symbol: an eighth of a cycle from one check to the next.
 constexpr double slowest_line = 0.125 / carrier_follower::checked_every;
-// The line's frequency comes from checked_every symbols, and predicts no phase beyond as many more.
+// Symbols: a line's frequency, estimated from checked_every, is extrapolated over as many more.
 constexpr std::uint64_t predicted_for = 2 * carrier_follower::checked_every;
 static_assert(block_symbols % carrier_follower::step == 0);
-// Symbols that latest_residual() and residual() look back, as the taps' do.
+// Averaging times of latest_residual() and residual(), as those of the taps' residuals.
 constexpr auto latest_symbols = static_cast<float>(block_symbols);
 constexpr float residual_symbols = 4 * latest_symbols;
 } // namespace
@@ -49,7 +50,7 @@ void carrier_follower::note(const sample_history& history,
                             std::size_t symbol,
                             std::size_t n)
 {
-    d_looks_back = false;
+    d_is_rotated_again = false;
     for (std::size_t k = symbol; k < symbol + n; ++k) {
         const signal_planes middle = history.received(history.sample(k));
         d_line.take({ *middle.re, *middle.im });
@@ -63,15 +64,15 @@ void carrier_follower::move_back(const sample_history& history, std::size_t symb
     d_loop.move_back(history.sample(symbols));
 }
 
-/* Whether the phase is surely a carrier's, of which taps know nothing: it began with a line, turns as
- * fast as one, or has so much noise that decisions at what is predicted may be wrong. Or whether the phase
- * that is followed leaves more than the noise: it may be one that the constellation is like itself at,
- * but for some points. */
+/* Whether to search the phase. The rotation is surely a carrier's if the loop started from a
+ * line, rotates as fast as one, or has so much phase noise that decisions at the predicted phase
+ * may be wrong. A residual above the noise counts, too: the loop may be locked at a false phase,
+ * where only some of the constellation's points fall onto others. */
 bool carrier_follower::has_carrier(const learning_target& target, float residual) const
 {
     const float noise =
         std::max(2 * target.waveform().noise() * target.waveform().noise(), least_left);
-    return d_turning || std::abs(d_settled_frequency) > slowest_line ||
+    return d_from_line || std::abs(d_settled_frequency) > slowest_line ||
            residual > more_than_noise * noise ||
            d_search->search().is_worth(d_loop.spread() - 2 * target.phase_variance(step));
 }
@@ -116,12 +117,12 @@ void carrier_follower::search(sample_history& history,
     if (!known)
         return;
     history.replace(symbol, d_search->labels(selected, symbol));
-    const float left = d_search->search().left(selected) / static_cast<float>(n);
-    d_left_latest += (left - d_left_latest) * step / latest_symbols;
-    d_left += (left - d_left) * step / residual_symbols;
+    const float latest = d_search->search().residual(selected) / static_cast<float>(n);
+    d_latest_residual += (latest - d_latest_residual) * step / latest_symbols;
+    d_residual += (latest - d_residual) * step / residual_symbols;
 }
 
-// From the loop's line, in the step that was measured last.
+// The search starts from the loop's phase and frequency at the latest measured step.
 void carrier_follower::begin_search(const sample_history& history,
                                     std::size_t middle,
                                     float residual)
@@ -130,28 +131,28 @@ void carrier_follower::begin_search(const sample_history& history,
     d_search->search().begin(
         { wrapped(static_cast<float>(d_loop.phase_at(middle))),
           static_cast<float>(whole_turn * step) * d_loop.frequency() });
-    d_left = d_left_latest = residual;
+    d_residual = d_latest_residual = residual;
 }
 
 void carrier_follower::add_ambiguity(sample_history& history, std::size_t turned)
 {
     d_loop.add_ambiguity(symmetry() * static_cast<double>(turned));
     d_searching = false;
-    history.forget_labels(); // that were decided a part of a turn aside
+    history.forget_labels(); // they were decided at another rotation
     d_settled.phase = d_loop.phase_at(history.sample(history.next()));
     d_settled.at = std::max<std::uint64_t>(d_now, 1);
     ++d_slips;
 }
 
-// Of the steps of a block at most: the others before are passed over.
+// At most the steps of a block are measured; earlier ones are passed over.
 void carrier_follower::measure(sample_history& history,
                                learning_target& target,
                                std::size_t taken,
                                bool hard)
 {
-    for (std::size_t left = taken; left > 0; left -= step) {
-        const std::size_t symbol = history.latest(left), first = history.owned(symbol);
-        if (left > block_symbols || !history.knows(left) || !history.is_usable(first)) {
+    for (std::size_t back = taken; back > 0; back -= step) {
+        const std::size_t symbol = history.latest(back), first = history.owned(symbol);
+        if (back > block_symbols || !history.knows(back) || !history.is_usable(first)) {
             d_loop.skip(first);
             continue;
         }
@@ -178,20 +179,20 @@ void carrier_follower::measure(sample_history& history,
 
 void carrier_follower::skip(const sample_history& history, std::size_t taken)
 {
-    for (std::size_t left = taken; left > 0; left -= step)
-        d_loop.skip(history.owned(history.latest(left)));
+    for (std::size_t back = taken; back > 0; back -= step)
+        d_loop.skip(history.owned(history.latest(back)));
 }
 
-void carrier_follower::look_back(const sample_history& history,
-                                 const network_decider& decides,
-                                 std::size_t taken,
-                                 bool in_use)
+void carrier_follower::rotate_again(const sample_history& history,
+                                    const network_decider& decides,
+                                    std::size_t taken,
+                                    bool in_use)
 {
     const std::size_t n = d_again.size(), symbol = history.next() - n;
     const std::size_t first = history.window_begin(symbol);
-    d_looks_back = in_use && taken == step && !idle() && history.known() >= n &&
-                   history.is_usable(first);
-    if (!d_looks_back)
+    d_is_rotated_again = in_use && taken == step && !idle() && history.known() >= n &&
+                         history.is_usable(first);
+    if (!d_is_rotated_again)
         return;
     d_loop.turn_to(d_loop.measured(),
                    history.filtered(first),
@@ -206,8 +207,8 @@ void carrier_follower::look_back(const sample_history& history,
 
 hindsight carrier_follower::latest() const
 {
-    return d_looks_back ? hindsight{ turned(d_again.size()), d_again.data() }
-                        : hindsight();
+    return d_is_rotated_again ? hindsight{ turned(d_again.size()), d_again.data() }
+                              : hindsight();
 }
 
 void carrier_follower::turn_expected(const sample_history& history,
@@ -229,16 +230,17 @@ void carrier_follower::absorb_tap_phase(const sample_history& history, float ahe
         d_search->search().turn(-ahead);
 }
 
-// Taps that lie half a symmetry aside, or more, do not explain that labels are turned.
+// A phase of the taps beyond half a symmetry is not
+// counted: labels would agree with the next symmetry.
 float carrier_follower::turned_by(std::size_t sample, float taps) const
 {
     const float turned = std::arg(d_loop.rotation(sample)) - d_reference;
     return idle() || std::abs(taps) > symmetry() / 2 ? turned : turned - taps;
 }
 
-/* Whether lines predict the phase well enough to tell a slip, a step of the constellation's
- * symmetries: with an error of a sixteenth of one at most, rms over the latest eight checks, of less
- * when there were fewer. Under phase noise they do not. */
+/* Whether lines predict the phase well enough to detect a slip, which is a step of one symmetry:
+ * the rms error over the latest eight checks is below a sixteenth of that, or less after fewer
+ * checks. Under phase noise it is not. */
 bool carrier_follower::predicts(double error)
 {
     constexpr std::size_t checks = 8;
@@ -269,22 +271,22 @@ std::optional<carrier_line::line> carrier_follower::check(sample_history& histor
             const double further =
                 phase_before() + whole_turn * found->frequency * since - now;
             const double slipped = step * std::nearbyint(further / step);
-            const double beside = further - slipped;
+            const double off_symmetry = further - slipped;
             const bool predicted =
-                predicts(beside) || (first && found->coherence >= steady);
-            if (predicted && std::abs(beside) < step / 4 &&
+                predicts(off_symmetry) || (first && found->coherence >= steady);
+            if (predicted && std::abs(off_symmetry) < step / 4 &&
                 std::abs(std::remainder(slipped, whole_turn)) > step / 2) {
                 ++d_slips;
                 d_loop.turn(slipped);
                 d_searching = false;
-                history.forget_labels(); // that were decided a part of a turn aside
+                history.forget_labels(); // they were decided at another rotation
             }
         }
     }
     if (!settled)
         return {};
     d_settled.phase = d_loop.phase_at(history.sample(history.next()));
-    // A loop that follows quickly has a frequency that means nothing for long.
+    // The frequency of a wide-band loop is too noisy to be extrapolated.
     const double other = d_line.is_usable() ? d_settled_frequency : frequency;
     d_settled_frequency = idle() ? 0 : of_line.value_or(other);
     if (d_line.is_ready() || !d_line.is_usable())
@@ -304,11 +306,11 @@ std::optional<carrier_line::line> carrier_follower::find_line(double coherence) 
 void carrier_follower::reset()
 {
     d_loop.reset();
-    d_searching = d_turning = false;
+    d_searching = d_from_line = false;
     d_reference = 0;
 }
 
-// Which of the phases that its line leaves open a carrier has, it had when it was settled.
+// A line gives the phase up to a symmetry: the one nearest to the remembered phase is taken.
 void carrier_follower::begin(const sample_history& history,
                              const carrier_line::line& found)
 {
@@ -318,7 +320,7 @@ void carrier_follower::begin(const sample_history& history,
     const double before = phase_before() + whole_turn * found.frequency * since;
     const double phase = now + symmetry() * std::nearbyint((before - now) / symmetry());
     d_loop.begin(found.frequency, phase, history.sample(history.next()));
-    d_turning = true;
+    d_from_line = true;
 }
 
 void carrier_follower::begin_settled(const sample_history& history,
@@ -329,7 +331,7 @@ void carrier_follower::begin_settled(const sample_history& history,
         return;
     d_loop.begin(d_settled_frequency, settled_phase(), history.sample(history.next()));
     d_loop.prepare(first, end);
-    d_turning = true;
+    d_from_line = true;
 }
 
 void carrier_follower::begin_trained(const sample_history& history,
@@ -338,7 +340,8 @@ void carrier_follower::begin_trained(const sample_history& history,
                                      float phase,
                                      float growth)
 {
-    const std::size_t latest = first + n - history.sample(step) / 2; // the step before
+    const std::size_t latest =
+        first + n - history.sample(step) / 2; // middle of the last step
     const std::size_t middle = first + n / 2;
     const float since = static_cast<float>(latest) - static_cast<float>(middle);
     d_loop.set(latest, wrapped(phase + since * growth), growth);
@@ -346,7 +349,7 @@ void carrier_follower::begin_trained(const sample_history& history,
     d_line.reset();
     d_settled.phase = d_loop.phase_at(history.sample(history.next()));
     d_settled_frequency = d_loop.frequency();
-    d_settled.at = std::max<std::uint64_t>(d_now, 1); // of this burst
+    d_settled.at = std::max<std::uint64_t>(d_now, 1); // 0 stands for never
 }
 
 double carrier_follower::settled_phase() const
@@ -366,9 +369,9 @@ void carrier_follower::turn_settled(const sample_history& history,
         return;
     const double per_sample =
         whole_turn * d_settled_frequency / static_cast<double>(d_window.sps());
-    const double behind =
+    const double since =
         static_cast<double>(first) - static_cast<double>(history.sample(history.next()));
-    const double start = settled_phase() + per_sample * behind;
+    const double start = settled_phase() + per_sample * since;
     for (std::size_t i = 0; i < n; ++i)
         rotate(samples.re[i],
                samples.im[i],
@@ -385,8 +388,9 @@ carrier_follower::moment carrier_follower::present(const sample_history& history
 
 double carrier_follower::ahead(const sample_history& history) const
 {
-    return d_turning ? 0
-                     : d_loop.phase_at(history.sample(history.next())) - settled_phase();
+    return d_from_line
+               ? 0
+               : d_loop.phase_at(history.sample(history.next())) - settled_phase();
 }
 
 void carrier_follower::state(archive& members, const sample_history& history)
@@ -398,14 +402,14 @@ void carrier_follower::state(archive& members, const sample_history& history)
     members("settled_phase", d_settled.phase);
     members("settled_frequency", d_settled_frequency);
     members("settled_at", d_settled.at);
-    members("turning", d_turning);
+    members("turning", d_from_line);
     members("reference", d_reference);
     members("squared_error", d_squared_error, 0.0, 100.0);
     members("predicted", d_predicted, std::size_t{ 0 }, std::size_t{ 8 });
     members("slips", d_slips);
     members("searching", d_searching);
-    members("left", d_left);
-    members("left_latest", d_left_latest);
+    members("left", d_residual);
+    members("left_latest", d_latest_residual);
     if (d_search)
         d_search->state(
             members, history.first_symbol(), history.kept_symbols(), history.classes());

@@ -1,6 +1,6 @@
 /* -*- c++ -*- */
 /*
- * The carrier of a stream of decided symbols: followed, supervised, found again.
+ * Tracks the carrier phase of a stream of decided symbols, corrects cycle slips and re-acquires.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
@@ -18,25 +18,28 @@
 
 namespace gr::adann::core {
 
-/*! Follows the phase of complex samples, in steps of carrier::step symbols.
+/*! Tracks the phase of complex samples, in steps of carrier::step symbols.
  *
- * The loop (carrier.h) predicts the phase that samples are rotated back by. Once a step is decided:
+ * The loop (carrier.h) predicts the phase by which
+ * samples are rotated back. Once a step is decided:
  *
- * - search(): where decisions do not tolerate every phase up to the next symmetry, and what turns is
- *   surely a carrier, the step is decided at several phases and the best labels are taken
- *   (phase_search.h). Otherwise an echo that turns would be taken for a carrier.
- * - measure(): the loop takes the phase of the samples over what is expected of the labels.
- * - look_back(): the latest symbols once more, at the phase as it is known now.
+ * - search(): decides the step at several phases and takes the best labels (phase_search.h). It
+ *   runs if decisions do not tolerate every phase up to the next symmetry, and if the rotation is
+ *   surely a carrier's: a search would take a rotating echo, which the taps follow, for a carrier.
+ * - measure(): the loop takes the phase of the samples relative to the expected waveform.
+ * - rotate_again(): rotates the latest symbols again, by the measured instead
+ *   of the predicted phase.
  *
- * check() compares how far the phase has gone with how far the line of x^M (carrier_line.h) takes
- * it. A difference of a symmetry of the constellation is a cycle slip, which is undone where the
- * line predicts the phase well. The phase and frequency when the stream was last settled are kept:
- * they resolve the ambiguity of a start from a line, or from labels found blindly. */
+ * check() compares the advance of the loop's phase with that of the spectral line of x^M
+ * (carrier_line.h). A difference of a symmetry of the constellation is a cycle slip; it is
+ * corrected where the line predicts the phase well. Phase and frequency are remembered whenever
+ * a test confirms the stream ("settled"): they resolve the ambiguity of a start from a line, or
+ * from blind labels. */
 class carrier_follower
 {
 public:
     static constexpr std::size_t step = carrier::step;
-    //! Symbols between two checks by the line, which looks back as far.
+    //! Symbols between two calls of check(); the line is estimated from as many.
     static constexpr std::size_t checked_every = carrier_line::symbols;
 
     //! \param history whose samples have the carrier
@@ -48,27 +51,28 @@ public:
     const carrier& loop() const { return d_loop; }
     bool idle() const { return d_loop.idle(); }
     std::uint64_t slips() const { return d_slips; }
-    /*! Of a cycle slip in a symbol: that the phase of its step is further off than half a symmetry, so
-     * that the labels agree with the next one. */
+    /*! Probability of a cycle slip per symbol: that the phase error of its step exceeds half a
+     * symmetry, where decisions agree with the next symmetry. */
     double slip_probability() const
     {
         return d_loop.probability_beyond(symmetry() / 2) / static_cast<double>(step);
     }
     bool may_move() const { return d_loop.may_move(); } //!< phase_bank's
-    //! Radians by which labels that are alike to the samples differ.
+    //! Angle between two neighbouring rotations of the constellation onto itself, radians.
     double symmetry() const { return 2 * M_PI / static_cast<double>(d_line.order()); }
 
-    //! The samples of n symbols in the line.
+    //! Adds the middle samples of n symbols to the line's estimate.
     void note(const sample_history& history, std::size_t symbol, std::size_t n);
-    //! So many symbols have passed since the latest call.
+    //! Counts symbols since the latest call.
     void pass(std::size_t symbols) { d_now += symbols; }
-    //! history.make_room() moved it.
+    //! Follows history.make_room(): the buffer has moved back by so many symbols.
     void move_back(const sample_history& history, std::size_t symbols);
 
-    /*! Labels of the step that is measured next, and what follows it, by the phase that is selected.
-     * \param taken symbols of a step: no search but of carrier::step
-     * \param decides decisions behind the filter
-     * \param residual of the stream, mean square of a sample: where the search begins */
+    /*! Replaces the labels of the step that is measured next, and of those after it, by the
+     * decisions at the selected phase.
+     * \param taken symbols of the step; there is no search unless they are carrier::step
+     * \param decides decides filtered windows
+     * \param residual of the stream, mean square of a sample: the initial value of residual() */
     void search(sample_history& history,
                 learning_target& target,
                 const network_decider& decides,
@@ -76,55 +80,57 @@ public:
                 float residual);
     bool is_searching() const { return d_searching; }
     void stop_searching() { d_searching = false; }
-    //! Mean squares that a search left, whatever the phase: over several blocks, over one.
-    float residual() const { return d_left; }
-    float latest_residual() const { return d_left_latest; }
-    //! Takes in the phases of the steps in `taken` symbols whose neighbours are decided.
+    //! While searching: mean square residual of a sample
+    //! at its best phase, over 4 blocks; over one.
+    float residual() const { return d_residual; }
+    float latest_residual() const { return d_latest_residual; }
+    //! Measures the phases of the steps in the latest `taken` symbols whose neighbours are decided.
     void measure(sample_history& history,
                  learning_target& target,
                  std::size_t taken,
                  bool hard);
-    //! Takes in none: `taken` symbols have no measured phase.
+    //! Passes over the steps of `taken` symbols without a measurement.
     void skip(const sample_history& history, std::size_t taken);
-    //! \param in_use whether the stream's decisions are those behind the filter
-    void look_back(const sample_history& history,
-                   const network_decider& decides,
-                   std::size_t taken,
-                   bool in_use);
-    //! What look_back() has found, if nothing has come since.
+    //! \param in_use whether the stream's decisions are those of filtered samples
+    void rotate_again(const sample_history& history,
+                      const network_decider& decides,
+                      std::size_t taken,
+                      bool in_use);
+    //! The result of rotate_again(), until the next note().
     hindsight latest() const;
 
-    /*! Turns what is expected of a block by what the prediction left, while it is searched. */
+    //! While searching: rotates the expected waveform of a block by the phase prediction's error.
     void turn_expected(const sample_history& history,
                        std::size_t symbol,
                        std::size_t n,
                        float* expected) const;
-    /*! Taps that turn and a carrier that is as much too slow leave the same. After a start from a line
-     * all that turns is the carrier's: whether the taps are to keep their phase. */
-    bool absorbs_tap_phase() const { return d_turning && !idle(); }
-    //! The taps were turned back by so many radians.
+    /*! Whether the common rotation of the taps is moved into the carrier loop. Rotating taps and
+     * a frequency error of the carrier are indistinguishable; after a start from a line all
+     * rotation is taken as the carrier's. */
+    bool absorbs_tap_phase() const { return d_from_line && !idle(); }
+    //! The taps were rotated back by so many radians, which are added to the carrier.
     void absorb_tap_phase(const sample_history& history, float ahead);
 
-    //! Notes the phase as that of a stream whose filter is not in use.
+    //! Remembers the present phase as that of a stream whose filter is not in use.
     void mark_reference_phase()
     {
-        if (!d_turning)
+        if (!d_from_line)
             d_reference = d_loop.phase();
     }
-    /*! Radians by which a sample was turned back since mark_reference_phase(), by the carrier and the taps.
+    /*! Rotation of a sample by the carrier and the taps since mark_reference_phase(), radians.
      * \param taps phase of the taps */
     float turned_by(std::size_t sample, float taps) const;
 
-    /*! Whether the carrier has slipped, or is another one than what is followed.
-     * \param settled whether the labels are surely right: the phase is remembered then
-     * \return a line to start from, if the carrier is a steady one that was never followed */
+    /*! Corrects a cycle slip, and finds a carrier that the loop does not follow.
+     * \param settled whether a test has confirmed the labels: phase and frequency are remembered
+     * \return a line to start from, if there is a steady carrier and no line was followed before */
     std::optional<carrier_line::line> check(sample_history& history, bool settled);
-    //! A line that decisions cannot pull in, or none.
+    //! A line too fast for the decision-directed loop to pull in, or none.
     std::optional<carrier_line::line> find_line(double coherence = 0) const;
 
-    //! As at first, but for what is remembered.
+    //! Back to the start, except for the remembered phase and frequency.
     void reset();
-    //! Forgets that as well.
+    //! Forgets the remembered phase and frequency.
     void forget_settled()
     {
         d_settled = {};
@@ -132,11 +138,11 @@ public:
     }
     //! Forgets the samples of the line.
     void forget_line() { d_line.reset(); }
-    //! Goes on from a line, and from the phase remembered.
+    //! Starts from a line; the remembered phase resolves its ambiguity.
     void begin(const sample_history& history, const carrier_line::line& found);
-    //! Goes on from the phase and frequency remembered, of samples filtered again from `first` on.
+    //! Starts from the remembered phase and frequency; samples `first` to `end` are rotated again.
     void begin_settled(const sample_history& history, std::size_t first, std::size_t end);
-    /*! Goes on from what a training sequence tells, and remembers it.
+    /*! Starts from the carrier of a training sequence, and remembers it.
      * \param first,n samples of the sequence; the phase is that of the middle one
      * \param growth radians a sample */
     void begin_trained(const sample_history& history,
@@ -145,10 +151,10 @@ public:
                        float phase,
                        float growth);
 
-    //! Phase at the next symbol by what is remembered.
+    //! Phase at the next symbol, extrapolated from the remembered phase and frequency.
     double settled_phase() const;
-    /*! Turns samples by that phase (way 1), or back (-1).
-     * \param first place in the history of the n samples' first one */
+    /*! Rotates samples by the extrapolated phase (way 1), or back (-1).
+     * \param first number of the first of the n samples in the history */
     void turn_settled(const sample_history& history,
                       planes& samples,
                       std::size_t first,
@@ -157,23 +163,23 @@ public:
     //! A phase, and when it was.
     struct moment {
         double phase = 0;
-        std::uint64_t at = 0; //!< symbols that had passed; 0: never with a line
+        std::uint64_t at = 0; //!< symbols that had passed; 0: not confirmed by a line
         bool is_by_line() const { return at > 0; }
     };
     moment settled() const { return d_settled; }
     void set_settled(const moment& then) { d_settled = then; }
-    /*! The present phase, less the rotation of the labels. A carrier that decisions pulled in may have turned by
-     * further symmetries: until a line has shown them, the phase of the start is kept. */
+    /*! The present phase, less the rotation of the labels. Until a line confirms it, it may be
+     * wrong by symmetries: a carrier that decisions pulled in may have slipped meanwhile. */
     moment present(const sample_history& history, double turned) const;
-    //! Known symbols have shown the labels to be turned by a symmetry: that is taken out, and counted.
+    //! Corrects a rotation of the labels that known symbols have shown, and counts it as a slip.
     void add_ambiguity(sample_history& history, std::size_t turned);
-    //! Radians that the phase is ahead of what is remembered; 0 since a start from a line.
+    //! The present phase less the extrapolated one, radians; 0 after a start from a line.
     double ahead(const sample_history& history) const;
 
     void state(archive& members, const sample_history& history);
 
 private:
-    //! The phase that a line goes on from: remembered with one, or that of the start.
+    //! The phase that a line starts from: the remembered one if a line confirmed it, else 0.
     double phase_before() const { return d_settled.is_by_line() ? d_settled.phase : 0; }
     bool has_settled() const { return d_settled.phase != 0 || d_settled_frequency != 0; }
     bool has_carrier(const learning_target& target, float residual) const;
@@ -185,26 +191,27 @@ private:
     }
 
     window_geometry d_window;
-    std::size_t d_reach; // of the expected waveform
+    std::size_t d_reach; // of the expected waveform, symbols
     carrier d_loop;
     carrier_line d_line;
-    float d_tolerated;                       // radians, by decisions
-    std::optional<phase_decisions> d_search; // if decisions do not tolerate any phase
+    float d_tolerated; // phase error that decisions tolerate, radians
+    std::optional<phase_decisions> d_search; // none where decisions tolerate any phase
     std::vector<phase_search::correlation> d_correlations; // at each of its angles
     bool d_searching = false;
-    float d_left = 0, d_left_latest = 0;
+    float d_residual = 0, d_latest_residual = 0; // residual(), latest_residual()
 
-    aligned_floats d_turned; // the windows of a step, and of twice the reach before it
-    std::vector<std::uint8_t> d_again; // their labels
-    bool d_looks_back = false;
+    // Of rotate_again(): the windows of a step and of twice the reach before it, and their labels.
+    aligned_floats d_turned;
+    std::vector<std::uint8_t> d_again;
+    bool d_is_rotated_again = false; // whether they are those of the latest step
 
     std::uint64_t d_now = 0; // symbols that have passed
     moment d_settled;
-    double d_settled_frequency = 0; // turns a symbol
-    bool d_turning = false;         // since a start from a line
+    double d_settled_frequency = 0; // cycles per symbol
+    bool d_from_line = false;       // whether the loop started from a line
     float d_reference = 0;          // see mark_reference_phase()
-    double d_squared_error = 0;     // mean, of the phase that lines predict
-    std::size_t d_predicted = 0;    // over so many of the latest checks
+    double d_squared_error = 0;     // mean square error of the phase that lines predict
+    std::size_t d_predicted = 0;    // checks in that mean
     std::uint64_t d_slips = 0;
 };
 

@@ -12,7 +12,7 @@ namespace gr::adann::core {
 namespace {
 
 constexpr double whole_turn = 2 * M_PI;
-constexpr double most_turned = 0.4; // turns of the power's line in a group
+constexpr double most_turned = 0.4; // cycles of the power's line in a group
 constexpr double chance = 1e-6;     // of a line in noise
 
 // Samples in the middles of symbols as they are expected, each several times in Gaussian noise (Box and Muller).

@@ -16,8 +16,8 @@
 
 namespace gr::adann::core {
 
-//! Level, impulses and tone show in the samples; the others learn from the residual of decided symbols. Each changes as
-//! far as its estimate is significant.
+//! Level, impulses and tone are estimated from the samples, the others from the residual of decided
+//! symbols. An estimate is applied only where it is significant.
 struct corrections {
     input_level level;
     impulse_detector impulses;
@@ -25,8 +25,9 @@ struct corrections {
     std::optional<iq_correction> iq; //!< of complex samples
     late_echoes echoes;
 
-    /*! \param first,n samples, which follow those of the call before; `late_echoes::latest` symbols
-     * before them have been corrected. The level's factor is taken before */
+    /*! Corrects samples that are already multiplied by level.factor().
+     * \param first,n samples, which follow those of the previous call; `late_echoes::latest`
+     * symbols before them have been corrected */
     void apply(planes& samples, std::size_t first, std::size_t n)
     {
         blank_impulses(samples, first, n);
@@ -36,8 +37,8 @@ struct corrections {
         echoes.apply(samples, first, n);
     }
     /*! \param samples of a block of n symbols, corrected
-     * \param residual of each: what was wanted less what came out of the filter
-     * \param sps samples a symbol */
+     * \param residual of each sample: target less output of the filter
+     * \param sps samples per symbol */
     void learn(const signal_planes& samples,
                const signal_planes& residual,
                std::size_t sps,
@@ -47,13 +48,13 @@ struct corrections {
             iq->learn(samples, residual, sps / 2, sps, n);
         echoes.learn(samples, residual, n);
     }
-    //! Samples that do not follow those before come next.
+    //! The next samples do not follow those before.
     void forget_samples()
     {
         impulses.reset();
         tone.reset();
     }
-    //! Corrects nothing but the level, which is the receiver's.
+    //! Forgets all but the level, which is the receiver's gain and not the link's.
     void reset()
     {
         impulses.reset();
@@ -62,7 +63,7 @@ struct corrections {
             iq->reset();
         echoes.reset();
     }
-    //! An impulse becomes zero, the mean of a signal of which nothing is known.
+    //! Sets impulses to zero.
     void blank_impulses(planes& samples, std::size_t first, std::size_t n)
     {
         const bool is_complex = !samples.im.empty();

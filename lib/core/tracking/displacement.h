@@ -1,6 +1,6 @@
 /* -*- c++ -*- */
 /*
- * Delay and rotation: what the samples of a stream alone do not show of its labels.
+ * Delay and rotation of labels, which the samples of a stream alone do not show.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
@@ -15,9 +15,9 @@
 
 namespace gr::adann::core {
 
-//! Symbol t is label [t + later], after symmetry `turned` of the constellation.
+//! Symbol t is label [t + later], rotated by symmetry `turned` of the constellation.
 struct displacement {
-    //! Symbols that labels may be late or early: a filter has few more of its span to either side.
+    //! Largest delay of labels, early or late, in symbols: taps do not reach much further.
     static constexpr int most_late = 4;
 
     int later = 0;
@@ -37,7 +37,7 @@ struct displacement {
     }
 };
 
-//! Of n labels, how many others are the same after a symmetry of the constellation.
+//! How many of n labels equal the others after a symmetry of the constellation.
 inline std::size_t count_alike(const std::uint8_t* labels,
                                const std::uint8_t* others,
                                std::size_t n,

@@ -98,9 +98,9 @@ void front_filter::forget_samples()
         d_stream.carrier->forget_line();
 }
 
-// Brings the samples from here on to the model's level. By the first window, which is there however the
-// stream is cut into calls.
-void front_filter::look_at_level(const feature_view& windows)
+// Measures the level of the first window after an update. That window does not depend on how the
+// stream is cut into calls. If the level has changed, the filter starts over with the new factor.
+void front_filter::measure_level(const feature_view& windows)
 {
     const tracking_state now = state();
     const bool is_lost = now == tracking_state::lost || now == tracking_state::doubtful;
@@ -112,7 +112,7 @@ void front_filter::look_at_level(const feature_view& windows)
     forget_samples();
 }
 
-// From an update on.
+// The intervals after an update.
 front_filter::pace front_filter::next_pace() const
 {
     const std::size_t update = apart() * block;
@@ -136,8 +136,8 @@ feature_view front_filter::filter(const feature_view& windows)
         forget_samples();
     d_changed_level = level_change::none;
     if (d_pace.position == 0 && !d_holds && !d_untrained &&
-        d_recovery.state() != recovery_state::trained) // by a sequence of any level
-        look_at_level(windows);
+        d_recovery.state() != recovery_state::trained) // training sets the gain as well
+        measure_level(windows);
     if (const std::size_t moved = history.make_room(windows.count); moved && carrier)
         carrier->move_back(history, moved);
     d_stream.corrected.tone.search_if(d_recovery.state() != recovery_state::following &&
@@ -178,7 +178,8 @@ acquisition_result front_filter::decided(const std::uint8_t* labels,
                         d_pace.step,
                         std::isnan(residual) ? d_recovery.limit() : residual);
         carrier->measure(d_stream.history, d_stream.target, d_pace.step, is_hard());
-        carrier->look_back(d_stream.history, decides, d_pace.step, d_recovery.is_used());
+        carrier->rotate_again(
+            d_stream.history, decides, d_pace.step, d_recovery.is_used());
     }
     const std::size_t blocks = due();
     const auto found = awaits && !d_untrained ? acquire() : acquisition_result::pending;
@@ -187,7 +188,7 @@ acquisition_result front_filter::decided(const std::uint8_t* labels,
     return found;
 }
 
-// Learns from the latest blocks, and looks whether the stream is followed.
+// Updates the taps by the latest blocks; recovery tests whether the stream is still followed.
 void front_filter::follow(const network_decider& decides, std::size_t blocks)
 {
     if (d_recovery.state() == recovery_state::trained)
@@ -206,14 +207,14 @@ void front_filter::follow(const network_decider& decides, std::size_t blocks)
 void front_filter::hold(const std::uint8_t* labels, std::size_t n)
 {
     d_holds = true;
-    // Nothing is searched beside these.
+    // These labels are given: there is nothing to decide at several phases.
     carrier_follower* const carrier = d_stream.follower();
     if (carrier)
         carrier->stop_searching();
     if (note(labels, nullptr, n)) {
         if (d_recovery.is_used())
             carrier->measure(d_stream.history, d_stream.target, d_pace.step, is_hard());
-        else // these labels are not those of filtered samples
+        else // the labels are decisions of unfiltered samples, which have another phase
             carrier->skip(d_stream.history, d_pace.step);
     }
     due();
@@ -233,7 +234,7 @@ bool front_filter::note(const std::uint8_t* labels,
     return d_stream.carrier && d_pace.position % d_pace.step == 0;
 }
 
-// How many blocks there are since the last update, when it is time for the next one, else 0.
+// Blocks since the latest update if the next one is due, else 0.
 std::size_t front_filter::due()
 {
     if (d_pace.position < d_pace.update)
@@ -245,8 +246,8 @@ std::size_t front_filter::due()
     return symbols / block;
 }
 
-// Whether decisions count as sure: in bursts, whose taps are rougher than the model's
-// noise, and of a filter that is lost.
+// Whether decisions count as sure: after a training sequence, whose taps have more error than the
+// model's noise from which posteriors are computed, and while the filter is lost.
 bool front_filter::is_hard() const
 {
     return d_recovery.state() == recovery_state::trained ||
@@ -273,7 +274,7 @@ void front_filter::train(const std::uint8_t* labels, std::size_t n)
     d_trained = d_untrained = n;
 }
 
-// From the training sequence that has just come; if it has not, nothing changes.
+// Starts from the training sequence whose symbols have just come; if they differ, nothing changes.
 acquisition_result front_filter::acquire()
 {
     const sample_history& history = d_stream.history;
@@ -292,7 +293,7 @@ void front_filter::reset()
     d_recovery.reset(d_stream);
     d_stream.target.reset();
     d_stream.corrected.reset();
-    if (d_pace.position) // the rest of a block
+    if (d_pace.position) // the next update comes at the end of the present block
         d_pace.update = (d_pace.position + block) / block * block;
     if (d_pace.step > carrier_follower::step)
         d_pace.step = block;

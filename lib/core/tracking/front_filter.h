@@ -1,6 +1,6 @@
 /* -*- c++ -*- */
 /*
- * A filter before the network that follows what is linear: echoes, timing, gain.
+ * The adaptive linear filter before the network: it follows echoes, timing and gain.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
@@ -23,109 +23,107 @@ namespace gr::adann::core {
 
 struct front_filter_settings {
     unsigned length = 12; //!< symbols that the taps span, 1 to 64
-    //! Forgetting time constants, symbols, increasing, 64 to 10^7; 1 to 8 of them.
+    //! Forgetting time constants in symbols: 1 to 8 of them, increasing, 64 to 10^7.
     std::vector<std::size_t> memories = usual_memories;
 
     //! \throws std::invalid_argument naming the setting that is out of range
     void check() const;
 };
 
-//! What a front filter made of the training sequence that it was given.
+//! The result of a training sequence that was announced by front_filter::train().
 enum class acquisition_result {
-    pending,  //!< nothing yet, or it was given none
-    acquired, //!< its taps
-    missed,   //!< nothing: other symbols came
+    pending,  //!< not all of it has come, or none was announced
+    acquired, //!< its symbols came, and have set the taps
+    missed,   //!< other symbols came: nothing has changed
 };
 
 //! What a front filter is doing.
 struct front_filter_status {
     tracking_state state = tracking_state::following;
-    std::size_t memory = 0; //!< of the taps in use, symbols; 0: the identity
-    /*! Mean square residual of a filtered sample relative to the power of the expected waveform,
-     * predicted, of the latest few blocks. NaN before the first block. */
+    std::size_t memory =
+        0; //!< time constant of the taps in use, symbols; 0: the identity
+    /*! Predicted mean square residual of a filtered sample relative to the power of the expected
+     * waveform, over the latest few blocks. NaN before the first block. */
     float residual = std::numeric_limits<float>::quiet_NaN();
-    std::uint64_t resets = 0; //!< times that it started over
-    std::uint64_t slips = 0;  //!< cycle slips of the carrier that were seen, and undone
-    float phase = 0;          //!< that is taken out of complex samples, radians
-    float frequency = 0;      //!< of that phase, cycles per symbol
-    std::uint64_t bursts = 0; //!< training sequences that it took its taps from
-    float offset = 0;         //!< that it adds to float samples
-    std::complex<float> image = 0;   //!< of complex samples, relative to them
-    std::complex<float> leakage = 0; //!< a constant in complex samples
+    std::uint64_t resets = 0;      //!< times that it started over
+    std::uint64_t slips = 0;       //!< cycle slips of the carrier that were corrected
+    float phase = 0;               //!< by which complex samples are rotated back, radians
+    float frequency = 0;           //!< of that phase, cycles per symbol
+    std::uint64_t bursts = 0;      //!< training sequences that have set the taps
+    float offset = 0;              //!< constant that is added to float samples
+    std::complex<float> image = 0; //!< I/Q image, relative to the samples
+    std::complex<float> leakage = 0; //!< constant in complex samples
     float echo_delay = 0;     //!< of the strongest echo beyond the taps, symbols; 0: none
     float echo = 0;           //!< its amplitude
     float tone_frequency = 0; //!< of an interfering tone, cycles per symbol
     float tone = 0;           //!< its amplitude; 0: none
-    float level =
-        1; //!< amplitude of the samples that came in over the model's, where it was taken off
+    float level = 1; //!< amplitude received over the model's, as input_level corrects it
 };
 
-/*! Brings a stream of samples to the expected waveform of what is decided from it.
+/*! Filters a stream of samples towards the expected waveform of the symbols decided from it.
  *
- * Each sample is filtered once, with the taps that are current when a decision needs it
- * first, so there is one filtered stream: windows are taken from it, and what a network
- * learns from. After every `block` symbols, counted from the first one, the taps are
- * brought to the least squares between the samples and the waveform that is expected of
- * the decisions (adaptive_filter.h); while nothing moves, after up to `most_apart` blocks, from the
- * latest one. The result is the same to the bit, however the stream is
- * cut into calls. Nothing is allocated after construction, nor by the assignment of one
- * to another that was made alike.
+ * Each sample is filtered once, by the taps that are in use when the first decision needs it. This
+ * one filtered stream gives the network's windows, for decisions and for training. After every
+ * `block` symbols, counted from the first one, the taps are updated: least squares between the
+ * samples and the expected waveform of the decisions (adaptive_filter.h). On a static link up to
+ * `most_apart` blocks pass between updates, and only the latest of them is used. The result is the
+ * same to the bit however the stream is cut into calls. Nothing is allocated after construction,
+ * nor by an assignment between two filters with the same settings.
  *
- * Complex samples are then rotated back by the carrier's phase (carrier_follower.h), which turns
- * faster than the taps can follow. Without a carrier its phase is measured as rarely as the taps are
- * updated, else every carrier_follower::step symbols.
+ * Complex samples are then rotated back by the carrier's phase (carrier_follower.h), which changes
+ * faster than the taps can follow. The phase is measured every carrier_follower::step symbols, or
+ * as rarely as the taps are updated while there is no carrier.
  *
- * What taps cannot do is taken off before them (corrections.h): another level than the model's, the image and the constant that a
- * receiver's front end adds, and echoes that are later than the taps reach.
+ * Impairments that linear taps cannot correct are corrected before them (corrections.h): a level
+ * other than the model's, the image and the constant that a receiver's front end adds, interfering
+ * tones and impulses, and echoes later than the taps' reach.
  *
- * Where decisions are uncertain the taps and the carrier aim at posterior means in their place
- * (learning_target.h), so that links with raw error rates of 1 to 20 % are followed too. Decisions of a
- * filter that is lost, or of a burst, count as sure.
+ * Where decisions are uncertain, posterior means take their place as targets of the taps and the
+ * carrier (learning_target.h): links with raw error rates of 1 to 20 % are followed. Decisions of a
+ * filter that is lost, and those of bursts, count as sure.
  *
- * A recovery (recovery.h) supervises all that. While the stream is lost, the decisions are those of
- * the samples as they came in, as if there were no filter; it goes on learning from its
- * own ones.
+ * A recovery (recovery.h) supervises the filter. While the stream is lost, the network decides the
+ * samples as they came in, without the filter; the filter goes on learning from its own decisions.
  *
- * A training sequence, train(), sets taps and carrier at once (acquisition.h), whatever they
- * were: that of a burst, from a channel unknown before. If its symbols are not there, so that the
- * residual exceeds the limit of a lost stream, nothing changes. After one nothing supervises the
- * filter until reset(), as decisions without it mean nothing.
+ * A training sequence, train(), sets taps and carrier at once (acquisition.h), for a burst over an
+ * unknown channel. If other symbols came, so that the residual exceeds the limit of a lost stream,
+ * nothing changes. After a training sequence nothing supervises the filter until reset(), as the
+ * unfiltered samples of an unknown channel cannot be decided.
  *
- * A sample that is not usable (all_usable()) comes out as NaN; it counts as zero in what
- * its neighbours become, and its block is not learnt from. */
+ * A sample that is not usable (all_usable()) comes out as NaN. It counts as zero in its neighbours'
+ * output, and its block is not learnt from. */
 class front_filter
 {
 public:
     static constexpr std::size_t block = tracked_stream::block;
     static constexpr std::size_t most_apart = 4; //!< blocks from an update to the next
-    //! Symbols of a training sequence at most.
+    //! Longest training sequence, symbols.
     static constexpr std::size_t most_training = tracked_stream::most_known;
-    //! … and at least: those at its ends, whose neighbours are not known, serve these only.
+    //! Shortest one: reach() symbols at each end serve as neighbours of the others only.
     static std::size_t least_training(const expected_waveform& waveform)
     {
         return 16 + 2 * waveform.reach();
     }
 
-    /*! \param behind it: a model with an expected waveform, whose network decides
+    /*! \param behind a model with an expected waveform: its network decides the filtered samples
      * \throws std::invalid_argument naming the setting that is out of range, or if there is
      * no waveform */
     front_filter(const model& behind, const front_filter_settings& settings = {});
 
     std::size_t taps() const { return d_stream.filter.taps(); } //!< odd
-    //! Samples that it looks at on each side.
+    //! Samples on each side of one that its filtered value depends on.
     std::size_t reach() const { return taps() / 2; }
     static std::size_t reach(std::size_t length, std::size_t sps)
     {
         return length * sps / 2;
     }
-    /*! Floats of a window of samples that comes in: what the network's window has, and
-     * reach() samples on each side of it. */
+    //! Floats of an input window: the network's window and reach() samples on each side.
     std::size_t dimension() const
     {
         const window_geometry& window = d_stream.history.window();
         return window.dimension() + 2 * reach() * window.floats_per_sample();
     }
-    //! Blocks from one update to the next, 1 to most_apart: the more, the less the link moves.
+    //! Blocks from one update to the next, 1 to most_apart: more on a link that moves less.
     std::size_t apart() const
     {
         const auto& carrier = d_stream.carrier;
@@ -133,72 +131,71 @@ public:
             d_recovery.explains(d_stream) && !(carrier && carrier->may_move());
         return calm ? d_stream.filter.bank().apart() : 1;
     }
-    //! Symbols up to the next update, the carrier's step or the end of the training sequence:
-    //! the most that filter() may be given.
+    //! Symbols that filter() may be given at most: up to the next update, the next step of the
+    //! carrier or the end of the training sequence.
     std::size_t left() const;
 
-    /*! Filters what the next symbols' windows need.
+    /*! Filters the samples of the next symbols' windows.
      * \param windows at most left(), of dimension() and the window's stride
-     * \return the network's windows: filtered ones, or, while the filter is lost, as they
-     * came in; valid until the next call */
+     * \return the network's windows, filtered, or while the filter is lost as they came in; valid
+     * until the next call */
     feature_view filter(const feature_view& windows);
 
-    /*! Takes the labels of filter()'s symbols, all of them, as they were decided.
-     * \param known null, or of each symbol what it is known to be, not_known where it is not. What is
-     * learnt from is that; blocks that are known wholly need no recovery
-     * \param decides,net the network behind it: the recovery has some symbols decided without
-     * the filter, and while the filter is lost it has its own decided
-     * \return of the training sequence, if these were the last symbols of one */
+    /*! Takes the decided labels of all symbols of the latest filter().
+     * \param known null, or the known label of each symbol, not_known where there is none. Known
+     * labels replace decided ones for learning; a block of known symbols needs no recovery
+     * \param decides,net the network: recovery compares with decisions of the unfiltered samples,
+     * and a lost filter decides its own output to learn from
+     * \return pending, or the result of a training sequence that ended with these symbols */
     acquisition_result decided(const std::uint8_t* labels,
                                const std::uint8_t* known,
                                std::size_t n,
                                decider& decides,
                                const prepared_network& net);
-    //! The same with labels that nothing is learnt from.
+    //! The same, but the taps learn nothing from these labels.
     void hold(const std::uint8_t* labels, std::size_t n);
-    /*! Behind decided(): the symbols of a step that has ended, and twice the waveform's reach
-     * before; of the latest, as many as it reaches, the phase is predicted. */
+    /*! After decided(), where a step has ended: its symbols and twice the waveform's reach before
+     * them. The phase of the latest reach() of them is predicted, not measured. */
     hindsight latest() const
     {
         return d_stream.carrier ? d_stream.carrier->latest() : hindsight();
     }
 
-    /*! Whether the samples have the model's level, as far as is known; while they do not, nothing that is
-     * decided from them means anything. */
+    //! Whether the samples probably have the model's level. Until they do, decisions are of no use.
     bool has_level() const
     {
         return d_recovery.state() == recovery_state::trained ||
                d_stream.corrected.level.is_plausible();
     }
-    //! Whether filter() has just brought them to another level: what was decided before is of no use.
+    //! Whether the latest filter() changed the level: decisions before it are of no use.
     level_change changed_level() const { return d_changed_level; }
 
-    //! Symbols that became known late show that decisions are displaced; undone with the next update.
+    //! Known symbols have shown that decisions are late or rotated: the next update corrects that.
     void displace(displacement by) { d_recovery.report(by); }
-    //! Times that delay or rotation may have changed.
+    //! How often delay or rotation of the decisions may have changed.
     std::size_t changes() const
     {
         return d_recovery.changes() + (d_stream.carrier ? d_stream.carrier->slips() : 0);
     }
 
-    //! Of a cycle slip in a symbol, by the error of the phase that the carrier's loop predicts.
+    //! Probability of a cycle slip per symbol, from the prediction error of the carrier's loop.
     double slip_probability() const
     {
         return d_stream.carrier ? d_stream.carrier->slip_probability() : 0;
     }
 
-    /*! The next n symbols are these, if what comes agrees with them.
+    /*! Announces a training sequence: the next n symbols are expected to be these.
      * \param n least_training() to most_training */
     void train(const std::uint8_t* labels, std::size_t n);
 
-    //! Back to doing nothing.
+    //! Back to the identity.
     void reset();
 
-    /*! What comes next may go on from the samples that have come or be another stream:
-     * the samples themselves show which. The taps stay. */
+    /*! The next samples may continue the stream or begin another one, which filter() finds from the
+     * overlap of the windows. The taps stay. */
     void start() { d_starts = true; }
 
-    //! (planes, taps()): what each sample around is multiplied with, the earliest first.
+    //! The taps, (planes, taps()), that of the earliest sample first.
     signal_planes in_use() const;
     tracking_state state() const { return d_recovery.status(d_stream); }
     front_filter_status status() const;
@@ -213,13 +210,13 @@ private:
 
     //! In symbols.
     struct pace {
-        std::size_t update = 0; //!< from one update to the next; 0 before the next symbol
-        std::size_t step = block; //!< that is filtered at once: the carrier's, or all
-        std::size_t position = 0; //!< of `update`
+        std::size_t update = 0;   //!< interval of updates; 0: chosen with the next symbol
+        std::size_t step = block; //!< filtered at once: the carrier's step, or `update`
+        std::size_t position = 0; //!< symbols since the latest update
     };
     pace next_pace() const;
     void forget_samples();
-    void look_at_level(const feature_view& windows);
+    void measure_level(const feature_view& windows);
     bool note(const std::uint8_t* labels, const std::uint8_t* known, std::size_t n);
     std::size_t due();
     bool is_hard() const;
@@ -232,11 +229,11 @@ private:
     pace d_pace;
     bool d_starts = false;
     level_change d_changed_level = level_change::none; // by the latest call of filter()
-    bool d_holds = false;            // whether nothing was learnt from the latest symbols
-    std::vector<std::uint8_t> d_own; // decided from its output, while it is lost
-    aligned_floats d_unfiltered;     // complex windows, while it is lost
-    std::vector<std::uint8_t> d_training;       // labels
-    std::size_t d_trained = 0, d_untrained = 0; // how many, and how many are to come
+    bool d_holds = false;                 // whether the latest symbols came by hold()
+    std::vector<std::uint8_t> d_own;      // decided from its output while it is lost
+    aligned_floats d_unfiltered;          // complex windows while it is lost
+    std::vector<std::uint8_t> d_training; // labels of the training sequence
+    std::size_t d_trained = 0, d_untrained = 0; // symbols of it, and those still to come
     std::uint64_t d_bursts = 0;
 };
 

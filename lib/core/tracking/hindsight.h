@@ -1,6 +1,6 @@
 /* -*- c++ -*- */
 /*
- * What a front filter sees of symbols once they are decided.
+ * Symbols of a front filter once more, after their phase was measured.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
@@ -12,11 +12,11 @@
 
 namespace gr::adann::core {
 
-/*! The latest symbols once more, rotated back by their carrier's phase as it is measured, not as it
- * was predicted. None where it is not measured, or there is no carrier. */
+/*! The latest symbols, rotated back by the measured instead of the predicted phase of the carrier.
+ * None where the phase is not measured, or there is no carrier. */
 struct hindsight {
     feature_view windows{};               //!< of the network
-    const std::uint8_t* labels = nullptr; //!< windows.count, as it decides these or did
+    const std::uint8_t* labels = nullptr; //!< windows.count decisions of the network
 };
 
 } // namespace gr::adann::core

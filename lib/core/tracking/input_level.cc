@@ -8,10 +8,10 @@
 namespace gr::adann::core {
 
 namespace {
-// Power, over that expected, or one over it.
+// Power ratios to the expected level, or their inverse.
 constexpr float fits = 2;
-constexpr float far_off = 4; // taps and recovery follow steps of less
-constexpr float most = 1e9f; // factor, or one over it
+constexpr float far_off = 4; // taps and recovery follow smaller steps
+constexpr float most = 1e9f; // largest factor, and the inverse of the smallest
 
 bool is_within(float ratio, float bound) { return ratio < bound && ratio * bound > 1; }
 } // namespace
@@ -51,7 +51,7 @@ input_level::measured input_level::measure(const float* samples, std::size_t n) 
     return { within(squares / all), within(squares / all - mean) };
 }
 
-// Over what is expected, after the factor.
+// Power after the factor, relative to the expected one: the smaller deviation of the two measures.
 float input_level::ratio(const measured& found, float factor) const
 {
     const float square = found.square / d_expected.square * factor * factor;

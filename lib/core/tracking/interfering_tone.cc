@@ -11,15 +11,17 @@ namespace {
 
 constexpr double whole_turn = 2 * M_PI;
 constexpr std::size_t apart = 65'536; // samples from one search to the next
-constexpr std::size_t slow = 8;       // bins on each side of 0 that offsets and hum have
-constexpr std::size_t line_bins = 4;  // on each side that a line has
-// Symbols of an idle word. Its multiples, by a bin, are 2 % of all frequencies for each sample a symbol.
+constexpr std::size_t slow = 8;       // bins on each side of 0, for offsets and hum
+constexpr std::size_t line_bins = 4;  // bins of a line on each side of its largest one
+// Longest period of data, symbols. The multiples of all their frequencies, each one bin wide, are 2
+// % of the band for each sample per symbol.
 constexpr std::size_t longest_period = 24;
-constexpr std::size_t around = 128;    // bins on each side that it is compared with
-constexpr double averaged = 16;        // blocks that the amplitude is averaged over
-constexpr std::size_t remembered = 24; // blocks that the gain is
-/* Of the samples' power, a tone's; twice that of real samples. What subtracting it takes off is five
- * deviations of its mean then. Of n complex samples and m blocks that is 2 |A| √(p / 2n) / √(2m - 1). */
+constexpr std::size_t around = 128;    // bins on each side for the median
+constexpr double averaged = 16;        // blocks: averaging time of the amplitude
+constexpr std::size_t remembered = 24; // blocks: averaging time of the power removed
+/* Least power of a tone relative to that of the samples; twice that of real samples. The power
+ * removed is then five standard deviations of its mean, 2 |A| √(p / 2n) / √(2m - 1) for an
+ * amplitude A in a power p of n complex samples and m blocks. */
 constexpr double least =
     25.0 * 2 / (interfering_tone::block * (2 * remembered - 1)); // -24 dB
 
@@ -88,7 +90,7 @@ void interfering_tone::pass()
 {
     d_turn *= std::polar(1.0, d_growth);
     if (!d_found && d_passed < searched)
-        d_passed = 0; // a search wants samples without a gap
+        d_passed = 0; // a search needs samples without a gap
 }
 
 void interfering_tone::subtract(planes& samples, std::size_t first, std::size_t n)
@@ -97,23 +99,22 @@ void interfering_tone::subtract(planes& samples, std::size_t first, std::size_t 
     for (std::size_t i = first; i < first + n; ++i, d_turn *= step) {
         const number tone = d_amplitude * d_turn;
         const double re = samples.re[i], im = d_is_complex ? samples.im[i] : 0;
-        const number left(re - tone.real(), d_is_complex ? im - tone.imag() : 0);
-        samples.re[i] = static_cast<float>(left.real());
+        const number corrected(re - tone.real(), d_is_complex ? im - tone.imag() : 0);
+        samples.re[i] = static_cast<float>(corrected.real());
         if (d_is_complex)
-            samples.im[i] = static_cast<float>(left.imag());
+            samples.im[i] = static_cast<float>(corrected.imag());
         d_before += re * re + im * im;
-        d_after += std::norm(left);
-        d_sum += left * std::conj(d_turn);
+        d_after += std::norm(corrected);
+        d_sum += corrected * std::conj(d_turn);
     }
 }
 
-// From a block: the amplitude and the frequency, and whether there still is a tone.
+// Updates amplitude and frequency by a block, or gives the tone up.
 void interfering_tone::follow()
 {
     ++d_blocks;
     const double part = 1 / std::min(static_cast<double>(d_blocks), averaged);
-    // A real tone is half of a complex one and half of its conjugate: half of the power in half of
-    // the dimensions.
+    // A real tone is the sum of a complex one of half the amplitude and its conjugate: |A|² / 2.
     const double dimensions = d_is_complex ? 2 : 1;
     const number wrong = d_sum * (2 / dimensions) / double{ block };
     const double power = d_after / block;
@@ -126,15 +127,15 @@ void interfering_tone::follow()
     d_sum = d_before = d_after = 0;
     d_count = 0;
     d_turn /= std::abs(d_turn);
-    if (d_gain < 0 || tone <= least / dimensions * power) // equal in silence
+    if (d_gain < 0 || tone <= least / dimensions * power) // both are 0 in silence
         return reset();
-    // Critically damped: β = α² / 4. The first blocks measure the phase, not its growth.
+    // Critically damped: β = α² / 4. The first blocks measure the phase alone.
     if (d_blocks > 4)
         d_growth +=
             part * part / 4 * std::clamp((wrong / d_amplitude).imag(), -1.0, 1.0) / block;
 }
 
-// A line in the samples seen, by their periodogram behind a Hann window.
+// Searches the periodogram of the samples, through a Hann window, for a line.
 void interfering_tone::search()
 {
     for (std::size_t i = 0; i < searched; ++i)
@@ -144,7 +145,7 @@ void interfering_tone::search()
     std::transform(d_seen.begin(), d_seen.end(), d_power.begin(), [](auto bin) {
         return std::norm(bin);
     });
-    // Of real samples the upper half has the conjugates of the lower one.
+    // Of real samples the upper half is the conjugate of the lower one.
     const std::size_t bins = d_is_complex ? searched : searched / 2;
     const auto largest = [&](std::size_t from, std::size_t end) {
         return std::max_element(d_power.begin() + from, d_power.begin() + end);
@@ -155,25 +156,27 @@ void interfering_tone::search()
     const float most = *line;
     const float second = std::max(*largest(first - line_bins - 1, at - line_bins),
                                   *largest(at + line_bins + 1, end + line_bins + 1));
-    // Behind the window a tone has half of its amplitude, and the samples have 3/8 of their power; of
-    // real ones the lower half has half of both.
+    // Through the window a tone has half its amplitude, and the samples 3/8 of their power. Of real
+    // samples the lower half has half of both.
     const float all = std::accumulate(d_power.begin(), d_power.end(), 0.0f);
     if (2 * second > most || most < static_cast<float>(least * 2 / 3) * all)
         return;
-    // How far it lies towards the larger neighbour: by Hann's window their amplitudes tell.
+    // Its offset from the bin towards the larger neighbour, from the ratio of their amplitudes
+    // through a Hann window.
     const bool is_above = d_power[at + 1] > d_power[at - 1];
     const double ratio = std::sqrt(d_power[is_above ? at + 1 : at - 1] / most);
-    const double beside = (is_above ? 1 : -1) * (2 * ratio - 1) / (ratio + 1);
+    const double offset = (is_above ? 1 : -1) * (2 * ratio - 1) / (ratio + 1);
     const std::size_t from = std::max(at, slow + around) - around;
     const auto middle = d_power.begin() + from + around;
     std::nth_element(d_power.begin() + from,
                      middle,
                      d_power.begin() + std::min(from + 2 * around, bins));
-    // By chance a bin exceeds t times the mean with a probability of exp(-t), half of them ln 2 times.
+    // A bin of noise exceeds t times the mean with a
+    // probability of exp(-t): the median is ln 2 times it.
     const double enough = (16 + std::log(static_cast<double>(searched))) / 0.693;
     if (!(most > enough * *middle))
         return;
-    const double cycles = (static_cast<double>(at) + beside) / searched;
+    const double cycles = (static_cast<double>(at) + offset) / searched;
     if (is_of_data(cycles))
         return;
     d_found = true;
@@ -183,7 +186,7 @@ void interfering_tone::search()
     d_growth = whole_turn * cycles;
 }
 
-// Whether so many cycles a sample are some of a period of few symbols, by a bin.
+// Whether a frequency, in cycles per sample, is within a bin of a multiple of one over few symbols.
 bool interfering_tone::is_of_data(double cycles) const
 {
     for (std::size_t period = 1; period <= longest_period; ++period) {
@@ -207,7 +210,7 @@ void interfering_tone::state(archive& members)
     auto found = static_cast<std::size_t>(d_found);
     members("found", found, std::size_t{ 0 }, std::size_t{ 1 });
     if (passed != d_passed ||
-        (found == 1) != d_found) { // a reader that saves changes nothing
+        (found == 1) != d_found) { // no write while saving: readers may run
         d_passed = passed;
         d_found = found == 1;
     }

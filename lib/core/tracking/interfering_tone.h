@@ -1,6 +1,6 @@
 /* -*- c++ -*- */
 /*
- * A carrier without modulation that interferes.
+ * Finds, tracks and subtracts an interfering tone.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
@@ -18,15 +18,16 @@ namespace gr::adann::core {
 
 /*! Subtracts a tone, A·exp(jφ), or its real part from real samples.
  *
- * It needs no decision: a tone's power lies in one bin of a periodogram, that of a signal in all.
- * Each 65,536 samples the periodogram of 16,384 of them is searched for a line. There is one if
- * Gaussian samples would have it with a probability of exp(-16) only, by the median of the bins
- * around, and no second line of half its power. A constant is none, and neither is what periodic data
- * make: a multiple of the symbol rate over a small whole number.
+ * No decision is needed: a tone's power lies in one bin of a periodogram, that of a signal in all.
+ * Every 65,536 samples the periodogram of 16,384 of them is searched for a line. A line counts if
+ * Gaussian samples would exceed it with a probability of exp(-16) only, relative to the median of
+ * the bins around it, and if there is no second line of half its power. Excluded are frequencies
+ * near zero, and those of periodic data: multiples of the symbol rate over a small whole number.
  *
- * Its amplitude and phase are then averaged over some 4096 samples, its frequency by a loop of second
- * order. It is given up where subtracting it takes no power off any more, or where it has less than -27 dB
- * of the samples' power; less than -24 dB is not taken for one. Of real samples both are 3 dB more.
+ * Amplitude and phase are then averaged over some 4096 samples, and a second-order loop follows the
+ * frequency. The tone is given up if subtracting it no longer lowers the power, or if it has less
+ * than -27 dB of the samples' power. A tone is accepted from -24 dB on. Of real samples both limits
+ * are 3 dB higher.
  *
  * Source: adaptive noise cancelling of a sinusoid, Widrow et al., Proc. IEEE 63, 1975; the loop:
  * Gardner, Phaselock Techniques, chapter 2. */
@@ -39,8 +40,8 @@ public:
     //! \param sps samples a symbol
     interfering_tone(std::size_t sps, bool complex);
 
-    /*! Whether to search for one: while decisions explain the samples, a line is theirs. One that was found
-     * is followed in any case. */
+    /*! Whether to search for a tone. Not while decisions explain the samples: a line is the
+     * signal's then. A tone that was found is followed in any case. */
     void search_if(bool searches);
 
     bool is_found() const { return d_found; }
@@ -48,9 +49,9 @@ public:
     float amplitude() const; //!< 0 if none is found
     void reset();
 
-    //! Subtracts it from n samples, those that follow the samples of the call before.
+    //! Subtracts it from n samples, which follow those of the previous call.
     void apply(planes& samples, std::size_t first, std::size_t n);
-    //! One sample passes by.
+    //! Counts a sample without using it.
     void pass();
 
     void state(archive& members);
@@ -64,7 +65,7 @@ private:
 
     std::vector<std::complex<float>> d_seen; // samples
     fourier_transform d_transform{ searched };
-    std::vector<float> d_power; // of bins; nothing outlives a search
+    std::vector<float> d_power; // of bins; scratch of search()
     std::size_t d_passed = 0;   // samples since the latest search began
     double d_sps;
     bool d_is_complex, d_searches = false;
@@ -73,12 +74,12 @@ private:
     number d_amplitude = 0; // of the tone where its phase is 0
     number d_turn = 1;      // exp(jφ), φ its phase at the next sample
     double d_growth = 0;    // radians a sample
-    // Of the block that has begun, and blocks since it was found.
-    std::size_t d_count = 0, d_blocks = 0;
-    number d_sum = 0; // Σ y exp(-jφ) of the samples y that are left
+    std::size_t d_count = 0,
+                d_blocks = 0; // samples in the block; blocks since it was found
+    number d_sum = 0;         // Σ y exp(-jφ) of the corrected samples y of the block
     double d_before = 0,
-           d_after = 0; // Σ |·|² of the samples, without and with subtracting
-    double d_gain = 0;  // power that subtracting took off, averaged over some 24 blocks
+           d_after = 0; // energy of its samples, before and after subtraction
+    double d_gain = 0;  // power removed by the subtraction, averaged over some 24 blocks
 };
 
 } // namespace gr::adann::core

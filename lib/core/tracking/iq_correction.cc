@@ -10,12 +10,13 @@ namespace gr::adann::core {
 
 namespace {
 
-constexpr std::size_t stale = 8;          // blocks that may have come before a change
-constexpr std::size_t least = stale + 64; // before the next one
-constexpr float keep = 1 - 1.0f / 1024;   // of the sums, a block
+constexpr std::size_t stale =
+    8; // blocks after a change that may be corrected by the old value
+constexpr std::size_t least = stale + 64; // blocks from a change to the next one
+constexpr float keep = 1 - 1.0f / 1024;   // of the sums, per block
 constexpr float significant = 16;         // squared deviations
-constexpr float image_part = 2.0f / 3;    // of its estimate
-constexpr float most = 1;                 // of a coefficient: more is another signal
+constexpr float image_part = 2.0f / 3;    // of an image's estimate that is applied
+constexpr float most = 1;                 // largest coefficient: no impairment makes more
 
 } // namespace
 

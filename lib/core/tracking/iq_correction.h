@@ -1,6 +1,6 @@
 /* -*- c++ -*- */
 /*
- * What a receiver's front end adds to complex samples: their image, and a constant.
+ * Removes the image and the constant that a receiver's front end adds to complex samples.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
@@ -15,22 +15,25 @@
 
 namespace gr::adann::core {
 
-/*! Removes the image ρx̄ that an imbalance of gain and phase between I and Q adds, and the constant c
- * of a leaking oscillator: x - ρx̄ - c.
+/*! Removes the image ρx̄ that an imbalance of gain and phase between I and Q adds, and the constant
+ * c of a leaking oscillator: x - ρx̄ - c.
  *
- * No taps can do so: they are linear in x alone. Both are regressions of the filter's residual
- * e = output - wanted: ρ = Σ e x / Σ |x|², c = mean e, over the middles of decided symbols. The image of a constellation of
- * three rotations and more is uncorrelated with its samples, E[x²] = 0; where fewer rotations do not
- * distinguish them, only the constant is removed.
+ * Taps cannot remove them, as they are linear in x alone. Both are regressions of the filter's
+ * residual e = output - target: ρ = Σ e x / Σ |x|², c = mean e, over the middle samples of decided
+ * symbols. The image of a constellation with three or more rotations is uncorrelated with its
+ * samples, E[x²] = 0; with fewer rotations image and samples are not distinguished, and only the
+ * constant is removed.
  *
- * An estimate is taken over when it exceeds its own standard deviation, by the scatter of blocks, four
- * times: by chance with a probability of exp(-16). The sums start again then, so that the error of
- * a coefficient is at most four deviations: over the least number of symbols, 1/256 of the noise's power.
- * Two thirds of an image are: what is wanted follows the image where decisions are uncertain, and the
- * estimate is up to twice as large, by the difference of gain most (16QAM at 9 dB). A third is left either way.
+ * An estimate is applied once it exceeds four times its standard deviation, which is measured by
+ * the scatter of blocks: a probability of exp(-16) by chance. The sums start again then. So the
+ * error of a coefficient is at most four deviations: 1/256 of the noise's power at the least number
+ * of symbols. Of an image estimate two thirds are applied. Where decisions are uncertain the target
+ * follows the image, which makes the estimate up to twice too large (16QAM at 9 dB, for the
+ * difference of gain); at most a third of the image remains in either case.
  *
- * Source: widely linear estimation, Picinbono and Chevalier, IEEE Trans. Signal Processing 43, 1995;
- * for I/Q imbalance Anttila, Valkama and Renfors, IEEE Trans. Vehicular Technology 57, 2008. */
+ * Source: widely linear estimation, Picinbono and Chevalier, IEEE Trans. Signal Processing 43,
+ * 1995; for I/Q imbalance Anttila, Valkama and Renfors, IEEE Trans. Vehicular Technology 57,
+ * 2008. */
 class iq_correction
 {
 public:
@@ -51,8 +54,8 @@ public:
     void apply(float* re, float* im, std::size_t n) const;
     /*! Learns from a block.
      * \param x its samples, corrected
-     * \param residual of each: what was wanted less what came out of the filter
-     * \param first,apart,n samples that count: symbols' middles */
+     * \param residual of each sample: target less output of the filter
+     * \param first,apart,n the samples used, `apart` from each other: symbols' middles */
     void learn(const signal_planes& x,
                const signal_planes& residual,
                std::size_t first,
@@ -64,10 +67,10 @@ public:
 private:
     // A coefficient, and the sums of its regression since it changed.
     struct estimate {
-        std::complex<float> taken = 0;
-        std::complex<float> sum = 0; // of e times the conjugate regressor
-        float scatter = 0;           // Σ |·|² of blocks' sums
-        float power = 0;             // of the regressor
+        std::complex<float> taken = 0; // the coefficient that is applied
+        std::complex<float> sum = 0;   // of e times the conjugate regressor
+        float scatter = 0;             // Σ |·|² of blocks' sums
+        float power = 0;               // of the regressor
 
         void add(float keep, std::complex<float> more, float of_power);
         bool take(float part);

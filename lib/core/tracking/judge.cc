@@ -10,7 +10,7 @@ namespace {
 constexpr float bouts_keep = 63.0f / 64;
 constexpr float ridge = 1e-3f;     // of the mean power
 constexpr float deviations = 4;    // of a fair coin's
-constexpr float small_gain = 0.1f; // of what noise makes of a tap
+constexpr float small_gain = 0.1f; // of the residual that noise makes of one tap
 constexpr std::size_t most_late = displacement::most_late;
 } // namespace
 
@@ -30,7 +30,7 @@ judge::judge(std::shared_ptr<const expected_waveform> waveform,
       d_gradient(d_channel),
       d_wave(symbols * d_sps + d_sums.pitch() + 2 * simd::lanes, d_planes == 2),
       d_passed(symbols * d_sps + simd::lanes, d_planes == 2),
-      d_left{ std::vector<float>(symbols + 1), std::vector<float>(symbols + 1) }
+      d_residual{ std::vector<float>(symbols + 1), std::vector<float>(symbols + 1) }
 {
 }
 
@@ -60,7 +60,7 @@ judge::align(const std::uint8_t* labels, const std::uint8_t* others, float turne
             }
         }
     }
-    // Where the others are wrong by chance, the most of all are this much alike, too.
+    // By chance the largest of all these counts may exceed that of the right one by as much.
     const double by_chance = 2.5 * std::sqrt(static_cast<double>(symbols));
     return static_cast<double>(most - most_explained) > by_chance ? nullptr : found;
 }
@@ -83,8 +83,8 @@ judge::verdict judge::compare(const signal_planes& samples,
     while (first < symbols && !differs(first))
         ++first;
     if (first < symbols)
-        fit(other_samples, others, d_left[1]);
-    fit(samples, labels, d_left[0]); // channel() is that of these
+        fit(other_samples, others, d_residual[1]);
+    fit(samples, labels, d_residual[0]); // last, so that channel() is theirs
     if (first == symbols)
         return verdict::open;
     for (std::size_t k = first; k < symbols; ++k) {
@@ -92,21 +92,22 @@ judge::verdict judge::compare(const signal_planes& samples,
             continue;
         const std::size_t from = k - std::min(k, around);
         const std::size_t end = std::min(k + around + 1, symbols);
-        const auto left = [&](int way) { return d_left[way][end] - d_left[way][from]; };
-        d_lost = bouts_keep * d_lost + (left(0) < left(1) ? -1.0f : 1.0f);
+        const auto of_bout = [&](int way) {
+            return d_residual[way][end] - d_residual[way][from];
+        };
+        d_lost = bouts_keep * d_lost + (of_bout(0) < of_bout(1) ? -1.0f : 1.0f);
         d_bouts = bouts_keep * d_bouts + 1;
-        k += 2 * around; // where the surroundings no longer overlap
+        k += 2 * around; // the next bout's surroundings do not overlap
     }
     if (d_lost > deviations * std::sqrt(d_bouts)) {
         reset();
         return verdict::worse;
     }
-    return clearly_less(d_left[0][symbols], d_left[1][symbols]) ? verdict::clear
-                                                                : verdict::open;
+    return clearly_less(d_residual[0][symbols], d_residual[1][symbols]) ? verdict::clear
+                                                                        : verdict::open;
 }
 
-// What the waveform of the labels, through the fitted filter, leaves of the samples: sums
-// from the first symbol to each.
+// Fits the channel; sums: residual energy from the first symbol up to each one.
 void judge::fit(const signal_planes& samples,
                 const std::uint8_t* labels,
                 std::vector<float>& sums)
@@ -134,17 +135,17 @@ void judge::fit(const signal_planes& samples,
                  d_passed.im.data());
     sums[0] = d_power = 0;
     for (std::size_t k = 0; k < symbols; ++k) {
-        float left = 0;
+        float squares = 0;
         for (std::size_t i = k * d_sps; i < (k + 1) * d_sps; ++i)
             if (i >= d_taps / 2 && i < d_taps / 2 + n)
                 for (std::size_t p = 0; p < d_planes; ++p) {
                     const float* const from = p ? samples.im : samples.re;
                     const float rest =
                         from[i] - (p ? d_passed.im : d_passed.re)[i - d_taps / 2];
-                    left += rest * rest;
+                    squares += rest * rest;
                     d_power += from[i] * from[i];
                 }
-        sums[k + 1] = sums[k] + left;
+        sums[k + 1] = sums[k] + squares;
     }
 }
 

@@ -1,6 +1,6 @@
 /* -*- c++ -*- */
 /*
- * Whose decisions explain the samples: those after a filter, or those without it?
+ * Compares decisions after a filter with those without it: which explain the samples better?
  *
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
@@ -18,58 +18,56 @@
 
 namespace gr::adann::core {
 
-/*! Compares two ways to decide the same symbols, without knowing what was sent.
+/*! Compares two label sequences for the same symbols without knowing what was sent.
  *
- * The expected waveform of each way's labels is sent through a filter that is fitted to
- * the samples as they were received, by least squares: a stand-in for the channel. Where
- * the labels differ, those with the smaller residual of the samples around win. (The residual of
- * filtered samples is no measure: of a filter that puts out a constant, with
- * labels that are all alike, it is zero.)
+ * The expected waveform of each sequence is passed through a filter that is fitted to the
+ * received samples by least squares, as an estimate of the channel. Where the labels differ,
+ * those with the smaller residual of the samples around win. (The residual of filtered samples
+ * would not do: it is zero for a filter that puts out a constant and equal labels.)
  *
- * Symbols that differ are counted once where their surroundings overlap, and forgotten
- * over about 64 such bouts. A way is the worse one when it has lost more of them than won
- * by four standard deviations of a fair coin's: wrongly in about 3 of 10^5 independent
- * sets of 64 bouts. */
+ * Differing symbols whose surroundings overlap are one bout. Bouts are forgotten over about 64 of
+ * them. The first sequence is the worse one if it has lost more bouts than won by four standard
+ * deviations of a fair coin: wrongly in about 3 of 10^5 independent sets of 64 bouts. */
 class judge
 {
 public:
     static constexpr std::size_t symbols = 128; //!< of a comparison
-    static constexpr std::size_t reach = 3;     //!< of a fitted filter, to either side
+    static constexpr std::size_t reach =
+        3; //!< of the fitted filter, symbols on each side
 
     enum class verdict {
-        open,
-        worse,     //!< the first way is the worse one
-        displaced, //!< its labels are the other's, but earlier, later, or rotated
-        clear,     //!< its residual is less than half of the other one's
+        open,      //!< none of the others
+        worse,     //!< the first sequence is the worse one
+        displaced, //!< the first one is the second one, but earlier, later, or rotated
+        clear,     //!< the residual of the first one is less than half the second one's
     };
 
-    /*! \param symmetries constellation::symmetries(): labels that are alike but for one
-     * do not differ where the carrier has rotated so far */
+    /*! \param symmetries constellation::symmetries(): labels that are equal after a symmetry do not
+     * differ, if the carrier has rotated by about as much */
     judge(std::shared_ptr<const expected_waveform> waveform,
           const std::vector<std::vector<std::uint8_t>>& symmetries);
 
-    /*! \param samples,other_samples of the first symbol, which owns sps of them: as they
-     * came in, but for the phase that a way has followed
-     * \param labels,others labels of two ways, `symbols` of them and the waveform's reach
-     * on each side
-     * \param turned radians by which the other way's samples are rotated against the first
-     * one's */
+    /*! \param samples,other_samples first sample of the first symbol's sps ones: as received, with
+     * the carrier that was followed removed
+     * \param labels,others the two sequences, `symbols`
+     * labels and the waveform's reach on each side
+     * \param turned radians by which other_samples are rotated relative to samples */
     verdict compare(const signal_planes& samples,
                     const std::uint8_t* labels,
                     const signal_planes& other_samples,
                     const std::uint8_t* others,
                     float turned);
 
-    /*! Σ |·|² that the waveform of the first way's labels left when they were compared and not
-     * displaced; channel() then has the filter. */
-    float residual() const { return d_left[0][symbols]; }
-    //! The same over the samples' own Σ |·|².
-    float relative_residual() const { return d_left[0][symbols] / d_power; }
-    //! residual() of other labels.
+    /*! Residual energy of the first sequence in the latest comparison without
+     * verdict::displaced; channel() is its filter. */
+    float residual() const { return d_residual[0][symbols]; }
+    //! The same relative to the energy of the samples.
+    float relative_residual() const { return d_residual[0][symbols] / d_power; }
+    //! Residual energy of other labels; channel() is their filter then.
     float residual(const signal_planes& samples, const std::uint8_t* labels)
     {
-        fit(samples, labels, d_left[0]);
-        return d_left[0][symbols];
+        fit(samples, labels, d_residual[0]);
+        return d_residual[0][symbols];
     }
     const float* channel() const { return d_channel.data(); } //!< of normal_equations
     const normal_equations& shape() const { return d_sums; }  //!< of the channel
@@ -82,9 +80,11 @@ public:
     }
 
 private:
-    static constexpr std::size_t around = 4; //!< symbols on each side that are compared
+    static constexpr std::size_t around =
+        4; //!< symbols on each side whose residual counts
 
-    //! The symmetry that makes the others most alike, or none that the carrier explains.
+    //! The symmetry, out of those near the carrier's rotation, with the most equal labels; null if
+    //! another delay or symmetry has clearly more.
     const std::vector<std::uint8_t>*
     align(const std::uint8_t* labels, const std::uint8_t* others, float turned) const;
     void fit(const signal_planes& samples,
@@ -98,12 +98,13 @@ private:
     least_squares d_solver;
     linear_filter d_filter;
     aligned_floats d_expected;
-    float d_enough; // of a step: see least_squares::approach()
+    float d_enough; // see least_squares::approach()
     aligned_floats d_channel, d_gradient;
     planes d_wave, d_passed;
-    std::vector<float> d_left[2];  // up to each symbol
-    float d_power = 0;             // of the samples that were looked at last
-    float d_lost = 0, d_bouts = 0; // bouts: lost less won, and all
+    std::vector<float>
+        d_residual[2];             // residual energy of each sequence, up to each symbol
+    float d_power = 0;             // energy of the samples of the latest fit
+    float d_lost = 0, d_bouts = 0; // bouts lost less those won; all bouts
 };
 
 } // namespace gr::adann::core

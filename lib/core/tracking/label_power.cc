@@ -10,7 +10,7 @@ namespace gr::adann::core {
 
 namespace {
 constexpr double deviations = 5;
-// Of the mean power: points that differ by less differ by rounding.
+// Relative to the mean power: smaller differences between points are rounding errors.
 constexpr double least_deviation = 1e-3;
 } // namespace
 

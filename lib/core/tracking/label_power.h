@@ -1,6 +1,6 @@
 /* -*- c++ -*- */
 /*
- * Whether labels can be those of random data, by the power of their points.
+ * Tests by the power of their points whether labels may be random data.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
@@ -14,20 +14,20 @@
 
 namespace gr::adann::core {
 
-/*! The mean power of labels' points against that of random data.
+/*! Compares the mean power of labels' points with that of random data.
  *
- * Decisions of a signal that became fainter are the constellation's inner points, and taps that
- * learn from them keep it faint. Of n labels of random data the mean power is normal, with the
- * variance of a point's power over n. */
+ * A signal that became fainter is decided as the constellation's inner points, and taps that learn
+ * from such decisions keep it faint. The mean power of n labels of random data is Gaussian, with a
+ * variance of 1/n of that of a point's power. */
 class label_power
 {
 public:
     //! \param probabilities of the labels, (M,)
     label_power(const constellation& symbols, const std::vector<float>& probabilities);
 
-    /*! Whether it lies further from that than random data's does: by five standard
-     * deviations, so of random data in one of two million sets. Never where all points have the
-     * same power. */
+    /*! Whether the mean power of n labels deviates from that of random data by more than five
+     * standard deviations: random data does so in one of two million sets. Never where all
+     * points have the same power. */
     bool is_unusual(const std::uint8_t* labels, std::size_t n) const;
 
 private:

@@ -19,8 +19,8 @@ last_channel::last_channel(const expected_waveform& waveform,
       d_response(d_linear.size() + taps - 1),
       d_other(d_response)
 {
-    // Of complex points the real and the imaginary part have a row each, of a widely linear
-    // response; what it is to a point is half of one less j times the other.
+    // The response is widely linear: real and imaginary part of complex points have a row each. Its
+    // linear part is (the row of the real part - j times that of the imaginary part) / 2.
     const std::size_t symbols = 2 * waveform.affine_reach() + 1;
     const std::size_t dimensions = (waveform.rows() - 1) / symbols;
     const std::size_t planes = waveform.is_complex() ? 2 : 1;
@@ -31,7 +31,7 @@ last_channel::last_channel(const expected_waveform& waveform,
     for (std::size_t place = 0; place < symbols; ++place)
         for (std::size_t i = 0; i < d_sps; ++i) {
             const std::size_t row = 1 + place * dimensions;
-            // What lies so many symbols before responds so many symbols later.
+            // The row of a symbol before the decided one is the response at a positive delay.
             number& to = d_linear[(symbols - 1 - place) * d_sps + i];
             to = value(row, i);
             if (dimensions == 2)
@@ -46,7 +46,7 @@ void last_channel::reset()
     d_last[d_taps / 2] = 1;
 }
 
-// The filter's middle tap is that of no delay, and its first one looks furthest back.
+// The middle tap has delay 0, the first one multiplies the earliest sample.
 void last_channel::pass(const float* taps, std::vector<number>& response) const
 {
     std::fill(response.begin(), response.end(), number{});

@@ -1,6 +1,6 @@
 /* -*- c++ -*- */
 /*
- * Which delay and rotation labels have, from the channel that was there before.
+ * Finds the delay and rotation of labels by comparing their channel with an earlier one.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
@@ -17,14 +17,14 @@
 
 namespace gr::adann::core {
 
-/*! The impulse response from symbols to samples when the stream last settled.
+/*! The impulse response from symbols to samples at the latest test that confirmed the stream.
  *
- * Labels decided without known symbols may be those that were sent, but some symbols early or late and
- * rotated by a symmetry of the constellation: the samples are the same, through a channel that
- * is late and rotated the other way. What remains of a channel that has changed, its first
- * ray, decides: the displacement is right that brings the channel of the labels nearest to the one
- * before. For an echo of amplitude a that rotated by 180° that is so up to a = 0.6, for one
- * that rotated by less, further. */
+ * Labels decided without known symbols may be early or late, or rotated by a
+ * symmetry of the constellation: the samples are the same, through a channel that
+ * is late and rotated the other way. The displacement that brings the channel of
+ * the labels nearest to the earlier one is taken. It is right as long as the main
+ * path, which stays, outweighs what has changed: for an echo of amplitude a whose
+ * phase has changed by 180° up to a = 0.6, and further for a smaller change. */
 class last_channel
 {
 public:
@@ -36,12 +36,12 @@ public:
                  std::size_t taps,
                  std::size_t pitch);
 
-    //! That of the expected waveform itself.
+    //! Remembers the channel of the expected waveform itself.
     void reset();
-    //! That of the waveform through this filter.
+    //! Remembers that of the waveform through this filter.
     void remember(const float* taps);
-    /*! How labels whose waveform goes through this filter are displaced.
-     * \param ahead radians by which the samples are rotated back further than they were */
+    /*! The displacement of labels whose expected waveform passes through this filter.
+     * \param ahead radians by which the samples are rotated back further than they were then */
     displacement find(const float* taps, double ahead) const;
 
     void state(archive& members);
@@ -53,7 +53,7 @@ private:
     std::size_t d_sps, d_symmetries, d_taps, d_pitch;
     std::vector<number> d_linear; // the waveform's own
     std::vector<float> d_last;    // taps
-    // From -reach symbols and half the taps on; nothing outlives a call in them.
+    // Scratch; the first element is at a delay of -reach symbols and half the taps.
     mutable std::vector<number> d_response, d_other;
 };
 

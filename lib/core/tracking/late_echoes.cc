@@ -10,11 +10,11 @@ namespace gr::adann::core {
 
 namespace {
 
-constexpr std::size_t apart = 16;     // blocks from one that is learnt from to the next
-constexpr std::size_t least = 8;      // of these, before a change
-constexpr std::size_t few = 8;        // symbols whose sums scatter independently
-constexpr float keep = 1 - 1.0f / 64; // of the sums, a block
-constexpr float most = 0.9f;          // of Σ|h|: it is stable below 1
+constexpr std::size_t apart = 16;     // interval of the blocks that are learnt from
+constexpr std::size_t least = 8;      // of these blocks before a change
+constexpr std::size_t few = 8;        // symbols of a sum whose scatter is measured
+constexpr float keep = 1 - 1.0f / 64; // of the sums, per block that is learnt from
+constexpr float most = 0.9f;          // of Σ|h|: the recursion is stable below 1
 
 } // namespace
 
@@ -33,7 +33,7 @@ void late_echoes::apply(planes& samples, std::size_t first, std::size_t n) const
 {
     if (d_found == 0)
         return;
-    // No lag is shorter than d_first, so that what so many samples need is corrected.
+    // No lag is shorter than d_first: in chunks of that size all earlier samples are corrected.
     for (const std::size_t end = first + n; first < end; first += d_first) {
         const std::size_t count = std::min(d_first, end - first);
         for (const echo& each : *this) {
@@ -59,10 +59,10 @@ void late_echoes::learn(const signal_planes& y,
                         const signal_planes& residual,
                         std::size_t n)
 {
-    // The blocks after a change were corrected before it, or have echoes that were.
+    // The first blocks after a change still have samples that were corrected without it.
     if (++d_blocks % apart)
         return;
-    const std::size_t phase = d_blocks / apart % d_sps; // each in its turn
+    const std::size_t phase = d_blocks / apart % d_sps; // the samples of a symbol in turn
     const auto forget = [](aligned_floats& sums, float kept) {
         for (float& each : sums)
             each *= kept;
@@ -93,7 +93,7 @@ void late_echoes::learn(const signal_planes& y,
         take();
 }
 
-// The products of a sample's residual.
+// Adds the products of a sample's residual with all lags.
 void late_echoes::take_in(const signal_planes& y, std::complex<float> e)
 {
     const std::size_t furthest = d_first + d_lags - 1;
@@ -113,7 +113,7 @@ void late_echoes::take_in(const signal_planes& y, std::complex<float> e)
     }
 }
 
-// The lag that is surest of all, if it is sure.
+// Corrects the most significant lag, if it is significant.
 void late_echoes::take()
 {
     const bool complex = !d_sums.im.empty();
@@ -127,8 +127,8 @@ void late_echoes::take()
     const float surest = d_sure[best];
     const auto middle = d_sure.begin() + static_cast<std::ptrdiff_t>(d_lags / 2);
     std::nth_element(d_sure.begin(), middle, d_sure.end());
-    // By chance squares over their scatter exceed t with a probability of exp(-t), half of them ln 2; real
-    // ones exp(-t / 2) at most, and 0.455.
+    // By chance a complex sum's square over its variance exceeds t with a probability of exp(-t),
+    // and has a median of ln 2; that of a real one exp(-t / 2) at most, and 0.455 (chi-squared).
     const float all = 16 + std::log(static_cast<float>(d_lags));
     const float enough = complex ? all : 2 * all, median = complex ? 0.693f : 0.455f;
     if (!(surest > enough * std::max(*middle / median, 1.0f)))
@@ -192,7 +192,7 @@ void late_echoes::state(archive& members)
         if (i < found && (each.lag < d_first || each.lag >= d_first + d_lags))
             members.refuse(name + ".lag", "is out of range");
         all += i < found ? std::abs(each.strength) : 0;
-        // A reader that saves changes nothing.
+        // No write while saving: readers may run.
         if (each.lag != d_echoes[i].lag || each.strength != d_echoes[i].strength)
             d_echoes[i] = each;
     }

@@ -12,7 +12,7 @@ namespace gr::adann::core {
 
 namespace {
 constexpr float blocks_averaged = 16;
-constexpr float least_slope = 1e-4f;  // what decisions leave open changes no taps
+constexpr float least_slope = 1e-4f;  // below it decisions and means give the same taps
 constexpr float least_excess = 1e-3f; // of samples without noise
 } // namespace
 
@@ -57,13 +57,13 @@ void learning_target::soften(sample_history& history, std::size_t symbol, std::s
     take_known(history, symbol, n);
 }
 
-// What is known is certain, but for few among many that their estimates contradict.
+// Known symbols are certain, except for single ones that their estimates contradict.
 void learning_target::take_known(sample_history& history,
                                  std::size_t symbol,
                                  std::size_t n)
 {
     const float v = variance() * d_excess;
-    // More likely one of those that are known wrongly.
+    // Whether a label is more likely known wrongly than right.
     const auto contradicts = [&](std::size_t k) {
         const std::complex<float> estimate = *history.estimates(k);
         const std::complex<float> point = estimate - history.decisions(k)->received;
@@ -102,7 +102,7 @@ float* learning_target::aim_known(const sample_history& history,
     float* const expected = expect(history.labels(symbol), n);
     for (std::size_t k = 0; k < n; ++k)
         if (!history.is_label_known(symbol + k) ||
-            history.decisions(symbol + k)->received != 0.0f) // left out by take_known()
+            history.decisions(symbol + k)->received != 0.0f) // excluded by take_known()
             std::fill_n(expected + k * d_waveform->stride(), d_waveform->stride(), 0.0f);
     return expected;
 }
@@ -120,24 +120,24 @@ learning_target::block learning_target::aim_block(const sample_history& history,
                                                   bool hard)
 {
     float* const expected = expect(history.labels(symbol), n);
-    // Of the symbols that are not known; the others do not follow any estimate.
+    // The part of symbols that are not known; known ones do not depend on estimates.
     const float part =
         static_cast<float>(history.count_unknown(symbol, n)) / static_cast<float>(n);
     const soft_decision* const decisions = history.decisions(symbol);
     const float slope = part > 0 ? d_soft.slope(decisions, n, d_excess) / part : 0;
-    // Beyond 1 means vary more than estimates do: silence, or another signal.
+    // Means that vary more than the estimates: there is silence, or another signal.
     if (hard || slope > 1)
         return { expected, {} };
     const float* const samples = history.filtered(history.owned(symbol));
-    const auto left = [&] { // mean square of a sample
+    const auto mean_square = [&] { // mean square of a sample
         float sum = 0;
         for (std::size_t i = 0; i < history.sample(n) * history.floats_per_sample(); ++i)
             sum += (samples[i] - expected[i]) * (samples[i] - expected[i]);
         return sum / static_cast<float>(history.sample(n));
     };
     tap_bank::measured found{};
-    found.left = left();
-    measure_noise(found.left + d_power * d_soft.hidden_noise(decisions, n));
+    found.residual = mean_square();
+    measure_noise(found.residual + d_power * d_soft.hidden_noise(decisions, n));
     if (!(part > 0))
         return { expected, {} };
     d_slope += (slope - d_slope) / blocks_averaged;
@@ -145,13 +145,13 @@ learning_target::block learning_target::aim_block(const sample_history& history,
     const float turning = d_soft.turning(decisions, n) / part;
     d_turns = std::min(d_turns + 1, blocks_averaged);
     d_turning += (std::min(turning, 1.0f) - d_turning) / d_turns;
-    // The harmonic mean: what blocks of a loss left is soon forgotten.
+    // A harmonic mean soon forgets the large values of a loss.
     const float excess = std::max(d_soft.excess(decisions, n) / part, least_excess);
     d_excess = 1 / (1 / d_excess + (1 / excess - 1 / d_excess) / blocks_averaged);
     if (d_slope == 0)
         return { expected, {} };
     d_soft.aim(decisions, n, d_slope, expected);
-    found.scatter = left();
+    found.scatter = mean_square();
     return { expected, found };
 }
 

@@ -1,6 +1,6 @@
 /* -*- c++ -*- */
 /*
- * What the taps and the carrier of a stream aim at.
+ * The target of the taps and the carrier of a stream.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
@@ -27,16 +27,20 @@ const expected_waveform& waveform_of(const model& behind);
 /*! The expected waveform of a stream's labels, by posterior means where they are uncertain
  * (soft_decisions.h).
  *
- * How far means follow the estimates that they are made from, and by how much more these vary than
- * the learnt noise makes them, is averaged over some 16 blocks. Where decisions count as sure the
- * averages stay, and the decisions' waveform is aimed at. */
+ * Two figures are averaged over some 16 blocks: the slope of posterior
+ * means over the linear estimates they are computed from, and the variance
+ * of these estimates over that by the learnt noise. Where decisions count
+ * as sure the averages stay, and the target is the decisions' waveform. */
 class learning_target
 {
 public:
-    static constexpr float most_slope = 0.8f; //!< more would make too much of the noise
-    //! From it on posterior means have more information about a phase than decisions at several phases do.
+    static constexpr float most_slope =
+        0.8f; //!< a larger one would amplify the noise too much
+    //! d_turning above which posterior means measure a
+    //! phase better than decisions at several phases.
     static constexpr float soft_turning = 0.5f;
-    static constexpr float most_turning = 14.0f / 15; //!< beyond it no phase is measured
+    static constexpr float most_turning =
+        14.0f / 15; //!< d_turning above which no phase is measured
 
     //! \param symbols of a stretch at most
     learning_target(std::shared_ptr<const expected_waveform> waveform,
@@ -48,20 +52,21 @@ public:
     //! Variance of an unbiased linear estimate of a symbol, by the learnt noise.
     float variance() const { return d_soft.variance(); }
 
-    //! Whether decisions have been uncertain, so that means in their place are aimed at.
+    //! Whether decisions have been uncertain, so that posterior means are the target.
     bool is_uncertain() const { return d_slope > 0; }
-    //! Whether posterior means turn with the estimates by half and more, so that a phase shows by half at most.
+    //! Whether posterior means rotate with a phase error
+    //! by half of it or more: they show half at most.
     bool blurs_phase() const { return d_turning > soft_turning; }
-    //! Whether posterior means turn with the estimates so far that a phase shows at less than a fifteenth.
+    //! Whether posterior means show less than a fifteenth of a phase error.
     bool hides_phase() const { return d_turning > most_turning; }
-    //! Variance of a phase that n symbols measure, radians², by the noise as learnt and the slope of means.
+    //! Variance of a phase measured over n symbols, radians², by the learnt noise and d_turning.
     float phase_variance(std::size_t n) const
     {
         return variance() /
                (2 * static_cast<float>(n) * (1 - std::min(d_turning, most_turning)));
     }
-    /*! Part of the learnt noise that the samples do not have, 0 to 1: by the latest block or by the average,
-     * whichever has less noise; 1 until a block was measured. */
+    /*! Part of the learnt noise power that the samples lack, 0 to 1: by the latest block or by
+     * the average, whichever has less noise; 1 until a block was measured. */
     float lacking_noise() const
     {
         return std::max(0.0f, 1 - std::min(d_noise, d_latest_noise) / d_learnt_noise);
@@ -71,35 +76,35 @@ public:
     {
         return d_noise > 0 ? d_noise : std::numeric_limits<float>::quiet_NaN();
     }
-    //! The taps start over: their residual so far is no measure of the noise.
+    //! The taps start over: their earlier residual does not measure the noise.
     void forget_noise() { d_noise = d_latest_noise = d_noise_blocks = 0; }
     //! Finds the posterior means of n symbols whose neighbours are decided.
     void soften(sample_history& history, std::size_t symbol, std::size_t n);
 
-    //! What labels make expect, interleaved; valid until the next call.
+    //! Expected waveform of n labels, interleaved; valid until the next call.
     float* expect(const std::uint8_t* labels, std::size_t n)
     {
         d_waveform->expect(labels, n, d_expected.data());
         return d_expected.data();
     }
-    //! The same of symbols as the carrier aims at them.
+    //! The carrier's target over n symbols, interleaved; valid until the next call.
     float*
     aim(const sample_history& history, std::size_t symbol, std::size_t n, bool hard);
 
     //! The same of known symbols alone, zero elsewhere; null if there are none.
     float* aim_known(const sample_history& history, std::size_t symbol, std::size_t n);
 
-    //! What the taps aim at in a block.
+    //! The taps' target over a block.
     struct block {
         float* expected; //!< interleaved; valid until the next call
-        std::optional<tap_bank::measured> measured; //!< none of sure decisions
+        std::optional<tap_bank::measured> measured; //!< none where decisions are sure
     };
     block aim_block(const sample_history& history,
                     std::size_t symbol,
                     std::size_t n,
                     bool hard);
 
-    //! Forgets what decisions have shown.
+    //! Forgets all averages.
     void reset()
     {
         d_slope = d_turning = d_turns = 0;
@@ -125,13 +130,14 @@ private:
     soft_decisions d_soft;
     std::vector<std::complex<float>> d_points; // of labels, of unit power
     aligned_floats d_expected, d_rest;
-    // Averages, of soft_decisions: the slope, 0 where decisions are sure, that of a turn, and the excess.
+    // Averages of soft_decisions::slope(), which is 0
+    // where decisions are sure, turning() and excess().
     float d_slope = 0, d_turning = 0, d_excess = 1;
-    float d_turns = 0; // blocks that d_turning is the mean of
+    float d_turns = 0; // blocks in the mean d_turning
     float d_power;     // of a sample of the waveform
-    // Mean squares of a sample: as learnt; by the residual, on average and of the latest block.
+    // Mean squares of a sample: learnt noise; the residual, on average and in the latest block.
     float d_learnt_noise, d_noise = 0, d_latest_noise = 0;
-    float d_noise_blocks = 0; // that d_noise is the mean of
+    float d_noise_blocks = 0; // blocks in the mean d_noise
 };
 
 } // namespace gr::adann::core

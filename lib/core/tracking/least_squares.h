@@ -1,6 +1,6 @@
 /* -*- c++ -*- */
 /*
- * Taps from their normal equations.
+ * Solves the normal equations of taps by conjugate gradients.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
@@ -16,24 +16,24 @@ class least_squares
 public:
     explicit least_squares(const normal_equations& shape);
 
-    //! The vector of normal_equations that does nothing: the first channel's middle tap is 1.
+    //! The identity as a vector of normal_equations: the first channel's middle tap is 1.
     static void set_identity(const normal_equations& shape, aligned_floats& taps);
 
     //! The prior mean of the taps: the identity, unless it is set.
     void set_prior(const aligned_floats& taps) { d_nothing = taps; }
     const aligned_floats& nothing() const { return d_nothing; }
 
-    //! p - R w, half of what Σ |z - wᵀx|² falls with: zero for the least squares.
+    //! p - R w, half the negative gradient of Σ |z - wᵀx|²: zero at the least squares.
     void
     find_gradient(const normal_equations& sums, const float* w, float* gradient) const;
 
-    /*! Conjugate gradients towards (R + load) (w - nothing) = p - R nothing, from the
-     * taps that there are: least squares that are drawn towards doing nothing.
-     * \param first,last of each channel: taps outside stay as they are
-     * \param steps at most; more than there are unknowns gain nothing
+    /*! Conjugate gradients for (R + load) (w - nothing) = p - R nothing, starting at the present
+     * taps: least squares regularised towards the prior mean.
+     * \param first,last range of each channel's taps that change
+     * \param steps at most; as many as there are unknowns are enough
      * \param taps w
-     * \param gradient find_gradient() of them, before and afterwards; of the taps outside zero
-     * \param enough a step that lowers Σ |z - wᵀx|² by less is the last one */
+     * \param gradient find_gradient() of w, on entry and on return; zero for taps out of range
+     * \param enough the last step is the first one that lowers Σ |z - wᵀx|² by less */
     void approach(const normal_equations& sums,
                   float load,
                   std::size_t first,

@@ -1,6 +1,6 @@
 /* -*- c++ -*- */
 /*
- * Signals by planes, and a filter over them.
+ * Signals in planes, and a linear filter.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
@@ -13,8 +13,8 @@
 
 namespace gr::adann::core {
 
-/*! A signal by planes: its floats, or the real and the imaginary parts of its complex
- * samples. What float samples do not have is null. */
+/*! A signal in planes: its floats, or the real and the imaginary parts of its complex
+ * samples. Float samples have no imaginary plane: null. */
 struct signal_planes {
     const float* re;
     const float* im;
@@ -25,7 +25,7 @@ struct signal_planes {
     }
 };
 
-//! A signal's memory.
+//! Owns the planes of a signal.
 struct planes {
     aligned_floats re, im;
 
@@ -51,18 +51,18 @@ struct planes {
     }
 };
 
-//! Filters signals with taps that change.
+//! Filters signals with given taps.
 class linear_filter
 {
 public:
     linear_filter(std::size_t taps, bool complex, const simd::kernels& kernels);
 
-    /*! y[i] = Σ_k taps[k] x[i + k] for i < n, plus the offset of float samples. Each is
+    /*! y[i] = Σ_k taps[k] x[i + k] for i < n, plus the offset of float samples. A sample is
      * the same to the bit whatever n is.
      * \param taps the vector of normal_equations, of one channel
      * \param pitch of the vector
      * \param re,im y, with room for whole simd::lanes
-     * \param adds to the y that there is; complex samples only */
+     * \param adds whether to add to y; complex samples only */
     void run(const float* taps,
              std::size_t pitch,
              const signal_planes& x,

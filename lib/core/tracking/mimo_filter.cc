@@ -17,9 +17,9 @@ namespace {
 constexpr std::size_t room = sample_history::room;
 constexpr std::size_t most_late = displacement::most_late;
 constexpr std::size_t compared = 256; // symbols of two outputs, or of two levels
-constexpr float doubtful = 0.5f; // of what decisions at random leave, where it is unusual
-constexpr double much_more = 2;  // than usual
-constexpr double usually = 0.125;                  // part that the latest has in that
+constexpr float doubtful = 0.5f;      // part of the residual of random decisions
+constexpr double much_more = 2;       // times the usual residual
+constexpr double usually = 0.125;     // weight of the latest residual in the usual one
 constexpr std::size_t most_retry_interval = 65536; // symbols
 
 const expected_waveform& complex_waveform_of(const model& behind)
@@ -31,7 +31,7 @@ const expected_waveform& complex_waveform_of(const model& behind)
     return waveform_of(behind);
 }
 
-// A blind start takes all channels together as one of so many samples a symbol.
+// A blind start treats all channels as one with `channels` times the samples per symbol.
 const mimo_filter_settings& checked(const mimo_filter_settings& settings,
                                     const model& behind)
 {
@@ -103,7 +103,7 @@ mimo_filter::mimo_filter(const model& behind, const mimo_filter_settings& settin
                            d_symbols, d_window, d_waveform.reach(), d_capacity + step),
                        std::vector<std::uint8_t>(d_capacity + step) };
     d_outputs.assign(settings.outputs, each);
-    for (std::size_t o = 0; o < outputs(); ++o) { // channel o
+    for (std::size_t o = 0; o < outputs(); ++o) { // output o starts as channel o
         aligned_floats nothing(d_sums.vector_floats());
         nothing[o * d_taps + reach()] = 1;
         d_outputs[o].bank.reset(nothing);
@@ -183,7 +183,7 @@ bool mimo_filter::usable(const output& each, std::size_t first) const
            d_unusable + reach() + d_window.sps() <= sample(first);
 }
 
-// What the step that is measured next tells of the phase.
+// Adds the step that is measured next to the phase search.
 void mimo_filter::search(output& each)
 {
     const std::size_t symbol = latest(step);
@@ -200,16 +200,16 @@ void mimo_filter::search(output& each)
     each.phases.take(has_signal, expect, each.turn, samples, power, first, symbol);
 }
 
-// The labels of the angle that is selected for all outputs with the carrier.
+// Selects the angle, for all outputs that share the carrier, and takes its labels.
 void mimo_filter::select_phase(output& each)
 {
     std::fill(d_correlations.begin(), d_correlations.end(), phase_search::correlation{});
     std::size_t symbols = 0;
-    for (const auto& beside : d_outputs)
-        if (&beside == &each || (d_one_carrier && beside.found)) {
+    for (const auto& other : d_outputs)
+        if (&other == &each || (d_one_carrier && other.found)) {
             symbols += step;
             for (std::size_t a = 0; a < d_correlations.size(); ++a)
-                d_correlations[a].add(beside.phases.search().accumulated(a));
+                d_correlations[a].add(other.phases.search().accumulated(a));
         }
     const std::size_t selected = each.phases.search().select(d_correlations, symbols);
     std::copy_n(each.phases.labels(selected, latest(step)),
@@ -228,18 +228,18 @@ void mimo_filter::measure_phases()
         search(each);
     for (auto& each : d_outputs) {
         select_phase(each);
-        std::complex<double> own = 0, left = 0; // which is skipped
+        std::complex<double> own = 0, correlation = 0; // carrier::measure() skips zero
         if (each.steps_with_signal > 0) {
             const float* const samples = &each.filtered[2 * first];
             d_waveform.expect(&each.labels[symbol], step, d_expected.data());
             own = each.turn.compare(d_expected.data(), samples, first);
-            left = remaining(d_expected.data(), samples, sample(step));
+            correlation = remaining(d_expected.data(), samples, sample(step));
             each.residual_sum += power_of(samples, sample(step)) +
                                  power_of(d_expected.data(), sample(step)) -
-                                 2 * std::abs(left);
+                                 2 * std::abs(correlation);
             each.measured += sample(step);
         }
-        each.left = { each.left[1], each.left[2], left };
+        each.correlations = { each.correlations[1], each.correlations[2], correlation };
         if (!d_one_carrier)
             each.turn.measure(own, first);
         if (each.found || !any_found)
@@ -250,16 +250,17 @@ void mimo_filter::measure_phases()
             each.turn.measure(all, first);
 }
 
-// The step before the latest one that was measured.
+// Puts out the step before the latest measured one: its error is averaged over its neighbours, too.
 void mimo_filter::put_out(const output& each, float* to) const
 {
-    std::complex<double> left = 0;
-    for (const auto& beside : d_outputs)
-        if (&beside == &each || (d_one_carrier && beside.found))
-            for (const auto& sum : beside.left)
-                left += sum;
-    const bool known = std::isfinite(std::abs(left)) && std::abs(left) > 0;
-    const std::complex<float> back(known ? std::conj(left) / std::abs(left) : 1.0);
+    std::complex<double> correlation = 0;
+    for (const auto& other : d_outputs)
+        if (&other == &each || (d_one_carrier && other.found))
+            for (const auto& sum : other.correlations)
+                correlation += sum;
+    const bool known = std::isfinite(std::abs(correlation)) && std::abs(correlation) > 0;
+    const std::complex<float> back(known ? std::conj(correlation) / std::abs(correlation)
+                                         : 1.0);
     const float* const from = &each.filtered[2 * sample(latest(2 * step))];
     rotate(from, back, sample(step), to);
 }
@@ -292,7 +293,7 @@ signal_planes mimo_filter::in_use(std::size_t output, std::size_t channel) const
     return { taps, taps + d_sums.pitch() };
 }
 
-// What the buffers still need goes to their start.
+// Moves the samples and labels that are still needed to the start of the buffers.
 void mimo_filter::make_room()
 {
     const std::size_t symbols = d_filled - d_past, from = sample(symbols);
@@ -315,27 +316,27 @@ void mimo_filter::make_room()
     d_unusable -= std::min(d_unusable, from);
 }
 
-// From symbol `number` of a stretch of x, which is `symbol` of the buffer.
+// Starts an output from a stretch x, of which symbol `number` is `symbol` of the buffer.
 void mimo_filter::begin(output& each,
-                        const output* beside,
+                        const output* shares,
                         const std::vector<signal_planes>& x,
                         separated& sent,
                         std::size_t number,
                         std::size_t symbol)
 {
-    sent.carrier.count_from(number); // the taps have the phase that it has there
-    if (beside) {
+    sent.carrier.count_from(number); // the taps are fitted to its phase there
+    if (shares) {
         if (sent.carrier.stands())
             sent.carrier.phase.assign(sent.labels.size(), 0.0f);
-        const auto there = static_cast<float>(beside->turn.phase_at(sample(symbol)));
+        const auto there = static_cast<float>(shares->turn.phase_at(sample(symbol)));
         for (auto& phase : sent.carrier.phase)
             phase += there;
     }
     each.settled = d_start.fit(x, sent);
     each.bank.reset(each.settled);
-    if (beside) {
-        each.turn = beside->turn;
-        each.phases.search().begin(beside->phases.search().line());
+    if (shares) {
+        each.turn = shares->turn;
+        each.phases.search().begin(shares->phases.search().line());
     } else {
         each.turn.reset();
         if (sent.carrier.turns()) {
@@ -347,7 +348,7 @@ void mimo_filter::begin(output& each,
             { wrapped(static_cast<float>(each.turn.phase_at(middle))),
               static_cast<float>(2 * M_PI * step) * each.turn.frequency() });
     }
-    each.left = {};
+    each.correlations = {};
     each.known = ready() + d_half_window + 1;
     each.residual_sum = 0;
     each.measured = 0;
@@ -406,20 +407,20 @@ void mimo_filter::start(const float* const* samples,
               d_filled + 1 + unlabelled);
 }
 
-// Which outputs have lost their transmitter, or have another one's; these start again.
+// Tests which outputs have lost their transmitter or share one; these start again.
 void mimo_filter::watch()
 {
     for (auto& each : d_outputs) {
-        const double left = mean_residual(each);
-        const bool unusual = each.usual > 0 && left > much_more * each.usual;
-        const bool is_lost = left > (unusual ? d_doubtful : d_lost);
+        const double residual = mean_residual(each);
+        const bool unusual = each.usual > 0 && residual > much_more * each.usual;
+        const bool is_lost = residual > (unusual ? d_doubtful : d_lost);
         const bool is_off = has_unusual_power(each);
         if ((is_lost || is_off) && begin_at_level(each))
             continue;
         if (is_lost || (each.starts > 0 && each.steps_with_signal == 0))
             each.found = false;
         else if (!unusual)
-            each.usual += (each.usual > 0 ? usually : 1) * (left - each.usual);
+            each.usual += (each.usual > 0 ? usually : 1) * (residual - each.usual);
         if (each.found && !unusual && !is_off)
             std::copy_n(each.bank.taps(), each.settled.size(), each.settled.begin());
     }
@@ -456,13 +457,13 @@ std::size_t mimo_filter::compared_from() const
     return decided() - compared - most_late;
 }
 
-// Whether what is compared of an output's labels is behind its present taps.
+// Whether the labels that are compared are decisions by the output's present taps.
 bool mimo_filter::has_own_labels(const output& each) const
 {
     return each.starts > 0 && compared_from() >= each.known + most_late;
 }
 
-// Whether labels are one transmitter's, by half-way from chance to certainty.
+// Whether labels are one transmitter's: more are equal than half-way from chance, 1/M, to all.
 bool mimo_filter::alike(const std::uint8_t* a, const std::uint8_t* b) const
 {
     const std::size_t many = compared * (d_symbols.size() + 1) / (2 * d_symbols.size());
@@ -475,7 +476,7 @@ bool mimo_filter::alike(const std::uint8_t* a, const std::uint8_t* b) const
     return false;
 }
 
-// Starts those that have no transmitter from the latest symbols, blindly.
+// Starts the outputs without a transmitter blindly from the latest symbols.
 void mimo_filter::find()
 {
     const std::size_t first = ready() - start_symbols;
@@ -485,7 +486,7 @@ void mimo_filter::find()
         if (!each.found)
             continue;
         if (each.known > first + d_half_window)
-            return; // its labels are too few to take it out: later
+            return; // it has too few labels for its transmitter to be subtracted; try later
         transmitters[o].labels.assign(each.labels.begin() + first + d_half_window,
                                       each.labels.begin() + decided());
     }
@@ -503,7 +504,7 @@ void mimo_filter::find()
         for (std::size_t o = 0; o < outputs(); ++o)
             if (!d_outputs[o].found)
                 sought.push_back(o);
-        // What is found where an output is already was not lost: that one goes on.
+        // An output whose own labels are found again had not lost its transmitter: it goes on.
         std::vector<std::size_t> news = sought;
         for (auto o = sought.begin(); o != sought.end();) {
             output& each = d_outputs[*o];
@@ -515,42 +516,42 @@ void mimo_filter::find()
             });
             each.found = there != news.end();
             if (each.found) {
-                each.usual = 0; // another one from now on
+                each.usual = 0; // its usual residual was too small
                 news.erase(there);
             }
             o = each.found ? sought.erase(o) : o + 1;
         }
         if (sought.empty())
             return;
-        // Loops of their own have phases of their own.
+        // A carrier is shared only if it was before, or if no other loop goes on.
         const bool share = d_one_carrier || sought.size() + 1 >= outputs();
         d_one_carrier = share && d_start.have_one_carrier(transmitters);
         for (std::size_t i = 0; i < sought.size(); ++i) {
-            const auto beside =
+            const auto found =
                 std::find_if(d_outputs.begin(), d_outputs.end(), [&](const auto& other) {
                     return d_one_carrier && other.found;
                 });
             separated& sent = transmitters[news[i]];
             begin(d_outputs[sought[i]],
-                  beside == d_outputs.end() ? nullptr : &*beside,
+                  found == d_outputs.end() ? nullptr : &*found,
                   x,
                   sent,
                   sent.labels.size() - 1,
                   decided() - 1);
         }
-    } catch (const eye_closed&) { // it is tried again
+    } catch (const eye_closed&) { // watch() tries again after d_retry_interval
     }
 }
 
-// Whether the latest labels surely do not have the constellation's power.
+// Whether the power of the latest labels differs significantly from the constellation's.
 bool mimo_filter::has_unusual_power(const output& each) const
 {
     return d_power.is_unusual(&each.labels[latest(compared)], compared);
 }
 
-/* The inner points of a signal that became fainter, and taps that learnt from them: decides the
- * latest symbols behind the taps before, at the constellation's power. If these labels leave less
- * than half of what the others do, and are not random, the taps go on from there. */
+/* A signal that became fainter is decided as inner points, and taps learn from these. So the latest
+ * symbols are filtered by the `settled` taps and decided at the constellation's power. If these
+ * labels have less than half the others' residual, and less than random ones, those taps go on. */
 bool mimo_filter::begin_at_level(output& each)
 {
     const std::size_t reach = d_waveform.reach(), first = latest(compared);
@@ -575,21 +576,21 @@ bool mimo_filter::begin_at_level(output& each)
     const double scale =
         std::sqrt(static_cast<double>(count) / power_of(samples.data(), count));
 
-    // Each step is turned by what the prediction left of its phase, and those at the ends further.
+    // Rotates each step by its prediction error; the first and last ones extend to the ends.
     const std::size_t n = sample(step), steps = compared / step;
     d_waveform.expect(&each.labels[first], compared, expected.data());
     double before = 0;
     for (std::size_t s = 0; s < steps; ++s) {
         const std::size_t at = own - from + s * n;
-        const auto left = remaining(&expected[2 * s * n], &samples[2 * at], n);
-        before += std::abs(left);
+        const auto correlation = remaining(&expected[2 * s * n], &samples[2 * at], n);
+        before += std::abs(correlation);
         const std::size_t begin = s == 0 ? 0 : at, end = s + 1 == steps ? count : at + n;
-        const std::complex<float> by(std::polar(scale, -std::arg(left)));
+        const std::complex<float> by(std::polar(scale, -std::arg(correlation)));
         rotate(&samples[2 * begin], by, end - begin, &samples[2 * begin]);
     }
     const float* const owned = &samples[2 * (own - from)];
     const double power = power_of(owned, steps * n);
-    const auto share = [&](double common) { // of the samples that is not explained
+    const auto share = [&](double common) { // residual, relative to the samples' energy
         return 1 - common * common / power / power_of(expected.data(), steps * n);
     };
     const double others = share(scale * before);
@@ -600,8 +601,8 @@ bool mimo_filter::begin_at_level(output& each)
         labels.data());
     d_waveform.expect(&labels[reach], compared, expected.data());
     const double common = remaining(expected.data(), owned, steps * n).real();
-    const double left = share(common);
-    if (!(clearly_less(left, others) && left < d_lost))
+    const double residual = share(common);
+    if (!(clearly_less(residual, others) && residual < d_lost))
         return false;
     for (float& tap : each.settled)
         tap *= static_cast<float>(scale * common / power);

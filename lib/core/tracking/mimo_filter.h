@@ -1,6 +1,6 @@
 /* -*- c++ -*- */
 /*
- * Several channels in, a stream for each transmitter out: polarisations, antennas.
+ * Filters several channels (polarisations, antennas) to one stream per transmitter.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
@@ -24,10 +24,9 @@
 namespace gr::adann::core {
 
 struct mimo_filter_settings {
-    std::size_t channels =
-        2; //!< received streams, 1 to 8; times samples a symbol at most 64
-    std::size_t outputs = 2; //!< transmitters, 1 to `channels`
-    unsigned length = 12;    //!< symbols that the taps span, 1 to 64
+    std::size_t channels = 2; //!< received streams, 1 to 8; times sps at most 64
+    std::size_t outputs = 2;  //!< transmitters, 1 to `channels`
+    unsigned length = 12;     //!< symbols that the taps span, 1 to 64
 
     //! \throws std::invalid_argument naming the setting that is out of range
     void check() const;
@@ -35,49 +34,50 @@ struct mimo_filter_settings {
 
 //! What one output of a mimo_filter is doing.
 struct mimo_output_status {
-    bool found = false;     //!< whether it has a transmitter
-    std::size_t memory = 0; //!< of the taps in use, in symbols; 0: those of the start
-    /*! Mean square residual of a filtered sample from the expected waveform, predicted,
-     * over the latest few blocks; NaN before the first one. */
+    bool found = false; //!< whether it has a transmitter
+    std::size_t memory =
+        0; //!< time constant of the taps in use, symbols; 0: initial taps
+    /*! Predicted mean square residual of a filtered sample from the expected waveform, over
+     * the latest few blocks; NaN before the first one. */
     float residual = std::numeric_limits<float>::quiet_NaN();
-    float phase = 0;          //!< that is taken out, radians
+    float phase = 0;          //!< by which samples are rotated back, radians
     float frequency = 0;      //!< of that phase, cycles per symbol
     std::uint64_t starts = 0; //!< times that a transmitter was found for it
 };
 
-/*! Brings the streams of several channels, in which several transmitters are mixed, to one
- * stream for each transmitter, such as a model was trained on: to be equalized further by
- * one equalizer each.
+/*! Separates several transmitters that several channels receive mixed. Each output is one
+ * transmitter's stream as the model was trained on it, to be equalized by one equalizer each.
  *
  * An output is the sum of all channels, each through a filter of its own. Its taps are
- * exponentially windowed least squares (tap_bank.h) between the channels and the waveform
- * that the model expects of what its network decides from the output, taken in every
- * `block` symbols; carriers are followed every 16 (carrier.h), as one where the transmitters'
- * phases went together throughout the stretch of the latest start, as of one laser. It aims
- * at something fixed and has no step size, as front_filter, whose parts these are.
+ * exponentially windowed least squares (tap_bank.h) between the channels and the expected
+ * waveform of the network's decisions from the output, updated every `block` symbols. As in
+ * front_filter the target is fixed, and there is no step size. Carriers are followed every 16
+ * symbols (carrier.h). All outputs share one carrier, as of one laser, if the transmitters'
+ * phases were proportional throughout the symbols of the latest start.
  *
- * The phase is predicted, some 40 symbols ahead; a blind phase search (phase_search.h) decides
- * each step at several phases around that, and selects one for all transmitters if they have
- * one carrier. The prediction error is known then, and an output waits for it: each step
- * is rotated back by the mean of its own and of its neighbouring steps.
+ * The phase is predicted some 40 symbols ahead. A blind phase search (phase_search.h) decides
+ * each step at several phases around the prediction, and selects one for all transmitters that
+ * share a carrier. An output is delayed until its prediction error is measured: each step is
+ * rotated back by the mean error of itself and its neighbouring steps.
  *
- * Taps and carriers start from labels that are known, or blindly (blind_separation.h): from
- * the latest `start_symbols` symbols, in the call of run() in which these are complete. Until
- * then output o is channel o. Every `watched_every` symbols the outputs are compared: two
- * whose labels are alike, or alike but for a symmetry of the constellation and up to four
- * symbols, are on one transmitter, and the one that is explained less well starts again,
- * with the other outputs' transmitters subtracted. So does one that has three quarters
- * of what decisions at random would, whatever its phase, or a half where that is twice what it
- * left before; and one that is silent: a step with less than a hundredth of a signal's power,
- * from which nothing is learnt.
+ * Taps and carriers start from known labels, or blindly (blind_separation.h) from the latest
+ * `start_symbols` symbols, in the call of run() in which these are complete. Until then output
+ * o is channel o. Every `watched_every` symbols the outputs are tested. An output starts again,
+ * with the other outputs' transmitters subtracted, if
  *
- * Where only the level has stepped nothing starts again: if an output is lost, or its labels
- * surely do not have the constellation's power (label_power.h), as the inner points of a signal
- * that became fainter, its latest symbols are decided at that power, after the taps it had
- * before. If these labels have less than half the residual, those taps go on at the new level.
+ * - another output has the same labels but for a symmetry of the constellation and a delay of
+ *   up to four symbols, and a smaller residual: both are on one transmitter;
+ * - its residual, at the best phase, is three quarters of that of random decisions, or half of
+ *   that and twice its usual one;
+ * - it is silent: a step has less than a hundredth of a signal's power. Nothing is learnt then.
  *
- * Which transmitter comes out where is as the start found it, and so is a symmetry of the
- * constellation; after a new start of all outputs it may be otherwise.
+ * A change of the level alone needs no new start. If an output is lost, or if its labels'
+ * power is significantly different from the constellation's (label_power.h), its latest symbols
+ * are filtered by the taps of its latest good test and decided at the constellation's power. If
+ * these labels have less than half the residual, those taps go on, scaled to the new level.
+ *
+ * The start determines which transmitter comes out where, and up to which symmetry of the
+ * constellation. A new start of all outputs may change both.
  *
  * The result is the same to the bit however the stream is cut into calls. A sample that is
  * not usable (all_usable()) counts as zero, and its block is not learnt from. */
@@ -85,12 +85,12 @@ class mimo_filter
 {
 public:
     static constexpr std::size_t block = tracked_stream::block;
-    static constexpr std::size_t step = carrier::step; //!< symbols that are taken at once
+    static constexpr std::size_t step = carrier::step; //!< symbols processed at once
     static constexpr std::size_t start_symbols = 4096;
     static constexpr std::size_t watched_every = recovery::tested_every;
 
-    /*! \param behind a model for complex samples with an expected waveform: of one
-     * transmitter, whose network decides
+    /*! \param behind a model of one transmitter for complex samples, with an expected waveform;
+     * its network decides
      * \throws std::invalid_argument naming what is out of range or missing */
     mimo_filter(const model& behind, const mimo_filter_settings& settings);
 
@@ -98,8 +98,8 @@ public:
     std::size_t outputs() const { return d_outputs.size(); }
     std::size_t sps() const { return d_window.sps(); }
     std::size_t taps() const { return d_taps; } //!< of each channel and output
-    //! Symbols by which the outputs are late: half the taps, half a window, the waveform's
-    //! reach, and a step.
+    //! Delay of the outputs in symbols: half the taps,
+    //! half a window, the waveform's reach, and a step.
     std::size_t delay() const { return d_delay + decided_later() + step; }
 
     /*! Filters the next samples.
@@ -108,22 +108,21 @@ public:
      * \param filtered (outputs, the same) of I and Q; the first delay() symbols are zero */
     void run(const float* const* samples, std::size_t steps, float* const* filtered);
 
-    /*! Starts the taps from a stretch of the signal, which is not filtered. What comes next
-     * may be another part of it; where a carrier rotates, the stretch itself is best, whose first
-     * symbol's phase it goes on from. Taps are of its middle: polarisations that turn by more than 0.3 rad
-     * over it may be lost at its ends.
+    /*! Starts the taps from a stretch of the signal, which is not filtered. The carrier starts with
+     * the phase of its first symbol, so if there is a carrier run() should continue with the same
+     * stretch; otherwise any part of the signal may follow. Taps fit the middle of the stretch:
+     * polarisations that rotate by more than 0.3 rad over it may be lost at its ends.
      * \param samples (channels, symbols · sps) of I and Q; sample i · sps is the middle of
      * symbol i
      * \param labels (outputs, symbols), or null: then it starts blindly
      * \throws std::invalid_argument if there are fewer symbols than unknowns, or labels that are
-     * none of the constellation's, eye_closed if
-     * a transmitter is not found */
+     * none of the constellation's; eye_closed if a transmitter is not found */
     void start(const float* const* samples,
                std::size_t symbols,
                const std::uint8_t* const* labels);
 
     mimo_output_status status(std::size_t output) const;
-    //! (planes, taps()): what is in use for one channel, the earliest sample's first.
+    //! The taps of one channel, (planes, taps()), that of the earliest sample first.
     signal_planes in_use(std::size_t output, std::size_t channel) const;
 
 private:
@@ -132,30 +131,30 @@ private:
         carrier turn;
         aligned_floats filtered; // interleaved
         phase_decisions phases;
-        std::vector<std::uint8_t> labels; // of the angle that was selected
-        std::size_t known = 0;            // labels from here on follow the present taps
-        std::array<std::complex<double>, 3> left{}; // see remaining()
-        std::size_t steps_with_signal = 0;          // steps in a row that were not silent
-        double residual_sum = 0;  // since it was watched: see mean_residual()
-        std::size_t measured = 0; // samples of that
-        double usual = 0;         // mean_residual() as a rule; 0: not known yet
+        std::vector<std::uint8_t> labels; // at the selected angle
+        std::size_t known =
+            0; // labels from this symbol on are decisions by the present taps
+        std::array<std::complex<double>, 3>
+            correlations{};                // remaining() of the latest steps
+        std::size_t steps_with_signal = 0; // steps in a row that were not silent
+        double residual_sum = 0;  // since the latest watch(): see mean_residual()
+        std::size_t measured = 0; // samples in that sum
+        double usual = 0;         // average of mean_residual(); 0: none yet
         aligned_floats
-            settled{}; // the taps when labels last had the constellation's power
+            settled{}; // the taps at the latest watch() that found nothing wrong
         bool found = false;
         std::uint64_t starts = 0;
     };
 
     std::size_t sample(std::size_t symbol) const { return symbol * d_window.sps(); }
-    std::size_t reach() const
-    {
-        return d_taps / 2;
-    } // samples that taps span on each side
-    //! Symbols up to here are filtered; decided.
+    //! Samples that the taps span on each side.
+    std::size_t reach() const { return d_taps / 2; }
+    //! Symbols up to ready() are filtered, and up to decided() decided.
     std::size_t ready() const { return d_filled - d_delay; }
     std::size_t decided() const { return ready() - d_half_window; }
-    //! Symbols from those that are filtered to those whose neighbours are all decided.
+    //! Symbols from ready() back to the latest one whose neighbours are all decided.
     std::size_t decided_later() const { return d_half_window + d_waveform.reach(); }
-    //! Symbols in which n ones with all their neighbours are decided; their first one.
+    //! First of the latest n symbols whose neighbours are all decided.
     std::size_t latest(std::size_t n) const { return ready() - decided_later() - n; }
     bool usable(const output& each, std::size_t first) const;
     void load(const float* const* samples, std::size_t offset);
@@ -163,7 +162,7 @@ private:
     void decide(output& each);
     void search(output& each);
     void select_phase(output& each);
-    //! Mean square of a sample that is not what is expected, whatever its phase.
+    //! Mean square residual of a sample since the latest watch(), at the best phase of each step.
     double mean_residual(const output& each) const
     {
         return each.measured ? each.residual_sum / static_cast<double>(each.measured) : 0;
@@ -179,9 +178,9 @@ private:
     bool has_own_labels(const output& each) const;
     bool alike(const std::uint8_t* a, const std::uint8_t* b) const;
     void find();
-    //! \param beside an output whose carrier it has; null: it has its own
+    //! \param shares an output with which it shares the carrier; null: it has its own
     void begin(output& each,
-               const output* beside,
+               const output* shares,
                const std::vector<signal_planes>& x,
                separated& sent,
                std::size_t number,
@@ -193,18 +192,17 @@ private:
     const window_geometry d_window;
     const unsigned d_half_window;
     const float d_lost, d_doubtful; // limits of mean_residual(), see watch()
-    const label_power d_power;      // of labels
+    const label_power d_power;
     const std::size_t d_taps, d_delay, d_past, d_capacity;
 
-    // Symbol k's middle is sample k·sps of these.
-    std::vector<planes> d_in;   // unusable samples are zero
+    // The middle of symbol k is sample k·sps. Unusable samples are zero.
+    std::vector<planes> d_in;
     std::size_t d_filled;       // symbols that have come in
-    std::size_t d_first;        // the first one of the stream
-    std::size_t d_unusable = 0; // the end of the latest samples that are not
+    std::size_t d_first;        // first symbol of the stream
+    std::size_t d_unusable = 0; // end of the latest samples that are not usable
     std::size_t d_steps = 0;
-    bool d_one_carrier = false; // of all outputs
-    std::size_t d_until_retry = 0,
-                d_retry_interval = watched_every; // symbols until a new start
+    bool d_one_carrier = false; // whether all outputs share one
+    std::size_t d_until_retry = 0, d_retry_interval = watched_every; // symbols, of starts
 
     const network d_net;
     const prepared_network d_prepared;
@@ -215,8 +213,8 @@ private:
     planes d_output, d_wanted;
     std::vector<signal_planes> d_windows; // of each channel
     aligned_floats d_expected;
-    std::vector<phase_search::correlation>
-        d_correlations; // of all streams, at each angle
+    // At each angle, summed over the outputs that share a carrier.
+    std::vector<phase_search::correlation> d_correlations;
     std::vector<output> d_outputs;
 };
 

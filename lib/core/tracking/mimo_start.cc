@@ -11,9 +11,10 @@
 namespace gr::adann::core {
 
 namespace {
-constexpr double ridge = 1e-3; // of the mean power: where there is only noise, no taps
-constexpr double together_by = 0.95;  // mean cosine of phases that go together
-constexpr std::size_t at_once = 1024; // symbols whose sums are made together
+constexpr double ridge = 1e-3; // of the mean power: taps vanish where there is only noise
+constexpr double together_by =
+    0.95; // least mean cosine of the difference of equal phases
+constexpr std::size_t at_once = 1024; // symbols per call of normal_equations::set()
 } // namespace
 
 mimo_start::mimo_start(const model& behind, const normal_equations& shape)
@@ -25,7 +26,7 @@ mimo_start::mimo_start(const model& behind, const normal_equations& shape)
 {
 }
 
-// All channels as separate_blindly() takes them.
+// Interleaves all channels, as separate_blindly() takes them.
 std::vector<float> mimo_start::together(const std::vector<signal_planes>& x,
                                         std::size_t symbols) const
 {
@@ -38,7 +39,6 @@ std::vector<float> mimo_start::together(const std::vector<signal_planes>& x,
     return mixed;
 }
 
-// The labels of the symbols from half_window on, half_window before the end.
 void mimo_start::find_labels(const std::vector<signal_planes>& x,
                              std::size_t symbols,
                              std::vector<separated>& transmitters) const
@@ -53,7 +53,7 @@ void mimo_start::find_labels(const std::vector<signal_planes>& x,
 carrier_track mimo_start::carrier_of(const std::vector<signal_planes>& x,
                                      const std::vector<std::uint8_t>& labels) const
 {
-    // Of the first and last symbols, too: what their windows lack is zero.
+    // Windows of the first and last symbols are padded with zeros.
     const std::size_t stride = 2 * d_sums.channels() * d_window.sps(),
                       beyond = d_half_window * stride;
     const std::vector<float> own = together(x, labels.size());
@@ -67,7 +67,7 @@ carrier_track mimo_start::carrier_of(const std::vector<signal_planes>& x,
                        points_of(labels, d_symbols));
 }
 
-// Least squares to the waveform of the symbols that have all their neighbours, with its carrier.
+// Least squares towards the rotated waveform of the symbols whose neighbours are all known.
 aligned_floats mimo_start::fit(const std::vector<signal_planes>& x, const separated& sent)
 {
     const std::uint8_t* const labels = sent.labels.data();
@@ -108,7 +108,6 @@ aligned_floats mimo_start::fit(const std::vector<signal_planes>& x, const separa
     return found;
 }
 
-// Whether their phases go together, but for constant ones and the constellation's symmetries.
 bool mimo_start::have_one_carrier(const std::vector<separated>& transmitters) const
 {
     const auto order = static_cast<double>(d_symbols.symmetries().size());
@@ -117,7 +116,8 @@ bool mimo_start::have_one_carrier(const std::vector<separated>& transmitters) co
         transmitters.begin() + 1, transmitters.end(), [&](const separated& each) {
             const carrier_track& b = each.carrier;
             const std::size_t n = std::max(a.phase.size(), b.phase.size());
-            if (n == 0) // both stand, if a power would have told otherwise
+            if (n ==
+                0) // no carrier was found; that counts if a power of this order shows one
                 return order > 1 && order <= carrier_line::highest;
             std::complex<double> sum = 0;
             for (std::size_t i = 0; i < n; ++i) {

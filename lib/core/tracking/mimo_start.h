@@ -1,6 +1,6 @@
 /* -*- c++ -*- */
 /*
- * Where the taps and carriers of several channels start from.
+ * Initial taps and carriers of a filter for several channels.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
@@ -15,10 +15,11 @@
 
 namespace gr::adann::core {
 
-/*! What a stretch of several channels shows of its transmitters: labels, where they are not known,
- * carriers, and the taps that bring the channels nearest to the expected waveform of the labels.
+/*! Finds the labels (where they are not known) and carriers of the
+ * transmitters in a stretch of several channels, and the taps that
+ * bring the channels nearest to the expected waveform of the labels.
  *
- * A stretch is, of each channel, the first sample that its first symbol owns. */
+ * A stretch is given by each channel's first sample: the first of the sps samples of symbol 0. */
 class mimo_start
 {
 public:
@@ -26,18 +27,18 @@ public:
      * \param shape of the taps' sums: all channels */
     mimo_start(const model& behind, const normal_equations& shape);
 
-    /*! Finds the labels of those transmitters that have none (blind_separation.h), from the symbol
-     * half_window on, half_window before the end.
-     * \throws eye_closed if one is not found */
+    /*! Finds the labels of transmitters that have none (blind_separation.h). Labels begin
+     * half_window symbols after the first and end half_window before the last.
+     * \throws eye_closed if a transmitter is not found */
     void find_labels(const std::vector<signal_planes>& x,
                      std::size_t symbols,
                      std::vector<separated>& transmitters) const;
-    //! The carrier of labels that are known.
+    //! The carrier of a transmitter with known labels.
     carrier_track carrier_of(const std::vector<signal_planes>& x,
                              const std::vector<std::uint8_t>& labels) const;
     //! Taps by least squares, a vector of normal_equations, with the phase of the carrier.
     aligned_floats fit(const std::vector<signal_planes>& x, const separated& sent);
-    //! Whether their phases go together, but for constant ones and the constellation's symmetries.
+    //! Whether their phases are equal, up to a constant and the constellation's symmetries.
     bool have_one_carrier(const std::vector<separated>& transmitters) const;
 
 private:

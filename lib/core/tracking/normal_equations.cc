@@ -93,7 +93,7 @@ void normal_equations::set_complex(const signal_planes* x,
         for (std::size_t k = 1; k < d_taps; ++k) {
             const std::size_t row = c * d_taps + k;
             float *const row_re = re + row * d_pitch, *const row_im = im + row * d_pitch;
-            // The window moves on by one: its first sample leaves, the one behind it comes.
+            // The window moves on by one sample: its first one is dropped, the next one is added.
             const signal_planes leaves = x[c] + static_cast<std::ptrdiff_t>(k - 1);
             const signal_planes comes = leaves + static_cast<std::ptrdiff_t>(n);
             const float ends_re[] = { -*leaves.re, *comes.re };

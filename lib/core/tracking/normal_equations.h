@@ -23,8 +23,8 @@ void turn_vector(float* vector, std::size_t pitch, float by);
  * then the second one's, and so on.
  *
  * Vectors of unknowns are pitch() floats, twice that for complex ones: the real parts,
- * then the imaginary ones, channels() · taps() each; a real one's offset is behind the
- * taps. What is behind them is zero.
+ * then the imaginary ones, channels() · taps() each; a real one's offset follows the taps.
+ * The rest is zero.
  *
  * The covariance of two channels' windows is nearly Toeplitz: its first row takes a product
  * per sample and lag, each further one follows from the row before it and the ends of the
@@ -77,7 +77,7 @@ public:
      * identity stays the solution, and the gain is five at most there */
     void
     add_noise_target(const aligned_floats& noise, float level = 1, float lacking = 0);
-    //! As if the complex samples z had been turned by so many radians.
+    //! As if the complex samples z had been rotated by so many radians.
     void turn_wanted(float by);
     //! Weights these sums with `keep` and adds others.
     void add(float keep, const normal_equations& more);

@@ -10,18 +10,18 @@ namespace gr::adann::core {
 
 namespace {
 constexpr float score_keep = 0.94f, lasting_keep = 1 - 1.0f / 512;
-// Log-likelihood ratio, of odds of ten thousand to one, for a phase that begins to move.
+// Log-likelihood ratio for leaving the loop of zero phase: odds of ten thousand to one.
 constexpr float evidence = 9;
-constexpr float most_evidence = 100; // it counts no further
+constexpr float most_evidence = 100; // the cumulative sum is limited to this
 constexpr float preference =
-    2; // the same, of odds of seven to one, for a loop with more noise
-constexpr std::size_t least_steps = 8; // that tell a variance
-constexpr float all_noise = 1;         // no loop passes more
-// Standard deviations of a loop's noise that decisions are to tolerate, and before a phase begins to move:
-// a phase once lost does worse than one that rests.
+    2; // log-likelihood ratio of odds of seven to one: see may_move()
+constexpr std::size_t least_steps = 8; // for an estimate of the variance
+constexpr float all_noise = 1;         // upper bound of loop::noise
+// Standard deviations of a loop's noise that decisions have to tolerate: of a loop in use, and of
+// one that replaces the loop of zero phase, as losing lock costs more than staying there.
 constexpr float deviations = 3, deviations_at_rest = 5;
-// Steps in a row before any counts as evidence: until their mean has an error of a sixteenth of what decisions
-// tolerate, but 64 at most, and at least as many as a variance needs.
+// Steps in a row before they count as evidence: until the error of their mean is a sixteenth of
+// what decisions tolerate, within least_steps and most_steps.
 constexpr float part_of_tolerated = 16, most_steps = 64;
 } // namespace
 
@@ -38,7 +38,7 @@ phase_bank::phase_bank(std::size_t ahead, float tolerated)
     reset();
 }
 
-// An α-β filter's noise is a closed form.
+// The noise of an α-β filter in closed form: Kalata, 1984.
 phase_bank::loop phase_bank::make(float alpha, float beta)
 {
     const float noise =
@@ -90,12 +90,12 @@ void phase_bank::turn(float slipped)
 void phase_bank::measure(float phase, phase_reference by)
 {
     d_uncertain = by != phase_reference::decisions;
-    const float before = variance(); // none before the first steps
+    const float before = variance(); // 0 before the first step
     const auto wanted = static_cast<std::size_t>(std::clamp(
         before * part_of_tolerated * part_of_tolerated / (d_tolerated * d_tolerated),
         static_cast<float>(least_steps),
         most_steps));
-    float at_rest = 0; // squared error of the first loop, which leaves the phase at zero
+    float at_rest = 0; // squared error of the loop of zero phase
     for (auto& each : d_loops) {
         const phase_line& predicted =
             each.before[(d_steps + most_ahead - d_ahead) % most_ahead];
@@ -126,13 +126,13 @@ void phase_bank::measure(float phase, phase_reference by)
         by == phase_reference::means && noise > 0)
         d_most_noise =
             std::clamp(d_tolerated * d_tolerated / noise, d_least_noise, all_noise);
-    if (d_steps < least_steps) // it goes on as it began
+    if (d_steps < least_steps) // too few to leave the loop of zero phase
         d_used = idle() ? 0 : best_of(1);
     else if (!idle() || (d_uncertain ? has_moved(evidence) : leads(evidence, 0)))
         d_used = d_uncertain ? steadiest() : best_of(0);
 }
 
-// Of a measurement: the least mean square of what a loop has predicted wrongly, over many steps.
+// Variance of a measurement: the least mean square prediction error of all loops, over many steps.
 float phase_bank::variance() const
 {
     float least = d_loops[0].lasting;
@@ -141,7 +141,7 @@ float phase_bank::variance() const
     return lasting_mean(least);
 }
 
-// Of a loop's mean over many steps, which began with zero.
+// A loop's mean over many steps, corrected for the average's start at zero.
 float phase_bank::lasting_mean(float found) const
 {
     const auto n = static_cast<float>(d_measured_in_all);
@@ -154,8 +154,9 @@ double phase_bank::probability_beyond(double radians) const
     return variance > 0 ? std::erfc(radians / std::sqrt(2 * variance)) : 0;
 }
 
-// Whether the best loop but the resting one leads another by this log-likelihood ratio: errors of variance
-// s² over n steps have n (e² - s²) / 2s², and s² is the best loop's, which few tell.
+// Whether the best loop, except that of zero phase, leads another by this log-likelihood ratio. For
+// Gaussian errors of variance s² over n steps it is n (e² - s²) / 2s², with the mean square error
+// e² of the other loop and that of the best one as s².
 bool phase_bank::leads(float ratio, std::size_t of) const
 {
     constexpr float n = 1 / (1 - score_keep);
@@ -176,14 +177,14 @@ bool phase_bank::may_move() const
            (has_moved(preference) || 16 * spread() > d_tolerated * d_tolerated);
 }
 
-// The loop that has predicted best over many steps, or the latest ones where these surely say another.
+// The loop that predicted best over many steps, unless another one leads over the latest ones.
 std::size_t phase_bank::steadiest() const
 {
     const std::size_t found = best_of(0, &loop::lasting);
     return leads(evidence, found) ? best_of(0) : found;
 }
 
-// Of the loops from `first` on that may be used, the one that has predicted best.
+// The best predictor among the loops from `first` on that may be used.
 std::size_t phase_bank::best_of(std::size_t first, float loop::*score) const
 {
     std::size_t best = d_loops.size();
@@ -209,7 +210,7 @@ void phase_bank::state(archive& members)
     for (std::size_t i = 0; i < d_loops.size(); ++i) {
         auto& each = d_loops[i];
         const std::string name = "loop" + std::to_string(i);
-        const float most = i ? 1e6f : 0.0f; // radians: the first one stays at zero
+        const float most = i ? 1e6f : 0.0f; // radians: the first loop's phase is zero
         members(name + ".phase", each.line.phase, -most, most);
         members(name + ".growth", each.line.growth, -most, most);
         members(name + ".score", each.score, 0.0f, 100.0f);

@@ -1,6 +1,6 @@
 /* -*- c++ -*- */
 /*
- * The steps of a stream, decided at several phases.
+ * Decides the steps of a stream at several phases.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
@@ -14,9 +14,9 @@
 
 namespace gr::adann::core {
 
-/*! A phase search (phase_search.h), and the labels that it chooses among.
+/*! A phase search (phase_search.h) with the labels at each of its angles.
  *
- * Symbols have numbers, as those of the buffer of samples: move_back() goes with it. */
+ * Symbols are numbered as in the buffer of samples; move_back() follows it. */
 class phase_decisions
 {
 public:
@@ -32,15 +32,15 @@ public:
     const phase_search& search() const { return d_search; }
     std::size_t angles() const { return d_labelled.size(); }
 
-    /*! Decides a step at each angle around where the search expects it, once its neighbours are
-     * decided and it is taken.
+    /*! Decides a step at each angle around the phase that the search will expect when take() comes
+     * to it, after its neighbours are decided.
      * \param filtered first sample of the first window, interleaved
-     * \param rotated what the sample in the step's middle was rotated back by */
+     * \param rotated rotation by which the step's middle sample was rotated back */
     void decide(const float* filtered,
                 std::complex<float> rotated,
                 const network_decider& decides,
                 std::size_t symbol);
-    /*! Takes a step whose neighbours are decided.
+    /*! Adds a step whose neighbours are decided to the search.
      * \param known whether its labels and samples can be learnt from
      * \param expect float* (labels, n): their waveform
      * \param loop that has rotated back the samples, the first of which is `first` */
@@ -52,18 +52,18 @@ public:
               double power,
               std::size_t first,
               std::size_t symbol);
-    //! Labels at an angle, of this symbol and those after it.
+    //! Labels at an angle, from this symbol on.
     const std::uint8_t* labels(std::size_t angle, std::size_t symbol) const
     {
         return &d_labelled[angle][symbol];
     }
-    //! A symbol that is known, at all angles.
+    //! Sets the known label of a symbol at all angles.
     void set_known(std::size_t symbol, std::uint8_t label)
     {
         for (auto& each : d_labelled)
             each[symbol] = label;
     }
-    //! The same labels at all angles, before `end`.
+    //! Sets the same labels at all angles, up to `end`.
     void set_labels(const std::uint8_t* labels, std::size_t end);
     void move_back(std::size_t symbols);
 
@@ -73,7 +73,7 @@ public:
 
 private:
     window_geometry d_window;
-    float d_later; // steps from the latest one taken to the one that is decided
+    float d_later; // steps from the latest take() to the decided step
     phase_search d_search;
     std::vector<std::vector<std::uint8_t>> d_labelled; // at each angle
     aligned_floats d_turned;                           // the windows of a step

@@ -9,20 +9,21 @@ namespace gr::adann::core {
 
 namespace {
 
-constexpr float lasts = 64;                 // steps, of growth and phase noise
-constexpr float first_phase_noise = 0.001f; // radians², before any is known
+constexpr float lasts = 64; // steps: averaging time of growth and phase noise
+constexpr float first_phase_noise = 0.001f; // radians², initial value
 
 float range_of(const constellation& symbols)
 {
     return static_cast<float>(M_PI) / static_cast<float>(symbols.symmetries().size());
 }
 
-// All phases that the constellation tells apart, closer than its decisions bear.
+// Angles up to half a symmetry. With a spacing of 1.5 times the tolerated error each phase is
+// within 0.75 times that error of one of them.
 std::vector<float> angles_of(const constellation& symbols)
 {
-    const float apart = 1.5f * phase_search::tolerated(symbols);
+    const float spacing = 1.5f * phase_search::tolerated(symbols);
     std::vector<float> found{ 0 };
-    for (float angle = apart; angle < range_of(symbols); angle += apart)
+    for (float angle = spacing; angle < range_of(symbols); angle += spacing)
         found.insert(found.end(), { angle, -angle });
     return found;
 }
@@ -86,12 +87,12 @@ std::size_t phase_search::select(const std::vector<correlation>& all, std::size_
     const float before = expected(1);
     std::size_t best = 0;
     double least = std::numeric_limits<double>::infinity();
-    float beside = 0;
+    float deviation = 0; // of the best angle's phase from the line
     for (std::size_t a = 0; a < all.size(); ++a) {
         const float found = wrapped(static_cast<float>(std::arg(all[a].sum)) - before);
         const double residual = all[a].power - 2 * std::abs(all[a].sum);
         if (all[a].sum == 0.0 || !(residual > 0) || std::abs(found) > d_range)
-            continue; // nothing is known, or it is another symmetry's
+            continue; // no usable step, or a phase of another symmetry
         const float in_a_step = found / static_cast<float>(d_age);
         const double unlikely =
             static_cast<double>(steps * symbols) * std::log(residual) +
@@ -99,16 +100,16 @@ std::size_t phase_search::select(const std::vector<correlation>& all, std::size_
         if (unlikely < least) {
             least = unlikely;
             best = a;
-            beside = found;
+            deviation = found;
         }
     }
     if (least < std::numeric_limits<double>::infinity()) {
-        const float in_a_step = beside / static_cast<float>(d_age);
+        const float in_a_step = deviation / static_cast<float>(d_age);
         d_line.growth += in_a_step / lasts;
         d_phase_noise += (in_a_step * in_a_step - d_phase_noise) / lasts;
         d_age = 0;
     }
-    d_line.phase = wrapped(before + beside);
+    d_line.phase = wrapped(before + deviation);
     return best;
 }
 

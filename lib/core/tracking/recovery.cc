@@ -13,16 +13,16 @@
 namespace gr::adann::core {
 
 namespace {
-constexpr float far_more = 2; // power: no block leaves so much by chance
-// Of what was left: the squares of 512 real samples scatter by 1/16, of complex ones by less.
+constexpr float far_more = 2; // times the mean residual: no block has as much by chance
+// Times the earlier residual: the squares of 512 real samples scatter by 1/16, of complex ones by less.
 constexpr float as_before = 1.25f;
 // A least squares fit to labels has nearly eight equations for each unknown, or more.
 constexpr std::size_t most_blind_taps = recovery::blind_symbols / 8 + 1;
 // Of a carrier's line it is what one test knows, and the next one compares with.
 static_assert(recovery::tested_every == carrier_follower::checked_every);
 
-/* Whether labels tell a channel: half as many different pairs follow each other as in random data,
- * or more. Idle words are explained by many a channel. */
+/* Whether labels determine a channel: they have at least half as many different pairs of neighbours as
+ * random data. An idle word may be explained by many channels. */
 bool has_enough_pairs(const std::uint8_t* labels, std::size_t classes)
 {
     constexpr std::size_t pairs = judge::symbols - 1, most_classes = 256;
@@ -174,7 +174,7 @@ void recovery::reset(tracked_stream& stream)
     apply(recovery_event::resets);
 }
 
-// They are of labels behind other taps.
+// Earlier comparisons were of labels by other taps.
 void recovery::forget_tests()
 {
     d_judge.reset();
@@ -328,9 +328,9 @@ judge::verdict recovery::compare(tracked_stream& stream, const network_decider& 
                            turned);
 }
 
-/* Late echoes are learnt from what the labels without the filter leave of the samples, while those behind
- * it are not used: its taps start over again and again, and what they leave is of them. An image is not:
- * points that are dense look alike behind one. */
+/* Late echoes are learnt from the residual of the unfiltered samples while the filter is not used: its
+ * taps start over repeatedly, and its residual shows their errors. An image is not learnt so, as dense
+ * constellations with an image are decided wrongly. */
 void recovery::find_echoes(tracked_stream& stream)
 {
     const sample_history& history = stream.history;
@@ -369,8 +369,8 @@ signal_planes recovery::derotated(const tracked_stream& stream) const
                : history.received(history.owned(history.latest(judge::symbols)));
 }
 
-/* The rule of belief: whether labels leave clearly less of the samples than the network's do, behind
- * the filter or without it. Then the judge has their channel. */
+/* The acceptance rule: whether the labels' residual is clearly less than that of the network's labels,
+ * with the filter and without it. If so, the judge has their channel. */
 bool recovery::is_believed(const tracked_stream& stream, const hypothesis& proposed)
 {
     const sample_history& history = stream.history;
@@ -385,9 +385,9 @@ bool recovery::is_believed(const tracked_stream& stream, const hypothesis& propo
         others);
 }
 
-/* The inner points of a signal that became fainter: labels that surely do not have the constellation's
- * power, and explain little. Decides the latest symbols at that power behind the taps in use, which
- * learnt from such labels, or those that it last settled with. */
+/* A signal that became fainter is decided as inner points: the labels' power is not the constellation's,
+ * and they explain little. Decides the latest symbols at the constellation's power, filtered by the taps
+ * in use, which may have learnt from such labels, or by those of the latest confirmed test. */
 bool recovery::propose_at_level(tracked_stream& stream,
                                 const network_decider& decides,
                                 bool may_start)
@@ -415,7 +415,7 @@ bool recovery::propose_at_level(tracked_stream& stream,
     return false;
 }
 
-// The windows of the latest symbols behind these taps, with unit power; valid until the next test.
+// The windows of the latest symbols, filtered by these taps and with unit power; valid until the next test.
 feature_view recovery::at_level(tracked_stream& stream, const float* taps)
 {
     const sample_history& history = stream.history;
@@ -482,9 +482,9 @@ bool recovery::propose_blindly(tracked_stream& stream, bool may_start)
            start(stream, proposed, d_channel.find(d_judge.channel(), 0));
 }
 
-/* Remembers the channel of the latest labels, if they tell it, and explain the samples well, or as
- * well as those before. If the stream was lost since it last did, its labels may be displaced: then
- * it starts from those that are not. */
+/* Remembers the channel of the latest labels, if they determine it and explain the samples as well as
+ * those before. If the stream was lost meanwhile, its labels may be late or rotated: then the taps start
+ * from the corrected labels. */
 recovery::outcome recovery::settle(tracked_stream& stream, bool may_start)
 {
     const sample_history& history = stream.history;
@@ -537,15 +537,15 @@ bool recovery::has_unusual_power(const tracked_stream& stream) const
     return d_power.is_unusual(stream.history.decided(stream.history.next() - n), n);
 }
 
-// How the labels are displaced whose channel the judge has.
+// Delay and rotation of the labels whose channel the judge has.
 displacement recovery::displaced(const tracked_stream& stream) const
 {
     const double ahead = stream.carrier ? stream.carrier->ahead(stream.history) : 0;
     return d_channel.find(d_judge.channel(), ahead);
 }
 
-/* From labels that are displaced: those of a blind equalizer in the phase that there was when the
- * stream was settled, others in the present one. */
+/* Starts from labels after correcting their delay and rotation: labels of a blind equalizer have the
+ * extrapolated phase of the latest confirmed test, others the present one. */
 bool recovery::start(tracked_stream& stream,
                      const hypothesis& proposed,
                      const displacement& by)
@@ -575,7 +575,7 @@ bool recovery::start(tracked_stream& stream,
             carrier->set_settled(before);
         return false;
     }
-    stream.history.forget_labels(); // others lie behind those of the samples
+    stream.history.forget_labels(); // earlier labels have another delay or rotation
     forget_tests();
     ++d_resets;
     apply(recovery_event::starts);

@@ -81,7 +81,7 @@ struct hypothesis {
     float most;            //!< residual that taps which start from them may have
 };
 
-/*! Supervises a stream behind a filter.
+/*! Supervises a filtered stream.
  *
  * The limit of the residual is what the model learnt as noise and three quarters of what decisions
  * at random have as a residual. A single block beyond it, of more than twice the mean residual, exceeds
@@ -115,7 +115,7 @@ struct hypothesis {
  *   displacement that brings their channel nearest to the one before the loss (last_channel.h) is
  *   believed if two tests find the same.
  *
- * Labels of the former two are displaced by the channel as well.
+ * Delay and rotation of the former two are found from the channel as well.
  *
  * Labels that are those without the filter, but late or rotated, are a slip unless the channel has
  * walked there: a symbol clock that is off moves it by less than half a symbol from test to test, and

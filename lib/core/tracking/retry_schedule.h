@@ -1,6 +1,6 @@
 /* -*- c++ -*- */
 /*
- * When a stream is tested, and when what is lost is tried otherwise.
+ * When a stream is tested, and when a lost one is re-acquired blindly.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
@@ -15,9 +15,10 @@
 
 namespace gr::adann::core {
 
-/*! Tests come each `tested_every` symbols while the stream is followed, else each judge::symbols. After a
- * loss the first blind try comes once all of its symbols are later than that, further ones ever more rarely.
- * The taps start over after as many tests without success as come in `tested_every` symbols. */
+/*! A stream is tested every `tested_every` symbols while it is followed, else every
+ * judge::symbols. After a loss the first blind try waits until its `blind_symbols` all came
+ * after the loss; the intervals of further tries grow. The taps start over after failed tests
+ * over `tested_every` symbols. */
 class retry_schedule
 {
 public:
@@ -26,7 +27,7 @@ public:
     static constexpr std::size_t first_try = 1 + blind_symbols / judge::symbols;
     static constexpr std::size_t most_apart = 4096 / judge::symbols; //!< tests
 
-    //! So many blocks have come. \return whether it is time for a test
+    //! Counts blocks. \return whether a test is due
     bool pass(std::size_t blocks, bool follows)
     {
         d_untested += blocks;
@@ -37,16 +38,16 @@ public:
     }
     //! The next test comes after judge::symbols, not of the latest block alone.
     void postpone() { d_untested = 0; }
-    //! A test has ended without a start. \return whether the taps are to start over
+    //! After a test that has not started the taps. \return whether they are to start over
     bool end_test(bool succeeds)
     {
         d_failed = succeeds ? 0 : d_failed + 1;
         return d_failed == most_failed;
     }
-    //! The taps have started: what failed was with others.
+    //! The taps have started: earlier failures were with other taps.
     void forget_tests() { d_failed = 0; }
 
-    //! A test of a stream that was lost. \return whether it tries blindly
+    //! Counts a test of a lost stream. \return whether it includes a blind try
     bool tries_blindly()
     {
         if (d_tests == 0)
@@ -56,7 +57,7 @@ public:
         d_next_try += std::clamp(d_tests / 2, first_try, most_apart);
         return true;
     }
-    //! Whether taps that started over have not found it either.
+    //! Whether the stream is still lost after the taps have started over.
     bool is_long_lost() const { return d_tests > most_failed; }
     void forget_loss() { d_tests = 0; }
 
@@ -72,7 +73,7 @@ private:
     std::size_t d_untested = 0; // blocks since the latest test
     std::size_t d_failed = 0;   // tests in a row, since the taps started
     std::size_t d_tests = 0;    // since the stream was lost
-    std::size_t d_next_try = 0; // at this one of them
+    std::size_t d_next_try = 0; // number of the test with the next blind try
 };
 
 } // namespace gr::adann::core

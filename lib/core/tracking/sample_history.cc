@@ -40,7 +40,7 @@ void sample_history::forget()
     d_ready = window_begin(d_next);
     d_loaded = d_ready - d_reach;
     d_unusable = d_known = 0;
-    // What corrections look back on.
+    // Echo cancellation uses earlier samples.
     std::fill_n(d_samples.re.begin(), d_loaded, 0.0f);
     if (is_complex())
         std::fill_n(d_samples.im.begin(), d_loaded, 0.0f);
@@ -49,8 +49,8 @@ void sample_history::forget()
 bool sample_history::goes_on(const feature_view& windows) const
 {
     const std::size_t first = window_begin(d_next) - d_reach;
-    const std::size_t n =
-        (d_loaded - first) * floats_per_sample(); // all of it, or nothing
+    const std::size_t n = (d_loaded - first) *
+                          floats_per_sample(); // d_overlap's size; else nothing overlaps
     return std::equal(windows.data, windows.data + n, d_overlap.end() - n);
 }
 
@@ -198,18 +198,20 @@ void sample_history::replace(std::size_t symbol, const std::uint8_t* labels)
 
 void sample_history::state(archive& members)
 {
-    // What the buffers still need: restored, it is at their start.
+    // The kept symbols and samples. After loading a
+    // checkpoint they are at the start of the buffers.
     const std::size_t symbol = d_next - d_past, from = sample(symbol);
     std::size_t loaded = d_loaded - from, ready = d_ready - from;
     std::size_t unusable = d_unusable - std::min(d_unusable, from);
-    // From what forget() or filter_again() leave to what a call of load() and set_ready() does.
+    // Allowed range: from the values after forget() or
+    // filter_again() to those after load() and set_ready().
     const std::size_t empty = window_begin(d_past);
     const std::size_t filled = empty + d_window.samples() - d_window.sps();
     members("known", d_known, std::size_t{ 0 }, d_past);
     members("loaded", loaded, empty - d_reach, filled + d_reach);
     members("ready", ready, std::min(empty, owned(d_past - d_around)), filled);
     members("unusable", unusable, std::size_t{ 0 }, loaded);
-    // A reader that saves changes nothing.
+    // No write while saving: readers may run.
     const auto set = [](std::size_t& to, std::size_t value) {
         if (to != value)
             to = value;

@@ -18,11 +18,11 @@
 
 namespace gr::adann::core {
 
-/*! The past of a filter's stream, for it and all that supervises it.
+/*! The past of a filter's stream, for the filter and its supervision.
  *
- * Symbols and samples have numbers: the middle of symbol k is sample k·sps. The numbers of what is
- * kept change only in make_room(), which says by how much. Samples come in up to a certain one, are
- * filtered up to an earlier one, and symbols are labelled before next():
+ * Symbols and samples are numbered: the middle of symbol k is sample k·sps. Numbers change only in
+ * make_room(), which returns by how much. Samples have been received up to one number and filtered
+ * up to an earlier one; symbols before next() have labels:
  *
  *     kept ─────────────── next() ── windows of the next symbols ──┐
  *     labels, known() ────►│                                       │
@@ -30,19 +30,20 @@ namespace gr::adann::core {
  *     received ────────────┼───────────────┼─── reach of the taps ►│
  *
  * A sample that is not usable (all_usable()) is kept as zero and comes out as NaN. Labels count as
- * known while they are decisions by the present taps and carrier. Nothing is allocated after
- * construction. */
+ * known while they are decisions by the present taps and carrier: known() of the latest ones.
+ * Symbols whose value is known from a training sequence have a known_label(). Nothing is allocated
+ * after construction. */
 class sample_history
 {
 public:
     static constexpr std::size_t room =
-        4096; //!< symbols until the buffers are moved back
+        4096; //!< symbols between two moves of the buffers
 
     /*! \param reach samples that the filter spans on each side of one
      * \param around symbols on each side that the expected waveform depends on
-     * \param classes labels are less
+     * \param classes number of labels, M
      * \param past symbols before next() that are kept
-     * \param most symbols that load() is given at most */
+     * \param most largest number of symbols in a call of load() */
     sample_history(const window_geometry& window,
                    std::size_t reach,
                    std::size_t around,
@@ -50,12 +51,11 @@ public:
                    std::size_t past,
                    std::size_t most);
 
-    // Where things are.
     const window_geometry& window() const { return d_window; }
     std::size_t floats_per_sample() const { return d_window.floats_per_sample(); }
     bool is_complex() const { return floats_per_sample() == 2; }
     std::size_t sample(std::size_t symbol) const { return symbol * d_window.sps(); }
-    //! The first sample that a symbol owns.
+    //! The first of the sps samples of a symbol, whose middle is sample().
     std::size_t owned(std::size_t symbol) const
     {
         return sample(symbol) - d_window.sps() / 2;
@@ -69,11 +69,11 @@ public:
     {
         return window_begin(symbol) + d_window.samples();
     }
-    std::size_t next() const { return d_next; } //!< the symbol to be decided
+    std::size_t next() const { return d_next; } //!< the symbol that is decided next
     //! The first of the latest n symbols whose neighbours are all decided.
     std::size_t latest(std::size_t n) const { return d_next - d_around - n; }
     std::size_t classes() const { return d_classes; }
-    //! The first symbol and the first sample that are kept, and how many.
+    //! The first symbol and the first sample that are kept, and the number of each.
     std::size_t first_symbol() const { return d_next - d_past; }
     std::size_t first_sample() const { return sample(first_symbol()); }
     std::size_t kept_symbols() const { return d_past; }
@@ -81,31 +81,31 @@ public:
     {
         return sample(d_past + d_most) + d_window.samples();
     }
-    //! Room in the buffers, from number 0 on.
+    //! Size of the buffers, which begin with number 0.
     std::size_t most_symbols() const { return d_labels.size(); }
     std::size_t most_samples() const { return d_bad.size(); }
 
-    /*! Before n more symbols: moves what is kept to the start of the buffers if there is no room.
-     * \return symbols by which all numbers are less now, most often 0 */
+    /*! Before n more symbols: moves the contents to the start of the buffers if there is no room.
+     * \return symbols by which all numbers have decreased, mostly 0 */
     std::size_t make_room(std::size_t n);
-    /*! Takes the samples of the next symbols' windows, with the taps' reach on each side.
-     * \param corrected null, or what corrects them first */
+    /*! Adds the samples of the next symbols' windows, with the taps' reach on each side.
+     * \param corrected null, or the corrections of these samples */
     void load(const feature_view& windows, corrections* corrected = nullptr);
-    //! Whether the windows begin with the samples that have come in.
+    //! Whether the windows overlap with the latest samples, so that they continue the stream.
     bool goes_on(const feature_view& windows) const;
-    //! All of it: what comes is another stream.
+    //! Forgets all: another stream begins.
     void forget();
 
-    //! Samples as they were received, or corrected, unusable ones as zero; from this one on.
+    //! Received samples from this one on, corrected if load() did; unusable ones are zero.
     signal_planes received(std::size_t first) const
     {
         return d_samples + static_cast<std::ptrdiff_t>(first);
     }
     /*! The windows of n symbols as they were received.
-     * \param memory of complex samples, which are copied: the windows are valid as long as it is */
+     * \param memory complex samples are copied to it: the windows are valid as long as it is */
     feature_view
     received_windows(std::size_t symbol, std::size_t n, aligned_floats& memory) const;
-    //! Whether all from this one on are usable, as far as they have come in.
+    //! Whether all received samples from this one on are usable.
     bool is_usable(std::size_t first) const { return d_unusable <= first; }
 
     //! Filtered samples, complex ones interleaved; from this one on.
@@ -127,45 +127,47 @@ public:
     std::size_t ready() const { return d_ready; } //!< filtered up to here
     //! The samples from ready() up to `end` have been filtered.
     void set_ready(std::size_t end);
-    //! What the next symbols need of the filtered samples, and the latest ones' neighbours, is to be
-    //! filtered again.
+    //! Sets ready() back: samples of the next symbols, and of the neighbours of the latest ones,
+    //! are to be filtered again.
     void filter_again();
 
-    //! The next n symbols have been decided so.
-    //! \param known null, or what they are known to be, not_known where they are not
+    //! Adds the decided labels of the next n symbols.
+    //! \param known null, or their known labels, not_known where there is none
     void
     note(const std::uint8_t* labels, std::size_t n, const std::uint8_t* known = nullptr);
-    //! Other labels of n symbols, as sure ones.
+    //! Replaces the labels of n symbols by labels that are certain.
     void relabel(std::size_t symbol, const std::uint8_t* labels, std::size_t n);
-    //! As decided, and known ones in their place.
+    //! Known labels where there are, else decided ones.
     const std::uint8_t* labels(std::size_t symbol) const { return &d_labels[symbol]; }
     std::uint8_t* labels(std::size_t symbol) { return &d_labels[symbol]; }
-    //! As decided, whatever is known.
+    //! Decided labels of all symbols.
     const std::uint8_t* decided(std::size_t symbol) const { return &d_decided[symbol]; }
     std::uint8_t known_label(std::size_t symbol) const { return d_known_labels[symbol]; }
     bool is_label_known(std::size_t symbol) const
     {
         return is_known(d_known_labels[symbol], d_classes);
     }
-    std::size_t count_unknown(std::size_t symbol, std::size_t n) const; //!< of n symbols
-    //! Others than those noted, from a symbol to the latest one; known ones stay.
+    //! Symbols without a known label, of n.
+    std::size_t count_unknown(std::size_t symbol, std::size_t n) const;
+    //! Replaces the decided labels from a symbol to the latest one; known ones stay.
     void replace(std::size_t symbol, const std::uint8_t* labels);
-    //! Estimates of points of unit power, whatever is known; NaN of sure decisions.
+    //! Linear estimates of the points, of unit power; NaN where decisions count as sure.
     const std::complex<float>* estimates(std::size_t symbol) const
     {
         return &d_estimates[symbol];
     }
     std::complex<float>* estimates(std::size_t symbol) { return &d_estimates[symbol]; }
-    //! What the samples say beyond the labels: zero of sure ones.
+    //! Posterior means and variances relative to the labels; zero where labels count as sure.
     const soft_decision* decisions(std::size_t symbol) const
     {
         return &d_decisions[symbol];
     }
     soft_decision* decisions(std::size_t symbol) { return &d_decisions[symbol]; }
-    std::size_t known() const { return d_known; } //!< of the latest symbols, labels
-    //! Whether n symbols from latest(n) on and all their neighbours have labels.
+    //! Latest symbols whose labels are decisions by the present taps and carrier.
+    std::size_t known() const { return d_known; }
+    //! Whether the n symbols from latest(n) on and all their neighbours have such labels.
     bool knows(std::size_t n) const { return d_known >= n + 2 * d_around; }
-    //! Labels so far are those of other taps, or of another phase.
+    //! The labels so far are decisions by other taps, or at another phase.
     void forget_labels() { d_known = 0; }
 
     void state(archive& members);
@@ -175,14 +177,14 @@ private:
     std::size_t d_reach, d_around, d_classes;
     std::size_t d_past, d_most, d_capacity; // symbols
     planes d_samples;
-    aligned_floats d_overlap; // with the next windows, as it came in
+    aligned_floats d_overlap; // end of the latest windows as received: see goes_on()
     aligned_floats d_filtered;
     std::vector<std::uint8_t> d_bad, d_labels;
     std::vector<std::uint8_t> d_known_labels, d_decided;
     std::vector<std::complex<float>> d_estimates;
     std::vector<soft_decision> d_decisions;
     std::size_t d_next, d_loaded, d_ready;
-    std::size_t d_unusable = 0; // the end of the latest samples that are not usable
+    std::size_t d_unusable = 0; // end of the latest samples that are not usable
     std::size_t d_known = 0;
 };
 

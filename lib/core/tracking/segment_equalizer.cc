@@ -11,8 +11,8 @@ namespace gr::adann::core {
 
 namespace {
 
-/* Blocks; of the short ones taps as near as `short_reach` only, for each tap that is learnt adds
- * noise; blocks from one solution to the next. */
+/* Time constant in blocks; whether only taps within `short_reach` are learnt, as each tap adds
+ * noise, which a short time constant averages least; blocks from one solution to the next. */
 struct memory_shape {
     std::size_t blocks;
     bool is_short;
@@ -25,11 +25,12 @@ constexpr std::array<memory_shape, 5> memories{ { { 6, true, 1 },
                                                   { 128, false, 4 } } };
 constexpr std::size_t short_reach = 16;
 constexpr float score_keep = 0.95f; // twenty blocks
-constexpr float most_slope = 0.8f;  // as soft_decisions: beyond it noise is amplified
+constexpr float most_slope =
+    0.8f; // as learning_target's: limits the noise's amplification
 constexpr float least_error = 1e-6f;
 constexpr float start_ridge = 1e-2f, ridge = 3e-4f; // of the mean power of the samples
 constexpr int few_steps = 4;
-constexpr float much_more = 2;                  // times what fresh least squares leave
+constexpr float much_more = 2;                  // times the residual of new least squares
 constexpr std::size_t slack = simd::lanes + 64; // that kernels may read
 
 float nearest_level(float z)
@@ -81,7 +82,7 @@ std::vector<float> segment_equalizer::taps() const
     return { used.begin(), used.begin() + d_taps };
 }
 
-// Symbols of the pending segment, from its first on, that are known.
+// Known symbols at the start of the pending segment.
 std::size_t segment_equalizer::known() const
 {
     return d_kind == segment_kind::data ? atsc::segment_sync : atsc::field_sync;
@@ -129,7 +130,7 @@ bool segment_equalizer::take(const float* samples,
     return found;
 }
 
-// Mean square error of the known symbols of a field's first segment, and how many are wrong.
+// Mean square error of the known symbols of a field's first segment, and the part decided wrongly.
 float segment_equalizer::error_of(const float* taps, float* wrong)
 {
     const std::size_t n = atsc::field_sync;
@@ -153,10 +154,11 @@ void segment_equalizer::approach(
         sums, sums.ridge(part), of.first, of.last, steps, taps, d_gradient.data());
 }
 
-// Fresh least squares over a field's known symbols, and whether the taps in use are no worse.
+// Starts over from least squares over a field's known
+// symbols, unless the taps in use are good enough.
 void segment_equalizer::acquire()
 {
-    const std::size_t first = d_has_past ? 0 : d_past; // whose window is there
+    const std::size_t first = d_has_past ? 0 : d_past; // first symbol with a full window
     const std::size_t n = atsc::field_sync - first;
     d_sums.set(
         { d_samples.data() + first, nullptr }, { known_levels() + first, nullptr }, n);
@@ -165,7 +167,7 @@ void segment_equalizer::acquire()
         approach(of, d_sums, start_ridge, static_cast<int>(d_taps), d_fresh.data());
     };
     solve(d_memories.back());
-    // What was fitted to n symbols leaves more of others.
+    // The residual of the n symbols that were fitted is too small for others.
     const float fresh = error_of(d_fresh.data()) * static_cast<float>(n) /
                         static_cast<float>(n - std::min(d_taps, n / 2));
     if (d_status.started) {
@@ -191,29 +193,30 @@ void segment_equalizer::acquire()
     ++d_status.fields;
 }
 
-/* From outputs to what is aimed at, d_wanted, and to levels.
+/* Finds the target d_wanted and the levels from outputs.
  * \param learns whether the model of the outputs learns from them */
 void segment_equalizer::aim(const float* output,
                             std::size_t first,
                             float* levels,
                             bool learns)
 {
-    const std::size_t told = known() > first ? std::min(known() - first, block) : 0;
+    const std::size_t known_count =
+        known() > first ? std::min(known() - first, block) : 0;
     float variances = 0, errors = 0;
     for (std::size_t i = 0; i < block; ++i) {
-        const float sent = i < told ? known_levels()[first + i] : 0;
+        const float sent = i < known_count ? known_levels()[first + i] : 0;
         auto [mean, variance] =
             learns ? d_model.learn(output[i], sent) : d_model.find(output[i]);
         levels[i] = d_model.level_of(output[i]);
         variances += variance;
-        if (i < told)
+        if (i < known_count)
             mean = sent, variance = 0;
         d_wanted[i] = mean;
         errors += (levels[i] - mean) * (levels[i] - mean) + variance;
     }
-    // A mean follows its level by the ratio of the variances, on average.
+    // The mean slope of means over outputs is the ratio of their variances.
     const float slope = std::min(variances / std::max(errors, least_error), most_slope);
-    for (std::size_t i = told; i < block; ++i)
+    for (std::size_t i = known_count; i < block; ++i)
         d_wanted[i] = (d_wanted[i] - slope * levels[i]) / (1 - slope);
     if (learns)
         d_model.update(block);
@@ -234,7 +237,7 @@ void segment_equalizer::follow(std::size_t first, float* levels)
             score_keep * each.score +
             (1 - score_keep) * distance(each.output.data(), d_wanted.data(), block);
 
-    // Once more, by taps that have learnt from this block.
+    // The second time, by taps that have learnt from this block.
     d_sums.set(x, { d_wanted.data(), nullptr }, block);
     d_trial = used.sums;
     d_trial.add(used.keep, d_sums);

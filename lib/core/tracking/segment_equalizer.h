@@ -1,6 +1,6 @@
 /* -*- c++ -*- */
 /*
- * An equalizer for the segments of an ATSC transmission, one sample a symbol.
+ * An equalizer for the segments of an ATSC transmission at one sample per symbol.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
@@ -16,24 +16,25 @@
 
 namespace gr::adann::core {
 
-/*! Brings samples to the levels ±1, ±3, ±5, ±7 with taps that follow the signal.
+/*! Equalizes samples to the levels ±1, ±3, ±5, ±7 with taps that follow the signal.
  *
- * Start: least squares over the known symbols of a field's first segment. From there every
- * `block` symbols the taps are exponentially windowed least squares, for several forgetting time
- * constants side by side; in use is the one that came nearest to what was aimed at, in the latest
+ * Start: least squares over the known symbols of a field's first segment. Then the taps are updated
+ * every `block` symbols by exponentially windowed least squares, for several forgetting time
+ * constants in parallel. In use is the one whose outputs were nearest to the target in the latest
  * blocks, before it learnt from them.
  *
- * Aimed at are known symbols, and elsewhere posterior means of the levels, by what the outputs are
- * for each of them (level_model.h): one wrong decision in five, where 8VSB still works, would bias
- * hard decisions. As in soft_decisions, what a mean has from the output itself is taken out:
- * (mean - slope z) / (1 - slope), with z the output's place between the levels. That comes out,
- * too, so that an amplifier's bend is straightened for the decoder.
+ * The target is the known symbol, or else the posterior mean of the levels by a model of the
+ * outputs (level_model.h): 8VSB still works with one wrong decision in five, which would bias hard
+ * decisions. As in soft_decisions::aim() the part of a mean that depends on the output itself is
+ * removed: (mean - slope z) / (1 - slope), with z the output's position between the levels. The
+ * decoder gets z, too, which corrects an amplifier's nonlinearity.
  *
  * Each block is equalized twice, the second time by taps that have learnt from it: these follow
  * the signal without lag.
  *
- * In each field's first segment, fresh least squares over the known symbols are compared with the
- * taps in use. Where these have more than twice the residual, all starts over from the former.
+ * In each field's first segment new least squares over the known
+ * symbols are compared with the taps in use. Where the taps in use have
+ * more than twice the residual, all starts over from the new ones.
  *
  * Sources: exponentially windowed least squares, Haykin, Adaptive Filter Theory, chapter 10;
  * posterior means, Dempster, Laird, Rubin 1977, and Ma, Ping, "Orthogonal AMP", IEEE Access 5,
@@ -60,30 +61,30 @@ public:
     };
 
     /*! Takes the next segment.
-     * \param samples atsc::segment; one that is not usable (all_usable()) counts as zeros and is not
-     * learnt from
-     * \param follows whether it comes directly after the one before
-     * \param levels room for a segment
-     * \return whether the segment before it is there: one of data, after the first start */
+     * \param samples atsc::segment; one that is not usable (all_usable()) counts as zeros and is
+     * not learnt from
+     * \param follows whether it comes directly after the previous one
+     * \param levels room for a segment: the equalized previous one
+     * \return whether `levels` was written: the previous one is a data segment after the start */
     bool take(const float* samples, segment_kind kind, bool follows, float* levels);
 
-    //! What comes next is another stream. The taps stay.
+    //! Another stream begins. The taps stay.
     void start() { d_pending = d_has_past = false; }
 
     const status_type& status() const { return d_status; }
-    //! The earliest sample's first.
+    //! The taps, that of the earliest sample first.
     std::vector<float> taps() const;
 
 private:
     struct memory {
         std::size_t symbols;
-        float keep;              // of a block
+        float keep;              // factor of the sums, per block
         std::size_t every;       // blocks from one solution to the next
-        std::size_t first, last; // of the taps that it has
+        std::size_t first, last; // range of its taps
         normal_equations sums;
         aligned_floats taps;
         aligned_floats output;
-        float score = 0; // mean squared distance to what was aimed at
+        float score = 0; // mean squared distance of the output from the target
     };
 
     void acquire();
@@ -102,10 +103,10 @@ private:
     const std::array<float, atsc::field_sync> d_field1, d_field2;
     linear_filter d_filter;
     least_squares d_solver;
-    normal_equations d_sums, d_trial; // of a block; with those of a memory
+    normal_equations d_sums, d_trial; // of a block; of a block and a memory
     std::vector<memory> d_memories;
     std::size_t d_used = 0;
-    aligned_floats d_samples; // past, the pending segment, and the one after it
+    aligned_floats d_samples; // past, the pending segment, and the latest one
     aligned_floats d_output, d_wanted, d_gradient, d_fresh;
     level_model d_model;
     segment_kind d_kind = segment_kind::data;

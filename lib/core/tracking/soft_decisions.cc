@@ -10,9 +10,10 @@ namespace gr::adann::core {
 
 namespace {
 
-// Log-likelihood ratio of the next point: beyond it, 1e-7, a float's posterior is 1.
+// Log-likelihood ratio to the nearest other point
+// beyond which a posterior, 1 - 1e-7, is 1 as a float.
 constexpr float sure = 16;
-constexpr std::size_t most_floats = 128; // of a window: its covariance is solved
+constexpr std::size_t most_floats = 128; // of a window, whose covariance is solved
 
 } // namespace
 
@@ -32,7 +33,7 @@ soft_decisions::soft_decisions(const expected_waveform& waveform,
         std::min(d_reach, (std::max(most_floats / d_stride, std::size_t{ 1 }) - 1) / 2);
     const std::size_t symbols = 2 * d_reach + 1;
     for (std::size_t d = 0; d < d_dimensions; ++d)
-        for (std::size_t i = 0; i < symbols; ++i) { // the latest symbol looks back most
+        for (std::size_t i = 0; i < symbols; ++i) { // rows begin with the latest symbol
             const std::size_t place = symbols - 1 - i;
             std::copy_n(&waveform.affine()[(1 + place * d_dimensions + d) * d_stride],
                         d_stride,
@@ -42,14 +43,14 @@ soft_decisions::soft_decisions(const expected_waveform& waveform,
         d_parts.push_back(estimator(waveform, missing));
 }
 
-// Of the middle one of 2 window + 1 symbols, of which the last `missing` are not received.
+// Estimates the middle one of 2 window + 1 symbols, of which the last `missing` are not received.
 soft_decisions::part soft_decisions::estimator(const expected_waveform& waveform,
                                                std::size_t missing) const
 {
     const auto reach = static_cast<std::ptrdiff_t>(d_reach);
     const auto window = static_cast<std::ptrdiff_t>(d_window);
     const std::size_t known = 2 * d_window + 1 - missing, floats = known * d_stride;
-    // What a symbol's point of unit power has in the window's floats.
+    // Response of the window's floats to dimension d of a symbol's point.
     const auto pulse = [&](std::ptrdiff_t symbol, std::size_t d) {
         std::vector<double> values(floats);
         for (std::ptrdiff_t i = 0; i < static_cast<std::ptrdiff_t>(known); ++i) {
@@ -63,7 +64,8 @@ soft_decisions::part soft_decisions::estimator(const expected_waveform& waveform
     const double power = 1.0 / static_cast<double>(d_dimensions); // of each dimension
     const auto& correlation = waveform.noise_correlation();
     const auto most_lag = static_cast<std::ptrdiff_t>(waveform.lags() / 2);
-    // E[conj(v(k + lag)) v(k)] of circular noise: half of it in each dimension.
+    // Covariance of the window's circular noise, half
+    // of E[conj(v(k + lag)) v(k)] in each dimension.
     const auto noise = [&](std::size_t i, std::size_t j) {
         const std::ptrdiff_t lag = static_cast<std::ptrdiff_t>(i / d_planes) -
                                    static_cast<std::ptrdiff_t>(j / d_planes);
@@ -87,8 +89,9 @@ soft_decisions::part soft_decisions::estimator(const expected_waveform& waveform
                 wanted[i * d_dimensions + d] = power * values[i];
         }
     part found{ aligned_floats(floats * d_dimensions), {} };
-    // What the samples have in common with the noise is no covariance where a nonlinear waveform
-    // leaves something of the signal: then more of it counts as white.
+    // The residual of a nonlinear waveform may have a correlation that
+    // is no covariance together with the signal's: then a larger part
+    // of the noise counts as white, until the matrix is definite.
     std::vector<double> taps;
     for (double coloured = 1; coloured > 0.01; coloured /= 2) {
         auto covariance = signal;
@@ -139,7 +142,7 @@ void soft_decisions::find(const std::uint8_t* labels,
         float z[2] = {};
         for (std::size_t d = 0; d < d_dimensions; ++d)
             z[d] = d_kernels->dot(&of.filter[d * floats], window, floats);
-        // The affine part of the decisions, which the residual lacks.
+        // Adds the affine part of the decisions, which the residual does not have.
         const float* by = of.by.data();
         const auto last = static_cast<std::ptrdiff_t>(n) - 1 -
                           static_cast<std::ptrdiff_t>(i) +
@@ -166,7 +169,8 @@ soft_decisions::posterior(std::uint8_t label, std::complex<float> z, float varia
     const std::complex<float> decided = d_points[label], off = z - decided,
                               linear = z / (1 + variance) - decided;
     const float h = d_half_distance;
-    // The next point lies at 2h or beyond: its likelihood ratio is at least this.
+    // The nearest other point is at a distance of 2h or
+    // more: the log-likelihood ratio is at least this.
     if (4 * h * (h - std::abs(off)) > sure * scale)
         return { {}, off, linear, 0 };
     float nearest = std::norm(off);
@@ -176,11 +180,11 @@ soft_decisions::posterior(std::uint8_t label, std::complex<float> z, float varia
     std::complex<float> mean = 0;
     for (const auto& point : d_points) {
         const float weight = std::exp((nearest - std::norm(z - point)) / scale);
-        const std::complex<float> beside = point - decided;
+        const std::complex<float> difference = point - decided;
         total += weight;
-        mean += weight * beside;
-        square += weight * std::norm(beside);
-        const float along = (std::conj(z) * beside).imag();
+        mean += weight * difference;
+        square += weight * std::norm(difference);
+        const float along = (std::conj(z) * difference).imag();
         across += weight * along;
         across_square += weight * along * along;
     }
@@ -188,7 +192,8 @@ soft_decisions::posterior(std::uint8_t label, std::complex<float> z, float varia
     across /= total;
     if (!std::isfinite(std::norm(mean)))
         return {};
-    // A mean's derivative is the posterior covariance over that of the noise, half of it in each dimension.
+    // The mean's derivative is the posterior covariance
+    // over the noise's, half of which is in each dimension.
     const float turning = 2 / variance * (across_square / total - across * across);
     return { mean,
              off,

@@ -1,6 +1,6 @@
 /* -*- c++ -*- */
 /*
- * What symbols were, as far as the samples show: posterior means and variances of their points.
+ * Posterior means and variances of symbols' points, given the samples.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
@@ -17,27 +17,26 @@
 
 namespace gr::adann::core {
 
-//! A symbol's point given the samples, in units of points with unit power.
+//! A symbol's point given the samples; points have unit power.
 struct soft_decision {
     std::complex<float> mean;     //!< posterior mean less the decided point
     std::complex<float> received; //!< unbiased linear estimate less the decided point
-    std::complex<float> linear;   //!< that of least mean square error, likewise
-    float variance = 0;           //!< posterior variance
-    float turning =
-        0; //!< radians by which the mean rotates with an estimate that rotates by one
+    std::complex<float> linear; //!< linear estimate of least mean square error, likewise
+    float variance = 0;         //!< posterior variance
+    float turning = 0; //!< rotation of the mean per rotation of the estimate, 0 to 1
 };
 
 /*! Posterior means of decided symbols by the expected waveform.
  *
- * A linear estimate z of a symbol, of minimum mean square error by the waveform's affine part and
- * the noise the model learnt, is g·P plus Gaussian noise of variance g(1 - g); so the posterior of
- * the point P, all equally likely a priori, goes as exp(-|z - gP|² / g(1 - g)). The affine part's
- * interference stays in z and counts as noise: what is subtracted by decisions, the waveform's
- * nonlinear part alone, would bring their errors along.
+ * Let z be the linear estimate of a symbol with minimum mean square error, by the waveform's affine
+ * part and the learnt noise. It is g·P plus Gaussian noise of variance g(1 - g), so for equally
+ * likely points the posterior of P is proportional to exp(-|z - gP|² / g(1 - g)). Interference of
+ * the affine part stays in z and counts as noise, as cancelling it by decisions would propagate
+ * their errors. Only the waveform's nonlinear part is subtracted by decisions.
  *
- * Least squares aim at these means instead of decisions: E[x̄ E[s | x]] = E[x̄ s] at any error
- * rate, where hard decisions bias the taps. Where a decision is sure, beyond what a float holds of
- * its posterior, it stays as it is.
+ * The least squares use these means in place of decisions: E[x̄ E[s | x]] = E[x̄ s] at any error
+ * rate, where hard decisions bias the taps. A decision whose posterior is 1 in single precision is
+ * left as it is.
  *
  * Source: the expectation step of EM for a known alphabet (Dempster, Laird, Rubin 1977); linear
  * estimates with Gaussian interference as in Tüchler, Singer, Koetter, "Minimum mean squared error
@@ -49,51 +48,54 @@ public:
 
     //! Symbols on each side that a pulse, the affine part of one symbol, spans.
     std::size_t reach() const { return d_reach; }
-    //! Symbols on each side whose samples are looked at.
+    //! Symbols on each side whose samples an estimate uses.
     std::size_t window() const { return d_window; }
     //! Variance of an unbiased linear estimate.
     float variance() const { return d_parts.front().variance; }
 
-    /*! \param labels of the first of n symbols; window() + reach() more before it, reach() after
-     * \param residual of the decisions: window() symbols before the first to the end of the last
+    /*! Finds the posteriors of n symbols.
+     * \param labels of the first of them; window() + reach() more before it, reach() after the last
+     * \param residual of the decisions, from window() symbols before the first to the last
      * \param excess variance of the estimates, relative to variance()
-     * \param found n */
+     * \param found room for n */
     void find(const std::uint8_t* labels,
               const float* residual,
               std::size_t n,
               float excess,
               soft_decision* found) const;
 
-    /*! Makes of the waveform expected of decisions what least squares aim at.
+    /*! Changes the expected waveform of decisions into the target of the least squares.
      *
-     * Means follow the linear estimates ẑ that they are made from by `slope`, so taps that aim at means
-     * agree with themselves to that part, and little is left that corrects them where decisions are
-     * uncertain. Aimed at is (mean - slope · ẑ) / (1 - slope), which does not follow ẑ on average: it
-     * has what the samples say beyond the taps in use. By the principle of orthogonality
-     * E[x̄ ẑ] = E[x̄ s], so that taps which are right stay so at any slope, through whatever channel
-     * the samples x have come. (The divergence-free estimate of Ma and Ping, "Orthogonal AMP", IEEE
-     * Access 5, 2017.)
-     * \param decisions of the first of n symbols; reach() more before it, and after the last
-     * \param expected of the decisions, n symbols; afterwards what is aimed at */
+     * Means follow the linear estimates ẑ, from which they are computed, with a mean slope. With
+     * means as the target, that part of an error of the taps would confirm itself: where decisions
+     * are uncertain, little would correct the taps. The target is (mean - slope · ẑ) / (1 - slope),
+     * which on average does not depend on ẑ: it has the information that is extrinsic to the taps
+     * in use. By the principle of orthogonality E[x̄ ẑ] = E[x̄ s], so right taps stay right at any
+     * slope and for any channel. (The divergence-free estimate of Ma and Ping, "Orthogonal AMP",
+     * IEEE Access 5, 2017.)
+     * \param decisions of the first of n symbols; reach() more before it and after the last
+     * \param expected waveform of the decisions, n symbols; on return the target */
     void aim(const soft_decision* decisions,
              std::size_t n,
              float slope,
              float* expected) const;
-    //! Mean slope of posterior means over linear estimates: variance of the former over that of the latter.
+    //! Mean slope of posterior means over linear estimates: the ratio of their variances.
     float slope(const soft_decision* decisions, std::size_t n, float excess) const;
-    //! Mean slope in a turn of complex estimates, by which a phase shows less in means: what aim() takes for a phase.
+    //! Mean rotation of means per rotation of complex estimates: the slope for aim() where the
+    //! target is the carrier's.
     float turning(const soft_decision* decisions, std::size_t n) const;
-    //! Mean square by which unbiased linear estimates are nearer to the decisions than to what was sent.
+    //! Mean square error of unbiased linear estimates,
+    //! by the posteriors, less that from the decisions.
     float hidden_noise(const soft_decision* decisions, std::size_t n) const;
-    //! Mean square of unbiased linear estimates around what was sent, by the posteriors, over variance().
+    //! Mean square error of unbiased linear estimates, by the posteriors, over variance().
     float excess(const soft_decision* decisions, std::size_t n) const;
 
 private:
-    // A linear estimator, of which the last symbols are not received yet.
+    // A linear estimator for windows whose last symbols have not been received yet.
     struct part {
         aligned_floats filter; // (dimensions, floats)
-        std::vector<float>
-            by; // (symbols, dimensions, dimensions): estimates, by their points
+        // (symbols, dimensions, dimensions): response of the estimate to the points around
+        std::vector<float> by;
         float variance = 0; // of an unbiased estimate
     };
     part estimator(const expected_waveform& waveform, std::size_t missing) const;
@@ -106,7 +108,7 @@ private:
     float d_half_distance;
     std::size_t d_pitch;
     aligned_floats d_pulse;    // (dimensions, symbols of the pulse, stride), by symbol
-    std::vector<part> d_parts; // by symbols that are missing, 0 to window
+    std::vector<part> d_parts; // for 0 to window missing symbols
 };
 
 } // namespace gr::adann::core

@@ -12,21 +12,21 @@ namespace gr::adann::core {
 namespace {
 
 constexpr float score_keep = 0.8f;
-constexpr std::size_t long_from = 256; // symbols: shorter memories have short taps only
-constexpr std::size_t short_to = 512;  // symbols: longer ones have long taps only
+constexpr std::size_t long_from =
+    256; // symbols: shorter time constants have short taps only
+constexpr std::size_t short_to = 512;          // symbols: longer ones have long taps only
 constexpr std::size_t updates_per_memory = 16; // at least
 constexpr std::size_t least_blocks = 4;        // of a memory that does not rest
 constexpr float spread_keep = 0.95f;
-constexpr float surprise = 2;             // standard deviations of what blocks leave
-constexpr float far_more = 2;             // times as much: no block has so much by chance
+constexpr float surprise = 2;             // standard deviations of blocks' residuals
+constexpr float far_more = 2;             // times as much: beyond chance
 constexpr float least_weight = 1.0f / 64; // of a block
-constexpr float most_more = 1000; // times as much: a signal at 30 dB, if nothing fits
-constexpr int few_steps = 4, many_steps = 12;
-// Of d_leads: what a block has no part in is kept.
-constexpr std::array<float, 2> lead_keep{ 0.8f, 0.98f };
-constexpr float significance = 3;  // standard deviations
-constexpr float ridge = 1e-3f;     // of the mean power
-constexpr float small_gain = 0.1f; // of what noise makes of an unknown
+constexpr float most_more = 1000; // relative excess: of a signal at 30 dB that is lost
+constexpr int few_steps = 4, many_steps = 12;            // of conjugate gradients
+constexpr std::array<float, 2> lead_keep{ 0.8f, 0.98f }; // of d_leads, a block
+constexpr float significance = 3;                        // standard deviations
+constexpr float ridge = 1e-3f;                           // of the mean power
+constexpr float small_gain = 0.1f; // of the residual that noise makes of one unknown
 
 } // namespace
 
@@ -48,7 +48,7 @@ tap_bank::tap_bank(std::size_t taps,
     const aligned_floats zeros(shape.vector_floats());
     const std::size_t margin = (taps - short_taps) / 2;
     d_candidates.push_back({ candidate::nothing, 0, 0, taps, 0, 0, zeros, zeros, zeros });
-    std::size_t before[2] = {}; // the candidates of the memory before, short and long
+    std::size_t before[2] = {}; // short and long candidate of the previous memory
     for (const std::size_t symbols : memories) {
         const std::size_t q = d_memories.size();
         std::size_t longest = 1;
@@ -96,7 +96,7 @@ void tap_bank::reset()
     }
     for (auto& each : d_candidates) {
         each.taps = d_solver.nothing();
-        std::fill(each.gradient.begin(), each.gradient.end(), 0.0f); // of no sums
+        std::fill(each.gradient.begin(), each.gradient.end(), 0.0f); // the sums are zero
         each.score = 0;
     }
     d_used = 0;
@@ -126,7 +126,7 @@ void tap_bank::start_from(const normal_equations& sums, const float* taps)
             d_solver.find_gradient(sums, each.taps.data(), each.gradient.data());
     }
     d_used = 1;
-    d_leads.fill({ 1, 0 }); // surely needed, until blocks tell
+    d_leads.fill({ 1, 0 }); // significant, until blocks are compared
 }
 
 std::size_t tap_bank::memory() const
@@ -176,10 +176,10 @@ void tap_bank::learn(const normal_equations& block,
     d_latest = d_candidates[d_used].latest;
     if (!known)
         d_measured = -1;
-    else // of what was in use, not of what will be
-        d_measured =
-            (d_measured < 0 ? known->left
-                            : score_keep * d_measured + (1 - score_keep) * known->left);
+    else // before choose(): these are the taps that were in use
+        d_measured = (d_measured < 0
+                          ? known->residual
+                          : score_keep * d_measured + (1 - score_keep) * known->residual);
     d_blocks += blocks;
     ++d_scores;
     for (auto& memory : d_memories)
@@ -187,7 +187,7 @@ void tap_bank::learn(const normal_equations& block,
     choose();
     pace(is_surprising(before), block);
     take_in(block, weight(before));
-    // Beyond the floats: sums, scores and taps would stay what they are.
+    // After an overflow sums, scores and taps would stay infinite or NaN.
     const auto finite_lead = [](const lead& each) {
         return std::isfinite(each.mean) && std::isfinite(each.variance);
     };
@@ -201,15 +201,14 @@ void tap_bank::learn(const normal_equations& block,
         reset();
 }
 
-// Whether the latest block leaves more than those before it, by more than blocks differ.
+// Whether the residual of the latest block is significantly larger than the mean before it.
 bool tap_bank::is_surprising(float before)
 {
     const float more = d_latest / before - 1;
-    if (!std::isfinite(more)) // there are none before it
+    if (!std::isfinite(more)) // the first block
         return true;
     const bool surprises = more > surprise * std::sqrt(d_spread);
-    const float counted =
-        std::clamp(more, -1.0f, most_more); // or it would take long to forget
+    const float counted = std::clamp(more, -1.0f, most_more); // bounds how long it counts
     d_spread = spread_keep * d_spread + (1 - spread_keep) * counted * counted;
     return surprises;
 }
@@ -227,7 +226,7 @@ bool tap_bank::rests(const candidate& each) const
     return each.kind != candidate::nothing && d_memories[each.memory].rests;
 }
 
-// How well each candidate would have predicted the block: Σ |z|² - w·p - w·(p - R w) is left.
+// The residual that each candidate would have had in the block: Σ |z|² - w·p - w·(p - R w).
 void tap_bank::score(const normal_equations& block, const measured* known)
 {
     const std::size_t together = block.is_complex() ? 2 : 4;
@@ -236,9 +235,9 @@ void tap_bank::score(const normal_equations& block, const measured* known)
     float* products[4];
     std::size_t n = 0;
     const auto rate = [&](candidate& each, float along_gradient) {
-        const float left =
+        const float energy =
             block.energy() - dot(each.taps, block.correlation()) - along_gradient;
-        each.latest = left / block.count();
+        each.latest = energy / block.count();
     };
     const auto score_them = [&] {
         block.product(taps, n, products);
@@ -260,7 +259,7 @@ void tap_bank::score(const normal_equations& block, const measured* known)
     }
     if (n)
         score_them();
-    // A line's gradient lies on the same line.
+    // The gradient is linear in the taps, so a line's is extrapolated likewise.
     for (auto& each : d_candidates)
         if (each.kind == candidate::line && !rests(each)) {
             const float nearer =
@@ -269,7 +268,7 @@ void tap_bank::score(const normal_equations& block, const measured* known)
                 dot(each.taps, d_candidates[each.farther].of_block.data());
             rate(each, nearer + slope(each) * (nearer - farther));
         }
-    const float offset = known ? known->left - d_candidates[d_used].latest : 0;
+    const float offset = known ? known->residual - d_candidates[d_used].latest : 0;
     for (auto& each : d_candidates)
         if (!rests(each)) {
             each.latest += offset;
@@ -278,10 +277,11 @@ void tap_bank::score(const normal_equations& block, const measured* known)
     compare(block, known ? known->scatter : d_candidates[d_used].latest);
 }
 
-/* How much more doing nothing leaves of the block than the rival.
+/* Updates d_leads: residual of the identity less that of the rival.
  *
- * Let their outputs differ by a power D. What is aimed at scatters by s around the right one; that
- * makes 2 D s / n of the variance of the difference for n symbols, 4 D s / n for real ones. */
+ * Let D be the power of the difference of their outputs, and s the variance of the target around
+ * the right output. Over n symbols the difference of the residuals then has a variance of 2 D s
+ * / n, or 4 D s / n for real samples. */
 void tap_bank::compare(const normal_equations& block, float scatter)
 {
     const candidate &nothing = d_candidates[0], &rival = d_candidates[d_rival];
@@ -306,8 +306,8 @@ void tap_bank::compare(const normal_equations& block, float scatter)
     }
 }
 
-// Doing nothing is given up only for taps that are surely better: what they gain by chance they lose
-// on the next block.
+// The identity is replaced only by significantly better
+// taps: a gain by chance is lost again on the next block.
 void tap_bank::choose()
 {
     bool needed = false;
@@ -326,10 +326,10 @@ void tap_bank::choose()
     d_used = needed ? best : 0;
 }
 
-// How far apart blocks may be, and which memories rest meanwhile.
+// The interval of the blocks that are learnt from, and the time constants that are not updated.
 void tap_bank::pace(bool has_changed, const normal_equations& block)
 {
-    // Of the taps that would be in use: those that do nothing tell nothing of how fast a link is.
+    // By the rival, as the identity says nothing about how fast the link changes.
     const std::size_t memory = d_memories[d_candidates[d_rival].memory].symbols;
     const std::size_t most = std::min(memory, d_blocks * d_block) / updates_per_memory;
     d_apart = has_changed ? 1 : std::min(2 * d_apart, d_most_apart);
@@ -343,7 +343,7 @@ void tap_bank::pace(bool has_changed, const normal_equations& block)
     }
 }
 
-// As if the longer memory's past had been its own, it goes on from the taps in use.
+// A memory is updated again: it takes over the sums of the next longer one, and the taps in use.
 void tap_bank::wake(std::size_t m, const normal_equations& block)
 {
     auto& memory = d_memories[m];
@@ -383,7 +383,7 @@ void tap_bank::take_in(const normal_equations& block, float weight)
     for (auto& memory : d_memories) {
         if (memory.rests)
             continue;
-        // Early on, what comes is much of what there is.
+        // In the beginning each block is much of the sum, so updates are frequent.
         std::size_t interval = 1;
         while (4 * interval <= memory.longest && 32 * interval <= d_blocks)
             interval *= 4;
@@ -422,8 +422,8 @@ void tap_bank::take_in(const normal_equations& block, float weight)
             follow(each);
 }
 
-// The straight line through two candidates' taps, as long ago as they look back, to the
-// middle of what comes next: so far it goes on beyond the nearer one, of the way between them.
+// Taps of time constant m are those of m symbols ago, on average. The extrapolation factor beyond
+// the nearer ones, to the middle of the blocks that follow, relative to the distance of the two.
 float tap_bank::slope(const candidate& line) const
 {
     const auto age = [&](std::size_t number) {
@@ -475,7 +475,7 @@ void tap_bank::state(archive& members)
     members("apart", d_apart, std::size_t{ 1 }, d_most_apart);
     if (d_used >= d_candidates.size() || d_rival >= d_candidates.size())
         members.refuse("used", "is out of range");
-    if (d_memories.back().rests) // it would wake as a longer one
+    if (d_memories.back().rests) // wake() needs a longer one
         members.refuse("rests", "holds for the longest memory");
 }
 

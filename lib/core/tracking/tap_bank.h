@@ -1,6 +1,6 @@
 /* -*- c++ -*- */
 /*
- * Adaptive filters of several memories side by side, and which of them is in use.
+ * Adaptive filters with several forgetting time constants in parallel, and which of them is in use.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
@@ -29,27 +29,28 @@ inline std::size_t whole_symbols(std::size_t samples, std::size_t sps)
 //! Forgetting time constants of the least squares, symbols, by default.
 inline const std::vector<std::size_t> usual_memories{ 128, 256, 512, 2048, 8192, 65536 };
 
-/*! Taps by exponentially windowed least squares, for several memories at once.
+/*! Taps by exponentially windowed least squares, for several forgetting time constants at once.
  *
- * Each memory of m symbols weights what lies k symbols back with e^(-k / m). Its taps are
- * drawn towards doing nothing as if some symbols had been received undistorted: what is
- * hardly seen in the signal stays as it is. Short memories have taps of a second, shorter
- * length too, which follow with less noise. Two neighbouring memories lag
- *differently; the straight line through their taps, followed to the present, is a
- * candidate as well. Candidates compete by how well they would have predicted each block
- * before they learnt from it, averaged over about five blocks. Doing nothing is given up only
- * for taps that are surely better.
+ * A time constant of m symbols weights a symbol k symbols ago with e^(-k / m). The taps are
+ * regularised towards the identity, as if some symbols had been received undistorted, so
+ * directions that the signal hardly excites stay unchanged. Short time constants also have
+ * taps of a second, shorter length, which follow with less noise. Two neighbouring time
+ * constants lag by different amounts; the linear extrapolation of their taps to the present is
+ * a candidate as well. The candidate in use is the one that predicted each block best before
+ * it learnt from it, averaged over about five blocks. The identity is in use until other taps
+ * are significantly better.
  *
- * The least squares are solved by conjugate gradients from the taps before, until a step
- * gains less than noise makes of an unknown; long memories, which change slowly, take in
- * several blocks at once.
+ * The least squares are solved by conjugate gradients from the previous taps, until a step
+ * gains less than the noise of one unknown. Long time constants, whose taps change slowly, are
+ * updated with several blocks at once.
  *
- * While nothing moves, not every block is wanted: see apart(). The memory in use shows
- * how fast the link is, so it sees 16 blocks or more at least, as do the longer ones;
- * memories of less than four blocks are not updated. When a block's residual exceeds those before, by
- * two standard deviations of such residuals, every block is wanted at once, and all
- * memories go on from the taps in use. A block with more than twice the residual of those before it
- * weighs by the inverse of that, as for least squares of samples with unequal noise: it may be a burst.
+ * On a static link not every block is used: see apart(). The time constant in use shows how fast
+ * the link changes: blocks are chosen so that it, and the longer ones, span at least 16 of them.
+ * Time constants of less than four such blocks are not updated. When a block's residual exceeds
+ * the mean by two standard deviations, every block is used again, and the time constants that
+ * were not updated start from the taps in use. A block
+ * with more than twice the mean residual is weighted by the inverse of its noise, since it may be a
+ * burst: weighted least squares.
  *
  * Source: exponentially windowed least squares, Haykin, Adaptive Filter Theory, chapter
  * 10; the choice among windows as in Kozat, Singer, "Universal switching linear least
@@ -59,8 +60,8 @@ class tap_bank
 public:
     /*! \param taps,short_taps odd
      * \param block symbols of a block
-     * \param memories in symbols, increasing, each at least `block`
-     * \param most_apart blocks from one that is learnt from to the next, at most */
+     * \param memories time constants in symbols, increasing, each at least `block`
+     * \param most_apart largest interval of the blocks that are learnt from */
     tap_bank(std::size_t taps,
              std::size_t short_taps,
              bool complex,
@@ -70,60 +71,59 @@ public:
              const simd::kernels& kernels = simd::active(),
              std::size_t channels = 1);
 
-    //! Mean squares of a block, where the energy of its sums is not that of what was sent.
+    //! Mean squares of a block whose target is not the decided waveform.
     struct measured {
-        float
-            left; //!< residual of a sample after the taps in use, from the decided waveform
-        float scatter; //!< of what was aimed at, around what these put out
+        float residual; //!< residual of the filtered samples from the decided waveform
+        float scatter;  //!< of the target around the filtered samples
     };
-    /*! Takes in the sums of the latest of so many blocks.
-     * \param known null: both are what the sums leave */
+    /*! Learns from the sums of the latest of so many blocks.
+     * \param known null: both are the residual of the sums */
     void learn(const normal_equations& block,
                std::size_t blocks = 1,
                const measured* known = nullptr);
-    //! So many blocks further lies the next one that is wanted: a power of two.
+    //! Blocks until the next one that is learnt from: a power of two.
     std::size_t apart() const { return d_apart; }
-    //! Forgets all: doing nothing is in use.
+    //! Forgets all: the identity is in use.
     void reset();
-    //! The same, with other taps for those that do nothing.
+    //! The same, with other taps in the identity's place.
     void reset(const aligned_floats& nothing);
-    //! Forgets all but these sums, and has these taps in use.
+    //! Starts from these sums and taps.
     void start_from(const normal_equations& sums, const float* taps);
 
-    //! A vector of normal_equations: what is in use, and is for the next block.
+    //! The taps in use, a vector of normal_equations.
     const float* taps() const { return d_candidates[d_used].taps.data(); }
-    //! Of what is in use, in symbols: 0 of doing nothing.
+    //! Time constant of the taps in use, symbols; 0: the identity.
     std::size_t memory() const;
-    //! The phase of vᴴw, in radians, of a complex vector v and the taps in use.
+    //! The phase of vᴴw, in radians, of a complex vector v and the taps w in use.
     float phase(const float* v) const;
-    //! Rotates the taps by so many radians, as if all samples that were wanted had been rotated.
+    //! Rotates the taps by so many radians, and the targets in the sums with them.
     void turn(float by);
-    //! Mean |z - wᵀx|² over the latest blocks, predicted; NaN before the first one.
+    //! Mean predicted |z - wᵀx|² over the latest blocks; NaN before the first one.
     float residual() const;
-    //! The same of what was in use in the latest block alone; 0 before the first one.
+    //! The same over the latest block alone, of the taps then in use; 0 before the first one.
     float latest_residual() const { return d_latest; }
 
     void state(archive& members);
 
 private:
     struct memory_sums {
-        std::size_t symbols;
-        float keep;               // of a block
-        std::size_t longest;      // blocks between two updates, once there were many
-        normal_equations sums;    // of all blocks but the pending ones
-        normal_equations pending; // of those
-        std::size_t blocks = 0;   // since the sums were brought up to date
-        bool holds = false;       // whether any is pending
-        bool rests = false;
+        std::size_t symbols;      // time constant
+        float keep;               // exp(-block / symbols)
+        std::size_t longest;      // largest interval of updates, blocks
+        normal_equations sums;    // without the pending blocks
+        normal_equations pending; // sums of the blocks since the latest update
+        std::size_t blocks = 0;   // since the latest update
+        bool holds = false;       // whether any block is pending
+        bool rests = false;       // whether it is not updated
     };
     struct candidate {
         enum { nothing, filter, line } kind;
-        std::size_t memory;          // of a line, the shorter one's
-        std::size_t first, last;     // of the taps
-        std::size_t nearer, farther; // candidates that a line goes through
-        // Gradients, least_squares': of its memory's sums, of the latest block's.
+        std::size_t memory;          // index in d_memories; of a line, the shorter one's
+        std::size_t first, last;     // range of the taps
+        std::size_t nearer, farther; // the candidates that a line extrapolates
+        // least_squares::find_gradient() of the sums of its memory, and of the latest block.
         aligned_floats taps, gradient, of_block;
-        float latest = 0, score = 0;
+        float latest = 0, score = 0; // residual in the latest block, and its average
     };
 
     bool is_surprising(float before);
@@ -148,20 +148,20 @@ private:
     std::vector<memory_sums> d_memories;
     std::vector<candidate> d_candidates;
     std::size_t d_used = 0;
-    std::size_t d_rival = 1; // the best candidate but doing nothing
-    // How much more residual the identity has than the rival, on average over few blocks and over many.
+    std::size_t d_rival = 1; // the best candidate except the identity
+    // Residual of the identity less that of the rival, averaged over few blocks and over many.
     struct lead {
         float mean = 0;
-        float variance = 0; // of a block's
+        float variance = 0; // of one block's
     };
     std::array<lead, 2> d_leads;
-    float d_latest = 0;
-    // Of measured::left over the latest blocks; below 0: that of the sums.
+    float d_latest = 0; // see latest_residual()
+    // Mean of measured::left over the latest blocks; below 0: the score is used.
     float d_measured = -1;
-    float d_spread = 0; // mean square of how much more a block left than those before it
+    float d_spread = 0; // mean square relative excess of a block's residual over the mean
     std::size_t d_blocks = 0;    // since the start or a reset
-    std::size_t d_scores = 0;    // whose residual was measured
-    normal_equations d_weighted; // nothing outlives a call in it
+    std::size_t d_scores = 0;    // blocks that were learnt from
+    normal_equations d_weighted; // scratch: the weighted block
     least_squares d_solver;
 };
 

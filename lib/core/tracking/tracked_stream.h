@@ -1,6 +1,6 @@
 /* -*- c++ -*- */
 /*
- * A stream of samples that a filter and a carrier loop follow.
+ * A stream of samples with the filter and the carrier loop that follow it.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
@@ -15,7 +15,7 @@
 
 namespace gr::adann::core {
 
-//! What follows a stream; a front_filter decides when, a recovery whether it does so rightly.
+//! The state of a tracked stream. A front_filter updates it, and a recovery tests it.
 struct tracked_stream {
     static constexpr std::size_t block = block_symbols;
     //! Symbols of a sequence that the taps start from, at most.
@@ -29,11 +29,11 @@ struct tracked_stream {
 
     carrier_follower* follower() { return carrier ? &*carrier : nullptr; }
 
-    //! Mean squares of a sample that is left, predicted: over a few blocks, over the latest one.
+    //! Predicted mean square residual of a sample over a few blocks, and over the latest one.
     struct residuals {
         float mean, latest;
     };
-    //! While the phase is searched, whatever the phase.
+    //! While the phase is searched: that at the best phase.
     residuals residual() const
     {
         if (carrier && carrier->is_searching())
@@ -50,7 +50,7 @@ struct tracked_stream {
         return filter.start(
             history, target, follower(), labels, n, end, finds_carrier, most);
     }
-    //! Taps that do nothing, and no carrier.
+    //! Back to the identity, and no carrier.
     void start_over()
     {
         filter.bank().reset();

@@ -10,7 +10,8 @@ namespace gr::adann::core {
 
 namespace {
 
-constexpr float others = 0.3f; // of the usual weights, for neurons that carry nothing
+constexpr float others =
+    0.3f; // factor of the usual weights, for neurons that carry nothing
 constexpr double least_error = 1e-3; // posteriors stay below 1 by this
 
 } // namespace

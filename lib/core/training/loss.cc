@@ -32,7 +32,7 @@ training_settings scaled_to(const model& fits, training_settings settings)
 
 namespace {
 
-// Over the first n symbols, the largest posterior.
+// Sum of the largest posteriors of the first n symbols.
 float sum_of_largest(const pass& passed, std::size_t classes, std::size_t n)
 {
     float largest[tile] = {}, sums[lanes] = {};
@@ -48,8 +48,8 @@ float sum_of_largest(const pass& passed, std::size_t classes, std::size_t n)
     return sum_of_lanes(sums);
 }
 
-/* Leaves out symbols whose labels are not known. Returns the loss without them, which was found with
- * label 0 in their place. */
+/* Removes the gradient of symbols whose labels are not known. Returns the loss without them,
+ * which was computed with label 0 in their place. */
 double leave_out(const std::uint8_t* given,
                  const pass& passed,
                  std::size_t classes,
@@ -110,7 +110,7 @@ void soften(const std::uint8_t* labels,
         const float error_probability =
             std::isnan(error_probabilities[t]) ? others : error_probabilities[t];
         if (!(others > 0))
-            continue; // the posteriors do not say which one it could be
+            continue; // the posteriors favour no other class
         for (std::size_t k = 0; k < classes; ++k)
             error[k * tile + t] += k == labels[t]
                                        ? error_probability
@@ -197,7 +197,7 @@ loss_value loss_gradient::compute(const network& net,
                 draws,
                 d_partner);
 
-        // One of the two gives the label, the other is trained.
+        // One of the two inputs gives the label, the other one is trained.
         const perturbed_input& labelled =
             clean || !takes.perturbs() ? d_reference : d_partner;
         const perturbed_input& trained =

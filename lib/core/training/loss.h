@@ -26,7 +26,7 @@ constexpr std::array<word<noise_kind>, 2> words(noise_kind)
     return { { { noise_kind::projected, "projected" }, { noise_kind::full, "full" } } };
 }
 
-/*! With what is `automatic` found:
+/*! Replaces automatic settings by values:
  * - sigma and epsilon as 0.7 n and 2 n, n the noise of the model's expected waveform, but
  *   as 1/9 and 1/3 at most of what moves a unit-power symbol by half the distance h of two
  *   neighbours: h·√sps, for a receiver that averages a symbol's samples. These are for
@@ -37,7 +37,7 @@ constexpr std::array<word<noise_kind>, 2> words(noise_kind)
  * six times that while it learns refined labels. */
 training_settings scaled_to(const model& fits, training_settings settings);
 
-//! What one pass over a batch found.
+//! Result of one pass over a batch.
 struct loss_value {
     double loss; //!< mean cross-entropy to the (pseudo-)labels, eq. (3), natural log
     double confidence; //!< mean of the largest posterior
@@ -57,10 +57,10 @@ struct loss_value {
  * q = 1/4, which is more robust to wrong labels: the gradient of plain cross-entropy is
  * largest where the posterior of the label is lowest.
  * - pseudo_label "refined": as "confidence_weighted", with the labels that it is given and without
- * pattern_balance, which needs scrambled data; where it is given none, as by a model whose own signal says that they are worse than the network's, with
- * the decisions. With error probabilities d the target is no single label: 1 - d is the given one's,
- * and d is shared by the others as the posteriors at v have it. So what is learnt from uncertain
- * labels stays as uncertain as they are.
+ * pattern_balance, which needs scrambled data. If no labels are given, as for a model whose refined
+ * labels had more errors than the network's, it uses the decisions. With error probabilities d the
+ * target is 1 - d for the given label, and d is distributed over the others in proportion to the
+ * posteriors at v. So posteriors stay calibrated where labels are uncertain.
  * - pseudo_label "perturbed": the label is the decision at g(v + r); the loss is taken at
  * g(v). This is Algorithm 2 as printed. It is unstable: decision boundaries move into
  * dense regions (docs/results/paper.md).
@@ -83,11 +83,11 @@ public:
 
     /*! \param batch at least one feature vector, all finite
      * \param given_labels batch.count labels for "supervised", or for "refined" those to
-     * learn, if there are some; else not used. With "supervised" those that are not_known teach nothing
-     * \param error_probabilities batch.count, that a given refined label is wrong, NaN where only the
-     * posteriors at v say; or null: they are certain
-     * \param known null, or what each symbol is known to be, not_known where it is not: such a label is
-     * certain, and weighs fully, whatever the loss
+     * learn, if there are any; else not used. With "supervised" nothing is learnt from not_known
+     * \param error_probabilities batch.count: of the given refined labels, NaN where only the
+     * posteriors at v give one; null: the labels are certain
+     * \param known null, or the known label of each symbol, not_known where there is none: such a
+     * label is certain and has weight 1, whatever the loss
      * \param settings what the loss needs of sigma and epsilon is not `automatic`
      * \param gradient receives dLoss/dparameters of the batch's mean loss, weighted if
      * "confidence_weighted", and of pattern_balance's term; the value returned has neither */
@@ -100,7 +100,7 @@ public:
                        noise_source& noise,
                        std::vector<float>& gradient);
 
-    //! Forgets what pattern_balance and missing_classes have seen.
+    //! Resets pattern_balance and missing_classes.
     void reset();
 
     void state(archive& members);

@@ -11,8 +11,8 @@ namespace gr::adann::core {
 using simd::tile;
 
 namespace {
-constexpr float telling_labels = 32; // of a class, on average
-constexpr float most_at_once = 16;   // nats; for a class without a label it is half of it
+constexpr float enough_labels = 32; // of a class, on average, before offsets change
+constexpr float most_at_once = 16;  // nats; for a class without a label it is half of it
 } // namespace
 
 missing_classes::missing_classes(std::size_t classes)
@@ -25,7 +25,7 @@ void missing_classes::begin_step()
     const auto all =
         std::accumulate(d_labels.begin(), d_labels.end(), std::uint64_t{ 0 });
     const float share = static_cast<float>(all) / static_cast<float>(d_labels.size());
-    if (share < telling_labels)
+    if (share < enough_labels)
         return;
     for (std::size_t k = 0; k < d_raised.size(); ++k) {
         const float part = static_cast<float>(d_labels[k]) / share;

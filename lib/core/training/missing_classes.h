@@ -32,14 +32,14 @@ class missing_classes
 public:
     explicit missing_classes(std::size_t classes);
 
-    //! Between batches: what is raised follows the labels so far.
+    //! Between batches: updates the offsets by the labels so far.
     void begin_step();
 
     /*! A tile's logits, rows of simd::tile, with those of missing classes raised:
      * `logits` itself if none is missing, else valid until the next call. */
     const float* raised(const float* logits);
 
-    //! Takes n pseudo-labels that came of it.
+    //! Counts n pseudo-labels that were decided from raised() logits.
     void count(const std::uint8_t* labels, std::size_t n);
 
     //! Forgets all labels.

@@ -16,7 +16,7 @@
 
 namespace gr::adann::core {
 
-/*! Makes parameter changes of gradients, with the formulas and constants of
+/*! Computes parameter changes from gradients, with the formulas and constants of
  * torch.optim: momentum and nesterov 0.9; adagrad 1e-10; rmsprop smoothing 0.99, 1e-8;
  * adam 0.9, 0.999, 1e-8. */
 class optimizer
@@ -33,7 +33,7 @@ public:
     //! Forgets all gradients.
     void reset();
 
-    //! Whether what it keeps of the gradients is; else its updates mean nothing any more.
+    //! Whether its means of gradients are finite; otherwise its updates are of no use.
     bool is_finite() const;
 
     //! Restores the state of an optimizer of the same kind only.

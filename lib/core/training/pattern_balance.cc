@@ -55,7 +55,7 @@ void pattern_balance::begin_step_of(std::size_t symbols)
     const float window = symbols_per_context * K * K * K;
     const float memory = window / (window + static_cast<float>(symbols));
     for (std::size_t context = 0; context < d_sums.size() / K; ++context) {
-        // One symbol of each level more than was seen: an empty context pulls nowhere.
+        // One additional symbol of each level, so that an empty context has no gradient.
         const numbers seen = sums[context] + 1.0f;
         means[context] = seen * (K / total<K>(seen));
         sums[context] *= memory;

@@ -46,8 +46,8 @@ class pattern_balance
 public:
     pattern_balance(const label_parts& parts, const simd::kernels& kernels);
 
-    //! The steps so far become the means that the next one, of so many symbols, is judged
-    //! by.
+    //! Updates the means of the contexts, from which the gradients of the next
+    //! step, of so many symbols, follow.
     void begin_step(std::size_t symbols);
 
     /*! Takes a tile; its first and last two symbols lack neighbours.

@@ -82,7 +82,7 @@ public:
     virtual void
     add_gradient(const aligned_floats& error, const perturbed_input& at, float* sums) = 0;
 
-    //! Adds what is known when the batch is done.
+    //! Adds the part of the gradient that is known only after the whole batch.
     virtual void end_step(tile_noise&, float*) {}
 
 protected:

@@ -31,7 +31,7 @@ class OffsetChain:
     """From a source's samples to `sps` a symbol, Q half a symbol after I: the blocks `before` the one that recovers the
     clock, that one, `resampler`, and those `after` it; `carrier`, None without carrier recovery.
 
-    Gardner's detector sees no clock where I and Q change in turn. Behind the carrier's recovery I is held back by half
+    Gardner's detector sees no clock where I and Q change in turn. After the carrier's recovery I is delayed by half
     a symbol, and Q after the clock's. window, clock_recovery, loop_bandwidth: see `resampler`; carrier_bandwidth: see
     `carrier_recovery`, None: without it; matched: filters after it, at SPS samples a symbol.
     Raises ValueError for an odd sps.

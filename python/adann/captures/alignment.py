@@ -9,7 +9,7 @@ import scipy.fft
 
 from .labels import UNKNOWN, known
 
-_LOOKED_AT = 1 << 19, 1 << 22  # symbols, from the start, that a delay is looked for in: more where these tell none
+_LOOKED_AT = 1 << 19, 1 << 22  # symbols, from the start, that a delay is searched in: more where these show none
 
 DOUBTFUL_AGREEMENT, CLEAR_AGREEMENT = 0.5, 0.8  # of mean samples and points, see agreement()
 
@@ -20,7 +20,7 @@ def find_delay(samples: npt.NDArray, labels: npt.NDArray, points: npt.NDArray, s
     samples: normalised float or complex (n,); labels: integers (m,), UNKNOWN where not known; points: complex (M,),
     the constellation in label order. Complex samples are also correlated with the conjugate symbols,
     so that neither a rotation nor an imbalance of I and Q hides the peak. Of long records the first 2^19 symbols are
-    looked at, and where these tell no delay the first 2^22.
+    looked at, and where these show no delay the first 2^22.
     Raises ValueError where no delay stands out of the noise.
     """
     for longest in _LOOKED_AT:
@@ -33,7 +33,7 @@ def find_delay(samples: npt.NDArray, labels: npt.NDArray, points: npt.NDArray, s
 
 
 def find_delay_of_turning(samples: npt.NDArray, labels: npt.NDArray, points: npt.NDArray, sps: int) -> int:
-    """The same of complex samples whose carrier turns: of what is between neighbouring symbols, where it does not.
+    """The same of complex samples with a carrier offset: of what is between neighbouring symbols, where it does not.
 
     Noise counts twice there, so find_delay comes first. Arguments and errors as of find_delay.
     """

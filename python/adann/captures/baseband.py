@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Real records of a modulated carrier, as an SSB receiver's audio or an IF is, brought to complex baseband.
 
-What lies beside the signal is noise: its density, that of the quietest frequencies, counts for no part of the signal.
+What lies outside the signal is noise: its density, that of the quietest frequencies, counts for no part of the signal.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _DEVIATIONS = 4       # of a density's mean above which it is no noise
 _SYMMETRIC = 0.2      # asymmetry of a carrier's sidebands; raised cosines at baseband have 0.9, NRZ 0.7
 _SMOOTHED = 17        # frequencies
 _SEGMENTS = 1 << 10   # that are correlated
-_AT_ZERO = 0.25       # of the highest correlation: a carrier leaves below 0.01 there
+_AT_ZERO = 0.25       # of the highest correlation: with a carrier it is below 0.01 there
 _NEAR = 0.1           # relative: where half of a line's frequency may be the carrier's
 _OUTSIDE = 0.02       # of the signal's power, at either end of its band
 _WIDER = 1.5          # the band that is kept

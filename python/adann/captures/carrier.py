@@ -46,7 +46,7 @@ class Carrier:
 
 
 def find_carrier(symbols: npt.NDArray) -> Carrier | None:
-    """The carrier that turns a constellation, or None where no power of the symbols has a line.
+    """The carrier that rotates a constellation, or None where no power of the symbols has a line.
 
     symbols: complex (n,), one sample at the middle of each, normalised; their eye must be open, or
     nearly so.
@@ -59,7 +59,7 @@ def find_carrier(symbols: npt.NDArray) -> Carrier | None:
         rough = frequencies[spectrum.argmax()]
         clearness = float(spectrum.max() / np.median(spectrum))
         if clearness > _CLEAR:
-            # A pattern that repeats has lines of its own, 1 / period apart.
+            # A pattern that repeats has lines of its own, at multiples of 1 / period.
             spectrum, frequencies = _spectrum(raised)
             apart = (frequencies - rough + 0.5) % 1 - 0.5
             frequency = frequencies[np.where(abs(apart) < 0.5 / period, spectrum, 0).argmax()]

@@ -121,7 +121,7 @@ def cut(capture: Capture, skip: int, symbols: int | None, samples_per_symbol: fl
 def read_captures(paths: Sequence[str | Path], references: Sequence[str | Path],
                   size: int) -> list[Capture]:
     """Capture of each path, with its reference. references: paths of .u8 files, one for each
-    capture or none at all; size: as of read_reference, which tells the errors with read_capture."""
+    capture or none at all; size: as of read_reference, which raises the same errors as read_capture."""
     captures = [read_capture(path) for path in paths]
     for capture, path in zip(captures, references):
         capture.reference = read_reference(path, size)

@@ -22,7 +22,7 @@ _FOUR = "1011 1001 0101 1100 1101 1010 0110 1110".split()
 _ALTERNATE = "0111"  # fghj of .7 where 1110 would make a run of five
 _COMMA = "001111"
 _COMMA_FOUR = "0100 1001 0101 0011 0010 1010 0110 1000".split()  # after K.28 at negative disparity
-_CONTROL_SEVEN = (23, 27, 29, 30)  # K.x.7 beside K.28
+_CONTROL_SEVEN = (23, 27, 29, 30)  # K.x.7 besides K.28
 
 
 def check_8b10b(bits: npt.ArrayLike) -> tuple[int, npt.NDArray[np.bool_]]:

@@ -35,7 +35,7 @@ def check_mat(content: bytes, most: int) -> None:
             continue
         flags = struct.unpack_from(f"{order}I", parts[0][1])[0]
         if flags & 255 in _CLASSES:
-            numbers = [number for number, _ in parts[3:]]  # behind flags, dimensions and name
+            numbers = [number for number, _ in parts[3:]]  # after flags, dimensions and name
             if len(numbers) < 1 + bool(flags & _COMPLEX):
                 raise ValueError("damaged: an array without its numbers")
             if wrong := set(numbers) - _NUMBERS:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Oscilloscope files of many makers and forms, read as channels that a capture is made of.
+"""Oscilloscope files of several makers and forms, read as channels that a capture is made of.
 
 Whatever is wrong with a file is a ValueError of one line that names it. RigolWFM, h5py, scipy
 and soundfile are imported only by the formats that need them.
@@ -229,7 +229,7 @@ def _check_hdf5(group, path):
         for name in group:
             link, item = group.get(name, getlink=True), None
             if not isinstance(link, h5py.ExternalLink):
-                item = group.get(name)  # None behind a soft link to nowhere
+                item = group.get(name)  # None for a soft link to nowhere
             if item is None and isinstance(link, h5py.HardLink):
                 raise ValueError(f"{name} cannot be read: damaged, or written by a newer HDF5 than "
                                  f"{h5py.version.hdf5_version}, which is here")

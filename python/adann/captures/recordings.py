@@ -32,7 +32,7 @@ def recorded_channels(paths: Sequence[str | Path], channel: str | None = None, k
 
     paths: one file, or several of one channel each; channel: as of select_channels, None: of a capture all that it
     has; kind: the type of raw numbers, such as i16, f32, u8, ci16 (I and Q in turn), i16be; None: the file's name says
-    what it is. sample_rate: overrides what the files tell. Raises ValueError as the readers do, which names the file.
+    what it is. sample_rate: overrides what the files say. Raises ValueError as the readers do, which names the file.
     """
     first = Path(paths[0])
     there: list[Capture] = []  # what need not be held

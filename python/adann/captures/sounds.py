@@ -20,7 +20,7 @@ _ORDERS = {b"RIFF": "little", b"RF64": "little", b"RIFX": "big"}
 _SAMPLES = ("PCM", "FLOAT", "DOUBLE", "ULAW", "ALAW")  # how libsndfile's names of them begin
 _RAW = "for raw numbers give the type, as in --type ci16 --sample-rate 48000"
 _NO_LENGTH = 0x7FFF0000  # bytes from which on a length is what programs write that do not know it
-_REST = 0.01  # of the samples: what may lie behind them and be nothing
+_REST = 0.01  # of the samples: what may follow them and be nothing
 
 
 def read_wav(path: Path) -> tuple[dict[str, npt.NDArray], float]:
@@ -72,7 +72,7 @@ class _Tail(io.FileIO):
 
 
 def _chunks(file):
-    """Name, first byte and told length of each, by its byte order; none where the file is no RIFF."""
+    """Name, first byte and stated length of each, by its byte order; none where the file is no RIFF."""
     order = _ORDERS.get(_at(file, 0, 4))
     at = 12
     while order and len(head := _at(file, at, 8)) == 8:
@@ -106,7 +106,7 @@ def _samples_told(path):
 
 
 def _lost(path, start, told, there):
-    """Whether more than a rest lies behind the samples told, and is no chunks."""
+    """Whether more than a rest follows the stated samples, and is no chunks."""
     if there - told <= _REST * told:
         return False
     with open(path, "rb") as file:

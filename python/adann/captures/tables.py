@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-_SAMPLE = 1000  # rows at each end of a table that tell how its numbers are written
+_SAMPLE = 1000  # rows at each end of a table that show how its numbers are written
 _BYTE_ORDER_MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"),
                      (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 #: Signs of typography that numbers are written with, as Python's float() takes them.
@@ -34,7 +34,7 @@ _PREFIXES = {"f": 1e-15, "femto": 1e-15, "p": 1e-12, "pico": 1e-12, "n": 1e-9, "
              "micro": 1e-6, "m": 1e-3, "milli": 1e-3, "": 1.0, "k": 1e3, "kilo": 1e3, "mega": 1e6, "g": 1e9,
              "giga": 1e9}
 _KINDS = {"s": "time", "v": "value", "a": "value", "h": "frequency"}  # by a unit's first letter
-#: A unit that is all of a field, stands behind "in", between brackets, or behind / or _, at its end.
+#: A unit that is all of a field, stands after "in", between brackets, or after / or _, at its end.
 _UNIT = re.compile(r"(?i)(?:^|\bin\s+|[(\[/_]\s*)(femto|pico|nano|micro|milli|kilo|mega|giga|[fpnuµmkg]?)"
                    r"(s|sec|seconds?|sekunden?|v|volts?|a|amp|amperes?|hz|hertz|sa/s|s/s)\s*[)\]]?$")
 #: A unit of times other than seconds, anywhere in a title without numbers.

@@ -279,7 +279,7 @@ def _combined(channels):
 
 def _turning(samples, sps, blocks, together, rough):
     """Two lines of the symbol clock, complex (2, blocks), summed over `together` times _BLOCK symbols, each without the
-    offset `rough` of its rate: of the power, which is largest at the middles, and, more telling of pulses whose power
+    offset `rough` of its rate: of the power, which is largest at the middles, and, clearer for pulses whose power
     hardly varies, the slope's, which is largest between two symbols and lies half a sample after the first of them."""
     lines = np.empty((2, blocks), np.complex128)
     length = together * _BLOCK * sps  # samples

@@ -27,7 +27,7 @@ from .try_capture import try_capture
 
 
 class _Program(click.Group):
-    """Tells a user's mistake in one line, with status 1; click itself gives wrong usage 2.
+    """Reports a user's mistake in one line, with status 1; click itself gives wrong usage 2.
 
     An interrupted command ends with 130.
     """

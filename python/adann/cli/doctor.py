@@ -207,7 +207,7 @@ def doctor(context: click.Context) -> None:
             click.echo(f"{'optional' if optional else 'missing '} {what}: {found}\n"
                        f"         mend it with: {mend}")
             healthy = healthy and optional
-        except Exception as error:  # what an earlier line has told already
+        except Exception as error:  # what an earlier line has said already
             click.echo(f"unknown  {what}: {_words(error)}")
             healthy = healthy and optional
     context.exit(0 if healthy else 1)

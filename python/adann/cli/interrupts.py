@@ -36,7 +36,7 @@ def check() -> None:
 
 @contextlib.contextmanager
 def held() -> Iterator[None]:
-    """Inside, the first signal is noted, for come() to tell, and raised at the end as KeyboardInterrupt; the second
+    """Inside, the first signal is noted, for come() to return, and raised at the end as KeyboardInterrupt; the second
     is raised at once.
 
     For what is best not cut in two: a running flowgraph, files that belong together. What it waits for, as the reader

@@ -146,7 +146,7 @@ def constellation_option(required: bool = True) -> Callable:
 
 @contextlib.contextmanager
 def notes_told() -> Iterator[None]:
-    """Tell in a line each what is noted of a capture, once; NumPy's doubts about a capture's numbers are not told."""
+    """Print the notes on a capture, each once in a line; NumPy's warnings about a capture's numbers are not printed."""
     told: set[str] = set()
 
     def show(message: Warning | str, category: type[Warning], filename: str, lineno: int, file: TextIO | None = None,

@@ -57,7 +57,7 @@ def fold(model: core.model, taps: npt.NDArray[np.complex64], offset: float = 0.0
 def fold_matrix(models: Sequence[core.model], taps: npt.NDArray[np.complex64]) -> Matrix:
     """A matrix of filters and the networks after its outputs, one for all or one for each.
 
-    taps: complex64 (outputs, channels, odd), the earliest sample's first. Behind the first layer the networks stand
+    taps: complex64 (outputs, channels, odd), the earliest sample's first. After the first layer the networks stand
     side by side, with zeros between them. Raises ValueError for networks that are not alike, or for real samples.
     """
     first, outputs = models[0], len(taps)

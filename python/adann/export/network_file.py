@@ -86,8 +86,8 @@ def _read_onnx(path):
     if len(streams) != 1:
         raise ValueError(f"has {len(streams)} inputs, allowed: 1")
     stream, layers, ended, rectified = streams[0].name, [], False, True
-    dimensions = [each.dim_value for each in streams[0].type.tensor_type.shape.dim][1:]  # 0: not told
-    width = math.prod(dimensions) if dimensions and all(dimensions) else None  # values that come, where it is told
+    dimensions = [each.dim_value for each in streams[0].type.tensor_type.shape.dim][1:]  # 0: not given
+    width = math.prod(dimensions) if dimensions and all(dimensions) else None  # values that come, where it is given
     for node in graph.node:
         if node.domain not in ("", "ai.onnx"):
             raise ValueError(f"{node.op_type} {_named(node)} is of the domain {node.domain!r:.60}, allowed: ONNX's own")
@@ -127,7 +127,7 @@ def _read_onnx(path):
 
 
 def _row(shape):
-    """How long rows of this constant shape are; None: it is not told, or as long as what comes."""
+    """How long rows of this constant shape are; None: it is not given, or as long as what comes."""
     if shape is None or not shape.size or shape[-1] <= 0 and all(each in (-1, 0, 1) for each in shape[:-1]):
         return None
     return max(0, int(shape[-1]))

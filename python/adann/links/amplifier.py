@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 _SMOOTHNESS = 2  # of a solid-state amplifier's knee
-_TURN = np.pi / 3  # by which a travelling-wave tube turns what is far beyond saturation
+_TURN = np.pi / 3  # rotation of a travelling-wave tube far beyond saturation
 
 
 def drive(envelope: npt.NDArray, back_off: float) -> npt.NDArray:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Mixes two polarisations of light, endlessly turning, as a fibre does."""
+"""Mixes two polarisations of light, endlessly rotating, as a fibre does."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ class RadioLink:
     constellation: a name of core.constellation.names()
     echo: amplitude of the second ray over the first one's, 0 to 2
     delay: of the second ray, 0 to 8 symbols, whole samples of a quarter symbol
-    turns: of the second ray's phase a symbol, -0.01 to 0.01: Doppler shift over symbol rate, 1e-5
+    turns: cycles of the second ray's phase per symbol, -0.01 to 0.01: Doppler shift over symbol rate, 1e-5
         at 1 Msymbol/s is 10 Hz. It is 0 at the first symbol
     jump_every: symbols after which the second ray's phase jumps by a random angle; 0: never
     amplifier: none; rapp, a solid-state amplifier, which compresses amplitudes; or saleh, a

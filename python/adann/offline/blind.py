@@ -26,7 +26,7 @@ _TURNED = 8192          # symbols at most that the carrier's phase is found from
 _PHASES = 64            # that are tried within one symmetry of the constellation
 _ROUNDS = 20            # of decisions and least squares
 _LEAST_KURTOSIS = 0.5   # of the decided symbols, relative to the constellation's
-APART = 2.0             # dB less that taps of their own for I and Q leave: these were filtered apart
+APART = 2.0             # dB less residual with taps of their own for I and Q: these were filtered separately
 _BORDERS = 1e-3         # of the symbols, that may lie near the border of two points in an open eye
 _ECHOES = 5             # symbols on either side that are looked for in it
 _EXPLAINED = 16384      # symbols at most that these are found from
@@ -44,7 +44,7 @@ def blind_labels(features: npt.NDArray[np.float32], constellation: core.constell
     equalizer is fitted to; None: all; sps: samples a symbol, even, of an offset constellation, whose I and Q have real
     taps each. The carrier must be recovered, but for a constant phase, and where open_eye()
     finds no open eye, the symbols must be uniform and independent. Complex points get a complex
-    tap for each sample, and where that leaves 2 dB less, I and Q taps of their own (widely linear: Picinbono and
+    tap for each sample, and where the residual is 2 dB less, I and Q taps of their own (widely linear: Picinbono and
     Chevalier, "Widely linear estimation with complex data", IEEE Trans. Signal Process., 1995); real points a real tap
     for each of its parts.
     Returns (labels, ratio): uint8 (n,), and the modulation error ratio in dB that the equalizer's decisions
@@ -225,7 +225,7 @@ def _godard(white, starts, points):
         method="L-BFGS-B") for start in starts.T]
     taps = min(found, key=lambda result: result.fun).x.view(double)
     taps = (taps / np.linalg.norm(taps)).astype(white.dtype)
-    white = white[:0].copy()  # scipy's optimizer leaves cycles behind that hold `cost`, and so all of it
+    white = white[:0].copy()  # scipy's optimizer makes reference cycles that hold `cost`, and so all of it
     return taps
 
 

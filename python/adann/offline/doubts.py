@@ -40,12 +40,12 @@ _EQUALIZED = 16384    # symbols that linear equalizers are fitted to
 
 def doubts(samples: npt.NDArray, constellation: core.constellation, sps: int,
            half_window: int, bursts: Sequence[Burst] = ()) -> list[str]:
-    """A sentence for each thing that is wrong with a blind start, as far as the samples tell; [] if nothing.
+    """A sentence for each thing that is wrong with a blind start, as far as the samples show; [] if nothing.
 
     samples: float32 or complex64 (n,), believed to have sps samples a symbol of this constellation; bursts: of them, if
     they are known.
     Looked at: power over time, the symbol rate's line, a carrier's line, classes that do not occur, whether I and Q
-    were filtered apart, and whether the decisions of a blind linear equalizer have more room in another constellation.
+    differ in their filters, and whether decisions of a blind linear equalizer have more room in another constellation.
     An inverted spectrum shows in no signal without labels. data_doubts is for the data.
     """
     if bursts:

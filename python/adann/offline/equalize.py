@@ -205,7 +205,7 @@ def _position(symbol):
 
 
 def _run(top, sinks, progress, stop):
-    """Run to the end, or until stop(), and tell progress. Returns the seconds that it took."""
+    """Run to the end, or until stop(), and report progress. Returns the seconds that it took."""
     stopped = False
 
     def meanwhile():

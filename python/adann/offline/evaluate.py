@@ -23,7 +23,7 @@ from ..captures.statistics import portions, release
 LATEST = 8  # blocks that a running BER is the mean of, as in the paper's figures
 CONVERGED = 1e-3  # BER
 _PORTION = 1 << 20  # labels that are compared at once
-CORRELATED = 1 << 22  # labels, from the start, that tell the delay where not all are known
+CORRELATED = 1 << 22  # labels, from the start, that the delay is found from where not all are known
 SEARCH = 16384  # symbols of delay, either way, in which an alignment is looked for
 _ONES = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).sum(axis=1, dtype=np.uint8)
 

@@ -56,7 +56,7 @@ def candidates(features: npt.NDArray[np.float32], is_complex: bool,
     """Those that a blind equalizer finds in a record, the one with the most room first.
 
     features: float32 (n, dimension), as training.feature_view gives them; is_complex: whether the
-    samples are; also: constellations that are tried beside those usual for such samples.
+    samples are; also: constellations that are tried besides those usual for such samples.
     Raises ValueError where none is found.
     """
     on_a_line = not is_complex

@@ -61,7 +61,7 @@ def decide(estimator: core.mlse, rows: Sequence[npt.NDArray | SymbolRows],
     kept in memory.
     Returns ([labels of each capture], seconds); of one that was stopped those that it had come to.
     """
-    # Symbols that tell nothing push out the last ones.
+    # Arbitrary symbols push out the last ones.
     nothing = np.full((estimator.latency, rows[0][:1].shape[1]), np.nan, rows[0].dtype)
     unknown = np.full(len(nothing), UNKNOWN, np.uint8)
     total = sum(map(len, rows))

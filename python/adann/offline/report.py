@@ -22,7 +22,7 @@ from .scope import Measured
 class Run:
     """One capture after an equalizer. file: its name; symbols: decided ones, with the pauses between bursts;
     bits_per_symbol: of the constellation; block: symbols of a reported block; errors: None without a reference;
-    gmi: generalized mutual information of the soft bits, bits a symbol, where the decisions lie beside the reference,
+    gmi: generalized mutual information of the soft bits, bits a symbol, where decisions lie relative to the reference,
     None if it is not known; bursts: an entry of the report for each, [] where the capture is continuous;
     scope: what was measured of its waveform, None if it was not wanted."""
 

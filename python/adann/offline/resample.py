@@ -33,7 +33,7 @@ _WANDERS = 0.05       # symbols rms: more, and the clock has to be followed
 _SAME = 1e-9          # relative: rates that are equal but for their rounding
 _SHIFTED = 1 << 17    # samples whose middles are found at once
 _MARGIN = 4096        # around them
-_TOLD = 128           # symbols whose mean frequency is told
+_TOLD = 128           # symbols whose mean frequency is reported
 _UNLOCKED = 8192      # symbols that carrier and clock of an offset constellation are recovered in
 _NO_CLOCK = "no symbol clock stands out: the samples are taken as they are"
 
@@ -89,7 +89,7 @@ def resample(samples: npt.NDArray, sample_rate: float, symbol_rate: float, sps: 
     samples: float32 or complex64 (n,); sample_rate, symbol_rate: in the same unit; a symbol rate
     that is up to 0.5 % off is corrected. sps: 1 to 64. clock_recovery: follow a clock that wanders, by
     digital.symbol_sync, whose first some hundred symbols may be wrong. carrier: take out the offset
-    that turns the constellation of complex samples, and follow one that moves. bursts: look for them, and give each
+    that rotates the constellation of complex samples, and follow one that moves. bursts: look for them, and give each
     the middles of its symbols, its carrier and its power; threshold: as of bursts.find_bursts.
     scratch: a folder that holds what comes of it while it is made, and holds the result, so that memory does not grow
     with the record; None: all is in memory.
@@ -277,7 +277,7 @@ def _clock(done, inner, sample_rate, symbol_rate, sps, bursts):
 
 def _burst_clock(done, bursts, inner):
     """The clock of all bursts together: the bursts' offsets, each weighted as exact as it is, for from one to the next
-    the phase may jump. Of bursts too short to tell, the clock of all with pauses between them."""
+    the phase may jump. Of bursts too short to show it, the clock of all with pauses between them."""
     together = find_clock(Gated(done, bursts), inner)
     offsets, weights = [], []
     for burst in bursts:
@@ -292,7 +292,7 @@ def _extents(bursts, size):
 
 
 def _phase(piece, inner, clock):
-    """A burst's own, within half a symbol of the record's, which is taken where the burst is too short to tell."""
+    """A burst's own, within half a symbol of the record's, which is taken where the burst is too short to show it."""
     try:
         phase = find_clock(piece, inner).phase
     except ValueError:
@@ -313,10 +313,10 @@ def _finished(done, found, said, bursts, sps, carrier, scratch):
 
 
 def _steady(piece, sps, common, start, scratch):
-    """Take the carrier that turns samples from them, in their place; what was done.
+    """Remove the carrier that rotates samples, in place; what was done.
 
     common: of a burst that begins at symbol `start`, the carrier of the whole record, if it has a line: a burst's own
-    phase is open by one of the constellation's turns, and that nearest to the common carrier's is taken.
+    phase is open by one of the constellation's rotations, and that nearest to the common carrier's is taken.
     """
     symbols = piece[::sps]
     line = find_carrier(symbols)

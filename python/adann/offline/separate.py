@@ -66,7 +66,7 @@ def known_carrier(channels: npt.NDArray[np.complex64], sent: npt.NDArray[np.comp
     complex (n,): None where it stands still.
 
     channels: (channels, n); sent: complex (n // sps,), the points, 0 where not known; length: symbols that a filter
-    spans behind which it is followed.
+    spans after which it is followed.
     """
     around, symbols = length // 2, sent.size
     before = around * sps + sps // 2
@@ -146,7 +146,7 @@ def separate(model: core.model, channels: npt.NDArray[np.complex64], outputs: in
     filtered = filter.run(np.pad(channels, ((0, 0), (0, size - channels.shape[1]))))
     late = filter.delay * model.sps
     streams, status = filtered[:, late:late + symbols * model.sps], filter.status
-    # Of each output at the end: its carrier's phase, and the scale that an equalizer behind it finds.
+    # Of each output at the end: its carrier's phase, and the scale that an equalizer after it finds.
     turned = [np.exp(-1j * each.phase) / np.std(stream) for each, stream in zip(status, streams)]
     return Separated(streams, (filter.taps * np.array(turned)[:, None, None]).astype(np.complex64),
                      [each.frequency for each in status], status)

@@ -1,6 +1,6 @@
 /* What is periodic cannot hide from the guard. SPDX-License-Identifier:
  * GPL-3.0-or-later */
-#include "core/adaptation/random_looks.h"
+#include "core/adaptation/random_tiles.h"
 
 #include "core/adaptation/guard.h"
 #include "receivers.h"
@@ -14,7 +14,7 @@ using namespace gr::adann::core;
 
 namespace {
 
-constexpr std::size_t tile = simd::tile, every = random_looks::every;
+constexpr std::size_t tile = simd::tile, every = random_tiles::every;
 
 // How many of the symbols first … first + n - 1 lie in the first `width` of a period.
 std::size_t
@@ -33,7 +33,7 @@ BOOST_AUTO_TEST_SUITE(random_looking)
 BOOST_AUTO_TEST_CASE(of_each_512_symbols_one_tile_is_seen_however_they_come)
 {
     for (const std::size_t batch : { 16, 100, 128, 512, 600, 8192 }) {
-        random_looks whole(3), cut(3);
+        random_tiles whole(3), cut(3);
         constexpr std::size_t symbols = 100 * every;
         std::vector<std::uint8_t> seen(symbols), found(symbols);
         whole.pass(symbols, [&](std::size_t first, std::size_t n) {
@@ -57,7 +57,7 @@ BOOST_AUTO_TEST_CASE(faults_of_every_period_are_seen_as_often_as_they_are)
     // probability of 1e-5.
     constexpr std::size_t looks = 4096;
     std::vector<std::size_t> tiles;
-    random_looks(7).pass(looks * every,
+    random_tiles(7).pass(looks * every,
                          [&](std::size_t first, std::size_t) { tiles.push_back(first); });
     for (std::size_t period = 100; period <= 5000; ++period) {
         const std::size_t width = 12 + period / 20;
