@@ -1,4 +1,5 @@
-/* A stream of labels, refined in one call and in many: the same to the bit, all of the alphabet; posteriors, too.
+/* A stream of labels, refined in one call and in many: the same to the bit, all of the alphabet; posteriors, too,
+ * and with ratios of bits that are known a priori.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "alphabets.h"
 #include "input.h"
@@ -103,8 +104,15 @@ struct recorded {
 
 //! All that comes out of the stream; the signal changes at one place.
 struct refined {
-    refined(const constellation& symbols, const expected_waveform& waveform, bool soft)
-        : stream(symbols, waveform), classes(soft ? symbols.size() : 0)
+    //! \param ratios of each bit, or none
+    refined(const constellation& symbols,
+            const expected_waveform& waveform,
+            bool soft,
+            const std::vector<float>& ratios)
+        : stream(symbols, waveform),
+          classes(soft ? symbols.size() : 0),
+          bits(symbols.bits_per_symbol()),
+          a_priori(soft ? ratios : std::vector<float>())
     {
     }
     void take(const recorded& all,
@@ -123,7 +131,8 @@ struct refined {
                          room.data(),
                          {},
                          classes ? decided.data() : nullptr,
-                         classes ? soft_room.data() : nullptr));
+                         classes ? soft_room.data() : nullptr,
+                         a_priori.empty() ? nullptr : &a_priori[first * bits]));
     }
     void flush(std::size_t at_once)
     {
@@ -146,6 +155,8 @@ struct refined {
 
     refined_stream stream;
     std::size_t classes; // whose posteriors come out, too, or 0
+    std::size_t bits;    // of a symbol
+    std::vector<float> a_priori;
     std::vector<std::uint8_t> room, out;
     std::vector<float> soft_room, posteriors;
 };
@@ -169,7 +180,14 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size)
     after.number = 2;
     const std::size_t n = all.labels.size(), change = from.up_to(n);
     const bool ends = from.flag(); // there: another stream begins
-    refined whole(symbols, *waveform, from.up_to(3) == 0), cut(whole);
+    const bool soft = from.up_to(3) == 0;
+    std::vector<float> ratios(from.flag() ? (n + 1) * symbols.bits_per_symbol() : 0);
+    gaussian_noise(7).fill(ratios.data(), ratios.size());
+    for (float& each : ratios)
+        each *= 4;
+    for (std::size_t k = ratios.empty() ? 0 : from.up_to(4); k-- > 0;)
+        ratios[from.up_to(ratios.size() - 1)] = from.take<float>();
+    refined whole(symbols, *waveform, soft, ratios), cut(whole);
     whole.take(all, 0, change, before);
     if (ends)
         whole.flush(n);

@@ -102,10 +102,11 @@ equalizer_impl::equalizer_impl(const core::model& model,
                                const std::optional<core::blind_start>& start)
     : gr::block(
           "adann_equalizer",
-          gr::io_signature::make2(1,
-                                  2,
+          gr::io_signature::make3(1,
+                                  3,
                                   item_floats(model.window, settings) * sizeof(float),
-                                  sizeof(std::uint8_t)),
+                                  sizeof(std::uint8_t),
+                                  model.symbols.bits_per_symbol() * sizeof(float)),
           gr::io_signature::makev(
               1,
               4,
@@ -121,6 +122,7 @@ equalizer_impl::equalizer_impl(const core::model& model,
       d_soft_symbol(settings.soft_symbol),
       d_items_per_symbol(d_vectors ? 1 : d_window.sps()),
       d_stride(d_vectors ? d_window.dimension() : d_window.stride()),
+      d_bits_per_symbol(model.symbols.bits_per_symbol()),
       d_bursts(settings),
       d_batch(settings.batch),
       d_live(settings.mode == adaptation_mode::live),
@@ -159,14 +161,18 @@ equalizer_impl::equalizer_impl(const core::model& model,
     register_ports();
 }
 
-bool equalizer_impl::check_topology(int ninputs, int)
+bool equalizer_impl::check_topology(int ninputs, int noutputs)
 {
-    const bool is_told = ninputs == 2 || d_has_frame;
+    const bool is_told = ninputs > 1 || d_has_frame;
+    const bool is_soft = noutputs > 1;
     if (d_supervised && !is_told)
         d_logger->error("loss 'supervised' needs the known labels at input 1");
-    if (d_has_frame && ninputs == 2)
+    if (d_has_frame && ninputs > 1)
         d_logger->error("known_symbols are given, so nothing goes to input 1");
-    return (!d_supervised || is_told) && !(d_has_frame && ninputs == 2);
+    if (ninputs > 2 && !is_soft)
+        d_logger->error("a priori ratios at input 2 need output 1, the posteriors");
+    return (!d_supervised || is_told) && !(d_has_frame && ninputs > 1) &&
+           (ninputs < 3 || is_soft);
 }
 
 bool equalizer_impl::start()
@@ -193,8 +199,8 @@ void equalizer_impl::forecast(int noutput_items, gr_vector_int& required)
 {
     required[0] = (noutput_items - 1) * d_items_per_symbol +
                   (d_vectors ? 1 : d_window.samples() + 2 * d_margin);
-    if (required.size() > 1)
-        required[1] = noutput_items + history() - 1;
+    for (std::size_t input = 1; input < required.size(); ++input)
+        required[input] = noutput_items + history() - 1;
     if (d_held && detail()->input(0)->done())
         std::fill(required.begin(), required.end(), 0); // they come without more input
 }
@@ -204,7 +210,8 @@ int equalizer_impl::general_work(int noutput_items,
                                  gr_vector_const_void_star& input_items,
                                  gr_vector_void_star& output_items)
 {
-    const int past = history() - 1; // the scheduler keeps as many known labels, unused
+    const int past =
+        history() - 1; // the scheduler keeps as many items of the others, unused
     int symbols = std::min<int>(
         noutput_items,
         d_vectors
@@ -215,6 +222,11 @@ int equalizer_impl::general_work(int noutput_items,
     if (input_items.size() > 1) {
         known_labels = static_cast<const std::uint8_t*>(input_items[1]) + past;
         symbols = std::clamp(ninput_items[1] - past, 0, symbols);
+    }
+    const float* a_priori = nullptr;
+    if (input_items.size() > 2) {
+        a_priori = static_cast<const float*>(input_items[2]) + past * d_bits_per_symbol;
+        symbols = std::clamp(ninput_items[2] - past, 0, symbols);
     }
 
     const bool estimates = output_items.size() > 3; // each after its batch
@@ -244,14 +256,15 @@ int equalizer_impl::general_work(int noutput_items,
                                        static_cast<std::uint8_t*>(output_items[0]),
                                        posteriors,
                                        soft,
-                                       d_soft_symbol);
+                                       d_soft_symbol,
+                                       a_priori);
 
     const std::size_t of_symbols = std::min<std::size_t>(output_items.size(), 3);
     pass_tags(0, symbols, d_items_per_symbol, of_symbols);
     consume(0, symbols * d_items_per_symbol);
-    if (known_labels) {
-        pass_tags(1, symbols, 1, of_symbols);
-        consume(1, symbols);
+    for (std::size_t input = 1; input < input_items.size(); ++input) {
+        pass_tags(input, symbols, 1, of_symbols);
+        consume(input, symbols);
     }
     for (std::size_t output = 0; output < of_symbols; ++output)
         produce(output, output < 2 ? written.labels : written.points);

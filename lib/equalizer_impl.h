@@ -88,6 +88,7 @@ private:
     const soft_symbol_kind d_soft_symbol;
     const std::size_t d_items_per_symbol; // input items: samples, or one vector
     const std::size_t d_stride;           // floats from one feature vector to the next
+    const std::size_t d_bits_per_symbol;
     std::size_t d_margin; // samples that a front filter needs around each window
     std::vector<gr::tag_t> d_tags;
     burst_tags d_bursts;

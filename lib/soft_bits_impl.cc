@@ -17,10 +17,12 @@ soft_bits::sptr soft_bits::make(unsigned size, const soft_bit_convention& conven
 }
 
 soft_bits_impl::soft_bits_impl(unsigned size, const core::soft_bits& core)
-    : gr::sync_interpolator("adann_soft_bits",
-                            gr::io_signature::make(1, 1, size * sizeof(float)),
-                            gr::io_signature::make(1, 1, core.item_size()),
-                            core.bits_per_symbol()),
+    : gr::sync_interpolator(
+          "adann_soft_bits",
+          gr::io_signature::make2(
+              1, 2, size * sizeof(float), core.bits_per_symbol() * sizeof(float)),
+          gr::io_signature::make(1, 1, core.item_size()),
+          core.bits_per_symbol()),
       d_core(core)
 {
 }
@@ -31,7 +33,9 @@ int soft_bits_impl::work(int noutput_items,
 {
     d_core.process(static_cast<const float*>(input_items[0]),
                    output_items[0],
-                   noutput_items / d_core.bits_per_symbol());
+                   noutput_items / d_core.bits_per_symbol(),
+                   input_items.size() > 1 ? static_cast<const float*>(input_items[1])
+                                          : nullptr);
     return noutput_items;
 }
 

@@ -125,7 +125,8 @@ RIGHT = {
     "highest_code_rate": dict(ngmi=0.9),
     "soft_bit_convention": dict(positive=1, type="float", scale=1.0, clip=20.0),
     "soft_bits": dict(constellation=4, convention="gnuradio"),
-    "soft_bits.process": (lambda: core.soft_bits(4), dict(posteriors=np.full((N, SIZE), 0.25, np.float32))),
+    "soft_bits.process": (lambda: core.soft_bits(4), dict(
+        posteriors=np.full((N, SIZE), 0.25, np.float32), a_priori=np.ones(2 * N, np.float32))),
     "soft_bits.gmi": (lambda: core.soft_bits(4), dict(soft_bits=np.zeros(2 * N, np.float32), sent=LABELS)),
     "tracked_network": dict(model=model(), length=4, memories=[100, 200]),
     "tracked_network.decide": (tracked, dict(windows=windows(tracked()), known=OWN[:64])),

@@ -90,3 +90,25 @@ def test_what_is_not_allowed_is_named(make, said):
     with pytest.raises(ValueError) as error:
         make()
     assert str(error.value) == said
+
+
+@pytest.mark.parametrize("convention", CONVENTIONS)
+def test_extrinsic_soft_bits_are_the_ratios_without_those_known_a_priori(convention):
+    soft, p = core.soft_bits(4, convention), posteriors(4)
+    a_priori = np.random.default_rng(3).normal(0, 12, 2 * len(p)).astype(np.float32)
+    how = soft.convention
+    expected = (1 if how.positive else -1) * how.scale * np.clip(
+        np.clip(ratios(p), -69, 69) - np.clip(a_priori, -20, 20), -how.clip, how.clip)
+    found = soft.process(p, a_priori)
+    np.testing.assert_allclose(found, np.clip(expected, -127, 127), atol=1e-3 if how.type == "float" else 0.51)
+    np.testing.assert_array_equal(soft.process(p, 0 * a_priori), soft.process(p))
+
+
+@pytest.mark.parametrize("a_priori, refusal", [
+    (np.zeros(7), r"a_priori's shape is \(7,\), allowed: \(8,\), a ratio for each bit"),
+    (np.zeros((4, 2)), r"a_priori's shape is \(4, 2\), allowed: \(8,\), a ratio for each bit"),
+    ([0, 0, np.nan, 0, 0, 0, 0, 0],
+     r"a_priori\[2\] is nan, allowed: log-likelihood ratios, 0 where nothing is known")])
+def test_a_priori_ratios_that_do_not_fit_are_refused(a_priori, refusal):
+    with pytest.raises(ValueError, match=refusal):
+        core.soft_bits(4).process(np.full((4, 4), 0.25), a_priori)

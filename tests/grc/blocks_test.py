@@ -111,6 +111,28 @@ def test_an_equalizers_outputs_come_by_choice_and_none_needs_a_null_sink(platfor
     assert connected == closed
 
 
+@pytest.mark.parametrize("known", ["False", "True"])
+def test_an_equalizers_a_priori_input_needs_no_source_of_known_labels(platform, known):
+    block = new_block(platform, "adann_equalizer", posteriors="True", a_priori_input="True", known_input=known)
+    assert not errors(block)
+    inputs = {port.name: (port.key, port.vlen) for port in block.sinks
+              if not port.hidden and port.domain == "stream"}
+    assert inputs == {"in": ("0", 1), **({"labels": ("1", 1)} if known == "True" else {}), "a_priori": ("2", 2)}
+    made, connected = types.SimpleNamespace(), []
+    made.connect = lambda source, port: connected.append((set(source.data()), port[1]))
+    fake = types.SimpleNamespace(vector_source_b=lambda data, repeats: types.SimpleNamespace(data=lambda: data))
+    exec(f"self.{block.name} = {block.templates.render('make')}", {"self": made, "adann": adann, "blocks": fake})
+    assert connected == ([({255}, 1)] if known == "False" else [])
+    refused = new_block(platform, "adann_equalizer", a_priori_input="True")
+    assert any("A Priori Input: with the output Posteriors" in each for each in errors(refused))
+
+
+def test_soft_bits_a_priori_input_has_the_bits_of_a_symbol(platform):
+    block = new_block(platform, "adann_soft_bits", num_classes="16", a_priori_input="True")
+    assert [(port.key, port.vlen) for port in block.sinks if not port.hidden] == [("0", 16), ("1", 4)]
+    assert make(block)["self"].block.input_signature().sizeof_stream_item(1) == 16
+
+
 @pytest.mark.parametrize("constellation, classes", [
     ("pam2", 2), ("gr:qpsk", 4), ("32apsk", 32), ("256qam", 256), ("given", 8)])
 def test_an_equalizer_without_a_model_is_made_of_constellation_and_samples(

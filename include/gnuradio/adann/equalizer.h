@@ -56,6 +56,8 @@ struct ber_estimate {
  * Input 0: float or complex samples, as the model says, at the model's samples per symbol,
  * zero mean and unit power, sample i·sps the middle of symbol i; or feature vectors.
  * Input 1, optional: known labels (byte); 255, or M and more, where not known.
+ * Input 2, optional: a priori log-likelihood ratios ln(P(1)/P(0)) of the symbol's bits (log2(M)
+ * floats), most significant bit first; see below. It needs input 1 and output 1.
  *
  * Output 0: labels 0 … M-1 (byte); item i belongs to symbol i, on every output.
  * Output 1, optional: posteriors, M floats.
@@ -95,6 +97,12 @@ struct ber_estimate {
  * to four symbols. Other symbols are learnt from as without them, except with the loss
  * "supervised": there the network learns from known symbols only. Labels come out as
  * decided, known or not.
+ *
+ * A priori ratios at input 2 are what a decoder knows of the bits, its extrinsic output, after an
+ * earlier pass over the same samples (turbo equalization); 0 where nothing is known. Labels and
+ * posteriors at outputs 0 and 1 go by them. Network, front filter and soft symbols do not, and are
+ * as in the earlier pass. A ratio counts as ±20 at most, and as 0 where it is not a number. At
+ * input 1 there are 255 then, but for known symbols; the setting known_symbols is not for this.
  *
  * Packets that were decoded and checked come at the message port `known`, as PDUs: a dictionary
  * with `position`, the number of the first symbol (that of its item at output 0), and a u8vector

@@ -17,6 +17,10 @@ namespace gr::adann {
  * Input: vectors of M posteriors. Output: for each of them log2(M) soft bits, floats or
  * int8, as the decoder takes them: see soft_bit_convention.
  *
+ * Input 1, optional: vectors of log2(M) floats, the a priori ratios ln(P(1)/P(0)) that the
+ * equalizer had at its input 2 for these posteriors. Soft bits are then extrinsic: the ratio less
+ * the a priori one, which counts as ±20 at most and as 0 where it is not a number.
+ *
  * Order: the bits of a label, most significant first, and the symbols as they come. A
  * sender that maps the bits in another order has another constellation: points in label
  * order. A deinterleaver belongs after this block. A tag moves to its symbol's first bit.

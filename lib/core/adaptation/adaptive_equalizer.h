@@ -112,15 +112,21 @@ public:
      * \param soft null, or room for view.count points, of the samples' type; needs posteriors
      * \param kind of the points: `received` ones (soft_symbols.h) are known some symbols
      * after the labels, and while there is no expected waveform they are means
+     * \param a_priori null, or view.count × log2(M) log-likelihood ratios of the symbols' bits
+     * (bit_priors), as a decoder's extrinsic output has them; needs posteriors. The same in each call
+     * from start() on. Labels and posteriors that are written go by them; network, front filter and soft
+     * points do not
      * \return how many were written, each from the stream's first symbol on */
     written decide(const feature_view& view,
                    const std::uint8_t* known_labels,
                    std::uint8_t* labels,
                    float* posteriors = nullptr,
                    float* soft = nullptr,
-                   soft_symbol_kind kind = soft_symbol_kind::received)
+                   soft_symbol_kind kind = soft_symbol_kind::received,
+                   const float* a_priori = nullptr)
     {
-        return d_decides.decide(view, known_labels, labels, posteriors, soft, kind);
+        return d_decides.decide(
+            view, known_labels, labels, posteriors, soft, kind, a_priori);
     }
 
     /*! Has labels that decide() is not given taken from a frame that repeats, once it is found.

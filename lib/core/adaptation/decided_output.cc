@@ -5,7 +5,10 @@
 
 namespace gr::adann::core {
 
-decided_output::decided_output(const model& signal) : d_signal(signal) {}
+decided_output::decided_output(const model& signal)
+    : d_signal(signal), d_bits(signal.net.outputs()), d_priors(signal.net.outputs())
+{
+}
 
 void decided_output::leave(deciding_parts& former)
 {
@@ -19,7 +22,8 @@ std::size_t decided_output::labels(deciding_parts& in_use,
                                    const hindsight& latest,
                                    const float* decided_posteriors,
                                    std::uint8_t* labels,
-                                   float* posteriors)
+                                   float* posteriors,
+                                   const float* a_priori)
 {
     const std::size_t classes = d_signal.net.outputs();
     std::size_t before = 0;
@@ -36,10 +40,15 @@ std::size_t decided_output::labels(deciding_parts& in_use,
                                     labels + before,
                                     latest,
                                     decided_posteriors,
-                                    posteriors ? posteriors + before * classes : nullptr);
+                                    posteriors ? posteriors + before * classes : nullptr,
+                                    a_priori);
     std::copy_n(decided, view.count, labels);
     if (posteriors)
         std::copy_n(decided_posteriors, view.count * classes, posteriors);
+    for (std::size_t i = 0; a_priori && i < view.count; ++i) {
+        d_bits.find(a_priori + i * d_bits.bits_per_symbol(), d_priors.data());
+        labels[i] = d_bits.weigh(d_priors.data(), labels[i], posteriors + i * classes);
+    }
     return view.count;
 }
 

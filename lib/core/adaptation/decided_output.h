@@ -32,6 +32,7 @@ public:
      * \param latest of the front filter, up to the last of them
      * \param decided_posteriors,posteriors both null, or room for as many
      * \param labels room for view.count
+     * \param a_priori null, or view.count × log2(M) ratios of bits; needs posteriors
      * \return how many were written */
     std::size_t labels(deciding_parts& in_use,
                        const feature_view& view,
@@ -39,7 +40,8 @@ public:
                        const hindsight& latest,
                        const float* decided_posteriors,
                        std::uint8_t* labels,
-                       float* posteriors);
+                       float* posteriors,
+                       const float* a_priori);
     /*! \param posteriors of the labels decided
      * \param soft room for view.count points
      * \return how many were written */
@@ -59,6 +61,8 @@ public:
 
 private:
     const model& d_signal;
+    const bit_priors d_bits;
+    std::vector<float> d_priors; // (M) of a symbol
     // Null once all has been handed out.
     refined_stream* d_former_labels = nullptr;
     soft_symbols* d_former_points = nullptr;

@@ -33,9 +33,10 @@ public:
         {
             return step[0] * found.along[0] + step[1] * found.along[1];
         }
-        bool is_candidate(const label_responses::match& found) const
+        //! \param prior half of what it gains a priori
+        bool is_candidate(const label_responses::match& found, float prior = 0) const
         {
-            return along(found) > least;
+            return along(found) + prior > least;
         }
         //! Half of what the affine part says that it gains.
         float half_gain(const label_responses::match& found) const
@@ -53,6 +54,7 @@ public:
     {
         return d_others[label];
     }
+    std::size_t classes() const { return d_others.size(); }
     //! Of the smallest change of a label.
     float least_energy() const { return d_least_energy; }
     //! As refinement has them, with what was tried since.
@@ -71,12 +73,14 @@ public:
                 return true;
         return false;
     }
-    //! Whether the i-th other label is.
+    //! Whether the i-th other label is. \param prior half of what it gains a priori
     bool is_candidate(const std::uint8_t* there,
                       std::size_t i,
-                      const label_responses::match& found) const
+                      const label_responses::match& found,
+                      float prior = 0) const
     {
-        return d_others[*there][i].along(found) > d_least_matches[trials_of(there) + i];
+        return d_others[*there][i].along(found) + prior >
+               d_least_matches[trials_of(there) + i];
     }
     //! What the change of a label to another was worth by its match, and by the whole waveform.
     void learn_trial(const std::uint8_t* there,

@@ -89,11 +89,14 @@ bool label_descent::try_others(const stretch& all,
     float most = 0, likelihoods = 1; // of all, relative to that of the label as it was
     for (std::size_t i = 0; i < others.size(); ++i) {
         const label_alternatives::other_label& other = others[i];
-        if (!explores && !d_alternatives.is_candidate(all.labels + symbol, i, found))
+        const float prior = prior_gain(all, symbol, other.label);
+        if (!explores &&
+            !d_alternatives.is_candidate(all.labels + symbol, i, found, prior))
             continue;
-        const float gain = find_gain(all, symbol, other.label);
+        const float by_samples = find_gain(all, symbol, other.label);
+        const float gain = by_samples + 2 * prior;
         if (explores)
-            d_alternatives.learn_trial(all.labels + symbol, i, found, gain);
+            d_alternatives.learn_trial(all.labels + symbol, i, found, by_samples);
         if (all.error_odds)
             likelihoods += likelihood(gain);
         if (gain > most) {
@@ -148,7 +151,8 @@ std::size_t label_descent::visit_pairs(const stretch& all,
         const match own = found ? found[0] : match_of(all, symbol);
         const match its = found ? found[each.later] : match_of(all, later);
         for (const label_alternatives::other_label& one :
-             d_alternatives.of(all.labels[symbol]))
+             d_alternatives.of(all.labels[symbol])) {
+            const float along = one.along(own) + prior_gain(all, symbol, one.label);
             for (const label_alternatives::other_label& other :
                  d_alternatives.of(all.labels[later])) {
                 float product = 0;
@@ -159,11 +163,13 @@ std::size_t label_descent::visit_pairs(const stretch& all,
                 const float least =
                     one.least + other.least + label_alternatives::least_match * product;
                 if (product < 0 &&
-                    one.along(own) + other.along(its) > part_of_chain * least)
+                    along + other.along(its) + prior_gain(all, later, other.label) >
+                        part_of_chain * least)
                     if (const std::size_t last = try_chain(
                             all, end, { symbol, one.label }, { later, other.label }))
                         return last;
             }
+        }
     }
     return 0;
 }
@@ -184,7 +190,8 @@ label_descent::try_chain(const stretch& all, std::size_t end, choice first, choi
     std::size_t changed = 0;
     float gain = 0;
     for (choice next = first; next.symbol && changed < longest;) {
-        gain += find_gain(all, next.symbol, next.label);
+        gain += find_gain(all, next.symbol, next.label) +
+                2 * prior_gain(all, next.symbol, next.label);
         take(part_of(all, next.symbol), d_change);
         likelihoods[changed] = changed ? likelihood(gain) : 0; // visit() knows it alone
         before[changed++] = { next.symbol,
@@ -217,8 +224,9 @@ label_descent::choice label_descent::most_likely_behind(const stretch& all,
         const match its = match_of(all, later);
         for (const label_alternatives::other_label& other :
              d_alternatives.of(all.labels[later])) {
-            const float gain = other.half_gain(its);
-            if (gain > most && other.is_candidate(its)) {
+            const float prior = prior_gain(all, later, other.label);
+            const float gain = other.half_gain(its) + prior;
+            if (gain > most && other.is_candidate(its, prior)) {
                 most = gain;
                 found = { later, other.label };
             }

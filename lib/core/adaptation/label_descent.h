@@ -14,7 +14,9 @@
 namespace gr::adann::core {
 
 /*! Tries other labels for a symbol, its surroundings kept: the neighbours of its point, and
- * takes the one that lowers the squared difference to the expected waveform most. Where an echo
+ * takes the one that lowers the squared difference to the expected waveform most. With a priori
+ * probabilities p of labels it lowers the difference less 2 · noise power · ln p, which is an a posteriori
+ * probability. Where an echo
  * or coloured noise makes the responses of near symbols alike, it tries such pairs, too, and
  * longer chains.
  *
@@ -54,6 +56,10 @@ public:
         float* white;
         std::size_t first, last;
         odds* error_odds = nullptr; //!< null, or of each label afterwards
+        //! Null, or of each symbol ln of its M labels' a priori probabilities, but for a constant.
+        const float* priors = nullptr;
+        //! Its power, for these: power() is smaller, by what decisions hide of the noise.
+        float noise = 0;
     };
     /*! Refines the label of one symbol, at least the second of the stretch.
      * \param found by find_matches(); null: not yet, or another label has changed since
@@ -61,7 +67,7 @@ public:
     bool visit(const stretch& all, std::size_t symbol, const match* found = nullptr)
     {
         const match own = found ? *found : match_of(all, symbol);
-        if (d_alternatives.is_any_candidate(all.labels + symbol, own))
+        if (all.priors || d_alternatives.is_any_candidate(all.labels + symbol, own))
             return try_others(all, symbol, own, false);
         if (all.error_odds)
             all.error_odds[symbol].alone = 0;
@@ -117,6 +123,14 @@ private:
     most_likely_behind(const stretch& all, std::size_t symbol, std::size_t end) const;
     known_part part_of(const stretch& all, std::size_t symbol) const;
     float find_gain(const stretch& all, std::size_t symbol, std::uint8_t other);
+    // Half of what another label gains by its a priori probability.
+    float prior_gain(const stretch& all, std::size_t symbol, std::uint8_t other) const
+    {
+        if (!all.priors)
+            return 0;
+        const float* const own = all.priors + symbol * d_alternatives.classes();
+        return all.noise * (own[other] - own[all.labels[symbol]]);
+    }
     float likelihood(float gain) const;
     static void take(const known_part& part, const aligned_floats& change);
     void find_pairs();

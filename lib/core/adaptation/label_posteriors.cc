@@ -143,12 +143,18 @@ void label_posteriors::look(std::size_t fresh)
 {
     std::copy(d_best.begin() + block, d_best.end(), d_best.begin());
     std::copy(d_residuals.begin() + block, d_residuals.end(), d_residuals.begin());
+    if (d_priors) {
+        std::copy(
+            d_prior_ratios.begin() + block, d_prior_ratios.end(), d_prior_ratios.begin());
+        for (std::size_t i = window - fresh; i < window; ++i)
+            find_prior_ratios(i);
+    }
     for (std::size_t i = window - fresh; i < window; ++i) {
         const alternatives& own = d_alternatives[d_labels[i]];
         d_residuals[i] = residual_of(d_matches[i]);
-        float best = ratio(own, 0, d_matches[i], d_residuals[i]);
+        float best = larger_ratio(own, i, 0, d_matches[i], d_residuals[i]);
         for (std::size_t k = 1; k < own.near; ++k)
-            best = std::max(best, ratio(own, k, d_matches[i], d_residuals[i]));
+            best = std::max(best, larger_ratio(own, i, k, d_matches[i], d_residuals[i]));
         d_best[i] = best;
     }
     for (std::size_t i = 0; i < window; ++i)
@@ -170,9 +176,9 @@ void label_posteriors::look_at_pairs()
                 label_descent::match matched = d_matches[k];
                 take(matched, own.of[a].step, d_products[later]);
                 const float left = residual_of(matched);
-                const float alone = ratio(own, a, d_matches[i], d_residuals[i]);
+                const float alone = larger_ratio(own, i, a, d_matches[i], d_residuals[i]);
                 for (std::size_t b = 0; b < its.near; ++b)
-                    if (alone + ratio(its, b, matched, left) > -unlikely)
+                    if (alone + larger_ratio(its, k, b, matched, left) > -unlikely)
                         d_unsure[i] = d_unsure[k] = true;
             }
         }
@@ -231,18 +237,39 @@ float label_posteriors::ratio(const alternatives& of,
     return std::isnan(found) ? -std::numeric_limits<float>::infinity() : found;
 }
 
+void label_posteriors::find_prior_ratios(std::size_t at)
+{
+    const alternatives& own = d_alternatives[d_labels[at]];
+    const float* const logarithms = d_priors + at * d_classes;
+    for (std::size_t a = 0; a < own.all; ++a)
+        d_prior_ratios[at][a] = logarithms[own.of[a].label] - logarithms[d_labels[at]];
+}
+
+// Of the changes of a state that reach a symbol.
+float label_posteriors::most_prior_loss(const state& of, std::size_t at) const
+{
+    float most = 0;
+    for (std::size_t i = 0; i < of.count; ++i)
+        if (of.changes[i].at + d_reach > at)
+            most =
+                std::max(most, prior_loss(of.changes[i].at, of.changes[i].alternative));
+    return most;
+}
+
 float label_posteriors::likelihood(float ratio) // within the floats
 {
     return std::exp(std::min(ratio, 40.0f));
 }
 
 // Where `from` leads with the symbol as decided, or another label; `dropped` if others are likelier.
+template <bool has_priors>
 std::uint8_t label_posteriors::reach_state(step& now,
                                            step& next,
                                            const state& from,
                                            std::size_t at,
                                            const alternative* other,
                                            float forward,
+                                           float extrinsic,
                                            std::size_t due) const
 {
     const std::uint64_t kept =
@@ -256,16 +283,21 @@ std::uint8_t label_posteriors::reach_state(step& now,
     if (known) {
         state& to = next.state_of[place];
         to.forward += forward;
+        if (has_priors)
+            to.extrinsic = std::max(to.extrinsic, extrinsic);
         to.due = std::max(to.due, due);
         if (to.likeliest >= forward)
             return static_cast<std::uint8_t>(place);
     } else if (place == most_states) {
+        const auto weight = [](const state& of) {
+            return has_priors ? of.forward * of.extrinsic : of.forward;
+        };
         const auto weakest = std::min_element(next.state_of.begin(),
                                               next.state_of.end(),
-                                              [](const state& one, const state& other) {
-                                                  return one.forward < other.forward;
+                                              [&](const state& one, const state& other) {
+                                                  return weight(one) < weight(other);
                                               });
-        if (weakest->forward >= forward)
+        if (weight(*weakest) >= (has_priors ? forward * extrinsic : forward))
             return dropped;
         place = static_cast<std::size_t>(weakest - next.state_of.begin());
         for (std::size_t i = 0; i < now.branches; ++i)
@@ -277,6 +309,7 @@ std::uint8_t label_posteriors::reach_state(step& now,
     if (!known) {
         to.key = key;
         to.forward = forward;
+        to.extrinsic = extrinsic;
         to.due = due;
     }
     to.likeliest = forward;
@@ -286,11 +319,14 @@ std::uint8_t label_posteriors::reach_state(step& now,
             to.changes[to.count++] = from.changes[i];
     if (other && d_reach)
         to.changes[to.count++] = { static_cast<std::uint8_t>(at),
+                                   static_cast<std::uint8_t>(
+                                       other - d_alternatives[d_labels[at]].of.data()),
                                    { other->step[0], other->step[1] } };
     return static_cast<std::uint8_t>(place);
 }
 
 // The most that a further change of a later label would gain after a change.
+template <bool has_priors>
 label_posteriors::promise label_posteriors::promise_of(const state& from,
                                                        std::size_t at,
                                                        const alternative& other,
@@ -305,18 +341,20 @@ label_posteriors::promise label_posteriors::promise_of(const state& from,
         const alternatives& its = d_alternatives[d_labels[k]];
         const float left = residual_of(matched);
         for (std::size_t a = 0; a < its.near; ++a)
-            if (const float more = ratio(its, a, matched, left); more > most.ratio)
+            if (const float more = posterior_ratio<has_priors>(its, k, a, matched, left);
+                more > most.ratio)
                 most = { more, k };
     }
     return most;
 }
 
+template <bool has_priors>
 void label_posteriors::go_forward(std::size_t first, std::size_t last)
 {
     const float improbable = std::exp(-unlikely);
     d_steps[first].states = 1;
     d_steps[first].state_of[0].key = 0;
-    d_steps[first].state_of[0].forward = 1;
+    d_steps[first].state_of[0].forward = d_steps[first].state_of[0].extrinsic = 1;
     d_steps[first].state_of[0].due = 0;
     d_steps[first].state_of[0].count = 0;
     for (std::size_t k = first; k <= last; ++k) {
@@ -326,37 +364,47 @@ void label_posteriors::go_forward(std::size_t first, std::size_t last)
         float most = 0;
         for (std::size_t s = 0; s < now.states; ++s) {
             const state& from = now.state_of[s];
-            if (from.forward < improbable && k > from.due)
+            if ((has_priors ? from.forward * from.extrinsic : from.forward) <
+                    improbable &&
+                k > from.due)
                 continue;
-            const auto go = [&](std::size_t a, float probability, std::size_t due) {
-                const std::uint8_t to = reach_state(now,
-                                                    next,
-                                                    from,
-                                                    k,
-                                                    a ? &own.of[a - 1] : nullptr,
-                                                    from.forward * probability,
-                                                    due);
-                if (to == dropped)
-                    return;
-                most = std::max(most, next.state_of[to].forward);
-                now.branch_of[now.branches++] = { static_cast<std::uint8_t>(s),
-                                                  to,
-                                                  static_cast<std::uint8_t>(a),
-                                                  probability };
-            };
-            go(0, 1, from.due);
+            const float lost = has_priors ? most_prior_loss(from, k) : 0;
+            const auto go =
+                [&](std::size_t a, float probability, float extrinsic, std::size_t due) {
+                    const std::uint8_t to =
+                        reach_state<has_priors>(now,
+                                                next,
+                                                from,
+                                                k,
+                                                a ? &own.of[a - 1] : nullptr,
+                                                from.forward * probability,
+                                                extrinsic,
+                                                due);
+                    if (to == dropped)
+                        return;
+                    most = std::max(most, next.state_of[to].forward);
+                    now.branch_of[now.branches++] = { static_cast<std::uint8_t>(s),
+                                                      to,
+                                                      static_cast<std::uint8_t>(a),
+                                                      probability };
+                };
+            go(0, 1, has_priors ? likelihood(lost) : 1, from.due);
             const auto matched = matched_by(from, k);
             const float left = residual_of(matched);
             for (std::size_t a = 0; a < own.all; ++a) {
-                const float alone = ratio(own, a, matched, left);
-                const promise later = d_strong && d_unsure[k] && alone > -hopeless
-                                          ? promise_of(from, k, own.of[a], last)
-                                          : promise{};
-                if (alone + later.ratio < -unlikely)
+                const float larger = larger_ratio<has_priors>(own, k, a, matched, left);
+                const promise later =
+                    d_strong && d_unsure[k] && larger > -hopeless
+                        ? promise_of<has_priors>(from, k, own.of[a], last)
+                        : promise{};
+                if (larger + later.ratio < -unlikely)
                     continue;
-                const float probability = likelihood(alone);
-                if (from.forward * probability * likelihood(later.ratio) > improbable)
-                    go(a + 1, probability, std::max(from.due, later.due));
+                const float loss = has_priors ? prior_loss(k, a) : 0;
+                const float probability = likelihood(larger - loss);
+                const float extrinsic = has_priors ? likelihood(std::max(lost, loss)) : 1;
+                if (from.forward * probability * likelihood(later.ratio) * extrinsic >
+                    improbable)
+                    go(a + 1, probability, extrinsic, std::max(from.due, later.due));
             }
         }
         const float scale = 1 / most;
@@ -403,14 +451,15 @@ void label_posteriors::decide_alone(std::size_t at)
     auto& found = d_found[at];
     float sum = found[0] = 1;
     for (std::size_t a = 0; a < own.all; ++a)
-        sum += found[a + 1] = likelihood(ratio(own, a, d_matches[at], d_residuals[at]));
+        sum += found[a + 1] =
+            likelihood(posterior_ratio(own, at, a, d_matches[at], d_residuals[at]));
     for (std::size_t a = 0; a <= own.all; ++a)
         found[a] /= sum;
 }
 
 void label_posteriors::decide_together(std::size_t first, std::size_t last)
 {
-    go_forward(first, last);
+    d_priors ? go_forward<true>(first, last) : go_forward<false>(first, last);
     go_back(first, last);
     for (std::size_t k = first; k <= last; ++k) {
         auto& found = d_found[k];
@@ -422,7 +471,9 @@ void label_posteriors::decide_together(std::size_t first, std::size_t last)
                 found[a + 1] =
                     found[0] *
                     likelihood(
-                        std::min(ratio(own, a, d_matches[k], d_residuals[k]), -unlikely));
+                        std::min(larger_ratio(own, k, a, d_matches[k], d_residuals[k]),
+                                 -unlikely) -
+                        prior_loss(k, a));
     }
 }
 
@@ -431,6 +482,12 @@ void label_posteriors::write(std::size_t symbol, float* posteriors) const
     const std::size_t at = around + symbol;
     const alternatives& own = d_alternatives[d_labels[at]];
     std::fill_n(posteriors, d_classes, least);
+    if (d_priors) {
+        const float* const logarithms = d_priors + at * d_classes;
+        for (std::size_t m = 0; m < d_classes; ++m)
+            posteriors[m] *=
+                std::exp(std::min(logarithms[m] - logarithms[d_labels[at]], 0.0f));
+    }
     if (!d_unsure[at]) {
         // Its neighbours as decided: what is likelier than the least one. They are more likely than unsure
         // ones where the noise has risen since they were looked at.
@@ -439,8 +496,10 @@ void label_posteriors::write(std::size_t symbol, float* posteriors) const
             return;
         float sum = 1;
         for (std::size_t a = 0; a < own.near; ++a) {
-            const float p = likelihood(ratio(own, a, d_matches[at], d_residuals[at]));
-            sum += posteriors[own.of[a].label] = std::max(p, least);
+            const float p =
+                likelihood(posterior_ratio(own, at, a, d_matches[at], d_residuals[at]));
+            float& its = posteriors[own.of[a].label];
+            sum += its = std::max(p, its);
         }
         for (std::size_t m = 0; m < d_classes; ++m)
             posteriors[m] /= sum;
@@ -451,7 +510,7 @@ void label_posteriors::write(std::size_t symbol, float* posteriors) const
     float sum = static_cast<float>(d_classes - own.all - 1) * least;
     for (std::size_t a = 0; a <= own.all; ++a) {
         float& p = posteriors[a ? own.of[a - 1].label : d_labels[at]];
-        p = std::max(found[a], least);
+        p = std::max(found[a], p);
         sum += p;
     }
     for (std::size_t m = 0; m < d_classes; ++m)
@@ -474,14 +533,19 @@ void label_posteriors::make_consistent_with_decision(std::uint8_t label,
     }
 }
 
+float label_posteriors::noise() const { return margin * std::max(d_noise, least_noise); }
+
 void label_posteriors::find(const std::uint8_t* labels,
                             const label_descent::match* matches,
-                            std::size_t fresh)
+                            std::size_t fresh,
+                            const float* priors)
 {
     d_labels = labels;
     d_matches = matches;
-    d_scale = 1 / std::max(margin * std::max(d_noise, least_noise) * d_power,
-                           std::numeric_limits<float>::min());
+    if (d_priors && !priors)
+        d_prior_ratios = {};
+    d_priors = priors;
+    d_scale = 1 / std::max(noise() * d_power, std::numeric_limits<float>::min());
     look(fresh);
     if (d_strong)
         look_at_pairs();

@@ -27,6 +27,10 @@ namespace gr::adann::core {
  * symbols. A path is weighted by its likelihood with all later labels as decided, so that few
  * are worth keeping.
  *
+ * With a priori probabilities of labels, likelihoods are multiplied by these. What is improbable by the a
+ * priori probability of one label only is neither left out nor dropped: a decoder wants the extrinsic
+ * ratios, which are what the samples and the other labels say of each.
+ *
  * Decisions take a part of the noise for other labels. What they hide of its power is the mean,
  * over the posteriors, of the excess of the other labels' residuals (expectation maximization).
  *
@@ -50,13 +54,19 @@ public:
     /*! Those of a block in the middle of a window.
      * \param labels,matches of the window, `window` each, kept until write() is done
      * \param fresh how many at its end are others than in the latest call, a block before:
-     * block, or window */
+     * block, or window
+     * \param priors null, or of each of the window ln of its M labels' a priori probabilities, but for a
+     * constant, kept as the labels */
     void find(const std::uint8_t* labels,
               const label_descent::match* matches,
-              std::size_t fresh);
+              std::size_t fresh,
+              const float* priors = nullptr);
     /*! M floats of a symbol of the block. The label decided has the largest one, or the same as a
      * likelier one. */
     void write(std::size_t symbol, float* posteriors) const;
+
+    //! Power of the noise, over what decisions show of it: label_descent::power().
+    float noise() const;
 
     //! As large as any other, where another one has the largest.
     static void make_consistent_with_decision(std::uint8_t label,
@@ -91,6 +101,7 @@ private:
     };
     struct change {
         std::uint8_t at; // of the window
+        std::uint8_t alternative;
         float step[2];
     };
     // Changes of the latest labels, those decided xor them bit by bit, the latest lowest.
@@ -98,7 +109,9 @@ private:
         std::uint64_t key;
         float forward, backward; // probabilities
         float likeliest;         // of the paths to it, whose changes it has
-        std::size_t due;         // up to there it may yet become likely
+        float extrinsic; // that without the a priori probability of the label that
+                         // loses most by it, over that with it
+        std::size_t due; // up to there it may yet become likely
         std::size_t count;
         std::array<change, memory> changes;
     };
@@ -123,8 +136,11 @@ private:
     std::size_t last_near(std::size_t first) const;
     void decide_alone(std::size_t at);
     void decide_together(std::size_t first, std::size_t last);
+    // As all that is called for each path: without a priori probabilities these cost nothing.
+    template <bool has_priors>
     void go_forward(std::size_t first, std::size_t last);
     void go_back(std::size_t first, std::size_t last);
+    template <bool has_priors>
     promise promise_of(const state& from,
                        std::size_t at,
                        const alternative& other,
@@ -138,12 +154,41 @@ private:
                 const label_descent::match& matched,
                 float left) const;
     static float likelihood(float ratio);
+    void find_prior_ratios(std::size_t at);
+    float most_prior_loss(const state& of, std::size_t at) const;
+    template <bool has_priors = true>
+    float posterior_ratio(const alternatives& of,
+                          std::size_t at,
+                          std::size_t which,
+                          const label_descent::match& matched,
+                          float left) const
+    {
+        const float found = ratio(of, which, matched, left);
+        return has_priors ? found + d_prior_ratios[at][which] : found;
+    }
+    // The larger one of these two, of which the first is extrinsic.
+    template <bool has_priors = true>
+    float larger_ratio(const alternatives& of,
+                       std::size_t at,
+                       std::size_t which,
+                       const label_descent::match& matched,
+                       float left) const
+    {
+        const float found = ratio(of, which, matched, left);
+        return has_priors ? found + std::max(d_prior_ratios[at][which], 0.0f) : found;
+    }
+    float prior_loss(std::size_t at, std::size_t which) const
+    {
+        return std::max(-d_prior_ratios[at][which], 0.0f);
+    }
+    template <bool has_priors>
     std::uint8_t reach_state(step& now,
                              step& next,
                              const state& from,
                              std::size_t at,
                              const alternative* other,
                              float forward,
+                             float extrinsic,
                              std::size_t due) const;
     void learn_noise();
 
@@ -163,8 +208,11 @@ private:
     // Of the window.
     const std::uint8_t* d_labels = nullptr;
     const label_descent::match* d_matches = nullptr;
-    std::array<float, window> d_best{};      // ratio of an alternative alone
+    const float* d_priors = nullptr;         // (window, M), or null
+    std::array<float, window> d_best{};      // larger_ratio() of an alternative
     std::array<float, window> d_residuals{}; // residual_of()
+    // ln of the a priori probability of alternatives over that of the label decided.
+    std::array<std::array<float, most_alternatives>, window> d_prior_ratios{};
     std::array<bool, window> d_unsure{};
     std::array<std::array<float, most_alternatives + 1>, window> d_found{}; // posteriors
     std::vector<step> d_steps;                                              // window + 1

@@ -34,7 +34,9 @@ refined_stream::refined_stream(const constellation& symbols,
       d_refined(d_labels.size()),
       d_scatter(waveform.stride()),
       d_soft(symbols),
-      d_posteriors(delay() * symbols.size())
+      d_posteriors(delay() * symbols.size()),
+      d_bits(symbols.size()),
+      d_priors(d_labels.size() * symbols.size())
 {
 }
 
@@ -44,6 +46,8 @@ void refined_stream::start()
         d_filled = 0;
     d_taken = d_flushed = d_whitened = d_matched = d_weighed = 0;
     d_next = 0;
+    if (d_has_priors)
+        std::fill(d_priors.begin(), d_priors.end(), 0.0f);
     d_phases.start();
     d_soft_used = 0;
     d_scatter.reset();
@@ -57,6 +61,8 @@ refined_stream::flush(std::uint8_t* labels, std::size_t room, float* posteriors)
     const std::size_t left = std::min(d_taken, delay()) - d_flushed;
     const std::size_t n = std::min(left, room),
                       classes = d_descent.responses().waveform().classes();
+    if (d_has_priors && n > 0 && d_flushed == 0)
+        weigh();
     std::copy_n(d_labels.begin() + (d_past + d_filled - left), n, labels);
     if (posteriors)
         for (std::size_t i = 0; i < n; ++i)
@@ -73,11 +79,13 @@ std::size_t refined_stream::take(const feature_view& windows,
                                  std::uint8_t* labels,
                                  const hindsight& latest,
                                  const float* posteriors,
-                                 float* refined_posteriors)
+                                 float* refined_posteriors,
+                                 const float* a_priori)
 {
     const std::size_t stride = d_descent.responses().waveform().stride();
     const std::size_t classes = d_descent.responses().waveform().classes();
     d_is_soft = posteriors;
+    d_has_priors = a_priori;
     std::size_t written = 0;
     for (std::size_t i = 0; i < windows.count; ++i) {
         const std::size_t at = d_past + d_filled++;
@@ -85,6 +93,8 @@ std::size_t refined_stream::take(const feature_view& windows,
         std::copy_n(windows[i] + (windows.dimension - stride) / 2,
                     stride,
                     d_samples.begin() + at * stride);
+        if (a_priori)
+            d_bits.find(a_priori + i * d_bits.bits_per_symbol(), &d_priors[at * classes]);
         const bool comes = d_taken++ >= delay();
         if (comes)
             labels[written] = d_labels[at - delay()];
@@ -126,6 +136,17 @@ void refined_stream::replace(const hindsight& latest)
     }
 }
 
+// Labels of the block, and their posteriors, by what is known a priori.
+void refined_stream::weigh()
+{
+    const std::size_t classes = d_descent.responses().waveform().classes();
+    for (std::size_t i = 1; i <= std::min(d_filled, d_taken); ++i) {
+        const std::size_t at = d_past + d_filled - i;
+        d_labels[at] = d_refined[at] =
+            d_bits.weigh(&d_priors[at * classes], d_labels[at], posteriors_of(i));
+    }
+}
+
 // A block is there: refines what it makes known, and lets the past move on.
 void refined_stream::refine(const refinement& signal)
 {
@@ -133,6 +154,8 @@ void refined_stream::refine(const refinement& signal)
                       stride = d_descent.responses().waveform().stride();
     const std::size_t span =
         d_descent.responses().before() + d_descent.responses().behind();
+    if (d_has_priors)
+        weigh();
     if (signal.known && d_taken >= block + span) {
         if (std::exchange(d_used, signal.number) != signal.number)
             d_descent.use(signal);
@@ -179,6 +202,8 @@ void refined_stream::refine(const refinement& signal)
     move_on(d_labels, 1);
     move_on(d_refined, 1);
     move_on(d_due, 1);
+    if (d_has_priors)
+        move_on(d_priors, d_descent.responses().waveform().classes());
     move_on(d_powers, 1);
     d_weighed -= std::min(d_weighed, block);
     d_filled = 0;
@@ -201,7 +226,14 @@ void refined_stream::visit()
     d_matched = std::min(d_matched + block, 3 * block);
     std::fill(d_due.begin() + known, d_due.begin() + end, true);
     const std::size_t most = d_descent.tries() + 2 * block;
-    const label_descent::stretch all{ d_refined.data(), size, d_white.data(), 0, last };
+    const label_descent::stretch all{ d_refined.data(),
+                                      size,
+                                      d_white.data(),
+                                      0,
+                                      last,
+                                      nullptr,
+                                      priors_from(0),
+                                      d_soft.noise() * d_descent.power() };
     const auto changed = [&](std::size_t from, std::size_t to) {
         d_matched = d_weighed = 0;
         known = std::max(known, to + span + 1);
@@ -249,7 +281,7 @@ void refined_stream::find_posteriors()
         d_descent.responses().find_matches(
             &d_white[first * stride], fresh, d_matches.data());
     }
-    d_soft.find(&d_refined[first], d_matches.data(), fresh);
+    d_soft.find(&d_refined[first], d_matches.data(), fresh, priors_from(first));
     for (std::size_t i = 0; i < block; ++i)
         d_soft.write(i, posteriors_of(size - first - label_posteriors::around - i));
     std::copy(d_matches.begin() + block, d_matches.end(), d_matches.begin());

@@ -9,6 +9,7 @@
 #include "core/adaptation/label_descent.h"
 #include "core/adaptation/label_posteriors.h"
 #include "core/adaptation/residual_scatter.h"
+#include "core/signal/bit_priors.h"
 #include "core/signal/windows.h"
 #include "core/tracking/hindsight.h"
 
@@ -29,7 +30,12 @@ namespace gr::adann::core {
  * is decided (residual_phases). Labels stay as they were decided where there is no refinement,
  * and where most symbols around have more than twice the residual power that refinement has as
  * a rule: the signal is another one there. By choice it hands out the labels' posteriors, too
- * (label_posteriors); where labels stay as they were decided these do. The result is the same to
+ * (label_posteriors); where labels stay as they were decided these do.
+ *
+ * Ratios of bits that are known a priori (bit_priors) weigh the posteriors of the labels decided: the
+ * search starts from the most probable ones, and is for the largest a posteriori probability.
+ *
+ * The result is the same to
  * the bit, however the stream is cut. Nothing is allocated after construction. */
 class refined_stream
 {
@@ -53,6 +59,7 @@ public:
      * \param posteriors null, or windows.count × M of the labels decided; the same in each call of a
      * stream
      * \param refined_posteriors null as they are, or room for as many: of the labels written
+     * \param a_priori null, or windows.count × log2(M) ratios, see bit_priors; needs posteriors
      * \return how many were written: from the first one of the stream on, delay() later */
     std::size_t take(const feature_view& windows,
                      const std::uint8_t* decided,
@@ -60,7 +67,8 @@ public:
                      std::uint8_t* labels,
                      const hindsight& latest = {},
                      const float* posteriors = nullptr,
-                     float* refined_posteriors = nullptr);
+                     float* refined_posteriors = nullptr,
+                     const float* a_priori = nullptr);
 
     /*! Puts out the labels that are left, at the end of a stream; after the last one
      * another stream begins.
@@ -80,6 +88,13 @@ public:
 
 private:
     void replace(const hindsight& latest);
+    void weigh();
+    const float* priors_from(std::size_t symbol) const
+    {
+        return d_has_priors
+                   ? &d_priors[symbol * d_descent.responses().waveform().classes()]
+                   : nullptr;
+    }
     void refine(const refinement& signal);
     void visit();
     void find_posteriors();
@@ -112,14 +127,17 @@ private:
     std::vector<float> d_posteriors; // (delay, M), symbol by symbol in turn
     std::size_t d_next = 0;          // the next one's place there
     bool d_is_soft = false;          // whether they are wanted
-    std::uint64_t d_soft_used = 0;   // refinement
-    std::size_t d_weighed = 0;       // symbols whose powers are as d_white has them
-    std::size_t d_matched = 0;  // symbols of d_matches, the latest, that are as found
-    std::size_t d_filled = 0;   // of the block
-    std::size_t d_taken = 0;    // of the stream
-    std::size_t d_flushed = 0;  // at its end
-    std::size_t d_whitened = 0; // symbols in a row
-    std::uint64_t d_used = 0;   // refinement
+    const bit_priors d_bits;
+    std::vector<float> d_priors;   // (past + block, M): ln of what is known a priori
+    bool d_has_priors = false;     // whether that is given
+    std::uint64_t d_soft_used = 0; // refinement
+    std::size_t d_weighed = 0;     // symbols whose powers are as d_white has them
+    std::size_t d_matched = 0;     // symbols of d_matches, the latest, that are as found
+    std::size_t d_filled = 0;      // of the block
+    std::size_t d_taken = 0;       // of the stream
+    std::size_t d_flushed = 0;     // at its end
+    std::size_t d_whitened = 0;    // symbols in a row
+    std::uint64_t d_used = 0;      // refinement
 };
 
 } // namespace gr::adann::core

@@ -51,7 +51,8 @@ stream_decider::written stream_decider::decide(const feature_view& view,
                                                std::uint8_t* labels,
                                                float* posteriors,
                                                float* soft,
-                                               soft_symbol_kind kind)
+                                               soft_symbol_kind kind,
+                                               const float* a_priori)
 {
     if (d_needs_known && !known_labels && !d_frame)
         refuse("known labels",
@@ -59,7 +60,8 @@ stream_decider::written stream_decider::decide(const feature_view& view,
                "one per feature vector for the loss 'supervised'");
     const std::uint8_t* const decided = d_decided.data();
     float* const decided_posteriors = posteriors ? d_posteriors.data() : nullptr;
-    const std::size_t classes = d_signal.net.outputs();
+    const std::size_t classes = d_signal.net.outputs(),
+                      bits = d_signal.symbols.bits_per_symbol();
     written all;
     for (std::size_t done = 0; done < view.count;) {
         std::size_t n = d_bursts.most(std::min(view.count - done, d_batches.left()));
@@ -79,7 +81,8 @@ stream_decider::written stream_decider::decide(const feature_view& view,
                             d_latest,
                             decided_posteriors,
                             written_labels,
-                            posteriors ? posteriors + all.labels * classes : nullptr);
+                            posteriors ? posteriors + all.labels * classes : nullptr,
+                            a_priori ? a_priori + done * bits : nullptr);
         all.labels += out;
         d_packets.see(seen);
         if (d_changes != changes)

@@ -53,7 +53,8 @@ public:
                    std::uint8_t* labels,
                    float* posteriors,
                    float* soft,
-                   soft_symbol_kind kind);
+                   soft_symbol_kind kind,
+                   const float* a_priori);
     std::size_t flush(std::uint8_t* labels, std::size_t room, float* posteriors);
 
     void set_known_frame(std::vector<std::uint8_t> labels);

@@ -2,6 +2,7 @@
 #include "core/signal/soft_bits.h"
 
 #include "core/common/checks.h"
+#include "core/signal/bit_priors.h"
 
 #include <algorithm>
 #include <cmath>
@@ -40,16 +41,22 @@ soft_bits::soft_bits(std::size_t size, const soft_bit_convention& convention)
     check(convention);
 }
 
-void soft_bits::process(const float* posteriors, void* out, std::size_t symbols) const
+void soft_bits::process(const float* posteriors,
+                        void* out,
+                        std::size_t symbols,
+                        const float* a_priori) const
 {
     if (is_float())
-        write(posteriors, static_cast<float*>(out), symbols);
+        write(posteriors, static_cast<float*>(out), symbols, a_priori);
     else
-        write(posteriors, static_cast<std::int8_t*>(out), symbols);
+        write(posteriors, static_cast<std::int8_t*>(out), symbols, a_priori);
 }
 
 template <typename Item>
-void soft_bits::write(const float* posteriors, Item* out, std::size_t symbols) const
+void soft_bits::write(const float* posteriors,
+                      Item* out,
+                      std::size_t symbols,
+                      const float* a_priori) const
 {
     const float clip = d_convention.clip, factor = d_convention.factor();
     for (; symbols; --symbols, posteriors += d_size) {
@@ -58,8 +65,10 @@ void soft_bits::write(const float* posteriors, Item* out, std::size_t symbols) c
             for (std::size_t label = 0; label < d_size; ++label)
                 sums[label >> shift & 1] += posteriors[label];
             // The order of max's arguments makes NaN the least probability too.
-            const float ratio = std::log(std::max(least_probability, sums[1]) /
-                                         std::max(least_probability, sums[0]));
+            float ratio = std::log(std::max(least_probability, sums[1]) /
+                                   std::max(least_probability, sums[0]));
+            if (a_priori)
+                ratio -= bit_priors::limited(*a_priori++);
             const float value = factor * std::clamp(ratio, -clip, clip);
             if constexpr (std::is_same_v<Item, float>)
                 *out++ = value;

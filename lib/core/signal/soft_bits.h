@@ -27,6 +27,9 @@ void check(const soft_bit_convention& convention);
  * max-log. With symbols that are equally likely, as scrambled ones are, it is the
  * likelihood ratio that decoders take. Posteriors that are all 0 or not a number say
  * nothing: 0.
+ *
+ * Posteriors that were found with a priori ratios (bit_priors) have these in them: the extrinsic ratio,
+ * which is what a decoder is to be given then, is the ratio less the a priori one, before the limit.
  */
 class soft_bits
 {
@@ -41,7 +44,11 @@ public:
 
     //! \param posteriors symbols × M
     //! \param out symbols × bits_per_symbol() items, float or std::int8_t
-    void process(const float* posteriors, void* out, std::size_t symbols) const;
+    //! \param a_priori null, or as many ratios that the posteriors were found with
+    void process(const float* posteriors,
+                 void* out,
+                 std::size_t symbols,
+                 const float* a_priori = nullptr) const;
 
     //! The log-likelihood ratio that a soft bit says.
     float ratio(float soft_bit) const { return soft_bit / d_convention.factor(); }
@@ -59,7 +66,10 @@ public:
 
 private:
     template <typename Item>
-    void write(const float* posteriors, Item* out, std::size_t symbols) const;
+    void write(const float* posteriors,
+               Item* out,
+               std::size_t symbols,
+               const float* a_priori) const;
 
     const std::size_t d_size;
     const soft_bit_convention d_convention;

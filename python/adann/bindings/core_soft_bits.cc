@@ -8,7 +8,10 @@
 #include "core/signal/soft_bits.h"
 #include "core_python.h"
 
+#include <pybind11/stl.h>
+
 #include <cmath>
+#include <optional>
 
 using namespace gr::adann;
 using namespace gr::adann::core;
@@ -40,7 +43,8 @@ struct described_soft_bits : soft_bits {
     {
     }
 
-    py::array process_array(const floats& posteriors) const
+    py::array process_array(const floats& posteriors,
+                            const std::optional<floats>& a_priori) const
     {
         if (posteriors.ndim() != 2 ||
             posteriors.shape(1) != static_cast<py::ssize_t>(size))
@@ -49,10 +53,28 @@ struct described_soft_bits : soft_bits {
                    "(N, " + std::to_string(size) + ")");
         const py::ssize_t symbols = posteriors.shape(0);
         const std::vector<py::ssize_t> shape{ symbols * py::ssize_t(bits_per_symbol()) };
+        if (a_priori)
+            check_a_priori(*a_priori, shape[0]);
         py::array out(is_float() ? py::dtype::of<float>() : py::dtype::of<std::int8_t>(),
                       shape);
-        process(posteriors.data(), out.mutable_data(), symbols);
+        process(posteriors.data(),
+                out.mutable_data(),
+                symbols,
+                a_priori ? a_priori->data() : nullptr);
         return out;
+    }
+
+    static void check_a_priori(const floats& given, py::ssize_t bits)
+    {
+        if (given.ndim() != 1 || given.shape(0) != bits)
+            refuse("a_priori's shape",
+                   py::str(given.attr("shape")).cast<std::string>(),
+                   "(" + std::to_string(bits) + ",), a ratio for each bit");
+        for (py::ssize_t i = 0; i < bits; ++i)
+            if (std::isnan(given.data()[i]))
+                refuse("a_priori[" + std::to_string(i) + "]",
+                       given.data()[i],
+                       "log-likelihood ratios, 0 where nothing is known");
     }
 
     double gmi(const floats& given, const labels_array& sent) const
@@ -141,11 +163,15 @@ Raises ValueError for another.)")
              py::arg("convention") = "gnuradio")
         .def_readonly("size", &described_soft_bits::size)
         .def_readonly("convention", &described_soft_bits::convention)
-        .def("process",
-             &described_soft_bits::process_array,
-             py::arg("posteriors"),
-             "(N, M) -> (N log2(M),) float32 or int8, the bits of a label most "
-             "significant first.")
+        .def(
+            "process",
+            &described_soft_bits::process_array,
+            py::arg("posteriors"),
+            py::arg("a_priori") = py::none(),
+            R"((N, M) -> (N log2(M),) float32 or int8, the bits of a label most significant first.
+
+a_priori: None, or float32 (N log2(M),), the ratios ln(P(1)/P(0)) that the equalizer found these posteriors
+with. Soft bits are then extrinsic: without the a priori ratios, which count as +-20 at most.)")
         .def("gmi",
              &described_soft_bits::gmi,
              py::arg("soft_bits"),

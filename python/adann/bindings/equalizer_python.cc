@@ -154,7 +154,8 @@ void bind_equalizer(py::module& m)
              R"(Neural-network equalizer that re-trains itself on the signal it receives.
 
 Input: samples as the model says (sample i*sps the middle of symbol i, zero mean, unit
-power), or feature vectors; optionally known labels at input 1, 255 where not known.
+power), or feature vectors; optionally known labels at input 1, 255 where not known; optionally, at input 2,
+a priori ratios ln(P(1)/P(0)) of each symbol's bits (log2(M) floats), see below.
 Outputs: labels (byte); optionally their posteriors (M floats), the soft symbol (as received, with its
 noise; without an expected waveform the posterior mean), and the bit error rate estimated without labels
 (float), one value per batch. Message ports: status (a dictionary per step, live at most 20 a second, and
@@ -174,6 +175,11 @@ Settings, by their names:)") +
 Known symbols, at input 1 or in the patterns known_symbols, replace decisions where front filter and
 network learn, with every loss. They undo a rotation, or a delay of up to four symbols. With the loss
 'supervised' the network learns from these only. Labels come out as decided, known or not.
+
+A priori ratios at input 2 are what a decoder knows of the bits, its extrinsic output, after an earlier pass
+over the same samples; 0 where nothing is known. Labels and posteriors go by them, network and front filter
+do not: these adapt as in the earlier pass. Ratios count as +-20 at most, NaN as 0. Input 1 has 255 then, but
+for known symbols, and output 1 has to be connected. `soft_bits` makes extrinsic ratios of these posteriors.
 
 A training sequence, which each burst begins with, needs a model with an expected waveform. From the
 sequence the front filter's taps, the carrier's phase and its frequency, up to 1/32 cycle per symbol, are

@@ -23,6 +23,9 @@ decoder takes: the convention, a name of core.soft_bit_conventions (core.soft_bi
 whose) or a core.soft_bit_convention. Before GNU Radio 3.10.8 fec.ldpc_decoder
 takes 'gnuradio' with sigma = 1.
 
+With a priori ratios at input 1, the vectors of log2(M) floats that the equalizer had at its input 2,
+they are extrinsic: what a decoder does not know yet.
+
 Order: the bits of a label, most significant first, and the symbols as they come; what the
 sender interleaves is deinterleaved after this block.
 

@@ -87,13 +87,15 @@ struct fixture {
         return labels;
     }
 
-    //! With posteriors of those decided, and of what is written.
+    //! With posteriors of those decided, and of what is written; and ratios of bits, or none.
     std::vector<std::uint8_t> refine(std::size_t piece,
                                      const std::vector<float>& of_decided,
-                                     std::vector<float>& posteriors)
+                                     std::vector<float>& posteriors,
+                                     const std::vector<float>& a_priori = {})
     {
         refined_stream stream(received.symbols, received.trained);
-        const std::size_t classes = received.symbols.size();
+        const std::size_t classes = received.symbols.size(),
+                          bits = received.symbols.bits_per_symbol();
         std::vector<std::uint8_t> labels(symbols);
         posteriors.assign(symbols * classes, -1);
         std::size_t written = 0;
@@ -107,7 +109,8 @@ struct fixture {
                                    labels.data() + written,
                                    {},
                                    &of_decided[done * classes],
-                                   posteriors.data() + written * classes);
+                                   posteriors.data() + written * classes,
+                                   a_priori.empty() ? nullptr : &a_priori[done * bits]);
         }
         for (std::size_t n;
              (n = stream.flush(
@@ -203,6 +206,37 @@ BOOST_AUTO_TEST_CASE(what_is_known_in_hindsight_is_refined_however_the_stream_is
         }
         BOOST_TEST(
             std::equal(labels.begin(), labels.begin() + written, expected.begin()));
+    }
+}
+
+BOOST_DATA_TEST_CASE(what_is_known_of_bits_counts_however_the_stream_is_cut,
+                     data::make(kinds),
+                     kind)
+{
+    fixture link(kind);
+    const std::size_t classes = link.received.symbols.size(), n = fixture::symbols,
+                      bits = link.received.symbols.bits_per_symbol();
+    std::vector<float> decided(n * classes, 0.1f / static_cast<float>(classes - 1));
+    for (std::size_t i = 0; i < n; ++i)
+        decided[i * classes + link.decided[i]] = 0.9f;
+    std::vector<float> posteriors, told, in_parts;
+    const auto labels = link.refine(n, decided, posteriors);
+    BOOST_TEST((link.refine(n, decided, told, std::vector<float>(n * bits)) == labels));
+    BOOST_TEST((told == posteriors)); // to the bit
+    // The bits that were sent, and at every 16th symbol others; without noise the samples say more than that.
+    link.signal.power = link.signal.power_along = 100;
+    std::vector<float> a_priori(n * bits);
+    std::vector<std::uint8_t> known(link.received.sent(0), link.received.sent(0) + n);
+    for (std::size_t i = 0; i < n; ++i) {
+        known[i] ^= i % 16 == 0;
+        for (std::size_t b = 0; b < bits; ++b)
+            a_priori[i * bits + b] = known[i] >> (bits - 1 - b) & 1 ? 20 : -20;
+    }
+    const auto certain = link.refine(n, decided, told, a_priori);
+    BOOST_TEST((certain == known));
+    for (const std::size_t piece : { 1, 7, 300 }) {
+        BOOST_TEST((link.refine(piece, decided, in_parts, a_priori) == certain));
+        BOOST_TEST((in_parts == told));
     }
 }
 
