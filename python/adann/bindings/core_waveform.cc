@@ -187,7 +187,8 @@ sample that is not usable are left out. Raises ValueError for too few symbols.)"
         .def_property_readonly(
             "probabilities",
             [](const expected_waveform& w) {
-                return floats({ w.classes() }, w.probabilities().data());
+                return floats(static_cast<py::ssize_t>(w.classes()),
+                              w.probabilities().data());
             },
             "float32 (M,): how often each label is sent; all equal but for probabilistic shaping.")
         .def_property_readonly("sps", &expected_waveform::sps)
